@@ -1,0 +1,163 @@
+"""Makes the unmodified harness see this package's tasks, LMs and filters.
+
+No released harness (up to 0.4.13) discovers plugins. ``lm_eval_ext.pth`` therefore calls ``install`` at interpreter
+start: it puts one finder on ``sys.meta_path`` that waits for ``lm_eval.tasks`` and ``lm_eval.models``, lets their own
+loader run, and then registers what we have. Rules it keeps:
+
+* It never raises: whatever goes wrong here, the harness goes on as if we were not installed.
+* A user's choice wins: our folder stands in front of ``--include_path`` (the last path wins in the harness),
+  ``include_defaults=False`` means no tasks of ours either, a name that is taken stays with its owner, and
+  ``LM_EVAL_EXT_AUTOLOAD=0`` switches all of it off.
+* It stands down where the harness finds us by entry point.
+* It imports nothing at start but ``sys``: an interpreter that never imports the harness pays well under a millisecond.
+"""
+
+from __future__ import annotations
+
+import sys
+
+# Imported for annotations alone; typing and importlib.machinery at interpreter start would cost more than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
+    from typing import Any
+
+# Upstream's plan for tasks as plugins is not settled. When it is, declare this group in pyproject.toml: everywhere
+# else the name follows from here.
+TASKS_GROUP = "lm_eval.tasks"
+
+MODELS = {"reference": "lm_eval_ext.models.reference:ReferenceLM"}
+FILTERS = {"verbalizer_answer": "lm_eval_ext.families.verbalizer.task:VerbalizerAnswer"}
+
+
+class HarnessFinder:
+    """A meta-path finder that adds one step after the harness's own loading of the two packages it waits for."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return the other finders' spec for the two packages, with our step appended; ``None`` for anything else."""
+        after = _AFTER.get(fullname)
+        if after is None:
+            return None
+        for finder in sys.meta_path:
+            if finder is not self and hasattr(finder, "find_spec"):
+                spec = finder.find_spec(fullname, path, target)
+                if spec is not None:
+                    _append(spec, after)
+                    return spec
+        return None
+
+
+def install() -> None:
+    """Put the finder in place, once. A harness that is imported already is served at once."""
+    if any(isinstance(finder, HarnessFinder) for finder in sys.meta_path):
+        return
+    sys.meta_path.insert(0, HarnessFinder())  # type: ignore[arg-type] # a finder by protocol, not by inheritance
+    for name, after in _AFTER.items():
+        if name in sys.modules:
+            _quietly(after, sys.modules[name])
+
+
+def is_active() -> bool:
+    """Tell whether this interpreter was started with the autoload line (or ``install`` was called)."""
+    return any(isinstance(finder, HarnessFinder) for finder in sys.meta_path)
+
+
+def _append(spec: ModuleSpec, after: Callable[[ModuleType], None]) -> None:
+    loader = spec.loader
+    run = getattr(loader, "exec_module", None)
+    if run is None or not hasattr(loader, "__dict__"):
+        return
+
+    def exec_module(module: ModuleType) -> None:
+        vars(loader).pop("exec_module", None)
+        run(module)
+        if module.__name__ == spec.name:
+            _quietly(after, module)
+
+    # A spec's loader belongs to this one import, so its instance can carry the step: unlike a wrapping loader it
+    # stays what importlib.resources, inspect and pkgutil expect.
+    vars(loader)["exec_module"] = exec_module
+
+
+def _quietly(after: Callable[[ModuleType], None], module: ModuleType) -> None:
+    try:
+        after(module)
+    except Exception as error:
+        import logging  # noqa: PLC0415 # not at interpreter start
+
+        logging.getLogger(__name__).warning("lm-eval-ext could not register with %s: %s", module.__name__, error)
+
+
+def _register_models(models: ModuleType) -> None:
+    from lm_eval.api.registry import model_registry  # noqa: PLC0415 # the harness is not imported at start
+
+    # Only after lm_eval.models has filled the registry: a registry with an entry counts as filled.
+    for name, target in MODELS.items():
+        if name not in model_registry:
+            model_registry.register(name, target=target)
+
+
+def _register_tasks(tasks: ModuleType) -> None:
+    import functools  # noqa: PLC0415 # not at interpreter start
+    import inspect  # noqa: PLC0415
+
+    from lm_eval.api.registry import filter_registry  # noqa: PLC0415
+
+    for name, target in FILTERS.items():
+        if name not in filter_registry:
+            filter_registry.register(name, target=target)
+
+    manager = tasks.TaskManager
+    original = manager.__init__
+    if getattr(original, "_lm_eval_ext", False) or _harness_reads_task_entry_points(manager):
+        return
+    signature = inspect.signature(original)
+
+    @functools.wraps(original)
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807 # it is TaskManager.__init__
+        try:
+            bound = signature.bind(self, *args, **kwargs)
+            bound.apply_defaults()
+            if bound.arguments["include_defaults"]:
+                bound.arguments["include_path"] = with_our_tasks(bound.arguments["include_path"])
+            positional, named = bound.args, bound.kwargs
+        except Exception:
+            # A signature that we do not know, or wrong arguments: the harness says so better than we could.
+            positional, named = (self, *args), kwargs
+        original(*positional, **named)
+
+    __init__._lm_eval_ext = True  # type: ignore[attr-defined] # the mark that keeps this idempotent
+    manager.__init__ = __init__
+
+
+def with_our_tasks(include_path: Any) -> list[Any]:
+    """Return the include paths with our folder in front, unless the user already names it.
+
+    Args:
+        include_path: what ``TaskManager`` takes: ``None``, one path, or a list of paths.
+    """
+    from pathlib import Path  # noqa: PLC0415 # not at interpreter start
+
+    from lm_eval_ext import tasks_dir  # noqa: PLC0415
+
+    paths = include_path if isinstance(include_path, (list, tuple)) else [include_path] if include_path else []
+    ours = Path(tasks_dir())
+    return list(paths) if any(Path(path).resolve() == ours for path in paths) else [str(ours), *paths]
+
+
+def _harness_reads_task_entry_points(manager: type) -> bool:
+    from importlib.metadata import entry_points  # noqa: PLC0415 # not at interpreter start
+
+    declared = any(entry.value.startswith("lm_eval_ext") for entry in entry_points(group=TASKS_GROUP))
+    if not declared:
+        return False
+    import inspect  # noqa: PLC0415
+
+    return f'"{TASKS_GROUP}"' in inspect.getsource(sys.modules[manager.__module__])
+
+
+_AFTER = {"lm_eval.tasks": _register_tasks, "lm_eval.models": _register_models}

@@ -1,0 +1,1 @@
+"""The task families: their rows, their reading of answers, their scores."""

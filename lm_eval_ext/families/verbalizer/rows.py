@@ -1,0 +1,205 @@
+"""Which rows are evaluated and which demonstrate (section 3.1, appendices A and B).
+
+The choice depends on the dataset, its golden labels and a fixed seed alone, so every verbalizer sees the same rows.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from lm_eval_ext import sources
+from lm_eval_ext.sources import RowsError, Table
+
+if TYPE_CHECKING:
+    from lm_eval_ext.families.verbalizer.datasets import Classification
+
+EVALUATION_ROWS = 100
+"""Rows per dataset and verbalizer (section 3.1)."""
+SEED = 20230717
+"""Of every draw here; a change of it changes scores."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What a task reads of its dataset; equal for tasks that differ in their verbalizer alone.
+
+    Attributes:
+        dataset: the dataset.
+        text_columns: the columns that the prompt shows.
+        golden: the golden labels in use; rows with other labels are left out (appendix B).
+        source: see ``sources``.
+    """
+
+    dataset: Classification
+    text_columns: tuple[str, ...]
+    golden: tuple[str, ...]
+    source: str
+
+
+Row = Mapping[str, Any]
+"""The text columns and the label column as their file has them, and ``GOLDEN``, the golden label's name."""
+GOLDEN = "golden_label"
+
+
+@lru_cache(maxsize=None)
+def evaluation_rows(selection: Selection) -> tuple[Row, ...]:
+    """Return the 100 evaluated rows, in the order of the draw.
+
+    Raises:
+        RowsError: the rows cannot be had, are not well-formed, or are fewer than 100.
+    """
+    table, numbers = _evaluation_split(selection)
+    usable = _usable(selection, table, numbers)
+    if len(usable) < EVALUATION_ROWS:
+        raise RowsError(
+            f"{table.origin}: {len(usable)} rows with a label among {', '.join(selection.golden)}; "
+            f"expected at least {EVALUATION_ROWS}, the size of the evaluation set"
+        )
+    chosen = _generator(selection.dataset, "evaluation").sample(sorted(usable), EVALUATION_ROWS)
+    return tuple(_row(selection, table, number, usable[number]) for number in chosen)
+
+
+@lru_cache(maxsize=None)
+def demonstrations(selection: Selection, count: int) -> tuple[Row, ...]:
+    """Return the first ``count`` demonstrations: fixed, one label after the other, none with an evaluated row's text.
+
+    Raises:
+        RowsError: the dataset has no training rows, or not ``count`` of them in balance.
+    """
+    dataset = selection.dataset
+    if dataset.training_split is None:
+        raise RowsError(
+            f"dataset {dataset.name!r} names no training_split to draw demonstrations from; use --num_fewshot 0"
+        )
+    table, numbers = _training_split(selection)
+    chosen: list[Row] = []
+    seen = {_text_of(selection, row) for row in evaluation_rows(selection)}
+    for row in _one_label_after_the_other(selection, table, numbers):
+        if len(chosen) == count:
+            break
+        text = _text_of(selection, row)
+        if text not in seen:
+            seen.add(text)
+            chosen.append(row)
+    if len(chosen) < count:
+        raise RowsError(
+            f"{table.origin}: --num_fewshot {count} asks for more demonstrations than the {len(chosen)} that can be "
+            f"drawn in balance over {', '.join(selection.golden)}"
+        )
+    return tuple(chosen)
+
+
+def _generator(dataset: Classification, purpose: str) -> random.Random:
+    return random.Random(f"{SEED}/{dataset.name}/{purpose}")  # noqa: S311 # reproducible by design
+
+
+def _evaluation_split(selection: Selection) -> tuple[Table, Sequence[int]]:
+    dataset = selection.dataset
+    if dataset.held_out and not sources.has_split(dataset.name, dataset.evaluation_split, selection.source):
+        table = _load(selection, dataset.training_split or "train")
+        return table, _shuffled(dataset, table)[: _held_out(dataset, table)]
+    table = _load(selection, dataset.evaluation_split)
+    return table, range(len(table.rows))
+
+
+def _training_split(selection: Selection) -> tuple[Table, Sequence[int]]:
+    dataset = selection.dataset
+    table = _load(selection, dataset.training_split or "train")
+    if dataset.held_out and not sources.has_split(dataset.name, dataset.evaluation_split, selection.source):
+        return table, _shuffled(dataset, table)[_held_out(dataset, table) :]
+    return table, range(len(table.rows))
+
+
+def _load(selection: Selection, split: str) -> Table:
+    return sources.load(selection.dataset.name, split, selection.dataset.hub, selection.source)
+
+
+def _held_out(dataset: Classification, table: Table) -> int:
+    return round(len(table.rows) * (dataset.held_out or 0))
+
+
+def _shuffled(dataset: Classification, table: Table) -> list[int]:
+    numbers = list(range(len(table.rows)))
+    _generator(dataset, "split").shuffle(numbers)
+    return numbers
+
+
+def _usable(selection: Selection, table: Table, numbers: Sequence[int]) -> dict[int, str]:
+    """Check every row of the table; return those of ``numbers`` whose label is in use, with their golden label."""
+    expected = (*selection.text_columns, selection.dataset.label_column)
+    for column in selection.text_columns:
+        table.text(column, expected)
+    golden = _golden_labels(selection, table, expected)
+    return {number: label for number in numbers if (label := golden[number]) in selection.golden}
+
+
+def _golden_labels(selection: Selection, table: Table, expected: Sequence[str]) -> list[str]:
+    dataset = selection.dataset
+    values = table.column(dataset.label_column, expected)
+    names = _label_names(selection, table)
+    texts = table.column("label_text") if "label_text" in table.columns else [None] * len(values)
+    golden = []
+    for number, (value, text) in enumerate(zip(values, texts, strict=True), start=1):
+        where = f"{table.origin}, row {number}, field {dataset.label_column!r}"
+        if isinstance(value, bool) or not isinstance(value, (int, str)):
+            raise RowsError(f"{where}: expected a label (a number or a name), found {value!r}")
+        if isinstance(value, int) and value == dataset.unlabelled:
+            golden.append("")
+            continue
+        if isinstance(value, int) and 0 <= value < len(names):
+            name = names[value]
+        elif value in names:
+            name = str(value)
+        else:
+            listed = ", ".join(f"{index} {label}" for index, label in enumerate(names))
+            raise RowsError(f"{where}: unknown label {value!r}; expected one of {listed}")
+        if isinstance(text, str) and _same_name(text) != _same_name(name):
+            raise RowsError(f"{where}: {value!r} stands for {name!r} here, but the row's label_text says {text!r}")
+        golden.append(name)
+    return golden
+
+
+def _label_names(selection: Selection, table: Table) -> Sequence[str]:
+    """Return the name of each integer label, and insist that the origin declares the same ones in the same order."""
+    dataset = selection.dataset
+    declared = table.class_names.get(dataset.label_column)
+    names = dataset.labels or declared or selection.golden
+    if declared and [_same_name(name) for name in declared] != [_same_name(name) for name in names]:
+        raise RowsError(
+            f"{table.origin}, column {dataset.label_column!r}: expected the labels {', '.join(names)} in this order; "
+            f"found {', '.join(declared)}"
+        )
+    missing = [golden for golden in selection.golden if golden not in names]
+    if missing:
+        raise RowsError(
+            f"{table.origin}, column {dataset.label_column!r}: no label {', '.join(missing)}; found {', '.join(names)}"
+        )
+    return names
+
+
+def _same_name(name: str) -> str:
+    return name.replace("_", " ").casefold().strip()
+
+
+def _row(selection: Selection, table: Table, number: int, golden: str) -> Row:
+    row = table.rows[number]
+    columns = (*selection.text_columns, selection.dataset.label_column)
+    return {**{column: row[column] for column in columns}, GOLDEN: golden}
+
+
+def _one_label_after_the_other(selection: Selection, table: Table, numbers: Sequence[int]) -> Iterator[Row]:
+    usable = _usable(selection, table, numbers)
+    order = sorted(usable)
+    _generator(selection.dataset, "demonstrations").shuffle(order)
+    by_label = [[number for number in order if usable[number] == golden] for golden in sorted(selection.golden)]
+    for group in zip(*by_label, strict=False):  # until the rarest label runs out
+        for number in group:
+            yield _row(selection, table, number, usable[number])
+
+
+def _text_of(selection: Selection, row: Row) -> tuple[str, ...]:
+    return tuple(" ".join(row[column].split()).casefold() for column in selection.text_columns)

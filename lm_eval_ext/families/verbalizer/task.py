@@ -1,0 +1,195 @@
+"""The harness task of every verbalizer leaf: what a leaf's YAML says, turned into rows, requests and scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any
+
+import datasets
+import jinja2.meta
+from lm_eval.api.filter import Filter
+from lm_eval.api.registry import filter_registry
+from lm_eval.api.samplers import ContextSampler
+from lm_eval.api.task import ConfigurableTask
+from lm_eval.utils import env
+
+from lm_eval_ext import sources
+from lm_eval_ext.families.verbalizer.answer import Reads, read_answer
+from lm_eval_ext.families.verbalizer.datasets import DATASETS, Classification
+from lm_eval_ext.families.verbalizer.rows import GOLDEN, Selection, demonstrations, evaluation_rows
+from lm_eval_ext.families.verbalizer.verbalizer import INVALID, Verbalizer, verbalizer_of_leaf
+from lm_eval_ext.known_answers import KnownAnswers, KnownInstance
+
+if TYPE_CHECKING:
+    import jinja2
+    from lm_eval.api.instance import Instance
+
+ANSWER_FILTER = "verbalizer_answer"
+
+
+class VerbalizerAnswer(Filter):  # type: ignore[misc] # the harness ships no types
+    """Turns each response into the label word that it answers with.
+
+    Args:
+        labels: the label words.
+        prior: words that are looked for where no label is named: in a neutral task the golden names.
+        reads: see ``answer.read_answer``.
+    """
+
+    def __init__(self, labels: Sequence[str], prior: Sequence[str] = (), reads: Reads = "first") -> None:
+        self._labels, self._prior, self._reads = labels, prior, reads
+
+    def apply(self, resps: Iterable[Sequence[str]], docs: Sequence[dict[str, Any]]) -> list[list[str]]:  # noqa: ARG002
+        """Return, per document and response, a label word, a prior word, or ``INVALID``."""
+        return [[self._read(response) for response in responses] for responses in resps]
+
+    def _read(self, response: str) -> str:
+        answer = read_answer(response, self._labels, self._reads)
+        if answer is None and self._prior:
+            answer = read_answer(response, self._prior, self._reads)
+        return answer or INVALID
+
+
+# For a run without autoload (--include_path): the YAML names the filter, so it must be known once this class is.
+if ANSWER_FILTER not in filter_registry:
+    filter_registry.register(ANSWER_FILTER, target=VerbalizerAnswer)
+
+
+class VerbalizerTask(ConfigurableTask):  # type: ignore[misc] # the harness ships no types
+    """Classification with the words of one verbalizer for labels (Li et al., NAACL Findings 2024).
+
+    A leaf's YAML says, in the harness's own keys:
+
+    * ``dataset_path``: one of the nine datasets (``sst2`` …), or a dataset of the user's: a name, and on the hub
+      ``owner/name`` (with ``dataset_name``, ``dataset_kwargs``: ``revision``, ``data_files``); then also ``test_split``,
+      and ``training_split`` if there are to be demonstrations;
+    * ``doc_to_text``: the prompt, a template over the rows' columns, with the label words in it;
+    * ``doc_to_target``: the label column;
+    * ``doc_to_choice``: the verbalizer, golden label name to label word. Where labels are numbers without declared
+      names, the order counts: 0, 1, 2 …;
+    * ``prior`` (ours): golden label name to the word that means it by itself; the golden names if absent.
+
+    Raises:
+        ValueError: a leaf that does not say this (the message names leaf and key).
+        RowsError: rows that cannot be had or are not what they should be.
+    """
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        config = {key: value for key, value in config.items() if key != "class"}
+        name = config["task"]
+        self._verbalizer = verbalizer_of_leaf(name, config.get("doc_to_choice"), config.pop("prior", None))
+        self._reads: Reads = "first"
+        metadata = config["metadata"] = dict(config.get("metadata") or {})
+        source = metadata.setdefault("source", sources.HUB)
+        if source == sources.EMBEDDED:
+            metadata["note"] = sources.EMBEDDED_NOTE
+            metadata["version"] = f"{metadata.get('version')}+{sources.EMBEDDED}"
+        dataset = _dataset_of_leaf(config)
+        self._selection = Selection(dataset, _columns(name, config), self._verbalizer.golden, source)
+        config |= {
+            # What the results should say: the evaluated split, and where the dataset lies.
+            "dataset_path": dataset.hub.repository if source == sources.HUB else dataset.name,
+            "dataset_name": dataset.hub.config,
+            "test_split": dataset.evaluation_split,
+            "training_split": None,
+            "doc_to_target": partial(_target, self._verbalizer),
+            "process_results": partial(_score, self._verbalizer),
+            "filter_list": [self._with_labels(pipeline) for pipeline in config["filter_list"]],
+        }
+        super().__init__(config=config)
+        self.sampler = Demonstrations(self._selection)
+
+    def download(self, *_args: Any, **_kwargs: Any) -> None:
+        """Read the rows; the harness's name for it."""
+        self.dataset = {self.config.test_split: _as_dataset(self._selection)}
+
+    def fewshot_docs(self) -> None:
+        """Return nothing: the harness reads this of every task, and the training rows are read only on demand."""
+
+    def doc_to_text(self, doc: dict[str, Any], doc_to_text: object = None) -> str:  # noqa: ARG002
+        """Return the prompt of one row."""
+        return _template(self.config.doc_to_text).render(doc)
+
+    def construct_requests(self, doc: dict[str, Any], ctx: str, **kwargs: Any) -> KnownInstance:
+        """Return the harness's request, with what each policy of the ``reference`` LM would answer to it."""
+        request: Instance = super().construct_requests(doc, ctx, **kwargs)
+        return KnownInstance.of(request, self._known_answers(doc[GOLDEN]))
+
+    def _known_answers(self, golden: str) -> KnownAnswers:
+        say = '{}' if self._reads == "first" else 'The final answer is "{}".'
+        return {
+            "oracle": say.format(self._verbalizer.word(golden)),
+            "prior": say.format(self._verbalizer.prior_word(golden)),
+            "random": tuple(say.format(word) for word in self._verbalizer.words),
+        }
+
+    def _with_labels(self, pipeline: dict[str, Any]) -> dict[str, Any]:
+        """Return a filter pipeline of the YAML with the label words given to our filter."""
+        steps = []
+        for step in pipeline["filter"]:
+            if step["function"] == ANSWER_FILTER:
+                self._reads = step.get("reads", self._reads)
+                labels, prior = list(self._verbalizer.words), list(self._verbalizer.prior)
+                step = {**step, "labels": labels, "prior": prior}
+            steps.append(step)
+        return {**pipeline, "filter": steps}
+
+
+class Demonstrations(ContextSampler):  # type: ignore[misc] # the harness ships no types
+    """The fixed, label-balanced demonstrations of appendix A; read when they are first asked for."""
+
+    def __init__(self, selection: Selection) -> None:
+        super().__init__()
+        self._selection = selection
+
+    def sample(self, n: int, *_args: Any, **_kwargs: Any) -> list[dict[str, Any]]:
+        """Return the first ``n`` demonstrations; the evaluated rows are not among them."""
+        return [dict(row) for row in demonstrations(self._selection, n)]
+
+
+def _target(verbalizer: Verbalizer, doc: dict[str, Any]) -> str:
+    return verbalizer.word(doc[GOLDEN])
+
+
+def _score(verbalizer: Verbalizer, doc: dict[str, Any], results: Sequence[str]) -> dict[str, float]:
+    return verbalizer.score(results[0], doc[GOLDEN])
+
+
+def _dataset_of_leaf(config: dict[str, Any]) -> Classification:
+    path = config.get("dataset_path")
+    known = DATASETS.get(str(path))
+    if known is not None:
+        return known
+    split = config.get("test_split") or config.get("validation_split")
+    if not path or not split:
+        raise ValueError(
+            f"task {config['task']!r}: dataset_path {path!r} with test_split {split!r}; expected one of "
+            f"{', '.join(DATASETS)}, or a dataset of your own with its test_split"
+        )
+    options = config.get("dataset_kwargs") or {}
+    files = options.get("data_files") or {}
+    hub = sources.HubDataset(path, config.get("dataset_name"), options.get("revision"), tuple(sorted(files.items())))
+    label_column = config.get("doc_to_target") or "label"
+    return Classification(path.rsplit("/", 1)[-1], hub, split, config.get("training_split"), label_column)
+
+
+def _columns(task: str, config: dict[str, Any]) -> tuple[str, ...]:
+    prompt = config.get("doc_to_text")
+    columns = sorted(jinja2.meta.find_undeclared_variables(env.parse(prompt))) if isinstance(prompt, str) else []
+    if not columns:
+        raise ValueError(
+            f"task {task!r}: doc_to_text must be a prompt that shows the row, as in 'Review: {{{{text}}}}'; "
+            f"found {prompt!r}"
+        )
+    return tuple(columns)
+
+
+@lru_cache(maxsize=None)
+def _template(prompt: str) -> jinja2.Template:
+    return env.from_string(prompt)
+
+
+@lru_cache(maxsize=None)
+def _as_dataset(selection: Selection) -> datasets.Dataset:
+    return datasets.Dataset.from_list([dict(row) for row in evaluation_rows(selection)])

@@ -1,0 +1,96 @@
+"""A verbalizer: which word stands for which label (section 3.2), and the score of an answer under it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from lm_eval_ext.families.verbalizer.answer import plain_label
+
+INVALID = "[invalid]"
+"""What stands for a response that names no label: the harness's own word for an answer that could not be extracted."""
+
+
+@dataclass(frozen=True)
+class Verbalizer:
+    """The label words of one task.
+
+    Attributes:
+        golden: the golden label names, for example ``("negative", "positive")``.
+        words: the word that the prompt demands for each golden label.
+        prior: the word that means each golden label by itself. Where the label words mean nothing (neutral
+            verbalizers), the golden name.
+    """
+
+    golden: tuple[str, ...]
+    words: tuple[str, ...]
+    prior: tuple[str, ...]
+
+    def word(self, golden: str) -> str:
+        """Return the word that the prompt demands for a golden label."""
+        return self.words[self.golden.index(golden)]
+
+    def prior_word(self, golden: str) -> str:
+        """Return the word that means a golden label by itself."""
+        return self.prior[self.golden.index(golden)]
+
+    def score(self, answer: str, golden: str) -> dict[str, float]:
+        """Score one answer.
+
+        Args:
+            answer: a label word, a prior word, or ``INVALID``.
+            golden: the row's golden label.
+
+        Returns:
+            ``acc``: 1.0 if the answer is the word that the prompt demands; ``prior_rate``: 1.0 if it is what the label
+            means by itself; ``invalid_rate``: 1.0 if it is none of the label words.
+        """
+        return {
+            "acc": float(answer == self.word(golden)),
+            "prior_rate": float(answer == self.prior_word(golden)),
+            "invalid_rate": float(answer not in self.words),
+        }
+
+
+def verbalizer_of_leaf(task: str, words: object, prior: object = None) -> Verbalizer:
+    """Build the verbalizer of a leaf YAML.
+
+    Args:
+        task: the leaf's name, for messages.
+        words: its ``doc_to_choice``: golden label name to label word.
+        prior: its ``prior``: golden label name to the word that means it by itself; the golden names if absent.
+
+    Raises:
+        ValueError: not such a mapping, a word that is not text, fewer than two labels, or two labels with one word.
+    """
+    table = _words(task, "doc_to_choice", words)
+    priors = _words(task, "prior", prior) if prior is not None else {golden: golden for golden in table}
+    if set(priors) != set(table):
+        raise ValueError(
+            f"task {task!r}: prior names {', '.join(priors)}; expected the labels of doc_to_choice: {', '.join(table)}"
+        )
+    return Verbalizer(tuple(table), tuple(table.values()), tuple(priors[golden] for golden in table))
+
+
+def _words(task: str, key: str, words: object) -> Mapping[str, str]:
+    if not isinstance(words, Mapping) or len(words) < 2:
+        raise ValueError(
+            f"task {task!r}: {key} must map two or more golden label names to words, as in "
+            f"{{negative: positive, positive: negative}}; found {words!r}"
+        )
+    owner: dict[str, Any] = {}
+    for golden, word in words.items():
+        for role, value in (("label name", golden), ("word", word)):
+            if not isinstance(value, str) or not plain_label(value):
+                raise ValueError(
+                    f"task {task!r}: {key} has the {role} {value!r} at {golden!r}, which is not text; "
+                    'quote words that YAML reads otherwise ("yes", "no", "1", "0")'
+                )
+        rival = owner.setdefault(plain_label(word), golden)
+        if rival != golden:
+            raise ValueError(
+                f"task {task!r}: {key} gives the word {word!r} to both {rival!r} and {golden!r}; "
+                "every label needs a word of its own, distinct without regard to case"
+            )
+    return words

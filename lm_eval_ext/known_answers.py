@@ -1,0 +1,40 @@
+"""Requests whose answers are known, so that the ``reference`` LM can give the right one, or a particular wrong one.
+
+A family's task puts on each request what every *policy* would answer; ``models/reference.py`` looks the policy up and
+knows no family. The answers ride on the request and not in its ``doc``, because the harness hashes the ``doc`` into
+``doc_hash``, which stays equal for the same row under every task.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from lm_eval.api.instance import Instance
+
+KnownAnswers = Mapping[str, "str | tuple[str, ...]"]
+"""Policy name to its answer: one text, or several of which the LM draws one."""
+
+
+@dataclass
+class KnownInstance(Instance):  # type: ignore[misc] # the harness ships no types
+    """A harness request that carries what each policy would answer to it.
+
+    Attributes:
+        known_answers: policy name to its answer. For ``generate_until`` the generated text; for ``loglikelihood``
+            the one continuation that is certain (compared without surrounding white space).
+    """
+
+    known_answers: KnownAnswers = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, request: Instance, known_answers: KnownAnswers) -> KnownInstance:
+        """Return a request of the harness with its known answers."""
+        return cls(
+            request_type=request.request_type,
+            doc=request.doc,
+            arguments=request.arguments,
+            idx=request.idx,
+            metadata=request.metadata,
+            known_answers=known_answers,
+        )

@@ -1,0 +1,1 @@
+"""LMs that the harness can run by name (``--model``)."""

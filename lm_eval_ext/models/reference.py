@@ -1,0 +1,135 @@
+"""``--model reference``: an LM with known answers, so that the right score of a task is known to the digit.
+
+It needs no weights and no torch. What it answers comes with each request (``known_answers``); a policy picks one.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from typing import TYPE_CHECKING, Any
+
+from lm_eval.api.model import LM
+
+from lm_eval_ext.known_answers import KnownInstance
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lm_eval.api.instance import Instance
+
+CERTAIN = 0.0
+"""Log-likelihood, in nats, of the known answer."""
+UNLIKELY = -100.0
+"""Log-likelihood, in nats, of any other continuation."""
+
+
+class ReferenceLM(LM):  # type: ignore[misc] # the harness ships no types
+    """Answers every request of this package's tasks as its policy says.
+
+    Args:
+        policy: which of the answers a request carries. Every family has ``oracle`` (does what the prompt says); the
+            others are the family's own, for example ``prior`` and ``random`` of the verbalizer tasks.
+        seed: of the draw, where a policy has several answers to draw from. A draw depends on the seed, the task and
+            the row alone: not on batches, order or the number of processes.
+        batch_size, max_batch_size, device: accepted because the harness passes them to every LM; without effect.
+
+    Raises:
+        ValueError: at the first request without an answer for ``policy``.
+
+    Runs data-parallel under ``accelerate launch`` (the rows are divided among the processes by the harness).
+    """
+
+    tokenizer_name = "reference"
+
+    def __init__(
+        self,
+        policy: str = "oracle",
+        seed: int | str = 0,
+        batch_size: int | str | None = None,  # noqa: ARG002 # see Args
+        max_batch_size: int | None = None,  # noqa: ARG002
+        device: str | None = None,  # noqa: ARG002
+    ) -> None:
+        super().__init__()
+        self.policy = policy
+        self.seed = _whole_number(seed)
+        self._device = "cpu"
+        self._rank, self._world_size, self._accelerator = 0, 1, None
+        if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+            self._join_the_other_processes()
+
+    def generate_until(self, requests: list[Instance], disable_tqdm: bool = False) -> list[str]:  # noqa: ARG002
+        """Return one text per request, in their order."""
+        return [self._answer(request) for request in requests]
+
+    def loglikelihood(self, requests: list[Instance], disable_tqdm: bool = False) -> list[tuple[float, bool]]:  # noqa: ARG002
+        """Return, per request, ``(CERTAIN, True)`` if its continuation is the known answer, else ``(UNLIKELY, False)``."""
+        scores = []
+        for request in requests:
+            _, continuation = request.args
+            known = continuation.strip() == self._answer(request).strip()
+            scores.append((CERTAIN if known else UNLIKELY, known))
+        return scores
+
+    def loglikelihood_rolling(self, requests: list[Instance], disable_tqdm: bool = False) -> list[float]:
+        """Raise: a text has no known likelihood."""
+        raise NotImplementedError(
+            "the reference LM knows answers, not texts: it serves generate_until and loglikelihood tasks only"
+        )
+
+    def apply_chat_template(self, chat_history: list[dict[str, str]], add_generation_prompt: bool = True) -> str:
+        """Return the conversation as lines ``role: content``, ending with ``assistant:`` if an answer is to follow."""
+        lines = [f"{message['role']}: {message['content']}" for message in chat_history]
+        return "\n".join([*lines, "assistant:"] if add_generation_prompt else lines)
+
+    def _answer(self, request: Instance) -> str:
+        answers = request.known_answers if isinstance(request, KnownInstance) else {}
+        if self.policy not in answers:
+            raise ValueError(_no_answer(request.task_name, self.policy, sorted(answers)))
+        answer = answers[self.policy]
+        if isinstance(answer, str):
+            return answer
+        draw = random.Random(f"{self.seed}/{request.task_name}/{request.doc_id}")  # noqa: S311 # reproducible by design
+        return draw.choice(answer)
+
+    def _join_the_other_processes(self) -> None:
+        from accelerate import Accelerator  # noqa: PLC0415 # only where several processes were started
+
+        self._accelerator = Accelerator(cpu=True)
+        self._rank = self._accelerator.process_index
+        self._world_size = self._accelerator.num_processes
+
+    def all_gather(self, tensor: Any) -> Any:
+        """Return the tensors of all processes, concatenated."""
+        return tensor if self._accelerator is None else self._accelerator.gather(tensor)
+
+    def gather_object(self, obj: Any, dst: int = 0) -> list[Any] | None:
+        """Return the objects of all processes in process ``dst``, ``None`` in the others."""
+        if self._accelerator is None:
+            return [obj]
+        import torch.distributed  # noqa: PLC0415 # only where several processes were started
+
+        gathered: list[Any] | None = [None] * self.world_size if self.rank == dst else None
+        torch.distributed.gather_object(obj, gathered, dst=dst)
+        return gathered
+
+    def barrier(self) -> None:
+        """Wait for the other processes."""
+        if self._accelerator is not None:
+            self._accelerator.wait_for_everyone()
+
+
+def _whole_number(seed: int | str) -> int:
+    try:
+        return int(seed)
+    except ValueError:
+        raise ValueError(f"--model reference: seed={seed!r} is not a whole number, as in seed=0") from None
+
+
+def _no_answer(task: str | None, policy: str, known: Sequence[str]) -> str:
+    if not known:
+        return (
+            f"--model reference: task {task!r} brings no known answers; "
+            "the reference LM serves the tasks of lm-eval-ext only"
+        )
+    return f"--model reference: task {task!r} knows no policy {policy!r}; it knows {', '.join(known)}"

@@ -1,0 +1,205 @@
+"""Where rows come from: the Hugging Face Hub, the rows that ship with this package, or a folder of the user's.
+
+One of them is chosen with ``--metadata '{"source": …}'`` and there is never a silent switch to another. Every dataset
+is read once per process, however many tasks use it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+HUB = "hub"
+EMBEDDED = "embedded"
+EMBEDDED_FOLDER = Path(__file__).resolve().parent / "embedded"
+EMBEDDED_NOTE = "rows written for demonstrations and tests: scores on them are comparable to nothing"
+SUFFIXES = (".jsonl", ".parquet")
+
+
+class RowsError(ValueError):
+    """Rows that cannot be had or are not what they should be; the message names them and says what to do."""
+
+
+@dataclass(frozen=True)
+class HubDataset:
+    """A place on the hub, in the terms of ``datasets.load_dataset``.
+
+    Attributes:
+        repository: ``owner/name``.
+        config: the repository's configuration, if it has several.
+        revision: a branch, tag or commit.
+        data_files: ``(split, path in the repository)`` pairs, where a configuration alone would not do.
+    """
+
+    repository: str
+    config: str | None = None
+    revision: str | None = None
+    data_files: tuple[tuple[str, str], ...] = ()
+
+    def __str__(self) -> str:
+        return self.repository + (f", config {self.config}" if self.config else "")
+
+
+@dataclass(frozen=True)
+class Table:
+    """The rows of one split.
+
+    Attributes:
+        origin: the file or hub dataset, for messages and for the record.
+        rows: mappings from column to value, in the order of the origin.
+        columns: the column names.
+        class_names: column to the names of its integer labels, where the origin declares them.
+    """
+
+    origin: str
+    rows: Sequence[Mapping[str, Any]]
+    columns: tuple[str, ...]
+    class_names: Mapping[str, tuple[str, ...]]
+
+    def column(self, name: str, expected: Sequence[str] = ()) -> list[Any]:
+        """Return the values of one column.
+
+        Args:
+            name: the column.
+            expected: all columns that the caller needs, for the message.
+
+        Raises:
+            RowsError: a row, or all of them, lacks the column.
+        """
+        if name not in self.columns:
+            raise RowsError(
+                f"{self.origin} has no column {name!r}; expected {', '.join(expected or [name])}; "
+                f"found {', '.join(self.columns)}"
+            )
+        if not isinstance(self.rows, list):
+            return list(self.rows[name])  # type: ignore[call-overload] # a datasets.Dataset: columns by name
+        for number, row in enumerate(self.rows, start=1):
+            if name not in row:
+                raise RowsError(f"{self.origin}, row {number}: no field {name!r}; found {', '.join(row)}")
+        return [row[name] for row in self.rows]
+
+    def text(self, name: str, expected: Sequence[str] = ()) -> list[str]:
+        """Return the values of one column, all of which are text.
+
+        Raises:
+            RowsError: as ``column``, or a value is not text.
+        """
+        values = self.column(name, expected)
+        for number, value in enumerate(values, start=1):
+            if not isinstance(value, str):
+                raise RowsError(f"{self.origin}, row {number}, field {name!r}: expected text, found {value!r}")
+        return values
+
+
+def load(name: str, split: str, hub: HubDataset, source: str = HUB) -> Table:
+    """Return the rows of one split of a dataset.
+
+    Args:
+        name: the dataset's name in file names: ``<folder>/<name>_<split>.jsonl`` (or ``.parquet``).
+        split: for example ``"validation"``.
+        hub: where the dataset lies on the hub.
+        source: ``"hub"``, ``"embedded"`` or the path of a folder.
+
+    Raises:
+        RowsError: the source cannot be reached, does not have the split, or holds a file that is not well-formed.
+    """
+    if source == HUB:
+        return _from_hub(name, split, hub)
+    return _from_folder(name, split, _folder(source))
+
+
+def has_split(name: str, split: str, source: str) -> bool:
+    """Tell whether a folder (or the embedded rows) brings a file for the split; never true of the hub."""
+    return source != HUB and _file(name, split, _folder(source)) is not None
+
+
+@lru_cache(maxsize=None)
+def _from_hub(name: str, split: str, hub: HubDataset) -> Table:
+    splits = _load_dataset(name, hub)
+    origin = f"{hub} (hub)"
+    if split not in splits:
+        raise RowsError(f"{origin} has no split {split!r}; found {', '.join(splits)}")
+    rows = splits[split]
+    class_names = {
+        column: tuple(feature.names) for column, feature in rows.features.items() if hasattr(feature, "names")
+    }
+    return Table(f"{origin}, split {split}", rows, tuple(rows.column_names), class_names)
+
+
+@lru_cache(maxsize=None)
+def _load_dataset(name: str, hub: HubDataset) -> Mapping[str, Any]:
+    import datasets  # noqa: PLC0415 # two seconds, and only the hub needs it
+
+    try:
+        splits: Mapping[str, Any] = datasets.load_dataset(
+            hub.repository, hub.config, revision=hub.revision, data_files=dict(hub.data_files) or None
+        )
+    except Exception as error:
+        # Whatever the library raises (and it raises a dozen types for "offline"), the user's way out is the same.
+        reason = str(error).strip().split("\n")[0] or type(error).__name__
+        raise RowsError(
+            f"the rows of {name!r} ({hub}) could not be had from the Hugging Face Hub: {reason}\n"
+            "Two other sources serve without it:\n"
+            f"  --metadata '{{\"source\": \"/path/to/folder\"}}'  your own copy: {name}_<split>.jsonl or .parquet, "
+            "in the hub's columns\n"
+            f"  --metadata '{{\"source\": \"{EMBEDDED}\"}}'  {EMBEDDED_NOTE}"
+        ) from error
+    return splits
+
+
+def _folder(source: str) -> Path:
+    if source == EMBEDDED:
+        return EMBEDDED_FOLDER
+    folder = Path(source).expanduser()
+    if not folder.is_dir():
+        raise RowsError(
+            f'source {source!r} is not a folder; expected "{HUB}", "{EMBEDDED}" or the path of a folder with '
+            "<dataset>_<split>.jsonl files"
+        )
+    return folder.resolve()
+
+
+def _file(name: str, split: str, folder: Path) -> Path | None:
+    return next((path for suffix in SUFFIXES if (path := folder / f"{name}_{split}{suffix}").is_file()), None)
+
+
+@lru_cache(maxsize=None)
+def _from_folder(name: str, split: str, folder: Path) -> Table:
+    path = _file(name, split, folder)
+    if path is None:
+        found = sorted(entry.name for entry in folder.iterdir() if entry.suffix in SUFFIXES)
+        raise RowsError(
+            f"no rows of {name!r} in {folder}: expected {name}_{split}.jsonl or .parquet; "
+            f"found {', '.join(found) or 'no such files'}"
+        )
+    rows = _read_jsonl(path) if path.suffix == ".jsonl" else _read_parquet(path)
+    columns = tuple(rows[0]) if rows else ()
+    return Table(str(path), rows, columns, {})
+
+
+def _read_jsonl(path: Path) -> list[Mapping[str, Any]]:
+    rows = []
+    with path.open(encoding="utf-8") as lines:
+        for number, line in enumerate(lines, start=1):
+            try:
+                row = json.loads(line)
+            except ValueError as error:
+                raise RowsError(f"{path}, row {number}: not JSON ({error}); expected one object per line") from error
+            if not isinstance(row, dict):
+                raise RowsError(f"{path}, row {number}: expected an object, found {type(row).__name__}")
+            rows.append(row)
+    return rows
+
+
+def _read_parquet(path: Path) -> list[Mapping[str, Any]]:
+    import pyarrow.parquet  # noqa: PLC0415 # only for this format
+
+    try:
+        rows: list[Mapping[str, Any]] = pyarrow.parquet.read_table(path).to_pylist()
+    except pyarrow.ArrowInvalid as error:
+        raise RowsError(f"{path}: not a readable Parquet file ({error})") from error
+    return rows

@@ -1,0 +1,186 @@
+"""Writes the leaves and groups of this folder: ``python tasks/verbalizer/_generate.py``.
+
+Here stand the paper's facts to the letter: the verbalizers of Table 1 and the prompts of Figures 7 (direct) and 8
+(chain of thought). A test proves that the folder is what this writes.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+VERSION = re.search(r"version: ([\d.]+)", (HERE / "_direct").read_text(encoding="utf-8"))[1]  # type: ignore[index]
+"""``metadata.version`` of the groups: the leaves', which stands in their template."""
+
+# Table 1: dataset -> the two golden label names, the affirmative one first.
+GOLDEN = {
+    "sst2": ("positive", "negative"),
+    "fp": ("positive", "negative"),
+    "emotion": ("joy", "sadness"),
+    "snli": ("entailment", "contradiction"),
+    "sick": ("entailment", "contradiction"),
+    "rte": ("entailment", "not entailment"),
+    "qqp": ("duplicate", "not duplicate"),
+    "mrpc": ("equivalent", "not equivalent"),
+    "subj": ("subjective", "objective"),
+}
+
+# Table 1: naturalness -> verbalizer -> the words for the two golden labels; None: the golden names themselves.
+VERBALIZERS: Mapping[str, Mapping[str, tuple[str, str] | None]] = {
+    "natural": {"golden": None, "1_0": ("1", "0"), "yes_no": ("yes", "no")},
+    "neutral": {
+        "foo_bar": ("foo", "bar"),
+        "bar_foo": ("bar", "foo"),
+        "sfo_lax": ("sfo", "lax"),
+        "lax_sfo": ("lax", "sfo"),
+        "lake_river": ("lake", "river"),
+        "river_lake": ("river", "lake"),
+    },
+    "unnatural": {"flipped": None, "0_1": ("0", "1"), "no_yes": ("no", "yes")},
+}
+
+# What words that have a meaning mean by themselves, the affirmative one first.
+MEANT = {frozenset(pair): pair for pair in (("1", "0"), ("yes", "no"))}
+
+# Figures 7 and 8: who judges what; when which word is due ({0}, {1}: the words, {say}: "output" in Figure 7,
+# "output your final answer as" in Figure 8); what Figure 7 allows; the row.
+_ENTAILS = "You are a helpful assistant judging if sentence 1 entails sentence 2."
+_IF_ENTAILS = 'If sentence 1 entails sentence 2, you need to {say} "{0}".'
+_SENTENCES = "Sentence 1: {{{{{}}}}}\nSentence 2: {{{{{}}}}}"
+PROMPTS = {
+    "sst2": (
+        "You are a helpful assistant judging the sentiment of a movie review.",
+        'If the movie review is positive, you need to {say} "{0}". '
+        'If the movie review is negative, you need to {say} "{1}".',
+        "Movie review: {{sentence}}",
+    ),
+    "fp": (
+        "You are a helpful assistant judging the sentiment of a financial phrase.",
+        'If the financial phrase is positive, you need to {say} "{0}". '
+        'If the financial phrase is negative, you need to {say} "{1}".',
+        "Financial phrase: {{sentence}}",
+    ),
+    "emotion": (
+        "You are a helpful assistant judging the emotion of a Twitter message.",
+        'If the emotion of a Twitter message is joy, you need to {say} "{0}". '
+        'If the emotion of a Twitter message is sadness, you need to {say} "{1}".',
+        "Twitter message: {{text}}",
+    ),
+    "snli": (
+        _ENTAILS,
+        _IF_ENTAILS + ' If sentence 1 contradicts sentence 2, you need to {say} "{1}".',
+        _SENTENCES.format("premise", "hypothesis"),
+    ),
+    "sick": (
+        _ENTAILS,
+        _IF_ENTAILS + ' If sentence 1 contradicts sentence 2, you need to {say} "{1}".',
+        _SENTENCES.format("sentence_A", "sentence_B"),
+    ),
+    "rte": (
+        _ENTAILS,
+        _IF_ENTAILS + ' If sentence 1 does not entail sentence 2, you need to {say} "{1}".',
+        _SENTENCES.format("sentence1", "sentence2"),
+    ),
+    "qqp": (
+        "You are a helpful assistant judging if two given questions from Quora are semantically equivalent.",
+        'If these two questions are semantically equivalent, you need to {say} "{0}". '
+        'If these two questions are not semantically equivalent, you need to {say} "{1}".',
+        "Question 1: {{question1}}\nQuestion 2: {{question2}}",
+    ),
+    "mrpc": (
+        "You are a helpful assistant judging if two sentences from online news sources are semantically equivalent.",
+        'If these two sentences are semantically equivalent, you need to {say} "{0}". '
+        'If these two sentences are not semantically equivalent, you need to {say} "{1}".',
+        _SENTENCES.format("sentence1", "sentence2"),
+    ),
+    "subj": (
+        "You are a helpful assistant judging if the given input is a subjective or objective description of a movie.",
+        'If the movie description is subjective, you need to {say} "{0}". '
+        'If the movie description is objective, you need to {say} "{1}".',
+        "Movie description: {{text}}",
+    ),
+}
+
+
+def direct_prompt(dataset: str, words: tuple[str, str]) -> str:
+    """Return Figure 7's prompt with the label words in place and the row as template fields."""
+    judge, conditions, row = PROMPTS[dataset]
+    instruction = conditions.format(*words, say="output")
+    allowed = 'You are only allowed to output "{}" or "{}".'.format(*words)
+    return f"{judge} {instruction} {allowed}\n\n{row}\n\nAnswer:"
+
+
+def cot_prompt(dataset: str, words: tuple[str, str]) -> str:
+    """Return Figure 8's prompt, likewise."""
+    judge, conditions, row = PROMPTS[dataset]
+    instruction = conditions.format(*words, say="output your final answer as")
+    return f"{judge} {instruction}\n\n{row}\n\nAnswer: Let's think step by step."
+
+
+# Family -> (folder, template, prompt).
+FAMILIES = {
+    "verbalizer": ("direct", "_direct", direct_prompt),
+    "verbalizer_cot": ("cot", "_cot", cot_prompt),
+}
+
+
+def label_words(dataset: str, verbalizer: str, words: tuple[str, str] | None) -> tuple[str, str]:
+    """Return the words for a dataset's two golden labels, the affirmative one first."""
+    affirmative, other = GOLDEN[dataset]
+    return words or ((other, affirmative) if verbalizer == "flipped" else (affirmative, other))
+
+
+def leaf(family: str, dataset: str, naturalness: str, verbalizer: str) -> str:
+    """Return the YAML of one leaf."""
+    _, template, prompt = FAMILIES[family]
+    golden = GOLDEN[dataset]
+    words = label_words(dataset, verbalizer, VERBALIZERS[naturalness][verbalizer])
+    lines = [
+        f"include: ../{template}",
+        f"task: {family}_{dataset}_{naturalness}_{verbalizer}",
+        f"tag: [{family}_{dataset}, {family}_{naturalness}_{verbalizer}]",
+        f"dataset_path: {dataset}",
+        f"doc_to_choice: {json.dumps(dict(zip(golden, words, strict=True)))}",
+    ]
+    if frozenset(words) in MEANT:
+        lines.append(f"prior: {json.dumps(dict(zip(golden, MEANT[frozenset(words)], strict=True)))}")
+    lines.append(f"doc_to_text: {json.dumps(prompt(dataset, words))}")
+    return "\n".join(lines) + "\n"
+
+
+def group(name: str, members: list[str]) -> str:
+    """Return the YAML of one group."""
+    lines = [f"group: {name}", "task:", *(f"  - {member}" for member in members), "aggregate_metric_list:"]
+    lines += [f"  - {{metric: {metric}, filter_list: answer}}" for metric in ("acc", "prior_rate", "invalid_rate")]
+    lines += ["metadata:", f"  version: {VERSION}"]
+    return "\n".join(lines) + "\n"
+
+
+def files() -> Iterator[tuple[str, str]]:
+    """Yield every generated file: its path in this folder and its text."""
+    for family, (folder, _, _) in FAMILIES.items():
+        for naturalness, verbalizers in VERBALIZERS.items():
+            for verbalizer in verbalizers:
+                for dataset in GOLDEN:
+                    name = f"{folder}/{dataset}_{naturalness}_{verbalizer}.yaml"
+                    yield name, leaf(family, dataset, naturalness, verbalizer)
+            tags = [f"{family}_{naturalness}_{verbalizer}" for verbalizer in verbalizers]
+            yield f"{folder}/group_{naturalness}.yaml", group(f"{family}_{naturalness}", tags)
+        yield f"{folder}/group.yaml", group(family, [f"{family}_{naturalness}" for naturalness in VERBALIZERS])
+
+
+def main() -> None:
+    """Write the files anew."""
+    for folder, _, _ in FAMILIES.values():
+        shutil.rmtree(HERE / folder, ignore_errors=True)
+        (HERE / folder).mkdir()
+    for name, text in files():
+        (HERE / name).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
