@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from functools import lru_cache, partial
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import datasets
@@ -56,6 +57,32 @@ if ANSWER_FILTER not in filter_registry:
     filter_registry.register(ANSWER_FILTER, target=VerbalizerAnswer)
 
 
+@dataclass(frozen=True)
+class Target:
+    """``doc_to_target``: the word that the prompt demands for a row.
+
+    This and ``Score`` are dataclasses, not methods or closures, because the harness copies a task's config and writes
+    it into the results: it gets the verbalizer, and no memory address.
+    """
+
+    verbalizer: Verbalizer
+
+    def __call__(self, doc: Mapping[str, Any]) -> str:
+        """Return the word for the row's golden label."""
+        return self.verbalizer.word(doc[GOLDEN])
+
+
+@dataclass(frozen=True)
+class Score:
+    """``process_results``: the metrics of one row."""
+
+    verbalizer: Verbalizer
+
+    def __call__(self, doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, float]:
+        """Score the filtered answer; see ``Verbalizer.score``."""
+        return self.verbalizer.score(results[0], doc[GOLDEN])
+
+
 class VerbalizerTask(ConfigurableTask):  # type: ignore[misc] # the harness ships no types
     """Classification with the words of one verbalizer for labels (Li et al., NAACL Findings 2024).
 
@@ -90,11 +117,11 @@ class VerbalizerTask(ConfigurableTask):  # type: ignore[misc] # the harness ship
         config |= {
             # What the results should say: the evaluated split, and where the dataset lies.
             "dataset_path": dataset.hub.repository if source == sources.HUB else dataset.name,
-            "dataset_name": dataset.hub.config,
+            "dataset_name": dataset.hub.config if source == sources.HUB else None,
             "test_split": dataset.evaluation_split,
             "training_split": None,
-            "doc_to_target": partial(_target, self._verbalizer),
-            "process_results": partial(_score, self._verbalizer),
+            "doc_to_target": Target(self._verbalizer),
+            "process_results": Score(self._verbalizer),
             "filter_list": [self._with_labels(pipeline) for pipeline in config["filter_list"]],
         }
         super().__init__(config=config)
@@ -146,14 +173,6 @@ class Demonstrations(ContextSampler):  # type: ignore[misc] # the harness ships 
     def sample(self, n: int, *_args: Any, **_kwargs: Any) -> list[dict[str, Any]]:
         """Return the first ``n`` demonstrations; the evaluated rows are not among them."""
         return [dict(row) for row in demonstrations(self._selection, n)]
-
-
-def _target(verbalizer: Verbalizer, doc: dict[str, Any]) -> str:
-    return verbalizer.word(doc[GOLDEN])
-
-
-def _score(verbalizer: Verbalizer, doc: dict[str, Any], results: Sequence[str]) -> dict[str, float]:
-    return verbalizer.score(results[0], doc[GOLDEN])
 
 
 def _dataset_of_leaf(config: dict[str, Any]) -> Classification:

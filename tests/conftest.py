@@ -1,0 +1,136 @@
+"""What several tests share: the real rows, a tiny model, and the real harness in a subprocess."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SHARED = ROOT.parent / "shared"
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished run of the harness: its output and what it wrote."""
+
+    status: int
+    output: str
+    results: Mapping[str, Any]
+    samples: Mapping[str, list[dict[str, Any]]]
+
+    def score(self, task: str, metric: str) -> float:
+        value = self.results["results"][task][f"{metric},answer"]
+        assert isinstance(value, float)
+        return value
+
+
+Harness = Callable[..., Run]
+
+
+def offline_environment(**variables: str) -> dict[str, str]:
+    """Return the environment with the hub switched off: a test that reaches for it fails at once instead of retrying."""
+    return {**os.environ, "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false", **variables}
+
+
+@pytest.fixture
+def harness(tmp_path: Path) -> Harness:
+    """Run ``python -m lm_eval`` with the given options, like a user, in an empty folder; offline unless told otherwise."""
+
+    def run(
+        *options: str,
+        source: str | None = None,
+        launcher: tuple[str, ...] = (),
+        environment: Mapping[str, str] | None = None,
+        timeout: float = 600,
+    ) -> Run:
+        output = tmp_path / f"out{len(list(tmp_path.glob('out*')))}"
+        command = [sys.executable, *launcher, "-m", "lm_eval", *options]
+        command += ["--output_path", str(output), "--log_samples"]
+        if source is not None:
+            command += ["--metadata", json.dumps({"source": source})]
+        process = subprocess.run(
+            command,
+            env=dict(environment) if environment is not None else offline_environment(),
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+        )
+        return Run(process.returncode, process.stdout + process.stderr, *_written(output))
+
+    return run
+
+
+def _written(output: Path) -> tuple[dict[str, Any], dict[str, list[dict[str, Any]]]]:
+    results: dict[str, Any] = {}
+    samples = {}
+    for path in sorted(output.glob("*/*")):
+        if path.name.startswith("results_"):
+            results = json.loads(path.read_text(encoding="utf-8"))
+        else:
+            lines = path.read_text(encoding="utf-8").splitlines()
+            samples[path.name.removeprefix("samples_").rsplit("_", 1)[0]] = [json.loads(line) for line in lines]
+    return results, samples
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """Return the folder of real data; skip where it is absent."""
+    folder = SHARED / "data"
+    if not folder.is_dir():
+        pytest.skip(f"the real data are not at {folder}")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def real_rows(shared_data: Path) -> str:
+    """Return the folder with real rows of the nine datasets, as a source."""
+    return str(shared_data / "classification")
+
+
+@pytest.fixture(scope="session")
+def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build a two-layer Llama with random weights, a byte-level tokenizer and a chat template."""
+    torch = pytest.importorskip("torch", reason="torch is not installed (extra: hf)")
+    tokenizers = pytest.importorskip("tokenizers")
+    transformers = pytest.importorskip("transformers")
+
+    folder = tmp_path_factory.mktemp("tiny-chat-model")
+    alphabet = sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet())
+    specials = ["<s>", "</s>"]
+    vocabulary = {token: number for number, token in enumerate([*specials, *alphabet])}
+    model = tokenizers.Tokenizer(tokenizers.models.BPE(vocab=vocabulary, merges=[]))
+    model.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    model.decoder = tokenizers.decoders.ByteLevel()
+    tokenizer = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=model, bos_token="<s>", eos_token="</s>", pad_token="</s>"
+    )
+    tokenizer.chat_template = (
+        "{% for message in messages %}{{ message.role }}: {{ message.content }}\n{% endfor %}"
+        "{% if add_generation_prompt %}assistant:{% endif %}"
+    )
+    tokenizer.save_pretrained(folder)
+
+    torch.manual_seed(0)
+    configuration = transformers.LlamaConfig(
+        vocab_size=len(vocabulary),
+        hidden_size=32,
+        intermediate_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        max_position_embeddings=4096,
+        bos_token_id=0,
+        eos_token_id=1,
+        pad_token_id=1,
+    )
+    transformers.LlamaForCausalLM(configuration).save_pretrained(folder)
+    return folder

@@ -1,0 +1,65 @@
+"""The reference LM answers what its policy says, and nothing else."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import pytest
+from lm_eval.api.instance import Instance
+
+from lm_eval_ext.known_answers import KnownAnswers, KnownInstance
+from lm_eval_ext.models.reference import CERTAIN, UNLIKELY, ReferenceLM
+
+ANSWERS: KnownAnswers = {"oracle": "foo", "prior": "positive", "random": ("foo", "bar")}
+
+
+def request(
+    answers: KnownAnswers,
+    row: int = 0,
+    continuation: str | None = None,
+) -> Instance:
+    kind: Literal["generate_until", "loglikelihood"] = "generate_until" if continuation is None else "loglikelihood"
+    arguments = ("prompt", {} if continuation is None else continuation)
+    plain = Instance(kind, {"text": "row"}, arguments, 0, metadata=("some_task", row, 1))
+    return KnownInstance.of(plain, answers)
+
+
+def test_it_generates_the_answer_of_its_policy() -> None:
+    assert ReferenceLM("oracle").generate_until([request(ANSWERS)]) == ["foo"]
+    assert ReferenceLM("prior").generate_until([request(ANSWERS)]) == ["positive"]
+
+
+def test_only_the_known_answer_is_likely() -> None:
+    requests = [request(ANSWERS, continuation=" foo"), request(ANSWERS, continuation=" bar")]
+    assert ReferenceLM("oracle").loglikelihood(requests) == [(CERTAIN, True), (UNLIKELY, False)]
+
+
+def test_a_draw_depends_on_seed_and_row_and_not_on_the_order_of_requests() -> None:
+    rows = range(200)
+    forward = ReferenceLM("random", seed=3).generate_until([request(ANSWERS, row) for row in rows])
+    backward = ReferenceLM("random", seed=3).generate_until([request(ANSWERS, row) for row in reversed(rows)])
+    assert forward == backward[::-1]
+    assert forward != ReferenceLM("random", seed=4).generate_until([request(ANSWERS, row) for row in rows])
+    # 200 fair draws: 100 expected, standard deviation sqrt(200 / 4) = 7.07; five of them on either side.
+    assert 64 < forward.count("foo") < 136
+
+
+def test_an_unknown_policy_names_the_task_and_the_policies_it_knows() -> None:
+    with pytest.raises(ValueError, match=r"'some_task' knows no policy 'oracel'; it knows oracle, prior, random"):
+        ReferenceLM("oracel").generate_until([request(ANSWERS)])
+
+
+def test_a_request_without_known_answers_is_an_error_that_names_its_task() -> None:
+    plain = Instance("generate_until", {}, ("prompt", {}), 0, metadata=("hellaswag", 0, 1))
+    with pytest.raises(ValueError, match="'hellaswag' brings no known answers"):
+        ReferenceLM().generate_until([plain])
+
+
+def test_a_seed_that_is_no_number_is_an_error() -> None:
+    with pytest.raises(ValueError, match="seed='abc' is not a whole number"):
+        ReferenceLM(seed="abc")
+
+
+def test_rolling_likelihood_is_refused() -> None:
+    with pytest.raises(NotImplementedError, match="generate_until and loglikelihood"):
+        ReferenceLM().loglikelihood_rolling([])
