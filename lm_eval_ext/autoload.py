@@ -55,7 +55,7 @@ def install() -> None:
     """Put the finder in place, once. A harness that is imported already is served at once."""
     if any(isinstance(finder, HarnessFinder) for finder in sys.meta_path):
         return
-    sys.meta_path.insert(0, HarnessFinder())  # type: ignore[arg-type] # a finder by protocol, not by inheritance
+    sys.meta_path.insert(0, HarnessFinder())
     for name, after in _AFTER.items():
         if name in sys.modules:
             _quietly(after, sys.modules[name])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -117,7 +117,7 @@ def has_split(name: str, split: str, source: str) -> bool:
     return source != HUB and _file(name, split, _folder(source)) is not None
 
 
-@lru_cache(maxsize=None)
+@cache
 def _from_hub(name: str, split: str, hub: HubDataset) -> Table:
     splits = _load_dataset(name, hub)
     origin = f"{hub} (hub)"
@@ -130,7 +130,7 @@ def _from_hub(name: str, split: str, hub: HubDataset) -> Table:
     return Table(f"{origin}, split {split}", rows, tuple(rows.column_names), class_names)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _load_dataset(name: str, hub: HubDataset) -> Mapping[str, Any]:
     import datasets  # noqa: PLC0415 # two seconds, and only the hub needs it
 
@@ -144,9 +144,9 @@ def _load_dataset(name: str, hub: HubDataset) -> Mapping[str, Any]:
         raise RowsError(
             f"the rows of {name!r} ({hub}) could not be had from the Hugging Face Hub: {reason}\n"
             "Two other sources serve without it:\n"
-            f"  --metadata '{{\"source\": \"/path/to/folder\"}}'  your own copy: {name}_<split>.jsonl or .parquet, "
+            f'  --metadata \'{{"source": "/path/to/folder"}}\'  your own copy: {name}_<split>.jsonl or .parquet, '
             "in the hub's columns\n"
-            f"  --metadata '{{\"source\": \"{EMBEDDED}\"}}'  {EMBEDDED_NOTE}"
+            f'  --metadata \'{{"source": "{EMBEDDED}"}}\'  {EMBEDDED_NOTE}'
         ) from error
     return splits
 
@@ -167,7 +167,7 @@ def _file(name: str, split: str, folder: Path) -> Path | None:
     return next((path for suffix in SUFFIXES if (path := folder / f"{name}_{split}{suffix}").is_file()), None)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _from_folder(name: str, split: str, folder: Path) -> Table:
     path = _file(name, split, folder)
     if path is None:
@@ -182,7 +182,7 @@ def _from_folder(name: str, split: str, folder: Path) -> Table:
 
 
 def _read_jsonl(path: Path) -> list[Mapping[str, Any]]:
-    rows = []
+    rows: list[Mapping[str, Any]] = []
     with path.open(encoding="utf-8") as lines:
         for number, line in enumerate(lines, start=1):
             try:

@@ -36,13 +36,13 @@ Harness = Callable[..., Run]
 
 
 def offline_environment(**variables: str) -> dict[str, str]:
-    """Return the environment with the hub switched off: a test that reaches for it fails at once instead of retrying."""
+    """Return the environment with the hub switched off: a test that reaches for it fails at once."""
     return {**os.environ, "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false", **variables}
 
 
 @pytest.fixture
 def harness(tmp_path: Path) -> Harness:
-    """Run ``python -m lm_eval`` with the given options, like a user, in an empty folder; offline unless told otherwise."""
+    """Run ``python -m lm_eval`` with the given options in an empty folder; offline unless told otherwise."""
 
     def run(
         *options: str,

@@ -46,24 +46,25 @@ class ReferenceLM(LM):  # type: ignore[misc] # the harness ships no types
         self,
         policy: str = "oracle",
         seed: int | str = 0,
-        batch_size: int | str | None = None,  # noqa: ARG002 # see Args
-        max_batch_size: int | None = None,  # noqa: ARG002
-        device: str | None = None,  # noqa: ARG002
+        batch_size: int | str | None = None,
+        max_batch_size: int | None = None,
+        device: str | None = None,
     ) -> None:
         super().__init__()
         self.policy = policy
         self.seed = _whole_number(seed)
         self._device = "cpu"
-        self._rank, self._world_size, self._accelerator = 0, 1, None
+        self._rank, self._world_size = 0, 1
+        self._accelerator: Any = None
         if int(os.environ.get("WORLD_SIZE", "1")) > 1:
             self._join_the_other_processes()
 
-    def generate_until(self, requests: list[Instance], disable_tqdm: bool = False) -> list[str]:  # noqa: ARG002
+    def generate_until(self, requests: list[Instance], disable_tqdm: bool = False) -> list[str]:
         """Return one text per request, in their order."""
         return [self._answer(request) for request in requests]
 
-    def loglikelihood(self, requests: list[Instance], disable_tqdm: bool = False) -> list[tuple[float, bool]]:  # noqa: ARG002
-        """Return, per request, ``(CERTAIN, True)`` if its continuation is the known answer, else ``(UNLIKELY, False)``."""
+    def loglikelihood(self, requests: list[Instance], disable_tqdm: bool = False) -> list[tuple[float, bool]]:
+        """Return, per request, ``(CERTAIN, True)`` for the known answer and ``(UNLIKELY, False)`` for any other."""
         scores = []
         for request in requests:
             _, continuation = request.args

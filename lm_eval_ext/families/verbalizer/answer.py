@@ -24,8 +24,12 @@ from lm_eval_ext.reasoning import without_reasoning
 
 Reads = Literal["first", "final"]
 
-_QUOTES = str.maketrans(
-    {"“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "’": "'", "‘": "'", "−": "-", "‑": "-", "_": " ", "\u200b": ""}
+# Curly, low and angle quotes, the minus sign, the non-breaking hyphen, the zero-width space; an underscore is a space.
+_PLAIN = str.maketrans(
+    dict.fromkeys("\u201c\u201d\u201e\u00ab\u00bb", '"')
+    | dict.fromkeys("\u2018\u2019", "'")
+    | dict.fromkeys("\u2212\u2011", "-")
+    | {"_": " ", "\u200b": ""}
 )
 _MARKUP = re.compile(r"[*`~]+")
 _HEADING = re.compile(r"(?m)^[ \t]*#+[ \t]*")
@@ -53,7 +57,9 @@ _CUE = re.compile(
     r"\b(?:answers?|output(?:s|ting)?|respon(?:d|ds|se)|conclu(?:de|sion)|verdict|prediction|classification|label|boxed)\b"
 )
 _WITHIN_STATEMENT = re.compile(r"(?:[^.!?\n]|\.(?=\S)){0,120}|[\s:=\-\"'({\[]*")
-_ALONE_BEFORE = re.compile(r"(?:^|[.!?:\n])[\s\"'({\[>\-]*(?:(?:so|therefore|thus|hence|then|and|it is|it's)\b[\s,:\"']*)*$")
+_ALONE_BEFORE = re.compile(
+    r"(?:^|[.!?:\n])[\s\"'({\[>\-]*(?:(?:so|therefore|thus|hence|then|and|it is|it's)\b[\s,:\"']*)*$"
+)
 _ALONE_AFTER = re.compile(r"[\s\"')}\]]*(?:[.!?,;\n]|$)")
 
 # Between two labels of one breath: punctuation alone, or little words with a conjunction among them.
@@ -96,7 +102,7 @@ def plain_label(label: str) -> str:
 
 def _plain(text: str) -> str:
     # Emphasis and code become quotation marks: both set a word apart as the literal output.
-    return _HEADING.sub("", _MARKUP.sub('"', text)).translate(_QUOTES).casefold()
+    return _HEADING.sub("", _MARKUP.sub('"', text)).translate(_PLAIN).casefold()
 
 
 @lru_cache(maxsize=512)
@@ -166,7 +172,7 @@ def _stands_alone(text: str, mention: _Mention) -> bool:
 
 
 def _is_quoted(text: str, mention: _Mention) -> bool:
-    return text[:mention.start].endswith(('"', "'")) and text[mention.end :].lstrip(".,!").startswith(('"', "'"))
+    return text[: mention.start].endswith(('"', "'")) and text[mention.end :].lstrip(".,!").startswith(('"', "'"))
 
 
 def _in_one_breath(text: str, mentions: Sequence[_Mention], one: int, other: int) -> bool:

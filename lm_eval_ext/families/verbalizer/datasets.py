@@ -1,4 +1,4 @@
-"""The nine datasets of the paper (sections 3.1 and 3.2, Table 1, appendix B): where they lie, their columns and labels."""
+"""The nine datasets of the paper (section 3.1, Table 1, appendix B): where they lie, their columns and labels."""
 
 from __future__ import annotations
 

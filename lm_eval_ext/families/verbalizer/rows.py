@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from lm_eval_ext import sources
@@ -45,7 +45,7 @@ Row = Mapping[str, Any]
 GOLDEN = "golden_label"
 
 
-@lru_cache(maxsize=None)
+@cache
 def evaluation_rows(selection: Selection) -> tuple[Row, ...]:
     """Return the 100 evaluated rows, in the order of the draw.
 
@@ -63,7 +63,7 @@ def evaluation_rows(selection: Selection) -> tuple[Row, ...]:
     return tuple(_row(selection, table, number, usable[number]) for number in chosen)
 
 
-@lru_cache(maxsize=None)
+@cache
 def demonstrations(selection: Selection, count: int) -> tuple[Row, ...]:
     """Return the first ``count`` demonstrations: fixed, one label after the other, none with an evaluated row's text.
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import datasets
+import jinja2
 import jinja2.meta
 from lm_eval.api.filter import Filter
 from lm_eval.api.registry import filter_registry
@@ -23,7 +24,6 @@ from lm_eval_ext.families.verbalizer.verbalizer import INVALID, Verbalizer, verb
 from lm_eval_ext.known_answers import KnownAnswers, KnownInstance
 
 if TYPE_CHECKING:
-    import jinja2
     from lm_eval.api.instance import Instance
 
 ANSWER_FILTER = "verbalizer_answer"
@@ -41,7 +41,7 @@ class VerbalizerAnswer(Filter):  # type: ignore[misc] # the harness ships no typ
     def __init__(self, labels: Sequence[str], prior: Sequence[str] = (), reads: Reads = "first") -> None:
         self._labels, self._prior, self._reads = labels, prior, reads
 
-    def apply(self, resps: Iterable[Sequence[str]], docs: Sequence[dict[str, Any]]) -> list[list[str]]:  # noqa: ARG002
+    def apply(self, resps: Iterable[Sequence[str]], docs: Sequence[dict[str, Any]]) -> list[list[str]]:
         """Return, per document and response, a label word, a prior word, or ``INVALID``."""
         return [[self._read(response) for response in responses] for responses in resps]
 
@@ -89,8 +89,8 @@ class VerbalizerTask(ConfigurableTask):  # type: ignore[misc] # the harness ship
     A leaf's YAML says, in the harness's own keys:
 
     * ``dataset_path``: one of the nine datasets (``sst2`` …), or a dataset of the user's: a name, and on the hub
-      ``owner/name`` (with ``dataset_name``, ``dataset_kwargs``: ``revision``, ``data_files``); then also ``test_split``,
-      and ``training_split`` if there are to be demonstrations;
+      ``owner/name`` (with ``dataset_name``, ``dataset_kwargs``: ``revision``, ``data_files``); then also
+      ``test_split``, and ``training_split`` if there are to be demonstrations;
     * ``doc_to_text``: the prompt, a template over the rows' columns, with the label words in it;
     * ``doc_to_target``: the label column;
     * ``doc_to_choice``: the verbalizer, golden label name to label word. Where labels are numbers without declared
@@ -106,7 +106,7 @@ class VerbalizerTask(ConfigurableTask):  # type: ignore[misc] # the harness ship
         config = {key: value for key, value in config.items() if key != "class"}
         name = config["task"]
         self._verbalizer = verbalizer_of_leaf(name, config.get("doc_to_choice"), config.pop("prior", None))
-        self._reads: Reads = "first"
+        self._reads = _reads(name, config.get("filter_list") or [])
         metadata = config["metadata"] = dict(config.get("metadata") or {})
         source = metadata.setdefault("source", sources.HUB)
         if source == sources.EMBEDDED:
@@ -134,7 +134,7 @@ class VerbalizerTask(ConfigurableTask):  # type: ignore[misc] # the harness ship
     def fewshot_docs(self) -> None:
         """Return nothing: the harness reads this of every task, and the training rows are read only on demand."""
 
-    def doc_to_text(self, doc: dict[str, Any], doc_to_text: object = None) -> str:  # noqa: ARG002
+    def doc_to_text(self, doc: dict[str, Any], doc_to_text: object = None) -> str:
         """Return the prompt of one row."""
         return _template(self.config.doc_to_text).render(doc)
 
@@ -144,23 +144,20 @@ class VerbalizerTask(ConfigurableTask):  # type: ignore[misc] # the harness ship
         return KnownInstance.of(request, self._known_answers(doc[GOLDEN]))
 
     def _known_answers(self, golden: str) -> KnownAnswers:
-        say = '{}' if self._reads == "first" else 'The final answer is "{}".'
+        # A chain of thought names the tempting word before its conclusion, so that reading one is put to the test.
+        thought = "" if self._reads == "first" else f'By itself this means "{self._verbalizer.prior_word(golden)}". '
+        say = "{}" if self._reads == "first" else 'The final answer is "{}".'
         return {
-            "oracle": say.format(self._verbalizer.word(golden)),
-            "prior": say.format(self._verbalizer.prior_word(golden)),
-            "random": tuple(say.format(word) for word in self._verbalizer.words),
+            "oracle": thought + say.format(self._verbalizer.word(golden)),
+            "prior": thought + say.format(self._verbalizer.prior_word(golden)),
+            "random": tuple(thought + say.format(word) for word in self._verbalizer.words),
         }
 
     def _with_labels(self, pipeline: dict[str, Any]) -> dict[str, Any]:
         """Return a filter pipeline of the YAML with the label words given to our filter."""
-        steps = []
-        for step in pipeline["filter"]:
-            if step["function"] == ANSWER_FILTER:
-                self._reads = step.get("reads", self._reads)
-                labels, prior = list(self._verbalizer.words), list(self._verbalizer.prior)
-                step = {**step, "labels": labels, "prior": prior}
-            steps.append(step)
-        return {**pipeline, "filter": steps}
+        given = {"labels": list(self._verbalizer.words), "prior": list(self._verbalizer.prior)}
+        steps = [step | given if step["function"] == ANSWER_FILTER else step for step in pipeline["filter"]]
+        return pipeline | {"filter": steps}
 
 
 class Demonstrations(ContextSampler):  # type: ignore[misc] # the harness ships no types
@@ -173,6 +170,17 @@ class Demonstrations(ContextSampler):  # type: ignore[misc] # the harness ships 
     def sample(self, n: int, *_args: Any, **_kwargs: Any) -> list[dict[str, Any]]:
         """Return the first ``n`` demonstrations; the evaluated rows are not among them."""
         return [dict(row) for row in demonstrations(self._selection, n)]
+
+
+def _reads(task: str, filter_list: Sequence[Mapping[str, Any]]) -> Reads:
+    steps = [step for pipeline in filter_list for step in pipeline["filter"] if step["function"] == ANSWER_FILTER]
+    if not steps:
+        raise ValueError(
+            f"task {task!r}: no {ANSWER_FILTER} in its filter_list, so nothing would read its answers; "
+            "include one of the templates verbalizer/_direct and verbalizer/_cot"
+        )
+    reads: Reads = steps[0].get("reads", "first")
+    return reads
 
 
 def _dataset_of_leaf(config: dict[str, Any]) -> Classification:
@@ -204,11 +212,12 @@ def _columns(task: str, config: dict[str, Any]) -> tuple[str, ...]:
     return tuple(columns)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _template(prompt: str) -> jinja2.Template:
-    return env.from_string(prompt)
+    template: jinja2.Template = env.from_string(prompt)
+    return template
 
 
-@lru_cache(maxsize=None)
+@cache
 def _as_dataset(selection: Selection) -> datasets.Dataset:
     return datasets.Dataset.from_list([dict(row) for row in evaluation_rows(selection)])
