@@ -109,7 +109,7 @@ def _plain(text: str) -> str:
 def _pattern(labels: tuple[str, ...]) -> re.Pattern[str]:
     alternatives = []
     for index, label in sorted(enumerate(map(plain_label, labels)), key=lambda item: -len(item[1])):
-        words = r"[\s-]+(?:an?\s+|the\s+)?".join(map(re.escape, label.split()))
+        words = r"[\s\"-]+(?:an?\s+|the\s+)?".join(map(re.escape, label.split()))
         number = r"(?<!-)" if label[0].isdigit() else ""
         alternatives.append(rf"(?P<label{index}>{number}{words})")
     before = r"(?<!\w)(?<!\w[-'])(?<!\d[.,/:])"

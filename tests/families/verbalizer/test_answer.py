@@ -1,0 +1,195 @@
+"""Which label word a response answers with: hits beside near misses."""
+
+from __future__ import annotations
+
+import pytest
+
+from lm_eval_ext.families.verbalizer.answer import Reads, plain_label, read_answer
+
+SENTIMENT = ("positive", "negative")
+ENTAILS = ("entailment", "not entailment")
+NLI = ("entailment", "contradiction")
+DUPLICATE = ("duplicate", "not duplicate")
+DIGITS = ("1", "0")
+YES_NO = ("yes", "no")
+FOO_BAR = ("foo", "bar")
+SFO_LAX = ("sfo", "lax")
+THREE = ("sports", "business", "science")
+
+# response, labels, the label it answers with under direct prompting
+DIRECT = [
+    # the word, and what may surround it
+    ("positive", SENTIMENT, "positive"),
+    ("Positive", SENTIMENT, "positive"),
+    ("NEGATIVE", SENTIMENT, "negative"),
+    (" negative\n", SENTIMENT, "negative"),
+    ("negative.", SENTIMENT, "negative"),
+    ("negative!", SENTIMENT, "negative"),
+    ('"negative"', SENTIMENT, "negative"),
+    ('"negative."', SENTIMENT, "negative"),
+    ("“negative”", SENTIMENT, "negative"),
+    ("'negative'", SENTIMENT, "negative"),
+    ("‘negative’.", SENTIMENT, "negative"),
+    ("**negative**", SENTIMENT, "negative"),
+    ("*negative*", SENTIMENT, "negative"),
+    ("__negative__", SENTIMENT, "negative"),
+    ("`negative`", SENTIMENT, "negative"),
+    ("```\nnegative\n```", SENTIMENT, "negative"),
+    ("### Negative", SENTIMENT, "negative"),
+    ("- negative", SENTIMENT, "negative"),
+    ("(negative)", SENTIMENT, "negative"),
+    ("{negative}", SENTIMENT, "negative"),
+    (r"\boxed{negative}", SENTIMENT, "negative"),
+    ("<b>negative</b>", SENTIMENT, "negative"),
+    ("Answer: negative", SENTIMENT, "negative"),
+    ("**Answer:** negative", SENTIMENT, "negative"),
+    ("Sure! The output is: negative", SENTIMENT, "negative"),
+    ("SFO", SFO_LAX, "sfo"),
+    # the longer label wins
+    ("not entailment", ENTAILS, "not entailment"),
+    ("Answer: not entailment.", ENTAILS, "not entailment"),
+    ("Not  Entailment", ENTAILS, "not entailment"),
+    ("not_entailment", ENTAILS, "not entailment"),
+    ("not-entailment", ENTAILS, "not entailment"),
+    ("**not** entailment", ENTAILS, "not entailment"),
+    ("entailment", ENTAILS, "entailment"),
+    ("Not a duplicate.", DUPLICATE, "not duplicate"),
+    ("non-duplicate", DUPLICATE, None),
+    # whole words alone
+    ("1", DIGITS, "1"),
+    ("1.", DIGITS, "1"),
+    ("1\n", DIGITS, "1"),
+    ("(0)", DIGITS, "0"),
+    ("10", DIGITS, None),
+    ("01", DIGITS, None),
+    ("1.5", DIGITS, None),
+    ("0,5", DIGITS, None),
+    ("1/2", DIGITS, None),
+    ("-1", DIGITS, None),
+    ("100%", DIGITS, None),
+    ("1st", DIGITS, None),
+    ("no", YES_NO, "no"),
+    ("No.", YES_NO, "no"),
+    ("No, they differ.", YES_NO, "no"),
+    ("No because they differ.", YES_NO, "no"),
+    ("I know.", YES_NO, None),
+    ("Nothing", YES_NO, None),
+    ("yesterday", YES_NO, None),
+    ("no-one", YES_NO, None),
+    ("There is no evidence for that.", YES_NO, None),
+    ("I have no idea.", YES_NO, None),
+    ("positively", SENTIMENT, None),
+    ("non-negative", SENTIMENT, None),
+    ("food", FOO_BAR, None),
+    ("The bar's open.", FOO_BAR, None),
+    # the first label named
+    ("foo\n\nbar", FOO_BAR, "foo"),
+    ("foo. The other kind would be bar.", FOO_BAR, "foo"),
+    ("foo, not bar", FOO_BAR, "foo"),
+    ("not bar but foo", FOO_BAR, "foo"),
+    ("The review is not positive; it is negative.", SENTIMENT, "negative"),
+    ("It isn't positive.", SENTIMENT, None),
+    ('Rather than "foo", I say "bar".', FOO_BAR, "bar"),
+    ("not only positive, but glowing", SENTIMENT, "positive"),
+    # both in one breath
+    ("positive or negative", SENTIMENT, None),
+    ("positive/negative", SENTIMENT, None),
+    ("positive, negative", SENTIMENT, None),
+    ("both foo and bar", FOO_BAR, None),
+    ("It is positive and it is also negative.", SENTIMENT, None),
+    ('"positive" or "negative"', SENTIMENT, None),
+    ("1 or 0", DIGITS, None),
+    ("positive, positive", SENTIMENT, "positive"),
+    ("sports, business or science", THREE, None),
+    ("science", THREE, "science"),
+    # neither
+    ("", SENTIMENT, None),
+    ("   \n", SENTIMENT, None),
+    ("neutral", SENTIMENT, None),
+    ("I'm sorry, but I cannot judge that.", SENTIMENT, None),
+    ("I cannot tell whether the review is positive or negative.", SENTIMENT, None),
+    ("As an AI model I do not know which word applies.", YES_NO, None),
+    # digits that number something
+    ("Sentence 1 contradicts sentence 2, so the output is 0.", DIGITS, "0"),
+    ("Question 1 asks something else: 0", DIGITS, "0"),
+    ("1. The plot is dull.\n2. The answer is 0.", DIGITS, "0"),
+    ("1. The plot is dull.", DIGITS, "1"),
+    # conditions repeat the instruction
+    ('If the review is positive, I need to output "negative".', SENTIMENT, None),
+    ('If the review is positive, I need to output "negative". Negative', SENTIMENT, "negative"),
+    # reasoning blocks
+    ("<think>It is positive.</think>negative", SENTIMENT, "negative"),
+    ("<think>\nIt is positive.\n</think>\n\n**negative**", SENTIMENT, "negative"),
+    ("It is positive.</think>negative", SENTIMENT, "negative"),
+    ("<think>It is positive, so I", SENTIMENT, None),
+    ("<think></think>", SENTIMENT, None),
+]
+
+# response, labels, the label that its chain of thought concludes with
+CHAIN_OF_THOUGHT = [
+    ("negative", SENTIMENT, "negative"),
+    ('The tone is positive. Therefore the final answer is "negative".', SENTIMENT, "negative"),
+    ("The tone is positive.\n\nFinal answer: negative", SENTIMENT, "negative"),
+    ("The tone is positive.\n\n**Final Answer:**\n\n**negative**", SENTIMENT, "negative"),
+    (r"The tone is positive. $\boxed{\text{negative}}$", SENTIMENT, "negative"),
+    ("The tone is positive, so I output negative", SENTIMENT, "negative"),
+    ('The final answer is "negative", because the review is positive.', SENTIMENT, "negative"),
+    ('The final answer, since the review is positive, is "negative".', SENTIMENT, "negative"),
+    ('The answer is "negative". This follows since the movie was called positive.', SENTIMENT, "negative"),
+    (
+        'If the movie review is positive, I need to output my final answer as "negative". The review praises the '
+        'acting, so it is positive. So my final answer is "negative".',
+        SENTIMENT,
+        "negative",
+    ),
+    ("At first it seems negative. The praise wins. So, positive.", SENTIMENT, "positive"),
+    ('"Positive" reviews call for the answer "negative". This one pans the film.\n\npositive', SENTIMENT, "positive"),
+    ("The answer could be foo. On reflection, the answer is bar.", FOO_BAR, "bar"),
+    ("foo is tempting. bar", FOO_BAR, "bar"),
+    ("The answer is foo or bar.", FOO_BAR, None),
+    ("Let's weigh foo against the rest. I cannot conclude anything.", FOO_BAR, "foo"),
+    ("I cannot conclude anything.", FOO_BAR, None),
+    ("If sentence 1 is true, sentence 2 must be true, so the answer is entailment.", NLI, "entailment"),
+    (
+        "Sentence 1 says a man runs. Sentence 2 says he sleeps. That is a contradiction. Final answer: entailment.",
+        NLI,
+        "entailment",
+    ),
+    ("Sentence 1 does not entail sentence 2. The final answer is not entailment.", ENTAILS, "not entailment"),
+    ('This is not an entailment, so the final answer is "entailment".', ENTAILS, "entailment"),
+    ("1. Sentence 1 is about dogs.\n2. Sentence 2 is about cats.\n\nFinal answer: 0", DIGITS, "0"),
+    ("1. Sentence 1 is about dogs.\n2. Sentence 2 is about cats.", DIGITS, None),
+    ("Step 1: read. Step 2: compare. The answer is 10.", DIGITS, None),
+    ("There is no doubt that they match. The final answer is yes.", YES_NO, "yes"),
+    ("They match, no doubt about it.", YES_NO, None),
+    ("<think>final answer: foo</think>The final answer is bar.", FOO_BAR, "bar"),
+    ("<think>The final answer is foo.", FOO_BAR, None),
+    ("", FOO_BAR, None),
+]
+
+
+@pytest.mark.parametrize(("response", "labels", "expected"), DIRECT)
+def test_direct_prompting_reads_the_first_label_named(
+    response: str, labels: tuple[str, ...], expected: str | None
+) -> None:
+    assert read_answer(response, labels, "first") == expected
+
+
+@pytest.mark.parametrize(("response", "labels", "expected"), CHAIN_OF_THOUGHT)
+def test_a_chain_of_thought_answers_with_what_it_states_last(
+    response: str, labels: tuple[str, ...], expected: str | None
+) -> None:
+    assert read_answer(response, labels, "final") == expected
+
+
+@pytest.mark.parametrize("reads", ["first", "final"])
+@pytest.mark.parametrize("labels", [SENTIMENT, ENTAILS, DUPLICATE, DIGITS, YES_NO, SFO_LAX, THREE])
+def test_the_order_of_the_labels_does_not_matter(labels: tuple[str, ...], reads: Reads) -> None:
+    for label in labels:
+        assert read_answer(f'The answer is "{label}".', labels, reads) == label
+        assert read_answer(f'The answer is "{label}".', labels[::-1], reads) == label
+
+
+def test_words_that_look_alike_to_the_reader_have_one_plain_form() -> None:
+    assert plain_label("Not_Entailment ") == plain_label("not entailment")
+    assert plain_label("foo") != plain_label("foot")

@@ -1,0 +1,98 @@
+"""The reference LM's scores, end to end through the harness, are the ones that its policies imply."""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+
+import pytest
+
+from tests.conftest import SHARED, Harness, Run
+
+REAL = str(SHARED / "data" / "classification")
+SOURCES = ["embedded", REAL]
+GROUPS = {"natural": 27, "neutral": 54, "unnatural": 27}
+
+# naturalness -> acc, prior_rate, invalid_rate of an LM that does what the prompt says, and of one that follows its prior
+ORACLE = {"natural": (1.0, 1.0, 0.0), "neutral": (1.0, 0.0, 0.0), "unnatural": (1.0, 0.0, 0.0)}
+# In a neutral task the golden word is neither label.
+PRIOR = {"natural": (1.0, 1.0, 0.0), "neutral": (0.0, 1.0, 1.0), "unnatural": (0.0, 1.0, 0.0)}
+
+
+FAMILIES = ("verbalizer", "verbalizer_cot")
+
+
+def evaluate(harness: Harness, policy: str, source: str, tasks: str) -> Run:
+    if source == REAL and not (SHARED / "data").is_dir():
+        pytest.skip(f"the real rows are not at {REAL}")
+    run = harness("--model", "reference", "--model_args", f"policy={policy},seed=1", "--tasks", tasks, source=source)
+    assert run.status == 0, run.output
+    return run
+
+
+def scores(run: Run, name: str) -> tuple[float, float, float]:
+    return (run.score(name, "acc"), run.score(name, "prior_rate"), run.score(name, "invalid_rate"))
+
+
+def members(run: Run, family: str, naturalness: str) -> list[str]:
+    of_family = [task for task in run.samples if task.startswith("verbalizer_cot_") == (family == "verbalizer_cot")]
+    return [task for task in of_family if f"_{naturalness}_" in task]
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=["embedded", "real"])
+@pytest.mark.parametrize(("policy", "expected"), [("oracle", ORACLE), ("prior", PRIOR)])
+def test_a_policys_scores_are_exact_in_every_task_and_group(
+    harness: Harness, policy: str, expected: dict[str, tuple[float, float, float]], source: str
+) -> None:
+    run = evaluate(harness, policy, source, ",".join(FAMILIES))
+    assert len(run.samples) == 216
+    for family, (naturalness, leaves) in product(FAMILIES, GROUPS.items()):
+        tasks = members(run, family, naturalness)
+        assert len(tasks) == leaves
+        for name in [*tasks, f"{family}_{naturalness}"]:
+            assert scores(run, name) == expected[naturalness], name
+        assert sum(len(run.samples[name]) for name in tasks) == leaves * 100
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=["embedded", "real"])
+def test_a_coin_stays_within_its_binomial_interval(harness: Harness, source: str) -> None:
+    run = evaluate(harness, "random", source, ",".join(FAMILIES))
+    for family, (naturalness, leaves) in product(FAMILIES, GROUPS.items()):
+        acc, prior, invalid = scores(run, f"{family}_{naturalness}")
+        # A fair coin over n rows: mean 1/2, standard deviation sqrt(1 / 4n); five of them on either side.
+        assert abs(acc - 0.5) < 5 * math.sqrt(1 / (4 * leaves * 100))
+        assert invalid == 0.0
+        # One of two words: natural labels are the prior, unnatural ones its opposite, neutral ones neither.
+        assert prior == pytest.approx({"natural": acc, "neutral": 0.0, "unnatural": 1 - acc}[naturalness])
+    per_task = [run.score(task, "acc") for task in run.samples]
+    # sqrt(1 / 400) = 0.05 for the 100 rows of a task
+    assert all(abs(acc - 0.5) < 5 * 0.05 for acc in per_task)
+    assert len(set(per_task)) > 10  # the draws differ from task to task
+
+
+def test_the_samples_explain_each_score_and_the_row_is_the_same_under_every_verbalizer(harness: Harness) -> None:
+    run = evaluate(harness, "prior", "embedded", "verbalizer_sst2")
+    first = {task: rows[0] for task, rows in run.samples.items()}
+    assert len(first) == 12
+    assert len({row["doc_hash"] for row in first.values()}) == 1
+    flipped = first["verbalizer_sst2_unnatural_flipped"]
+    golden = flipped["doc"]["golden_label"]
+    assert flipped["target"] == {"positive": "negative", "negative": "positive"}[golden]
+    assert flipped["filtered_resps"] == [golden]
+    assert (flipped["acc"], flipped["prior_rate"], flipped["invalid_rate"]) == (0.0, 1.0, 0.0)
+    assert first["verbalizer_sst2_neutral_foo_bar"]["filtered_resps"] == [golden]
+
+
+def test_the_results_say_where_the_rows_come_from(harness: Harness) -> None:
+    run = evaluate(harness, "oracle", "embedded", "verbalizer_sst2_natural_golden")
+    config = run.results["configs"]["verbalizer_sst2_natural_golden"]
+    assert config["metadata"]["source"] == "embedded"
+    assert config["metadata"]["note"].endswith("comparable to nothing")
+    assert run.results["versions"]["verbalizer_sst2_natural_golden"].endswith("+embedded")
+    assert "0x" not in str(config), "a memory address would make two equal runs differ"
+
+
+def test_two_equal_runs_write_equal_samples(harness: Harness) -> None:
+    one, other = (evaluate(harness, "random", "embedded", "verbalizer_rte") for _ in range(2))
+    assert one.samples == other.samples
+    assert one.results["results"] == other.results["results"]

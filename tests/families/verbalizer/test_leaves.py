@@ -1,0 +1,176 @@
+"""The task folder: every leaf loads, the generator wrote it, the names and counts are the paper's."""
+
+from __future__ import annotations
+
+import runpy
+from collections import Counter
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from lm_eval.tasks import TaskManager
+
+from lm_eval_ext import tasks_dir
+from lm_eval_ext.families.verbalizer.rows import GOLDEN
+
+TASKS = Path(tasks_dir()) / "verbalizer"
+DATASETS = ("sst2", "fp", "emotion", "snli", "sick", "rte", "qqp", "mrpc", "subj")
+VERBALIZERS = {
+    "natural": ("golden", "1_0", "yes_no"),
+    "neutral": ("foo_bar", "bar_foo", "sfo_lax", "lax_sfo", "lake_river", "river_lake"),
+    "unnatural": ("flipped", "0_1", "no_yes"),
+}
+FAMILIES = ("verbalizer", "verbalizer_cot")
+LEAVES = {
+    f"{family}_{dataset}_{naturalness}_{verbalizer}"
+    for family, dataset, naturalness in product(FAMILIES, DATASETS, VERBALIZERS)
+    for verbalizer in VERBALIZERS[naturalness]
+}
+
+
+@pytest.fixture(scope="module")
+def manager() -> TaskManager:
+    """Return a manager of our tasks alone, on embedded rows."""
+    return TaskManager(include_path=tasks_dir(), include_defaults=False, metadata={"source": "embedded"})
+
+
+@pytest.fixture(scope="module")
+def tasks(manager: TaskManager) -> dict[str, Any]:
+    loaded: dict[str, Any] = manager.load(list(FAMILIES))["tasks"]
+    return loaded
+
+
+def generated() -> Iterator[tuple[str, str]]:
+    yield from runpy.run_path(str(TASKS / "_generate.py"))["files"]()
+
+
+def test_the_folder_is_what_the_generator_writes() -> None:
+    written = {str(path.relative_to(TASKS)): path.read_text(encoding="utf-8") for path in sorted(TASKS.rglob("*.yaml"))}
+    assert written == dict(generated())
+
+
+def test_every_leaf_loads_under_its_name_and_no_other_does(tasks: dict[str, Any]) -> None:
+    assert len(LEAVES) == 216  # 9 datasets x 12 verbalizers x 2 ways of prompting
+    assert set(tasks) == LEAVES
+
+
+def test_the_index_holds_the_leaves_the_groups_and_the_tags_and_nothing_else(manager: TaskManager) -> None:
+    groups = {family + suffix for family in FAMILIES for suffix in ("", *(f"_{name}" for name in VERBALIZERS))}
+    tags = {f"{family}_{dataset}" for family, dataset in product(FAMILIES, DATASETS)}
+    tags |= {
+        f"{family}_{naturalness}_{verbalizer}"
+        for family, (naturalness, verbalizers) in product(FAMILIES, VERBALIZERS.items())
+        for verbalizer in verbalizers
+    }
+    assert set(manager.all_subtasks) == LEAVES
+    assert set(manager.all_groups) == groups
+    assert set(manager.all_tags) == tags
+
+
+def test_no_name_of_ours_is_a_harness_name(manager: TaskManager) -> None:
+    harness = TaskManager(include_path=[], include_defaults=True)
+    foreign = {
+        name
+        for name, entry in harness.task_index.items()
+        if entry.yaml_path is not None and Path(tasks_dir()) not in Path(entry.yaml_path).parents
+    }
+    assert len(foreign) > 10_000  # the harness's own tasks were really indexed
+    assert not foreign & set(manager.all_tasks)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(
+    ("naturalness", "leaves", "rows"), [("natural", 27, 2700), ("neutral", 54, 5400), ("unnatural", 27, 2700)]
+)
+def test_a_group_has_the_papers_tasks_and_rows(
+    manager: TaskManager, family: str, naturalness: str, leaves: int, rows: int
+) -> None:
+    members = manager.load([f"{family}_{naturalness}"])["tasks"]
+    assert len(members) == leaves
+    assert sum(len(task.eval_docs) for task in members.values()) == rows
+    assert all(name.startswith(family) and f"_{naturalness}_" in name for name in members)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_whole_group_has_its_three_groups(manager: TaskManager, family: str) -> None:
+    loaded = manager.load([family])
+    assert len(loaded["tasks"]) == 108
+    assert loaded["group_map"][family] == [f"{family}_{naturalness}" for naturalness in VERBALIZERS]
+
+
+@pytest.mark.parametrize(("tag", "leaves"), [("sst2", 12), ("natural_golden", 9), ("unnatural_flipped", 9)])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_tag_gathers_its_leaves(manager: TaskManager, family: str, tag: str, leaves: int) -> None:
+    assert len(manager.load([f"{family}_{tag}"])["tasks"]) == leaves
+
+
+@pytest.mark.parametrize("dataset", DATASETS)
+def test_every_verbalizer_sees_the_same_100_rows(tasks: dict[str, Any], dataset: str) -> None:
+    of_dataset = [task for name, task in tasks.items() if f"_{dataset}_" in name]
+    assert len(of_dataset) == 24
+    rows = [list(task.eval_docs) for task in of_dataset]
+    assert len(rows[0]) == 100
+    assert all(other == rows[0] for other in rows)
+    texts = Counter(str({key: value for key, value in row.items() if key not in ("label", GOLDEN)}) for row in rows[0])
+    assert set(texts.values()) == {1}
+
+
+def test_a_task_is_greedy_zero_shot_and_names_its_metrics(tasks: dict[str, Any]) -> None:
+    for name, task in tasks.items():
+        assert task.config.num_fewshot is None, name
+        assert task.config.generation_kwargs["do_sample"] is False
+        assert task.config.generation_kwargs["temperature"] == 0.0
+        assert task.higher_is_better() == {"acc": True, "prior_rate": False, "invalid_rate": False}
+
+
+def test_every_yaml_is_strict_yaml_with_words_that_are_text() -> None:
+    for path in TASKS.rglob("*.yaml"):
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        for word in [*content.get("doc_to_choice", {}).values(), *content.get("prior", {}).values()]:
+            assert isinstance(word, str), path
+
+
+# Table 1: what each verbalizer makes of the affirmative label, and what that label's word means by itself.
+TABLE_1 = {
+    "golden": ("affirmative", "affirmative"),
+    "1_0": ("1", "1"),
+    "yes_no": ("yes", "yes"),
+    "foo_bar": ("foo", "affirmative"),
+    "bar_foo": ("bar", "affirmative"),
+    "sfo_lax": ("sfo", "affirmative"),
+    "lax_sfo": ("lax", "affirmative"),
+    "lake_river": ("lake", "affirmative"),
+    "river_lake": ("river", "affirmative"),
+    "flipped": ("other", "affirmative"),
+    "0_1": ("0", "1"),
+    "no_yes": ("no", "yes"),
+}
+GOLDEN_NAMES = {
+    "sst2": ("positive", "negative"),
+    "fp": ("positive", "negative"),
+    "emotion": ("joy", "sadness"),
+    "snli": ("entailment", "contradiction"),
+    "sick": ("entailment", "contradiction"),
+    "rte": ("entailment", "not entailment"),
+    "qqp": ("duplicate", "not duplicate"),
+    "mrpc": ("equivalent", "not equivalent"),
+    "subj": ("subjective", "objective"),
+}
+
+
+@pytest.mark.parametrize("verbalizer", TABLE_1)
+@pytest.mark.parametrize("dataset", DATASETS)
+def test_the_label_words_are_table_1s(tasks: dict[str, Any], dataset: str, verbalizer: str) -> None:
+    affirmative, other = GOLDEN_NAMES[dataset]
+    names = {"affirmative": affirmative, "other": other}
+    word, prior = (names.get(text, text) for text in TABLE_1[verbalizer])
+    for name, task in tasks.items():
+        if f"_{dataset}_" in name and name.endswith(f"_{verbalizer}"):
+            table = task.config.process_results.verbalizer
+            assert table.word(affirmative) == word
+            assert table.prior_word(affirmative) == prior
+            assert set(table.golden) == {affirmative, other}
+            assert table.word(other) != word

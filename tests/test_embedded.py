@@ -1,0 +1,116 @@
+"""The rows written for this project: enough, balanced, no two alike, none taken from the real datasets."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from functools import cache
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lm_eval_ext.families.verbalizer.datasets import DATASETS
+from lm_eval_ext.sources import EMBEDDED_FOLDER
+
+# dataset -> its text columns, the two labels of Table 1
+LAYOUT = {
+    "sst2": (("sentence",), (0, 1)),
+    "fp": (("sentence",), (0, 2)),
+    "emotion": (("text",), (0, 1)),
+    "snli": (("premise", "hypothesis"), (0, 2)),
+    "sick": (("sentence_A", "sentence_B"), (0, 2)),
+    "rte": (("sentence1", "sentence2"), (0, 1)),
+    "qqp": (("question1", "question2"), (0, 1)),
+    "mrpc": (("sentence1", "sentence2"), (0, 1)),
+    "subj": (("text",), (0, 1)),
+}
+
+
+@cache
+def rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def embedded(dataset: str) -> dict[str, list[dict[str, Any]]]:
+    evaluation = DATASETS[dataset].evaluation_split
+    return {split: rows(EMBEDDED_FOLDER / f"{dataset}_{split}.jsonl") for split in (evaluation, "train")}
+
+
+def all_texts(dataset: str) -> list[str]:
+    columns, _ = LAYOUT[dataset]
+    return [" ".join(row[column] for column in columns) for split in embedded(dataset).values() for row in split]
+
+
+def words(text: str) -> list[str]:
+    return [word for word in "".join(c.lower() if c.isalnum() else " " for c in text).split()]
+
+
+def runs(text: str, length: int) -> set[tuple[str, ...]]:
+    found = words(text)
+    return {tuple(found[start : start + length]) for start in range(len(found) - length + 1)}
+
+
+def jaccard(one: set[str], other: set[str]) -> float:
+    return len(one & other) / len(one | other)
+
+
+def test_nine_datasets_are_embedded_and_nothing_else() -> None:
+    expected = {f"{name}_{split}.jsonl" for name in LAYOUT for split in (DATASETS[name].evaluation_split, "train")}
+    assert {path.name for path in EMBEDDED_FOLDER.iterdir()} == expected
+
+
+@pytest.mark.parametrize("dataset", LAYOUT)
+def test_there_are_enough_rows_balanced_in_the_hubs_columns(dataset: str) -> None:
+    columns, labels = LAYOUT[dataset]
+    evaluation, train = embedded(dataset).values()
+    for split, least in ((evaluation, 120), (train, 20)):
+        counts = Counter(row["label"] for row in split)
+        assert set(counts) == set(labels)
+        assert len(set(counts.values())) == 1
+        assert len(split) >= least
+        for row in split:
+            assert tuple(row) == (*columns, "label")
+            assert all(row[column].strip() for column in columns)
+
+
+@pytest.mark.parametrize("dataset", LAYOUT)
+def test_no_two_rows_are_near_duplicates(dataset: str) -> None:
+    texts = all_texts(dataset)
+    bags = [set(words(text)) for text in texts]
+    long_runs = [runs(text, 6) for text in texts]
+    for one, other in combinations(range(len(texts)), 2):
+        assert jaccard(bags[one], bags[other]) < 0.5, (texts[one], texts[other])
+        assert not long_runs[one] & long_runs[other], (texts[one], texts[other])
+
+
+@pytest.mark.parametrize("dataset", LAYOUT)
+def test_the_length_of_a_pair_does_not_tell_its_label(dataset: str) -> None:
+    columns, labels = LAYOUT[dataset]
+    evaluation, _ = embedded(dataset).values()
+    lengths = [
+        [sum(len(words(row[column])) for column in columns) for row in evaluation if row["label"] == label]
+        for label in labels
+    ]
+    pairs = [(one, other) for one in lengths[0] for other in lengths[1]]
+    # The chance that a row of one label is longer than one of the other; 0.5 tells nothing.
+    longer = sum((one > other) + (one == other) / 2 for one, other in pairs) / len(pairs)
+    assert 0.3 < longer < 0.7
+
+
+@pytest.mark.parametrize("dataset", LAYOUT)
+def test_no_row_is_taken_from_the_real_dataset(dataset: str, shared_data: Path) -> None:
+    columns, _ = LAYOUT[dataset]
+    real = [
+        " ".join(row[column] for column in columns)
+        for path in sorted((shared_data / "classification").glob(f"{dataset}_*.jsonl"))
+        for row in rows(path)
+    ]
+    assert len(real) > 1000
+    bags = [set(words(text)) for text in real]
+    ours = [set(words(text)) for text in all_texts(dataset)]
+    assert max(jaccard(one, other) for one in ours for other in bags) < 0.5
+    # Ten words in a row are nobody's stock phrase.
+    real_runs = set().union(*(runs(text, 10) for text in real))
+    assert not [text for text in all_texts(dataset) if runs(text, 10) & real_runs]

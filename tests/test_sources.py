@@ -1,0 +1,111 @@
+"""A folder of rows: what is read, and the error for everything that is wrong with it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from lm_eval_ext import sources
+from lm_eval_ext.sources import HubDataset, RowsError, load
+
+NOWHERE = HubDataset("nobody/nothing")
+ROWS = [{"text": "a", "label": 0}, {"text": "b", "label": 1}]
+
+
+def write(folder: Path, text: str, name: str = "toy_test.jsonl") -> str:
+    (folder / name).write_text(text, encoding="utf-8")
+    return str(folder)
+
+
+def jsonl(*rows: object) -> str:
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def test_jsonl_and_parquet_give_the_same_rows(tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    (tmp_path / "other").mkdir()
+    write(tmp_path / "one", jsonl(*ROWS))
+    pyarrow.parquet.write_table(pa.Table.from_pylist(ROWS), tmp_path / "other" / "toy_test.parquet")
+    tables = [load("toy", "test", NOWHERE, str(tmp_path / name)) for name in ("one", "other")]
+    assert [list(table.rows) for table in tables] == [ROWS, ROWS]
+    assert tables[0].column("label") == tables[1].column("label") == [0, 1]
+
+
+def test_a_file_is_read_once_per_process(tmp_path: Path) -> None:
+    source = write(tmp_path, jsonl(*ROWS))
+    assert load("toy", "test", NOWHERE, source) is load("toy", "test", NOWHERE, source + "/")
+
+
+def test_a_home_folder_is_understood(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    write(tmp_path, jsonl(*ROWS))
+    assert len(load("toy", "test", NOWHERE, "~").rows) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (jsonl(ROWS[0]) + "{oops\n", r"toy_test\.jsonl, row 2: not JSON"),
+        (jsonl(ROWS[0]) + "\n" + jsonl(ROWS[1]), r"toy_test\.jsonl, row 2: not JSON"),
+        ("[1]\n", r"toy_test\.jsonl, row 1: expected an object, found list"),
+        ('{"text": "a"', r"toy_test\.jsonl, row 1: not JSON"),
+    ],
+    ids=["broken line", "empty line", "not an object", "truncated"],
+)
+def test_a_broken_line_is_named_by_file_and_row(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(RowsError, match=message):
+        load("toy", "test", NOWHERE, write(tmp_path, text))
+
+
+def test_a_broken_parquet_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(RowsError, match=r"toy_test\.parquet: not a readable Parquet file"):
+        load("toy", "test", NOWHERE, write(tmp_path, "no parquet", "toy_test.parquet"))
+
+
+def test_a_folder_without_the_dataset_says_what_it_has(tmp_path: Path) -> None:
+    source = write(tmp_path, jsonl(*ROWS), "other_test.jsonl")
+    message = r"no rows of 'toy' in .*: expected toy_test\.jsonl or \.parquet; found other_test\.jsonl"
+    with pytest.raises(RowsError, match=message):
+        load("toy", "test", NOWHERE, source)
+
+
+def test_a_source_that_is_neither_word_nor_folder_is_named() -> None:
+    with pytest.raises(
+        RowsError, match=r"source 'embeded' is not a folder; expected \"hub\", \"embedded\" or the path"
+    ):
+        load("toy", "test", NOWHERE, "embeded")
+
+
+def test_a_missing_column_is_named_beside_those_found(tmp_path: Path) -> None:
+    table = load("toy", "test", NOWHERE, write(tmp_path, jsonl({"sentence": "a", "label": 0})))
+    with pytest.raises(RowsError, match=r"has no column 'text'; expected text, label; found sentence, label"):
+        table.column("text", ("text", "label"))
+
+
+def test_a_field_missing_from_one_row_is_named_by_its_row(tmp_path: Path) -> None:
+    table = load("toy", "test", NOWHERE, write(tmp_path, jsonl(ROWS[0], {"text": "b"})))
+    with pytest.raises(RowsError, match=r"toy_test\.jsonl, row 2: no field 'label'; found text"):
+        table.column("label")
+
+
+@pytest.mark.parametrize("value", [None, 7, ["a"]])
+def test_a_value_that_is_not_text_is_named_by_its_row(tmp_path: Path, value: object) -> None:
+    table = load("toy", "test", NOWHERE, write(tmp_path, jsonl(ROWS[0], {"text": value, "label": 0})))
+    with pytest.raises(RowsError, match=r"toy_test\.jsonl, row 2, field 'text': expected text, found"):
+        table.text("text")
+
+
+def test_an_empty_file_has_no_columns(tmp_path: Path) -> None:
+    table = load("toy", "test", NOWHERE, write(tmp_path, ""))
+    with pytest.raises(RowsError, match="has no column 'text'"):
+        table.column("text")
+
+
+def test_the_hub_never_has_a_file_split() -> None:
+    assert not sources.has_split("sst2", "validation", sources.HUB)
+    assert sources.has_split("sst2", "validation", sources.EMBEDDED)
+    assert not sources.has_split("sst2", "test", sources.EMBEDDED)
