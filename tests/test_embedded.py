@@ -44,7 +44,7 @@ def all_texts(dataset: str) -> list[str]:
 
 
 def words(text: str) -> list[str]:
-    return [word for word in "".join(c.lower() if c.isalnum() else " " for c in text).split()]
+    return "".join(character.lower() if character.isalnum() else " " for character in text).split()
 
 
 def runs(text: str, length: int) -> set[tuple[str, ...]]:

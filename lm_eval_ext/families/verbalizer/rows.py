@@ -9,6 +9,7 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from lm_eval_ext import sources
@@ -76,21 +77,13 @@ def demonstrations(selection: Selection, count: int) -> tuple[Row, ...]:
             f"dataset {dataset.name!r} names no training_split to draw demonstrations from; use --num_fewshot 0"
         )
     table, numbers = _training_split(selection)
-    chosen: list[Row] = []
-    seen = {_text_of(selection, row) for row in evaluation_rows(selection)}
-    for row in _one_label_after_the_other(selection, table, numbers):
-        if len(chosen) == count:
-            break
-        text = _text_of(selection, row)
-        if text not in seen:
-            seen.add(text)
-            chosen.append(row)
+    chosen = tuple(islice(_one_label_after_the_other(selection, table, numbers), count))
     if len(chosen) < count:
         raise RowsError(
             f"{table.origin}: --num_fewshot {count} asks for more demonstrations than the {len(chosen)} that can be "
             f"drawn in balance over {', '.join(selection.golden)}"
         )
-    return tuple(chosen)
+    return chosen
 
 
 def _generator(dataset: Classification, purpose: str) -> random.Random:
@@ -195,10 +188,19 @@ def _one_label_after_the_other(selection: Selection, table: Table, numbers: Sequ
     usable = _usable(selection, table, numbers)
     order = sorted(usable)
     _generator(selection.dataset, "demonstrations").shuffle(order)
-    by_label = [[number for number in order if usable[number] == golden] for golden in sorted(selection.golden)]
-    for group in zip(*by_label, strict=False):  # until the rarest label runs out
-        for number in group:
-            yield _row(selection, table, number, usable[number])
+    seen = {_text_of(selection, row) for row in evaluation_rows(selection)}
+
+    def unseen(golden: str) -> Iterator[Row]:
+        for number in order:
+            if usable[number] == golden:
+                row = _row(selection, table, number, golden)
+                text = _text_of(selection, row)
+                if text not in seen:
+                    seen.add(text)
+                    yield row
+
+    rounds = zip(*map(unseen, sorted(selection.golden)), strict=False)  # until the rarest label runs out
+    return chain.from_iterable(rounds)
 
 
 def _text_of(selection: Selection, row: Row) -> tuple[str, ...]:

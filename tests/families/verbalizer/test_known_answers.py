@@ -13,7 +13,7 @@ REAL = str(SHARED / "data" / "classification")
 SOURCES = ["embedded", REAL]
 GROUPS = {"natural": 27, "neutral": 54, "unnatural": 27}
 
-# naturalness -> acc, prior_rate, invalid_rate of an LM that does what the prompt says, and of one that follows its prior
+# naturalness -> acc, prior_rate, invalid_rate: of an LM that does what the prompt says, and of one with its prior
 ORACLE = {"natural": (1.0, 1.0, 0.0), "neutral": (1.0, 0.0, 0.0), "unnatural": (1.0, 0.0, 0.0)}
 # In a neutral task the golden word is neither label.
 PRIOR = {"natural": (1.0, 1.0, 0.0), "neutral": (0.0, 1.0, 1.0), "unnatural": (0.0, 1.0, 0.0)}

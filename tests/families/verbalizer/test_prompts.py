@@ -137,7 +137,8 @@ CHAIN_OF_THOUGHT = {
 
 def prompt(folder: str, leaf: str) -> str:
     text = yaml.safe_load((TASKS / folder / f"{leaf}.yaml").read_text(encoding="utf-8"))["doc_to_text"]
-    return jinja2.Template(text, keep_trailing_newline=True).render(ROWS[leaf.split("_", 1)[0]])
+    shown: str = jinja2.Template(text, keep_trailing_newline=True).render(ROWS[leaf.split("_", 1)[0]])
+    return shown
 
 
 @pytest.mark.parametrize("leaf", DIRECT)

@@ -1,0 +1,95 @@
+"""A leaf that says something wrong gets an error that names leaf, key and what was expected."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from lm_eval.tasks import TaskManager
+
+from lm_eval_ext import tasks_dir
+from tests.conftest import Harness
+
+LEAF = {
+    "include": f"{tasks_dir()}/verbalizer/_direct",
+    "task": "toy_leaf",
+    "dataset_path": "toy",
+    "test_split": "test",
+    "doc_to_text": 'Output "foo" if yes, "bar" if no.\n\nText: {{text}}\n\nAnswer:',
+    "doc_to_choice": {"yes": "foo", "no": "bar"},
+}
+
+
+def load(folder: Path, changes: dict[str, Any], drop: tuple[str, ...] = ()) -> Any:
+    rows = [{"text": f"text {number}", "label": number % 2} for number in range(100)]
+    (folder / "toy_test.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    leaf = {key: value for key, value in (LEAF | changes).items() if key not in drop}
+    (folder / "leaf.yaml").write_text(yaml.safe_dump(leaf, sort_keys=False), encoding="utf-8")
+    manager = TaskManager(include_path=str(folder), include_defaults=False, metadata={"source": str(folder)})
+    return manager.load(["toy_leaf"])["tasks"]["toy_leaf"]
+
+
+def test_the_leaf_itself_is_right(tmp_path: Path) -> None:
+    task = load(tmp_path, {})
+    doc = task.eval_docs[0]
+    assert task.doc_to_target(doc) == {"yes": "foo", "no": "bar"}[doc["golden_label"]]
+    # Numbers without declared names count the labels in the leaf's order: 0 is "yes".
+    assert doc["golden_label"] == ("yes", "no")[doc["label"]]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"doc_to_choice": {"yes": "foo", "no": "foo"}}, r"'toy_leaf'.*gives the word 'foo' to both 'yes' and 'no'"),
+        ({"doc_to_choice": {"yes": "Foo", "no": "foo"}}, r"gives the word 'foo' to both"),
+        ({"doc_to_choice": {"yes": "not_foo", "no": "not foo"}}, r"gives the word 'not foo' to both"),
+        ({"doc_to_choice": {"yes": 1, "no": 0}}, r"'toy_leaf'.*the word 1 at 'yes', which is not text; quote"),
+        ({"doc_to_choice": {"yes": True, "no": False}}, r"the word True at 'yes', which is not text; quote"),
+        (
+            {"doc_to_choice": {True: "foo", False: "bar"}},
+            r"the label name (True|False) at .*, which is not text; quote",
+        ),
+        ({"doc_to_choice": {"yes": "", "no": "bar"}}, r"the word '' at 'yes', which is not text"),
+        ({"doc_to_choice": {"yes": "foo"}}, r"doc_to_choice must map two or more golden label names"),
+        ({"doc_to_choice": ["foo", "bar"]}, r"doc_to_choice must map two or more golden label names"),
+        ({"prior": {"yes": "1", "maybe": "0"}}, r"'toy_leaf': prior names .*maybe.*expected the labels .*yes, no"),
+        ({"prior": {"yes": "1", "no": "1"}}, r"'toy_leaf': prior gives the word '1' to both"),
+        ({"dataset_path": None}, r"'toy_leaf': dataset_path None .*expected one of sst2, fp"),
+        ({"test_split": None}, r"'toy_leaf': dataset_path 'toy' with test_split None"),
+        ({"doc_to_text": "no field"}, r"'toy_leaf': doc_to_text must be a prompt that shows the row"),
+        ({"doc_to_text": "Text: {{body}}"}, r"toy_test\.jsonl has no column 'body'; expected body, label"),
+        ({"doc_to_target": "topic"}, r"toy_test\.jsonl has no column 'topic'; expected text, topic"),
+        ({"filter_list": []}, r"'toy_leaf': no verbalizer_answer in its filter_list"),
+    ],
+)
+def test_what_is_wrong_is_named(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        load(tmp_path, changes)
+
+
+def test_a_leaf_without_a_verbalizer_is_told_to_give_one(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="doc_to_choice must map two or more golden label names to words"):
+        load(tmp_path, {}, drop=("doc_to_choice",))
+
+
+def test_demonstrations_without_a_training_split_are_refused(tmp_path: Path) -> None:
+    task = load(tmp_path, {})
+    with pytest.raises(ValueError, match="'toy' names no training_split to draw demonstrations from"):
+        task.sampler.sample(4)
+
+
+@pytest.mark.parametrize(
+    ("policy", "source", "message"),
+    [
+        ("oracel", "embedded", "knows no policy 'oracel'; it knows oracle, prior, random"),
+        ("oracle", "nowhere", "source 'nowhere' is not a folder"),
+    ],
+)
+def test_the_bare_command_ends_with_the_message(harness: Harness, policy: str, source: str, message: str) -> None:
+    options = ("--model", "reference", "--model_args", f"policy={policy}", "--tasks", "verbalizer_rte_natural_golden")
+    run = harness(*options, source=source)
+    assert run.status != 0
+    assert message in run.output

@@ -1,0 +1,168 @@
+"""Which rows are evaluated and which demonstrate."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lm_eval_ext.families.verbalizer.datasets import DATASETS, Classification
+from lm_eval_ext.families.verbalizer.rows import GOLDEN, Selection, demonstrations, evaluation_rows
+from lm_eval_ext.sources import HubDataset, RowsError
+from tests.conftest import Harness
+from tests.families.verbalizer.test_leaves import GOLDEN_NAMES
+
+COLUMNS = {
+    "sst2": ("sentence",),
+    "fp": ("sentence",),
+    "emotion": ("text",),
+    "snli": ("hypothesis", "premise"),
+    "sick": ("sentence_A", "sentence_B"),
+    "rte": ("sentence1", "sentence2"),
+    "qqp": ("question1", "question2"),
+    "mrpc": ("sentence1", "sentence2"),
+    "subj": ("text",),
+}
+
+
+def selection(dataset: str, source: str) -> Selection:
+    return Selection(DATASETS[dataset], COLUMNS[dataset], GOLDEN_NAMES[dataset], source)
+
+
+def text(dataset: str, row: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(" ".join(row[column].lower().split()) for column in COLUMNS[dataset])
+
+
+@pytest.mark.parametrize("dataset", DATASETS)
+def test_real_rows_give_100_evaluation_rows_with_the_two_golden_labels(dataset: str, real_rows: str) -> None:
+    rows = evaluation_rows(selection(dataset, real_rows))
+    assert len(rows) == 100
+    labels = Counter(row[GOLDEN] for row in rows)
+    assert set(labels) == set(GOLDEN_NAMES[dataset])
+    names = DATASETS[dataset].labels
+    assert names is not None
+    assert all(names[row["label"]] == row[GOLDEN] for row in rows)
+
+
+@pytest.mark.parametrize("dataset", DATASETS)
+@pytest.mark.parametrize("source", ["real", "embedded"])
+def test_demonstrations_are_fixed_balanced_and_never_evaluated(dataset: str, source: str, real_rows: str) -> None:
+    chosen = selection(dataset, real_rows if source == "real" else "embedded")
+    evaluated = {text(dataset, row) for row in evaluation_rows(chosen)}
+    four = demonstrations(chosen, 4)
+    assert Counter(row[GOLDEN] for row in four) == dict.fromkeys(GOLDEN_NAMES[dataset], 2)
+    assert len({text(dataset, row) for row in four}) == 4
+    assert not evaluated & {text(dataset, row) for row in four}
+    assert demonstrations(chosen, 6)[:4] == four
+    more = demonstrations(chosen, 18)
+    assert not evaluated & {text(dataset, row) for row in more}
+
+
+def test_the_held_out_fifth_of_fp_shares_no_row_with_its_demonstrations(tmp_path: Path) -> None:
+    rows = [{"sentence": f"sentence {number}", "label": number % 3} for number in range(1000)]
+    (tmp_path / "fp_train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    chosen = selection("fp", str(tmp_path))
+    evaluated = {row["sentence"] for row in evaluation_rows(chosen)}
+    # 1,000 rows: 200 held out, two thirds of them positive or negative; 800 left, 533 of them usable.
+    demonstrating = {row["sentence"] for row in demonstrations(chosen, 400)}
+    assert len(demonstrating) == 400
+    assert not evaluated & demonstrating
+
+
+def toy(tmp_path: Path, evaluation: list[dict[str, object]], train: list[dict[str, object]]) -> Selection:
+    for split, rows in (("test", evaluation), ("train", train)):
+        path = tmp_path / f"toy_{split}.jsonl"
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    dataset = Classification("toy", HubDataset("nobody/toy"), "test", labels=("no", "maybe", "yes"), unlabelled=-1)
+    return Selection(dataset, ("text",), ("yes", "no"), str(tmp_path))
+
+
+def numbered(count: int, label: object = 0) -> list[dict[str, object]]:
+    return [{"text": f"text {number}", "label": label} for number in range(count)]
+
+
+def test_rows_with_other_labels_or_none_are_left_out(tmp_path: Path) -> None:
+    rows = [
+        {"text": f"{name} {number}", "label": label}
+        for name, label in (("no", 0), ("maybe", 1), ("yes", 2), ("none", -1))
+        for number in range(50)
+    ]
+    evaluated = evaluation_rows(toy(tmp_path, rows, []))
+    assert Counter(row[GOLDEN] for row in evaluated) == {"no": 50, "yes": 50}
+    assert all(row["text"].startswith(row[GOLDEN]) for row in evaluated)
+
+
+def test_the_draw_does_not_depend_on_the_order_of_the_golden_labels(tmp_path: Path) -> None:
+    one = toy(tmp_path, numbered(300), [])
+    other = Selection(one.dataset, one.text_columns, one.golden[::-1], one.source)
+    assert evaluation_rows(one) == evaluation_rows(other)
+
+
+def test_labels_may_be_names(tmp_path: Path) -> None:
+    evaluated = evaluation_rows(toy(tmp_path, numbered(100, "yes"), []))
+    assert {row[GOLDEN] for row in evaluated} == {"yes"}
+
+
+@pytest.mark.parametrize("count", [0, 1, 99])
+def test_fewer_than_100_rows_is_an_error_that_counts_them(tmp_path: Path, count: int) -> None:
+    rows = [*numbered(count), {"text": "other", "label": 1}]
+    message = rf"toy_test\.jsonl: {count} rows with a label among yes, no; expected at least 100"
+    with pytest.raises(RowsError, match=message):
+        evaluation_rows(toy(tmp_path, rows, []))
+
+
+@pytest.mark.parametrize("label", [3, -2, "nope", None, True, 0.0])
+def test_an_unknown_label_is_named_by_file_row_and_field(tmp_path: Path, label: object) -> None:
+    rows = [*numbered(100), {"text": "odd", "label": label}]
+    with pytest.raises(RowsError, match=r"toy_test\.jsonl, row 101, field 'label': (unknown|expected a) label"):
+        evaluation_rows(toy(tmp_path, rows, []))
+
+
+def test_a_label_that_contradicts_its_row_is_an_error(tmp_path: Path) -> None:
+    rows: list[dict[str, object]] = [{**row, "label_text": "no"} for row in numbered(120)]
+    assert len(evaluation_rows(toy(tmp_path, rows, []))) == 100
+    (tmp_path / "swapped").mkdir()
+    rows[7]["label_text"] = "yes"
+    with pytest.raises(RowsError, match=r"row 8, field 'label': 0 stands for 'no' here, .* label_text says 'yes'"):
+        evaluation_rows(toy(tmp_path / "swapped", rows, []))
+
+
+def test_too_few_training_rows_for_the_demonstrations_asked_for(tmp_path: Path) -> None:
+    train = [{"text": "a", "label": 0}, {"text": "b", "label": 0}, {"text": "c", "label": 2}]
+    chosen = toy(tmp_path, numbered(100), train)
+    assert len(demonstrations(chosen, 2)) == 2
+    with pytest.raises(RowsError, match=r"--num_fewshot 4 asks for more demonstrations than the 2"):
+        demonstrations(chosen, 4)
+
+
+def test_a_training_row_with_the_text_of_an_evaluated_row_does_not_demonstrate(tmp_path: Path) -> None:
+    train = [{"text": "TEXT  5", "label": 0}, {"text": "new", "label": 0}, {"text": "newer", "label": 2}]
+    assert {row["text"] for row in demonstrations(toy(tmp_path, numbered(100), train), 2)} == {"new", "newer"}
+
+
+def test_four_shots_reach_the_prompt_labelled_with_the_tasks_own_words(harness: Harness, real_rows: str) -> None:
+    options = ("--model", "reference", "--num_fewshot", "4", "--limit", "3")
+    tasks = "verbalizer_unnatural_flipped,verbalizer_natural_golden"
+    run = harness(*options, "--tasks", tasks, source=real_rows)
+    assert run.status == 0, run.output
+    for dataset, (affirmative, other) in GOLDEN_NAMES.items():
+        flipped = run.samples[f"verbalizer_{dataset}_unnatural_flipped"]
+        golden = run.samples[f"verbalizer_{dataset}_natural_golden"]
+        prompts = [row["arguments"]["gen_args_0"]["arg_0"] for row in flipped]
+        before = {prompt.rsplit("You are a helpful assistant", 1)[0] for prompt in prompts}
+        assert len(before) == 1  # the same demonstrations for every row
+        shots = before.pop().split("\n\nAnswer: ")[1:]
+        words = [shot.split("\n\n", 1)[0] for shot in shots]
+        assert Counter(words) == {affirmative: 2, other: 2}
+        # The same four rows, labelled the other way round.
+        natural = golden[0]["arguments"]["gen_args_0"]["arg_0"].split("\n\nAnswer: ")[1:]
+        opposite = {affirmative: other, other: affirmative}
+        assert [shot.split("\n\n", 1)[0] for shot in natural] == [opposite[word] for word in words]
+        for row in flipped:
+            shown = " ".join(row["doc"][COLUMNS[dataset][0]].lower().split())
+            assert shown not in " ".join(prompts[0].rsplit("You are a helpful", 1)[0].lower().split())
+            assert row["acc"] == 1.0
