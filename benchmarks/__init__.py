@@ -1,0 +1,1 @@
+"""Ratios against a peer on the same work: ``make bench``."""

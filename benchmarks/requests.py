@@ -1,0 +1,112 @@
+"""Loading ``verbalizer`` and building its 10,800 requests, against the same tasks as ordinary YAML.
+
+The peer is what a careful user would write without this package: one YAML per task, each of which calls
+``load_dataset`` on the same local files, a ``process_docs`` that filters the labels and draws 100 rows, the prompt as a
+template. It runs twice and its second time counts, so that the library's own cache of the files serves it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import yaml
+
+from benchmarks.row import Row
+from lm_eval_ext import tasks_dir
+from lm_eval_ext.families.verbalizer.datasets import DATASETS
+from lm_eval_ext.sources import EMBEDDED_FOLDER
+
+LEAVES = Path(tasks_dir()) / "verbalizer" / "direct"
+
+PEER_DOCS = """
+import random
+
+def draw(labels):
+    def process_docs(dataset):
+        kept = dataset.filter(lambda row: row["label"] in labels)
+        return kept.select(random.Random(0).sample(range(len(kept)), 100))
+    return process_docs
+
+first_two, outer_two = draw((0, 1)), draw((0, 2))
+"""
+
+# Loads a group and builds its requests; prints how many and the seconds, without the imports and the index.
+BUILD = """
+import json, sys, time
+from lm_eval.tasks import TaskManager
+folder, metadata = sys.argv[1:]
+manager = TaskManager(include_path=folder, include_defaults=False, metadata=json.loads(metadata))
+began = time.perf_counter()
+tasks = manager.load(["verbalizer"])["tasks"]
+for task in tasks.values():
+    task.build_all_requests()
+seconds = time.perf_counter() - began
+print(json.dumps([sum(len(task.instances) for task in tasks.values()), seconds]))
+"""
+
+
+def measure() -> Iterator[Row]:
+    """Yield one row: seconds to load and build, each side in a process of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = json.dumps({"source": str(EMBEDDED_FOLDER)})
+        peer_tasks = _write_peer(Path(folder) / "peer")
+        environment = {**os.environ, "HF_HOME": folder, "HF_HUB_OFFLINE": "1", "LMEVAL_LOG_LEVEL": "ERROR"}
+        _build(str(peer_tasks), "{}", environment)
+        peer = _build(str(peer_tasks), "{}", environment)
+        ours = _build(tasks_dir(), source, environment)
+    yield Row(
+        "loading verbalizer and building its 10,800 requests",
+        ours,
+        peer,
+        "at least 5 times faster",
+        lambda ours, peer: peer / ours,
+        lambda ratio: ratio >= 5,
+    )
+
+
+def _build(folder: str, metadata: str, environment: dict[str, str]) -> float:
+    run = [sys.executable, "-c", BUILD, folder, metadata]
+    output = subprocess.run(run, env=environment, check=True, capture_output=True, text=True).stdout
+    count, seconds = json.loads(output.splitlines()[-1])
+    if count != 10_800:
+        raise RuntimeError(f"{folder}: built {count} requests; expected 10,800")
+    return float(seconds)
+
+
+def _write_peer(folder: Path) -> Path:
+    folder.mkdir()
+    (folder / "peer.py").write_text(PEER_DOCS, encoding="utf-8")
+    names = []
+    for path in sorted(LEAVES.glob("*.yaml")):
+        leaf = yaml.safe_load(path.read_text(encoding="utf-8"))
+        if "task" in leaf and "group" not in leaf:
+            names.append(leaf["task"])
+            (folder / path.name).write_text(_peer_leaf(leaf), encoding="utf-8")
+    group = {"group": "verbalizer", "task": names}
+    (folder / "group.yaml").write_text(yaml.safe_dump(group), encoding="utf-8")
+    return folder
+
+
+def _peer_leaf(leaf: dict[str, str]) -> str:
+    dataset = DATASETS[leaf["dataset_path"]]
+    split = dataset.evaluation_split
+    outer = dataset.name in ("fp", "snli", "sick")
+    config = {
+        "task": leaf["task"],
+        "dataset_path": "json",
+        "dataset_kwargs": {"data_files": {split: str(EMBEDDED_FOLDER / f"{dataset.name}_{split}.jsonl")}},
+        "test_split": split,
+        "output_type": "generate_until",
+        "generation_kwargs": {"until": ["\n\n"], "do_sample": False, "temperature": 0.0, "max_gen_toks": 64},
+        "doc_to_text": leaf["doc_to_text"],
+        "doc_to_target": "{{label}}",
+        "metric_list": [{"metric": "exact_match", "aggregation": "mean", "higher_is_better": True}],
+    }
+    process_docs = f"process_docs: !function peer.{'outer_two' if outer else 'first_two'}\n"
+    return yaml.safe_dump(config) + process_docs
