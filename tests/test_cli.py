@@ -1,0 +1,64 @@
+"""The ``lm-eval-ext`` command, as installed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import lm_eval_ext
+from lm_eval_ext.cli import main
+from tests.conftest import offline_environment
+
+COMMAND = str(Path(sys.executable).parent / "lm-eval-ext")
+
+
+def run(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    environment = offline_environment(**variables)
+    return subprocess.run([COMMAND, *arguments], env=environment, capture_output=True, text=True, check=False)
+
+
+def test_tasks_path_prints_a_folder_with_tasks() -> None:
+    process = run("tasks-path")
+    assert process.returncode == 0
+    folder = Path(process.stdout.strip())
+    assert (folder / "verbalizer" / "direct" / "sst2_natural_golden.yaml").is_file()
+
+
+def test_the_version_is_the_packages() -> None:
+    assert run("--version").stdout.strip() == f"lm-eval-ext {lm_eval_ext.__version__}"
+
+
+@pytest.mark.parametrize("arguments", [[], ["nonsense"], ["doctor", "--nonsense"]])
+def test_a_wrong_call_says_how_it_is_used(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    assert stop.value.code == 2
+    assert "usage: lm-eval-ext" in capsys.readouterr().err
+
+
+def test_doctor_finds_everything_in_order_without_the_hub() -> None:
+    process = run("doctor")
+    assert process.returncode == 0, process.stdout
+    assert "ok     tasks     224 of 224 tasks and groups" in process.stdout  # 216 leaves, 8 groups
+    assert "ok     models    reference" in process.stdout
+    assert "ok     embedded  9 of 9 datasets" in process.stdout
+    assert "note   hub       0 of 6 repositories answer" in process.stdout
+
+
+def test_doctor_fails_where_a_source_that_must_answer_does_not(tmp_path: Path) -> None:
+    (tmp_path / "sst2_validation.jsonl").touch()
+    process = run("doctor", "--source", str(tmp_path))
+    assert process.returncode == 1
+    assert "FAILED folder    1 of 9 datasets; missing: fp, emotion" in process.stdout
+
+
+def test_doctor_says_what_to_do_without_autoload(tmp_path: Path) -> None:
+    process = run("doctor", "--source", str(tmp_path / "nowhere"), LM_EVAL_EXT_AUTOLOAD="0")
+    assert process.returncode == 1
+    assert "FAILED autoload  switched off by LM_EVAL_EXT_AUTOLOAD=0; use --include_path" in process.stdout
+    assert "FAILED tasks     0 of 224" in process.stdout
+    assert "FAILED models    missing: reference" in process.stdout
+    assert "nowhere' is not a folder" in process.stdout
