@@ -9,7 +9,8 @@ loader run, and then registers what we have. Rules it keeps:
   ``include_defaults=False`` means no tasks of ours either, a name that is taken stays with its owner, and
   ``LM_EVAL_EXT_AUTOLOAD=0`` switches all of it off.
 * It stands down where the harness finds us by entry point.
-* It imports nothing at start but ``sys``: an interpreter that never imports the harness pays well under a millisecond.
+* At start it imports ``sys`` and no other library module: an interpreter that never imports the harness pays well under
+  a millisecond.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from importlib.machinery import ModuleSpec
+    from inspect import BoundArguments, Signature
     from types import ModuleType
     from typing import Any
 
@@ -53,7 +55,7 @@ class HarnessFinder:
 
 def install() -> None:
     """Put the finder in place, once. A harness that is imported already is served at once."""
-    if any(isinstance(finder, HarnessFinder) for finder in sys.meta_path):
+    if is_active():
         return
     sys.meta_path.insert(0, HarnessFinder())
     for name, after in _AFTER.items():
@@ -63,7 +65,9 @@ def install() -> None:
 
 def is_active() -> bool:
     """Tell whether this interpreter was started with the autoload line (or ``install`` was called)."""
-    return any(isinstance(finder, HarnessFinder) for finder in sys.meta_path)
+    # By name: after a reload of this module the class is another one.
+    ours = (__name__, HarnessFinder.__name__)
+    return any((type(finder).__module__, type(finder).__name__) == ours for finder in sys.meta_path)
 
 
 def _append(spec: ModuleSpec, after: Callable[[ModuleType], None]) -> None:
@@ -87,9 +91,13 @@ def _quietly(after: Callable[[ModuleType], None], module: ModuleType) -> None:
     try:
         after(module)
     except Exception as error:
-        import logging  # noqa: PLC0415 # not at interpreter start
+        _warn("lm-eval-ext could not register with %s: %s", module.__name__, error)
 
-        logging.getLogger(__name__).warning("lm-eval-ext could not register with %s: %s", module.__name__, error)
+
+def _warn(message: str, *values: object) -> None:
+    import logging  # noqa: PLC0415 # not at interpreter start
+
+    logging.getLogger(__name__).warning(message, *values)
 
 
 def _register_models(models: ModuleType) -> None:
@@ -119,19 +127,35 @@ def _register_tasks(tasks: ModuleType) -> None:
 
     @functools.wraps(original)
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807 # it is TaskManager.__init__
-        try:
-            bound = signature.bind(self, *args, **kwargs)
-            bound.apply_defaults()
-            if bound.arguments["include_defaults"]:
-                bound.arguments["include_path"] = with_our_tasks(bound.arguments["include_path"])
-            positional, named = bound.args, bound.kwargs
-        except Exception:
-            # A signature that we do not know, or wrong arguments: the harness says so better than we could.
-            positional, named = (self, *args), kwargs
-        original(*positional, **named)
+        failure = None
+        bound = _bound_with_our_tasks(signature, self, *args, **kwargs)
+        if bound is not None:
+            try:
+                original(*bound.args, **bound.kwargs)
+                return
+            except Exception as error:
+                failure = error
+        # Nothing of ours to add, or it failed with us: the harness's own answer to the user's own arguments.
+        original(self, *args, **kwargs)
+        if failure is not None:
+            _warn("lm-eval-ext left its tasks out: the harness failed with them (%s)", failure)
 
     __init__._lm_eval_ext = True  # type: ignore[attr-defined] # the mark that keeps this idempotent
     manager.__init__ = __init__
+
+
+def _bound_with_our_tasks(signature: Signature, *args: Any, **kwargs: Any) -> BoundArguments | None:
+    """Return the arguments of ``TaskManager.__init__`` with our folder added, or ``None`` if there is no adding it."""
+    try:
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        if not bound.arguments["include_defaults"]:
+            return None
+        bound.arguments["include_path"] = with_our_tasks(bound.arguments["include_path"])
+    except Exception:
+        # A signature that we do not know, or wrong arguments: the harness says so better than we could.
+        return None
+    return bound
 
 
 def with_our_tasks(include_path: Any) -> list[Any]:

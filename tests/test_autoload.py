@@ -1,0 +1,799 @@
+"""The unmodified harness sees our tasks, models and filters, and is otherwise what it would be without us."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import lm_eval
+import pytest
+
+from lm_eval_ext import tasks_dir
+from lm_eval_ext.autoload import FILTERS, MODELS, TASKS_GROUP
+from tests.conftest import ROOT, Harness, Run, offline_environment
+
+OURS = tasks_dir()
+TASK = "verbalizer_sst2_natural_golden"
+OTHER_TASK = "verbalizer_rte_natural_golden"
+HARNESS_TASK = "hellaswag"
+
+Python = Callable[..., subprocess.CompletedProcess[str]]
+Observe = Callable[..., Any]
+
+
+@pytest.fixture
+def python(tmp_path: Path) -> Python:
+    """Run the test's interpreter in an empty folder, with the autoload on unless told otherwise."""
+    folder = tmp_path / "cwd"
+    folder.mkdir()
+
+    def run(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        process = subprocess.run(
+            [sys.executable, *arguments],
+            env=environment(tmp_path, **variables),
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        status = process.returncode
+        assert status == 0, process.stderr[-4000:]
+        return process
+
+    return run
+
+
+@pytest.fixture
+def observe(python: Python) -> Observe:
+    """Run a script and return what it printed last, as JSON."""
+
+    def run(script: str, *arguments: str, **variables: str) -> Any:
+        return json.loads(python("-c", script, *arguments, **variables).stdout.splitlines()[-1])
+
+    return run
+
+
+def environment(folder: Path, **variables: str) -> dict[str, str]:
+    # Neither the user's caches and accelerate configuration nor an opt-out of his reach the tests.
+    return offline_environment(**{"HF_HOME": str(folder / "hf"), "LM_EVAL_EXT_AUTOLOAD": "1", **variables})
+
+
+def copy_small_harness(folder: Path) -> Path:
+    """Copy the installed harness with one of its task folders into a folder for ``PYTHONPATH``.
+
+    The code is the harness's own; indexing its other fourteen thousand files would cost five seconds per start.
+    """
+    source = Path(lm_eval.__file__).parent
+
+    def left_out(place: str, names: Iterable[str]) -> set[str]:
+        in_tasks = Path(place) == source / "tasks"
+        folders = {name for name in names if (Path(place) / name).is_dir()} if in_tasks else set()
+        return (folders - {HARNESS_TASK}) | {"__pycache__"}
+
+    shutil.copytree(source, folder / "lm_eval", ignore=left_out)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def small_harness(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(copy_small_harness(tmp_path_factory.mktemp("small-harness")))
+
+
+# Ways in
+
+
+def test_the_console_script_lists_our_tasks_beside_the_harness_own(python: Python, small_harness: str) -> None:
+    command = Path(sys.executable).with_name("lm_eval")
+    table = python(str(command), "ls", "tasks", PYTHONPATH=small_harness).stdout
+    listed = {cell.strip() for line in table.splitlines() for cell in line.split("|")}
+    # A task, a group, a tag and the harness's own.
+    assert {TASK, "verbalizer_unnatural", "verbalizer_sst2", HARNESS_TASK} <= listed
+
+
+def test_simple_evaluate_in_a_plain_script_runs_our_task(python: Python, tmp_path: Path) -> None:
+    # Here the harness is the installed one, with all of its tasks.
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import json, lm_eval\n"
+        "results = lm_eval.simple_evaluate(\n"
+        f"    model='reference', tasks=[{TASK!r}], limit=2, metadata={{'source': 'embedded'}}\n"
+        ")\n"
+        f"print(json.dumps([results['results'][{TASK!r}]['acc,answer'], results['n-samples'][{TASK!r}]]))\n",
+        encoding="utf-8",
+    )
+    accuracy, rows = json.loads(python(str(script)).stdout.splitlines()[-1])
+    assert rows["effective"] == 2
+    assert accuracy == 1.0
+
+
+@pytest.mark.parametrize(
+    "launcher",
+    [
+        pytest.param((), id="python -m lm_eval"),
+        pytest.param(
+            ("-m", "accelerate.commands.launch", "--cpu", "--num_processes", "1"), id="accelerate launch -m lm_eval"
+        ),
+    ],
+)
+def test_the_command_runs_our_task_with_our_model(
+    harness: Harness, small_harness: str, tmp_path: Path, launcher: tuple[str, ...]
+) -> None:
+    if launcher:
+        pytest.importorskip("accelerate", reason="accelerate is not installed (extra: hf)")
+    run = run_small(harness, tmp_path, small_harness, "--model", "reference", launcher=launcher)
+    assert run.status == 0, run.output
+    assert run.score(TASK, "acc") == 1.0
+    assert len(run.samples[TASK]) == 2
+
+
+def test_an_unknown_policy_of_the_reference_model_is_our_error(
+    harness: Harness, small_harness: str, tmp_path: Path
+) -> None:
+    run = run_small(harness, tmp_path, small_harness, "--model", "reference", "--model_args", "policy=oracel")
+    assert run.status != 0
+    assert f"--model reference: task '{TASK}' knows no policy 'oracel'; it knows oracle" in run.output
+
+
+def run_small(
+    harness: Harness,
+    folder: Path,
+    small_harness: str,
+    *options: str,
+    launcher: tuple[str, ...] = (),
+    autoload: str = "1",
+) -> Run:
+    return harness(
+        *options,
+        *("--tasks", TASK, "--limit", "2"),
+        source="embedded",
+        launcher=launcher,
+        environment=environment(folder, PYTHONPATH=small_harness, LM_EVAL_EXT_AUTOLOAD=autoload),
+    )
+
+
+# What is registered
+
+REGISTERED = """
+import json, lm_eval.tasks, lm_eval.models
+from lm_eval.api.registry import filter_registry, model_registry
+print(json.dumps([list(model_registry), list(filter_registry), lm_eval.tasks.TaskManager().all_tasks]))
+"""
+
+
+def test_our_models_filters_and_tasks_stand_beside_all_of_the_harness_own(observe: Observe, small_harness: str) -> None:
+    with_us = [set(names) for names in observe(REGISTERED, PYTHONPATH=small_harness)]
+    alone = [set(names) for names in observe(REGISTERED, PYTHONPATH=small_harness, LM_EVAL_EXT_AUTOLOAD="0")]
+
+    assert [names - own for names, own in zip(with_us, alone, strict=True)][:2] == [set(MODELS), set(FILTERS)]
+    assert [own - names for names, own in zip(with_us, alone, strict=True)] == [set(), set(), set()]
+    # So the sets of the harness alone are not empty, and ours are not in them.
+    models, filters, tasks = alone
+    assert ("hf" in models, "take_first" in filters, HARNESS_TASK in tasks) == (True, True, True)
+    assert (TASK in tasks, TASK in with_us[2]) == (False, True)
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        pytest.param("from lm_eval.api.registry import get_model", id="the registry alone"),
+        pytest.param("import lm_eval.tasks", id="tasks before models"),
+        pytest.param("import lm_eval.models.dummy", id="a module of models"),
+    ],
+)
+def test_both_models_are_found_whatever_is_imported_first(observe: Observe, first: str) -> None:
+    # A registry with one entry counts as filled: registering ours too early would lose the harness's own.
+    script = f"""
+import json
+{first}
+from lm_eval.api.registry import get_model
+print(json.dumps([get_model("dummy").__name__, get_model("reference").__name__]))
+"""
+    assert observe(script) == ["DummyLM", "ReferenceLM"]
+
+
+# Whose task it is
+
+
+@dataclass(frozen=True)
+class Index:
+    """What a TaskManager made of its arguments.
+
+    Attributes:
+        task: whose ``TASK`` it is: ours, the user's (mine), or nobody's.
+        other: whose ``OTHER_TASK`` it is, which the user has not.
+        harness: whether the harness's own tasks are there.
+        overridden: the names that the harness warned about, as indexed twice.
+    """
+
+    task: str | None
+    other: str | None
+    harness: bool
+    overridden: tuple[str, ...] = ()
+
+
+INDEXED = """
+import json, logging, os, sys
+from pathlib import Path
+from lm_eval.tasks import TaskManager
+
+ours, mine, link, calls = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]), json.loads(sys.argv[4])
+relative = os.path.relpath(ours)
+
+def owner(entry):
+    path = entry and Path(entry.yaml_path).resolve()
+    return path and next(name for name, folder in [("ours", ours), ("mine", mine)] if path.is_relative_to(folder))
+
+def index(call):
+    overridden = []
+    handler = logging.Handler()
+    handler.emit = lambda record: overridden.append(record.args[0]) if "overrides" in record.msg else None
+    logging.getLogger().addHandler(handler)
+    try:
+        tasks = eval(call).task_index
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    finally:
+        logging.getLogger().removeHandler(handler)
+    names = ["verbalizer_sst2_natural_golden", "verbalizer_rte_natural_golden"]
+    return [*(owner(tasks.get(name)) for name in names), "hellaswag" in tasks, overridden]
+
+print(json.dumps({call: index(call) for call in calls}))
+"""
+
+OURS_ALONE = Index("ours", "ours", True)
+# The user's folder is indexed after ours: the harness warns once and takes the user's task.
+MINE_WINS = Index("mine", "ours", True, (TASK,))
+CALLS = {
+    "TaskManager()": OURS_ALONE,
+    "TaskManager(include_path=None)": OURS_ALONE,
+    "TaskManager(include_path='')": OURS_ALONE,
+    "TaskManager(include_path=[])": OURS_ALONE,
+    "TaskManager(metadata={'source': 'embedded'})": OURS_ALONE,
+    "TaskManager(include_path=str(mine))": MINE_WINS,
+    "TaskManager(include_path=mine)": MINE_WINS,
+    "TaskManager(include_path=[mine])": MINE_WINS,
+    "TaskManager(include_path=[str(mine)])": MINE_WINS,
+    "TaskManager(include_path=(mine,))": MINE_WINS,
+    "TaskManager(None, mine)": MINE_WINS,
+    "TaskManager(None, [mine], True, None)": MINE_WINS,
+    "type('Mine', (TaskManager,), {})(include_path=mine)": MINE_WINS,
+    # Without the defaults there is nothing but what the user names.
+    "TaskManager(include_defaults=False)": Index(None, None, False),
+    "TaskManager(None, mine, False)": Index("mine", None, False),
+    "TaskManager(include_path=mine, include_defaults=False)": Index("mine", None, False),
+    "TaskManager(include_path=ours, include_defaults=False)": Index("ours", "ours", False),
+    # Whoever names our folder, however, does not get it twice.
+    "TaskManager(include_path=ours)": OURS_ALONE,
+    "TaskManager(include_path=Path(ours))": OURS_ALONE,
+    "TaskManager(include_path=[ours])": OURS_ALONE,
+    "TaskManager(include_path=relative)": OURS_ALONE,
+    "TaskManager(include_path=link)": OURS_ALONE,
+    "TaskManager(include_path=[ours, mine])": MINE_WINS,
+    "TaskManager(include_path=[mine, ours])": Index("ours", "ours", True, (TASK,)),
+}
+WRONG_CALLS = [
+    "TaskManager(include_paths=mine)",
+    "TaskManager(None, mine, True, None, None)",
+    "TaskManager(include_path=5)",
+    "TaskManager(include_path=[mine, 5])",
+]
+
+
+def indexed(
+    observe: Observe, folder: Path, small_harness: str, calls: Iterable[str], autoload: str = "1"
+) -> dict[str, Any]:
+    mine = folder / "mine"
+    mine.mkdir()
+    (mine / "task.yaml").write_text(f"task: {TASK}\n", encoding="utf-8")
+    link = folder / "link"
+    link.symlink_to(OURS)
+    arguments = (OURS, str(mine), str(link), json.dumps(list(calls)))
+    answers: dict[str, Any] = observe(INDEXED, *arguments, PYTHONPATH=small_harness, LM_EVAL_EXT_AUTOLOAD=autoload)
+    return answers
+
+
+def as_index(answer: Any) -> Index | str:
+    if isinstance(answer, str):
+        return answer
+    task, other, own, overridden = answer
+    return Index(task, other, own, tuple(overridden))
+
+
+def test_a_task_belongs_to_the_user_then_to_us_and_ours_is_indexed_once(
+    observe: Observe, small_harness: str, tmp_path: Path
+) -> None:
+    # One process for the whole table: importing the harness costs more than every row of it.
+    answers = indexed(observe, tmp_path, small_harness, CALLS)
+    assert {call: as_index(answer) for call, answer in answers.items()} == CALLS
+
+
+def test_wrong_arguments_get_the_error_of_the_harness(observe: Observe, small_harness: str, tmp_path: Path) -> None:
+    answers = []
+    for autoload in ("1", "0"):
+        folder = tmp_path / autoload
+        folder.mkdir()
+        found = indexed(observe, folder, small_harness, WRONG_CALLS, autoload)
+        answers.append({call: answer.replace(str(folder), "") for call, answer in found.items()})
+    with_us, alone = answers
+    assert with_us == alone
+    assert all(answer.startswith("TypeError: ") for answer in alone.values())
+
+
+def test_a_users_task_of_the_same_name_is_the_one_that_runs(
+    harness: Harness, small_harness: str, tmp_path: Path
+) -> None:
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    leaf = (Path(OURS) / "verbalizer/direct/sst2_natural_golden.yaml").read_text(encoding="utf-8")
+    leaf = leaf.replace("../_direct", f"{OURS}/verbalizer/_direct").replace("You are a helpful", "This prompt is my")
+    (mine / "task.yaml").write_text(leaf, encoding="utf-8")
+
+    run = run_small(harness, tmp_path, small_harness, "--model", "reference", "--include_path", str(mine))
+    assert run.status == 0, run.output
+    prompts = [sample["arguments"]["gen_args_0"]["arg_0"] for sample in run.samples[TASK]]
+    assert [prompt.startswith("This prompt is my assistant") for prompt in prompts] == [True, True]
+
+
+# Switched off
+
+
+def test_switched_off_a_task_still_runs_by_include_path(
+    harness: Harness, python: Python, small_harness: str, tiny_model: Path, tmp_path: Path
+) -> None:
+    command = Path(sys.executable).with_name("lm-eval-ext")
+    path = python(str(command), "tasks-path", LM_EVAL_EXT_AUTOLOAD="0").stdout.strip()
+    options = ("--model", "hf", "--model_args", f"pretrained={tiny_model}", "--device", "cpu")
+    run = run_small(harness, tmp_path, small_harness, *options, "--include_path", path, autoload="0")
+    assert run.status == 0, run.output
+    assert len(run.samples[TASK]) == 2
+    assert 0 <= run.score(TASK, "acc") <= 1
+
+
+# The line in the .pth file
+
+
+@pytest.fixture
+def site_folder(tmp_path: Path) -> Path:
+    """Lay out what a wheel puts into site-packages for the interpreter's start: the package and the line."""
+    folder = tmp_path / "site"
+    shutil.copytree(
+        ROOT / "lm_eval_ext", folder / "lm_eval_ext", ignore=shutil.ignore_patterns("__pycache__", "embedded")
+    )
+    shutil.copy(ROOT / "lm_eval_ext.pth", folder)
+    return folder
+
+
+# -S leaves site-packages out (an editable install would import half of the standard library before we do), and
+# addsitedir reads the .pth files of one folder as the interpreter's start does.
+STARTED = """
+import json, site, sys
+site.addsitedir(sys.argv[1])
+print(json.dumps(sorted(sys.modules)))
+"""
+
+
+def started(python: Python, folder: Path, **variables: str) -> set[str]:
+    process = python("-I", "-S", "-c", STARTED, str(folder), **variables)
+    assert process.stderr == ""
+    return set(json.loads(process.stdout))
+
+
+def test_the_start_of_an_interpreter_imports_two_modules_of_ours_and_no_other(
+    python: Python, site_folder: Path
+) -> None:
+    because_of_us = started(python, site_folder) - started(python, site_folder, LM_EVAL_EXT_AUTOLOAD="0")
+    # __future__ is a page of assignments; typing, pathlib or importlib.metadata would be milliseconds.
+    assert because_of_us - {"__future__"} == {"lm_eval_ext", "lm_eval_ext.autoload"}
+
+
+def test_the_start_of_the_installed_environment_imports_two_modules_of_ours(python: Python) -> None:
+    lines = python("-X", "importtime", "-c", "pass").stderr.splitlines()
+    imported = {line.rsplit("|", 1)[-1].strip() for line in lines}
+    ours = {name for name in imported if name.split(".")[0] in {"lm_eval", "lm_eval_ext"}}
+    assert ours == {"lm_eval_ext", "lm_eval_ext.autoload"}
+
+
+@pytest.mark.parametrize(("value", "on"), [("0", False), ("1", True), ("", True), ("00", True), ("false", True)])
+def test_exactly_0_switches_it_off(python: Python, site_folder: Path, value: str, on: bool) -> None:
+    assert ("lm_eval_ext" in started(python, site_folder, LM_EVAL_EXT_AUTOLOAD=value)) is on
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        pytest.param(None, id="the package is gone"),
+        pytest.param("def install(:", id="a syntax error"),
+        pytest.param("raise RuntimeError", id="the import raises"),
+        pytest.param("def install(): raise RuntimeError", id="install raises"),
+    ],
+)
+def test_an_interpreter_starts_in_silence_whatever_became_of_the_package(
+    python: Python, site_folder: Path, source: str | None
+) -> None:
+    if source is None:
+        shutil.rmtree(site_folder / "lm_eval_ext")
+    else:
+        (site_folder / "lm_eval_ext/autoload.py").write_text(source, encoding="utf-8")
+    assert "site" in started(python, site_folder)
+
+
+# A harness of another kind: a stand-in for each, because no release is like it (yet)
+
+REGISTRY = """
+class Registry(dict):
+    def register(self, name, target):
+        self[name] = target
+
+model_registry, filter_registry = Registry(), Registry()
+"""
+MODELS_PACKAGE = """
+from lm_eval.api.registry import model_registry
+model_registry["hf"] = "lm_eval.models.huggingface:HFLM"
+"""
+KNOWN_MANAGER = """
+class TaskManager:
+    def __init__(self, verbosity=None, include_path=None, include_defaults=True, metadata=None):
+        self.arguments = [verbosity, include_path, include_defaults, metadata]
+"""
+
+
+@dataclass(frozen=True)
+class StandIn:
+    """The source of a harness, in three files.
+
+    Attributes:
+        tasks: of ``lm_eval.tasks``; ``None`` makes it a folder without ``__init__.py``.
+        registry: of ``lm_eval.api.registry``; ``None`` if there is no such module.
+        models: of ``lm_eval.models``.
+        manager: of ``lm_eval.tasks.manager``, if there is one.
+    """
+
+    tasks: str | None = KNOWN_MANAGER
+    registry: str | None = REGISTRY
+    models: str = MODELS_PACKAGE
+    manager: str | None = None
+
+    def write(self, folder: Path) -> str:
+        """Write the package and return what ``PYTHONPATH`` needs: it wins over the installed harness."""
+        files = {
+            "__init__.py": "",
+            "api/__init__.py": "",
+            "api/registry.py": self.registry,
+            "models/__init__.py": self.models,
+            "tasks/__init__.py": self.tasks,
+            "tasks/manager.py": self.manager,
+        }
+        for name, source in files.items():
+            path = folder / "lm_eval" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if source is not None:
+                path.write_text(source, encoding="utf-8")
+        return str(folder)
+
+
+CALLED = """
+import importlib, json, sys
+
+def attempt(action):
+    try:
+        return action()
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+
+# Each import twice: a failed one can be tried again.
+modules = ["lm_eval.tasks", "lm_eval.tasks", "lm_eval.models", "lm_eval.models"]
+imports = [attempt(lambda: importlib.import_module(name).__name__) for name in modules]
+tasks, registry = sys.modules.get("lm_eval.tasks"), sys.modules.get("lm_eval.api.registry")
+answer = attempt(lambda: eval(sys.argv[1], vars(tasks)))
+print(json.dumps([imports, answer, dict(registry.model_registry) if registry else {}]))
+"""
+
+
+@dataclass(frozen=True)
+class Called:
+    """What a script of the user's saw of a stand-in.
+
+    Attributes:
+        imports: the names of the imported modules, or errors.
+        answer: of the user's call, or an error.
+        models: the model registry.
+        log: standard error.
+    """
+
+    imports: list[str]
+    answer: Any
+    models: dict[str, str]
+    log: str
+
+
+def called(python: Python, path: str, call: str, autoload: str = "1") -> Called:
+    process = python("-c", CALLED, call, PYTHONPATH=path, LM_EVAL_EXT_AUTOLOAD=autoload)
+    imports, answer, models = json.loads(process.stdout.splitlines()[-1])
+    return Called(imports, answer, models, process.stderr)
+
+
+def manager(signature: str, body: str = "self.arguments = list(locals().values())[1:]") -> StandIn:
+    return StandIn(tasks=f"class TaskManager:\n    def __init__(self{signature}):\n        {body}\n")
+
+
+NOT_SERVED: dict[str, tuple[StandIn, str, Any]] = {
+    "no TaskManager": (StandIn(tasks=""), "TaskManager()", "NameError: name 'TaskManager' is not defined"),
+    "tasks is a plain folder": (StandIn(tasks=None), "__name__", "lm_eval.tasks"),
+    "no include_defaults": (manager(", include_path=None"), "TaskManager('mine').arguments", ["mine"]),
+    "no include_path": (manager(", include_defaults=True"), "TaskManager().arguments", [True]),
+    "anything goes": (
+        manager(", *paths, **options"),
+        "TaskManager('mine', include_defaults=True).arguments",
+        [["mine"], {"include_defaults": True}],
+    ),
+    "no __init__": (StandIn(tasks="class TaskManager:\n    arguments = []"), "TaskManager().arguments", []),
+    "a function": (StandIn(tasks="def TaskManager(include_path=None): return include_path"), "TaskManager(1)", 1),
+    "a built-in type": (StandIn(tasks="TaskManager = dict"), "TaskManager(include_path=1)", {"include_path": 1}),
+    "an argument too many": (
+        manager(", include_path=None, include_defaults=True"),
+        "TaskManager(1, True, 3)",
+        "TypeError: TaskManager.__init__() takes from 1 to 3 positional arguments but 4 were given",
+    ),
+    "an argument too few": (
+        manager(", folder, include_path=None, include_defaults=True"),
+        "TaskManager()",
+        "TypeError: TaskManager.__init__() missing 1 required positional argument: 'folder'",
+    ),
+    "an unknown argument": (
+        manager(", include_path=None, include_defaults=True"),
+        "TaskManager(include='mine')",
+        "TypeError: TaskManager.__init__() got an unexpected keyword argument 'include'",
+    ),
+    "an error of its own": (
+        manager(", include_path=None, include_defaults=True", "raise ValueError('no such folder')"),
+        "TaskManager('mine')",
+        "ValueError: no such folder",
+    ),
+    "a single path only": (
+        manager(", include_path='', include_defaults=True", "self.arguments = [include_path + '/']"),
+        "TaskManager('mine').arguments",
+        ["mine/"],
+    ),
+    "no registry": (StandIn(registry=None, models=""), "TaskManager().arguments", [None, None, True, None]),
+    "a registry that raises": (
+        StandIn(registry=REGISTRY.replace("self[name] = target", "raise RuntimeError('frozen')")),
+        "TaskManager('INFO').arguments",
+        ["INFO", None, True, None],
+    ),
+    "tasks cannot be imported": (
+        StandIn(tasks="raise ImportError('yaml is missing')"),
+        "TaskManager()",
+        "TypeError: vars() argument must have __dict__ attribute",
+    ),
+}
+
+
+@pytest.mark.parametrize(("stand_in", "call", "answer"), NOT_SERVED.values(), ids=NOT_SERVED)
+def test_a_harness_that_we_do_not_know_is_as_without_us(
+    python: Python, tmp_path: Path, stand_in: StandIn, call: str, answer: Any
+) -> None:
+    path = stand_in.write(tmp_path / "stand-in")
+    alone = called(python, path, call, autoload="0")
+    assert alone.answer == answer
+    with_us = called(python, path, call)
+    assert (with_us.imports, with_us.answer) == (alone.imports, alone.answer)
+    assert {name: target for name, target in with_us.models.items() if name not in MODELS} == alone.models
+
+
+SERVED: dict[str, tuple[StandIn, str, Any]] = {
+    "the signature of today": (
+        StandIn(),
+        "TaskManager('INFO', 'mine').arguments",
+        ["INFO", [OURS, "mine"], True, None],
+    ),
+    "in a module of its own": (
+        StandIn(tasks="from lm_eval.tasks.manager import TaskManager", manager=KNOWN_MANAGER),
+        "TaskManager().arguments",
+        [None, [OURS], True, None],
+    ),
+    "by keyword only, one more": (
+        manager(", *, plugins=(), include_defaults=True, include_path=None"),
+        "TaskManager(include_path='mine').arguments",
+        [[], True, [OURS, "mine"]],
+    ),
+    "one required argument more": (
+        manager(", folder, include_path=None, include_defaults=True"),
+        "TaskManager('folder', 'mine').arguments",
+        ["folder", [OURS, "mine"], True],
+    ),
+    "the models package fails": (
+        StandIn(models="raise ImportError('torch is missing')"),
+        "TaskManager().arguments",
+        [None, [OURS], True, None],
+    ),
+}
+
+
+@pytest.mark.parametrize(("stand_in", "call", "answer"), SERVED.values(), ids=SERVED)
+def test_a_harness_whose_arguments_have_the_names_we_know_is_served(
+    python: Python, tmp_path: Path, stand_in: StandIn, call: str, answer: Any
+) -> None:
+    path = stand_in.write(tmp_path / "stand-in")
+    with_us, alone = called(python, path, call), called(python, path, call, autoload="0")
+    assert with_us.answer == answer
+    assert alone.answer != answer
+    assert with_us.imports == alone.imports
+    assert with_us.log == ""
+
+
+def test_what_could_not_be_registered_is_said_once(python: Python, tmp_path: Path) -> None:
+    stand_in, call, _ = NOT_SERVED["a registry that raises"]
+    log = called(python, stand_in.write(tmp_path / "stand-in"), call).log
+    assert log.splitlines() == [
+        "lm-eval-ext could not register with lm_eval.tasks: frozen",
+        "lm-eval-ext could not register with lm_eval.models: frozen",
+    ]
+
+
+# Standing down
+
+READS_GROUP = f"""
+from importlib.metadata import entry_points
+PLUGINS = entry_points(group="{TASKS_GROUP}")
+"""
+OUR_PLUGIN = "lm-eval-ext", "lm_eval_ext:tasks_dir"
+ANOTHERS_PLUGIN = "lm-eval-others", "lm_eval_others:tasks_dir"
+
+
+def declare(folder: Path, distribution: str, target: str) -> None:
+    """Write the metadata of a distribution that declares its tasks to the harness."""
+    metadata = folder / f"{distribution.replace('-', '_')}-99.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 99\n", encoding="utf-8")
+    (metadata / "entry_points.txt").write_text(f"[{TASKS_GROUP}]\ntasks = {target}\n", encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("plugin", "stand_in", "paths"),
+    [
+        pytest.param(OUR_PLUGIN, StandIn(tasks=READS_GROUP + KNOWN_MANAGER), "mine", id="it finds us by itself"),
+        pytest.param(
+            OUR_PLUGIN,
+            StandIn(tasks="from lm_eval.tasks.manager import *", manager=READS_GROUP + KNOWN_MANAGER),
+            "mine",
+            id="it finds us by itself, in another module",
+        ),
+        pytest.param(OUR_PLUGIN, StandIn(), [OURS, "mine"], id="we declare, it does not read"),
+        pytest.param(
+            OUR_PLUGIN,
+            StandIn(tasks="import lm_eval.tasks as tasks  # not 'lm_eval.tasks'\n" + KNOWN_MANAGER),
+            [OURS, "mine"],
+            id="it names itself, not the group",
+        ),
+        pytest.param(
+            ANOTHERS_PLUGIN,
+            StandIn(tasks=READS_GROUP + KNOWN_MANAGER),
+            [OURS, "mine"],
+            id="it reads, only another package declares",
+        ),
+        pytest.param(None, StandIn(tasks=READS_GROUP + KNOWN_MANAGER), [OURS, "mine"], id="it reads, nobody declares"),
+    ],
+)
+def test_we_stand_down_where_the_harness_finds_us_by_entry_point(
+    python: Python, tmp_path: Path, plugin: tuple[str, str] | None, stand_in: StandIn, paths: Any
+) -> None:
+    path = stand_in.write(tmp_path / "stand-in")
+    if plugin:
+        declare(Path(path), *plugin)
+    assert called(python, path, "TaskManager(include_path='mine').arguments[1]").answer == paths
+
+
+def test_a_name_that_is_taken_stays_with_its_owner(observe: Observe, tmp_path: Path) -> None:
+    taken = {"model": "reference", "filter": "verbalizer_answer"}
+    assert (taken["model"] in MODELS, taken["filter"] in FILTERS) == (True, True)
+    script = """
+import json, lm_eval.tasks, lm_eval.models
+from lm_eval.api.registry import filter_registry, model_registry
+print(json.dumps([model_registry, filter_registry]))
+"""
+    theirs = StandIn(
+        registry=REGISTRY + f"filter_registry[{taken['filter']!r}] = 'theirs:Filter'\n",
+        models=MODELS_PACKAGE + f"model_registry[{taken['model']!r}] = 'theirs:LM'\n",
+    )
+    models, filters = observe(script, PYTHONPATH=theirs.write(tmp_path / "theirs"))
+    assert (models[taken["model"]], filters[taken["filter"]]) == ("theirs:LM", "theirs:Filter")
+
+    models, filters = observe(script, PYTHONPATH=StandIn().write(tmp_path / "free"))
+    assert (models[taken["model"]], filters[taken["filter"]]) == (MODELS[taken["model"]], FILTERS[taken["filter"]])
+
+
+# Once, and in time
+
+INSTALLED = """
+import importlib, json, sys
+{before}
+from lm_eval_ext import autoload
+{after}
+import lm_eval.models, lm_eval.tasks
+from lm_eval.api.registry import filter_registry, model_registry
+autoload.install()
+
+layers, function = 0, lm_eval.tasks.TaskManager.__init__
+while hasattr(function, "__wrapped__"):
+    layers, function = layers + 1, function.__wrapped__
+finders = sum(type(finder).__name__ == "HarnessFinder" for finder in sys.meta_path)
+print(json.dumps([finders, layers, "reference" in model_registry, "verbalizer_answer" in filter_registry]))
+"""
+
+
+@pytest.mark.parametrize("autoload", ["1", "0"])
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        pytest.param("", "autoload.install()", id="install twice"),
+        pytest.param("import lm_eval.tasks, lm_eval.models", "autoload.install()", id="the harness before install"),
+        pytest.param("import lm_eval.tasks", "", id="half of the harness before install"),
+        pytest.param(
+            "import lm_eval.tasks, lm_eval.models",
+            "autoload.install(); importlib.reload(sys.modules['lm_eval.tasks'])",
+            id="the harness reloaded",
+        ),
+        pytest.param("", "autoload.install(); importlib.reload(autoload); autoload.install()", id="we reloaded"),
+    ],
+)
+def test_there_is_one_finder_and_one_layer_around_the_harness(
+    observe: Observe, tmp_path: Path, before: str, after: str, autoload: str
+) -> None:
+    # Its manager is a module of its own, as today's: a reload of lm_eval.tasks finds the same class again.
+    stand_in = StandIn(tasks="from lm_eval.tasks.manager import TaskManager", manager=KNOWN_MANAGER)
+    path = stand_in.write(tmp_path / "stand-in")
+    script = INSTALLED.format(before=before, after=after)
+    finders, layers, *registered = observe(script, PYTHONPATH=path, LM_EVAL_EXT_AUTOLOAD=autoload)
+    assert (finders, layers, registered) == (1, 1, [True, True])
+
+
+# What the import system and its users expect of a module
+
+IMPORTED = """
+import importlib, importlib.resources, importlib.util, inspect, json, pkgutil, sys
+
+spec = importlib.util.find_spec("lm_eval.tasks")
+found = {"loaded by find_spec": "lm_eval.tasks" in sys.modules, "type of its loader": type(spec.loader).__name__}
+
+import lm_eval.tasks, lm_eval.models
+for module in (lm_eval.tasks, lm_eval.models):
+    name = module.__name__
+    source = open(module.__file__).read()
+    found[name] = {
+        "origin": module.__spec__.origin,
+        "loader": type(module.__spec__.loader).__name__,
+        "state of the loader": sorted(vars(module.__spec__.loader)),
+        "one loader": module.__loader__ is module.__spec__.loader,
+        "inspect": inspect.getsource(module) == source,
+        "resources": importlib.resources.files(module).joinpath("__init__.py").read_text() == source,
+        "pkgutil.get_data": pkgutil.get_data(name, "__init__.py").decode() == source,
+        "pkgutil.iter_modules": sorted(entry.name for entry in pkgutil.iter_modules(module.__path__)),
+    }
+manager = lm_eval.tasks.TaskManager
+found["signature"] = str(inspect.signature(manager))
+found["source of __init__"] = inspect.getsource(manager.__init__)
+found["name"] = [manager.__init__.__qualname__, manager.__init__.__module__, manager.__init__.__doc__]
+
+for module in (lm_eval.models, lm_eval.tasks):
+    importlib.reload(module)
+from lm_eval.api.registry import model_registry
+found["reloaded"] = sorted(set(model_registry) - {"reference"})
+print(json.dumps(found))
+"""
+
+
+def test_the_harness_modules_look_to_python_as_without_us(observe: Observe) -> None:
+    with_us, alone = observe(IMPORTED), observe(IMPORTED, LM_EVAL_EXT_AUTOLOAD="0")
+    assert with_us == alone
+    assert with_us["loaded by find_spec"] is False
+    assert with_us["type of its loader"] == "SourceFileLoader"
+    checks = ("one loader", "inspect", "resources", "pkgutil.get_data")
+    assert [with_us["lm_eval.tasks"][check] for check in checks] == [True, True, True, True]
+    assert "hf" in with_us["reloaded"]
