@@ -121,8 +121,7 @@ def _hub(required: bool) -> Finding:
             HfApi().dataset_info(repository, revision=revision, timeout=10)
         except Exception as error:
             # The library raises many types for one thing: this repository does not answer.
-            reason = str(error).strip().split("\n")[0] or type(error).__name__
-            failures.append(f"{repository} ({reason})")
+            failures.append(f"{repository} ({sources.reason(error)})")
     text = f"{len(places) - len(failures)} of {len(places)} repositories answer"
     if failures:
         text += f"; not {', '.join(failures)}. Cached copies still serve"

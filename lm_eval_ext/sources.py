@@ -7,6 +7,7 @@ is read once per process, however many tasks use it.
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -140,15 +141,19 @@ def _load_dataset(name: str, hub: HubDataset) -> Mapping[str, Any]:
         )
     except Exception as error:
         # Whatever the library raises (and it raises a dozen types for "offline"), the user's way out is the same.
-        reason = str(error).strip().split("\n")[0] or type(error).__name__
         raise RowsError(
-            f"the rows of {name!r} ({hub}) could not be had from the Hugging Face Hub: {reason}\n"
+            f"the rows of {name!r} ({hub}) could not be had from the Hugging Face Hub: {reason(error)}\n"
             "Two other sources serve without it:\n"
             f'  --metadata \'{{"source": "/path/to/folder"}}\'  your own copy: {name}_<split>.jsonl or .parquet, '
             "in the hub's columns\n"
             f'  --metadata \'{{"source": "{EMBEDDED}"}}\'  {EMBEDDED_NOTE}'
         ) from error
     return splits
+
+
+def reason(error: Exception) -> str:
+    """Return what an error of the hub's libraries says, on one line."""
+    return textwrap.shorten(str(error), 200, placeholder=" …") or type(error).__name__
 
 
 def _folder(source: str) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from lm_eval.api.instance import Instance
 
 ANSWER_FILTER = "verbalizer_answer"
+OPENING = 40
+"""Characters of a prompt's beginning by which its repetition is known."""
 
 
 class VerbalizerAnswer(Filter):  # type: ignore[misc] # the harness ships no types
@@ -35,21 +38,28 @@ class VerbalizerAnswer(Filter):  # type: ignore[misc] # the harness ships no typ
     Args:
         labels: the label words.
         prior: words that are looked for where no label is named: in a neutral task the golden names.
-        reads: see ``answer.read_answer``.
+        reads, row_starts: see ``answer.read_answer``.
     """
 
-    def __init__(self, labels: Sequence[str], prior: Sequence[str] = (), reads: Reads = "first") -> None:
-        self._labels, self._prior, self._reads = labels, prior, reads
+    def __init__(
+        self,
+        labels: Sequence[str],
+        prior: Sequence[str] = (),
+        reads: Reads = "first",
+        row_starts: Sequence[str] = (),
+    ) -> None:
+        self._labels, self._prior, self._reads, self._row_starts = labels, prior, reads, row_starts
 
     def apply(self, resps: Iterable[Sequence[str]], docs: Sequence[dict[str, Any]]) -> list[list[str]]:
         """Return, per document and response, a label word, a prior word, or ``INVALID``."""
         return [[self._read(response) for response in responses] for responses in resps]
 
     def _read(self, response: str) -> str:
-        answer = read_answer(response, self._labels, self._reads)
-        if answer is None and self._prior:
-            answer = read_answer(response, self._prior, self._reads)
-        return answer or INVALID
+        for words in (self._labels, self._prior):
+            answer = read_answer(response, words, self._reads, self._row_starts) if words else None
+            if answer is not None:
+                return answer
+        return INVALID
 
 
 # For a run without autoload (--include_path): the YAML names the filter, so it must be known once this class is.
@@ -114,6 +124,11 @@ class VerbalizerTask(ConfigurableTask):  # type: ignore[misc] # the harness ship
             metadata["version"] = f"{metadata.get('version')}+{sources.EMBEDDED}"
         dataset = _dataset_of_leaf(config)
         self._selection = Selection(dataset, _columns(name, config), self._verbalizer.golden, source)
+        given = {
+            "labels": list(self._verbalizer.words),
+            "prior": list(self._verbalizer.prior),
+            "row_starts": _row_starts(config["doc_to_text"]),
+        }
         config |= {
             # What the results should say: the evaluated split, and where the dataset lies.
             "dataset_path": dataset.hub.repository if source == sources.HUB else dataset.name,
@@ -122,7 +137,7 @@ class VerbalizerTask(ConfigurableTask):  # type: ignore[misc] # the harness ship
             "training_split": None,
             "doc_to_target": Target(self._verbalizer),
             "process_results": Score(self._verbalizer),
-            "filter_list": [self._with_labels(pipeline) for pipeline in config["filter_list"]],
+            "filter_list": [_with_labels(pipeline, given) for pipeline in config["filter_list"]],
         }
         super().__init__(config=config)
         self.sampler = Demonstrations(self._selection)
@@ -153,12 +168,6 @@ class VerbalizerTask(ConfigurableTask):  # type: ignore[misc] # the harness ship
             "random": tuple(thought + say.format(word) for word in self._verbalizer.words),
         }
 
-    def _with_labels(self, pipeline: dict[str, Any]) -> dict[str, Any]:
-        """Return a filter pipeline of the YAML with the label words given to our filter."""
-        given = {"labels": list(self._verbalizer.words), "prior": list(self._verbalizer.prior)}
-        steps = [step | given if step["function"] == ANSWER_FILTER else step for step in pipeline["filter"]]
-        return pipeline | {"filter": steps}
-
 
 class Demonstrations(ContextSampler):  # type: ignore[misc] # the harness ships no types
     """The fixed, label-balanced demonstrations of appendix A; read when they are first asked for."""
@@ -181,6 +190,19 @@ def _reads(task: str, filter_list: Sequence[Mapping[str, Any]]) -> Reads:
         )
     reads: Reads = steps[0].get("reads", "first")
     return reads
+
+
+def _with_labels(pipeline: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """Return a filter pipeline of the YAML with what our filter needs of the leaf."""
+    return pipeline | {
+        "filter": [step | given if step["function"] == ANSWER_FILTER else step for step in pipeline["filter"]]
+    }
+
+
+def _row_starts(prompt: str) -> list[str]:
+    """Return how a row begins in a prompt: its first words, and what stands before the first field on its line."""
+    before_field = re.search(r"^([^\n{]*\w[^\n{]*?)[ \t]*{{", prompt, re.MULTILINE)
+    return [prompt[:OPENING], *([before_field[1]] if before_field else [])]
 
 
 def _dataset_of_leaf(config: dict[str, Any]) -> Classification:

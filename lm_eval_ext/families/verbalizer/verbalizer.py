@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lm_eval_ext.families.verbalizer.answer import plain_label
+from lm_eval_ext.families.verbalizer.mentions import plain_label
 
 INVALID = "[invalid]"
 """What stands for a response that names no label: the harness's own word for an answer that could not be extracted."""

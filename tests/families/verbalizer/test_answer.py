@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from lm_eval_ext.families.verbalizer.answer import Reads, plain_label, read_answer
+from lm_eval_ext.families.verbalizer.answer import Reads, read_answer
+from lm_eval_ext.families.verbalizer.mentions import plain_label
 
 SENTIMENT = ("positive", "negative")
 ENTAILS = ("entailment", "not entailment")
 NLI = ("entailment", "contradiction")
 DUPLICATE = ("duplicate", "not duplicate")
+EQUIVALENT = ("equivalent", "not equivalent")
+SUBJECTIVITY = ("subjective", "objective")
+JOY = ("joy", "sadness")
 DIGITS = ("1", "0")
 YES_NO = ("yes", "no")
 FOO_BAR = ("foo", "bar")
@@ -91,6 +95,17 @@ DIRECT = [
     ("It isn't positive.", SENTIMENT, None),
     ('Rather than "foo", I say "bar".', FOO_BAR, "bar"),
     ("not only positive, but glowing", SENTIMENT, "positive"),
+    # denied from a distance
+    ("The review does not express a positive sentiment. So the output is negative", SENTIMENT, "negative"),
+    ("The review is not very positive, so negative.", SENTIMENT, "negative"),
+    ("There is no contradiction. Output: entailment", NLI, "entailment"),
+    ("There is no doubt: positive", SENTIMENT, "positive"),
+    ("The plot is not good but positive on the whole", SENTIMENT, "positive"),
+    ("I cannot output foo", FOO_BAR, None),
+    ("They are not semantically equivalent.", EQUIVALENT, "not equivalent"),
+    ("They aren't equivalent.", EQUIVALENT, "not equivalent"),
+    ("There is no entailment.", ENTAILS, "not entailment"),
+    ("No, entailment", ENTAILS, "entailment"),
     # both in one breath
     ("positive or negative", SENTIMENT, None),
     ("positive/negative", SENTIMENT, None),
@@ -117,6 +132,10 @@ DIRECT = [
     # conditions repeat the instruction
     ('If the review is positive, I need to output "negative".', SENTIMENT, None),
     ('If the review is positive, I need to output "negative". Negative', SENTIMENT, "negative"),
+    ('I need to output "foo" for joy and "bar" for sadness.', FOO_BAR, None),
+    ('Output "foo" if it is joy and "bar" if it is sadness. foo', FOO_BAR, "foo"),
+    ('You are only allowed to output "negative" or "positive".\n\nAnswer: negative', SENTIMENT, "negative"),
+    ('If it were joy, the answer would be "foo".', FOO_BAR, None),
     # reasoning blocks
     ("<think>It is positive.</think>negative", SENTIMENT, "negative"),
     ("<think>\nIt is positive.\n</think>\n\n**negative**", SENTIMENT, "negative"),
@@ -162,6 +181,16 @@ CHAIN_OF_THOUGHT = [
     ("Step 1: read. Step 2: compare. The answer is 10.", DIGITS, None),
     ("There is no doubt that they match. The final answer is yes.", YES_NO, "yes"),
     ("They match, no doubt about it.", YES_NO, None),
+    ('Final answer: "negative"\n\nThis is the output because the review is positive.', SENTIMENT, "negative"),
+    ("Therefore the final answer: joy\n\n(This label is the opposite of the emotion, sadness.)", JOY, "joy"),
+    ("I need to output 1 for joy and 0 for sadness. The message expresses sadness, so 0.", DIGITS, "0"),
+    ('The label "positive" does not fit, so I choose "negative".', SENTIMENT, "negative"),
+    ('According to the rule (if it is joy, output "foo"), the final answer is "foo".', FOO_BAR, "foo"),
+    ("The instruction says \"if it is joy, output 'foo'\", and it is joy, so I output foo.", FOO_BAR, "foo"),
+    ('If it is joy, I would output "foo", but it is not, so the final answer is "bar".', FOO_BAR, "bar"),
+    ('Thus, the answer is "foo". If it were sad, the answer would be "bar".', FOO_BAR, "foo"),
+    ("The description is objective and does not contain any subjective opinion.", SUBJECTIVITY, "objective"),
+    ("The message is full of joy. There is no sign of sadness.", JOY, "joy"),
     ("<think>final answer: foo</think>The final answer is bar.", FOO_BAR, "bar"),
     ("<think>The final answer is foo.", FOO_BAR, None),
     ("", FOO_BAR, None),
@@ -180,6 +209,24 @@ def test_a_chain_of_thought_answers_with_what_it_states_last(
     response: str, labels: tuple[str, ...], expected: str | None
 ) -> None:
     assert read_answer(response, labels, "final") == expected
+
+
+ANOTHER_ROW = 'It is praise. The final answer is "foo".\n\nMovie review: dull\n\nAnswer: The final answer is "bar".'
+ROW_FIRST = 'Let us see.\nMovie review: lovely\n\nThe final answer is "bar".'
+
+
+@pytest.mark.parametrize(
+    ("response", "row_starts", "expected"),
+    [
+        (ANOTHER_ROW, ["Movie review:"], "foo"),
+        (ANOTHER_ROW, ["Twitter message:"], "bar"),
+        (ANOTHER_ROW.replace("Movie review:", "You are an assistant."), ["You are an", "Movie review:"], "foo"),
+        (ROW_FIRST, ["Movie review:"], "bar"),
+    ],
+    ids=["it makes up a row", "of another prompt", "with the whole prompt", "its own row, before any answer"],
+)
+def test_a_stated_answer_ends_where_another_row_begins(response: str, row_starts: list[str], expected: str) -> None:
+    assert read_answer(response, FOO_BAR, "final", row_starts) == expected
 
 
 @pytest.mark.parametrize("reads", ["first", "final"])
