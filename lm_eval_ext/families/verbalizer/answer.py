@@ -15,10 +15,11 @@ answers in the tests spell them out:
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from typing import Literal
 
-from lm_eval_ext.families.verbalizer.mentions import Mention, mentions, plain
+from lm_eval_ext.families.verbalizer.mentions import REACH, Mention, mentions, plain
 from lm_eval_ext.reasoning import without_reasoning
 
 Reads = Literal["first", "final"]
@@ -31,12 +32,13 @@ _CHOSEN = re.compile(
     r"(?:\b(?:choose|pick|go with|select|say|classify (?:it|this) as|mark (?:it|this) as)"
     r"|\b(?:so|therefore|thus|hence)\b(?: it's| it is)?|\u2192|\u21d2|[-=]>)[\s\"',:]*$"
 )
-_WITHIN_STATEMENT = re.compile(r"(?:[^.!?\n]|\.(?=\S)){0,120}|[\s:=\-\"'({\[]*")
+_WITHIN_STATEMENT = re.compile(r"(?:[^.!?\n]|\.(?=\S))*|[\s:=\-\"'({\[]*")
 _REJECTED = re.compile(r"\bcannot\b|\bdoes not fit\b|\bis wrong\b|\bonly other\b|\bpossible (?:answer|output)")
 _ALONE_BEFORE = re.compile(
     r"(?:^|[.!?:\n])[\s\"'({\[>\-]*(?:(?:so|therefore|thus|hence|then|and|it is|it's)\b[\s,:\"']*)*$"
 )
 _ALONE_AFTER = re.compile(r"[\s\"')}\]]*(?:[.!?,;\n]|$)")
+_CLOSING_QUOTE = re.compile(r"[.,!]*[\"']")
 _SENTENCE_START = re.compile(r"[^.!?\n]*$")
 
 # Between two labels of one breath: punctuation alone, or little words with a conjunction among them.
@@ -91,23 +93,25 @@ def _stated(text: str, named: Sequence[Mention]) -> list[int]:
     chosen = [
         index
         for index, mention in enumerate(named)
-        if _CHOSEN.search(text, 0, mention.start) and _ALONE_AFTER.match(text, mention.end)
+        if _CHOSEN.search(text, max(0, mention.start - REACH), mention.start) and _ALONE_AFTER.match(text, mention.end)
     ]
     return [*chosen, *_after(_CUE, text, named)]
 
 
 def _after(cue: re.Pattern[str], text: str, named: Sequence[Mention]) -> list[int]:
     """Return, for each cue, the label named in the rest of its sentence: the first one in quotes, else the first."""
+    starts = [mention.start for mention in named]
     found = []
     for match in cue.finditer(text):
-        sentence = _SENTENCE_START.search(text, 0, match.start())
+        sentence = _SENTENCE_START.search(text, max(0, match.start() - REACH), match.start())
         begin = sentence.start() if sentence else match.start()
+        first = bisect_left(starts, match.end())
+        beyond = bisect_right(starts, match.end() + REACH)
         inside = [
             index
-            for index, mention in enumerate(named)
-            if mention.start >= match.end()
-            and _WITHIN_STATEMENT.fullmatch(text, match.end(), mention.start)
-            and not _REJECTED.search(text, begin, mention.end)
+            for index in range(first, beyond)
+            if _WITHIN_STATEMENT.fullmatch(text, match.end(), named[index].start)
+            and not _REJECTED.search(text, begin, named[index].end)
         ]
         quoted = [index for index in inside if _is_quoted(text, named[index])]
         found.extend((quoted or inside)[:1])
@@ -115,11 +119,12 @@ def _after(cue: re.Pattern[str], text: str, named: Sequence[Mention]) -> list[in
 
 
 def _stands_alone(text: str, mention: Mention) -> bool:
-    return bool(_ALONE_BEFORE.search(text, 0, mention.start) and _ALONE_AFTER.match(text, mention.end))
+    near = max(0, mention.start - REACH)
+    return bool(_ALONE_BEFORE.search(text, near, mention.start) and _ALONE_AFTER.match(text, mention.end))
 
 
 def _is_quoted(text: str, mention: Mention) -> bool:
-    return text[: mention.start].endswith(('"', "'")) and text[mention.end :].lstrip(".,!").startswith(('"', "'"))
+    return text[mention.start - 1 : mention.start] in ('"', "'") and bool(_CLOSING_QUOTE.match(text, mention.end))
 
 
 def _in_one_breath(text: str, named: Sequence[Mention], one: int, other: int) -> bool:

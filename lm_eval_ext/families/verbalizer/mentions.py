@@ -20,6 +20,9 @@ from typing import NamedTuple
 
 Span = tuple[int, int]
 
+REACH = 120
+"""Characters around a label that can matter to it: without a bound, a degenerate response would take quadratic time."""
+
 # Curly, low and angle quotes, the minus sign, the non-breaking hyphen, the zero-width space; an underscore is a space.
 _PLAIN = str.maketrans(
     dict.fromkeys("\u201c\u201d\u201e\u00ab\u00bb", '"')
@@ -145,9 +148,10 @@ def _list_markers(text: str) -> list[Span]:
 
 
 def _is_no_answer(text: str, word: Mention) -> bool:
-    if _DENIED.search(text, 0, word.start) or _OUTPUT_DENIED.search(text, 0, word.start):
+    near = max(0, word.start - REACH)
+    if _DENIED.search(text, near, word.start) or _OUTPUT_DENIED.search(text, near, word.start):
         return True
     if word.label.isdigit():
-        return bool(_NUMBERED_THING.search(text, 0, word.start))
+        return bool(_NUMBERED_THING.search(text, near, word.start))
     is_no = text[word.start : word.end] == "no"
     return is_no and bool(_NEXT_WORD.match(text, word.end)) and not _AFTER_THE_ANSWER_NO.match(text, word.end)
