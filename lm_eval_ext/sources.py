@@ -134,11 +134,20 @@ def _from_hub(name: str, split: str, hub: HubDataset) -> Table:
 @cache
 def _load_dataset(name: str, hub: HubDataset) -> Mapping[str, Any]:
     import datasets  # noqa: PLC0415 # two seconds, and only the hub needs it
+    import huggingface_hub  # noqa: PLC0415
 
+    files = dict(hub.data_files) or None
+    path, revision = hub.repository, hub.revision
     try:
-        splits: Mapping[str, Any] = datasets.load_dataset(
-            hub.repository, hub.config, revision=hub.revision, data_files=dict(hub.data_files) or None
-        )
+        if files:
+            # Named files are fetched first and loaded from disk: offline, load_dataset does not find its own cache of
+            # them, because its key holds addresses that it can resolve online only (huggingface/datasets#7551).
+            patterns = list(files.values())
+            path = huggingface_hub.snapshot_download(
+                path, repo_type="dataset", revision=revision, allow_patterns=patterns
+            )
+            revision = None
+        splits: Mapping[str, Any] = datasets.load_dataset(path, hub.config, revision=revision, data_files=files)
     except Exception as error:
         # Whatever the library raises (and it raises a dozen types for "offline"), the user's way out is the same.
         raise RowsError(

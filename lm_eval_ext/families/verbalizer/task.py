@@ -218,6 +218,11 @@ def _dataset_of_leaf(config: dict[str, Any]) -> Classification:
         )
     options = config.get("dataset_kwargs") or {}
     files = options.get("data_files") or {}
+    if not isinstance(files, Mapping):
+        raise ValueError(
+            f"task {config['task']!r}: dataset_kwargs has data_files {files!r}; expected split: path, as in "
+            "{test: data/test.parquet}"
+        )
     hub = sources.HubDataset(path, config.get("dataset_name"), options.get("revision"), tuple(sorted(files.items())))
     label_column = config.get("doc_to_target") or "label"
     return Classification(path.rsplit("/", 1)[-1], hub, split, config.get("training_split"), label_column)

@@ -62,6 +62,7 @@ def test_the_leaf_itself_is_right(tmp_path: Path) -> None:
         ({"doc_to_text": "no field"}, r"'toy_leaf': doc_to_text must be a prompt that shows the row"),
         ({"doc_to_text": "Text: {{body}}"}, r"toy_test\.jsonl has no column 'body'; expected body, label"),
         ({"doc_to_target": "topic"}, r"toy_test\.jsonl has no column 'topic'; expected text, topic"),
+        ({"dataset_kwargs": {"data_files": "a.parquet"}}, r"'toy_leaf': dataset_kwargs has data_files 'a.parquet'"),
         ({"filter_list": []}, r"'toy_leaf': no verbalizer_answer in its filter_list"),
     ],
 )

@@ -1,0 +1,446 @@
+"""A loopback stand-in for the Hugging Face Hub: what `datasets.load_dataset` asks of it, for small repositories."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import socket
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import BytesIO
+from itertools import cycle, islice
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+import pyarrow
+import pyarrow.parquet
+import yaml
+
+from lm_eval_ext.sources import EMBEDDED_FOLDER
+
+MAIN = "main"
+CONVERTED = "refs/convert/parquet"
+
+Row = Mapping[str, Any]
+Feature = str | tuple[str, ...]
+"""A pyarrow type by name, or the class names of an integer label."""
+Files = Mapping[str, bytes]
+"""Path in the repository to content."""
+Repository = Mapping[str, Files]
+"""Branch to its files."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """What one configuration of a dataset holds.
+
+    Attributes:
+        features: column to its type, in the dataset's order.
+        splits: split to its rows.
+    """
+
+    features: Mapping[str, Feature]
+    splits: Mapping[str, Sequence[Row]]
+
+    def with_column_renamed(self, old: str, new: str) -> Table:
+        def renamed(row: Mapping[str, Any]) -> dict[str, Any]:
+            return {new if column == old else column: value for column, value in row.items()}
+
+        splits = {split: [renamed(row) for row in rows] for split, rows in self.splits.items()}
+        return Table(renamed(self.features), splits)
+
+    def with_classes(self, column: str, *names: str) -> Table:
+        return replace(self, features={**self.features, column: names})
+
+    def without_split(self, split: str) -> Table:
+        return replace(self, splits={name: rows for name, rows in self.splits.items() if name != split})
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request that the stand-in was sent; the path without escapes and query."""
+
+    method: str
+    path: str
+
+
+@dataclass(frozen=True)
+class Hub:
+    """A running stand-in.
+
+    Attributes:
+        endpoint: for HF_ENDPOINT.
+        requests: everything it was asked, in order.
+    """
+
+    endpoint: str
+    requests: list[Request]
+
+    def downloads(self, suffix: str) -> list[str]:
+        """Return, sorted, repository and path of every file whose path ends so; as often as it was downloaded."""
+        paths = [request.path for request in self.requests if request.method == "GET" and "/resolve/" in request.path]
+        return sorted(re.sub(r"^/datasets/|/resolve/[0-9a-f]{40}", "", path) for path in paths if path.endswith(suffix))
+
+
+@contextmanager
+def closed_port() -> Iterator[str]:
+    """Yield an endpoint that refuses every connection, and that nobody else is given meanwhile."""
+    with socket.socket() as bound_but_not_listening:
+        bound_but_not_listening.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{bound_but_not_listening.getsockname()[1]}"
+
+
+@contextmanager
+def serve(repositories: Mapping[str, Repository]) -> Iterator[Hub]:
+    """Serve the repositories (`owner/name` to repository) on a free port of the loopback interface."""
+    requests: list[Request] = []
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Handler, repositories, requests))
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    try:
+        yield Hub(f"http://127.0.0.1:{server.server_port}", requests)
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+class _NotFoundError(Exception):
+    """What is asked for is not there; its text is the code that the hub's clients read from a header."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """Answers on the hub's paths; a path with a slash in its revision comes escaped (`refs%2Fconvert%2Fparquet`)."""
+
+    protocol_version = "HTTP/1.1"
+
+    def __init__(self, repositories: Mapping[str, Repository], requests: list[Request], *connection: Any) -> None:
+        self._repositories, self._requests = repositories, requests
+        super().__init__(*connection)
+
+    def log_message(self, *_arguments: Any) -> None:
+        """Say nothing: the requests are on record."""
+
+    def do_HEAD(self) -> None:
+        self._answer()
+
+    def do_GET(self) -> None:
+        self._answer()
+
+    def _answer(self) -> None:
+        path = urlsplit(self.path).path
+        self._requests.append(Request(self.command, unquote(path)))
+        match [unquote(part) for part in path.strip("/").split("/")]:
+            case ["api", "datasets", owner, name, *rest]:
+                self._try(self._describe, f"{owner}/{name}", rest)
+            case ["datasets", owner, name, "resolve", revision, *rest]:
+                self._try(self._send_file, f"{owner}/{name}", revision, "/".join(rest))
+            case _:
+                self._send(HTTPStatus.NOT_FOUND, b"", {})
+
+    def _try(self, answer: Any, *arguments: Any) -> None:
+        try:
+            answer(*arguments)
+        except _NotFoundError as error:
+            self._send(HTTPStatus.NOT_FOUND, b"", {"X-Error-Code": str(error)})
+
+    def _describe(self, repository: str, rest: Sequence[str]) -> None:
+        match rest:
+            case [] | ["revision", _]:
+                answer: object = self._info(repository, rest[1] if rest else MAIN)
+            case ["tree", revision, *folder]:
+                recursive = parse_qs(urlsplit(self.path).query).get("recursive") == ["true"]
+                answer = _listing(self._files(repository, revision), "/".join(folder), recursive)
+            case _:
+                raise _NotFoundError("EntryNotFound")
+        self._send(HTTPStatus.OK, json.dumps(answer).encode(), {"Content-Type": "application/json"})
+
+    def _send_file(self, repository: str, revision: str, path: str) -> None:
+        files = self._files(repository, revision)
+        commit = {"X-Repo-Commit": _commit(files)}
+        if path not in files:
+            self._send(HTTPStatus.NOT_FOUND, b"", {**commit, "X-Error-Code": "EntryNotFound"})
+            return
+        self._send(HTTPStatus.OK, files[path], {**commit, "ETag": f'"{_oid(files[path])}"'})
+
+    def _info(self, repository: str, revision: str) -> dict[str, Any]:
+        files = self._files(repository, revision)
+        return {"id": repository, "sha": _commit(files), "siblings": [{"rfilename": path} for path in files]}
+
+    def _files(self, repository: str, revision: str) -> Files:
+        if repository not in self._repositories:
+            raise _NotFoundError("RepoNotFound")
+        for branch, files in self._repositories[repository].items():
+            if revision in (branch, _commit(files)):
+                return files
+        raise _NotFoundError("RevisionNotFound")
+
+    def _send(self, status: HTTPStatus, content: bytes, headers: Mapping[str, str]) -> None:
+        self.send_response(status)
+        for name, value in {**headers, "Content-Length": str(len(content))}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(content)
+
+
+def _listing(files: Files, folder: str, recursive: bool) -> list[dict[str, Any]]:
+    prefix = f"{folder}/" if folder else ""
+    below = [path.removeprefix(prefix) for path in files if path.startswith(prefix)]
+    if not below:
+        raise _NotFoundError("EntryNotFound")
+    found: dict[str, None] = {}
+    for path in below:
+        parts = path.split("/")
+        depths = range(1, len(parts) + 1) if recursive else range(1, 2)
+        found.update(dict.fromkeys(prefix + "/".join(parts[:depth]) for depth in depths))
+    return _entries(files, sorted(found))
+
+
+def _entries(files: Files, paths: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the API's description of files, and of whatever else leads to them: folders."""
+    return [
+        {"type": "file", "path": path, "oid": _oid(files[path]), "size": len(files[path])}
+        if path in files
+        else {"type": "directory", "path": path, "oid": _oid(path.encode()), "size": 0}
+        for path in paths
+    ]
+
+
+def _oid(content: bytes) -> str:
+    return hashlib.sha1(content, usedforsecurity=False).hexdigest()  # git's hash
+
+
+def _commit(files: Files) -> str:
+    return _oid("".join(path + _oid(content) for path, content in sorted(files.items())).encode())
+
+
+# Layouts
+
+
+def laid_out(tables: Mapping[str, Table]) -> dict[str, Repository]:
+    """Lay tables out as the real repositories are.
+
+    Args:
+        tables: as `tables` returns them, or some of them changed.
+    """
+    glue = {name: tables[name] for name in ("sst2", "qqp", "rte", "mrpc")}
+    emotion = {"split": tables["emotion"], "unsplit": tables["emotion_unsplit"]}
+    disputed = {f"sentences_{agreement}": tables["fp_disputed"] for agreement in ("50agree", "66agree", "75agree")}
+    phrasebank = {"sentences_allagree": tables["fp"], **disputed}
+    script = b"raise RuntimeError('a loading script that no version of the library since 4.0 runs')\n"
+    return {
+        "nyu-mll/glue": {MAIN: _with_card(glue)},
+        "dair-ai/emotion": {MAIN: _with_card(emotion)},
+        "stanfordnlp/snli": {MAIN: _with_card({"plain_text": tables["snli"]})},
+        "RobZamp/sick": {
+            MAIN: {"README.md": _card({"default": tables["sick"]}), "sick.py": script},
+            CONVERTED: _converted({"default": tables["sick"]}),
+        },
+        "takala/financial_phrasebank": {
+            MAIN: {"README.md": _card(phrasebank), "financial_phrasebank.py": script},
+            CONVERTED: _converted(phrasebank),
+        },
+        "SetFit/subj": {
+            MAIN: {
+                "README.md": b"# Subjective vs Objective\n",
+                **{f"{split}.jsonl": _jsonl(rows) for split, rows in tables["subj"].splits.items()},
+            }
+        },
+    }
+
+
+def _with_card(configs: Mapping[str, Table]) -> Files:
+    """Return the files of a repository that says in its card where each configuration's splits lie."""
+    files = {
+        f"{config}/{split}-00000-of-00001.parquet": _parquet(table.features, rows)
+        for config, table in configs.items()
+        for split, rows in table.splits.items()
+    }
+    places = [
+        {
+            "config_name": config,
+            "data_files": [{"split": split, "path": f"{config}/{split}-*"} for split in table.splits],
+        }
+        for config, table in configs.items()
+    ]
+    return {"README.md": _card(configs, configs=places), **files}
+
+
+def _converted(configs: Mapping[str, Table]) -> Files:
+    """Return the files of the hub's own conversion: one folder per configuration and split, and no card."""
+    return {
+        f"{config}/{split}/0000.parquet": _parquet(table.features, rows)
+        for config, table in configs.items()
+        for split, rows in table.splits.items()
+    }
+
+
+def _card(tables: Mapping[str, Table], **metadata: object) -> bytes:
+    infos = [
+        {
+            "config_name": config,
+            "features": [{"name": column, "dtype": _card_type(feature)} for column, feature in table.features.items()],
+            # The number of bytes has to be there; it serves progress bars alone.
+            "splits": [
+                {"name": split, "num_bytes": 1, "num_examples": len(rows)} for split, rows in table.splits.items()
+            ],
+        }
+        for config, table in tables.items()
+    ]
+    # One configuration stands by itself, several in a list.
+    head = {"dataset_info": infos if len(infos) > 1 else infos[0], **metadata}
+    return f"---\n{yaml.safe_dump(head, sort_keys=False)}---\n\n# Dataset card\n".encode()
+
+
+def _card_type(feature: Feature) -> object:
+    if isinstance(feature, str):
+        return feature
+    return {"class_label": {"names": {str(number): name for number, name in enumerate(feature)}}}
+
+
+def _parquet(features: Mapping[str, Feature], rows: Sequence[Row]) -> bytes:
+    """Return a Parquet file with the features in its metadata, as the `datasets` library writes it."""
+    types = {
+        column: {"dtype": feature, "_type": "Value"}
+        if isinstance(feature, str)
+        else {"names": list(feature), "_type": "ClassLabel"}
+        for column, feature in features.items()
+    }
+    schema = pyarrow.schema(
+        [(column, "int64" if isinstance(feature, tuple) else feature) for column, feature in features.items()],
+        metadata={"huggingface": json.dumps({"info": {"features": types}})},
+    )
+    buffer = BytesIO()
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(list(rows), schema=schema), buffer)
+    return buffer.getvalue()
+
+
+def _jsonl(rows: Sequence[Row]) -> bytes:
+    return "".join(json.dumps(row) + "\n" for row in rows).encode()
+
+
+# Rows
+
+_SENTIMENT = ("negative", "neutral", "positive")
+_NLI = ("entailment", "neutral", "contradiction")
+_EMOTION = ("sadness", "joy", "love", "anger", "fear", "surprise")
+_SUBJECTIVITY = ("objective", "subjective")
+# As many as the real one has: of a fifth, held out, about (303 + 570) / 5 = 175 have the labels in use, 0 and 2.
+_PHRASEBANK = {0: 303, 1: 1391, 2: 570}
+
+
+def tables() -> dict[str, Table]:
+    """Return the datasets by name: the embedded rows, and by number what the real ones have beside them.
+
+    That is: rows with the labels that the paper leaves out, rows without a gold label (-1), further columns and splits.
+    """
+    glue = {
+        "sst2": _glue("sst2", ("sentence",), "negative", "positive"),
+        "qqp": _glue("qqp", ("question1", "question2"), "not_duplicate", "duplicate"),
+        "rte": _glue("rte", ("sentence1", "sentence2"), "entailment", "not_entailment"),
+        "mrpc": _glue("mrpc", ("sentence1", "sentence2"), "not_equivalent", "equivalent"),
+    }
+    emotion: dict[str, Feature] = {"text": "string", "label": _EMOTION}
+    others = _numbered(60, ("text",), range(2, 6))
+    snli: dict[str, Feature] = {"premise": "string", "hypothesis": "string", "label": _NLI}
+    sentences = ("premise", "hypothesis")
+    phrasebank: dict[str, Feature] = {"sentence": "string", "label": _SENTIMENT}
+    phrases = _phrases()
+    return {
+        **glue,
+        "emotion": Table(
+            emotion,
+            {
+                "train": [*_embedded("emotion", "train"), *others],
+                "validation": _numbered(20, ("text",), range(6)),
+                "test": [*_embedded("emotion", "test"), *others],
+            },
+        ),
+        "emotion_unsplit": Table(emotion, {"train": others}),
+        "snli": Table(
+            snli,
+            {
+                "test": [*_embedded("snli", "test"), *_numbered(40, sentences, [1, -1])],
+                "validation": _numbered(20, sentences, [0, 1, 2, -1]),
+                "train": [*_embedded("snli", "train"), *_numbered(40, sentences, [1, -1])],
+            },
+        ),
+        "sick": _sick(),
+        "fp": Table(phrasebank, {"train": phrases}),
+        # The sentences that all annotators agree on are among those that half of them agree on, and so on.
+        "fp_disputed": Table(phrasebank, {"train": [*phrases, *_numbered(30, ("sentence",), range(3))]}),
+        "subj": Table(
+            {"text": "string", "label": "int64", "label_text": "string"},
+            {split: [_with_label_text(row) for row in _embedded("subj", split)] for split in ("train", "test")},
+        ),
+    }
+
+
+def _glue(name: str, columns: tuple[str, ...], *labels: str) -> Table:
+    def with_index(rows: Sequence[Row]) -> list[Row]:
+        return [{**row, "idx": number} for number, row in enumerate(rows)]
+
+    features: dict[str, Feature] = dict.fromkeys(columns, "string")
+    splits = {split: with_index(_embedded(name, split)) for split in ("train", "validation")}
+    return Table(
+        {**features, "label": labels, "idx": "int32"}, {**splits, "test": with_index(_numbered(20, columns, [-1]))}
+    )
+
+
+def _sick() -> Table:
+    sentences = ("sentence_A", "sentence_B")
+    texts = (
+        "entailment_AB",
+        "entailment_BA",
+        *(f"{name}_{part}" for part in ("original", "dataset") for name in sentences),
+    )
+
+    def complete(rows: Sequence[Row]) -> list[Row]:
+        others = {**dict.fromkeys(texts, "not used"), "relatedness_score": 3.5}
+        return [{"id": str(number), **row, **others} for number, row in enumerate(rows, start=1)]
+
+    return Table(
+        {
+            **dict.fromkeys(("id", *sentences), "string"),
+            "label": _NLI,
+            "relatedness_score": "float32",
+            **dict.fromkeys(texts, "string"),
+        },
+        {
+            "train": complete([*_embedded("sick", "train"), *_numbered(20, sentences, [1])]),
+            "validation": complete(_numbered(20, sentences, range(3))),
+            "test": complete([*_embedded("sick", "test"), *_numbered(40, sentences, [1])]),
+        },
+    )
+
+
+def _phrases() -> list[Row]:
+    written = [*_embedded("fp", "test"), *_embedded("fp", "train")]
+    rows = list(written)
+    for label, count in _PHRASEBANK.items():
+        rows += _numbered(count - sum(row["label"] == label for row in written), ("sentence",), [label])
+    return rows
+
+
+def _with_label_text(row: Row) -> Row:
+    return {**row, "label_text": _SUBJECTIVITY[row["label"]]}
+
+
+def _embedded(name: str, split: str) -> list[Row]:
+    lines = (EMBEDDED_FOLDER / f"{name}_{split}.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def _numbered(count: int, columns: Sequence[str], labels: Sequence[int]) -> list[Row]:
+    """Return rows with a numbered text in each of the columns and the labels in turn."""
+    return [
+        {**{column: f"Row {number} with the label {label}, {column}." for column in columns}, "label": label}
+        for number, label in enumerate(islice(cycle(labels), count))
+    ]

@@ -1,0 +1,389 @@
+"""The nine datasets, loaded by the unmodified `datasets` library from a stand-in for the hub with the real layouts."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Run
+from tests.hub import Hub, Table, closed_port, laid_out, serve, tables
+
+GOLDEN = "verbalizer_natural_golden"
+CONVERTED_PHRASEBANK = "takala/financial_phrasebank/sentences_allagree/train/0000.parquet"
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Where a dataset lies on the hub, and what its labels in use mean."""
+
+    name: str
+    repository: str
+    labels: Mapping[int, str]
+
+    @property
+    def task(self) -> str:
+        return f"verbalizer_{self.name}_natural_golden"
+
+
+DATASETS = [
+    Dataset("sst2", "nyu-mll/glue", {0: "negative", 1: "positive"}),
+    Dataset("qqp", "nyu-mll/glue", {0: "not duplicate", 1: "duplicate"}),
+    Dataset("rte", "nyu-mll/glue", {0: "entailment", 1: "not entailment"}),
+    Dataset("mrpc", "nyu-mll/glue", {0: "not equivalent", 1: "equivalent"}),
+    Dataset("fp", "takala/financial_phrasebank", {0: "negative", 2: "positive"}),
+    Dataset("emotion", "dair-ai/emotion", {0: "sadness", 1: "joy"}),
+    Dataset("snli", "stanfordnlp/snli", {0: "entailment", 2: "contradiction"}),
+    Dataset("sick", "RobZamp/sick", {0: "entailment", 2: "contradiction"}),
+    Dataset("subj", "SetFit/subj", {0: "objective", 1: "subjective"}),
+]
+NAMES = [dataset.name for dataset in DATASETS]
+
+
+@dataclass(frozen=True)
+class FromHub:
+    """A run of the harness from an intact hub into a new cache.
+
+    Attributes:
+        hub: the hub, gone by now, and what it was asked.
+        home: the cache.
+    """
+
+    run: Run
+    hub: Hub
+    home: Path
+
+
+def environment(home: Path, endpoint: str, **variables: str) -> dict[str, str]:
+    """Return the environment without the user's token, hub settings and proxies, and with a cache of its own."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("HF_", "HUGGING")) and not name.lower().endswith("_proxy")
+    }
+    return {**kept, "HF_HOME": str(home), "HF_ENDPOINT": endpoint, "TOKENIZERS_PARALLELISM": "false", **variables}
+
+
+def command(folder: Path, variables: Mapping[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    # The endpoint is read when the library is imported, hence a process of its own.
+    return subprocess.run(
+        arguments, env=dict(variables), cwd=folder, capture_output=True, text=True, timeout=300, check=False
+    )
+
+
+def lm_eval(folder: Path, variables: Mapping[str, str], *options: str) -> Run:
+    """Run the harness. The `harness` fixture serves one test; what is shared here serves several."""
+    output = folder / "out"
+    options = (*options, "--model_args", "policy=oracle", "--output_path", str(output), "--log_samples")
+    process = command(folder, variables, sys.executable, "-m", "lm_eval", "--model", "reference", *options)
+    samples = {}
+    for path in output.glob("*/samples_*.jsonl"):
+        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        task = path.name.removeprefix("samples_").rsplit("_", 1)[0]
+        samples[task] = sorted(rows, key=lambda row: int(row["doc_id"]))
+    results = [json.loads(path.read_text(encoding="utf-8")) for path in output.glob("*/results_*.json")]
+    return Run(process.returncode, process.stdout + process.stderr, results[0] if results else {}, samples)
+
+
+def run_from_hub(folder: Path, *options: str) -> FromHub:
+    home = folder / "home"
+    with serve(laid_out(tables())) as hub:
+        run = lm_eval(folder, environment(home, hub.endpoint), *options)
+    assert run.status == 0, run.output[-3000:]
+    return FromHub(run, hub, home)
+
+
+@pytest.fixture(scope="module")
+def golden(tmp_path_factory: pytest.TempPathFactory) -> FromHub:
+    """Run the nine tasks with the golden words."""
+    return run_from_hub(tmp_path_factory.mktemp("golden"), "--tasks", GOLDEN)
+
+
+MANY = [
+    "fp_natural_golden",
+    "fp_unnatural_flipped",
+    "fp_neutral_foo_bar",
+    "emotion_natural_golden",
+    "emotion_unnatural_0_1",
+]
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> FromHub:
+    """Run several verbalizers of two datasets, with four demonstrations."""
+    tasks = ",".join(f"verbalizer_{name}" for name in MANY)
+    return run_from_hub(tmp_path_factory.mktemp("many"), "--tasks", tasks, "--num_fewshot", "4")
+
+
+@pytest.mark.parametrize("dataset", DATASETS, ids=NAMES)
+def test_without_a_source_a_dataset_comes_from_its_repository_on_the_hub(golden: FromHub, dataset: Dataset) -> None:
+    results = golden.run.results
+    assert results["n-samples"][dataset.task] == {"original": 100, "effective": 100}
+    assert results["results"][dataset.task]["acc,answer"] == 1.0
+    assert results["configs"][dataset.task]["metadata"]["source"] == "hub"
+    assert results["configs"][dataset.task]["dataset_path"] == dataset.repository
+
+
+@pytest.mark.parametrize("dataset", DATASETS, ids=NAMES)
+def test_the_label_numbers_of_the_hub_mean_what_the_paper_says(golden: FromHub, dataset: Dataset) -> None:
+    # The oracle is right whatever the labels are taken for; and rows with the other labels (neutral, -1 …) are there.
+    read = {(sample["doc"]["label"], sample["target"]) for sample in golden.run.samples[dataset.task]}
+    assert read == set(dataset.labels.items())
+
+
+def test_of_the_four_phrasebank_configurations_only_the_one_all_annotators_agree_on_is_fetched(golden: FromHub) -> None:
+    fetched = golden.hub.downloads(".parquet")
+    assert [path for path in fetched if path.startswith("takala/")] == [CONVERTED_PHRASEBANK]
+
+
+def test_the_nine_datasets_come_from_the_cache_once_the_hub_is_gone(golden: FromHub, tmp_path: Path) -> None:
+    with closed_port() as endpoint:
+        again = lm_eval(tmp_path, environment(golden.home, endpoint, HF_HUB_OFFLINE="1"), "--tasks", GOLDEN)
+    assert again.status == 0, again.output[-3000:]
+    for dataset in DATASETS:
+        hashes = [[sample["doc_hash"] for sample in run.samples[dataset.task]] for run in (golden.run, again)]
+        assert hashes[0] == hashes[1]
+        assert again.results["results"][dataset.task] == golden.run.results["results"][dataset.task]
+        assert again.results["configs"][dataset.task]["metadata"]["source"] == "hub"
+
+
+FIELDS = {"fp": ("sentence", "Financial phrase"), "emotion": ("text", "Twitter message")}
+# task, dataset, label to the word that the prompt demands for it
+DEMONSTRATED = [
+    ("fp_natural_golden", "fp", {0: "negative", 2: "positive"}),
+    ("fp_unnatural_flipped", "fp", {0: "positive", 2: "negative"}),
+    ("emotion_natural_golden", "emotion", {0: "sadness", 1: "joy"}),
+    ("emotion_unnatural_0_1", "emotion", {0: "1", 1: "0"}),
+]
+
+
+@pytest.mark.parametrize(("task", "name", "words"), DEMONSTRATED, ids=[task for task, _, _ in DEMONSTRATED])
+def test_four_demonstrations_come_from_the_hubs_training_split(
+    many: FromHub, task: str, name: str, words: Mapping[int, str]
+) -> None:
+    column, field = FIELDS[name]
+    samples = many.run.samples[f"verbalizer_{task}"]
+    shown = [
+        re.findall(rf"{field}: (.*)\n\nAnswer:(.*)", sample["arguments"]["gen_args_0"]["arg_0"]) for sample in samples
+    ]
+    assert len(shown) == 100
+    demonstrations = shown[0][:4]
+    # Each prompt: the same four, then the row itself, unanswered.
+    assert shown == [[*demonstrations, (sample["doc"][column], "")] for sample in samples]
+    labels = {row[column]: row["label"] for row in tables()[name].splits["train"]}
+    assert [word.strip() for _, word in demonstrations] == [words[labels[text]] for text, _ in demonstrations]
+    # Four over two labels: two each.
+    assert sorted(Counter(labels[text] for text, _ in demonstrations).values()) == [2, 2]
+    assert not {text for text, _ in demonstrations} & {sample["doc"][column] for sample in samples}
+
+
+@pytest.mark.parametrize("name", ["fp", "emotion"])
+def test_many_tasks_ask_the_hub_for_a_dataset_no_more_often_than_one_task(
+    golden: FromHub, many: FromHub, name: str
+) -> None:
+    repository = next(dataset.repository for dataset in DATASETS if dataset.name == name)
+    asked = [
+        Counter(request for request in hub.requests if f"/{repository}" in request.path)
+        for hub in (golden.hub, many.hub)
+    ]
+    assert asked[0]
+    assert asked[1] == asked[0]
+
+
+def test_every_file_is_fetched_once_however_many_tasks_use_it(many: FromHub) -> None:
+    emotion = [f"dair-ai/emotion/split/{split}-00000-of-00001.parquet" for split in ("test", "train", "validation")]
+    assert many.hub.downloads(".parquet") == [*emotion, CONVERTED_PHRASEBANK]
+
+
+# how the hub is out of reach, dataset, how the message names it, environment, reason
+OUT_OF_REACH = [
+    ("offline_mode", "sst2", "(nyu-mll/glue, config sst2)", {"HF_HUB_OFFLINE": "1"}, "Offline"),
+    ("closed_port", "fp", "(takala/financial_phrasebank)", {}, "Connect|Couldn't reach"),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "variables", "reason"),
+    [case[1:] for case in OUT_OF_REACH],
+    ids=[case[0] for case in OUT_OF_REACH],
+)
+def test_without_hub_and_cache_the_run_fails_and_names_dataset_reason_and_the_other_sources(
+    tmp_path: Path, name: str, place: str, variables: Mapping[str, str], reason: str
+) -> None:
+    with closed_port() as endpoint:
+        settings = environment(tmp_path / "home", endpoint, **variables)
+        run = lm_eval(tmp_path, settings, "--tasks", f"verbalizer_{name}_natural_golden")
+    assert run.status != 0
+    assert not run.results
+    _, error, message = run.output.rpartition("RowsError: ")
+    assert error, run.output[-3000:]
+    first, *others = message.strip().splitlines()
+    assert first.startswith(f"the rows of {name!r} {place} could not be had from the Hugging Face Hub: ")
+    assert re.search(reason, first.partition("Hub: ")[2])
+    assert '"source": "/path/to/folder"' in "\n".join(others)
+    assert '"source": "embedded"' in "\n".join(others)
+
+
+LOAD_EACH_TASK = """
+import json, sys
+from lm_eval.tasks import TaskManager
+from lm_eval_ext import tasks_dir
+manager = TaskManager(include_defaults=False, include_path=tasks_dir())
+errors = {}
+for task in sys.argv[1:]:
+    try:
+        manager.load([task])
+    except Exception as error:
+        errors[task] = f"{type(error).__name__}: {error}"
+print(json.dumps(errors))
+"""
+
+
+def changed_tables() -> dict[str, Table]:
+    """Return the datasets, each changed in another way."""
+    intact = tables()
+    subj = intact["subj"]
+    recoded = {split: [{**row, "label": 1 - row["label"]} for row in rows] for split, rows in subj.splits.items()}
+    return {
+        **intact,
+        "sst2": intact["sst2"].with_column_renamed("sentence", "review"),
+        "qqp": intact["qqp"].with_column_renamed("label", "is_duplicate"),
+        "rte": intact["rte"].with_classes("label", "not_entailment", "entailment"),
+        "mrpc": intact["mrpc"].without_split("validation"),
+        "fp": intact["fp"].with_classes("label", "positive", "neutral", "negative"),
+        "emotion": intact["emotion"].with_classes("label", "sadness", "joy", "love", "anger", "surprise", "fear"),
+        "snli": intact["snli"].without_split("test"),
+        "sick": intact["sick"].with_column_renamed("sentence_B", "sentence_b"),
+        "subj": replace(subj, splits=recoded),
+    }
+
+
+# dataset, what was changed, what the message says: the place, what was expected, what was found
+CHANGED = [
+    (
+        "sst2",
+        "text column renamed",
+        ("nyu-mll/glue, config sst2", "expected sentence, label;", "found review, label, idx"),
+    ),
+    (
+        "sick",
+        "second text column renamed",
+        ("RobZamp/sick", "expected sentence_A, sentence_B, label;", "found id, sentence_A, sentence_b, label,"),
+    ),
+    (
+        "qqp",
+        "label column renamed",
+        (
+            "nyu-mll/glue, config qqp",
+            "expected question1, question2, label;",
+            "found question1, question2, is_duplicate, idx",
+        ),
+    ),
+    (
+        "rte",
+        "labels swapped, so the card and the files say",
+        (
+            "nyu-mll/glue, config rte",
+            "expected the labels entailment, not entailment in this order",
+            "found not_entailment, entailment",
+        ),
+    ),
+    (
+        "fp",
+        "labels swapped, so the files alone say",
+        (
+            "takala/financial_phrasebank",
+            "expected the labels negative, neutral, positive in this order",
+            "found positive, neutral, negative",
+        ),
+    ),
+    (
+        "emotion",
+        "labels swapped that no task uses",
+        (
+            "dair-ai/emotion, config split",
+            "expected the labels sadness, joy, love, anger, fear, surprise in this order",
+            "found sadness, joy, love, anger, surprise, fear",
+        ),
+    ),
+    (
+        "subj",
+        "labels swapped, so the rows' texts say",
+        ("SetFit/subj", "row 1, field 'label': 1 stands for 'subjective'", "label_text says 'objective'"),
+    ),
+    ("mrpc", "no validation split", ("nyu-mll/glue, config mrpc", "no split 'validation'", "found train, test")),
+    ("snli", "no test split", ("stanfordnlp/snli", "no split 'test'", "found validation, train")),
+]
+
+
+@pytest.fixture(scope="module")
+def errors(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
+    """Have the harness load the nine tasks, one by one, from a hub whose datasets were changed; task to error."""
+    folder = tmp_path_factory.mktemp("changed")
+    tasks = [dataset.task for dataset in DATASETS]
+    with serve(laid_out(changed_tables())) as hub:
+        variables = environment(folder / "home", hub.endpoint)
+        process = command(folder, variables, sys.executable, "-c", LOAD_EACH_TASK, *tasks)
+    assert process.returncode == 0, process.stderr[-3000:]
+    found: Mapping[str, str] = json.loads(process.stdout.splitlines()[-1])
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "phrases"),
+    [(name, phrases) for name, _, phrases in CHANGED],
+    ids=[f"{case[0]}: {case[1]}" for case in CHANGED],
+)
+def test_a_changed_repository_is_an_error_that_names_it_and_what_was_expected_and_found(
+    errors: Mapping[str, str], name: str, phrases: tuple[str, ...]
+) -> None:
+    message = errors[f"verbalizer_{name}_natural_golden"]
+    assert message.startswith(f"RowsError: {phrases[0]} (hub)")
+    for phrase in phrases[1:]:
+        assert phrase in message
+
+
+def doctor(folder: Path, endpoint: str) -> tuple[int, str]:
+    """Return the exit status of `lm-eval-ext doctor --source hub` and what it says of the hub."""
+    console_script = Path(sys.executable).with_name("lm-eval-ext")
+    variables = environment(folder / "home", endpoint)
+    process = command(folder, variables, str(console_script), "doctor", "--source", "hub")
+    assert "Traceback" not in process.stderr
+    findings = [line for line in process.stdout.splitlines() if line[7:].startswith("hub ")]
+    assert len(findings) == 1, process.stdout + process.stderr
+    return process.returncode, findings[0]
+
+
+def test_the_doctor_is_content_with_a_hub_that_answers(tmp_path: Path) -> None:
+    with serve(laid_out(tables())) as hub:
+        status, finding = doctor(tmp_path, hub.endpoint)
+    assert status == 0
+    # Nine datasets in six repositories: four are configurations of GLUE.
+    assert re.match(r"ok +hub +6 of 6 repositories answer$", finding)
+
+
+def test_the_doctor_names_the_reason_why_the_hub_does_not_answer(tmp_path: Path) -> None:
+    with closed_port() as endpoint:
+        status, finding = doctor(tmp_path, endpoint)
+    assert status == 1
+    assert re.match(r"FAILED +hub +0 of 6 repositories answer", finding)
+    assert re.search(r"nyu-mll/glue \([^)]*Connect", finding)
+
+
+def test_the_doctor_names_the_one_repository_that_is_gone_and_says_so(tmp_path: Path) -> None:
+    repositories = laid_out(tables())
+    del repositories["SetFit/subj"]
+    with serve(repositories) as hub:
+        status, finding = doctor(tmp_path, hub.endpoint)
+    assert status == 1
+    assert re.match(r"FAILED +hub +5 of 6 repositories answer", finding)
+    assert re.search(r"SetFit/subj \(.*Repository ?Not ?Found", finding)
+    assert "nyu-mll/glue" not in finding
