@@ -1,0 +1,243 @@
+"""A model with weights under ``--model hf`` on real rows: what it is asked, how it is read, what it scores."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lm_eval_ext.families.verbalizer.answer import Reads, read_answer
+from tests.conftest import Harness, Run, offline_environment
+
+Sample = Mapping[str, Any]
+
+# Table 1: the golden label that "1" and "yes" stand for by themselves, and the other one.
+GOLDEN = {
+    "sst2": ("positive", "negative"),
+    "fp": ("positive", "negative"),
+    "emotion": ("joy", "sadness"),
+    "snli": ("entailment", "contradiction"),
+    "sick": ("entailment", "contradiction"),
+    "rte": ("entailment", "not entailment"),
+    "qqp": ("duplicate", "not duplicate"),
+    "mrpc": ("equivalent", "not equivalent"),
+    "subj": ("subjective", "objective"),
+}
+MEANING = {"0_1": ("1", "0"), "no_yes": ("yes", "no")}
+UNNATURAL = ("flipped", *MEANING)
+WORDS = sorted({word for pair in (*GOLDEN.values(), *MEANING.values()) for word in pair})
+
+LABELS = {"fp": ("negative", "neutral", "positive"), "subj": ("objective", "subjective")}
+
+# Where the evaluated rows lie (appendix B); FP has a training split alone.
+EVALUATION = {"sst2": "validation", "rte": "validation", "qqp": "validation", "mrpc": "validation", "fp": "train"}
+
+
+def build_wordy_model(tiny_model: Path, folder: Path, words: Sequence[str] = WORDS) -> Path:
+    """Write a variant of the tiny model whose answers are label words that depend on the row.
+
+    The tiny model itself babbles bytes, nearly the same ones for every row, and would score 0 whatever went wrong.
+    """
+    torch = pytest.importorskip("torch", reason="torch is not installed (extra: hf)")
+    transformers = pytest.importorskip("transformers")
+
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tiny_model)
+    tokenizer.add_tokens([f" {word}" for word in words])
+    tokenizer.save_pretrained(folder)
+    # Large weights let every byte of the prompt tell; larger ones at the words make them likelier than any byte.
+    configuration = transformers.AutoConfig.from_pretrained(
+        tiny_model, vocab_size=len(tokenizer), initializer_range=0.3
+    )
+    torch.manual_seed(0)
+    model = transformers.AutoModelForCausalLM.from_config(configuration)
+    with torch.no_grad():
+        model.lm_head.weight[-len(words) :] *= 4
+    model.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wordy_model(tiny_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_wordy_model(tiny_model, tmp_path_factory.mktemp("wordy-model"))
+
+
+def evaluate(harness: Harness, model: Path, source: str, *options: str) -> Run:
+    run = harness(
+        *("--model", "hf", "--model_args", f"pretrained={model}", "--device", "cpu", "--batch_size", "64", *options),
+        source=source,
+        environment=offline_environment(HF_HOME=str(model / "no-cache")),
+    )
+    assert run.status == 0, run.output
+    return run
+
+
+def response(sample: Sample) -> str:
+    ((text,),) = sample["resps"]
+    assert isinstance(text, str)
+    return text
+
+
+def request(sample: Sample) -> tuple[str, Mapping[str, Any]]:
+    arguments = sample["arguments"]["gen_args_0"]
+    return arguments["arg_0"], arguments["arg_1"]
+
+
+def prompt(run: Run, task: str, doc: Mapping[str, Any]) -> str:
+    """Fill the row into the leaf's prompt, without the template engine that the task uses."""
+    template: str = run.results["configs"][task]["doc_to_text"]
+    return re.sub(r"{{(\w+)}}", lambda field: doc[field[1]], template)
+
+
+def rows_of(source: str, dataset: str, split: str) -> list[dict[str, Any]]:
+    lines = (Path(source) / f"{dataset}_{split}.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def documents(run: Run, task: str) -> list[dict[str, Any]]:
+    return [sample["doc"] for sample in sorted(run.samples[task], key=itemgetter("doc_id"))]
+
+
+def without_golden(doc: Mapping[str, Any]) -> dict[str, Any]:
+    return {column: value for column, value in doc.items() if column != "golden_label"}
+
+
+def prior_word(dataset: str, verbalizer: str, golden: str) -> str:
+    """Return what means a golden label by itself: the label's own name, 1 or 0, yes or no."""
+    return MEANING.get(verbalizer, GOLDEN[dataset])[GOLDEN[dataset].index(golden)]
+
+
+def check_readings_and_metrics(run: Run, task: str, reads: Reads = "first") -> None:
+    """Derive every row's answer and metrics from the logged response, and the scores from the rows."""
+    dataset, _, verbalizer = task.removeprefix("verbalizer_").removeprefix("cot_").split("_", 2)
+    words = MEANING.get(verbalizer, GOLDEN[dataset])
+    totals: Counter[str] = Counter()
+    for sample in run.samples[task]:
+        answer = read_answer(response(sample), words, reads) or "[invalid]"
+        assert sample["filtered_resps"] == [answer]
+        prior = prior_word(dataset, verbalizer, sample["doc"]["golden_label"])
+        (demanded,) = set(words) - {prior}  # an unnatural verbalizer demands the other word
+        assert sample["target"] == demanded
+        expected = {
+            "acc": float(answer == demanded),
+            "prior_rate": float(answer == prior),
+            "invalid_rate": float(answer == "[invalid]"),
+        }
+        assert {metric: sample[metric] for metric in sample["metrics"]} == expected
+        totals.update(expected)
+    for metric in ("acc", "prior_rate", "invalid_rate"):
+        assert run.score(task, metric) == totals[metric] / len(run.samples[task]), metric
+
+
+@pytest.mark.parametrize(
+    ("options", "wrapped"),
+    [((), "{}"), (("--apply_chat_template",), "user: {}\nassistant:")],
+    ids=["plain", "chat-template"],
+)
+def test_the_unnatural_tasks_ask_the_papers_prompt_of_100_real_rows_and_score_what_was_answered(
+    harness: Harness, wordy_model: Path, real_rows: str, options: tuple[str, ...], wrapped: str
+) -> None:
+    group = "verbalizer_unnatural"
+    run = evaluate(harness, wordy_model, real_rows, "--tasks", group, "--gen_kwargs", "max_gen_toks=8", *options)
+
+    tasks = {f"verbalizer_{dataset}_unnatural_{verbalizer}" for dataset in GOLDEN for verbalizer in UNNATURAL}
+    assert set(run.samples) == set(run.results["n-samples"]) == tasks
+    assert {len(samples) for samples in run.samples.values()} == {100}
+    assert {row["effective"] for row in run.results["n-samples"].values()} == {100}
+
+    for task in tasks:
+        for sample in run.samples[task]:
+            assert request(sample)[0] == wrapped.format(prompt(run, task, sample["doc"]))
+        check_readings_and_metrics(run, task)
+
+    for dataset in GOLDEN:
+        docs, *others = [documents(run, f"verbalizer_{dataset}_unnatural_{verbalizer}") for verbalizer in UNNATURAL]
+        assert others == [docs, docs]  # every verbalizer sees the same rows
+        rows = rows_of(real_rows, dataset, EVALUATION.get(dataset, "test"))
+        assert all(any(without_golden(doc).items() <= row.items() for row in rows) for doc in docs)
+
+    total = run.results["groups"][group]
+    assert total["sample_len"] == 2700  # 9 datasets x 3 verbalizers x 100 rows
+    for metric in ("acc", "prior_rate", "invalid_rate"):
+        mean = sum(sample[metric] for samples in run.samples.values() for sample in samples) / 2700
+        assert total[f"{metric},answer"] == pytest.approx(mean, rel=1e-12)
+        assert 0.1 < mean < 0.9, "all answers alike would hide what this test is there to see"
+
+
+def test_by_default_a_model_has_64_tokens_to_answer_and_512_to_reason(
+    harness: Harness, wordy_model: Path, real_rows: str
+) -> None:
+    direct, cot = "verbalizer_qqp_unnatural_flipped", "verbalizer_cot_mrpc_unnatural_flipped"
+    run = evaluate(harness, wordy_model, real_rows, "--tasks", f"{direct},{cot}", "--limit", "64")
+    tokenizer = pytest.importorskip("transformers").AutoTokenizer.from_pretrained(wordy_model)
+    for task, budget in ((direct, 64), (cot, 512)):
+        assert len(run.samples[task]) == 64
+        for sample in run.samples[task]:
+            text, generation = request(sample)
+            assert text == prompt(run, task, sample["doc"])
+            assert (generation["do_sample"], generation["temperature"]) == (False, 0.0)
+            assert generation["max_gen_toks"] == budget
+        responses = [response(sample) for sample in run.samples[task]]
+        # Bytes that are no text come out as U+FFFD, whose own tokens are others.
+        lengths = [len(tokenizer(text).input_ids) for text in responses if "\ufffd" not in text]
+        assert max(lengths) == budget
+    check_readings_and_metrics(run, direct, "first")
+    check_readings_and_metrics(run, cot, "final")
+    words = GOLDEN["mrpc"]
+    readings = [(read_answer(response(sample), words), sample["filtered_resps"][0]) for sample in run.samples[cot]]
+    assert any(first != final for first, final in readings), "chains too short to tell the two ways of reading apart"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a prompt with demonstrations is put together."""
+
+    options: tuple[str, ...]
+    demonstration: str
+    row: str
+
+
+LAYOUTS = {
+    "plain": Layout((), "{prompt} {word}\n\n", "{prompt}"),
+    "multi-turn": Layout(
+        ("--apply_chat_template",), "user: {prompt}\nassistant: {word}\n", "user: {prompt}\nassistant:"
+    ),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS.keys())
+def test_four_fixed_training_rows_balanced_and_labelled_with_the_tasks_words_precede_every_row(
+    harness: Harness, wordy_model: Path, real_rows: str, layout: Layout
+) -> None:
+    tasks = {"verbalizer_fp_unnatural_flipped": "sentence", "verbalizer_subj_unnatural_no_yes": "text"}
+    shots = ("--tasks", ",".join(tasks), "--num_fewshot", "4", "--limit", "20", "--gen_kwargs", "max_gen_toks=8")
+    run = evaluate(harness, wordy_model, real_rows, *shots, *layout.options)
+
+    for task, column in tasks.items():
+        assert run.results["n-shot"][task] == 4
+        _, dataset, _, verbalizer = task.split("_", 3)
+        words = MEANING.get(verbalizer, GOLDEN[dataset])
+        shown = layout.demonstration.format(prompt=prompt(run, task, {column: "\0"}), word="\1")
+        pattern = re.escape(shown).replace("\0", "(.+?)").replace("\1", f"({'|'.join(words)})")
+        contexts = [request(sample)[0] for sample in run.samples[task]]
+        (demonstrations,) = {tuple(re.findall(pattern, context)) for context in contexts}
+
+        before = "".join(
+            layout.demonstration.format(prompt=prompt(run, task, {column: text}), word=word)
+            for text, word in demonstrations
+        )
+        for context, sample in zip(contexts, run.samples[task], strict=True):
+            assert context == before + layout.row.format(prompt=prompt(run, task, sample["doc"]))
+
+        assert Counter(word for _, word in demonstrations) == dict.fromkeys(words, 2)
+        golden = {row[column]: LABELS[dataset][row["label"]] for row in rows_of(real_rows, dataset, "train")}
+        for text, word in demonstrations:
+            assert word != prior_word(dataset, verbalizer, golden[text])  # an unnatural verbalizer: the other word
+        assert not {text for text, _ in demonstrations} & {doc[column] for doc in documents(run, task)}
+        check_readings_and_metrics(run, task)

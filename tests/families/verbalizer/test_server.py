@@ -1,0 +1,159 @@
+"""A model behind an OpenAI-compatible server gives the answers and the scores that it gives under ``--model hf``."""
+
+from __future__ import annotations
+
+import http.client
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lm_eval_ext.families.verbalizer.answer import Reads
+from tests.conftest import Harness, Run, offline_environment
+from tests.families.verbalizer.test_real_model import build_wordy_model, check_readings_and_metrics
+
+TASKS: Mapping[str, Reads] = {
+    "verbalizer_sst2_unnatural_flipped": "first",
+    "verbalizer_cot_mrpc_unnatural_flipped": "final",
+}
+ROWS = 12
+STARTING = 180.0  # seconds; about five are usual
+
+# The ``transformers`` command, which ends when its standard input does: even if the tests are killed, it does not stay.
+TRANSFORMERS = """
+import os, sys, threading
+threading.Thread(target=lambda: os._exit(len(sys.stdin.read())), daemon=True).start()
+from transformers.cli.transformers import main
+main()
+"""
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running server: the model that it serves, and where."""
+
+    model: Path
+    address: str
+
+
+@dataclass(frozen=True)
+class Api:
+    """One of the server's interfaces, and how the harness is told to use it."""
+
+    model: str
+    endpoint: str
+    arguments: str
+    options: tuple[str, ...] = ()
+
+    def choice(self, server: Server) -> tuple[str, ...]:
+        url = f"http://{server.address}/v1/{self.endpoint}"
+        return ("--model", self.model, "--model_args", f"model={server.model},base_url={url},{self.arguments}")
+
+
+APIS = {
+    "chat": Api(
+        "local-chat-completions", "chat/completions", "num_concurrent=4,max_retries=1", ("--apply_chat_template",)
+    ),
+    "completions": Api("local-completions", "completions", "tokenizer_backend=None,max_retries=1"),
+}
+
+
+@pytest.fixture(scope="module")
+def server(tiny_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Serve a model whose answers depend on the row with ``transformers serve``, until the tests are over."""
+    for package in ("fastapi", "openai", "uvicorn"):
+        pytest.importorskip(package, reason=f"{package} is not installed (transformers[serving])")
+    pytest.importorskip("tenacity", reason="tenacity is not installed (extra: api)")
+    folder = tmp_path_factory.mktemp("server")
+    model = build_wordy_model(tiny_model, folder / "model")
+    with _serving(model, folder) as address:
+        yield Server(model, address)
+
+
+@contextmanager
+def _serving(model: Path, folder: Path) -> Iterator[str]:
+    # Port 0: the system picks a free one, and no other process can take it in between.
+    options = ["serve", str(model), "--device", "cpu", "--host", "127.0.0.1", "--port", "0"]
+    log = folder / "log.txt"
+    with (
+        log.open("w", encoding="utf-8") as output,
+        subprocess.Popen(
+            [sys.executable, "-c", TRANSFORMERS, *options],
+            env=offline_environment(HF_HOME=str(folder)),
+            cwd=folder,
+            stdin=subprocess.PIPE,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        ) as process,
+    ):
+        try:
+            yield _address(process, log)
+        finally:
+            process.kill()
+
+
+def _address(process: subprocess.Popen[bytes], log: Path) -> str:
+    deadline = time.monotonic() + STARTING
+    while process.poll() is None and time.monotonic() < deadline:
+        running = re.search(r"running on http://(\S+:\d+)", log.read_text(encoding="utf-8"))
+        if running and _is_healthy(running[1]):
+            return running[1]
+        time.sleep(0.1)
+    raise RuntimeError(f"the server does not answer (exit status {process.poll()}):\n{log.read_text(encoding='utf-8')}")
+
+
+def _is_healthy(address: str) -> bool:
+    connection = http.client.HTTPConnection(address, timeout=5)
+    try:
+        connection.request("GET", "/health")
+        return connection.getresponse().status == http.HTTPStatus.OK
+    except OSError:
+        return False
+    finally:
+        connection.close()
+
+
+def evaluate(harness: Harness, server: Server, source: str, *options: str) -> Run:
+    run = harness(
+        *("--tasks", ",".join(TASKS), "--limit", str(ROWS), "--gen_kwargs", "max_gen_toks=32"),
+        *options,
+        source=source,
+        environment=offline_environment(
+            HF_HOME=str(server.model / "no-cache"),
+            # A proxy for the outside world is none for this machine.
+            NO_PROXY="127.0.0.1",
+            no_proxy="127.0.0.1",
+        ),
+    )
+    assert run.status == 0, run.output
+    return run
+
+
+def answers(run: Run, task: str) -> list[dict[str, Any]]:
+    """Return the rows with their answers and metrics; what an API was sent is written down in a form of its own."""
+    samples = sorted(run.samples[task], key=itemgetter("doc_id"))
+    return [{key: sample[key] for key in ("doc", "resps", "filtered_resps", *sample["metrics"])} for sample in samples]
+
+
+@pytest.mark.parametrize("api", APIS.values(), ids=APIS.keys())
+def test_a_served_model_answers_and_scores_as_the_same_model_does_directly(
+    harness: Harness, server: Server, real_rows: str, api: Api
+) -> None:
+    local = ("--model", "hf", "--model_args", f"pretrained={server.model}", "--device", "cpu")
+    direct = evaluate(harness, server, real_rows, *local, *api.options)
+    served = evaluate(harness, server, real_rows, *api.choice(server), *api.options)
+
+    for task, reads in TASKS.items():
+        assert len(served.samples[task]) == ROWS
+        assert len({str(row["resps"]) for row in answers(served, task)}) == ROWS, "the answers depend on the rows"
+        assert answers(served, task) == answers(direct, task)
+        assert served.results["results"][task] == direct.results["results"][task]
+        check_readings_and_metrics(served, task, reads)
