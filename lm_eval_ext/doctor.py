@@ -111,21 +111,26 @@ def _folder(folder: str) -> Finding:
 
 def _hub(required: bool) -> Finding:
     from huggingface_hub import HfApi  # noqa: PLC0415
+    from huggingface_hub.constants import HF_HUB_OFFLINE  # noqa: PLC0415
 
     from lm_eval_ext.families.verbalizer.datasets import DATASETS  # noqa: PLC0415
 
+    if HF_HUB_OFFLINE:
+        return Finding("hub", False, "switched off by HF_HUB_OFFLINE. Cached copies still serve", required)
     places = sorted({(dataset.hub.repository, dataset.hub.revision) for dataset in DATASETS.values()}, key=str)
-    failures = []
+    silent: dict[str, list[str]] = {}
     for repository, revision in places:
         try:
             HfApi().dataset_info(repository, revision=revision, timeout=10)
         except Exception as error:
             # The library raises many types for one thing: this repository does not answer.
-            failures.append(f"{repository} ({sources.reason(error)})")
-    text = f"{len(places) - len(failures)} of {len(places)} repositories answer"
-    if failures:
-        text += f"; not {', '.join(failures)}. Cached copies still serve"
-    return Finding("hub", not failures, text, required)
+            silent.setdefault(sources.reason(error), []).append(repository)
+    answering = len(places) - sum(map(len, silent.values()))
+    text = f"{answering} of {len(places)} repositories answer"
+    if silent:
+        listed = "; ".join(f"{', '.join(repositories)} ({reason})" for reason, repositories in silent.items())
+        text += f"; not {listed}. Cached copies still serve"
+    return Finding("hub", not silent, text, required)
 
 
 def _datasets_answer(subject: str, names: list[str], has_rows: Callable[[str], bool]) -> Finding:

@@ -44,12 +44,13 @@ def build_wordy_model(tiny_model: Path, folder: Path, words: Sequence[str] = WOR
     """Write a variant of the tiny model whose answers are label words that depend on the row.
 
     The tiny model itself babbles bytes, nearly the same ones for every row, and would score 0 whatever went wrong.
+    Each word is a sentence: without the full stops, a "no" among them would deny the labels that follow it.
     """
     torch = pytest.importorskip("torch", reason="torch is not installed (extra: hf)")
     transformers = pytest.importorskip("transformers")
 
     tokenizer = transformers.AutoTokenizer.from_pretrained(tiny_model)
-    tokenizer.add_tokens([f" {word}" for word in words])
+    tokenizer.add_tokens([f" {word}." for word in words])
     tokenizer.save_pretrained(folder)
     # Large weights let every byte of the prompt tell; larger ones at the words make them likelier than any byte.
     configuration = transformers.AutoConfig.from_pretrained(
