@@ -96,6 +96,24 @@ class Table:
         return values
 
 
+def chosen_source(metadata: dict[str, Any]) -> str:
+    """Return the source that a task's metadata choose, and write down in them what the results should say of it.
+
+    Args:
+        metadata: the task's; ``source`` is added if absent, and embedded rows get a note and mark the version.
+
+    Raises:
+        RowsError: the source is not text.
+    """
+    source = metadata.setdefault("source", HUB)
+    if not isinstance(source, str):
+        raise RowsError(f'source {source!r}: expected "{HUB}", "{EMBEDDED}" or the path of a folder')
+    if source == EMBEDDED:
+        metadata["note"] = EMBEDDED_NOTE
+        metadata["version"] = f"{metadata.get('version')}+{EMBEDDED}"
+    return source
+
+
 def load(name: str, split: str, hub: HubDataset, source: str = HUB) -> Table:
     """Return the rows of one split of a dataset.
 

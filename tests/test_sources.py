@@ -105,6 +105,21 @@ def test_an_empty_file_has_no_columns(tmp_path: Path) -> None:
         table.column("text")
 
 
+@pytest.mark.parametrize("source", [5, ["embedded"], None, {"source": "hub"}])
+def test_a_source_that_is_no_text_is_named(source: object) -> None:
+    with pytest.raises(RowsError, match=r'expected "hub", "embedded" or the path of a folder'):
+        sources.chosen_source({"source": source})
+
+
+def test_what_is_chosen_is_written_down() -> None:
+    absent: dict[str, object] = {"version": 1.0}
+    assert sources.chosen_source(absent) == "hub"
+    assert absent == {"version": 1.0, "source": "hub"}
+    embedded: dict[str, object] = {"version": 1.0, "source": "embedded"}
+    assert sources.chosen_source(embedded) == "embedded"
+    assert embedded == {"version": "1.0+embedded", "source": "embedded", "note": sources.EMBEDDED_NOTE}
+
+
 def test_the_hub_never_has_a_file_split() -> None:
     assert not sources.has_split("sst2", "validation", sources.HUB)
     assert sources.has_split("sst2", "validation", sources.EMBEDDED)

@@ -5,6 +5,8 @@ The choice depends on the dataset, its golden labels and a fixed seed alone, so 
 
 from __future__ import annotations
 
+import hashlib
+import json
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -84,6 +86,13 @@ def demonstrations(selection: Selection, count: int) -> tuple[Row, ...]:
             f"drawn in balance over {', '.join(selection.golden)}"
         )
     return chosen
+
+
+@cache
+def rows_hash(selection: Selection) -> str:
+    """Return 16 hexadecimal digits that are equal where the evaluated rows are."""
+    rows = json.dumps(evaluation_rows(selection), sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(rows.encode()).hexdigest()[:16]
 
 
 def _generator(dataset: Classification, purpose: str) -> random.Random:

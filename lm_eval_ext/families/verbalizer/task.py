@@ -20,7 +20,7 @@ from lm_eval.utils import env
 from lm_eval_ext import sources
 from lm_eval_ext.families.verbalizer.answer import Reads, read_answer
 from lm_eval_ext.families.verbalizer.datasets import DATASETS, Classification
-from lm_eval_ext.families.verbalizer.rows import GOLDEN, Selection, demonstrations, evaluation_rows
+from lm_eval_ext.families.verbalizer.rows import GOLDEN, Selection, demonstrations, evaluation_rows, rows_hash
 from lm_eval_ext.families.verbalizer.verbalizer import INVALID, Verbalizer, verbalizer_of_leaf
 from lm_eval_ext.known_answers import KnownAnswers, KnownInstance
 
@@ -54,9 +54,10 @@ class VerbalizerAnswer(Filter):  # type: ignore[misc] # the harness ships no typ
         """Return, per document and response, a label word, a prior word, or ``INVALID``."""
         return [[self._read(response) for response in responses] for responses in resps]
 
-    def _read(self, response: str) -> str:
+    def _read(self, response: str | None) -> str:
         for words in (self._labels, self._prior):
-            answer = read_answer(response, words, self._reads, self._row_starts) if words else None
+            # An API that withholds a completion gives None.
+            answer = read_answer(response or "", words, self._reads, self._row_starts) if words else None
             if answer is not None:
                 return answer
         return INVALID
@@ -118,10 +119,7 @@ class VerbalizerTask(ConfigurableTask):  # type: ignore[misc] # the harness ship
         self._verbalizer = verbalizer_of_leaf(name, config.get("doc_to_choice"), config.pop("prior", None))
         self._reads = _reads(name, config.get("filter_list") or [])
         metadata = config["metadata"] = dict(config.get("metadata") or {})
-        source = metadata.setdefault("source", sources.HUB)
-        if source == sources.EMBEDDED:
-            metadata["note"] = sources.EMBEDDED_NOTE
-            metadata["version"] = f"{metadata.get('version')}+{sources.EMBEDDED}"
+        source = sources.chosen_source(metadata)
         dataset = _dataset_of_leaf(config)
         self._selection = Selection(dataset, _columns(name, config), self._verbalizer.golden, source)
         given = {
@@ -135,6 +133,8 @@ class VerbalizerTask(ConfigurableTask):  # type: ignore[misc] # the harness ship
             "dataset_name": dataset.hub.config if source == sources.HUB else None,
             "test_split": dataset.evaluation_split,
             "training_split": None,
+            # The harness would look targets up in it by number.
+            "doc_to_choice": None,
             "doc_to_target": Target(self._verbalizer),
             "process_results": Score(self._verbalizer),
             "filter_list": [_with_labels(pipeline, given) for pipeline in config["filter_list"]],
@@ -145,6 +145,7 @@ class VerbalizerTask(ConfigurableTask):  # type: ignore[misc] # the harness ship
     def download(self, *_args: Any, **_kwargs: Any) -> None:
         """Read the rows; the harness's name for it."""
         self.dataset = {self.config.test_split: _as_dataset(self._selection)}
+        self.config.metadata["rows_hash"] = rows_hash(self._selection)
 
     def fewshot_docs(self) -> None:
         """Return nothing: the harness reads this of every task, and the training rows are read only on demand."""
@@ -152,6 +153,13 @@ class VerbalizerTask(ConfigurableTask):  # type: ignore[misc] # the harness ship
     def doc_to_text(self, doc: dict[str, Any], doc_to_text: object = None) -> str:
         """Return the prompt of one row."""
         return _template(self.config.doc_to_text).render(doc)
+
+    def build_all_requests(self, *, tokenizer_name: str = "", **options: Any) -> None:
+        """Build the requests; a cache of them (``--cache_requests``) serves only the rows that it was made of.
+
+        The harness keys that cache by task and tokenizer, and would give one source's requests to another's rows.
+        """
+        super().build_all_requests(tokenizer_name=f"{tokenizer_name}-rows{rows_hash(self._selection)}", **options)
 
     def construct_requests(self, doc: dict[str, Any], ctx: str, **kwargs: Any) -> KnownInstance:
         """Return the harness's request, with what each policy of the ``reference`` LM would answer to it."""

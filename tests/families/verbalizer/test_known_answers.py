@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from itertools import product
+from pathlib import Path
 
 import pytest
 
-from tests.conftest import SHARED, Harness, Run
+from tests.conftest import SHARED, Harness, Run, offline_environment
 
 REAL = str(SHARED / "data" / "classification")
 SOURCES = ["embedded", REAL]
@@ -90,6 +91,30 @@ def test_the_results_say_where_the_rows_come_from(harness: Harness) -> None:
     assert config["metadata"]["note"].endswith("comparable to nothing")
     assert run.results["versions"]["verbalizer_sst2_natural_golden"].endswith("+embedded")
     assert "0x" not in str(config), "a memory address would make two equal runs differ"
+
+
+def test_cached_requests_of_one_source_do_not_answer_for_another(
+    harness: Harness, real_rows: str, tmp_path: Path
+) -> None:
+    cached = offline_environment(LM_HARNESS_CACHE_PATH=str(tmp_path / "cache"))
+    options = ("--model", "reference", "--tasks", "verbalizer_rte_natural_golden", "--cache_requests", "true")
+    runs = [harness(*options, source=source, environment=cached) for source in ("embedded", real_rows, real_rows)]
+    for run in runs:
+        assert run.status == 0, run.output
+        assert run.score("verbalizer_rte_natural_golden", "acc") == 1.0
+        for row in run.samples["verbalizer_rte_natural_golden"]:
+            assert row["doc"]["sentence1"] in row["arguments"]["gen_args_0"]["arg_0"]
+    embedded, real, again = (run.results["configs"]["verbalizer_rte_natural_golden"]["metadata"] for run in runs)
+    assert embedded["rows_hash"] != real["rows_hash"] == again["rows_hash"]
+    assert "Building contexts" not in runs[2].output  # the cache did serve
+
+
+def test_predict_only_writes_the_answers(harness: Harness) -> None:
+    options = ("--model", "reference", "--tasks", "verbalizer_rte_unnatural_flipped", "--limit", "3", "--predict_only")
+    run = harness(*options, source="embedded")
+    assert run.status == 0, run.output
+    for row in run.samples["verbalizer_rte_unnatural_flipped"]:
+        assert row["filtered_resps"] == [row["target"]]
 
 
 def test_two_equal_runs_write_equal_samples(harness: Harness) -> None:
