@@ -156,10 +156,11 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def wheel(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the source distribution, and the wheel out of it: what the one lacks, the other does too."""
     folder = tmp_path_factory.mktemp("wheel")
-    options = ("--wheel", "--no-isolation", "--outdir", str(folder / "dist"))
+    options = ("--no-isolation", "--outdir", str(folder / "dist"))
     run(sys.executable, "-m", "build", *options, str(checkout), folder=folder)
-    (built,) = (folder / "dist").iterdir()
+    (built,) = (folder / "dist").glob("*.whl")
     return built
 
 

@@ -6,6 +6,8 @@ import pytest
 
 from lm_eval_ext.families.verbalizer.answer import Reads, read_answer
 from lm_eval_ext.families.verbalizer.mentions import plain_label
+from lm_eval_ext.families.verbalizer.task import VerbalizerAnswer
+from lm_eval_ext.families.verbalizer.verbalizer import INVALID
 
 SENTIMENT = ("positive", "negative")
 ENTAILS = ("entailment", "not entailment")
@@ -209,6 +211,14 @@ def test_a_chain_of_thought_answers_with_what_it_states_last(
     response: str, labels: tuple[str, ...], expected: str | None
 ) -> None:
     assert read_answer(response, labels, "final") == expected
+
+
+def test_the_filter_reads_a_label_else_a_prior_word_else_marks_the_response_invalid() -> None:
+    answers = VerbalizerAnswer(labels=FOO_BAR, prior=SENTIMENT).apply(
+        [["foo"], ["positive"], ["neither"], ["positive, so foo"], [None]],  # type: ignore[list-item] # from an API
+        [{}] * 5,
+    )
+    assert answers == [["foo"], ["positive"], [INVALID], ["foo"], [INVALID]]
 
 
 ANOTHER_ROW = 'It is praise. The final answer is "foo".\n\nMovie review: dull\n\nAnswer: The final answer is "bar".'
