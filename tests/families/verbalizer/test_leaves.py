@@ -15,14 +15,10 @@ from lm_eval.tasks import TaskManager
 
 from lm_eval_ext import tasks_dir
 from lm_eval_ext.families.verbalizer.rows import GOLDEN
+from tests.families.verbalizer.table_1 import GOLDEN_NAMES, VERBALIZERS
 
 TASKS = Path(tasks_dir()) / "verbalizer"
-DATASETS = ("sst2", "fp", "emotion", "snli", "sick", "rte", "qqp", "mrpc", "subj")
-VERBALIZERS = {
-    "natural": ("golden", "1_0", "yes_no"),
-    "neutral": ("foo_bar", "bar_foo", "sfo_lax", "lax_sfo", "lake_river", "river_lake"),
-    "unnatural": ("flipped", "0_1", "no_yes"),
-}
+DATASETS = tuple(GOLDEN_NAMES)
 FAMILIES = ("verbalizer", "verbalizer_cot")
 LEAVES = {
     f"{family}_{dataset}_{naturalness}_{verbalizer}"
@@ -147,17 +143,6 @@ TABLE_1 = {
     "flipped": ("other", "affirmative"),
     "0_1": ("0", "1"),
     "no_yes": ("no", "yes"),
-}
-GOLDEN_NAMES = {
-    "sst2": ("positive", "negative"),
-    "fp": ("positive", "negative"),
-    "emotion": ("joy", "sadness"),
-    "snli": ("entailment", "contradiction"),
-    "sick": ("entailment", "contradiction"),
-    "rte": ("entailment", "not entailment"),
-    "qqp": ("duplicate", "not duplicate"),
-    "mrpc": ("equivalent", "not equivalent"),
-    "subj": ("subjective", "objective"),
 }
 
 

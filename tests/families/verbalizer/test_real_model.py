@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
@@ -15,53 +15,17 @@ import pytest
 
 from lm_eval_ext.families.verbalizer.answer import Reads, read_answer
 from tests.conftest import Harness, Run, offline_environment
+from tests.families.verbalizer.table_1 import GOLDEN_NAMES, MEANING, VERBALIZERS
+from tests.families.verbalizer.wordy import build_wordy_model
 
 Sample = Mapping[str, Any]
 
-# Table 1: the golden label that "1" and "yes" stand for by themselves, and the other one.
-GOLDEN = {
-    "sst2": ("positive", "negative"),
-    "fp": ("positive", "negative"),
-    "emotion": ("joy", "sadness"),
-    "snli": ("entailment", "contradiction"),
-    "sick": ("entailment", "contradiction"),
-    "rte": ("entailment", "not entailment"),
-    "qqp": ("duplicate", "not duplicate"),
-    "mrpc": ("equivalent", "not equivalent"),
-    "subj": ("subjective", "objective"),
-}
-MEANING = {"0_1": ("1", "0"), "no_yes": ("yes", "no")}
-UNNATURAL = ("flipped", *MEANING)
-WORDS = sorted({word for pair in (*GOLDEN.values(), *MEANING.values()) for word in pair})
+UNNATURAL = VERBALIZERS["unnatural"]
 
 LABELS = {"fp": ("negative", "neutral", "positive"), "subj": ("objective", "subjective")}
 
 # Where the evaluated rows lie (appendix B); FP has a training split alone.
 EVALUATION = {"sst2": "validation", "rte": "validation", "qqp": "validation", "mrpc": "validation", "fp": "train"}
-
-
-def build_wordy_model(tiny_model: Path, folder: Path, words: Sequence[str] = WORDS) -> Path:
-    """Write a variant of the tiny model whose answers are label words that depend on the row.
-
-    The tiny model itself babbles bytes, nearly the same ones for every row, and would score 0 whatever went wrong.
-    Each word is a sentence: without the full stops, a "no" among them would deny the labels that follow it.
-    """
-    torch = pytest.importorskip("torch", reason="torch is not installed (extra: hf)")
-    transformers = pytest.importorskip("transformers")
-
-    tokenizer = transformers.AutoTokenizer.from_pretrained(tiny_model)
-    tokenizer.add_tokens([f" {word}." for word in words])
-    tokenizer.save_pretrained(folder)
-    # Large weights let every byte of the prompt tell; larger ones at the words make them likelier than any byte.
-    configuration = transformers.AutoConfig.from_pretrained(
-        tiny_model, vocab_size=len(tokenizer), initializer_range=0.3
-    )
-    torch.manual_seed(0)
-    model = transformers.AutoModelForCausalLM.from_config(configuration)
-    with torch.no_grad():
-        model.lm_head.weight[-len(words) :] *= 4
-    model.save_pretrained(folder)
-    return folder
 
 
 @pytest.fixture(scope="module")
@@ -111,13 +75,13 @@ def without_golden(doc: Mapping[str, Any]) -> dict[str, Any]:
 
 def prior_word(dataset: str, verbalizer: str, golden: str) -> str:
     """Return what means a golden label by itself: the label's own name, 1 or 0, yes or no."""
-    return MEANING.get(verbalizer, GOLDEN[dataset])[GOLDEN[dataset].index(golden)]
+    return MEANING.get(verbalizer, GOLDEN_NAMES[dataset])[GOLDEN_NAMES[dataset].index(golden)]
 
 
 def check_readings_and_metrics(run: Run, task: str, reads: Reads = "first") -> None:
     """Derive every row's answer and metrics from the logged response, and the scores from the rows."""
     dataset, _, verbalizer = task.removeprefix("verbalizer_").removeprefix("cot_").split("_", 2)
-    words = MEANING.get(verbalizer, GOLDEN[dataset])
+    words = MEANING.get(verbalizer, GOLDEN_NAMES[dataset])
     totals: Counter[str] = Counter()
     for sample in run.samples[task]:
         answer = read_answer(response(sample), words, reads) or "[invalid]"
@@ -147,7 +111,7 @@ def test_the_unnatural_tasks_ask_the_papers_prompt_of_100_real_rows_and_score_wh
     group = "verbalizer_unnatural"
     run = evaluate(harness, wordy_model, real_rows, "--tasks", group, "--gen_kwargs", "max_gen_toks=8", *options)
 
-    tasks = {f"verbalizer_{dataset}_unnatural_{verbalizer}" for dataset in GOLDEN for verbalizer in UNNATURAL}
+    tasks = {f"verbalizer_{dataset}_unnatural_{verbalizer}" for dataset in GOLDEN_NAMES for verbalizer in UNNATURAL}
     assert set(run.samples) == set(run.results["n-samples"]) == tasks
     assert {len(samples) for samples in run.samples.values()} == {100}
     assert {row["effective"] for row in run.results["n-samples"].values()} == {100}
@@ -157,7 +121,7 @@ def test_the_unnatural_tasks_ask_the_papers_prompt_of_100_real_rows_and_score_wh
             assert request(sample)[0] == wrapped.format(prompt(run, task, sample["doc"]))
         check_readings_and_metrics(run, task)
 
-    for dataset in GOLDEN:
+    for dataset in GOLDEN_NAMES:
         docs, *others = [documents(run, f"verbalizer_{dataset}_unnatural_{verbalizer}") for verbalizer in UNNATURAL]
         assert others == [docs, docs]  # every verbalizer sees the same rows
         rows = rows_of(real_rows, dataset, EVALUATION.get(dataset, "test"))
@@ -190,7 +154,7 @@ def test_by_default_a_model_has_64_tokens_to_answer_and_512_to_reason(
         assert max(lengths) == budget
     check_readings_and_metrics(run, direct, "first")
     check_readings_and_metrics(run, cot, "final")
-    words = GOLDEN["mrpc"]
+    words = GOLDEN_NAMES["mrpc"]
     readings = [(read_answer(response(sample), words), sample["filtered_resps"][0]) for sample in run.samples[cot]]
     assert any(first != final for first, final in readings), "chains too short to tell the two ways of reading apart"
 
@@ -223,7 +187,7 @@ def test_four_fixed_training_rows_balanced_and_labelled_with_the_tasks_words_pre
     for task, column in tasks.items():
         assert run.results["n-shot"][task] == 4
         _, dataset, _, verbalizer = task.split("_", 3)
-        words = MEANING.get(verbalizer, GOLDEN[dataset])
+        words = MEANING.get(verbalizer, GOLDEN_NAMES[dataset])
         shown = layout.demonstration.format(prompt=prompt(run, task, {column: "\0"}), word="\1")
         pattern = re.escape(shown).replace("\0", "(.+?)").replace("\1", f"({'|'.join(words)})")
         contexts = [request(sample)[0] for sample in run.samples[task]]

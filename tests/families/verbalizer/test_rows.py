@@ -14,7 +14,7 @@ from lm_eval_ext.families.verbalizer.datasets import DATASETS, Classification
 from lm_eval_ext.families.verbalizer.rows import GOLDEN, Selection, demonstrations, evaluation_rows
 from lm_eval_ext.sources import HubDataset, RowsError
 from tests.conftest import Harness
-from tests.families.verbalizer.test_leaves import GOLDEN_NAMES
+from tests.families.verbalizer.table_1 import GOLDEN_NAMES
 
 COLUMNS = {
     "sst2": ("sentence",),

@@ -18,7 +18,8 @@ import pytest
 
 from lm_eval_ext.families.verbalizer.answer import Reads
 from tests.conftest import Harness, Run, offline_environment
-from tests.families.verbalizer.test_real_model import build_wordy_model, check_readings_and_metrics
+from tests.families.verbalizer.test_real_model import check_readings_and_metrics
+from tests.families.verbalizer.wordy import build_wordy_model
 
 TASKS: Mapping[str, Reads] = {
     "verbalizer_sst2_unnatural_flipped": "first",

@@ -1,0 +1,25 @@
+"""Table 1 as the tests state it, apart from the generator."""
+
+from __future__ import annotations
+
+# Dataset -> its golden label names, the affirmative one first.
+GOLDEN_NAMES = {
+    "sst2": ("positive", "negative"),
+    "fp": ("positive", "negative"),
+    "emotion": ("joy", "sadness"),
+    "snli": ("entailment", "contradiction"),
+    "sick": ("entailment", "contradiction"),
+    "rte": ("entailment", "not entailment"),
+    "qqp": ("duplicate", "not duplicate"),
+    "mrpc": ("equivalent", "not equivalent"),
+    "subj": ("subjective", "objective"),
+}
+
+VERBALIZERS = {
+    "natural": ("golden", "1_0", "yes_no"),
+    "neutral": ("foo_bar", "bar_foo", "sfo_lax", "lax_sfo", "lake_river", "river_lake"),
+    "unnatural": ("flipped", "0_1", "no_yes"),
+}
+
+# Unnatural verbalizer -> what the two golden labels' words mean by themselves; without one, the golden names.
+MEANING = {"0_1": ("1", "0"), "no_yes": ("yes", "no")}
