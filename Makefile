@@ -15,6 +15,7 @@ demo: $(DEMO)/.installed ## what the reference LM with policy=prior scores, on e
 	  --metadata '{"source": "embedded"}' --output_path $(OUT) --log_samples \
 	  > $(OUT)/table.txt 2> $(OUT)/log.txt || { tail -n 40 $(OUT)/log.txt; exit 1; }
 	@sed -n '/Groups/,$$p' $(OUT)/table.txt
+	@echo "Embedded rows: written for demonstrations and tests, comparable to nothing."
 	@echo "Every task: $(OUT)/table.txt; every prompt, answer and score: $(OUT)/"
 
 test: $(VENV)/.installed ## the whole suite
@@ -38,7 +39,7 @@ $(DEMO)/.installed: pyproject.toml
 	@echo "Installing lm-eval-ext and the harness into $(DEMO)."
 	@$(PYTHON) -m venv $(DEMO)
 	@$(DEMO)/bin/python -m pip install --quiet --upgrade pip
-	@$(DEMO)/bin/python -m pip install --quiet .
+	@$(DEMO)/bin/python -m pip install --quiet --editable .
 	@touch $@
 
 # torch first and by the constraint's version, so that nothing else chooses a build of it.

@@ -1,4 +1,4 @@
-"""Does a language model do what it is told? Four evaluations for lm-evaluation-harness.
+"""Does a language model do what it is told? Evaluations for lm-evaluation-harness.
 
 This module is imported at every interpreter start of an environment that has the package (see ``autoload``), so it
 imports nothing itself.

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from lm_eval_ext import autoload, sources, tasks_dir
 
-OLDEST_HARNESS = (0, 4, 12)
+OLDEST_HARNESS = "0.4.12"
 
 
 @dataclass(frozen=True)
@@ -34,27 +34,27 @@ def examine(source: str | None = None) -> Iterator[Finding]:
 
     Args:
         source: the source of rows that must answer (``"hub"``, ``"embedded"``, a folder). Without it the embedded rows
-            must, and the hub is only reported.
+            must, and the hub is only reported. The hub is asked only if no other source is named.
     """
     yield _harness()
     yield _autoload()
     yield _tasks()
     yield _models()
     if source not in (None, sources.EMBEDDED, sources.HUB):
-        yield _folder(str(source))
-    yield _embedded()
-    yield _hub(required=source == sources.HUB)
+        yield _rows("folder", str(source))
+    yield _rows("embedded", sources.EMBEDDED, note=f": {sources.EMBEDDED_NOTE}")
+    if source in (None, sources.HUB):
+        yield _hub(required=source == sources.HUB)
 
 
 def _harness() -> Finding:
     import lm_eval  # noqa: PLC0415 # each check imports what it checks
+    from packaging.version import Version  # noqa: PLC0415
 
-    version = lm_eval.__version__
-    supported = tuple(int(part) for part in version.split(".")[:3] if part.isdigit()) >= OLDEST_HARNESS
-    place = Path(lm_eval.__file__).parent
-    text = f"lm-eval {version} at {place}"
-    oldest = ".".join(map(str, OLDEST_HARNESS))
-    return Finding("harness", supported, text if supported else f"{text}; expected {oldest} or later: upgrade lm-eval")
+    supported = Version(lm_eval.__version__) >= Version(OLDEST_HARNESS)
+    text = f"lm-eval {lm_eval.__version__} at {Path(lm_eval.__file__).parent}"
+    wanted = f"{text}; expected {OLDEST_HARNESS} or later: upgrade lm-eval"
+    return Finding("harness", supported, text if supported else wanted)
 
 
 def _autoload() -> Finding:
@@ -90,23 +90,20 @@ def _models() -> Finding:
     return Finding("models", not missing, f"missing: {', '.join(missing)}" if missing else ", ".join(autoload.MODELS))
 
 
-def _embedded() -> Finding:
-    finding = _folder(str(sources.EMBEDDED_FOLDER))
-    return Finding("embedded", finding.ok, f"{finding.text}: {sources.EMBEDDED_NOTE}")
+def _rows(subject: str, source: str, note: str = "") -> Finding:
+    from lm_eval.tasks import TaskManager  # noqa: PLC0415
 
-
-def _folder(folder: str) -> Finding:
     from lm_eval_ext.families.verbalizer.datasets import DATASETS  # noqa: PLC0415
 
-    def has_rows(name: str) -> bool:
-        dataset = DATASETS[name]
-        splits = [dataset.evaluation_split, *(["train"] if dataset.held_out else [])]
-        return any(sources.has_split(name, split, folder) for split in splits)
-
-    try:
-        return _datasets_answer("folder", list(DATASETS), has_rows)
-    except sources.RowsError as error:
-        return Finding("folder", False, str(error))
+    manager = TaskManager(include_path=tasks_dir(), include_defaults=False, metadata={"source": source})
+    failures = []
+    for name in DATASETS:
+        try:
+            manager.load([f"verbalizer_{name}_natural_golden"])
+        except sources.RowsError as error:
+            failures.append(str(error))
+    text = f"{len(DATASETS) - len(failures)} of {len(DATASETS)} datasets{note}"
+    return Finding(subject, not failures, "; ".join([text, *failures[:3], *(["…"] if len(failures) > 3 else [])]))
 
 
 def _hub(required: bool) -> Finding:
@@ -131,9 +128,3 @@ def _hub(required: bool) -> Finding:
         listed = "; ".join(f"{', '.join(repositories)} ({reason})" for reason, repositories in silent.items())
         text += f"; not {listed}. Cached copies still serve"
     return Finding("hub", not silent, text, required)
-
-
-def _datasets_answer(subject: str, names: list[str], has_rows: Callable[[str], bool]) -> Finding:
-    missing = [name for name in names if not has_rows(name)]
-    text = f"{len(names) - len(missing)} of {len(names)} datasets"
-    return Finding(subject, not missing, f"{text}; missing: {', '.join(missing)}" if missing else text)

@@ -103,10 +103,10 @@ def chosen_source(metadata: dict[str, Any]) -> str:
         metadata: the task's; ``source`` is added if absent, and embedded rows get a note and mark the version.
 
     Raises:
-        RowsError: the source is not text.
+        RowsError: the source is not text, or empty.
     """
     source = metadata.setdefault("source", HUB)
-    if not isinstance(source, str):
+    if not isinstance(source, str) or not source:
         raise RowsError(f'source {source!r}: expected "{HUB}", "{EMBEDDED}" or the path of a folder')
     if source == EMBEDDED:
         metadata["note"] = EMBEDDED_NOTE
@@ -143,10 +143,7 @@ def _from_hub(name: str, split: str, hub: HubDataset) -> Table:
     if split not in splits:
         raise RowsError(f"{origin} has no split {split!r}; found {', '.join(splits)}")
     rows = splits[split]
-    class_names = {
-        column: tuple(feature.names) for column, feature in rows.features.items() if hasattr(feature, "names")
-    }
-    return Table(f"{origin}, split {split}", rows, tuple(rows.column_names), class_names)
+    return Table(f"{origin}, split {split}", rows, tuple(rows.column_names), _class_names(rows.features))
 
 
 @cache
@@ -208,30 +205,39 @@ def _from_folder(name: str, split: str, folder: Path) -> Table:
             f"no rows of {name!r} in {folder}: expected {name}_{split}.jsonl or .parquet; "
             f"found {', '.join(found) or 'no such files'}"
         )
-    rows = _read_jsonl(path) if path.suffix == ".jsonl" else _read_parquet(path)
-    columns = tuple(rows[0]) if rows else ()
-    return Table(str(path), rows, columns, {})
+    rows, class_names = (_read_jsonl(path), {}) if path.suffix == ".jsonl" else _read_parquet(path)
+    if not rows:
+        raise RowsError(f"{path}: no rows")
+    return Table(str(path), rows, tuple(rows[0]), class_names)
 
 
 def _read_jsonl(path: Path) -> list[Mapping[str, Any]]:
     rows: list[Mapping[str, Any]] = []
-    with path.open(encoding="utf-8") as lines:
+    with path.open("rb") as lines:
         for number, line in enumerate(lines, start=1):
             try:
-                row = json.loads(line)
+                row = json.loads(line.decode("utf-8"))
             except ValueError as error:
-                raise RowsError(f"{path}, row {number}: not JSON ({error}); expected one object per line") from error
+                raise RowsError(
+                    f"{path}, row {number}: not JSON in UTF-8 ({error}); expected one object per line"
+                ) from error
             if not isinstance(row, dict):
                 raise RowsError(f"{path}, row {number}: expected an object, found {type(row).__name__}")
             rows.append(row)
     return rows
 
 
-def _read_parquet(path: Path) -> list[Mapping[str, Any]]:
-    import pyarrow.parquet  # noqa: PLC0415 # only for this format
+def _read_parquet(path: Path) -> tuple[list[Mapping[str, Any]], Mapping[str, tuple[str, ...]]]:
+    import datasets  # noqa: PLC0415 # only for this format
+    import pyarrow.parquet  # noqa: PLC0415
 
     try:
-        rows: list[Mapping[str, Any]] = pyarrow.parquet.read_table(path).to_pylist()
+        table = pyarrow.parquet.read_table(path)
     except pyarrow.ArrowInvalid as error:
         raise RowsError(f"{path}: not a readable Parquet file ({error})") from error
-    return rows
+    # A copy that the datasets library wrote declares its labels like the hub's original.
+    return table.to_pylist(), _class_names(datasets.Features.from_arrow_schema(table.schema))
+
+
+def _class_names(features: Mapping[str, Any]) -> Mapping[str, tuple[str, ...]]:
+    return {column: tuple(feature.names) for column, feature in features.items() if hasattr(feature, "names")}

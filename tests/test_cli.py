@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 import lm_eval_ext
 from lm_eval_ext.cli import main
+from lm_eval_ext.sources import EMBEDDED_FOLDER
 from tests.conftest import offline_environment
 
 COMMAND = str(Path(sys.executable).parent / "lm-eval-ext")
@@ -49,10 +51,23 @@ def test_doctor_finds_everything_in_order_without_the_hub() -> None:
 
 
 def test_doctor_fails_where_a_source_that_must_answer_does_not(tmp_path: Path) -> None:
-    (tmp_path / "sst2_validation.jsonl").touch()
+    shutil.copy(EMBEDDED_FOLDER / "sst2_validation.jsonl", tmp_path)
+    (tmp_path / "rte_validation.jsonl").write_text('{"sentence1": "a"}\n', encoding="utf-8")
     process = run("doctor", "--source", str(tmp_path))
     assert process.returncode == 1
-    assert "FAILED folder    1 of 9 datasets; missing: fp, emotion" in process.stdout
+    assert "FAILED folder    1 of 9 datasets; no rows of 'fp'" in process.stdout
+    assert "hub" not in process.stdout  # a network that nobody asked for
+
+
+def test_doctor_reads_the_rows_and_not_only_the_names_of_files(tmp_path: Path) -> None:
+    for path in EMBEDDED_FOLDER.iterdir():
+        shutil.copy(path, tmp_path)
+    assert run("doctor", "--source", str(tmp_path)).returncode == 0
+    (tmp_path / "rte_validation.jsonl").write_text('{"sentence1": "a"}\n', encoding="utf-8")
+    process = run("doctor", "--source", str(tmp_path))
+    assert process.returncode == 1
+    assert "FAILED folder    8 of 9 datasets; " in process.stdout
+    assert "rte_validation.jsonl has no column 'sentence2'" in process.stdout
 
 
 def test_doctor_says_what_to_do_without_autoload(tmp_path: Path) -> None:

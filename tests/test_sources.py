@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import datasets
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
@@ -99,13 +100,25 @@ def test_a_value_that_is_not_text_is_named_by_its_row(tmp_path: Path, value: obj
         table.text("text")
 
 
-def test_an_empty_file_has_no_columns(tmp_path: Path) -> None:
-    table = load("toy", "test", NOWHERE, write(tmp_path, ""))
-    with pytest.raises(RowsError, match="has no column 'text'"):
-        table.column("text")
+def test_an_empty_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(RowsError, match=r"toy_test\.jsonl: no rows"):
+        load("toy", "test", NOWHERE, write(tmp_path, ""))
 
 
-@pytest.mark.parametrize("source", [5, ["embedded"], None, {"source": "hub"}])
+def test_a_file_in_another_encoding_is_named_by_its_row(tmp_path: Path) -> None:
+    (tmp_path / "toy_test.jsonl").write_bytes(b'{"text": "a"}\n{"text": "caf\xe9"}\n')
+    with pytest.raises(RowsError, match=r"toy_test\.jsonl, row 2: not JSON in UTF-8"):
+        load("toy", "test", NOWHERE, str(tmp_path))
+
+
+def test_a_parquet_copy_declares_its_labels_like_the_original(tmp_path: Path) -> None:
+    names = datasets.ClassLabel(names=["negative", "positive"])
+    features = datasets.Features({"text": datasets.Value("string"), "label": names})
+    datasets.Dataset.from_list(ROWS, features=features).to_parquet(str(tmp_path / "toy_test.parquet"))
+    assert load("toy", "test", NOWHERE, str(tmp_path)).class_names == {"label": ("negative", "positive")}
+
+
+@pytest.mark.parametrize("source", [5, ["embedded"], None, {"source": "hub"}, ""])
 def test_a_source_that_is_no_text_is_named(source: object) -> None:
     with pytest.raises(RowsError, match=r'expected "hub", "embedded" or the path of a folder'):
         sources.chosen_source({"source": source})

@@ -122,7 +122,7 @@ class ReferenceLM(LM):  # type: ignore[misc] # the harness ships no types
 
 def _whole_number(seed: int | str) -> int:
     try:
-        return int(seed)
+        return int(str(seed))
     except ValueError:
         raise ValueError(f"--model reference: seed={seed!r} is not a whole number, as in seed=0") from None
 

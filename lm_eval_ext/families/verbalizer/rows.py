@@ -89,9 +89,10 @@ def demonstrations(selection: Selection, count: int) -> tuple[Row, ...]:
 
 
 @cache
-def rows_hash(selection: Selection) -> str:
-    """Return 16 hexadecimal digits that are equal where the evaluated rows are."""
-    rows = json.dumps(evaluation_rows(selection), sort_keys=True, ensure_ascii=False)
+def rows_hash(selection: Selection, shots: int = 0) -> str:
+    """Return 16 hexadecimal digits that are equal where the evaluated rows (and the demonstrations) are."""
+    shown = demonstrations(selection, shots) if shots else ()
+    rows = json.dumps((*evaluation_rows(selection), *shown), sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(rows.encode()).hexdigest()[:16]
 
 
@@ -143,7 +144,9 @@ def _golden_labels(selection: Selection, table: Table, expected: Sequence[str]) 
     dataset = selection.dataset
     values = table.column(dataset.label_column, expected)
     names = _label_names(selection, table)
-    texts = table.column("label_text") if "label_text" in table.columns else [None] * len(values)
+    as_text = f"{dataset.label_column}_text"  # some datasets spell the label out beside its number
+    texts = table.column(as_text) if as_text in table.columns else [None] * len(values)
+    by_name = {_same_name(name): name for name in names}
     golden = []
     for number, (value, text) in enumerate(zip(values, texts, strict=True), start=1):
         where = f"{table.origin}, row {number}, field {dataset.label_column!r}"
@@ -154,13 +157,13 @@ def _golden_labels(selection: Selection, table: Table, expected: Sequence[str]) 
             continue
         if isinstance(value, int) and 0 <= value < len(names):
             name = names[value]
-        elif value in names:
-            name = str(value)
+        elif isinstance(value, str) and _same_name(value) in by_name:
+            name = by_name[_same_name(value)]
         else:
             listed = ", ".join(f"{index} {label}" for index, label in enumerate(names))
             raise RowsError(f"{where}: unknown label {value!r}; expected one of {listed}")
         if isinstance(text, str) and _same_name(text) != _same_name(name):
-            raise RowsError(f"{where}: {value!r} stands for {name!r} here, but the row's label_text says {text!r}")
+            raise RowsError(f"{where}: {value!r} stands for {name!r} here, but the row's {as_text} says {text!r}")
         golden.append(name)
     return golden
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import datasets
 import jinja2
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from lm_eval.api.instance import Instance
 
 ANSWER_FILTER = "verbalizer_answer"
+DATASET_KEYS = ("dataset_name", "dataset_kwargs", "test_split", "validation_split", "training_split")
 OPENING = 40
 """Characters of a prompt's beginning by which its repetition is known."""
 
@@ -150,16 +151,17 @@ class VerbalizerTask(ConfigurableTask):  # type: ignore[misc] # the harness ship
     def fewshot_docs(self) -> None:
         """Return nothing: the harness reads this of every task, and the training rows are read only on demand."""
 
-    def doc_to_text(self, doc: dict[str, Any], doc_to_text: object = None) -> str:
-        """Return the prompt of one row."""
-        return _template(self.config.doc_to_text).render(doc)
+    def doc_to_text(self, doc: dict[str, Any], doc_to_text: str | None = None) -> str:
+        """Return the prompt of one row; the harness gives a template of its own for demonstrations."""
+        return _template(doc_to_text or self.config.doc_to_text).render(doc)
 
     def build_all_requests(self, *, tokenizer_name: str = "", **options: Any) -> None:
         """Build the requests; a cache of them (``--cache_requests``) serves only the rows that it was made of.
 
         The harness keys that cache by task and tokenizer, and would give one source's requests to another's rows.
         """
-        super().build_all_requests(tokenizer_name=f"{tokenizer_name}-rows{rows_hash(self._selection)}", **options)
+        rows = rows_hash(self._selection, self.config.num_fewshot or 0)
+        super().build_all_requests(tokenizer_name=f"{tokenizer_name}-rows{rows}", **options)
 
     def construct_requests(self, doc: dict[str, Any], ctx: str, **kwargs: Any) -> KnownInstance:
         """Return the harness's request, with what each policy of the ``reference`` LM would answer to it."""
@@ -197,6 +199,10 @@ def _reads(task: str, filter_list: Sequence[Mapping[str, Any]]) -> Reads:
             "include one of the templates verbalizer/_direct and verbalizer/_cot"
         )
     reads: Reads = steps[0].get("reads", "first")
+    if reads not in get_args(Reads):
+        raise ValueError(
+            f"task {task!r}: {ANSWER_FILTER} has reads {reads!r}; expected one of {', '.join(get_args(Reads))}"
+        )
     return reads
 
 
@@ -217,6 +223,12 @@ def _dataset_of_leaf(config: dict[str, Any]) -> Classification:
     path = config.get("dataset_path")
     known = DATASETS.get(str(path))
     if known is not None:
+        fixed = [key for key in DATASET_KEYS if config.get(key)]
+        if fixed:
+            raise ValueError(
+                f"task {config['task']!r}: dataset_path {path!r} is one of the nine, whose place and splits are the "
+                f"paper's; remove {', '.join(fixed)}, or name a dataset of your own"
+            )
         return known
     split = config.get("test_split") or config.get("validation_split")
     if not path or not split:
@@ -225,11 +237,12 @@ def _dataset_of_leaf(config: dict[str, Any]) -> Classification:
             f"{', '.join(DATASETS)}, or a dataset of your own with its test_split"
         )
     options = config.get("dataset_kwargs") or {}
+    unknown = sorted(set(options) - {"revision", "data_files"})
     files = options.get("data_files") or {}
-    if not isinstance(files, Mapping):
+    if unknown or not isinstance(files, Mapping) or not all(isinstance(file, str) for file in files.values()):
         raise ValueError(
-            f"task {config['task']!r}: dataset_kwargs has data_files {files!r}; expected split: path, as in "
-            "{test: data/test.parquet}"
+            f"task {config['task']!r}: dataset_kwargs {options!r}; expected revision and data_files alone, as in "
+            "{revision: main, data_files: {test: data/test.parquet}}"
         )
     hub = sources.HubDataset(path, config.get("dataset_name"), options.get("revision"), tuple(sorted(files.items())))
     label_column = config.get("doc_to_target") or "label"
@@ -238,7 +251,10 @@ def _dataset_of_leaf(config: dict[str, Any]) -> Classification:
 
 def _columns(task: str, config: dict[str, Any]) -> tuple[str, ...]:
     prompt = config.get("doc_to_text")
-    columns = sorted(jinja2.meta.find_undeclared_variables(env.parse(prompt))) if isinstance(prompt, str) else []
+    try:
+        columns = sorted(jinja2.meta.find_undeclared_variables(env.parse(prompt))) if isinstance(prompt, str) else []
+    except jinja2.TemplateError as error:
+        raise ValueError(f"task {task!r}: doc_to_text is no template ({error}): {prompt!r}") from error
     if not columns:
         raise ValueError(
             f"task {task!r}: doc_to_text must be a prompt that shows the row, as in 'Review: {{{{text}}}}'; "

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import datasets
 import pytest
 import yaml
 from lm_eval.tasks import TaskManager
@@ -62,13 +63,49 @@ def test_the_leaf_itself_is_right(tmp_path: Path) -> None:
         ({"doc_to_text": "no field"}, r"'toy_leaf': doc_to_text must be a prompt that shows the row"),
         ({"doc_to_text": "Text: {{body}}"}, r"toy_test\.jsonl has no column 'body'; expected body, label"),
         ({"doc_to_target": "topic"}, r"toy_test\.jsonl has no column 'topic'; expected text, topic"),
-        ({"dataset_kwargs": {"data_files": "a.parquet"}}, r"'toy_leaf': dataset_kwargs has data_files 'a.parquet'"),
+        ({"dataset_kwargs": {"data_files": "a.parquet"}}, r"'toy_leaf': dataset_kwargs .*expected revision and data"),
+        ({"dataset_kwargs": {"data_files": {"test": ["a"]}}}, r"'toy_leaf': dataset_kwargs .*expected revision"),
+        ({"dataset_kwargs": {"data_dir": "a"}}, r"'toy_leaf': dataset_kwargs .*data_dir.*expected revision"),
+        ({"dataset_path": "sst2"}, r"'toy_leaf': dataset_path 'sst2' is one of the nine.*remove test_split"),
+        ({"doc_to_text": "Text: {{text"}, r"'toy_leaf': doc_to_text is no template"),
+        (
+            {"filter_list": [{"name": "answer", "filter": [{"function": "verbalizer_answer", "reads": "last"}]}]},
+            r"'toy_leaf': verbalizer_answer has reads 'last'; expected one of first, final",
+        ),
         ({"filter_list": []}, r"'toy_leaf': no verbalizer_answer in its filter_list"),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         load(tmp_path, changes)
+
+
+def test_another_label_column_may_stand_beside_one_named_label(tmp_path: Path) -> None:
+    rows = [{"text": f"text {number}", "topic": "no", "label": 7, "label_text": "en"} for number in range(100)]
+    load(tmp_path, {})
+    (tmp_path / "other_test.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    leaf = LEAF | {"dataset_path": "other", "doc_to_target": "topic"}
+    (tmp_path / "leaf.yaml").write_text(yaml.safe_dump(leaf, sort_keys=False), encoding="utf-8")
+    manager = TaskManager(include_path=str(tmp_path), include_defaults=False, metadata={"source": str(tmp_path)})
+    task = manager.load(["toy_leaf"])["tasks"]["toy_leaf"]
+    assert {doc["golden_label"] for doc in task.eval_docs} == {"no"}
+
+
+def test_declared_labels_win_over_the_leafs_order(tmp_path: Path) -> None:
+    features = datasets.Features({"text": datasets.Value("string"), "label": datasets.ClassLabel(names=["no", "yes"])})
+    rows = [{"text": f"text {number}", "label": number % 2} for number in range(100)]
+    leaf = LEAF | {"dataset_path": "declared"}  # doc_to_choice says yes first
+    datasets.Dataset.from_list(rows, features=features).to_parquet(str(tmp_path / "declared_test.parquet"))
+    (tmp_path / "leaf.yaml").write_text(yaml.safe_dump(leaf, sort_keys=False), encoding="utf-8")
+    manager = TaskManager(include_path=str(tmp_path), include_defaults=False, metadata={"source": str(tmp_path)})
+    task = manager.load(["toy_leaf"])["tasks"]["toy_leaf"]
+    assert all(doc["golden_label"] == ("no", "yes")[doc["label"]] for doc in task.eval_docs)
+
+
+def test_demonstrations_may_have_a_template_of_their_own(tmp_path: Path) -> None:
+    task = load(tmp_path, {"fewshot_config": {"doc_to_text": "Short: {{text}}"}})
+    assert task.doc_to_text({"text": "a"}, task.fewshot_cfg.doc_to_text) == "Short: a"
+    assert task.doc_to_text({"text": "a"}).endswith("Text: a\n\nAnswer:")
 
 
 def test_a_leaf_without_a_verbalizer_is_told_to_give_one(tmp_path: Path) -> None:
