@@ -61,6 +61,8 @@ DIRECT = [
     ("entailment", ENTAILS, "entailment"),
     ("Not a duplicate.", DUPLICATE, "not duplicate"),
     ("non-duplicate", DUPLICATE, None),
+    ("foo bar", ("foo", "foo bar"), "foo bar"),
+    ("foo", ("foo", "foo bar"), "foo"),
     # whole words alone
     ("1", DIGITS, "1"),
     ("1.", DIGITS, "1"),

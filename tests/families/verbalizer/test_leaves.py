@@ -117,6 +117,8 @@ def test_every_verbalizer_sees_the_same_100_rows(tasks: dict[str, Any], dataset:
 def test_a_task_is_greedy_zero_shot_and_names_its_metrics(tasks: dict[str, Any]) -> None:
     for name, task in tasks.items():
         assert task.config.num_fewshot is None, name
+        (pipeline,) = task.config.filter_list
+        assert pipeline["filter"][0]["reads"] == ("final" if name.startswith("verbalizer_cot_") else "first")
         assert task.config.generation_kwargs["do_sample"] is False
         assert task.config.generation_kwargs["temperature"] == 0.0
         assert task.higher_is_better() == {"acc": True, "prior_rate": False, "invalid_rate": False}

@@ -71,6 +71,36 @@ def test_the_held_out_fifth_of_fp_shares_no_row_with_its_demonstrations(tmp_path
     demonstrating = {row["sentence"] for row in demonstrations(chosen, 400)}
     assert len(demonstrating) == 400
     assert not evaluated & demonstrating
+    # Nor do the held-out rows demonstrate that are not evaluated: 667 usable less 100 evaluated would give 560.
+    with pytest.raises(RowsError, match="--num_fewshot 560 asks for more"):
+        demonstrations(chosen, 560)
+
+
+# What the integer labels mean, as the datasets' own pages say.
+LABELS = {
+    "sst2": {0: "negative", 1: "positive"},
+    "fp": {0: "negative", 2: "positive"},
+    "emotion": {0: "sadness", 1: "joy"},
+    "snli": {0: "entailment", 2: "contradiction"},
+    "sick": {0: "entailment", 2: "contradiction"},
+    "rte": {0: "entailment", 1: "not entailment"},
+    "qqp": {0: "not duplicate", 1: "duplicate"},
+    "mrpc": {0: "not equivalent", 1: "equivalent"},
+    "subj": {0: "objective", 1: "subjective"},
+}
+
+
+@pytest.mark.parametrize("dataset", LABELS)
+def test_a_label_number_means_what_the_dataset_says(dataset: str) -> None:
+    rows = evaluation_rows(selection(dataset, "embedded"))
+    assert {row["label"]: row[GOLDEN] for row in rows} == LABELS[dataset]
+
+
+def test_the_draw_is_over_all_rows_and_never_changes(tmp_path: Path) -> None:
+    drawn = [int(row["text"].removeprefix("text ")) for row in evaluation_rows(toy(tmp_path, numbered(1000), []))]
+    # Of 1,000 rows a tenth each hundred, about; and these very ones, or published scores would mean something else.
+    assert all(2 <= sum(low <= number < low + 100 for number in drawn) <= 20 for low in range(0, 1000, 100))
+    assert drawn[:5] == [127, 67, 59, 712, 928]
 
 
 def toy(tmp_path: Path, evaluation: list[dict[str, object]], train: list[dict[str, object]]) -> Selection:
