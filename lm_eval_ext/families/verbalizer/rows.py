@@ -55,7 +55,7 @@ def evaluation_rows(selection: Selection) -> tuple[Row, ...]:
     Raises:
         RowsError: the rows cannot be had, are not well-formed, or are fewer than 100.
     """
-    table, numbers = _evaluation_split(selection)
+    table, numbers = _part(selection, evaluated=True)
     usable = _usable(selection, table, numbers)
     if len(usable) < EVALUATION_ROWS:
         raise RowsError(
@@ -78,7 +78,7 @@ def demonstrations(selection: Selection, count: int) -> tuple[Row, ...]:
         raise RowsError(
             f"dataset {dataset.name!r} names no training_split to draw demonstrations from; use --num_fewshot 0"
         )
-    table, numbers = _training_split(selection)
+    table, numbers = _part(selection, evaluated=False)
     chosen = tuple(islice(_one_label_after_the_other(selection, table, numbers), count))
     if len(chosen) < count:
         raise RowsError(
@@ -100,35 +100,18 @@ def _generator(dataset: Classification, purpose: str) -> random.Random:
     return random.Random(f"{SEED}/{dataset.name}/{purpose}")  # noqa: S311 # reproducible by design
 
 
-def _evaluation_split(selection: Selection) -> tuple[Table, Sequence[int]]:
-    dataset = selection.dataset
-    if dataset.held_out and not sources.has_split(dataset.name, dataset.evaluation_split, selection.source):
-        table = _load(selection, dataset.training_split or "train")
-        return table, _shuffled(dataset, table)[: _held_out(dataset, table)]
-    table = _load(selection, dataset.evaluation_split)
-    return table, range(len(table.rows))
-
-
-def _training_split(selection: Selection) -> tuple[Table, Sequence[int]]:
-    dataset = selection.dataset
-    table = _load(selection, dataset.training_split or "train")
-    if dataset.held_out and not sources.has_split(dataset.name, dataset.evaluation_split, selection.source):
-        return table, _shuffled(dataset, table)[_held_out(dataset, table) :]
-    return table, range(len(table.rows))
-
-
-def _load(selection: Selection, split: str) -> Table:
-    return sources.load(selection.dataset.name, split, selection.dataset.hub, selection.source)
-
-
-def _held_out(dataset: Classification, table: Table) -> int:
-    return round(len(table.rows) * (dataset.held_out or 0))
-
-
-def _shuffled(dataset: Classification, table: Table) -> list[int]:
+def _part(selection: Selection, evaluated: bool) -> tuple[Table, Sequence[int]]:
+    """Return the table that holds the evaluated (or the training) rows, and their numbers in it."""
+    dataset, source = selection.dataset, selection.source
+    is_split_here = dataset.held_out and not sources.has_split(dataset.name, dataset.evaluation_split, source)
+    split = dataset.evaluation_split if evaluated and not is_split_here else dataset.training_split or "train"
+    table = sources.load(dataset.name, split, dataset.hub, source)
     numbers = list(range(len(table.rows)))
+    if not is_split_here:
+        return table, numbers
     _generator(dataset, "split").shuffle(numbers)
-    return numbers
+    end = round(len(numbers) * (dataset.held_out or 0))
+    return table, numbers[:end] if evaluated else numbers[end:]
 
 
 def _usable(selection: Selection, table: Table, numbers: Sequence[int]) -> dict[int, str]:
