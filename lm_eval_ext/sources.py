@@ -205,6 +205,21 @@ def _from_folder(name: str, split: str, folder: Path) -> Table:
             f"no rows of {name!r} in {folder}: expected {name}_{split}.jsonl or .parquet; "
             f"found {', '.join(found) or 'no such files'}"
         )
+    return from_file(path)
+
+
+@cache
+def from_file(path: Path) -> Table:
+    """Return the rows of one file.
+
+    Args:
+        path: JSON lines (``.jsonl``, one object per line) or Parquet (``.parquet``).
+
+    Raises:
+        RowsError: the file is of another kind, has no rows or is not well-formed.
+    """
+    if path.suffix not in SUFFIXES:
+        raise RowsError(f"{path}: expected a file that ends in {' or '.join(SUFFIXES)}")
     rows, class_names = (_read_jsonl(path), {}) if path.suffix == ".jsonl" else _read_parquet(path)
     if not rows:
         raise RowsError(f"{path}: no rows")

@@ -1,0 +1,83 @@
+"""Arguments for the 15 instructions of ManyIFEval, drawn in IFEval's ranges by a seeded generator."""
+
+from __future__ import annotations
+
+import random
+import string
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from lm_eval_ext.verifiers import Checker, instruction
+from lm_eval_ext.verifiers.relation import RELATIONS
+
+KEYWORDS_PER_INSTRUCTION = 2
+
+Draw = Callable[[random.Random, tuple[str, ...]], dict[str, Any]]
+"""Draws the arguments of one instruction: the generator, the keywords that it may use."""
+
+
+@cache
+def keywords() -> tuple[str, ...]:
+    """Return the words that keywords are drawn from; none of them is part of another."""
+    return tuple((files(__package__) / "keywords.txt").read_text(encoding="utf-8").split())
+
+
+def _nothing(_draw: random.Random, _free: tuple[str, ...]) -> dict[str, Any]:
+    return {}
+
+
+def _count(name: str, low: int, high: int, relation: str | None = None) -> Draw:
+    def draw(generator: random.Random, _free: tuple[str, ...]) -> dict[str, Any]:
+        related = {relation: generator.choice(RELATIONS)} if relation else {}
+        return {name: generator.randint(low, high), **related}
+
+    return draw
+
+
+def _several(name: str) -> Draw:
+    def draw(generator: random.Random, free: tuple[str, ...]) -> dict[str, Any]:
+        return {name: generator.sample(free, KEYWORDS_PER_INSTRUCTION)}
+
+    return draw
+
+
+def _frequency(generator: random.Random, free: tuple[str, ...]) -> dict[str, Any]:
+    return {"keyword": generator.choice(free), **_count("frequency", 1, 3, "relation")(generator, free)}
+
+
+def _letter(generator: random.Random, free: tuple[str, ...]) -> dict[str, Any]:
+    letter = generator.choice(string.ascii_lowercase)
+    return {"letter": letter, **_count("let_frequency", 1, 10, "let_relation")(generator, free)}
+
+
+ARGUMENTS: Mapping[str, Draw] = {
+    "keywords:existence": _several("keywords"),
+    "keywords:frequency": _frequency,
+    "keywords:forbidden_words": _several("forbidden_words"),
+    "keywords:letter_frequency": _letter,
+    "length_constraints:number_paragraphs": _count("num_paragraphs", 1, 5),
+    "length_constraints:number_words": _count("num_words", 100, 500, "relation"),
+    "length_constraints:number_sentences": _count("num_sentences", 1, 20, "relation"),
+    "detectable_content:number_placeholders": _count("num_placeholders", 1, 4),
+    "detectable_format:number_bullet_lists": _count("num_bullets", 1, 5),
+    "detectable_format:title": _nothing,
+    "change_case:english_capital": _nothing,
+    "change_case:english_lowercase": _nothing,
+    "change_case:capital_word_frequency": _count("capital_frequency", 1, 20, "capital_relation"),
+    "startend:quotation": _nothing,
+    "punctuation:no_comma": _nothing,
+}
+"""The 15 instructions (Table 4) and how their arguments are drawn."""
+
+
+def draw_instruction(instruction_id: str, generator: random.Random, free: tuple[str, ...]) -> Checker:
+    """Return an instruction with drawn arguments.
+
+    Args:
+        instruction_id: one of the 15.
+        generator: a seeded generator; it is advanced.
+        free: the keywords that may be used.
+    """
+    return instruction(instruction_id, ARGUMENTS[instruction_id](generator, free))

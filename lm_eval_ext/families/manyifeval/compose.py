@@ -1,0 +1,127 @@
+"""Which ten instructions a task prompt gets, in which order, and the proof that they can be followed together.
+
+The choice depends on the task prompt's key, its text and its own instructions alone. The row with n instructions has
+the first n of the ten (section 3.1).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from lm_eval_ext.families.manyifeval.arguments import draw_instruction, keywords
+from lm_eval_ext.families.manyifeval.witness import respond
+from lm_eval_ext.verifiers import Checker
+
+SEED = 20241001
+"""Of every draw here; a change of it changes scores."""
+INSTRUCTIONS = 10
+ATTEMPTS = 200
+"""Draws until ten instructions are found that a response can follow together; about two are needed."""
+
+SLOTS: tuple[tuple[str, ...], ...] = (
+    ("keywords:existence",),
+    ("keywords:frequency",),
+    ("keywords:forbidden_words",),
+    ("keywords:letter_frequency",),
+    (
+        "length_constraints:number_paragraphs",
+        "length_constraints:number_words",
+        "length_constraints:number_sentences",
+    ),
+    ("detectable_content:number_placeholders",),
+    ("detectable_format:number_bullet_lists",),
+    ("detectable_format:title",),
+    ("change_case:english_capital", "change_case:english_lowercase", "change_case:capital_word_frequency"),
+    ("startend:quotation",),
+    ("punctuation:no_comma",),
+)
+"""The 15 instructions. Two in one slot conflict (section 3.1: one variant each of length and case); no others do."""
+
+CONFLICTS: frozenset[frozenset[str]] = frozenset(frozenset(pair) for slot in SLOTS for pair in combinations(slot, 2))
+"""The pairs that may not occur together."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A task prompt before it gets its instructions.
+
+    Attributes:
+        key: its number.
+        task_prompt: the bare task.
+        own: instructions that it came with; of those among the 15 the first in each slot is kept, arguments and all.
+    """
+
+    key: int
+    task_prompt: str
+    own: tuple[Checker, ...] = ()
+
+
+@dataclass(frozen=True)
+class Composition:
+    """The ten instructions of a task prompt, in order.
+
+    Attributes:
+        instructions: no two of them in conflict.
+        witness: a response that follows all of them, strictly and in both editions.
+    """
+
+    instructions: tuple[Checker, ...]
+    witness: str
+
+
+def conflicting(first: str, second: str) -> bool:
+    """Tell whether two instruction ids may not occur together; an id conflicts with itself."""
+    return first == second or frozenset((first, second)) in CONFLICTS
+
+
+def compose(task: Task) -> Composition:
+    """Return ten instructions that can be followed together, with a response that follows them.
+
+    Raises:
+        RuntimeError: none were found. That cannot happen unless the task's own instructions exclude each other.
+    """
+    generator = random.Random(f"{SEED}/{task.key}")  # noqa: S311 # reproducible by design
+    for _ in range(ATTEMPTS):
+        instructions = _draw(task, generator)
+        witness = respond(instructions)
+        if witness is not None and respond(instructions, set(range(INSTRUCTIONS))) is not None:
+            return Composition(instructions, witness)
+    raise RuntimeError(
+        f"task prompt {task.key}: {ATTEMPTS} draws gave no ten instructions that go together with its own: "
+        f"{', '.join(map(repr, task.own)) or 'none'}"
+    )
+
+
+def _draw(task: Task, generator: random.Random) -> tuple[Checker, ...]:
+    kept: dict[int, Checker] = {}
+    for instruction in task.own:
+        slot = next((number for number, ids in enumerate(SLOTS) if instruction.id in ids), None)
+        if slot is not None:
+            kept.setdefault(slot, instruction)
+    others = [slot for slot in range(len(SLOTS)) if slot not in kept]
+    chosen = list(kept.values())
+    free = _free_keywords(task)
+    for slot in sorted(generator.sample(others, INSTRUCTIONS - len(kept))):
+        drawn = draw_instruction(generator.choice(SLOTS[slot]), generator, free)
+        free = _without(free, _phrases(drawn))
+        chosen.append(drawn)
+    generator.shuffle(chosen)
+    return tuple(chosen)
+
+
+def _free_keywords(task: Task) -> tuple[str, ...]:
+    """Return the keywords that neither the task prompt nor its own instructions name."""
+    named = [task.task_prompt.casefold(), *(phrase.casefold() for own in task.own for phrase in _phrases(own))]
+    return _without(keywords(), named)
+
+
+def _without(free: Sequence[str], named: Sequence[str]) -> tuple[str, ...]:
+    return tuple(word for word in free if not any(word in text or text in word for text in named))
+
+
+def _phrases(instruction: Checker) -> tuple[str, ...]:
+    several = getattr(instruction, "keywords", ()) or getattr(instruction, "forbidden_words", ())
+    return (*several, *filter(None, [getattr(instruction, "keyword", "")]))

@@ -1,0 +1,124 @@
+"""What following, or breaking, each of the 15 instructions demands of a response, in numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+from lm_eval_ext.verifiers import Checker, case, content, keywords, length, punctuation, startend
+from lm_eval_ext.verifiers import format as formats
+from lm_eval_ext.verifiers.relation import Relation
+
+
+@dataclass
+class Bounds:
+    """How often something may occur: at least ``low`` and, if ``high`` is given, at most ``high`` times."""
+
+    low: int = 0
+    high: int | None = None
+
+    def narrow(self, low: int = 0, high: int | None = None) -> None:
+        """Let further bounds hold besides."""
+        self.low = max(self.low, low)
+        if high is not None:
+            self.high = high if self.high is None else min(self.high, high)
+
+    def relate(self, relation: Relation, target: int, follow: bool) -> None:
+        """Let ``relation`` to ``target`` hold, or be broken."""
+        if (relation == "at least") == follow:
+            self.narrow(low=target)
+        else:
+            self.narrow(high=target - 1)
+
+    @property
+    def are_possible(self) -> bool:
+        """Whether a number satisfies them."""
+        return self.high is None or self.low <= self.high
+
+
+@dataclass
+class Demands:
+    """What a response must have.
+
+    Attributes:
+        words, sentences, capital_words, placeholders: counts.
+        letters, phrases: counts by letter and by phrase.
+        paragraphs, bullets: exact counts.
+        title, quoted, comma: whether there is one.
+        capitals: all letters are capitals (``True``), small (``False``), or both occur (``None``).
+    """
+
+    words: Bounds = field(default_factory=Bounds)
+    sentences: Bounds = field(default_factory=Bounds)
+    capital_words: Bounds = field(default_factory=Bounds)
+    placeholders: Bounds = field(default_factory=Bounds)
+    letters: dict[str, Bounds] = field(default_factory=dict)
+    phrases: dict[str, Bounds] = field(default_factory=dict)
+    paragraphs: int = 1
+    bullets: int = 0
+    title: bool = False
+    quoted: bool = False
+    comma: bool = False
+    capitals: bool | None = None
+
+    @property
+    def are_possible(self) -> bool:
+        """Whether no count is asked to be two things at once."""
+        counts = [self.words, self.sentences, self.capital_words, self.placeholders]
+        return all(bounds.are_possible for bounds in (*counts, *self.letters.values(), *self.phrases.values()))
+
+    def phrase(self, phrase: str) -> Bounds:
+        """Return the bounds of a phrase; its case does not matter."""
+        return self.phrases.setdefault(phrase.casefold(), Bounds())
+
+
+def demands_of(instructions: Sequence[Checker], broken: Collection[int] = ()) -> Demands | None:
+    """Return what a response must have to follow all instructions but those at the indices ``broken``.
+
+    Returns:
+        ``None`` if the demands exclude each other, or an instruction is not among the 15.
+    """
+    demands = Demands()
+    for index, instruction in enumerate(instructions):
+        if not _enter(demands, instruction, index not in broken):
+            return None
+    return demands if demands.are_possible else None
+
+
+def _enter(demands: Demands, instruction: Checker, follow: bool) -> bool:  # noqa: PLR0912 # one case per instruction
+    match instruction:
+        case keywords.Existence(phrases):
+            for phrase in phrases:
+                demands.phrase(phrase).narrow(**({"low": 1} if follow else {"high": 0}))
+        case keywords.Frequency(phrase, frequency, relation):
+            demands.phrase(phrase).relate(relation, frequency, follow)
+        case keywords.ForbiddenWords(phrases):
+            for phrase in phrases:
+                demands.phrase(phrase).narrow(**({"high": 0} if follow else {"low": 1}))
+        case keywords.LetterFrequency(letter, frequency, relation):
+            demands.letters.setdefault(letter, Bounds()).relate(relation, frequency, follow)
+        case length.NumberWords(count, relation):
+            demands.words.relate(relation, count, follow)
+        case length.NumberSentences(count, relation):
+            demands.sentences.relate(relation, count, follow)
+        case length.NumberParagraphs(count):
+            demands.paragraphs = count if follow else count + 1
+        case content.NumberPlaceholders(count):
+            demands.placeholders.relate("at least", count, follow)
+        case formats.NumberBulletLists(count):
+            demands.bullets = count if follow else count + 1
+        case formats.Title():
+            demands.title = follow
+        case case.EnglishCapital():
+            demands.capitals = True if follow else None
+        case case.EnglishLowercase():
+            demands.capitals = False if follow else None
+        case case.CapitalWordFrequency(count, relation):
+            demands.capital_words.relate(relation, count, follow)
+        case startend.Quotation():
+            demands.quoted = follow
+        case punctuation.NoComma():
+            demands.comma = not follow
+        case _:
+            return False
+    return True

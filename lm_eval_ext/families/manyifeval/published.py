@@ -1,0 +1,86 @@
+"""The schema of ManyIFEval's published rows: reading and checking them, and writing ours in it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from lm_eval_ext.families.manyifeval.row import Row
+from lm_eval_ext.sources import RowsError, Table
+from lm_eval_ext.verifiers import Checker, instructions_of
+
+FURTHER_FIELDS = ("task_prompt", "not_conflict_rules_list", "rules")
+FIELDS = ("key", "prompt", "instruction_id_list", "kwargs", *FURTHER_FIELDS)
+"""IFEval's, and the bare task, all its instructions and those of the row in words (which are not read)."""
+
+
+def rows_of(table: Table) -> tuple[Row, ...]:
+    """Return the rows of a published file, in its order.
+
+    Raises:
+        RowsError: a row lacks a field or has one that is not what it should be, or the task prompts are not the same
+            under every number of instructions; the message names file, row and field.
+    """
+    rows = tuple(_row(f"{table.origin}, row {number}", row) for number, row in enumerate(table.rows, start=1))
+    seen: dict[tuple[object, int], int] = {}
+    for number, row in enumerate(rows, start=1):
+        first = seen.setdefault((row.key, len(row.instructions)), number)
+        if first != number:
+            raise RowsError(
+                f"{table.origin}, row {number}: key {row.key!r} with {len(row.instructions)} instructions is row "
+                f"{first} already; expected one row per key and number of instructions"
+            )
+    keys = {row.key: number for number, row in enumerate(rows, start=1)}
+    for count in sorted({count for _, count in seen}):
+        for key, number in keys.items():
+            if (key, count) not in seen:
+                raise RowsError(
+                    f"{table.origin}, row {number}, field 'key': {key!r} has no row with {count} instructions, and "
+                    "others have; expected the same task prompts under every number of instructions"
+                )
+    return rows
+
+
+def _row(where: str, row: Mapping[str, Any]) -> Row:
+    for field in FIELDS:
+        if field not in row:
+            raise RowsError(f"{where}: no field {field!r}; expected {', '.join(FIELDS)}; found {', '.join(row)}")
+    key = row["key"]
+    if isinstance(key, bool) or not isinstance(key, (int, str)):
+        raise RowsError(f"{where}, field 'key': expected a number or text, found {key!r}")
+    for field in ("prompt", "task_prompt"):
+        if not isinstance(row[field], str) or not row[field].strip():
+            raise RowsError(f"{where}, field {field!r}: expected text, found {row[field]!r}")
+    ids = row["instruction_id_list"]
+    if not isinstance(ids, Sequence) or isinstance(ids, str) or not ids:
+        raise RowsError(f"{where}, field 'instruction_id_list': expected a list of instruction ids, found {ids!r}")
+    try:
+        return Row(key, row["task_prompt"], row["prompt"], instructions_of(ids, row["kwargs"]))
+    except (TypeError, ValueError) as error:
+        raise RowsError(f"{where}, fields 'instruction_id_list' and 'kwargs': {error}") from error
+
+
+def as_published(row: Row, ten: Sequence[Checker]) -> dict[str, Any]:
+    """Return a row in the published schema.
+
+    Args:
+        row: with the first instructions of ``ten``.
+        ten: all instructions of its task prompt.
+    """
+    return {
+        "key": row.key,
+        "prompt": row.prompt,
+        "instruction_id_list": [instruction.id for instruction in row.instructions],
+        "kwargs": [dict(arguments(instruction)) for instruction in row.instructions],
+        "task_prompt": row.task_prompt,
+        "not_conflict_rules_list": [instruction.describe() for instruction in ten],
+        "rules": [instruction.describe() for instruction in row.instructions],
+    }
+
+
+def arguments(instruction: Checker) -> Iterator[tuple[str, Any]]:
+    """Yield an instruction's arguments as JSON has them."""
+    for field in dataclasses.fields(instruction):  # type: ignore[arg-type] # every checker is a dataclass
+        value = getattr(instruction, field.name)
+        yield field.name, list(value) if isinstance(value, tuple) else value

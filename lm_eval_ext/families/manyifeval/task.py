@@ -1,0 +1,124 @@
+"""The harness task of every ManyIFEval leaf."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import datasets
+from lm_eval.api.samplers import ContextSampler
+from lm_eval.api.task import ConfigurableTask
+
+from lm_eval_ext import sources
+from lm_eval_ext.families.manyifeval.answers import Answers
+from lm_eval_ext.families.manyifeval.compose import INSTRUCTIONS
+from lm_eval_ext.families.manyifeval.published import arguments
+from lm_eval_ext.families.manyifeval.row import Row
+from lm_eval_ext.families.manyifeval.rows import FEWSHOT, NAME, TEST, origin, rows, rows_hash
+from lm_eval_ext.families.manyifeval.scores import Score
+from lm_eval_ext.known_answers import KnownInstance
+from lm_eval_ext.sources import RowsError
+from lm_eval_ext.verifiers import sentences
+
+if TYPE_CHECKING:
+    from lm_eval.api.instance import Instance
+
+
+class ManyIFEvalTask(ConfigurableTask):  # type: ignore[misc] # the harness ships no types
+    """A task prompt with n verifiable instructions (Curse of Instructions, 2024).
+
+    A leaf's YAML says, besides the harness's own keys:
+
+    * ``instructions``: n, from 1 to 10;
+    * ``repeat``: whether it is the first instruction n times, not the first n (appendix C).
+
+    Raises:
+        ValueError: a leaf that does not say this (the message names leaf and key).
+        RowsError: rows that cannot be had or are not what they should be.
+        MissingDataError: a row needs NLTK's sentence data, which are not installed.
+    """
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        config = {key: value for key, value in config.items() if key != "class"}
+        self._count = _number_of_instructions(config["task"], config.pop("instructions", None))
+        self._repeat = bool(config.pop("repeat", False))
+        metadata = config["metadata"] = dict(config.get("metadata") or {})
+        self._source = sources.chosen_source(metadata)
+        metadata["rows"] = origin(self._source)
+        config |= {"test_split": TEST, "process_results": Score()}
+        if self._source != sources.HUB:
+            config["dataset_path"] = NAME
+        super().__init__(config=config)
+        self.sampler = Demonstrations(self._source, self._count, self._repeat)
+
+    def download(self, *_args: Any, **_kwargs: Any) -> None:
+        """Read the rows; the harness's name for it. What a verdict needs is asked for now, not after the last answer."""
+        found = rows(self._source, TEST, self._count, self._repeat)
+        if any(
+            instruction.id == "length_constraints:number_sentences" for row in found for instruction in row.instructions
+        ):
+            sentences.require()
+        self.dataset = {TEST: _as_dataset(self._source, self._count, self._repeat)}
+        self.config.metadata["rows_hash"] = rows_hash(self._source, TEST, self._count, self._repeat)
+
+    def fewshot_docs(self) -> None:
+        """Return nothing: the harness reads this of every task, and demonstrations are read only on demand."""
+
+    def build_all_requests(self, *, tokenizer_name: str = "", **options: Any) -> None:
+        """Build the requests; a cache of them (``--cache_requests``) serves only the rows that it was made of."""
+        seen = rows_hash(self._source, TEST, self._count, self._repeat)
+        super().build_all_requests(tokenizer_name=f"{tokenizer_name}-rows{seen}", **options)
+
+    def construct_requests(self, doc: dict[str, Any], ctx: str, **kwargs: Any) -> KnownInstance:
+        """Return the harness's request, with what each policy of the ``reference`` LM would answer to it."""
+        request: Instance = super().construct_requests(doc, ctx, **kwargs)
+        return KnownInstance.of(request, Answers(_by_key(self._source, self._count, self._repeat)[doc["key"]]))
+
+
+class Demonstrations(ContextSampler):  # type: ignore[misc] # the harness ships no types
+    """The few-shot task prompts with as many instructions, answered by their witnesses; the same ones for every row."""
+
+    def __init__(self, source: str, count: int, repeat: bool) -> None:
+        super().__init__()
+        self._arguments = (source, FEWSHOT, count, repeat)
+
+    def sample(self, n: int, *_args: Any, **_kwargs: Any) -> list[dict[str, Any]]:
+        """Return the first ``n`` demonstrations.
+
+        Raises:
+            RowsError: there are not so many.
+        """
+        found = rows(*self._arguments)
+        if n > len(found) or not all(row.witness for row in found):
+            raise RowsError(
+                f"source {self._arguments[0]!r}: --num_fewshot {n} asks for more demonstrations than the "
+                f"{sum(bool(row.witness) for row in found)} task prompts with a known answer in the {FEWSHOT} split"
+            )
+        return [_doc(row) for row in found[:n]]
+
+
+def _number_of_instructions(task: str, count: object) -> int:
+    if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= INSTRUCTIONS:
+        raise ValueError(f"task {task!r}: instructions must be a number from 1 to {INSTRUCTIONS}, found {count!r}")
+    return count
+
+
+def _doc(row: Row) -> dict[str, Any]:
+    return {
+        "key": row.key,
+        "task_prompt": row.task_prompt,
+        "prompt": row.prompt,
+        "instruction_id_list": [instruction.id for instruction in row.instructions],
+        "kwargs": [dict(arguments(instruction)) for instruction in row.instructions],
+        "witness": row.witness,
+    }
+
+
+@cache
+def _by_key(source: str, count: int, repeat: bool) -> dict[int | str, Row]:
+    return {row.key: row for row in rows(source, TEST, count, repeat)}
+
+
+@cache
+def _as_dataset(source: str, count: int, repeat: bool) -> datasets.Dataset:
+    return datasets.Dataset.from_list([_doc(row) for row in rows(source, TEST, count, repeat)])

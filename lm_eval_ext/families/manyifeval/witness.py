@@ -1,0 +1,143 @@
+"""Responses built by program: one that follows given instructions, or all but chosen ones.
+
+They are the proof that a row can be solved, and what the ``reference`` LM answers. A response is put together from
+plain sentences so that every count comes out right; then the verifiers themselves judge it, strictly and in both
+editions, and what is not judged exactly as intended is not returned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from functools import cache
+from importlib.resources import files
+from itertools import cycle, islice
+
+from lm_eval_ext.families.manyifeval.demands import Demands, demands_of
+from lm_eval_ext.verifiers import EDITIONS, Checker, Response
+
+TRIES = 6
+"""Places in the bank of sentences that are begun from before there is said to be no response."""
+MARGIN = 15
+"""Words by which a lower bound is exceeded, so that it holds without the first or the last line too."""
+
+
+def respond(instructions: Sequence[Checker], broken: Collection[int] = ()) -> str | None:
+    """Return a response that follows all instructions but those at the indices ``broken``, which it breaks.
+
+    Args:
+        instructions: among the 15 of ManyIFEval.
+        broken: indices into ``instructions``.
+
+    Returns:
+        A response whose strict verdicts are exactly these in both editions; ``None`` if none was found.
+    """
+    demands = demands_of(instructions, broken)
+    if demands is None:
+        return None
+    intended = tuple(index not in broken for index in range(len(instructions)))
+    for attempt in range(TRIES):
+        text = _write(demands, attempt)
+        if text and all(
+            Response(text).follows(instructions, edition).follow_instruction_list == intended for edition in EDITIONS
+        ):
+            return text
+    return None
+
+
+def break_one(instructions: Sequence[Checker]) -> str | None:
+    """Return a response that breaks exactly one instruction, or ``None`` if none was found.
+
+    The first that is broken loosely too; where there is none, the first that is broken strictly. An instruction that
+    is repeated is broken wherever it stands.
+    """
+    strictly: str | None = None
+    for chosen in dict.fromkeys(instructions):
+        text = respond(instructions, [index for index, other in enumerate(instructions) if other == chosen])
+        if text is not None and not _is_loosely_followed(text, chosen):
+            return text
+        strictly = strictly or text
+    return strictly
+
+
+def _is_loosely_followed(text: str, instruction: Checker) -> bool:
+    return any(
+        Response(text).follows([instruction], edition, loose=True).follow_all_instructions for edition in EDITIONS
+    )
+
+
+@cache
+def _sentences() -> tuple[str, ...]:
+    """Return the bank: main clauses in small letters without any mark, about nothing in particular."""
+    return tuple((files(__package__) / "sentences.txt").read_text(encoding="utf-8").splitlines())
+
+
+def _write(demands: Demands, attempt: int) -> str | None:
+    scarce = [letter for letter, bounds in demands.letters.items() if bounds.high is not None]
+    usable = [
+        sentence for sentence in _sentences() if not any(part in sentence for part in (*scarce, *demands.phrases))
+    ]
+    if not usable:
+        return None
+    start = attempt * len(usable) // TRIES
+    plain = cycle([*usable[start:], *usable[:start]])
+    words = cycle(dict.fromkeys(word for sentence in [*usable[start:], *usable[:start]] for word in sentence.split()))
+
+    title = [f"<<{next(words)} {next(words)}>>"] if demands.title else []
+    bullets = [f"* {next(plain)}" for _ in range(demands.bullets)]
+    # The first and the last line are plain, so that nothing that counts stands where a loose variant cuts.
+    lines = [next(plain), *_special_lines(demands, plain, words), next(plain)]
+    _add_letters(demands, lines, [*title, *bullets], usable)
+    wanted = max(demands.sentences.low + 2, demands.paragraphs + 1)
+    while len(lines) < wanted or _count_words([*title, *bullets, *lines]) < _with_margin(demands.words.low):
+        lines.insert(-1, next(plain))
+
+    if demands.capitals is None:
+        lines = [line[0].upper() + line[1:] for line in lines]
+    if demands.sentences.high is None:
+        lines = [f"{line}." for line in lines]
+    else:
+        lines[-1] += "."
+    text = "\n\n***\n\n".join(map("\n".join, _paragraphs(lines, title, bullets, demands.paragraphs)))
+    if demands.capitals is not None:
+        text = text.upper() if demands.capitals else text.lower()
+    return f'"{text}"' if demands.quoted else text
+
+
+def _special_lines(demands: Demands, plain: Iterator[str], words: Iterator[str]) -> list[str]:
+    lines = [f"{next(plain)} {phrase}" for phrase, bounds in demands.phrases.items() for _ in range(bounds.low)]
+    lines += [f"{next(plain)} [{next(words)}]" for _ in range(demands.placeholders.low)]
+    if demands.capital_words.low:
+        lines.append(" ".join([next(plain), *(word.upper() for word in islice(words, demands.capital_words.low))]))
+    if demands.comma:
+        lines.append(f"{next(plain)}, {next(plain)}")
+    return lines
+
+
+def _add_letters(demands: Demands, lines: list[str], others: list[str], usable: Sequence[str]) -> None:
+    for letter, bounds in demands.letters.items():
+        missing = bounds.low - "".join([*lines[1:-1], *others]).casefold().count(letter)
+        if missing <= 0:
+            continue
+        richest = max((word for sentence in usable for word in sentence.split()), key=lambda word: word.count(letter))
+        if letter in richest:
+            lines.insert(-1, " ".join([richest] * -(-missing // richest.count(letter))))
+        else:
+            # In a row and never alone: a single capital would count as a word in capitals.
+            lines.insert(-1, f"{usable[0]} {letter * max(2, missing)}")
+
+
+def _paragraphs(lines: list[str], title: list[str], bullets: list[str], count: int) -> list[list[str]]:
+    share = len(lines) / count
+    paragraphs = [lines[round(share * number) : round(share * (number + 1))] for number in range(count)]
+    paragraphs[0] = [*title, *paragraphs[0]]
+    # Bullets stand between plain lines; the last paragraph has at least the closing one.
+    paragraphs[-1][-1:-1] = bullets
+    return paragraphs
+
+
+def _count_words(lines: Sequence[str]) -> int:
+    return sum(len(line.split()) for line in lines)
+
+
+def _with_margin(low: int) -> int:
+    return low + MARGIN if low else 0

@@ -1,0 +1,42 @@
+"""Checkers of verifiable instructions: the 25 of IFEval, each in a faithful and in a repaired edition.
+
+    >>> from lm_eval_ext.verifiers import verify
+    >>> verify("Hello, world", ["punctuation:no_comma"], [{}]).follow_all_instructions
+    False
+
+Knows nothing of the harness. langdetect and NLTK are imported when a verdict first needs them.
+"""
+
+from lm_eval_ext.verifiers import (
+    case,
+    combination,
+    content,
+    format,  # IFEval's name for the group
+    keywords,
+    language_instruction,
+    length,
+    punctuation,
+    startend,
+)
+from lm_eval_ext.verifiers.checker import EDITIONS, Checker, Edition, checker, instruction, instruction_ids
+from lm_eval_ext.verifiers.sentences import MissingDataError
+from lm_eval_ext.verifiers.verify import Response, Verdict, instructions_of, verify, verify_all
+
+GROUPS = (keywords, language_instruction, length, content, format, combination, case, startend, punctuation)
+"""The modules that define the checkers; importing one registers its own."""
+
+__all__ = [
+    "EDITIONS",
+    "GROUPS",
+    "Checker",
+    "Edition",
+    "MissingDataError",
+    "Response",
+    "Verdict",
+    "checker",
+    "instruction",
+    "instruction_ids",
+    "instructions_of",
+    "verify",
+    "verify_all",
+]

@@ -1,0 +1,87 @@
+"""change_case: capitals and small letters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lm_eval_ext.verifiers.checker import Checker, check_count, check_relation, checker
+from lm_eval_ext.verifiers.relation import Relation, compare
+from lm_eval_ext.verifiers.text import Text
+
+ENOUGH_WORDS = 20
+"""Below this number of words langdetect is often wrong, and the letters alone decide whether a text is English."""
+
+
+@checker("change_case:english_capital")
+@dataclass(frozen=True, slots=True)
+class EnglishCapital(Checker):
+    """English, and every letter a capital.
+
+    Faithful: English is what langdetect says it is; "HELLO 123!" is not, and a text of nothing but capitalised words
+    is, because langdetect skips them. Repaired: see ``is_english``.
+    """
+
+    def describe(self) -> str:
+        return "Your entire response should be in English, and in all capital letters."
+
+    def faithful(self, text: Text) -> bool:
+        return text.raw.isupper() and text.language in ("en", None)
+
+    def repaired(self, text: Text) -> bool:
+        return text.raw.isupper() and is_english(Text(text.lower))
+
+
+@checker("change_case:english_lowercase")
+@dataclass(frozen=True, slots=True)
+class EnglishLowercase(Checker):
+    """English, and every letter a small one.
+
+    Faithful: English is what langdetect says it is, which is often wrong on a few words. Repaired: see ``is_english``.
+    """
+
+    def describe(self) -> str:
+        return (
+            "Your entire response should be in English, and in all lowercase letters. No capital letters are allowed."
+        )
+
+    def faithful(self, text: Text) -> bool:
+        return text.raw.islower() and text.language in ("en", None)
+
+    def repaired(self, text: Text) -> bool:
+        return text.raw.islower() and is_english(text)
+
+
+def is_english(text: Text) -> bool:
+    """Tell whether a text in small letters can be taken for English.
+
+    From ``ENOUGH_WORDS`` words on langdetect decides; below, it is enough that most letters are of the alphabet a to z.
+    """
+    if text.words >= ENOUGH_WORDS:
+        return text.language == "en"
+    letters = [letter for letter in text.raw if letter.isalpha()]
+    return 2 * sum("a" <= letter <= "z" for letter in letters) > len(letters)
+
+
+@checker("change_case:capital_word_frequency")
+@dataclass(frozen=True, slots=True)
+class CapitalWordFrequency(Checker):
+    """Words in capitals occur at least, or less than, ``capital_frequency`` times.
+
+    Words are NLTK's tokens: "I", "A", "3D" and "U.S" count, "NASA's" counts once and "WELL-KNOWN" once.
+    """
+
+    capital_frequency: int
+    capital_relation: Relation
+
+    def __post_init__(self) -> None:
+        check_count(self, "capital_frequency", self.capital_frequency)
+        check_relation(self, "capital_relation", self.capital_relation)
+
+    def describe(self) -> str:
+        return (
+            f"In your response, words with all capital letters should appear {self.capital_relation} "
+            f"{self.capital_frequency} times."
+        )
+
+    def faithful(self, text: Text) -> bool:
+        return compare(text.capital_words, self.capital_relation, self.capital_frequency)

@@ -1,0 +1,158 @@
+"""What every checker of a verifiable instruction is, and the registry from instruction id to checker."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import typing
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from typing import Any, ClassVar, Literal, TypeVar, get_args
+
+from lm_eval_ext.verifiers.relation import RELATIONS
+from lm_eval_ext.verifiers.text import Text
+
+Edition = Literal["faithful", "repaired"]
+"""``faithful``: IFEval's published verdict, bug for bug; ``repaired``: the verdict that a reader would give."""
+EDITIONS: tuple[Edition, ...] = get_args(Edition)
+
+
+class Checker(ABC):
+    """A verifiable instruction with its arguments bound; judges any number of responses.
+
+    Subclasses are frozen dataclasses whose fields are IFEval's arguments. Their docstring is the rule.
+
+    Attributes:
+        id: IFEval's instruction id, for example ``"length_constraints:number_words"``.
+    """
+
+    __slots__ = ()
+    id: ClassVar[str]
+
+    @abstractmethod
+    def describe(self) -> str:
+        """Return the instruction in IFEval's wording, as ManyIFEval shows it in a prompt (Table 6)."""
+
+    @abstractmethod
+    def faithful(self, text: Text) -> bool:
+        """Return IFEval's published verdict on a text that is not blank."""
+
+    def repaired(self, text: Text) -> bool:
+        """Return the verdict that a reader would give on a text that is not blank; IFEval's where that is sensible."""
+        return self.faithful(text)
+
+    def follows(self, text: Text, edition: Edition) -> bool:
+        """Return the verdict of one edition. Blank text follows nothing."""
+        return not text.is_blank and (self.faithful(text) if edition == "faithful" else self.repaired(text))
+
+
+CheckerType = TypeVar("CheckerType", bound=type[Checker])
+_CHECKERS: dict[str, type[Checker]] = {}
+
+
+def checker(instruction_id: str) -> Callable[[CheckerType], CheckerType]:
+    """Give a checker class its instruction id and enter it into the registry."""
+
+    def register(cls: CheckerType) -> CheckerType:
+        cls.id = instruction_id
+        _CHECKERS[instruction_id] = cls
+        return cls
+
+    return register
+
+
+def instruction_ids() -> tuple[str, ...]:
+    """Return all known instruction ids, in alphabetical order."""
+    return tuple(sorted(_CHECKERS))
+
+
+def checker_type(instruction_id: str) -> type[Checker]:
+    """Return the class that judges an instruction.
+
+    Raises:
+        ValueError: the id is unknown; the message names the nearest ones.
+    """
+    try:
+        return _CHECKERS[instruction_id]
+    except (KeyError, TypeError):
+        raise ValueError(
+            f"unknown instruction {instruction_id!r}{_did_you_mean(instruction_id, _CHECKERS)}; "
+            f"known are {', '.join(instruction_ids())}"
+        ) from None
+
+
+def instruction(instruction_id: str, arguments: Mapping[str, Any] | None = None) -> Checker:
+    """Return the checker of one instruction with its arguments bound.
+
+    Args:
+        instruction_id: for example ``"keywords:frequency"``.
+        arguments: IFEval's keyword arguments. ``None`` values are ignored (the published rows hold a null for every
+            argument of other instructions); a legal 0 stays 0. None is ever drawn at random.
+
+    Raises:
+        TypeError: an argument is missing, unknown or of the wrong type; the message names instruction and argument.
+        ValueError: the id is unknown, or an argument has a value that the instruction cannot have.
+    """
+    cls = checker_type(instruction_id)
+    given = {name: value for name, value in (arguments or {}).items() if value is not None}
+    known = _argument_names(cls)
+    takes = f"it takes {', '.join(known) or 'no arguments'}"
+    for name in given:
+        if name not in known:
+            raise TypeError(f"{instruction_id}: unknown argument {name!r}{_did_you_mean(name, known)}; {takes}")
+    missing = [name for name in known if name not in given]
+    if missing:
+        raise TypeError(f"{instruction_id}: missing argument {', '.join(map(repr, missing))}; {takes}")
+    return cls(**given)
+
+
+@cache
+def _argument_names(cls: type[Checker]) -> tuple[str, ...]:
+    return tuple(field.name for field in dataclasses.fields(typing.cast("Any", cls)))
+
+
+def _did_you_mean(name: object, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(str(name), list(known), n=1)
+    return f" (did you mean {near[0]!r}?)" if near else ""
+
+
+# What the constructors of several checkers ask of an argument. A wrong type is a TypeError, a wrong value a ValueError.
+
+
+def check_count(owner: Checker, name: str, value: object, at_least: int = 0) -> None:
+    """Insist on a whole number from ``at_least`` on."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{owner.id}: {name} must be a whole number, found {value!r}")
+    if value < at_least:
+        raise ValueError(f"{owner.id}: {name} must be {at_least} or more, found {value}")
+
+
+def check_relation(owner: Checker, name: str, value: object) -> None:
+    """Insist on one of the two relations."""
+    if value not in RELATIONS:
+        expected = " or ".join(map(repr, RELATIONS))
+        raise ValueError(f"{owner.id}: {name} must be {expected}, found {value!r}{_did_you_mean(value, RELATIONS)}")
+
+
+def check_phrase(owner: Checker, name: str, value: object) -> None:
+    """Insist on text that is not blank."""
+    if not isinstance(value, str):
+        raise TypeError(f"{owner.id}: {name} must be text, found {value!r}")
+    if not value.strip():
+        raise ValueError(f"{owner.id}: {name} must not be blank, found {value!r}")
+
+
+def check_phrases(owner: Checker, name: str, value: object) -> None:
+    """Insist on a list of texts that are not blank, and not on a single text."""
+    if not isinstance(value, (list, tuple)):
+        raise TypeError(f"{owner.id}: {name} must be a list of texts, found {value!r}")
+    if not value:
+        raise ValueError(f"{owner.id}: {name} must not be empty")
+    for phrase in value:
+        check_phrase(owner, name, phrase)
+
+
+def normalise(owner: Checker, name: str, value: object) -> None:
+    """Replace an argument of a frozen dataclass by its normal form, during construction only."""
+    object.__setattr__(owner, name, value)

@@ -1,0 +1,84 @@
+"""detectable_content: placeholders and postscripts."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from lm_eval_ext.verifiers import phrases
+from lm_eval_ext.verifiers.checker import Checker, check_count, check_phrase, checker, normalise
+from lm_eval_ext.verifiers.text import Text
+
+_BRACKETS = re.compile(r"\[[^\]]*\]")
+# Not an index (arr[i]), not a check box, not a link.
+_PLACEHOLDER = re.compile(r"(?<!\w)\[(?![xX]\])([^\[\]]*)\](?!\()")
+_IFEVAL_MARKERS = {"P.P.S": r"p\.\s?p\.\s?s", "P.S.": r"p\.\s?s\."}
+_MARKS_BEFORE = r"^[^\S\n]*(?:[*_#>\"'“”‘’(\[-]+[^\S\n]*)?"
+
+
+@checker("detectable_content:number_placeholders")
+@dataclass(frozen=True, slots=True)
+class NumberPlaceholders(Checker):
+    """At least ``num_placeholders`` placeholders in square brackets, each on one line.
+
+    Faithful: anything in brackets counts. Repaired: with a letter in it, and not an index, a link or a check box.
+    """
+
+    num_placeholders: int
+
+    def __post_init__(self) -> None:
+        check_count(self, "num_placeholders", self.num_placeholders)
+
+    def describe(self) -> str:
+        return (
+            f"The response must contain at least {self.num_placeholders} placeholders represented by square brackets, "
+            "such as [address]."
+        )
+
+    def faithful(self, text: Text) -> bool:
+        return len(_in_brackets(_BRACKETS, text)) >= self.num_placeholders
+
+    def repaired(self, text: Text) -> bool:
+        named = [name for name in _in_brackets(_PLACEHOLDER, text) if any(map(str.isalpha, name))]
+        return len(named) >= self.num_placeholders
+
+
+def _in_brackets(pattern: re.Pattern[str], text: Text) -> list[str]:
+    # A line of opening brackets alone would cost the square of its length, so a line is read up to its last closing one
+    # (and the character that tells a link).
+    ended = (line[: line.rfind("]") + 2] for line in text.lines if "]" in line)
+    return [found for line in ended for found in pattern.findall(line)]
+
+
+@checker("detectable_content:postscript")
+@dataclass(frozen=True, slots=True)
+class Postscript(Checker):
+    """A postscript begins with ``postscript_marker``, in any case.
+
+    Faithful: the marker stands anywhere ("the app.s. thing") and, unless it is P.S. or P.P.S, is a regular
+    expression. Repaired: it stands as it is at the beginning of a line, after quotation marks or emphasis at most.
+    """
+
+    postscript_marker: str
+
+    def __post_init__(self) -> None:
+        check_phrase(self, "postscript_marker", self.postscript_marker)
+        normalise(self, "postscript_marker", self.postscript_marker.strip())
+
+    def describe(self) -> str:
+        return "At the end of your response, please explicitly add a postscript starting with " + self.postscript_marker
+
+    def faithful(self, text: Text) -> bool:
+        marker = _IFEVAL_MARKERS.get(self.postscript_marker, self.postscript_marker.lower())
+        return phrases.as_regex(marker, self.id, re.UNICODE).search(text.lower) is not None
+
+    def repaired(self, text: Text) -> bool:
+        return _at_line_start(self.postscript_marker).search(text.raw) is not None
+
+
+@lru_cache(maxsize=1024)
+def _at_line_start(marker: str) -> re.Pattern[str]:
+    # "P. S." is "P.S.": spaces after the full stops of a marker are not minded.
+    spelled = r"\.[^\S\n]?".join(map(re.escape, marker.split(".")))
+    return re.compile(_MARKS_BEFORE + spelled, re.IGNORECASE | re.MULTILINE)

@@ -1,0 +1,200 @@
+"""detectable_format: lists, titles, sections, highlights, JSON and answers from a fixed set."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NoReturn
+
+from lm_eval_ext.verifiers import markdown, phrases
+from lm_eval_ext.verifiers.checker import Checker, check_count, check_phrase, checker, normalise
+from lm_eval_ext.verifiers.text import Text
+
+# IFEval allows any white space before the mark, line feeds too; a line's own gives the same count in linear time.
+_IFEVAL_STAR = re.compile(r"^[^\S\n]*\*[^*].*$", re.MULTILINE)
+_IFEVAL_DASH = re.compile(r"^[^\S\n]*-.*$", re.MULTILINE)
+_IFEVAL_HIGHLIGHT = re.compile(r"\*[^\n*]*\*")
+_IFEVAL_DOUBLE_HIGHLIGHT = re.compile(r"\*\*[^\n*]*\*\*")
+_SNUG_TITLE = re.compile(r"<<[^\s<>](?:[^<>\n]*[^\s<>])?>>")
+_TITLE_LINE = re.compile(r"(?:[^\w<>]|_)*<<([^<>]*)>>(?:[^\w<>]|_)*")
+OPTIONS = ("My answer is yes.", "My answer is no.", "My answer is maybe.")
+
+
+@checker("detectable_format:number_bullet_lists")
+@dataclass(frozen=True, slots=True)
+class NumberBulletLists(Checker):
+    """Exactly ``num_bullets`` bullet points.
+
+    Faithful: lines that begin with a dash (so do "---" and "-5 degrees") or with one asterisk ("*italic*"), at any
+    depth. Repaired: the items of the outermost lists, as Markdown has them, with "•" as a further mark.
+    """
+
+    num_bullets: int
+
+    def __post_init__(self) -> None:
+        check_count(self, "num_bullets", self.num_bullets)
+
+    def describe(self) -> str:
+        return (
+            f"Your answer must contain exactly {self.num_bullets} bullet points. Use the markdown bullet points such "
+            "as: * This is point 1. * This is point 2"
+        )
+
+    def faithful(self, text: Text) -> bool:
+        found = len(_IFEVAL_STAR.findall(text.raw)) + len(_IFEVAL_DASH.findall(text.raw))
+        return found == self.num_bullets
+
+    def repaired(self, text: Text) -> bool:
+        return markdown.count_outer_items(text.lines) == self.num_bullets
+
+
+@checker("detectable_format:title")
+@dataclass(frozen=True, slots=True)
+class Title(Checker):
+    """A title in double angular brackets, on one line.
+
+    Faithful: anything but brackets between the first ``<<`` and the last ``>>`` of a line ("x << 2 and y >> 3").
+    Repaired: the brackets touch the title, or it stands on a line of its own.
+    """
+
+    def describe(self) -> str:
+        return "Your answer must contain a title, wrapped in double angular brackets, such as <<poem of joy>>."
+
+    def faithful(self, text: Text) -> bool:
+        return any(_is_titled(line) for line in text.lines if "<<" in line)
+
+    def repaired(self, text: Text) -> bool:
+        return any(_SNUG_TITLE.search(line) is not None or _is_title_line(line) for line in text.lines if "<<" in line)
+
+
+def _is_title_line(line: str) -> bool:
+    alone = _TITLE_LINE.fullmatch(line)
+    return alone is not None and any(map(str.isalnum, alone[1]))
+
+
+def _is_titled(line: str) -> bool:
+    first, last = line.find("<<"), line.rfind(">>")
+    return first + 3 <= last and bool(line[first : last + 2].lstrip("<").rstrip(">").strip())
+
+
+@checker("detectable_format:number_highlighted_sections")
+@dataclass(frozen=True, slots=True)
+class NumberHighlightedSections(Checker):
+    """At least ``num_highlights`` highlights, as in ``*highlighted section*``, each on one line.
+
+    Faithful: whatever stands between two asterisks, those of a bullet and of a product too. Repaired: emphasis as
+    Markdown has it: the asterisks touch what they enclose.
+    """
+
+    num_highlights: int
+
+    def __post_init__(self) -> None:
+        check_count(self, "num_highlights", self.num_highlights)
+
+    def describe(self) -> str:
+        return (
+            f"Highlight at least {self.num_highlights} sections in your answer with markdown, i.e. "
+            "*highlighted section*."
+        )
+
+    def faithful(self, text: Text) -> bool:
+        found = (*_IFEVAL_HIGHLIGHT.findall(text.raw), *_IFEVAL_DOUBLE_HIGHLIGHT.findall(text.raw))
+        return sum(1 for highlight in found if highlight.strip("*").strip()) >= self.num_highlights
+
+    def repaired(self, text: Text) -> bool:
+        return markdown.count_emphases(text.raw) >= self.num_highlights
+
+
+@checker("detectable_format:multiple_sections")
+@dataclass(frozen=True, slots=True)
+class MultipleSections(Checker):
+    """At least ``num_sections`` sections, each begun with ``section_spliter`` (IFEval's spelling) and a number.
+
+    Faithful: the pair stands anywhere, as a regular expression ("intersection 12") and in the same case. Repaired: it
+    stands as it is at the beginning of a line, after marks of Markdown at most, in any case.
+    """
+
+    section_spliter: str
+    num_sections: int
+
+    def __post_init__(self) -> None:
+        check_phrase(self, "section_spliter", self.section_spliter)
+        check_count(self, "num_sections", self.num_sections)
+        normalise(self, "section_spliter", self.section_spliter.strip())
+
+    def describe(self) -> str:
+        mark = self.section_spliter
+        return (
+            f"Your response must have {self.num_sections} sections. Mark the beginning of each section with {mark} X, "
+            f"such as:\n{mark} 1\n[content of section 1]\n{mark} 2\n[content of section 2]"
+        )
+
+    def faithful(self, text: Text) -> bool:
+        splitter = phrases.as_regex(rf"\s?{self.section_spliter}\s?\d+\s?", self.id, re.UNICODE)
+        return len(splitter.split(text.raw)) - 1 >= self.num_sections
+
+    def repaired(self, text: Text) -> bool:
+        return len(_section_start(self.section_spliter).findall(text.raw)) >= self.num_sections
+
+
+@lru_cache(maxsize=1024)
+def _section_start(mark: str) -> re.Pattern[str]:
+    return re.compile(rf"^[^\w\n]*_*{re.escape(mark)}[^\S\n]*\d+", re.IGNORECASE | re.MULTILINE)
+
+
+@checker("detectable_format:json_format")
+@dataclass(frozen=True, slots=True)
+class JsonFormat(Checker):
+    """The response is JSON, in a fenced block or not.
+
+    Faithful: nothing may follow the block, and NaN and Infinity count as JSON. Repaired: they do not, and where there
+    is one fenced block, it is judged and the text around it is not.
+    """
+
+    def describe(self) -> str:
+        return "Entire output should be wrapped in JSON format. You can use markdown ticks such as ```."
+
+    def faithful(self, text: Text) -> bool:
+        return _is_json(_without_ticks(text.stripped))
+
+    def repaired(self, text: Text) -> bool:
+        blocks = markdown.fenced_blocks(text.lines)
+        return _is_json(blocks[0] if len(blocks) == 1 else _without_ticks(text.stripped), constants=False)
+
+
+def _without_ticks(body: str) -> str:
+    for ticks in ("```json", "```Json", "```JSON", "```"):
+        body = body.removeprefix(ticks)
+    return body.removesuffix("```").strip()
+
+
+def _is_json(text: str, constants: bool = True) -> bool:
+    try:
+        json.loads(text, parse_constant=None if constants else _refuse)
+    except (ValueError, RecursionError):  # a thousand nested lists are no answer either
+        return False
+    return True
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not JSON")
+
+
+@checker("detectable_format:constrained_response")
+@dataclass(frozen=True, slots=True)
+class ConstrainedResponse(Checker):
+    """One of the three fixed answers is given.
+
+    Faithful: at least one of them occurs. Repaired: exactly one of them does; who says yes and then no chose neither.
+    """
+
+    def describe(self) -> str:
+        return f"Answer with one of the following options: {OPTIONS}"
+
+    def faithful(self, text: Text) -> bool:
+        return any(option in text.raw for option in OPTIONS)
+
+    def repaired(self, text: Text) -> bool:
+        return sum(option in text.raw for option in OPTIONS) == 1

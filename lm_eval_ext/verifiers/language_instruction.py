@@ -1,0 +1,72 @@
+"""language: the language of the response."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from lm_eval_ext.verifiers.checker import Checker, check_phrase, checker
+from lm_eval_ext.verifiers.text import Text
+
+LANGUAGES: Mapping[str, str] = MappingProxyType(
+    {
+        "ar": "Arabic",
+        "bg": "Bulgarian",
+        "bn": "Bengali",
+        "de": "German",
+        "en": "English",
+        "es": "Spanish",
+        "fa": "Persian",
+        "fi": "Finnish",
+        "fr": "French",
+        "gu": "Gujarati",
+        "he": "Hebrew",
+        "hi": "Hindi",
+        "it": "Italian",
+        "ja": "Japanese",
+        "kn": "Kannada",
+        "ko": "Korean",
+        "ml": "Malayalam",
+        "mr": "Marathi",
+        "ne": "Nepali",
+        "pa": "Punjabi",
+        "pl": "Polish",
+        "pt": "Portuguese",
+        "ru": "Russian",
+        "sw": "Swahili",
+        "ta": "Tamil",
+        "te": "Telugu",
+        "th": "Thai",
+        "uk": "Ukrainian",
+        "ur": "Urdu",
+        "vi": "Vietnamese",
+    }
+)
+"""ISO 639-1 code to the name in IFEval's wording."""
+
+
+@checker("language:response_language")
+@dataclass(frozen=True, slots=True)
+class ResponseLanguage(Checker):
+    """langdetect names ``language`` (ISO 639-1) as the language of the response.
+
+    Faithful: a text without anything to go by (digits, words in capitals) counts as followed. Repaired: capitals are
+    read as if they were small letters, and a text without anything to go by does not count.
+    """
+
+    language: str
+
+    def __post_init__(self) -> None:
+        check_phrase(self, "language", self.language)
+        if self.language not in LANGUAGES:
+            raise ValueError(f"{self.id}: language must be one of {', '.join(LANGUAGES)}, found {self.language!r}")
+
+    def describe(self) -> str:
+        return f"Your ENTIRE response should be in {LANGUAGES[self.language]} language, no other language is allowed."
+
+    def faithful(self, text: Text) -> bool:
+        return text.language in (self.language, None)
+
+    def repaired(self, text: Text) -> bool:
+        return (Text(text.lower) if text.raw.isupper() else text).language == self.language

@@ -1,0 +1,66 @@
+"""The only tokenisation: what checkers count in a response, each computed at most once per text."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import regex
+
+from lm_eval_ext.verifiers.capitals import count_capital_words
+from lm_eval_ext.verifiers.language import detect
+from lm_eval_ext.verifiers.sentences import has_at_least
+
+# Not re, whose \w ends words of Indic scripts at every vowel sign. NLTK, and so IFEval, uses this library too.
+_WORD = regex.compile(r"\w+")
+
+
+class Text:
+    """A response, or a variant of one, with what is counted in it.
+
+    Attributes:
+        raw: the text itself.
+    """
+
+    def __init__(self, raw: str) -> None:
+        if not isinstance(raw, str):
+            raise TypeError(f"a response must be text, found {type(raw).__name__}")
+        self.raw = raw
+
+    @cached_property
+    def stripped(self) -> str:
+        """The text without surrounding white space."""
+        return self.raw.strip()
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether there is nothing but white space."""
+        return not self.stripped
+
+    @cached_property
+    def lower(self) -> str:
+        """The text in lower case."""
+        return self.raw.lower()
+
+    @cached_property
+    def lines(self) -> tuple[str, ...]:
+        """What stands between line feeds."""
+        return tuple(self.raw.split("\n"))
+
+    @cached_property
+    def words(self) -> int:
+        r"""The number of maximal runs of ``\w``: "don't" is two words, "well-known" two, "U.S.A." three."""
+        return len(_WORD.findall(self.raw))
+
+    @cached_property
+    def capital_words(self) -> int:
+        """The number of NLTK word tokens whose letters are all capitals, "I" and "A" among them."""
+        return count_capital_words(self.raw)
+
+    def has_sentences(self, count: int) -> bool:
+        """Tell whether NLTK's sentence splitter finds at least ``count`` sentences."""
+        return has_at_least(count, self.raw)
+
+    @property
+    def language(self) -> str | None:
+        """The language that langdetect names (ISO 639-1), ``None`` where it finds nothing to go by."""
+        return detect(self.raw)

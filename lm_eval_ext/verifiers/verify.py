@@ -1,0 +1,136 @@
+"""Judging responses: one against its instructions, or many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from lm_eval_ext.verifiers.checker import EDITIONS, Checker, Edition, instruction
+from lm_eval_ext.verifiers.text import Text
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Which of its instructions a response follows.
+
+    Attributes:
+        follow_instruction_list: one verdict per instruction, in their order.
+    """
+
+    follow_instruction_list: tuple[bool, ...]
+
+    @property
+    def follow_all_instructions(self) -> bool:
+        """Whether every instruction is followed."""
+        return all(self.follow_instruction_list)
+
+    @property
+    def share(self) -> float:
+        """The share of the instructions that are followed."""
+        return sum(self.follow_instruction_list) / len(self.follow_instruction_list)
+
+
+class Response:
+    """A response, ready to be judged by any number of instructions, strictly and loosely.
+
+    Loosely a response follows an instruction if any of eight variants of it does (IFEval, section 2.1): as it is,
+    without asterisks, without its first line, its last line or both, and these three without asterisks.
+    """
+
+    def __init__(self, raw: str) -> None:
+        self.text = Text(raw)
+
+    @cached_property
+    def variants(self) -> tuple[Text, ...]:
+        """The loose variants that differ from the response and from each other and are not blank."""
+        raw = self.text.raw
+        lines = raw.split("\n")
+        cut = ["\n".join(part).strip() for part in (lines[1:], lines[:-1], lines[1:-1])]
+        candidates = [variant for base in (raw, *cut) for variant in (base, base.replace("*", ""))]
+        return tuple(Text(variant) for variant in dict.fromkeys(candidates) if variant != raw and variant.strip())
+
+    def follows(self, instructions: Sequence[Checker], edition: Edition = "faithful", loose: bool = False) -> Verdict:
+        """Judge the response.
+
+        Args:
+            instructions: at least one.
+            edition: see ``Edition``.
+            loose: whether a variant of the response suffices.
+
+        Raises:
+            ValueError: no instructions, or an unknown edition.
+        """
+        if not instructions:
+            raise ValueError("no instructions: a response that is asked for nothing is neither right nor wrong")
+        if edition not in EDITIONS:
+            raise ValueError(f"unknown edition {edition!r}; expected {' or '.join(map(repr, EDITIONS))}")
+        return Verdict(
+            tuple(
+                checker.follows(self.text, edition)
+                or (loose and any(checker.follows(variant, edition) for variant in self.variants))
+                for checker in instructions
+            )
+        )
+
+
+def instructions_of(ids: Sequence[str], kwargs: Sequence[Mapping[str, Any] | None]) -> tuple[Checker, ...]:
+    """Return the checkers of a row of IFEval.
+
+    Args:
+        ids: its ``instruction_id_list``; an id may occur more than once.
+        kwargs: its ``kwargs``: one mapping of arguments per id; nulls in it are ignored.
+
+    Raises:
+        TypeError, ValueError: as ``instruction``, or the two lists are empty or differ in length.
+    """
+    for name, values in (("instruction_id_list", ids), ("kwargs", kwargs)):
+        if not isinstance(values, Sequence) or isinstance(values, str):
+            raise TypeError(f"{name} must be a list, found {values!r}")
+    if len(ids) != len(kwargs):
+        raise ValueError(f"kwargs has {len(kwargs)} entries; expected {len(ids)}, one per instruction")
+    for number, arguments in enumerate(kwargs, start=1):
+        if arguments is not None and not isinstance(arguments, Mapping):
+            raise TypeError(f"kwargs, entry {number}: expected an object of arguments, found {arguments!r}")
+    return tuple(instruction(name, arguments) for name, arguments in zip(ids, kwargs, strict=True))
+
+
+def verify(
+    response: str,
+    instruction_id_list: Sequence[str],
+    kwargs: Sequence[Mapping[str, Any] | None],
+    *,
+    edition: Edition = "faithful",
+    loose: bool = False,
+) -> Verdict:
+    """Tell which instructions one response follows.
+
+    Args:
+        response: the text to judge, without any reasoning before it.
+        instruction_id_list: IFEval's instruction ids.
+        kwargs: the arguments of each, in the same order; nulls are ignored.
+        edition: ``"faithful"`` (IFEval's published verdicts, made deterministic) or ``"repaired"``.
+        loose: whether a variant of the response suffices (see ``Response``).
+
+    Raises:
+        TypeError, ValueError: no or unknown instructions, missing or unknown arguments, a response that is no text.
+    """
+    return Response(response).follows(instructions_of(instruction_id_list, kwargs), edition, loose)
+
+
+def verify_all(
+    rows: Iterable[Mapping[str, Any]], *, edition: Edition = "faithful", loose: bool = False
+) -> Iterator[Verdict]:
+    """Yield the verdict of each row, one by one.
+
+    Args:
+        rows: with ``response``, ``instruction_id_list`` and ``kwargs``; other fields are not looked at.
+        edition: as in ``verify``.
+        loose: as in ``verify``.
+
+    Raises:
+        KeyError, TypeError, ValueError: as ``verify``, when the row is reached.
+    """
+    for row in rows:
+        yield verify(row["response"], row["instruction_id_list"], row["kwargs"], edition=edition, loose=loose)

@@ -1,0 +1,46 @@
+"""Writes the leaves and groups of this folder: ``python tasks/manyifeval/_generate.py``.
+
+A test proves that the folder is what this writes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+VERSION = re.search(r"version: ([\d.]+)", (HERE / "_manyifeval").read_text(encoding="utf-8"))[1]  # type: ignore[index]
+"""``metadata.version`` of the groups: the leaves', which stands in their template."""
+MOST = 10
+"""Instructions of a row (section 3.1)."""
+
+# What a group can show: means of its leaves, each of the same number of rows.
+AGGREGATED = [
+    f"{level}_level_{verdict}_acc" for verdict in ("strict", "loose", "repaired") for level in ("prompt", "inst")
+]
+
+
+def files() -> Iterator[tuple[str, str]]:
+    """Yield every file's name and text."""
+    distinct = {f"manyifeval_n{count:02d}": f"instructions: {count}\n" for count in range(1, MOST + 1)}
+    repeated = {
+        f"manyifeval_repeat_n{count:02d}": f"instructions: {count}\nrepeat: true\n" for count in range(2, MOST + 1)
+    }
+    for name, keys in (distinct | repeated).items():
+        yield f"{name}.yaml", f"include: _manyifeval\ntask: {name}\n{keys}"
+    yield "manyifeval.yaml", _group("manyifeval", distinct)
+    yield "manyifeval_repeat.yaml", _group("manyifeval_repeat", repeated)
+
+
+def _group(name: str, members: dict[str, str]) -> str:
+    tasks = "".join(f"  - {member}\n" for member in members)
+    metrics = "".join(f"  - {{metric: {metric}, filter_list: none}}\n" for metric in AGGREGATED)
+    return f"group: {name}\ntask:\n{tasks}aggregate_metric_list:\n{metrics}metadata:\n  version: {VERSION}\n"
+
+
+if __name__ == "__main__":
+    for old in HERE.glob("*.yaml"):
+        old.unlink()
+    for file, text in files():
+        (HERE / file).write_text(text, encoding="utf-8")
