@@ -19,6 +19,7 @@ from lm_eval_ext.families.manyifeval.scores import Score
 from lm_eval_ext.known_answers import KnownInstance
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import sentences
+from lm_eval_ext.verifiers.length import NumberSentences
 
 if TYPE_CHECKING:
     from lm_eval.api.instance import Instance
@@ -52,11 +53,12 @@ class ManyIFEvalTask(ConfigurableTask):  # type: ignore[misc] # the harness ship
         self.sampler = Demonstrations(self._source, self._count, self._repeat)
 
     def download(self, *_args: Any, **_kwargs: Any) -> None:
-        """Read the rows; the harness's name for it. What a verdict needs is asked for now, not after the last answer."""
+        """Read the rows; the harness's name for it.
+
+        What a verdict needs is asked for now, not after the last answer.
+        """
         found = rows(self._source, TEST, self._count, self._repeat)
-        if any(
-            instruction.id == "length_constraints:number_sentences" for row in found for instruction in row.instructions
-        ):
+        if any(isinstance(instruction, NumberSentences) for row in found for instruction in row.instructions):
             sentences.require()
         self.dataset = {TEST: _as_dataset(self._source, self._count, self._repeat)}
         self.config.metadata["rows_hash"] = rows_hash(self._source, TEST, self._count, self._repeat)
