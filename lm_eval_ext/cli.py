@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+import json
+import os
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
 
 from lm_eval_ext import __version__, tasks_dir
+from lm_eval_ext.sources import RowsError
+from lm_eval_ext.verifiers import MissingDataError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -15,8 +22,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: of the command line; those of the process if absent.
     """
     options = _parser().parse_args(arguments)
-    status: int = options.run(options)
+    try:
+        status: int = options.run(options)
+    except BrokenPipeError:
+        # The reader, for example `head`, has seen enough; the interpreter would complain again at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        return _complain(f"{error.filename}: {error.strerror}")
+    except (RowsError, MissingDataError) as error:
+        return _complain(str(error))
     return status
+
+
+def _complain(text: str) -> int:
+    print(f"lm-eval-ext: {text}", file=sys.stderr)
+    return 1
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -34,6 +55,42 @@ def _parser() -> argparse.ArgumentParser:
     )
     doctor.add_argument("--source", help='the source that must answer: "hub", "embedded" or a folder')
     doctor.set_defaults(run=_doctor)
+
+    verify = commands.add_parser(
+        "verify",
+        help="judge responses by IFEval's verifiable instructions",
+        description="Reads rows with prompt, instruction_id_list, kwargs (as google/IFEval has them; null arguments "
+        "are ignored) and response; prints the same rows with follow_instruction_list and follow_all_instructions. "
+        "Reasoning blocks (<think> …) are removed before a response is judged; a null response follows nothing.",
+    )
+    verify.add_argument("rows", metavar="ROWS.jsonl", help='JSON lines; "-": standard input')
+    verify.add_argument(
+        "--edition",
+        choices=("faithful", "repaired"),
+        default="faithful",
+        help="faithful (the default): IFEval's published verdicts, made deterministic; repaired: a reader's verdicts",
+    )
+    verify.add_argument(
+        "--loose",
+        action="store_true",
+        help="a response may follow without its first line, last line or asterisks",
+    )
+    verify.set_defaults(run=_verify)
+
+    manyifeval = commands.add_parser("manyifeval", help="the rows of the manyifeval tasks").add_subparsers(
+        metavar="command", required=True
+    )
+    export = manyifeval.add_parser(
+        "export", help="print the rows in the schema of the published ManyIFEval file, one JSON object per line"
+    )
+    export.add_argument("--source", default="hub", help='"hub" (the default), "embedded", a folder or a file')
+    export.add_argument(
+        "--split",
+        choices=("test", "train", "fewshot"),
+        default="test",
+        help="test (the default): what the tasks evaluate; train; fewshot: the demonstrations",
+    )
+    export.set_defaults(run=_export)
     return parser
 
 
@@ -51,3 +108,40 @@ def _doctor(options: argparse.Namespace) -> int:
         print(f"{mark:7}{finding.subject:10}{finding.text}", flush=True)
         healthy = healthy and (finding.ok or not finding.required)
     return 0 if healthy else 1
+
+
+def _verify(options: argparse.Namespace) -> int:
+    from lm_eval_ext.regrade import regrade  # noqa: PLC0415 # each command imports what it needs
+
+    if options.rows == "-":
+        _print_rows(regrade(sys.stdin.buffer, "standard input", options.edition, options.loose))
+        return 0
+    with Path(options.rows).open("rb") as lines:
+        _print_rows(regrade(_with_progress(lines), options.rows, options.edition, options.loose))
+    return 0
+
+
+def _with_progress(lines: BinaryIO) -> Iterable[bytes]:
+    """Show on standard error, where that is a terminal, how far a file has been read."""
+    from tqdm import tqdm  # noqa: PLC0415
+
+    size = os.fstat(lines.fileno()).st_size
+    with tqdm(total=size, unit="B", unit_scale=True, disable=None) as progress:
+        for line in lines:
+            yield line
+            progress.update(len(line))
+
+
+def _export(options: argparse.Namespace) -> int:
+    from lm_eval_ext.families.manyifeval.published import as_published  # noqa: PLC0415
+    from lm_eval_ext.families.manyifeval.rows import all_rows  # noqa: PLC0415
+
+    _print_rows(as_published(all_rows(options.source, options.split)))
+    return 0
+
+
+def _print_rows(rows: Iterable[Mapping[str, Any]]) -> None:
+    # In ASCII: any terminal or locale takes it, and a response may hold what UTF-8 cannot (half a surrogate pair).
+    for row in rows:
+        print(json.dumps(row))
+    sys.stdout.flush()

@@ -9,7 +9,7 @@ with NLTK's own on real and on adversarial text.
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from lm_eval_ext.verifiers import sentences
@@ -43,8 +43,13 @@ def count_capital_words(text: str) -> int:
         elif any(map(str.isupper, chunk)):
             if _NEEDS_NEIGHBOURS.search(chunk):
                 return _count_with_neighbours(text)
-            count += sum(map(str.isupper, _tokenizer().tokenize(chunk)))
+            count += _count_in_chunk(chunk)
     return count
+
+
+@lru_cache(maxsize=4096)  # "I'm" and "It's" come again and again
+def _count_in_chunk(chunk: str) -> int:
+    return sum(map(str.isupper, _tokenizer().tokenize(chunk)))
 
 
 def _count_with_neighbours(text: str) -> int:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-import typing
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
 from typing import Any, ClassVar, Literal, TypeVar, get_args
 
 from lm_eval_ext.verifiers.relation import RELATIONS
@@ -96,20 +94,22 @@ def instruction(instruction_id: str, arguments: Mapping[str, Any] | None = None)
     """
     cls = checker_type(instruction_id)
     given = {name: value for name, value in (arguments or {}).items() if value is not None}
-    known = _argument_names(cls)
+    try:
+        return cls(**given)
+    except TypeError:
+        _check_names(cls, given)
+        raise  # the names are right: a value is of the wrong type, and says so
+
+
+def _check_names(cls: type[Checker], given: Mapping[str, Any]) -> None:
+    known = [field.name for field in dataclasses.fields(cls)]  # type: ignore[arg-type] # every checker is a dataclass
     takes = f"it takes {', '.join(known) or 'no arguments'}"
     for name in given:
         if name not in known:
-            raise TypeError(f"{instruction_id}: unknown argument {name!r}{_did_you_mean(name, known)}; {takes}")
+            raise TypeError(f"{cls.id}: unknown argument {name!r}{_did_you_mean(name, known)}; {takes}") from None
     missing = [name for name in known if name not in given]
     if missing:
-        raise TypeError(f"{instruction_id}: missing argument {', '.join(map(repr, missing))}; {takes}")
-    return cls(**given)
-
-
-@cache
-def _argument_names(cls: type[Checker]) -> tuple[str, ...]:
-    return tuple(field.name for field in dataclasses.fields(typing.cast("Any", cls)))
+        raise TypeError(f"{cls.id}: missing argument {', '.join(map(repr, missing))}; {takes}") from None
 
 
 def _did_you_mean(name: object, known: Iterable[str]) -> str:

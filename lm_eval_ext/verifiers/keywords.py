@@ -95,7 +95,10 @@ class ForbiddenWords(Checker):
         return f"Do not include keywords {list(self.forbidden_words)} in the response."
 
     def faithful(self, text: Text) -> bool:
-        return not any(phrases.as_regex(rf"\b{word}\b", self.id).search(text.raw) for word in self.forbidden_words)
+        return not any(
+            phrases.may_occur(word, text) and phrases.as_regex(rf"\b{word}\b", self.id).search(text.raw)
+            for word in self.forbidden_words
+        )
 
     def repaired(self, text: Text) -> bool:
         return not any(phrases.as_words(word).search(text.raw) for word in self.forbidden_words)

@@ -80,7 +80,7 @@ class NumberParagraphs(Checker):
         )
 
     def faithful(self, text: Text) -> bool:
-        return self._is_number_of(_IFEVAL_DIVIDER.split(text.raw))
+        return self._is_number_of(_IFEVAL_DIVIDER.split(text.raw) if "***" in text.raw else [text.raw])
 
     def repaired(self, text: Text) -> bool:
         return self._is_number_of(markdown.split_at_dividers(text.raw))

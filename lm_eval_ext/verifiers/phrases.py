@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from lm_eval_ext.verifiers.text import Text
+
 # Emphasis marks may touch a word, as in _art_, so the underscore is no letter here.
 _NO_LETTER_BEFORE = r"(?<![^\W_])"
 _NO_LETTER_AFTER = r"(?![^\W_])"
@@ -36,3 +38,11 @@ def as_words(phrase: str) -> re.Pattern[str]:
     """Return a pattern for the phrase as it stands, in whole words, ignoring case and the kind of white space."""
     escaped = r"\s+".join(map(re.escape, phrase.split()))
     return re.compile(_NO_LETTER_BEFORE + escaped + _NO_LETTER_AFTER, re.IGNORECASE)
+
+
+def may_occur(phrase: str, text: Text) -> bool:
+    """Tell whether a phrase may match as a regular expression: ``False`` is certain, and much quicker to know.
+
+    Only letters of ASCII in ASCII are certain: elsewhere other letters match too, for example the long s.
+    """
+    return not (phrase.isalpha() and phrase.isascii() and text.raw.isascii()) or phrase.lower() in text.lower

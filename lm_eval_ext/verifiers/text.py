@@ -12,6 +12,9 @@ from lm_eval_ext.verifiers.sentences import has_at_least
 
 # Not re, whose \w ends words of Indic scripts at every vowel sign. NLTK, and so IFEval, uses this library too.
 _WORD = regex.compile(r"\w+")
+# The same for English, several times faster: what is no part of a word becomes a space.
+_TYPOGRAPHY = "’‘“”–—…•"  # what English text has besides ASCII; no part of a word either
+_SPACED = bytes(code if chr(code).isalnum() or chr(code) == "_" else 32 for code in range(128)) + bytes(128)
 
 
 class Text:
@@ -49,6 +52,11 @@ class Text:
     @cached_property
     def words(self) -> int:
         r"""The number of maximal runs of ``\w``: "don't" is two words, "well-known" two, "U.S.A." three."""
+        english = self.raw
+        for mark in _TYPOGRAPHY:
+            english = english.replace(mark, " ")
+        if english.isascii():
+            return len(english.encode("ascii").translate(_SPACED).split())
         return len(_WORD.findall(self.raw))
 
     @cached_property

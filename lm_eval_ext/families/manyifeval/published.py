@@ -61,20 +61,26 @@ def _row(where: str, row: Mapping[str, Any]) -> Row:
         raise RowsError(f"{where}, fields 'instruction_id_list' and 'kwargs': {error}") from error
 
 
-def as_published(row: Row, ten: Sequence[Checker]) -> dict[str, Any]:
-    """Return a row in the published schema.
+def as_published(rows: Sequence[Row]) -> Iterator[dict[str, Any]]:
+    """Yield rows in the published schema, ready for JSON.
 
     Args:
-        row: with the first instructions of ``ten``.
-        ten: all instructions of its task prompt.
+        rows: all rows of their task prompts; of each, the one with the most instructions tells which do not conflict.
     """
+    most: dict[int | str, tuple[Checker, ...]] = {}
+    for row in rows:
+        most[row.key] = max(most.get(row.key, ()), row.instructions, key=len)
+    return (_as_published(row, most[row.key]) for row in rows)
+
+
+def _as_published(row: Row, together: Sequence[Checker]) -> dict[str, Any]:
     return {
         "key": row.key,
         "prompt": row.prompt,
         "instruction_id_list": [instruction.id for instruction in row.instructions],
         "kwargs": [dict(arguments(instruction)) for instruction in row.instructions],
         "task_prompt": row.task_prompt,
-        "not_conflict_rules_list": [instruction.describe() for instruction in ten],
+        "not_conflict_rules_list": [instruction.describe() for instruction in together],
         "rules": [instruction.describe() for instruction in row.instructions],
     }
 

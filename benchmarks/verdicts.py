@@ -1,0 +1,106 @@
+"""Verdicts on real responses against the harness's own IFEval code: the same rows, one process each, after a warm-up.
+
+langdetect is the same library on both sides and costs what it costs; what is compared is the time outside it. The rows
+that include it show what a user sees.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmarks.row import Row
+
+REAL = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+# Reads the rows, judges 50 to warm up, then all of them. Prints the verdicts, the seconds, and those inside langdetect.
+MEASURE = """
+import hashlib, json, random, sys, time
+import langdetect
+from langdetect.detector import Detector
+
+side, mode, folder = sys.argv[1:]
+prompts = {row["key"]: row for row in map(json.loads, open(folder + "/ifeval_input_data.jsonl", encoding="utf-8"))}
+rows = [
+    (prompts[row["key"]], row["response"])
+    for row in map(json.loads, open(folder + "/ifeval_responses.jsonl", encoding="utf-8"))
+]
+
+inside = 0.0
+def timed(method):
+    def run(*arguments):
+        global inside
+        began = time.perf_counter()
+        try:
+            return method(*arguments)
+        finally:
+            inside += time.perf_counter() - began
+    return run
+Detector.append, Detector.detect = timed(Detector.append), timed(Detector.detect)
+
+if side == "peer":
+    langdetect.DetectorFactory.seed = 0
+    from lm_eval.tasks.ifeval import utils
+    test = utils.test_instruction_following_loose if mode == "loose" else utils.test_instruction_following_strict
+    def judge(row, response):
+        random.seed(0)
+        row = utils.InputExample(row["key"], row["instruction_id_list"], row["prompt"], row["kwargs"])
+        return test(row, response).follow_instruction_list
+else:
+    from lm_eval_ext.verifiers import verify
+    def judge(row, response):
+        verdict = verify(response, row["instruction_id_list"], row["kwargs"], loose=mode == "loose")
+        return list(verdict.follow_instruction_list)
+
+for row, response in rows[:50]:
+    judge(row, response + "\\n")  # another text, so that nothing is remembered
+inside, began = 0.0, time.perf_counter()
+verdicts = [judge(row, response) for row, response in rows]
+seconds = time.perf_counter() - began
+digest = hashlib.sha256(json.dumps(verdicts).encode()).hexdigest()
+print(json.dumps([sum(map(len, verdicts)), digest, seconds, inside]))
+"""
+
+
+def measure() -> Iterator[Row]:
+    """Yield, strictly and loosely, the seconds outside langdetect and altogether.
+
+    Raises:
+        RuntimeError: the verdicts of the two sides differ.
+    """
+    if not REAL.is_dir():
+        print(f"verdicts: left out, the real responses are not at {REAL}")
+        return
+    for mode in ("strict", "loose"):
+        count, digest, ours, ours_inside = _run("ours", mode)
+        peer_count, peer_digest, peer, peer_inside = _run("peer", mode)
+        if (count, digest) != (peer_count, peer_digest):
+            raise RuntimeError(f"{mode} verdicts differ: {count} of ours, {peer_count} of the harness")
+        yield Row(
+            f"{count:,} {mode} verdicts, outside langdetect",
+            ours - ours_inside,
+            peer - peer_inside,
+            "at least 5 times faster",
+            lambda ours, peer: peer / ours,
+            lambda ratio: ratio >= 5,
+        )
+        yield Row(
+            f"{count:,} {mode} verdicts, langdetect included",
+            ours,
+            peer,
+            "faster",
+            lambda ours, peer: peer / ours,
+            lambda ratio: ratio > 1,
+        )
+
+
+def _run(side: str, mode: str) -> tuple[int, str, float, float]:
+    environment = {"NLTK_DATA": str(REAL / "nltk_data"), **os.environ}
+    run = [sys.executable, "-c", MEASURE, side, mode, str(REAL / "ifeval")]
+    output = subprocess.run(run, env=environment, check=True, capture_output=True, text=True).stdout
+    count, digest, seconds, inside = json.loads(output.splitlines()[-1])
+    return count, digest, seconds, inside
