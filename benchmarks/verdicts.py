@@ -17,7 +17,7 @@ from benchmarks.row import Row
 
 REAL = Path(__file__).resolve().parents[2] / "shared" / "data"
 
-# Reads the rows, judges 50 to warm up, then all of them. Prints the verdicts, the seconds, and those inside langdetect.
+# Judges 50 rows to warm up, then all. Prints the number of verdicts, their digest, the seconds and those outside langdetect.
 MEASURE = """
 import hashlib, json, random, sys, time
 import langdetect
@@ -56,13 +56,21 @@ else:
         verdict = verify(response, row["instruction_id_list"], row["kwargs"], loose=mode == "loose")
         return list(verdict.follow_instruction_list)
 
+def judge_all(end):
+    global inside
+    inside, began = 0.0, time.perf_counter()
+    verdicts = [judge(row, response + end) for row, response in rows]
+    seconds = time.perf_counter() - began
+    return verdicts, seconds, seconds - inside
+
 for row, response in rows[:50]:
-    judge(row, response + "\\n")  # another text, so that nothing is remembered
-inside, began = 0.0, time.perf_counter()
-verdicts = [judge(row, response) for row, response in rows]
-seconds = time.perf_counter() - began
+    judge(row, response + " ")
+# The best of three. Every pass has texts of its own, so that nothing remembered serves.
+passes = [judge_all("\\n" * number) for number in range(3)]
+verdicts = passes[0][0]
 digest = hashlib.sha256(json.dumps(verdicts).encode()).hexdigest()
-print(json.dumps([sum(map(len, verdicts)), digest, seconds, inside]))
+seconds, outside = (min(figures) for figures in list(zip(*passes))[1:])
+print(json.dumps([sum(map(len, verdicts)), digest, seconds, outside]))
 """
 
 
@@ -76,14 +84,14 @@ def measure() -> Iterator[Row]:
         print(f"verdicts: left out, the real responses are not at {REAL}")
         return
     for mode in ("strict", "loose"):
-        count, digest, ours, ours_inside = _run("ours", mode)
-        peer_count, peer_digest, peer, peer_inside = _run("peer", mode)
+        count, digest, ours, ours_outside = _run("ours", mode)
+        peer_count, peer_digest, peer, peer_outside = _run("peer", mode)
         if (count, digest) != (peer_count, peer_digest):
             raise RuntimeError(f"{mode} verdicts differ: {count} of ours, {peer_count} of the harness")
         yield Row(
             f"{count:,} {mode} verdicts, outside langdetect",
-            ours - ours_inside,
-            peer - peer_inside,
+            ours_outside,
+            peer_outside,
             "at least 5 times faster",
             lambda ours, peer: peer / ours,
             lambda ratio: ratio >= 5,
@@ -102,5 +110,5 @@ def _run(side: str, mode: str) -> tuple[int, str, float, float]:
     environment = {"NLTK_DATA": str(REAL / "nltk_data"), **os.environ}
     run = [sys.executable, "-c", MEASURE, side, mode, str(REAL / "ifeval")]
     output = subprocess.run(run, env=environment, check=True, capture_output=True, text=True).stdout
-    count, digest, seconds, inside = json.loads(output.splitlines()[-1])
-    return count, digest, seconds, inside
+    count, digest, seconds, outside = json.loads(output.splitlines()[-1])
+    return count, digest, seconds, outside

@@ -9,7 +9,9 @@ from lm_eval_ext.verifiers.relation import Relation, compare
 from lm_eval_ext.verifiers.text import Text
 
 ENOUGH_WORDS = 20
-"""Below this number of words langdetect is often wrong, and the letters alone decide whether a text is English."""
+"""Below this number of words langdetect is often wrong."""
+SURE = 0.9
+"""Below this probability langdetect is guessing, for example at a list of names."""
 
 
 @checker("change_case:english_capital")
@@ -52,13 +54,17 @@ class EnglishLowercase(Checker):
 
 
 def is_english(text: Text) -> bool:
-    """Tell whether a text in small letters can be taken for English.
+    """Tell whether a text can be taken for English.
 
-    From ``ENOUGH_WORDS`` words on langdetect decides; below, it is enough that most letters are of the alphabet a to z.
+    langdetect decides where it is sure (``SURE``) and the text is long enough (``ENOUGH_WORDS``); elsewhere it is
+    enough that most letters are of the alphabet a to z.
     """
     if text.words >= ENOUGH_WORDS:
-        return text.language == "en"
-    letters = [letter for letter in text.raw if letter.isalpha()]
+        if text.language == "en":
+            return True
+        if text.detection.probability >= SURE:
+            return False
+    letters = [letter for letter in text.lower if letter.isalpha()]
     return 2 * sum("a" <= letter <= "z" for letter in letters) > len(letters)
 
 

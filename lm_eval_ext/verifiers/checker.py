@@ -132,7 +132,7 @@ def check_relation(owner: Checker, name: str, value: object) -> None:
     """Insist on one of the two relations."""
     if value not in RELATIONS:
         expected = " or ".join(map(repr, RELATIONS))
-        raise ValueError(f"{owner.id}: {name} must be {expected}, found {value!r}{_did_you_mean(value, RELATIONS)}")
+        raise ValueError(f"{owner.id}: {name} must be {expected}, found {value!r}")
 
 
 def check_phrase(owner: Checker, name: str, value: object) -> None:

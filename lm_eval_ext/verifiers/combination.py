@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from lm_eval_ext.verifiers.checker import Checker, check_phrase, checker
-from lm_eval_ext.verifiers.text import Text
+from lm_eval_ext.verifiers.text import Text, fold
 
 _SIX_ASTERISKS = re.compile(r"(?<!\*)\*{6}(?!\*)")
 
@@ -16,7 +16,7 @@ _SIX_ASTERISKS = re.compile(r"(?<!\*)\*{6}(?!\*)")
 class TwoResponses(Checker):
     """Two responses that differ, divided by six asterisks.
 
-    Faithful: any six, those of a longer row too. Repaired: exactly six.
+    Faithful: any six, those of a longer row too. Repaired: exactly six, and a response has a letter or digit in it.
     """
 
     def describe(self) -> str:
@@ -29,7 +29,8 @@ class TwoResponses(Checker):
         return _are_two(text.raw.split("******"))
 
     def repaired(self, text: Text) -> bool:
-        return _are_two(_SIX_ASTERISKS.split(text.raw))
+        pieces = _SIX_ASTERISKS.split(text.raw)
+        return _are_two([piece if any(map(str.isalnum, piece)) else "" for piece in pieces])
 
 
 def _are_two(pieces: list[str]) -> bool:
@@ -43,7 +44,11 @@ def _are_two(pieces: list[str]) -> bool:
 @checker("combination:repeat_prompt")
 @dataclass(frozen=True, slots=True)
 class RepeatPrompt(Checker):
-    """The response begins with ``prompt_to_repeat``, in any case."""
+    """The response begins with ``prompt_to_repeat``, in any case.
+
+    Faithful: character for character. Repaired: white space, the kind of quotation marks, and quotation or emphasis
+    around the prompt do not matter, and its last word must end there.
+    """
 
     prompt_to_repeat: str
 
@@ -58,3 +63,12 @@ class RepeatPrompt(Checker):
 
     def faithful(self, text: Text) -> bool:
         return text.stripped.lower().startswith(self.prompt_to_repeat.strip().lower())
+
+    def repaired(self, text: Text) -> bool:
+        prompt, answer = _as_repeated(self.prompt_to_repeat), _as_repeated(text.raw)
+        end = answer[len(prompt) : len(prompt) + 1]
+        return answer.startswith(prompt) and not (prompt[-1:].isalnum() and end.isalnum())
+
+
+def _as_repeated(text: str) -> str:
+    return " ".join(fold(text).lower().split()).lstrip("\"'*_>#` ")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -11,10 +12,11 @@ from lm_eval_ext.verifiers.checker import Checker, check_count, check_phrase, ch
 from lm_eval_ext.verifiers.text import Text
 
 _BRACKETS = re.compile(r"\[[^\]]*\]")
-# Not an index (arr[i]), not a check box, not a link.
-_PLACEHOLDER = re.compile(r"(?<!\w)\[(?![xX]\])([^\[\]]*)\](?!\()")
+# Not an index (arr[i]), not a link, not a list of quoted words.
+_PLACEHOLDER = re.compile(r"(?<![A-Za-z0-9])\[([^\[\]\"]*)\](?!\()")
+_CHECK_BOX = re.compile(r"\s*[-*+]\s+\[[xX ]\]")
 _IFEVAL_MARKERS = {"P.P.S": r"p\.\s?p\.\s?s", "P.S.": r"p\.\s?s\."}
-_MARKS_BEFORE = r"^[^\S\n]*(?:[*_#>\"'“”‘’(\[-]+[^\S\n]*)?"
+_INITIALS = re.compile(r"(?:[A-Z]\.)+[A-Z]?", re.IGNORECASE)
 
 
 @checker("detectable_content:number_placeholders")
@@ -37,17 +39,18 @@ class NumberPlaceholders(Checker):
         )
 
     def faithful(self, text: Text) -> bool:
-        return len(_in_brackets(_BRACKETS, text)) >= self.num_placeholders
+        return len(_in_brackets(_BRACKETS, text.lines)) >= self.num_placeholders
 
     def repaired(self, text: Text) -> bool:
-        named = [name for name in _in_brackets(_PLACEHOLDER, text) if any(map(str.isalpha, name))]
+        lines = [line[match.end() :] if (match := _CHECK_BOX.match(line)) else line for line in text.lines]
+        named = [name for name in _in_brackets(_PLACEHOLDER, lines) if any(map(str.isalpha, name))]
         return len(named) >= self.num_placeholders
 
 
-def _in_brackets(pattern: re.Pattern[str], text: Text) -> list[str]:
+def _in_brackets(pattern: re.Pattern[str], lines: Iterable[str]) -> list[str]:
     # A line of opening brackets alone would cost the square of its length, so a line is read up to its last closing one
     # (and the character that tells a link).
-    ended = (line[: line.rfind("]") + 2] for line in text.lines if "]" in line)
+    ended = (line[: line.rfind("]") + 2] for line in lines if "]" in line)
     return [found for line in ended for found in pattern.findall(line)]
 
 
@@ -57,7 +60,7 @@ class Postscript(Checker):
     """A postscript begins with ``postscript_marker``, in any case.
 
     Faithful: the marker stands anywhere ("the app.s. thing") and, unless it is P.S. or P.P.S, is a regular
-    expression. Repaired: it stands as it is at the beginning of a line, after quotation marks or emphasis at most.
+    expression. Repaired: it begins a line, after marks at most; the full stops of initials may be missing (PS, P. S.).
     """
 
     postscript_marker: str
@@ -79,6 +82,8 @@ class Postscript(Checker):
 
 @lru_cache(maxsize=1024)
 def _at_line_start(marker: str) -> re.Pattern[str]:
-    # "P. S." is "P.S.": spaces after the full stops of a marker are not minded.
-    spelled = r"\.[^\S\n]?".join(map(re.escape, marker.split(".")))
-    return re.compile(_MARKS_BEFORE + spelled, re.IGNORECASE | re.MULTILINE)
+    if _INITIALS.fullmatch(marker):
+        spelled = r"\.?[^\S\n]?".join(marker.replace(".", "")) + r"\b(?!\.\w)"
+    else:
+        spelled = re.escape(marker)
+    return re.compile(rf"^(?:[^\w\n]|_)*{spelled}", re.IGNORECASE | re.MULTILINE)

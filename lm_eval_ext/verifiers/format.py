@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from lm_eval_ext.verifiers import markdown, phrases
 from lm_eval_ext.verifiers.checker import Checker, check_count, check_phrase, checker, normalise
@@ -17,8 +18,9 @@ _IFEVAL_STAR = re.compile(r"^[^\S\n]*\*[^*].*$", re.MULTILINE)
 _IFEVAL_DASH = re.compile(r"^[^\S\n]*-.*$", re.MULTILINE)
 _IFEVAL_HIGHLIGHT = re.compile(r"\*[^\n*]*\*")
 _IFEVAL_DOUBLE_HIGHLIGHT = re.compile(r"\*\*[^\n*]*\*\*")
-_SNUG_TITLE = re.compile(r"<<[^\s<>](?:[^<>\n]*[^\s<>])?>>")
-_TITLE_LINE = re.compile(r"(?:[^\w<>]|_)*<<([^<>]*)>>(?:[^\w<>]|_)*")
+_TITLE = re.compile(r"<<([^<>]*)>>")
+_NUMBER = r"(?:\d+|[IVX]+\b|(?:one|two|three|four|five|six|seven|eight|nine|ten)\b)"
+_NOTHING = object()
 OPTIONS = ("My answer is yes.", "My answer is no.", "My answer is maybe.")
 
 
@@ -28,7 +30,8 @@ class NumberBulletLists(Checker):
     """Exactly ``num_bullets`` bullet points.
 
     Faithful: lines that begin with a dash (so do "---" and "-5 degrees") or with one asterisk ("*italic*"), at any
-    depth. Repaired: the items of the outermost lists, as Markdown has them, with "•" as a further mark.
+    depth. Repaired: the items of the outermost lists, as Markdown has them, with "•" as a further mark; numbered ones
+    count only where there are no others.
     """
 
     num_bullets: int
@@ -56,7 +59,7 @@ class Title(Checker):
     """A title in double angular brackets, on one line.
 
     Faithful: anything but brackets between the first ``<<`` and the last ``>>`` of a line ("x << 2 and y >> 3").
-    Repaired: the brackets touch the title, or it stands on a line of its own.
+    Repaired: there is a letter in it, and the brackets touch it or it stands alone on its line, after a label at most.
     """
 
     def describe(self) -> str:
@@ -66,12 +69,20 @@ class Title(Checker):
         return any(_is_titled(line) for line in text.lines if "<<" in line)
 
     def repaired(self, text: Text) -> bool:
-        return any(_SNUG_TITLE.search(line) is not None or _is_title_line(line) for line in text.lines if "<<" in line)
+        return any(_has_title(line) for line in text.lines if "<<" in line and ">>" in line)
 
 
-def _is_title_line(line: str) -> bool:
-    alone = _TITLE_LINE.fullmatch(line)
-    return alone is not None and any(map(str.isalnum, alone[1]))
+def _has_title(line: str) -> bool:
+    titles = [match for match in _TITLE.finditer(line) if any(map(str.isalpha, match[1]))]
+    if any(
+        match[1] == match[1].strip() and not line[max(0, match.start() - 1) : match.start()].isalnum()
+        for match in titles
+    ):
+        return True
+    if len(titles) != 1:
+        return False
+    label, rest = line[: titles[0].start()].rstrip(" \t*_"), line[titles[0].end() :]
+    return not any(map(str.isalnum, rest)) and (label.endswith(":") or not any(map(str.isalnum, label)))
 
 
 def _is_titled(line: str) -> bool:
@@ -85,7 +96,7 @@ class NumberHighlightedSections(Checker):
     """At least ``num_highlights`` highlights, as in ``*highlighted section*``, each on one line.
 
     Faithful: whatever stands between two asterisks, those of a bullet and of a product too. Repaired: emphasis as
-    Markdown has it: the asterisks touch what they enclose.
+    Markdown has it, with asterisks or underscores that touch what they enclose, also inside each other.
     """
 
     num_highlights: int
@@ -104,7 +115,7 @@ class NumberHighlightedSections(Checker):
         return sum(1 for highlight in found if highlight.strip("*").strip()) >= self.num_highlights
 
     def repaired(self, text: Text) -> bool:
-        return markdown.count_emphases(text.raw) >= self.num_highlights
+        return markdown.count_emphases(text.lines) >= self.num_highlights
 
 
 @checker("detectable_format:multiple_sections")
@@ -113,7 +124,7 @@ class MultipleSections(Checker):
     """At least ``num_sections`` sections, each begun with ``section_spliter`` (IFEval's spelling) and a number.
 
     Faithful: the pair stands anywhere, as a regular expression ("intersection 12") and in the same case. Repaired: it
-    stands as it is at the beginning of a line, after marks of Markdown at most, in any case.
+    begins a line, after marks at most, in any case; the number may be Roman or a word up to ten.
     """
 
     section_spliter: str
@@ -141,7 +152,7 @@ class MultipleSections(Checker):
 
 @lru_cache(maxsize=1024)
 def _section_start(mark: str) -> re.Pattern[str]:
-    return re.compile(rf"^[^\w\n]*_*{re.escape(mark)}[^\S\n]*\d+", re.IGNORECASE | re.MULTILINE)
+    return re.compile(rf"^(?:[^\w\n]|_)*{re.escape(mark)}[*_:# \t-]*{_NUMBER}", re.IGNORECASE | re.MULTILINE)
 
 
 @checker("detectable_format:json_format")
@@ -149,19 +160,20 @@ def _section_start(mark: str) -> re.Pattern[str]:
 class JsonFormat(Checker):
     """The response is JSON, in a fenced block or not.
 
-    Faithful: nothing may follow the block, and NaN and Infinity count as JSON. Repaired: they do not, and where there
-    is one fenced block, it is judged and the text around it is not.
+    Faithful: nothing may follow the block, and NaN, Infinity and bare numbers or strings count as JSON. Repaired: only
+    an object or a list does, and where there is one fenced block, it is judged and the text around it is not.
     """
 
     def describe(self) -> str:
         return "Entire output should be wrapped in JSON format. You can use markdown ticks such as ```."
 
     def faithful(self, text: Text) -> bool:
-        return _is_json(_without_ticks(text.stripped))
+        return _parsed(_without_ticks(text.stripped)) is not _NOTHING
 
     def repaired(self, text: Text) -> bool:
         blocks = markdown.fenced_blocks(text.lines)
-        return _is_json(blocks[0] if len(blocks) == 1 else _without_ticks(text.stripped), constants=False)
+        body = blocks[0] if len(blocks) == 1 else _without_ticks(text.stripped)
+        return isinstance(_parsed(body, parse_constant=_refuse), (dict, list))
 
 
 def _without_ticks(body: str) -> str:
@@ -170,12 +182,11 @@ def _without_ticks(body: str) -> str:
     return body.removesuffix("```").strip()
 
 
-def _is_json(text: str, constants: bool = True) -> bool:
+def _parsed(text: str, parse_constant: Callable[[str], Any] | None = None) -> object:
     try:
-        json.loads(text, parse_constant=None if constants else _refuse)
+        return json.loads(text, parse_constant=parse_constant)
     except (ValueError, RecursionError):  # a thousand nested lists are no answer either
-        return False
-    return True
+        return _NOTHING
 
 
 def _refuse(constant: str) -> NoReturn:
@@ -187,7 +198,8 @@ def _refuse(constant: str) -> NoReturn:
 class ConstrainedResponse(Checker):
     """One of the three fixed answers is given.
 
-    Faithful: at least one of them occurs. Repaired: exactly one of them does; who says yes and then no chose neither.
+    Faithful: at least one of them occurs. Repaired: exactly one of them does, in any case and with emphasis or without;
+    who says yes and then no chose neither.
     """
 
     def describe(self) -> str:
@@ -197,4 +209,5 @@ class ConstrainedResponse(Checker):
         return any(option in text.raw for option in OPTIONS)
 
     def repaired(self, text: Text) -> bool:
-        return sum(option in text.raw for option in OPTIONS) == 1
+        said = " ".join(text.lower.replace("*", "").replace("_", "").split())
+        return sum(option.lower() in said for option in OPTIONS) == 1

@@ -28,7 +28,8 @@ _IN_PLACE_OF_A_NON_LETTER = random.Random(0).choice(string.ascii_letters).lower(
 class Existence(Checker):
     """Each of ``keywords`` occurs, in any case.
 
-    Faithful: anywhere, as a regular expression ("art" in "smart"). Repaired: as it stands and in whole words.
+    Faithful: anywhere, as a regular expression ("art" in "smart"). Repaired: as it stands and in whole words; a plural
+    is another word.
     """
 
     keywords: tuple[str, ...]
@@ -44,7 +45,7 @@ class Existence(Checker):
         return all(phrases.as_regex(keyword, self.id).search(text.raw) for keyword in self.keywords)
 
     def repaired(self, text: Text) -> bool:
-        return all(phrases.as_words(keyword).search(text.raw) for keyword in self.keywords)
+        return all(phrases.as_words(keyword).search(text.folded) for keyword in self.keywords)
 
 
 @checker("keywords:frequency")
@@ -52,7 +53,8 @@ class Existence(Checker):
 class Frequency(Checker):
     """``keyword`` occurs at least, or less than, ``frequency`` times, in any case.
 
-    Faithful: anywhere, as a regular expression ("war" in "forward"). Repaired: as it stands and in whole words.
+    Faithful: anywhere, as a regular expression ("war" in "forward"). Repaired: as it stands and in whole words; a
+    plural is another word.
     """
 
     keyword: str
@@ -73,7 +75,7 @@ class Frequency(Checker):
         return compare(len(found), self.relation, self.frequency)
 
     def repaired(self, text: Text) -> bool:
-        return compare(len(phrases.as_words(self.keyword).findall(text.raw)), self.relation, self.frequency)
+        return compare(len(phrases.as_words(self.keyword).findall(text.folded)), self.relation, self.frequency)
 
 
 @checker("keywords:forbidden_words")
@@ -101,7 +103,7 @@ class ForbiddenWords(Checker):
         )
 
     def repaired(self, text: Text) -> bool:
-        return not any(phrases.as_words(word).search(text.raw) for word in self.forbidden_words)
+        return not any(phrases.as_words(word).search(text.folded) for word in self.forbidden_words)
 
 
 @checker("keywords:letter_frequency")
@@ -119,7 +121,7 @@ class LetterFrequency(Checker):
 
     def __post_init__(self) -> None:
         check_phrase(self, "letter", self.letter)
-        if len(self.letter.strip()) != 1:
+        if len(self.letter.strip().lower()) != 1:
             raise ValueError(f"{self.id}: letter must be one character, found {self.letter!r}")
         check_count(self, "let_frequency", self.let_frequency)
         check_relation(self, "let_relation", self.let_relation)

@@ -12,7 +12,7 @@ import threading
 from collections import OrderedDict
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from langdetect.detector_factory import DetectorFactory
@@ -21,12 +21,26 @@ SEED = 0
 REMEMBERED = 100_000
 """Texts whose language is remembered, by digest: about 25 MB at most."""
 
+
+class Detection(NamedTuple):
+    """What langdetect says of a text.
+
+    Attributes:
+        language: the most probable one (ISO 639-1, ``"zh-cn"``, or ``"unknown"`` if all are improbable); ``None``:
+            there was nothing to go by.
+        probability: of that language, from 0 to 1.
+    """
+
+    language: str | None
+    probability: float
+
+
 _lock = threading.Lock()
-_seen: OrderedDict[bytes, str | None] = OrderedDict()
+_seen: OrderedDict[bytes, Detection] = OrderedDict()
 
 
-def detect(text: str) -> str | None:
-    """Return langdetect's most probable language of a text, or ``None`` where it finds nothing to go by.
+def detect(text: str) -> Detection:
+    """Return langdetect's most probable language of a text.
 
     Nothing to go by have, for example, digits, and texts all in capitals: langdetect skips words in capitals.
     langdetect itself is called at most once per distinct text.
@@ -35,21 +49,23 @@ def detect(text: str) -> str | None:
     with _lock:
         if digest in _seen:
             return _seen[digest]
-        language = _seen[digest] = _detect(text)
+        detection = _seen[digest] = _detect(text)
         if len(_seen) > REMEMBERED:
             _seen.popitem(last=False)
-    return language
+    return detection
 
 
-def _detect(text: str) -> str | None:
+def _detect(text: str) -> Detection:
     from langdetect.lang_detect_exception import LangDetectException  # noqa: PLC0415 # only three instructions need it
 
     detector = _factory().create()
     detector.append(text)
     try:
-        return str(detector.detect())
+        return Detection(
+            str(detector.detect()), max((found.prob for found in detector.get_probabilities()), default=0.0)
+        )
     except LangDetectException:
-        return None
+        return Detection(None, 0.0)
 
 
 @cache

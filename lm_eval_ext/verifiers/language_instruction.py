@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from lm_eval_ext.verifiers.case import is_english
 from lm_eval_ext.verifiers.checker import Checker, check_phrase, checker
 from lm_eval_ext.verifiers.text import Text
 
@@ -52,7 +53,8 @@ class ResponseLanguage(Checker):
     """langdetect names ``language`` (ISO 639-1) as the language of the response.
 
     Faithful: a text without anything to go by (digits, words in capitals) counts as followed. Repaired: capitals are
-    read as if they were small letters, and a text without anything to go by does not count.
+    read as if they were small letters, a text without anything to go by does not count, and for English ``is_english``
+    decides, because langdetect is often wrong on a few words.
     """
 
     language: str
@@ -60,7 +62,12 @@ class ResponseLanguage(Checker):
     def __post_init__(self) -> None:
         check_phrase(self, "language", self.language)
         if self.language not in LANGUAGES:
-            raise ValueError(f"{self.id}: language must be one of {', '.join(LANGUAGES)}, found {self.language!r}")
+            names = {name.casefold(): code for code, name in LANGUAGES.items()} | {code: code for code in LANGUAGES}
+            code = names.get(self.language.strip().casefold())
+            hint = f" (did you mean {code!r}?)" if code else ""
+            raise ValueError(
+                f"{self.id}: language must be one of {', '.join(LANGUAGES)}, found {self.language!r}{hint}"
+            )
 
     def describe(self) -> str:
         return f"Your ENTIRE response should be in {LANGUAGES[self.language]} language, no other language is allowed."
@@ -69,4 +76,5 @@ class ResponseLanguage(Checker):
         return text.language in (self.language, None)
 
     def repaired(self, text: Text) -> bool:
-        return (Text(text.lower) if text.raw.isupper() else text).language == self.language
+        small = Text(text.lower) if text.raw.isupper() else text
+        return is_english(small) if self.language == "en" else small.language == self.language

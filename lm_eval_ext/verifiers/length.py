@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+import regex
+
 from lm_eval_ext.verifiers import markdown
 from lm_eval_ext.verifiers.checker import (
     Checker,
@@ -15,11 +17,11 @@ from lm_eval_ext.verifiers.checker import (
     normalise,
 )
 from lm_eval_ext.verifiers.relation import Relation, compare
-from lm_eval_ext.verifiers.text import Text
+from lm_eval_ext.verifiers.text import Text, fold
 
 _IFEVAL_DIVIDER = re.compile(r"\s?\*\*\*\s?")
 _BLANK_LINES = re.compile(r"\n[^\S\n]*\n")
-_LETTERS = re.compile(r"[^\W_]+(?:['’\-][^\W_]+)*")
+_FIRST_WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+(?:['-][\p{L}\p{M}\p{N}]+)*")
 
 
 @checker("length_constraints:number_words")
@@ -65,8 +67,9 @@ class NumberSentences(Checker):
 class NumberParagraphs(Checker):
     """Exactly ``num_paragraphs`` paragraphs, divided by ``***``; nothing may be missing between two dividers.
 
-    Faithful: any three asterisks divide, those of ``***bold***`` too. Repaired: three asterisks that touch no text,
-    or a line of three or more, with or without spaces between them (a thematic break of Markdown).
+    Faithful: any three asterisks divide, those of ``***bold***`` too. Repaired: three asterisks divide unless they
+    enclose text, and so does a line of three or more, with or without spaces between them (a thematic break of
+    Markdown); and what has no letter or digit in it, such as a quotation mark, is no paragraph.
     """
 
     num_paragraphs: int
@@ -83,7 +86,8 @@ class NumberParagraphs(Checker):
         return self._is_number_of(_IFEVAL_DIVIDER.split(text.raw) if "***" in text.raw else [text.raw])
 
     def repaired(self, text: Text) -> bool:
-        return self._is_number_of(markdown.split_at_dividers(text.raw))
+        pieces = markdown.split_at_dividers(text.lines)
+        return self._is_number_of([piece if any(map(str.isalnum, piece)) else "" for piece in pieces])
 
     def _is_number_of(self, pieces: list[str]) -> bool:
         blank = [not piece.strip() for piece in pieces]
@@ -99,8 +103,8 @@ class NthParagraphFirstWord(Checker):
     """Exactly ``num_paragraphs`` paragraphs, and paragraph ``nth_paragraph`` (from 1) begins with ``first_word``.
 
     Faithful: two line feeds divide; blank paragraphs do not count, yet the n-th is looked up among them; the word ends
-    at one of ``.,?!'"``. Repaired: blank lines divide, the n-th is the n-th that is not blank, and marks around its
-    first word (quotes, asterisks, a colon …) are no part of it.
+    at one of ``.,?!'"``. Repaired: blank lines divide, what has no letter or digit in it is no paragraph, the n-th is
+    the n-th of the others, and marks around its first word (quotes, asterisks, a colon …) are no part of it.
     """
 
     num_paragraphs: int
@@ -116,7 +120,7 @@ class NthParagraphFirstWord(Checker):
                 f"found {self.nth_paragraph}"
             )
         check_phrase(self, "first_word", self.first_word)
-        normalise(self, "first_word", self.first_word.lower())
+        normalise(self, "first_word", self.first_word.strip().lower())
 
     def describe(self) -> str:
         return (
@@ -134,8 +138,6 @@ class NthParagraphFirstWord(Checker):
         return re.split(r"[.,?!'\"]", word, maxsplit=1)[0].lower() == self.first_word
 
     def repaired(self, text: Text) -> bool:
-        paragraphs = [paragraph for paragraph in _BLANK_LINES.split(text.raw) if paragraph.strip()]
-        if len(paragraphs) != self.num_paragraphs:
-            return False
-        word = _LETTERS.search(paragraphs[self.nth_paragraph - 1])
-        return word is not None and word[0].lower() == self.first_word
+        words = [_FIRST_WORD.search(paragraph) for paragraph in _BLANK_LINES.split(text.folded)]
+        first = [word[0].lower() for word in words if word]
+        return len(first) == self.num_paragraphs and first[self.nth_paragraph - 1] == fold(self.first_word)

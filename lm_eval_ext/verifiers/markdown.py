@@ -5,36 +5,44 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-_ITEM = re.compile(r"([^\S\n]*)([*+•-]|\d{1,9}[.)])([^\S\n]+)(?=\S)")
+_ITEM = re.compile(r"\s*(?:(?P<bullet>[*+•◦●▪‣-])|\d{1,3}[.)])\s+\S")
 _BREAK = re.compile(r"[^\S\n]*(?:(?:\*[^\S\n]*){3,}|(?:-[^\S\n]*){3,}|(?:_[^\S\n]*){3,})")
 _STAR_BREAK = re.compile(r"[^\S\n]*(?:\*[^\S\n]*){3,}")
 _FENCE = re.compile(r"[^\S\n]*(```+(?=[^`]*$)|~~~+)")
 _FREE_DIVIDER = re.compile(r"(?<!\S)\*\*\*(?!\S)")
-# Strongest first; an underscore may stand outside, as in _*both*_.
-_EMPHASES = [
-    re.compile(rf"(?<![^\W_])(?<!\*)\*{{{n}}}(?![\s*])([^\n*]*)(?<![\s*])\*{{{n}}}(?!\*)(?![^\W_])") for n in (3, 2, 1)
-]
+_ANY_DIVIDER = re.compile(r"(?<!\*)\*\*\*(?!\*)")
+_NO_EMPHASIS = re.compile(r"\\[*_]|`[^`\n]*`")
+_RUN = re.compile(r"\*+|_+")
+_BLANK_LINES = re.compile(r"\n[^\S\n]*\n")
 NESTED = 2
 """Columns by which an item is indented if it stands in another."""
 _OPENING_QUOTES = "\"“'‘"
 
 
-def split_at_dividers(text: str) -> list[str]:
-    """Return what stands between dividers: lines of three or more asterisks, and ``***`` that touches no text."""
+def split_at_dividers(lines: Iterable[str]) -> list[str]:
+    """Return what stands between dividers.
+
+    A line of three or more asterisks divides, and so does ``***`` that touches no text or is the only one of its line:
+    where there are two, they may enclose what stands between.
+    """
     pieces: list[list[str]] = [[]]
-    for line in text.split("\n"):
+    for line in lines:
         if _STAR_BREAK.fullmatch(line):
             pieces.append([])
             continue
-        first, *others = _FREE_DIVIDER.split(line)
+        divider = _ANY_DIVIDER if line.count("***") == 1 else _FREE_DIVIDER
+        first, *others = divider.split(line)
         pieces[-1].append(first)
         pieces.extend([other] for other in others)
     return ["\n".join(piece) for piece in pieces]
 
 
 def count_outer_items(lines: Iterable[str]) -> int:
-    """Return how many list items stand in no other item; fenced code and thematic breaks are no items."""
-    count = 0
+    """Return how many list items stand in no other item; fenced code and thematic breaks are no items.
+
+    Numbered items count only if no other outer ones do.
+    """
+    bullets = numbers = 0
     open_items: list[int] = []  # the indents of the items that the line may stand in, outermost first
     for number, line in enumerate(_without_fenced_code(lines)):
         # A response in quotation marks may begin with an item.
@@ -44,10 +52,13 @@ def count_outer_items(lines: Iterable[str]) -> int:
         indent = len(row) - len(row.lstrip())
         while open_items and indent < open_items[-1] + NESTED:
             open_items.pop()
-        if _ITEM.match(row) and not _BREAK.fullmatch(row):
-            count += not open_items
+        item = None if _BREAK.fullmatch(row) else _ITEM.match(row)
+        if item:
+            if not open_items:
+                bullets += item["bullet"] is not None
+                numbers += item["bullet"] is None
             open_items.append(indent)
-    return count
+    return bullets or numbers
 
 
 def _without_fenced_code(lines: Iterable[str]) -> Iterator[str]:
@@ -66,13 +77,37 @@ def _after_fence(line: str, fence: str) -> str:
     return "" if len(closing) >= len(fence) and set(closing) == {fence[0]} else fence
 
 
-def count_emphases(text: str) -> int:
-    """Return how many pieces of text are emphasised with asterisks (one to three), each on one line."""
+def count_emphases(lines: Iterable[str]) -> int:
+    """Return how many pieces of text are emphasised with asterisks or underscores, also inside each other.
+
+    A piece may go on over lines, not over a blank one; code and escaped marks are left out.
+    """
+    text = _NO_EMPHASIS.sub("", "\n".join(_without_fenced_code(lines)))
+    return sum(map(_count_in_paragraph, _BLANK_LINES.split(text)))
+
+
+def _count_in_paragraph(text: str) -> int:
     count = 0
-    for emphasis in _EMPHASES:
-        text, found = emphasis.subn(r"\1", text)  # so that *one **inside** another* counts too
-        count += found
+    opened: dict[str, list[int]] = {"*": [], "_": []}  # the lengths of the runs that may still be closed
+    for run in _RUN.finditer(text):
+        before, after = text[run.start() - 1 : run.start()], text[run.end() : run.end() + 1]
+        stack, length = opened[run[0][0]], len(run[0])
+        if before and not before.isspace() and not _is_ascii_letter(after):
+            while stack and length:
+                used = min(stack[-1], length)
+                count += 1
+                length -= used
+                stack[-1] -= used
+                if not stack[-1]:
+                    stack.pop()
+        if length and after and not after.isspace() and not _is_ascii_letter(before):
+            stack.append(length)
     return count
+
+
+def _is_ascii_letter(character: str) -> bool:
+    """Tell whether a mark beside the character would stand inside a word or a product; other scripts need no space."""
+    return character.isascii() and character.isalnum()
 
 
 def fenced_blocks(lines: Iterable[str]) -> list[str]:

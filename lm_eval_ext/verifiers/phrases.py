@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from lm_eval_ext.verifiers.text import Text
+import regex
 
-# Emphasis marks may touch a word, as in _art_, so the underscore is no letter here.
-_NO_LETTER_BEFORE = r"(?<![^\W_])"
-_NO_LETTER_AFTER = r"(?![^\W_])"
+from lm_eval_ext.verifiers.text import Text, fold
+
+# What makes a word longer: letters, their marks and digits, but not those of scripts that put no space between words or
+# between a word and its particle. The underscore is none: emphasis may touch a word, as in _art_.
+_PART_OF_WORD = r"[[\p{L}\p{M}\p{N}]--[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]]"
 
 
 @lru_cache(maxsize=4096)
@@ -28,16 +30,19 @@ def as_regex(phrase: str, owner: str, flags: re.RegexFlag = re.IGNORECASE) -> re
         return re.compile(phrase, flags)
     except re.error as error:
         raise ValueError(
-            f"{owner}: IFEval takes a keyword for a regular expression, and {phrase!r} is none ({error}); "
-            "the repaired edition takes keywords as they stand"
+            f"{owner}: IFEval searches for the regular expression {phrase!r}, which is none ({error}); "
+            "the repaired edition takes keywords and markers as they stand"
         ) from None
 
 
 @lru_cache(maxsize=4096)
-def as_words(phrase: str) -> re.Pattern[str]:
-    """Return a pattern for the phrase as it stands, in whole words, ignoring case and the kind of white space."""
-    escaped = r"\s+".join(map(re.escape, phrase.split()))
-    return re.compile(_NO_LETTER_BEFORE + escaped + _NO_LETTER_AFTER, re.IGNORECASE)
+def as_words(phrase: str) -> regex.Pattern[str]:
+    """Return a pattern that finds the phrase in a folded text: as it stands, in whole words, in any case.
+
+    A plural is another word. The kind of white space within the phrase does not matter.
+    """
+    escaped = r"\s+".join(map(regex.escape, fold(phrase).split()))
+    return regex.compile(f"(?<!{_PART_OF_WORD}){escaped}(?!{_PART_OF_WORD})", regex.IGNORECASE | regex.VERSION1)
 
 
 def may_occur(phrase: str, text: Text) -> bool:

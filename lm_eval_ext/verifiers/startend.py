@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lm_eval_ext.verifiers.checker import Checker, check_phrase, checker, normalise
-from lm_eval_ext.verifiers.text import Text
+from lm_eval_ext.verifiers.text import Text, fold
 
-_MARKS = {'"': '"', "“": "”", "„": "”", "«": "»", "「": "」"}
+_MARKS = {'"': '"', "“": "”", "„": "“”", "«": "»", "「": "」", "＂": "＂"}
+"""Opening quotation marks, and what closes each."""
+_AROUND = "*_ \t\r\n"
+_CLOSING = "\"'*_)]}>` "
 
 
 @checker("startend:quotation")
@@ -15,8 +18,8 @@ _MARKS = {'"': '"', "“": "”", "„": "”", "«": "»", "「": "」"}
 class Quotation(Checker):
     """The whole response stands in double quotation marks.
 
-    Faithful: it begins and ends with a straight one, even if another quotation ends in between. Repaired: with a pair
-    that encloses everything, curly or straight: ``"hi" he said "bye"`` are two quotations.
+    Faithful: it begins and ends with a straight one, whatever stands between. Repaired: no text stands outside
+    quotation marks, straight or not: it does in ``"hi" he said "bye"``, and does not where every paragraph has its own.
     """
 
     def describe(self) -> str:
@@ -26,32 +29,40 @@ class Quotation(Checker):
         return len(text.stripped) > 1 and text.stripped[0] == text.stripped[-1] == '"'
 
     def repaired(self, text: Text) -> bool:
-        body = text.stripped
-        closing = _MARKS.get(body[0])
-        if closing is None or len(body) < 2 or body[-1] != closing or not body[1:-1].strip():
-            return False
-        return not _closes_early(body, body[0], closing)
+        body = text.raw.strip(_AROUND).replace('\\"', "")
+        closing = _MARKS.get(body[:1], "")
+        return len(body) > 1 and body[-1] in closing and not _has_text_outside(body, closing)
 
 
-def _closes_early(body: str, opening: str, closing: str) -> bool:
-    """Tell whether the quotation that the first character opens ends before the last one."""
-    depth = 1
-    for index in range(1, len(body) - 1):
-        mark = body[index]
-        if mark not in (opening, closing):
-            continue
-        # A straight mark opens where text begins and none has ended; a curly one says what it is.
-        opens = mark == opening if opening != closing else body[index - 1].isspace() or body[index - 1] in "([{<—*_"
-        depth += 1 if opens else -1
-        if depth == 0:
-            return True
-    return False
+def _has_text_outside(body: str, closing: str) -> bool:
+    """Tell whether letters or digits stand where all quotations that have begun have ended."""
+    opening = body[0]
+    depth, inside = 1, False
+    for before, mark, after in zip(body, body[1:], body[2:] + " ", strict=False):
+        if mark != opening and mark not in closing:
+            inside = inside or mark.isalnum()
+            if depth == 0 and mark.isalnum():
+                return True
+        # A straight mark opens where text begins and none has ended; any other says what it is.
+        elif mark == opening and (opening not in closing or _begins_text(before, after)):
+            depth += 1
+        else:
+            depth = max(0, depth - 1)
+    return not inside
+
+
+def _begins_text(before: str, after: str) -> bool:
+    return not after.isspace() and (before.isspace() or before in "([{<—*_" or (before == '"' and after.isalnum()))
 
 
 @checker("startend:end_checker")
 @dataclass(frozen=True, slots=True)
 class EndChecker(Checker):
-    """The response ends with ``end_phrase``, in any case, within straight double quotation marks or not."""
+    """The response ends with ``end_phrase``, in any case.
+
+    Faithful: within straight double quotation marks or not. Repaired: also within other marks (emphasis, brackets, a
+    code fence), with a full stop after a phrase that has none, and only if its first word begins there.
+    """
 
     end_phrase: str
 
@@ -66,3 +77,14 @@ class EndChecker(Checker):
 
     def faithful(self, text: Text) -> bool:
         return text.stripped.strip('"').lower().endswith(self.end_phrase.lower())
+
+    def repaired(self, text: Text) -> bool:
+        phrase, answer = _as_ending(self.end_phrase), _as_ending(text.raw)
+        if phrase[-1:].isalnum():
+            answer = answer.rstrip(".!?…" + _CLOSING)
+        before = answer[: -len(phrase)][-1:]
+        return answer.endswith(phrase) and not (phrase[:1].isalnum() and before.isalnum())
+
+
+def _as_ending(text: str) -> str:
+    return " ".join(fold(text).lower().split()).rstrip(_CLOSING)

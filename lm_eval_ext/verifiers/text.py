@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import unicodedata
 from functools import cached_property
 
 import regex
 
 from lm_eval_ext.verifiers.capitals import count_capital_words
-from lm_eval_ext.verifiers.language import detect
+from lm_eval_ext.verifiers.language import Detection, detect
 from lm_eval_ext.verifiers.sentences import has_at_least
 
 # Not re, whose \w ends words of Indic scripts at every vowel sign. NLTK, and so IFEval, uses this library too.
@@ -15,6 +16,14 @@ _WORD = regex.compile(r"\w+")
 # The same for English, several times faster: what is no part of a word becomes a space.
 _TYPOGRAPHY = "’‘“”–—…•"  # what English text has besides ASCII; no part of a word either
 _SPACED = bytes(code if chr(code).isalnum() or chr(code) == "_" else 32 for code in range(128)) + bytes(128)
+
+
+_STRAIGHT = str.maketrans("’‘“”", "''\"\"")
+
+
+def fold(text: str) -> str:
+    """Return a text in composed Unicode (NFC) with straight quotation marks and apostrophes."""
+    return unicodedata.normalize("NFC", text).translate(_STRAIGHT)
 
 
 class Text:
@@ -45,6 +54,11 @@ class Text:
         return self.raw.lower()
 
     @cached_property
+    def folded(self) -> str:
+        """The text as ``fold`` makes it: "é" is one character in it and an apostrophe a straight one."""
+        return fold(self.raw)
+
+    @cached_property
     def lines(self) -> tuple[str, ...]:
         """What stands between line feeds."""
         return tuple(self.raw.split("\n"))
@@ -71,4 +85,9 @@ class Text:
     @property
     def language(self) -> str | None:
         """The language that langdetect names (ISO 639-1), ``None`` where it finds nothing to go by."""
+        return self.detection.language
+
+    @property
+    def detection(self) -> Detection:
+        """The language that langdetect names, with its probability."""
         return detect(self.raw)

@@ -10,6 +10,8 @@ from typing import Any
 from lm_eval_ext.verifiers.checker import EDITIONS, Checker, Edition, instruction
 from lm_eval_ext.verifiers.text import Text
 
+ROW_FIELDS = ("response", "instruction_id_list", "kwargs")
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -20,6 +22,11 @@ class Verdict:
     """
 
     follow_instruction_list: tuple[bool, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse to judge nothing: a response that is asked for nothing is neither right nor wrong."""
+        if not self.follow_instruction_list:
+            raise ValueError("no instructions; expected at least one")
 
     @property
     def follow_all_instructions(self) -> bool:
@@ -62,8 +69,6 @@ class Response:
         Raises:
             ValueError: no instructions, or an unknown edition.
         """
-        if not instructions:
-            raise ValueError("no instructions: a response that is asked for nothing is neither right nor wrong")
         if edition not in EDITIONS:
             raise ValueError(f"unknown edition {edition!r}; expected {' or '.join(map(repr, EDITIONS))}")
         return Verdict(
@@ -130,7 +135,13 @@ def verify_all(
         loose: as in ``verify``.
 
     Raises:
-        KeyError, TypeError, ValueError: as ``verify``, when the row is reached.
+        TypeError, ValueError: as ``verify``, or a field is missing, when the row is reached; the message says which.
     """
-    for row in rows:
-        yield verify(row["response"], row["instruction_id_list"], row["kwargs"], edition=edition, loose=loose)
+    for number, row in enumerate(rows, start=1):
+        missing = [field for field in ROW_FIELDS if field not in row]
+        if missing:
+            raise ValueError(f"row {number}: no field {', '.join(missing)}; found {', '.join(row)}")
+        try:
+            yield verify(row["response"], row["instruction_id_list"], row["kwargs"], edition=edition, loose=loose)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"row {number}: {error}") from error
