@@ -17,7 +17,7 @@ from benchmarks.row import Row
 
 REAL = Path(__file__).resolve().parents[2] / "shared" / "data"
 
-# Judges 50 rows to warm up, then all. Prints the number of verdicts, their digest, the seconds and those outside langdetect.
+# Judges 50 rows to warm up, then all. Prints the number of verdicts, a digest, the seconds, those outside langdetect.
 MEASURE = """
 import hashlib, json, random, sys, time
 import langdetect

@@ -33,16 +33,17 @@ def examine(source: str | None = None) -> Iterator[Finding]:
     """Yield the findings one by one, as they are made (the harness takes seconds to index its tasks).
 
     Args:
-        source: the source of rows that must answer (``"hub"``, ``"embedded"``, a folder). Without it the embedded rows
-            must, and the hub is only reported. The hub is asked only if no other source is named.
+        source: the source of rows that must answer (``"hub"``, ``"embedded"``, a folder or file). Without it the
+            embedded rows must, and the hub is only reported. The hub is asked only if no other source is named.
     """
     yield _harness()
     yield _autoload()
     yield _tasks()
     yield _models()
+    yield _sentences()
     if source not in (None, sources.EMBEDDED, sources.HUB):
-        yield _rows("folder", str(source))
-    yield _rows("embedded", sources.EMBEDDED, note=f": {sources.EMBEDDED_NOTE}")
+        yield from _rows("folder", str(source))
+    yield from _rows("embedded", sources.EMBEDDED)
     if source in (None, sources.HUB):
         yield _hub(required=source == sources.HUB)
 
@@ -90,31 +91,71 @@ def _models() -> Finding:
     return Finding("models", not missing, f"missing: {', '.join(missing)}" if missing else ", ".join(autoload.MODELS))
 
 
-def _rows(subject: str, source: str, note: str = "") -> Finding:
+def _sentences() -> Finding:
+    from lm_eval_ext.verifiers import MissingDataError, sentences  # noqa: PLC0415
+
+    try:
+        sentences.require()
+    except MissingDataError as error:
+        return Finding("sentences", False, " ".join(str(error).split()), required=False)
+    return Finding("sentences", True, "NLTK's sentence data, which the manyifeval tasks need, are installed")
+
+
+def _rows(subject: str, source: str) -> Iterator[Finding]:
+    """Yield a finding per family; of a folder, a family of which it has no file at all is only reported."""
+    from lm_eval_ext.families.verbalizer.datasets import DATASETS  # noqa: PLC0415
+    from lm_eval_ext.verifiers import MissingDataError  # noqa: PLC0415
+
+    families = {
+        "verbalizer": ([f"verbalizer_{name}_natural_golden" for name in DATASETS], tuple(DATASETS)),
+        "manyifeval": (["manyifeval_n10"], ("manyifeval", "ifeval")),
+    }
+    there = [family for family, (_, names) in families.items() if _has_files(source, names)] or list(families)
+    for family, (tasks, _) in families.items():
+        if family not in there:
+            yield Finding(subject, False, f"{family}: no files", required=False)
+            continue
+        try:
+            failures = [failure for task in tasks if (failure := _failure(task, source))]
+        except MissingDataError:
+            # Said already, and no fault of the source.
+            yield Finding(subject, False, f"{family}: not looked at without NLTK's sentence data", required=False)
+            continue
+        note = f" ({sources.EMBEDDED_NOTE})" if source == sources.EMBEDDED else ""
+        text = f"{family}: {len(tasks) - len(failures)} of {len(tasks)} datasets{note}"
+        shown = [text, *failures[:3], *(["…"] if len(failures) > 3 else [])]
+        yield Finding(subject, not failures, "; ".join(shown))
+
+
+def _has_files(source: str, names: tuple[str, ...]) -> bool:
+    path = Path(source).expanduser()
+    if path.is_file():
+        return "manyifeval" in names  # the only family that takes a file
+    return path.is_dir() and any(entry.name.startswith(tuple(f"{name}_" for name in names)) for entry in path.iterdir())
+
+
+def _failure(task: str, source: str) -> str:
+    """Return what is wrong with the rows of a task, nothing if they are as they should be."""
     from lm_eval.tasks import TaskManager  # noqa: PLC0415
 
-    from lm_eval_ext.families.verbalizer.datasets import DATASETS  # noqa: PLC0415
-
-    manager = TaskManager(include_path=tasks_dir(), include_defaults=False, metadata={"source": source})
-    failures = []
-    for name in DATASETS:
-        try:
-            manager.load([f"verbalizer_{name}_natural_golden"])
-        except sources.RowsError as error:
-            failures.append(str(error))
-    text = f"{len(DATASETS) - len(failures)} of {len(DATASETS)} datasets{note}"
-    return Finding(subject, not failures, "; ".join([text, *failures[:3], *(["…"] if len(failures) > 3 else [])]))
+    try:
+        TaskManager(include_path=tasks_dir(), include_defaults=False, metadata={"source": source}).load([task])
+    except sources.RowsError as error:
+        return str(error)
+    return ""
 
 
 def _hub(required: bool) -> Finding:
     from huggingface_hub import HfApi  # noqa: PLC0415
     from huggingface_hub.constants import HF_HUB_OFFLINE  # noqa: PLC0415
 
+    from lm_eval_ext.families.manyifeval.reconstruction import IFEVAL  # noqa: PLC0415
     from lm_eval_ext.families.verbalizer.datasets import DATASETS  # noqa: PLC0415
 
     if HF_HUB_OFFLINE:
         return Finding("hub", False, "switched off by HF_HUB_OFFLINE. Cached copies still serve", required)
-    places = sorted({(dataset.hub.repository, dataset.hub.revision) for dataset in DATASETS.values()}, key=str)
+    hubs = [IFEVAL, *(dataset.hub for dataset in DATASETS.values())]
+    places = sorted({(hub.repository, hub.revision) for hub in hubs}, key=str)
     silent: dict[str, list[str]] = {}
     for repository, revision in places:
         try:
