@@ -13,8 +13,13 @@ from typing import Any
 
 import pytest
 
+from lm_eval_ext.verifiers import MissingDataError, sentences
+
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
+if (SHARED / "data" / "nltk_data").is_dir():
+    # For every process that a test starts, too; a user's own setting counts first.
+    os.environ.setdefault("NLTK_DATA", str(SHARED / "data" / "nltk_data"))
 
 
 @dataclass(frozen=True)
@@ -89,6 +94,15 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"the real data are not at {folder}")
     return folder
+
+
+@pytest.fixture(scope="session")
+def sentence_data() -> None:
+    """Skip where NLTK's sentence data are not installed."""
+    try:
+        sentences.require()
+    except MissingDataError as error:
+        pytest.skip(str(error))
 
 
 @pytest.fixture(scope="session")

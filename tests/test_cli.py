@@ -41,12 +41,16 @@ def test_a_wrong_call_says_how_it_is_used(arguments: list[str], capsys: pytest.C
     assert "usage: lm-eval-ext" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("sentence_data")
 def test_doctor_finds_everything_in_order_without_the_hub() -> None:
     process = run("doctor")
     assert process.returncode == 0, process.stdout
-    assert "ok     tasks     224 of 224 tasks and groups" in process.stdout  # 216 leaves, 8 groups
+    # verbalizer: 216 leaves, 8 groups; manyifeval: 10 + 9 leaves, 2 groups
+    assert "ok     tasks     245 of 245 tasks and groups" in process.stdout
     assert "ok     models    reference" in process.stdout
-    assert "ok     embedded  9 of 9 datasets" in process.stdout
+    assert "ok     embedded  verbalizer: 9 of 9 datasets" in process.stdout
+    assert "ok     embedded  manyifeval: 1 of 1 datasets" in process.stdout
+    assert "ok     sentences" in process.stdout
     assert "note   hub       switched off by HF_HUB_OFFLINE" in process.stdout
 
 
@@ -55,7 +59,7 @@ def test_doctor_fails_where_a_source_that_must_answer_does_not(tmp_path: Path) -
     (tmp_path / "rte_validation.jsonl").write_text('{"sentence1": "a"}\n', encoding="utf-8")
     process = run("doctor", "--source", str(tmp_path))
     assert process.returncode == 1
-    assert "FAILED folder    1 of 9 datasets; no rows of 'fp'" in process.stdout
+    assert "FAILED folder    verbalizer: 1 of 9 datasets; no rows of 'fp'" in process.stdout
     assert "hub" not in process.stdout  # a network that nobody asked for
 
 
@@ -66,7 +70,7 @@ def test_doctor_reads_the_rows_and_not_only_the_names_of_files(tmp_path: Path) -
     (tmp_path / "rte_validation.jsonl").write_text('{"sentence1": "a"}\n', encoding="utf-8")
     process = run("doctor", "--source", str(tmp_path))
     assert process.returncode == 1
-    assert "FAILED folder    8 of 9 datasets; " in process.stdout
+    assert "FAILED folder    verbalizer: 8 of 9 datasets; " in process.stdout
     assert "rte_validation.jsonl has no column 'sentence2'" in process.stdout
 
 
@@ -74,6 +78,46 @@ def test_doctor_says_what_to_do_without_autoload(tmp_path: Path) -> None:
     process = run("doctor", "--source", str(tmp_path / "nowhere"), LM_EVAL_EXT_AUTOLOAD="0")
     assert process.returncode == 1
     assert "FAILED autoload  switched off by LM_EVAL_EXT_AUTOLOAD=0; use --include_path" in process.stdout
-    assert "FAILED tasks     0 of 224" in process.stdout
+    assert "FAILED tasks     0 of 245" in process.stdout
     assert "FAILED models    missing: reference" in process.stdout
     assert "nowhere' is not a folder" in process.stdout
+
+
+def test_doctor_looks_at_a_file_of_finished_rows_and_at_no_family_that_is_not_there(tmp_path: Path) -> None:
+    exported = tmp_path / "rows.jsonl"
+    exported.write_text(run("manyifeval", "export", "--source", "embedded").stdout, encoding="utf-8")
+    process = run("doctor", "--source", str(exported))
+    assert process.returncode == 0, process.stdout
+    assert "note   folder    verbalizer: no files" in process.stdout
+    assert "ok     folder    manyifeval: 1 of 1 datasets" in process.stdout
+    exported.write_text("{}\n", encoding="utf-8")
+    assert run("doctor", "--source", str(exported)).returncode == 1
+
+
+def test_without_nltks_data_doctor_and_export_say_how_to_get_them(tmp_path: Path) -> None:
+    doctor = run("doctor", "--source", "embedded", NLTK_DATA=str(tmp_path), HOME=str(tmp_path))
+    assert doctor.returncode == 0  # the verbalizer tasks need none
+    assert "note   sentences NLTK's sentence data" in doctor.stdout
+    assert "note   embedded  manyifeval: not looked at" in doctor.stdout
+    export = run("manyifeval", "export", "--source", "embedded", NLTK_DATA=str(tmp_path), HOME=str(tmp_path))
+    assert export.returncode == 1
+    assert export.stdout == ""
+    assert export.stderr.startswith("lm-eval-ext: NLTK's sentence data")
+    assert "python -m nltk.downloader punkt_tab" in export.stderr
+
+
+@pytest.mark.parametrize(("split", "rows"), [("test", 1000), ("train", 100), ("fewshot", 60)])
+@pytest.mark.usefixtures("sentence_data")
+def test_export_prints_rows_that_the_tasks_read_again(split: str, rows: int, tmp_path: Path) -> None:
+    process = run("manyifeval", "export", "--source", "embedded", "--split", split)
+    assert process.returncode == 0, process.stderr
+    assert len(process.stdout.splitlines()) == rows
+    (tmp_path / f"manyifeval_{split}.jsonl").write_text(process.stdout, encoding="utf-8")
+    again = run("manyifeval", "export", "--source", str(tmp_path), "--split", split)
+    assert again.stdout == process.stdout
+
+
+def test_export_of_a_source_that_is_not_there_names_it() -> None:
+    process = run("manyifeval", "export", "--source", "nowhere")
+    assert process.returncode == 1
+    assert process.stderr.startswith("lm-eval-ext: source 'nowhere' is neither a file nor a folder")

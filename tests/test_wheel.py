@@ -194,7 +194,10 @@ def test_the_wheel_holds_the_package_the_tasks_and_the_line_and_nothing_else(whe
     assert content >= {
         "lm_eval_ext/tasks/verbalizer/_direct",
         "lm_eval_ext/tasks/verbalizer/direct/sst2_natural_golden.yaml",
+        "lm_eval_ext/tasks/manyifeval/_manyifeval",
         "lm_eval_ext/embedded/sst2_validation.jsonl",
+        "lm_eval_ext/families/manyifeval/recipe.jsonl",
+        "lm_eval_ext/verifiers/text.py",
         "lm_eval_ext/py.typed",
     }
     assert line == (ROOT / "lm_eval_ext.pth").read_bytes()
@@ -202,12 +205,12 @@ def test_the_wheel_holds_the_package_the_tasks_and_the_line_and_nothing_else(whe
     assert wheel.name == f"lm_eval_ext-{__version__}-py3-none-any.whl"
 
 
-def test_the_wheel_requires_the_harness_alone(wheel: Path) -> None:
+def test_the_wheel_requires_the_harness_and_what_the_verifiers_judge_with(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         metadata = email.message_from_bytes(archive.read(f"{METADATA}/METADATA"))
     requirements = [Requirement(line) for line in metadata.get_all("Requires-Dist", [])]
     always = [str(requirement) for requirement in requirements if requirement.marker is None]
-    assert always == ["lm-eval>=0.4.12"]
+    assert always == ["langdetect>=1.0.9", "lm-eval>=0.4.12", "nltk>=3.9.1", "regex"]
 
 
 def test_the_entry_points_name_what_the_autoload_registers(wheel: Path) -> None:

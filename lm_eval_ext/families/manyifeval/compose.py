@@ -49,12 +49,12 @@ class Task:
     """A task prompt before it gets its instructions.
 
     Attributes:
-        key: its number.
+        key: its number or name.
         task_prompt: the bare task.
         own: instructions that it came with; of those among the 15 the first in each slot is kept, arguments and all.
     """
 
-    key: int
+    key: int | str
     task_prompt: str
     own: tuple[Checker, ...] = ()
 

@@ -2,7 +2,7 @@
 
 * ``"hub"``: reconstructed from ``google/IFEval`` (``reconstruction``);
 * ``"embedded"``: task prompts written for this project;
-* a file or a folder: the published rows, or a copy of IFEval's to reconstruct them from.
+* a file or a folder: the published rows, or a copy of IFEval's to reconstruct them from, or bare task prompts.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import replace
+from enum import Enum
 from functools import cache
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from lm_eval_ext.sources import RowsError, Table
 NAME = "manyifeval"
 IFEVAL_FILES = (f"ifeval_{IFEVAL_SPLIT}.jsonl", f"ifeval_{IFEVAL_SPLIT}.parquet", "ifeval_input_data.jsonl")
 """A copy of IFEval in a folder: in the hub's columns, or under the name of its first publication."""
+BARE_FIELDS = ("key", "task_prompt")
 TEST, TRAIN, FEWSHOT = "test", "train", "fewshot"
 SPLITS = (TEST, TRAIN, FEWSHOT)
 
@@ -60,10 +62,20 @@ def all_rows(source: str, split: str) -> tuple[Row, ...]:
     Raises:
         RowsError: as ``rows``.
     """
-    table = _published(source, split)
-    if table is not None:
+    table = _table(source, split)
+    if _kind(table) == Kind.FINISHED:
         return published.rows_of(table)
-    return tuple(row for task in tasks(source, split) for row in nested(task, composition(task)))
+    return tuple(row for task in tasks(source, split) for row in nested(task, compose(task)))
+
+
+def tasks(source: str, split: str) -> tuple[Task, ...]:
+    """Return the bare task prompts of one split of a source whose rows are not finished.
+
+    Raises:
+        RowsError: as ``rows``.
+    """
+    table = _table(source, split)
+    return _bare(table) if _kind(table) == Kind.BARE else reconstruct(table, split)
 
 
 def nested(task: Task, composed: Composition) -> tuple[Row, ...]:
@@ -76,91 +88,73 @@ def nested(task: Task, composed: Composition) -> tuple[Row, ...]:
 
 
 @cache
-def composition(task: Task) -> Composition:
-    """Return the ten instructions of a task prompt; see ``compose``."""
-    return compose(task)
-
-
-@cache
-def tasks(source: str, split: str) -> tuple[Task, ...]:
-    """Return the bare task prompts of one split of a source that has no finished rows.
-
-    Raises:
-        RowsError: as ``rows``.
-    """
-    if source == sources.EMBEDDED:
-        return tuple(_embedded(sources.load(NAME, split, IFEVAL, source)))
-    return reconstruct(_ifeval(source), split)
-
-
-def origin(source: str) -> str:
-    """Return, for the record, what the rows of a source are."""
-    if source == sources.EMBEDDED:
-        return "task prompts written for this project, instructions composed"
-    if _published(source, TEST) is not None:
-        return "finished rows in the published schema"
-    return "task prompts cut out of google/IFEval, instructions composed"
-
-
-@cache
 def rows_hash(source: str, split: str, count: int, repeat: bool = False) -> str:
     """Return 16 hexadecimal digits that are equal where prompts, instructions and their order are."""
     shown = [(row.key, row.prompt, list(map(repr, row.instructions))) for row in rows(source, split, count, repeat)]
     return hashlib.sha256(json.dumps(shown, ensure_ascii=False).encode()).hexdigest()[:16]
 
 
-def _embedded(table: Table) -> list[Task]:
-    texts = table.text("task_prompt", ("key", "task_prompt"))
-    return [Task(key, text) for key, text in zip(table.column("key"), texts, strict=True)]
+class Kind(Enum):
+    """What a table of rows holds; the value is how the results record it."""
+
+    FINISHED = "finished rows in the published schema"
+    BARE = "bare task prompts, instructions composed"
+    IFEVAL = "task prompts cut out of google/IFEval, instructions composed"
 
 
-def _path(source: str) -> Path | None:
-    return None if source in (sources.HUB, sources.EMBEDDED) else Path(source).expanduser().resolve()
+def origin(source: str) -> str:
+    """Return, for the record, what the test rows of a source are.
+
+    Raises:
+        RowsError: as ``rows``.
+    """
+    return _kind(_table(source, TEST)).value
 
 
-def _published(source: str, split: str) -> Table | None:
-    """Return the table of finished rows that a file or folder holds for the split, if it holds any."""
-    path = _path(source)
-    if path is None:
-        return None
-    if path.is_file():
-        table = sources.from_file(path)
-        if not is_published(table):
-            return None
-        if split != TEST:
+def _kind(table: Table) -> Kind:
+    if set(table.columns) <= set(BARE_FIELDS):
+        return Kind.BARE
+    return Kind.FINISHED if set(table.columns) & set(published.FURTHER_FIELDS) else Kind.IFEVAL
+
+
+def _bare(table: Table) -> tuple[Task, ...]:
+    texts, keys = table.text("task_prompt", BARE_FIELDS), table.column("key", BARE_FIELDS)
+    for number, key in enumerate(keys, start=1):
+        if isinstance(key, bool) or not isinstance(key, (int, str)) or keys.index(key) != number - 1:
             raise RowsError(
-                f"{path}: a file of finished rows has no {split} split; give a folder with {NAME}_{split}.jsonl"
+                f"{table.origin}, row {number}, field 'key': expected a number or text of its own, found {key!r}"
             )
-        return table
-    if not path.is_dir():
-        raise RowsError(_neither(source))
-    return sources.load(NAME, split, IFEVAL, source) if sources.has_split(NAME, split, source) else None
+    return tuple(Task(key, text) for key, text in zip(keys, texts, strict=True))
 
 
-def is_published(table: Table) -> bool:
-    """Tell finished rows, which have fields besides IFEval's, from IFEval's."""
-    return any(field in table.columns for field in published.FURTHER_FIELDS)
-
-
-def _ifeval(source: str) -> Table:
-    path = _path(source)
-    if path is None:
-        return sources.load("ifeval", IFEVAL_SPLIT, IFEVAL, sources.HUB)
+def _table(source: str, split: str) -> Table:
+    if source == sources.HUB:
+        return sources.load("ifeval", IFEVAL_SPLIT, IFEVAL, source)
+    if source == sources.EMBEDDED:
+        return sources.load(NAME, split, IFEVAL, source)
+    path = Path(source).expanduser().resolve()
     if path.is_file():
-        return sources.from_file(path)
+        return _of_file(path, split)
+    if not path.is_dir():
+        raise RowsError(
+            f'source {source!r} is neither a file nor a folder; expected "{sources.HUB}", "{sources.EMBEDDED}", the '
+            f"path of a file of rows, or the path of a folder with {NAME}_{split}.jsonl or a copy of google/IFEval "
+            f"({IFEVAL_FILES[0]})"
+        )
+    if sources.has_split(NAME, split, source):
+        return sources.load(NAME, split, IFEVAL, source)
     copy = next((path / name for name in IFEVAL_FILES if (path / name).is_file()), None)
     if copy is None:
         found = sorted(entry.name for entry in path.iterdir() if entry.suffix in sources.SUFFIXES)
         raise RowsError(
-            f"no rows of {NAME!r} in {path}: expected {NAME}_{TEST}.jsonl (or .parquet; the published schema) or a "
+            f"no rows of {NAME!r} in {path}: expected {NAME}_{split}.jsonl (or .parquet; the published schema) or a "
             f"copy of google/IFEval named {' or '.join(IFEVAL_FILES)}; found {', '.join(found) or 'no such files'}"
         )
     return sources.from_file(copy)
 
 
-def _neither(source: str) -> str:
-    return (
-        f'source {source!r} is neither a file nor a folder; expected "{sources.HUB}", "{sources.EMBEDDED}", the path '
-        f"of the published file, or the path of a folder with {NAME}_{TEST}.jsonl or a copy of google/IFEval "
-        f"({IFEVAL_FILES[0]})"
-    )
+def _of_file(path: Path, split: str) -> Table:
+    table = sources.from_file(path)
+    if split != TEST and _kind(table) != Kind.IFEVAL:
+        raise RowsError(f"{path}: a single file has no {split} split; give a folder with {NAME}_{split}.jsonl")
+    return table
