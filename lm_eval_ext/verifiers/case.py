@@ -19,8 +19,8 @@ SURE = 0.9
 class EnglishCapital(Checker):
     """English, and every letter a capital.
 
-    Faithful: English is what langdetect says it is; "HELLO 123!" is not, and a text of nothing but capitalised words
-    is, because langdetect skips them. Repaired: see ``is_english``.
+    Faithful: English is what langdetect says it is, which looks at the first letters of words in capitals alone;
+    "HELLO 123!" is not. Repaired: see ``is_english``.
     """
 
     def describe(self) -> str:

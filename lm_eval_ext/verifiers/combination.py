@@ -46,8 +46,8 @@ def _are_two(pieces: list[str]) -> bool:
 class RepeatPrompt(Checker):
     """The response begins with ``prompt_to_repeat``, in any case.
 
-    Faithful: character for character. Repaired: white space, the kind of quotation marks, and quotation or emphasis
-    around the prompt do not matter, and its last word must end there.
+    Faithful: character for character. Repaired: the kind of white space and of quotation marks does not matter, and the
+    prompt's last word must end there.
     """
 
     prompt_to_repeat: str
@@ -71,4 +71,4 @@ class RepeatPrompt(Checker):
 
 
 def _as_repeated(text: str) -> str:
-    return " ".join(fold(text).lower().split()).lstrip("\"'*_>#` ")
+    return " ".join(fold(text).lower().split())

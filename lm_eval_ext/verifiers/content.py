@@ -16,6 +16,7 @@ _BRACKETS = re.compile(r"\[[^\]]*\]")
 _PLACEHOLDER = re.compile(r"(?<![A-Za-z0-9])\[([^\[\]\"]*)\](?!\()")
 _CHECK_BOX = re.compile(r"\s*[-*+]\s+\[[xX ]\]")
 _IFEVAL_MARKERS = {"P.P.S": r"p\.\s?p\.\s?s", "P.S.": r"p\.\s?s\."}
+_OPERATORS = re.compile(r"[\\^$*+?{}\[\]|()]")
 _INITIALS = re.compile(r"(?:[A-Z]\.)+[A-Z]?", re.IGNORECASE)
 
 
@@ -74,7 +75,10 @@ class Postscript(Checker):
 
     def faithful(self, text: Text) -> bool:
         marker = _IFEVAL_MARKERS.get(self.postscript_marker, self.postscript_marker.lower())
-        return phrases.as_regex(marker, self.id, re.UNICODE).search(text.lower) is not None
+        if self.postscript_marker not in _IFEVAL_MARKERS and _OPERATORS.search(marker):
+            # What IFEval puts around the marker matters only then; it costs the square of a run of blanks.
+            marker = rf"\s*{marker}.*$"
+        return phrases.as_regex(marker, self.id, re.MULTILINE).search(text.lower) is not None
 
     def repaired(self, text: Text) -> bool:
         return _at_line_start(self.postscript_marker).search(text.raw) is not None

@@ -19,7 +19,7 @@ _IFEVAL_DASH = re.compile(r"^[^\S\n]*-.*$", re.MULTILINE)
 _IFEVAL_HIGHLIGHT = re.compile(r"\*[^\n*]*\*")
 _IFEVAL_DOUBLE_HIGHLIGHT = re.compile(r"\*\*[^\n*]*\*\*")
 _TITLE = re.compile(r"<<([^<>]*)>>")
-_NUMBER = r"(?:\d+|[IVX]+\b|(?:one|two|three|four|five|six|seven|eight|nine|ten)\b)"
+_NUMBER = r"(?:\d+|(?!X\b)[IVX]+\b|(?:one|two|three|four|five|six|seven|eight|nine|ten)\b)"
 _NOTHING = object()
 OPTIONS = ("My answer is yes.", "My answer is no.", "My answer is maybe.")
 

@@ -121,11 +121,11 @@ class LetterFrequency(Checker):
 
     def __post_init__(self) -> None:
         check_phrase(self, "letter", self.letter)
-        if len(self.letter.strip().lower()) != 1:
+        if len(self.letter.lower()) != 1:
             raise ValueError(f"{self.id}: letter must be one character, found {self.letter!r}")
         check_count(self, "let_frequency", self.let_frequency)
         check_relation(self, "let_relation", self.let_relation)
-        normalise(self, "letter", self.letter.strip().lower())
+        normalise(self, "letter", self.letter.lower())
 
     def describe(self) -> str:
         return (

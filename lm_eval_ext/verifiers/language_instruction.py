@@ -52,9 +52,9 @@ LANGUAGES: Mapping[str, str] = MappingProxyType(
 class ResponseLanguage(Checker):
     """langdetect names ``language`` (ISO 639-1) as the language of the response.
 
-    Faithful: a text without anything to go by (digits, words in capitals) counts as followed. Repaired: capitals are
-    read as if they were small letters, a text without anything to go by does not count, and for English ``is_english``
-    decides, because langdetect is often wrong on a few words.
+    Faithful: a text without anything to go by, such as digits, counts as followed. Repaired: it does not, capitals are
+    read as if they were small letters, and for English ``is_english`` decides, because langdetect is often wrong on a
+    few words.
     """
 
     language: str

@@ -1,0 +1,347 @@
+"""The faithful edition judges real responses as the harness's own IFEval code does, verdict for verdict.
+
+Two things in IFEval are not deterministic. langdetect draws at random, here with the seed 0 on both sides. And where
+the letter to be counted is none, a random one takes its place (two of the 541 rows have "#" and "!"); here Python's
+generator is seeded with 0 before the instruction is made, which is the draw that the faithful edition always takes.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lm_eval_ext.verifiers import instruction, instruction_ids, verify
+from lm_eval_ext.verifiers.text import Text
+
+RESPONSES = (
+    "ifeval/ifeval_responses.jsonl",
+    "ifeval/ifbench_sample_responses.jsonl",
+    "mcq/mismatch_train.jsonl",
+    "mcq/robustness.jsonl",
+)
+EVERY = 3
+"""Every third response is judged by each checker: more than 2,000, in a fraction of the time."""
+ENOUGH = 50
+"""How often each verdict must occur among the cases of a checker, lest a constant one pass."""
+
+
+Arguments = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Ifeval:
+    """The harness's modules."""
+
+    utils: Any
+    registry: Mapping[str, Any]
+    counting: Any
+
+
+@pytest.fixture(scope="module")
+def ifeval(shared_data: Path) -> Iterator[Ifeval]:
+    """Import IFEval's code, which asks for NLTK's data at once, and make it deterministic."""
+    import langdetect  # noqa: PLC0415
+    import nltk  # noqa: PLC0415
+
+    state = random.getstate()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(nltk.data, "path", [str(shared_data / "nltk_data"), *nltk.data.path])
+        patch.setattr(langdetect.DetectorFactory, "seed", 0)
+        from lm_eval.tasks.ifeval import instructions_registry, instructions_util, utils  # noqa: PLC0415
+
+        yield Ifeval(utils, instructions_registry.INSTRUCTION_DICT, instructions_util)
+    random.setstate(state)
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.fixture(scope="module")
+def prompts(shared_data: Path) -> dict[int, dict[str, Any]]:
+    """Return IFEval's 541 rows by key."""
+    return {row["key"]: row for row in read(shared_data / "ifeval" / "ifeval_input_data.jsonl")}
+
+
+@pytest.fixture(scope="module")
+def texts(shared_data: Path) -> list[str]:
+    """Return real responses, each once."""
+    return list(dict.fromkeys(row["response"] for path in RESPONSES for row in read(shared_data / path)))
+
+
+@pytest.mark.parametrize("loose", [False, True], ids=["strict", "loose"])
+def test_ifevals_rows_are_judged_alike(
+    loose: bool, ifeval: Ifeval, prompts: Mapping[int, Mapping[str, Any]], shared_data: Path
+) -> None:
+    judge = ifeval.utils.test_instruction_following_loose if loose else ifeval.utils.test_instruction_following_strict
+    differences = []
+    verdicts = 0
+    for row in read(shared_data / "ifeval" / "ifeval_responses.jsonl"):
+        prompt, response = prompts[row["key"]], row["response"]
+        random.seed(0)
+        theirs = judge(ifeval.utils.InputExample(**prompt), response).follow_instruction_list
+        ours = verify(response, prompt["instruction_id_list"], prompt["kwargs"], edition="faithful", loose=loose)
+        judged = zip(prompt["instruction_id_list"], theirs, ours.follow_instruction_list, strict=True)
+        verdicts += len(theirs)
+        differences += [
+            f"row {row['key']} of {row['model']}, {name}: IFEval says {their}, we say {our}"
+            for name, their, our in judged
+            if their != our
+        ]
+    assert not differences, "\n".join(differences)
+    assert verdicts == 4 * 834  # four models, and the 541 rows have 834 instructions
+
+
+def test_words_are_counted_alike(ifeval: Ifeval, texts: Sequence[str]) -> None:
+    counts = [(text, ifeval.counting.count_words(text), Text(text).words) for text in texts]
+    assert len(counts) > 5000
+    assert [count for count in counts if count[1] != count[2]] == []
+
+
+FIRST_WORD = "length_constraints:nth_paragraph_first_word"
+POSTSCRIPT = "detectable_content:postscript"
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "text"),
+    [
+        pytest.param(FIRST_WORD, {"first_word": "ΛΟΓΟΣ"}, "ΛΟΓΟΣ A", id="a final sigma, made small letter by letter"),
+        pytest.param(FIRST_WORD, {"first_word": "λογος"}, "λογος a", id="a final sigma that was small"),
+        pytest.param(FIRST_WORD, {"first_word": " hello"}, "hello", id="a space before the word"),
+        pytest.param(FIRST_WORD, {"first_word": "HELLO"}, "hello", id="no space before the word"),
+        pytest.param(
+            FIRST_WORD,
+            {"first_word": "b", "num_paragraphs": 2, "nth_paragraph": 2},
+            "a\n\n\n\nb",
+            id="a blank paragraph before the one that is looked up",
+        ),
+        pytest.param(POSTSCRIPT, {"postscript_marker": "^PS"}, "a\nPS b", id="an anchor at the start of a line"),
+        pytest.param(POSTSCRIPT, {"postscript_marker": "PS$"}, "a PS\nb", id="an anchor at the end of a line"),
+        pytest.param(POSTSCRIPT, {"postscript_marker": "?PS"}, "a\nPS b", id="a mark for what IFEval puts before it"),
+        pytest.param(POSTSCRIPT, {"postscript_marker": "PS"}, "a\nPS b", id="a marker without such"),
+        pytest.param("detectable_format:number_bullet_lists", {"num_bullets": 1}, "*\na", id="a bullet without text"),
+        pytest.param("startend:quotation", {}, '"', id="one quotation mark"),
+        pytest.param("change_case:english_capital", {}, "ԲԱՐԵՒ", id="capitals of no language that langdetect knows"),
+        pytest.param("change_case:english_capital", {}, "ΛΟΓΟΣ", id="capitals of another language"),
+        pytest.param("change_case:english_lowercase", {}, "ⲁⲃⲅ", id="small letters of no language that it knows"),
+        pytest.param("change_case:english_lowercase", {}, "λογος", id="small letters of another language"),
+    ],
+)
+def test_what_is_unusual_is_judged_alike(name: str, arguments: Arguments, text: str, ifeval: Ifeval) -> None:
+    if name == FIRST_WORD:
+        arguments = {"num_paragraphs": 1, "nth_paragraph": 1, **arguments}
+    reference = ifeval.registry[name](name)
+    reference.build_description(**arguments)
+    assert instruction(name, arguments).follows(Text(text), "faithful") == reference.check_following(text)
+
+
+# Arguments that the text almost meets or just meets: numbers at its count or one beside it, words of its own.
+
+
+@dataclass(frozen=True)
+class Near:
+    """Draws arguments near what a text has; foreign words come from another text."""
+
+    draw: random.Random
+    text: str
+    other: str
+    counting: Any
+
+    def number(self, count: int, at_least: int = 0) -> int:
+        return max(at_least, count + self.draw.choice((-1, 0, 0, 1)))
+
+    def relation(self) -> str:
+        return self.draw.choice(("at least", "less than"))
+
+    def word(self) -> str:
+        """Return a word, the beginning of one, or a word with its punctuation: to IFEval, a regular expression."""
+        chunk = self.draw.choice((self.text if self.draw.random() < 0.7 else self.other).split() or ["art"])
+        kind = self.draw.choice(("word", "word", "beginning", "expression"))
+        if kind == "expression" and is_expression(chunk):
+            return chunk
+        word = re.sub(r"\W", "", chunk) or "art"
+        return word[: self.draw.randint(1, len(word))] if kind == "beginning" else word
+
+    def words(self) -> list[str]:
+        return [self.word() for _ in range(self.draw.randint(1, 3))]
+
+    def swapped(self, piece: str) -> str:
+        return self.draw.choice((piece, piece.swapcase())) if piece.strip() else "x"
+
+    def matches(self, pattern: str) -> int:
+        return len(re.findall(pattern, self.text, re.MULTILINE | re.IGNORECASE))
+
+
+def is_expression(pattern: str) -> bool:
+    try:
+        re.compile(pattern)
+    except re.error:
+        return False
+    return True
+
+
+def near_frequency(near: Near) -> Arguments:
+    word = near.word()
+    return {"keyword": word, "frequency": near.number(near.matches(word)), "relation": near.relation()}
+
+
+def near_letter_frequency(near: Near) -> Arguments:
+    letter = near.draw.choice("abcdefghijklmnopqrstuvwxyzAEZ#!ß7")
+    count = near.text.lower().count(letter.lower())
+    return {"letter": letter, "let_frequency": near.number(count), "let_relation": near.relation()}
+
+
+def near_nth_paragraph(near: Near) -> Arguments:
+    pieces = near.text.split("\n\n")
+    count = near.number(sum(1 for piece in pieces if piece.strip()), at_least=1)
+    nth = near.draw.randint(1, count)
+    first = pieces[min(nth, len(pieces)) - 1].split()[:1]
+    word = near.draw.choice((*first, *first, near.word()))
+    return {
+        "num_paragraphs": count,
+        "nth_paragraph": nth,
+        "first_word": near.swapped(near.draw.choice((word, re.split(r"[.,?!'\"]", word.lstrip("'\""))[0]))),
+    }
+
+
+def near_sections(near: Near) -> Arguments:
+    before_a_number = re.findall(r"(\w+)\s?\d", near.text)
+    mark = near.draw.choice((*before_a_number[:5], "Section", "SECTION", near.word()))
+    return {"section_spliter": mark, "num_sections": near.number(near.matches(rf"{mark}\s?\d+"))}
+
+
+NEAR: Mapping[str, Callable[[Near], Arguments]] = {
+    "change_case:capital_word_frequency": lambda near: {
+        "capital_frequency": near.number(sum(map(str.isupper, near.text.split()))),
+        "capital_relation": near.relation(),
+    },
+    "combination:repeat_prompt": lambda near: {
+        "prompt_to_repeat": near.swapped(
+            near.draw.choice((near.text, near.text, near.other)).strip()[: near.draw.randint(1, 40)]
+        )
+    },
+    "detectable_content:number_placeholders": lambda near: {"num_placeholders": near.number(near.matches(r"\[.*?\]"))},
+    "detectable_content:postscript": lambda near: {
+        "postscript_marker": near.draw.choice(("P.S.", "P.P.S", "P.S", "PS:", near.word(), near.word()))
+    },
+    "detectable_format:multiple_sections": near_sections,
+    "detectable_format:number_bullet_lists": lambda near: {"num_bullets": near.number(near.matches(r"^\s*[*-]"))},
+    "detectable_format:number_highlighted_sections": lambda near: {
+        "num_highlights": near.number(near.matches(r"\*[^\n*]+\*"))
+    },
+    "keywords:existence": lambda near: {"keywords": near.words()},
+    "keywords:forbidden_words": lambda near: {"forbidden_words": near.words()},
+    "keywords:frequency": near_frequency,
+    "keywords:letter_frequency": near_letter_frequency,
+    "language:response_language": lambda near: {
+        "language": near.draw.choice(("en", "en", "de", "es", "fr", "hi", "pt"))
+    },
+    "length_constraints:nth_paragraph_first_word": near_nth_paragraph,
+    "length_constraints:number_paragraphs": lambda near: {"num_paragraphs": near.number(near.matches(r"\*\*\*") + 1)},
+    "length_constraints:number_sentences": lambda near: {
+        "num_sentences": near.number(near.counting.count_sentences(near.text)),
+        "relation": near.relation(),
+    },
+    "length_constraints:number_words": lambda near: {
+        "num_words": near.number(near.counting.count_words(near.text)),
+        "relation": near.relation(),
+    },
+    "startend:end_checker": lambda near: {
+        "end_phrase": near.swapped(
+            near.draw.choice((near.text, near.text, near.other)).strip().strip('"')[-near.draw.randint(1, 40) :]
+        )
+    },
+}
+"""How arguments are drawn; an instruction that is not here has none."""
+
+# What checkers look for, and whole texts in the shape that some of them want.
+MARKS = (
+    "*",
+    "**",
+    "***",
+    "******",
+    "\n",
+    "\n\n",
+    "\n* ",
+    "\n- ",
+    "[",
+    "]",
+    "<<",
+    ">>",
+    '"',
+    "'",
+    ",",
+    "\uff0c",
+    "I ",
+    "P.S. ",
+)
+SHAPES: tuple[Callable[[str], str], ...] = (
+    str.upper,
+    str.lower,
+    lambda text: f' "{text}" ',
+    lambda text: f"<<{text}>>",
+    lambda text: f"{text}\n******\n{text}!",
+    lambda text: f"{text}\n\nP. P. S. My answer is yes.",
+    lambda text: f"My answer is yes. {text} My answer is no.",
+    lambda text: f"Section 1\n{text}\nSection 2\n{text}",
+    lambda text: f"```json\n{json.dumps({'answer': text})}\n```",
+    lambda text: json.dumps([text, float("nan")]),
+    lambda text: " \n" * len(text),
+)
+
+
+def edited(draw: random.Random, text: str) -> str:
+    """Return the text in another shape, or with a few marks put in."""
+    if draw.random() < 0.5:
+        return draw.choice(SHAPES)(text)
+    for _ in range(draw.randint(1, 4)):
+        place = draw.randint(0, len(text))
+        text = text[:place] + draw.choice(MARKS) + text[place:]
+    return text
+
+
+def cases(
+    name: str, texts: Sequence[str], published: Sequence[Arguments], counting: Any
+) -> Iterator[tuple[str, Arguments]]:
+    """Yield each text as it is, and every second one edited too; half of the arguments are IFEval's."""
+    draw = random.Random(name)  # noqa: S311 # reproducible by design
+    for number, text in enumerate(texts):
+        for version in (text, edited(draw, text))[: 1 + number % 2]:
+            if name not in NEAR or draw.random() < 0.5:
+                yield version, draw.choice(published)
+            else:
+                yield version, NEAR[name](Near(draw, version, draw.choice(texts), counting))
+
+
+@pytest.mark.parametrize("name", instruction_ids())
+def test_any_text_is_judged_alike(
+    name: str, ifeval: Ifeval, prompts: Mapping[int, Mapping[str, Any]], texts: Sequence[str]
+) -> None:
+    published = [
+        {argument: value for argument, value in arguments.items() if value is not None}
+        for row in prompts.values()
+        for other, arguments in zip(row["instruction_id_list"], row["kwargs"], strict=True)
+        if other == name
+    ]
+    differences = []
+    verdicts: Counter[bool] = Counter()
+    for text, arguments in cases(name, texts[::EVERY], published, ifeval.counting):
+        random.seed(0)
+        reference = ifeval.registry[name](name)
+        reference.build_description(**arguments)
+        theirs = bool(text.strip() and reference.check_following(text))
+        ours = instruction(name, arguments).follows(Text(text), "faithful")
+        verdicts[ours] += 1
+        if ours != theirs:
+            differences.append(f"{arguments}: IFEval says {theirs}, we say {ours} of {text!r}")
+    assert not differences, "\n".join(differences[:10])
+    assert verdicts.total() > 2000 * 3 // 2  # each real text, and every second one edited
+    assert min(verdicts[True], verdicts[False]) >= ENOUGH, verdicts
