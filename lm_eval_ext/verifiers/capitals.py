@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 _PLAIN = re.compile(r"[.,!?;:()\[\]{}<>\"*#/$%@&+=~^|\\-]*([A-Za-z0-9]+)[.,!?;:()\[\]{}<>\"*#/$%@&+=~^|\\-]*")
 # What NLTK splits in two although it looks like one word.
 _CONTRACTED = {"cannot", "gimme", "gonna", "gotta", "lemme", "wanna"}
-# Where its neighbours decide how a chunk is split: a sentence may end inside it, or a clitic before its full stop.
-_NEEDS_NEIGHBOURS = re.compile(r"[.?!]+[^\w\s]+\w|'.*[.']|(?i:wanna)")
+_LETTER = re.compile(r"\w")
+_POSSIBLE_END = re.compile(r"[.?!][^\w\s]")
+_POSSIBLE_CLITIC = re.compile(r"'.*[.']|(?i:wanna)")
 # White space to Python, but not to every rule of the tokeniser.
 _SEPARATORS = re.compile(r"[\x1c-\x1f]")
 
@@ -41,10 +42,19 @@ def count_capital_words(text: str) -> int:
         if plain and plain[1].lower() not in _CONTRACTED:
             count += plain[1].isupper()
         elif any(map(str.isupper, chunk)):
-            if _NEEDS_NEIGHBOURS.search(chunk):
+            if _needs_neighbours(chunk):
                 return _count_with_neighbours(text)
             count += _count_in_chunk(chunk)
     return count
+
+
+def _needs_neighbours(chunk: str) -> bool:
+    """Tell whether its neighbours may decide how a chunk is split.
+
+    They do where a sentence may end inside it, or where a clitic stands before its full stop.
+    """
+    end = _POSSIBLE_END.search(chunk)
+    return bool((end and _LETTER.search(chunk, end.end())) or _POSSIBLE_CLITIC.search(chunk))
 
 
 @lru_cache(maxsize=4096)  # "I'm" and "It's" come again and again

@@ -10,6 +10,12 @@ from lm_eval_ext.verifiers.text import Text
 
 ENOUGH_WORDS = 20
 """Below this number of words langdetect is often wrong."""
+FEW_WORDS = 6
+"""Below this number of words it is no evidence at all: "hello there" is Norwegian to it, or Dutch."""
+FUNCTION_WORDS = frozenset(
+    {"a", "and", "are", "for", "is", "it", "my", "of", "that", "the", "this", "with", "you", "your"}
+)
+"""Words that an English sentence hardly does without, and few other languages have."""
 SURE = 0.9
 """Below this probability langdetect is guessing, for example at a list of names."""
 
@@ -19,7 +25,7 @@ SURE = 0.9
 class EnglishCapital(Checker):
     """English, and every letter a capital.
 
-    Faithful: English is what langdetect says it is, which looks at the first letters of words in capitals alone;
+    Faithful: English is what langdetect says it is, which looks at the ends of words in capitals alone;
     "HELLO 123!" is not. Repaired: see ``is_english``.
     """
 
@@ -56,14 +62,14 @@ class EnglishLowercase(Checker):
 def is_english(text: Text) -> bool:
     """Tell whether a text can be taken for English.
 
-    langdetect decides where it is sure (``SURE``) and the text is long enough (``ENOUGH_WORDS``); elsewhere it is
-    enough that most letters are of the alphabet a to z.
+    langdetect decides where it is sure (``SURE``) and the text is long enough (``ENOUGH_WORDS``); from ``FEW_WORDS`` on
+    it decides if there is no function word of English either. Elsewhere it is enough that most letters are of the
+    alphabet a to z.
     """
-    if text.words >= ENOUGH_WORDS:
-        if text.language == "en":
-            return True
-        if text.detection.probability >= SURE:
-            return False
+    is_sure = text.words >= FEW_WORDS and text.detection.probability >= SURE
+    has_no_evidence = text.words >= ENOUGH_WORDS or FUNCTION_WORDS.isdisjoint(text.lower.split())
+    if is_sure and text.language != "en" and has_no_evidence:
+        return False
     letters = [letter for letter in text.lower if letter.isalpha()]
     return 2 * sum("a" <= letter <= "z" for letter in letters) > len(letters)
 

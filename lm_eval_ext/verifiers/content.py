@@ -14,7 +14,7 @@ from lm_eval_ext.verifiers.text import Text
 _BRACKETS = re.compile(r"\[[^\]]*\]")
 # Not an index (arr[i]), not a link, not a list of quoted words.
 _PLACEHOLDER = re.compile(r"(?<![A-Za-z0-9])\[([^\[\]\"]*)\](?!\()")
-_CHECK_BOX = re.compile(r"\s*[-*+]\s+\[[xX ]\]")
+_CHECK_BOX = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)])\s+\[[xX ]\]")
 _IFEVAL_MARKERS = {"P.P.S": r"p\.\s?p\.\s?s", "P.S.": r"p\.\s?s\."}
 _OPERATORS = re.compile(r"[\\^$*+?{}\[\]|()]")
 _INITIALS = re.compile(r"(?:[A-Z]\.)+[A-Z]?", re.IGNORECASE)
@@ -89,5 +89,5 @@ def _at_line_start(marker: str) -> re.Pattern[str]:
     if _INITIALS.fullmatch(marker):
         spelled = r"\.?[^\S\n]?".join(marker.replace(".", "")) + r"\b(?!\.\w)"
     else:
-        spelled = re.escape(marker)
+        spelled = re.escape(marker) + (r"\b" if marker[-1].isalnum() else "")
     return re.compile(rf"^(?:[^\w\n]|_)*{spelled}", re.IGNORECASE | re.MULTILINE)

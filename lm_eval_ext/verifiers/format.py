@@ -18,8 +18,8 @@ _IFEVAL_STAR = re.compile(r"^[^\S\n]*\*[^*].*$", re.MULTILINE)
 _IFEVAL_DASH = re.compile(r"^[^\S\n]*-.*$", re.MULTILINE)
 _IFEVAL_HIGHLIGHT = re.compile(r"\*[^\n*]*\*")
 _IFEVAL_DOUBLE_HIGHLIGHT = re.compile(r"\*\*[^\n*]*\*\*")
-_TITLE = re.compile(r"<<([^<>]*)>>")
-_NUMBER = r"(?:\d+|(?!X\b)[IVX]+\b|(?:one|two|three|four|five|six|seven|eight|nine|ten)\b)"
+_TITLE = re.compile(r"<<(.+?)>>(?!>)")
+_NUMBER = r"(?:\d+|(?!X\b)[IVX]+(?=[*_ \t]*(?:[:.)–—-]|$))|(?:one|two|three|four|five|six|seven|eight|nine|ten)\b)"
 _NOTHING = object()
 OPTIONS = ("My answer is yes.", "My answer is no.", "My answer is maybe.")
 
@@ -73,7 +73,9 @@ class Title(Checker):
 
 
 def _has_title(line: str) -> bool:
-    titles = [match for match in _TITLE.finditer(line) if any(map(str.isalpha, match[1]))]
+    # Beyond the last closing brackets each opening pair would cost the rest of the line.
+    found = _TITLE.finditer(line, 0, line.rfind(">>") + 2)
+    titles = [match for match in found if any(map(str.isalpha, match[1]))]
     if any(
         match[1] == match[1].strip() and not line[max(0, match.start() - 1) : match.start()].isalnum()
         for match in titles
@@ -93,10 +95,10 @@ def _is_titled(line: str) -> bool:
 @checker("detectable_format:number_highlighted_sections")
 @dataclass(frozen=True, slots=True)
 class NumberHighlightedSections(Checker):
-    """At least ``num_highlights`` highlights, as in ``*highlighted section*``, each on one line.
+    """At least ``num_highlights`` highlights, as in ``*highlighted section*``.
 
-    Faithful: whatever stands between two asterisks, those of a bullet and of a product too. Repaired: emphasis as
-    Markdown has it, with asterisks or underscores that touch what they enclose, also inside each other.
+    Faithful: whatever stands between two asterisks of a line, those of a bullet and of a product too. Repaired:
+    emphasis as Markdown has it, with asterisks or underscores that touch what they enclose, also inside each other.
     """
 
     num_highlights: int

@@ -42,8 +42,8 @@ _seen: OrderedDict[bytes, Detection] = OrderedDict()
 def detect(text: str) -> Detection:
     """Return langdetect's most probable language of a text.
 
-    Digits, for example, are nothing to go by. Of a word in capitals langdetect looks at the first letter alone, so what
-    it says of a text in capitals is a guess. It is called at most once per distinct text.
+    Digits, for example, are nothing to go by. Of a word in capitals langdetect looks at the ends alone, so what it says
+    of a text in capitals is half a guess. It is called at most once per distinct text.
     """
     digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
     with _lock:

@@ -13,6 +13,8 @@ from lm_eval_ext.verifiers.text import Text, fold
 # between a word and its particle. The underscore is none: emphasis may touch a word, as in _art_.
 _PART_OF_WORD = r"[[\p{L}\p{M}\p{N}]--[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]]"
 
+_STARTS = regex.compile(_PART_OF_WORD, regex.VERSION1)
+
 
 @lru_cache(maxsize=4096)
 def as_regex(phrase: str, owner: str, flags: re.RegexFlag = re.IGNORECASE) -> re.Pattern[str]:
@@ -39,10 +41,14 @@ def as_regex(phrase: str, owner: str, flags: re.RegexFlag = re.IGNORECASE) -> re
 def as_words(phrase: str) -> regex.Pattern[str]:
     """Return a pattern that finds the phrase in a folded text: as it stands, in whole words, in any case.
 
-    A plural is another word. The kind of white space within the phrase does not matter.
+    A plural is another word; a phrase that begins or ends with a mark, as "C++" does, may be touched there. The kind of
+    white space within the phrase does not matter.
     """
-    escaped = r"\s+".join(map(regex.escape, fold(phrase).split()))
-    return regex.compile(f"(?<!{_PART_OF_WORD}){escaped}(?!{_PART_OF_WORD})", regex.IGNORECASE | regex.VERSION1)
+    folded = fold(phrase).strip()
+    before = f"(?<!{_PART_OF_WORD})" if _STARTS.match(folded[0]) else ""
+    after = f"(?!{_PART_OF_WORD})" if _STARTS.match(folded[-1]) else ""
+    escaped = r"\s+".join(map(regex.escape, folded.split()))
+    return regex.compile(before + escaped + after, regex.IGNORECASE | regex.VERSION1)
 
 
 def may_occur(phrase: str, text: Text) -> bool:

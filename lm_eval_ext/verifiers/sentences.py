@@ -77,8 +77,8 @@ def _splitter() -> _Splitter:
         parameters = load_punkt_params(nltk.data.find(f"tokenizers/{DATA}/english/"))
     except LookupError:
         raise MissingDataError(
-            f"NLTK's sentence data ({DATA}, English) are not installed; length_constraints:number_sentences needs "
-            f"them. Install them once with\n    python -m nltk.downloader {DATA}\nOffline: copy the folder "
+            f"NLTK's sentence data ({DATA}, English) are not installed; counting sentences, and now and then words in "
+            f"capitals, needs them. Install them once with\n    python -m nltk.downloader {DATA}\nOffline: copy "
             f"tokenizers/{DATA} from a machine that has it and set NLTK_DATA to the folder that holds tokenizers/."
         ) from None
     doubtful = frozenset(parameters.abbrev_types | {first for first, _ in parameters.collocations})

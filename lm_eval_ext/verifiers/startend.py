@@ -79,12 +79,15 @@ class EndChecker(Checker):
         return text.stripped.strip('"').lower().endswith(self.end_phrase.lower())
 
     def repaired(self, text: Text) -> bool:
-        phrase, answer = _as_ending(self.end_phrase), _as_ending(text.raw)
+        phrase, answer = (" ".join(fold(whole).lower().split()) for whole in (self.end_phrase, text.raw))
+        if _ends_with(answer, phrase):
+            return True
+        phrase, answer = phrase.rstrip(_CLOSING), answer.rstrip(_CLOSING)
         if phrase[-1:].isalnum():
             answer = answer.rstrip(".!?…" + _CLOSING)
-        before = answer[: -len(phrase)][-1:]
-        return answer.endswith(phrase) and not (phrase[:1].isalnum() and before.isalnum())
+        return bool(phrase) and _ends_with(answer, phrase)
 
 
-def _as_ending(text: str) -> str:
-    return " ".join(fold(text).lower().split()).rstrip(_CLOSING)
+def _ends_with(answer: str, phrase: str) -> bool:
+    before = answer[: -len(phrase)][-1:]
+    return answer.endswith(phrase) and not (phrase[0].isalnum() and before.isalnum())
