@@ -247,6 +247,7 @@ def laid_out(tables: Mapping[str, Table]) -> dict[str, Repository]:
             MAIN: {"README.md": _card(phrasebank), "financial_phrasebank.py": script},
             CONVERTED: _converted(phrasebank),
         },
+        **ifeval([]),
         "SetFit/subj": {
             MAIN: {
                 "README.md": b"# Subjective vs Objective\n",
@@ -254,6 +255,12 @@ def laid_out(tables: Mapping[str, Table]) -> dict[str, Repository]:
             }
         },
     }
+
+
+def ifeval(rows: Sequence[Row]) -> dict[str, Repository]:
+    """Lay IFEval's rows out as its repository is: one file of JSON lines and a card that does not speak of it."""
+    card = b"---\nlanguage:\n- en\npretty_name: IFEval\n---\n\n# Dataset card\n"
+    return {"google/IFEval": {MAIN: {"README.md": card, "ifeval_input_data.jsonl": _jsonl(rows)}}}
 
 
 def _with_card(configs: Mapping[str, Table]) -> Files:

@@ -80,12 +80,12 @@ class EndChecker(Checker):
 
     def repaired(self, text: Text) -> bool:
         phrase, answer = (" ".join(fold(whole).lower().split()) for whole in (self.end_phrase, text.raw))
-        if _ends_with(answer, phrase):
-            return True
+        if _ends_with(answer, phrase) or not any(map(str.isalnum, phrase)):
+            return _ends_with(answer, phrase)
         phrase, answer = phrase.rstrip(_CLOSING), answer.rstrip(_CLOSING)
-        if phrase[-1:].isalnum():
+        if phrase[-1].isalnum():
             answer = answer.rstrip(".!?…" + _CLOSING)
-        return bool(phrase) and _ends_with(answer, phrase)
+        return _ends_with(answer, phrase)
 
 
 def _ends_with(answer: str, phrase: str) -> bool:

@@ -1,0 +1,324 @@
+"""What a checker is: its arguments, its errors, its value, and the registry."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from lm_eval.tasks.ifeval.instructions_registry import INSTRUCTION_DICT
+
+from lm_eval_ext.verifiers import EDITIONS, GROUPS, instruction, instruction_ids
+from lm_eval_ext.verifiers.checker import checker_type
+from lm_eval_ext.verifiers.text import Text
+
+FREQUENCY = {"keyword": "war", "frequency": 3, "relation": "at least"}
+LETTER = {"letter": "a", "let_frequency": 3, "let_relation": "at least"}
+FIRST_WORD = {"num_paragraphs": 3, "nth_paragraph": 2, "first_word": "hello"}
+
+
+def test_the_registry_holds_exactly_the_harnesss_instructions() -> None:
+    assert len(instruction_ids()) == 25
+    assert instruction_ids() == tuple(sorted(INSTRUCTION_DICT))
+
+
+def test_every_group_defines_checkers_of_its_own() -> None:
+    modules = {module.__name__ for module in GROUPS}
+    assert {checker_type(name).__module__ for name in instruction_ids()} == modules
+    for module in GROUPS:
+        own = {name.split(":")[0] for name in instruction_ids() if checker_type(name).__module__ == module.__name__}
+        assert len(own) == 1, module.__name__
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("keywords:existance", "keywords:existence"),
+        ("length_constraint:number_words", "length_constraints:number_words"),
+        ("punctuation:no_commas", "punctuation:no_comma"),
+        ("PUNCTUATION:no_comma", None),
+        ("", None),
+        ("zzz", None),
+        (None, None),
+        (7, None),
+        (["keywords:existence"], None),
+    ],
+)
+def test_an_unknown_id_is_an_error_that_names_the_nearest(name: Any, near: str | None) -> None:
+    with pytest.raises(ValueError, match="unknown instruction") as error:
+        instruction(name)
+    message = str(error.value)
+    assert repr(name) in message
+    assert "known are change_case:capital_word_frequency, " in message
+    if near is not None:
+        assert f"(did you mean {near!r}?)" in message
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "message"),
+    [
+        (
+            "keywords:frequency",
+            FREQUENCY | {"frequncy": 3},
+            r"^keywords:frequency: unknown argument 'frequncy' \(did you mean 'frequency'\?\); "
+            "it takes keyword, frequency, relation$",
+        ),
+        (
+            "punctuation:no_comma",
+            {"keyword": "war"},
+            "^punctuation:no_comma: unknown argument 'keyword'; it takes no arguments$",
+        ),
+        (
+            "keywords:frequency",
+            {"keyword": "war"},
+            "^keywords:frequency: missing argument 'frequency', 'relation'; it takes keyword, frequency, relation$",
+        ),
+        ("keywords:existence", {}, "^keywords:existence: missing argument 'keywords'; it takes keywords$"),
+        ("keywords:existence", None, "^keywords:existence: missing argument 'keywords'"),
+        # a null is no value
+        ("keywords:existence", {"keywords": None}, "^keywords:existence: missing argument 'keywords'"),
+    ],
+)
+def test_an_unknown_or_missing_argument_is_an_error(
+    name: str, arguments: Mapping[str, Any] | None, message: str
+) -> None:
+    with pytest.raises(TypeError, match=message):
+        instruction(name, arguments)
+
+
+COUNTS = [
+    ("keywords:frequency", FREQUENCY, "frequency"),
+    ("keywords:letter_frequency", LETTER, "let_frequency"),
+    ("length_constraints:number_words", {"num_words": 3, "relation": "at least"}, "num_words"),
+    ("length_constraints:number_sentences", {"num_sentences": 3, "relation": "at least"}, "num_sentences"),
+    ("length_constraints:number_paragraphs", {"num_paragraphs": 3}, "num_paragraphs"),
+    ("length_constraints:nth_paragraph_first_word", FIRST_WORD, "num_paragraphs"),
+    ("length_constraints:nth_paragraph_first_word", FIRST_WORD, "nth_paragraph"),
+    ("detectable_content:number_placeholders", {"num_placeholders": 3}, "num_placeholders"),
+    ("detectable_format:number_bullet_lists", {"num_bullets": 3}, "num_bullets"),
+    ("detectable_format:number_highlighted_sections", {"num_highlights": 3}, "num_highlights"),
+    ("detectable_format:multiple_sections", {"section_spliter": "Day", "num_sections": 3}, "num_sections"),
+    (
+        "change_case:capital_word_frequency",
+        {"capital_frequency": 3, "capital_relation": "at least"},
+        "capital_frequency",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments", "count"), COUNTS)
+@pytest.mark.parametrize("value", ["3", 3.0, 2.5, True, False, [3], float("nan")])
+def test_a_count_is_a_whole_number_and_nothing_else(
+    name: str, arguments: dict[str, Any], count: str, value: object
+) -> None:
+    with pytest.raises(TypeError, match=rf"^{name}: {count} must be a whole number, found "):
+        instruction(name, arguments | {count: value})
+
+
+@pytest.mark.parametrize(("name", "arguments", "count"), COUNTS)
+def test_a_count_is_not_negative(name: str, arguments: dict[str, Any], count: str) -> None:
+    with pytest.raises(ValueError, match=rf"^{name}: {count} must be [01] or more, found -1"):
+        instruction(name, arguments | {count: -1})
+
+
+@pytest.mark.parametrize(("name", "arguments", "count"), COUNTS)
+def test_zero_stays_zero_where_it_is_legal(name: str, arguments: dict[str, Any], count: str) -> None:
+    zero = arguments | {count: 0}
+    if name == "length_constraints:nth_paragraph_first_word":  # paragraphs are numbered from 1
+        with pytest.raises(ValueError, match=rf"{count} must be 1 or more, found 0"):
+            instruction(name, zero)
+    else:
+        assert getattr(instruction(name, zero), count) == 0
+
+
+RELATIONS = [
+    ("keywords:frequency", FREQUENCY, "relation"),
+    ("keywords:letter_frequency", LETTER, "let_relation"),
+    ("length_constraints:number_words", {"num_words": 3, "relation": "at least"}, "relation"),
+    ("length_constraints:number_sentences", {"num_sentences": 3, "relation": "at least"}, "relation"),
+    (
+        "change_case:capital_word_frequency",
+        {"capital_frequency": 3, "capital_relation": "at least"},
+        "capital_relation",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments", "relation"), RELATIONS)
+@pytest.mark.parametrize("value", ["at most", "At least", "at least ", "", ">=", 3])
+def test_a_relation_is_one_of_two(name: str, arguments: dict[str, Any], relation: str, value: object) -> None:
+    with pytest.raises(ValueError, match=rf"^{name}: {relation} must be 'at least' or 'less than', found "):
+        instruction(name, arguments | {relation: value})
+
+
+PHRASES = [
+    ("keywords:frequency", FREQUENCY, "keyword"),
+    ("keywords:letter_frequency", LETTER, "letter"),
+    ("language:response_language", {"language": "de"}, "language"),
+    ("length_constraints:nth_paragraph_first_word", FIRST_WORD, "first_word"),
+    ("detectable_content:postscript", {"postscript_marker": "P.S."}, "postscript_marker"),
+    ("detectable_format:multiple_sections", {"section_spliter": "Day", "num_sections": 3}, "section_spliter"),
+    ("combination:repeat_prompt", {"prompt_to_repeat": "Say it."}, "prompt_to_repeat"),
+    ("startend:end_checker", {"end_phrase": "Bye."}, "end_phrase"),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments", "phrase"), PHRASES)
+@pytest.mark.parametrize("value", [3, True, ["war"], b"war"])
+def test_a_phrase_is_text(name: str, arguments: dict[str, Any], phrase: str, value: object) -> None:
+    with pytest.raises(TypeError, match=rf"^{name}: {phrase} must be text, found "):
+        instruction(name, arguments | {phrase: value})
+
+
+@pytest.mark.parametrize(("name", "arguments", "phrase"), PHRASES)
+@pytest.mark.parametrize("value", ["", " ", "\n\t"])
+def test_a_phrase_is_not_blank(name: str, arguments: dict[str, Any], phrase: str, value: str) -> None:
+    with pytest.raises(ValueError, match=rf"^{name}: {phrase} must not be blank, found "):
+        instruction(name, arguments | {phrase: value})
+
+
+@pytest.mark.parametrize(
+    ("name", "words"), [("keywords:existence", "keywords"), ("keywords:forbidden_words", "forbidden_words")]
+)
+@pytest.mark.parametrize(
+    ("value", "error", "message"),
+    [
+        ("war", TypeError, "must be a list of texts, found 'war'"),
+        ({"war": 1}, TypeError, "must be a list of texts, found "),
+        (3, TypeError, "must be a list of texts, found 3"),
+        ([], ValueError, "must not be empty"),
+        (["war", 3], TypeError, "must be text, found 3"),
+        (["war", None], TypeError, "must be text, found None"),
+        (["war", " "], ValueError, "must not be blank, found ' '"),
+    ],
+)
+def test_keywords_are_a_list_of_texts(
+    name: str, words: str, value: object, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=rf"^{name}: {words} {message}"):
+        instruction(name, {words: value})
+
+
+@pytest.mark.parametrize("value", ["ab", "a b", " a", "··", "İ"])
+def test_a_letter_is_one_character(value: str) -> None:
+    with pytest.raises(ValueError, match=f"^keywords:letter_frequency: letter must be one character, found '{value}'"):
+        instruction("keywords:letter_frequency", LETTER | {"letter": value})
+
+
+def test_a_paragraph_beyond_the_last_is_refused() -> None:
+    name = "length_constraints:nth_paragraph_first_word"
+    assert instruction(name, FIRST_WORD | {"nth_paragraph": 3}) is not None
+    with pytest.raises(ValueError, match=r"nth_paragraph must be at most num_paragraphs \(3\), found 4"):
+        instruction(name, FIRST_WORD | {"nth_paragraph": 4})
+
+
+@pytest.mark.parametrize(
+    ("language", "hint"),
+    [
+        ("xx", ""),
+        ("zh-cn", ""),
+        ("Englisch", ""),
+        ("EN", " (did you mean 'en'?)"),
+        ("German", " (did you mean 'de'?)"),
+        (" de", " (did you mean 'de'?)"),
+    ],
+)
+def test_an_unknown_language_is_refused(language: str, hint: str) -> None:
+    with pytest.raises(ValueError, match=r"^language:response_language: language must be one of ar, bg, ") as error:
+        instruction("language:response_language", {"language": language})
+    assert str(error.value).endswith(f", vi, found {language!r}{hint}")
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "text"),
+    [
+        ("keywords:existence", {"keywords": ["(net"]}, "the (net sum"),
+        ("keywords:frequency", {"keyword": "(net", "frequency": 1, "relation": "at least"}, "the (net sum"),
+        ("keywords:forbidden_words", {"forbidden_words": ["(net"]}, "the net sum"),
+        ("keywords:existence", {"keywords": ["*"]}, "a * b"),
+        ("keywords:existence", {"keywords": ["[a"]}, "see [a here"),
+        ("keywords:existence", {"keywords": ["a\\"]}, "a\\ b"),
+    ],
+)
+def test_an_invalid_regular_expression_is_an_error_when_judged_faithfully_and_text_when_repaired(
+    name: str, arguments: dict[str, Any], text: str
+) -> None:
+    checker = instruction(name, arguments)  # is no error yet: the repaired edition can judge it
+    assert checker.follows(Text(text), "repaired")
+    with pytest.raises(ValueError, match=rf"^{name}: .*the repaired edition takes keywords and markers as they stand"):
+        checker.follows(Text(text), "faithful")
+    assert not checker.follows(Text(" "), "faithful")  # blank follows nothing, whatever is asked
+
+
+def test_nulls_are_ignored_as_the_published_rows_have_them() -> None:
+    nulls = {"num_words": None, "prompt_to_repeat": None, "anything": None}
+    assert instruction("keywords:frequency", FREQUENCY | nulls) == instruction("keywords:frequency", FREQUENCY)
+    assert instruction("punctuation:no_comma", nulls) == instruction("punctuation:no_comma")
+
+
+def test_the_given_arguments_are_left_alone() -> None:
+    words = ["war", "art"]
+    arguments = {"keywords": words, "num_words": None}
+    instruction("keywords:existence", arguments)
+    assert arguments == {"keywords": ["war", "art"], "num_words": None}
+    assert arguments["keywords"] is words
+
+
+def test_a_list_changed_later_does_not_change_the_checker() -> None:
+    words = ["art"]
+    checker = instruction("keywords:existence", {"keywords": words})
+    words.append("war")
+    assert checker.follows(Text("art"), "repaired")
+
+
+# Every instruction, with two ways to write the same arguments, and other ones.
+SAME_AND_OTHER: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any] | None]] = {
+    "keywords:existence": ({"keywords": ["a", "b"]}, {"keywords": ("b", "a")}, {"keywords": ["a"]}),
+    "keywords:frequency": (FREQUENCY, FREQUENCY | {"keyword": " war "}, FREQUENCY | {"frequency": 4}),
+    "keywords:forbidden_words": (
+        {"forbidden_words": ["a", "b"]},
+        {"forbidden_words": ["b", "a", "a"]},
+        {"forbidden_words": ["a"]},
+    ),
+    "keywords:letter_frequency": (LETTER, LETTER | {"letter": "A"}, LETTER | {"letter": "b"}),
+    "startend:end_checker": ({"end_phrase": "Bye."}, {"end_phrase": " Bye. "}, {"end_phrase": "Bye!"}),
+    "startend:quotation": ({}, {"end_phrase": None}, None),
+}
+
+
+@pytest.mark.parametrize("name", SAME_AND_OTHER)
+def test_checkers_are_equal_by_value_and_hashable(name: str) -> None:
+    given, same, other = SAME_AND_OTHER[name]
+    checker = instruction(name, given)
+    assert checker == instruction(name, same)
+    assert hash(checker) == hash(instruction(name, same))
+    assert len({checker, instruction(name, same)}) == 1
+    if other is not None:
+        assert checker != instruction(name, other)
+
+
+def test_checkers_of_different_instructions_differ_though_their_arguments_agree() -> None:
+    words = instruction("length_constraints:number_words", {"num_words": 3, "relation": "at least"})
+    paragraphs = instruction("length_constraints:number_paragraphs", {"num_paragraphs": 3})
+    bullets = instruction("detectable_format:number_bullet_lists", {"num_bullets": 3})
+    assert len({words, paragraphs, bullets}) == 3
+    assert instruction("startend:quotation") != instruction("punctuation:no_comma")
+
+
+@pytest.mark.parametrize(("name", "arguments", "count"), COUNTS)
+def test_checkers_are_frozen(name: str, arguments: dict[str, Any], count: str) -> None:
+    checker = instruction(name, arguments)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        setattr(checker, count, 4)
+    with pytest.raises((AttributeError, TypeError)):  # slots: no new attributes either
+        setattr(checker, "another", 4)  # noqa: B010 # the type checker would see an assignment
+    assert getattr(checker, count) == arguments[count]
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_the_relations_are_strict_where_ifevals_are(edition: Any) -> None:
+    for number, at_least, less_than in [(1, True, False), (2, True, False), (3, False, True)]:
+        for relation, expected in [("at least", at_least), ("less than", less_than)]:
+            checker = instruction("length_constraints:number_words", {"num_words": number, "relation": relation})
+            assert checker.follows(Text("two words"), edition) is expected

@@ -1,0 +1,266 @@
+"""keywords: words and letters, in both editions."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from lm_eval_ext.verifiers import EDITIONS, instruction
+from lm_eval_ext.verifiers.text import Text
+
+
+@pytest.mark.parametrize(
+    ("keywords", "text", "faithful", "repaired"),
+    [
+        pytest.param(["art"], "The start was smart.", True, False, id="trap: art in start and smart"),
+        # whole words, whatever marks touch them
+        (["art"], "Modern art sells.", True, True),
+        (["art"], "ART and craft", True, True),
+        (["Art"], "an art", True, True),
+        (["art"], "art", True, True),
+        (["art"], "(art)", True, True),
+        (["art"], "**art**", True, True),
+        (["art"], "_art_", True, True),
+        (["art"], "“art”", True, True),
+        (["art"], "an art-house film", True, True),
+        (["art"], "the art's price", True, True),
+        (["art"], "at the party", True, False),
+        (["art"], "artful", True, False),
+        (["art"], "art2", True, False),
+        (["art"], "2art", True, False),
+        (["art"], "éart", True, False),
+        (["art"], "the arts", True, False),  # a plural is another word
+        (["don't"], "don’t", False, True),  # a curly apostrophe
+        (["café"], "cafe\u0301", False, True),  # an accent of its own character
+        (["art"], "a r t", False, False),
+        (["art"], "Kunst", False, False),
+        (["art"], "", False, False),
+        (["art"], " \n\t", False, False),
+        # every keyword
+        (["art", "war"], "art and war", True, True),
+        (["art", "war"], "war, then art", True, True),
+        (["art", "war"], "art alone", False, False),
+        (["art", "war"], "smart and warm", True, False),
+        (["art", "art"], "art", True, True),
+        # several words: white space of any kind between them
+        (["new york"], "in New York", True, True),
+        (["new york"], "in New\nYork", False, True),
+        (["new york"], "in New  York", False, True),
+        (["new york"], "a New Yorker", True, False),
+        (["new york"], "Newyork", False, False),
+        (["new york"], "York is new", False, False),
+        ([" art "], "art", False, True),
+        ([" art "], "an art form", True, True),
+        # marks of regular expressions
+        (["a.c"], "abc", True, False),
+        (["a.c"], "a.c", True, True),
+        (["yes|no"], "no", True, False),
+        (["yes|no"], "tick yes|no", True, True),
+        (["(art)"], "art", True, False),
+        (["[art]"], "a cat", True, False),
+        (["[art]"], "see [art] here", True, True),
+        # marks that are no part of a word may touch one
+        (["?"], "Why?", None, True),
+        (["!"], "Stop!", True, True),
+        (["!"], "Stop.", False, False),
+        (["%"], "10% of it", True, True),
+        ([".com"], "see example.com", True, True),
+        ([".com"], "a.commune", True, False),
+        (["🎉"], "Hooray🎉", True, True),
+        # scripts that put no space between words
+        (["猫"], "私の猫です", True, True),
+        (["猫"], "私の犬です", False, False),
+        # a vowel sign belongs to its word
+        (["कल"], "कल आना", True, True),
+        (["कल"], "कला", True, False),
+    ],
+)
+def test_keywords_exist_as_whole_words(keywords: list[str], text: str, faithful: bool | None, repaired: bool) -> None:
+    checker = instruction("keywords:existence", {"keywords": keywords})
+    assert checker.follows(Text(text), "repaired") is repaired
+    if faithful is None:  # "?" is no regular expression
+        with pytest.raises(ValueError, match="IFEval searches for the regular expression"):
+            checker.follows(Text(text), "faithful")
+    else:
+        assert checker.follows(Text(text), "faithful") is faithful
+
+
+@pytest.mark.parametrize(
+    ("text", "repaired"),
+    [
+        ("cost (net) 5", True),
+        ("(net", True),
+        ("net", False),
+        ("(network)", False),
+    ],
+)
+def test_trap_a_keyword_that_is_no_regular_expression_is_an_error_or_taken_as_it_stands(
+    text: str, repaired: bool
+) -> None:
+    checker = instruction("keywords:existence", {"keywords": ["(net"]})
+    with pytest.raises(ValueError, match=r"^keywords:existence: .* '\(net', which is none .*repaired edition"):
+        checker.follows(Text(text), "faithful")
+    assert checker.follows(Text(text), "repaired") is repaired
+
+
+@pytest.mark.parametrize(
+    ("text", "faithful", "repaired"),
+    [
+        pytest.param("I write C.", True, False, id="trap: C++ matches a bare C"),
+        ("I write C++.", True, True),
+        ("I write c++", True, True),
+        ("a cat", True, False),
+        ("I write Rust.", False, False),
+    ],
+)
+def test_a_plus_repeats_or_stands_for_itself(text: str, faithful: bool, repaired: bool) -> None:
+    checker = instruction("keywords:existence", {"keywords": ["C++"]})
+    assert checker.follows(Text(text), "repaired") is repaired
+    if sys.version_info >= (3, 11):
+        assert checker.follows(Text(text), "faithful") is faithful
+    else:  # where the second + is an error of the regular expression
+        with pytest.raises(ValueError, match="multiple repeat"):
+            checker.follows(Text(text), "faithful")
+
+
+@pytest.mark.parametrize(
+    ("keyword", "frequency", "relation", "text", "faithful", "repaired"),
+    [
+        pytest.param("war", 3, "at least", "forward toward warden wars", True, False, id="trap: war in forward"),
+        ("war", 3, "at least", "War, war and WAR.", True, True),
+        ("war", 3, "at least", "war-war _war_", True, True),
+        ("war", 3, "at least", "war war", False, False),
+        ("war", 3, "at least", "warwarwar", True, False),
+        ("war", 3, "less than", "war war", True, True),
+        ("war", 3, "less than", "war war war", False, False),
+        ("war", 3, "less than", "war warden forward", False, True),
+        ("war", 3, "less than", "peace", True, True),
+        ("war", 1, "at least", "war", True, True),
+        ("war", 1, "at least", "peace", False, False),
+        ("war", 1, "less than", "peace", True, True),
+        ("war", 1, "less than", "warm", False, True),
+        # a legal 0
+        ("war", 0, "at least", "peace", True, True),
+        ("war", 0, "at least", "", False, False),
+        ("war", 0, "less than", "peace", False, False),
+        # blank follows nothing, not even "less than"
+        ("war", 1, "less than", " \n", False, False),
+        # occurrences do not overlap
+        ("ha ha", 2, "at least", "ha ha ha", False, False),
+        ("ha ha", 2, "at least", "ha ha ha\nha", False, True),
+        ("ha ha", 2, "at least", "ha ha, ha ha", True, True),
+        # marks of regular expressions
+        ("e.g.", 1, "at least", "eggs", True, False),
+        ("e.g.", 1, "at least", "tea, e.g. Assam", True, True),
+        ("e.g.", 1, "at least", "tea, e.g., Assam", True, True),
+        (" war ", 1, "at least", "war", True, True),
+        # marks that are no part of a word may touch one
+        ("!", 2, "at least", "Stop! Now!", True, True),
+        ("!", 2, "at least", "Stop! Now.", False, False),
+        ("#", 2, "less than", "C# and F#", False, False),
+        ("#", 2, "less than", "C# and F", True, True),
+    ],
+)
+def test_a_keyword_is_counted_in_whole_words(  # noqa: PLR0913, PLR0917 # a row of the table
+    keyword: str, frequency: int, relation: str, text: str, faithful: bool, repaired: bool
+) -> None:
+    arguments = {"keyword": keyword, "frequency": frequency, "relation": relation}
+    checker = instruction("keywords:frequency", arguments)
+    assert [checker.follows(Text(text), edition) for edition in EDITIONS] == [faithful, repaired]
+
+
+@pytest.mark.parametrize(
+    ("words", "text", "faithful", "repaired"),
+    [
+        pytest.param(["U.S."], "Visit U.S. today", True, False, id="trap: U.S. is missed"),
+        (["U.S."], "Visit us today", True, True),
+        (["U.S."], "Ursa Major", False, True),
+        (["U.S."], "the U.S.", True, False),
+        (["no", "yes"], "nothing yesterday", True, True),
+        (["no", "yes"], "know, eyes", True, True),
+        (["no", "yes"], "No.", False, False),
+        (["no", "yes"], "a yes-man", False, False),
+        (["no", "yes"], "YES", False, False),
+        (["no", "yes"], "maybe", True, True),
+        (["no", "yes"], "", False, False),
+        (["no"], "_no_", True, False),
+        (["no"], "no2", True, True),
+        (["no"], "no\n", False, False),
+        (["no way"], "no\nway", True, False),
+        (["no way"], "no ways", True, True),
+        ([" no "], "no", True, False),
+        (["a|b"], "b", False, True),
+        # marks that are no part of a word may touch one
+        (["!"], "Stop!", True, False),
+        (["!"], "Stop.", True, True),
+        (["$"], "It costs $5.", True, False),
+        (["$"], "It costs 5 euros.", True, True),
+    ],
+)
+def test_forbidden_words_are_missed_or_found(words: list[str], text: str, faithful: bool, repaired: bool) -> None:
+    checker = instruction("keywords:forbidden_words", {"forbidden_words": words})
+    assert [checker.follows(Text(text), edition) for edition in EDITIONS] == [faithful, repaired]
+
+
+@pytest.mark.parametrize(
+    ("letter", "frequency", "relation", "text", "faithful", "repaired"),
+    [
+        # In place of a character that is no letter, the faithful edition counts "y": random.Random(0)'s first letter.
+        pytest.param("#", 2, "at least", "# one # two", False, True, id="trap: # is counted as a letter"),
+        pytest.param("#", 2, "at least", "yes, yesterday", True, False, id="trap: a letter is counted for #"),
+        ("#", 1, "less than", "# one", True, False),
+        ("é", 1, "at least", "Émile", False, True),
+        ("7", 2, "at least", "77", False, True),
+        ("a", 3, "at least", "Banana", True, True),  # b-A-n-A-n-A
+        ("a", 4, "at least", "Banana", False, False),
+        ("a", 2, "at least", "A cat", True, True),
+        ("A", 2, "at least", "A cat", True, True),
+        ("a", 3, "less than", "A cat", True, True),
+        ("a", 2, "less than", "A cat", False, False),
+        ("a", 1, "less than", "by", True, True),
+        ("a", 1, "less than", "á", True, True),
+        ("z", 1, "at least", "by", False, False),
+        ("z", 1, "at least", "Z", True, True),
+        # a legal 0
+        ("a", 0, "at least", "by", True, True),
+        ("a", 0, "at least", "", False, False),
+        ("a", 0, "less than", "by", False, False),
+        ("a", 1, "less than", "\n", False, False),
+    ],
+)
+def test_a_letter_is_counted_in_either_case(  # noqa: PLR0913, PLR0917 # a row of the table
+    letter: str, frequency: int, relation: str, text: str, faithful: bool, repaired: bool
+) -> None:
+    arguments = {"letter": letter, "let_frequency": frequency, "let_relation": relation}
+    checker = instruction("keywords:letter_frequency", arguments)
+    assert [checker.follows(Text(text), edition) for edition in EDITIONS] == [faithful, repaired]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "description"),
+    [
+        (
+            "keywords:existence",
+            {"keywords": ["war", "art"]},  # in alphabetical order, as IFEval shows them
+            "Include keywords ['art', 'war'] in the response.",
+        ),
+        (
+            "keywords:frequency",
+            {"keyword": " fail ", "frequency": 2, "relation": "less than"},
+            "In your response, the word fail should appear less than 2 times.",
+        ),
+        (
+            "keywords:forbidden_words",
+            {"forbidden_words": ["yes", "no", "yes"]},
+            "Do not include keywords ['no', 'yes'] in the response.",
+        ),
+        (
+            "keywords:letter_frequency",
+            {"letter": "B", "let_frequency": 8, "let_relation": "at least"},
+            "In your response, the letter b should appear at least 8 times.",
+        ),
+    ],
+)
+def test_the_description_is_ifevals(name: str, arguments: dict[str, object], description: str) -> None:
+    assert instruction(name, arguments).describe() == description

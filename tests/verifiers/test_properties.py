@@ -1,0 +1,182 @@
+"""What holds for every checker on any text: a verdict, always the same one, in time linear in the text."""
+
+from __future__ import annotations
+
+import gc
+import random
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lm_eval_ext.verifiers import EDITIONS, Checker, Edition, Response, instruction, language
+from lm_eval_ext.verifiers.text import Text
+from tests.verifiers.test_contract import CASES
+
+CHECKERS = tuple(instruction(name, arguments) for name, (arguments, _, _) in CASES.items())
+
+# Lone surrogates, marks that turn the direction of writing, joiners, emoji, NUL, every kind of line end and space, and
+# what the checkers look for.
+PIECES = st.one_of(
+    st.text(max_size=20),
+    st.sampled_from(
+        [
+            *(
+                "\ud800",
+                "\udfff",
+                "\u202e",
+                "\u2066",
+                "\u200f",
+                "\u200d",
+                "\ufeff",
+                "👩‍👩‍👧",
+                "😀",
+                "\x00",
+                "\x1c",
+                "\x85",
+            ),
+            *("\r", "\n", "\n\n", "\u2028", "\u00a0", "\t", "İ", "ß", "ŉ", "ǅ", "\u0301", "कि", "你", "𝔄", "Ⅷ", "²"),
+            *("*", "**", "***", "******", "* ", "- ", "1. ", "•", "[", "]", "<<", ">>", '"', "“", "„", "'", "`", "```"),
+            *("~~~", "{", "}", ":", ",", ".", "!", "?", "#", "\\", "(", ")", "|", "$", "^", "+", "NaN", "1e999", "-"),
+            *(
+                "word",
+                "WORD",
+                "Mr.",
+                "U.S.",
+                "P.S.",
+                "Section 1",
+                "Day 2",
+                "blue",
+                "My answer is yes.",
+                "http://a.b",
+                "@",
+            ),
+        ]
+    ),
+)
+TEXTS = st.lists(PIECES, max_size=12).map("".join)
+RUNS = (" ", "\n", "*", "[", "<", "-", "a", '"', ".", "#", "`", "{")
+MEGABYTE = 1_000_000
+
+
+def verdicts(text: str, checkers: tuple[Checker, ...] = CHECKERS) -> dict[tuple[str, Edition, bool], bool]:
+    response = Response(text)
+    return {
+        (checker.id, edition, loose): response.follows([checker], edition, loose).follow_all_instructions
+        for checker in checkers
+        for edition in EDITIONS
+        for loose in (False, True)
+    }
+
+
+@settings(derandomize=True, deadline=None, max_examples=300)
+@given(TEXTS)
+def test_every_checker_has_a_verdict_on_any_text(text: str) -> None:
+    found = verdicts(text)
+    assert len(found) == 25 * 2 * 2
+    for (name, edition, loose), followed in found.items():
+        assert isinstance(followed, bool)
+        if loose:
+            assert followed >= found[name, edition, False]  # what follows strictly follows loosely
+        if not text.strip():
+            assert not followed
+
+
+@settings(derandomize=True, deadline=None, max_examples=100)
+@given(TEXTS, st.randoms(use_true_random=False))
+def test_a_verdict_does_not_depend_on_what_was_judged_before(text: str, generator: random.Random) -> None:
+    first = verdicts(text)
+    language._seen.clear()
+    shuffled = tuple(generator.sample(CHECKERS, len(CHECKERS)))
+    assert verdicts(text, shuffled) == first
+    for checker in shuffled:
+        for edition in EDITIONS:
+            assert checker.follows(Text(text), edition) == first[checker.id, edition, False]
+
+
+def test_a_verdict_is_the_same_in_threads_that_share_the_response() -> None:
+    texts = [text for _, good, near_miss in CASES.values() for text in (good, near_miss)]
+    alone = [verdicts(text) for text in texts]
+    language._seen.clear()
+    shared = [Response(text) for text in texts]
+
+    def judge(checker: Checker) -> list[bool]:
+        return [
+            response.follows([checker], edition, loose).follow_all_instructions
+            for response in shared
+            for edition in EDITIONS
+            for loose in (False, True)
+        ]
+
+    with ThreadPoolExecutor(8) as pool:
+        together = list(pool.map(judge, CHECKERS))
+    for checker, found in zip(CHECKERS, together, strict=True):
+        expected = [
+            by_name[checker.id, edition, loose] for by_name in alone for edition in EDITIONS for loose in (False, True)
+        ]
+        assert found == expected, checker.id
+
+
+@pytest.mark.parametrize("run", RUNS, ids=repr)
+def test_every_checker_has_a_verdict_on_a_megabyte_of_one_character(run: str) -> None:
+    text = Text(run * MEGABYTE)
+    for checker in CHECKERS:
+        for edition in EDITIONS:
+            followed = checker.follows(text, edition)
+            assert isinstance(followed, bool)
+            if run.isspace():
+                assert not followed, checker.id
+
+
+# What a text of a given length is made of.
+SHAPES: dict[str, Callable[[int], str]] = {
+    unit: lambda size, unit=unit: unit * (size // len(unit))
+    for unit in ("* ", "[", "<<", "\n", "*", "- a\n", "P.", "Section 1", '"', "```\n", "a. ", "word ")
+} | {
+    # One thing to begin with, then a run of what it may be followed by.
+    "É then !": lambda size: "É" + "!" * size,
+    "WHAT'S then ?": lambda size: "WHAT'S" + "?" * size,
+    "*a then spaces": lambda size: "*a" + " " * size,
+    "[ then spaces, ]": lambda size: "[" + " " * size + "]",
+    "<<a then spaces": lambda size: "<<a" + " " * size,
+    "line feed, spaces, a": lambda size: "\n" + " " * size + "a",
+    "P.S. after marks": lambda size: "*" * size + "P.T.",
+    "digits": lambda size: "1" * size,
+    "nested lists": lambda size: "[" * (size // 2) + "]" * (size // 2),
+    "capitals": lambda size: "WORD " * (size // 5),
+    "apostrophes": lambda size: "A'b" * (size // 3),
+}
+SIZES = (20, 200, 2_000, 20_000, 200_000)
+"""Small ones first: a checker whose cost is the cube of the length is found out before it takes hours."""
+LEAST = 0.002
+"""Seconds: less than this cannot be compared with ten times as much."""
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("checker", CHECKERS, ids=lambda checker: checker.id)
+def test_ten_times_the_text_takes_at_most_twelve_times_as_long(checker: Checker, shape: str) -> None:
+    for edition in EDITIONS:
+        taken: list[float] = []
+        for size in SIZES:
+            taken.append(seconds(checker, SHAPES[shape](size), edition))
+            if len(taken) > 1:
+                steps = [f"{second:.4f} s" for second in taken]
+                assert taken[-1] <= 12 * max(taken[-2], LEAST), f"{checker.id}, {edition}, {shape!r}: {steps}"
+
+
+def seconds(checker: Checker, raw: str, edition: Edition) -> float:
+    """Return the processor's time for one verdict on a text never seen before, the best of three."""
+    taken = []
+    gc.disable()  # collecting what other tests left is no cost of a verdict
+    try:
+        for _ in range(3):
+            language._seen.clear()
+            begin = time.process_time()
+            checker.follows(Text(raw), edition)
+            taken.append(time.process_time() - begin)
+    finally:
+        gc.enable()
+    return min(taken)

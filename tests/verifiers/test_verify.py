@@ -1,0 +1,262 @@
+"""Judging responses: strictly and loosely, one and many."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from lm_eval_ext.verifiers import EDITIONS, Edition, Response, Verdict, instruction, instructions_of, verify, verify_all
+
+NO_COMMA = "punctuation:no_comma"
+QUOTATION = "startend:quotation"
+WORDS = "length_constraints:number_words"
+
+
+def words(number: int, relation: str = "at least") -> dict[str, Any]:
+    return {"num_words": number, "relation": relation}
+
+
+# What each verdict is
+
+
+def test_a_verdict_has_one_entry_per_instruction_in_their_order() -> None:
+    verdict = verify("One, two", [WORDS, NO_COMMA, WORDS], [words(2), {}, words(3)])
+    assert verdict == Verdict((True, False, False))
+    assert verdict.follow_instruction_list == (True, False, False)
+    assert verdict.follow_all_instructions is False
+    assert verdict.share == pytest.approx(1 / 3)
+
+
+def test_all_are_followed_only_if_each_is() -> None:
+    assert verify("One two", [WORDS, NO_COMMA], [words(2), None]).follow_all_instructions is True
+    assert verify("One two", [WORDS, NO_COMMA], [words(2), None]).share == 1.0
+    assert verify("One, two", [WORDS, NO_COMMA], [words(3), None]).share == 0.0
+
+
+def test_an_id_that_repeats_is_judged_with_each_of_its_arguments() -> None:
+    # Keyed by id, the last arguments would win twice.
+    kwargs = [words(3), words(1), words(3, "less than")]
+    assert verify("One two", [WORDS] * 3, kwargs).follow_instruction_list == (False, True, True)
+
+
+def test_nulls_of_other_instructions_are_ignored() -> None:
+    nulls = {"keyword": None, "num_words": None}
+    assert verify("One two", [WORDS, NO_COMMA], [nulls | words(2), nulls]).follow_all_instructions
+
+
+def test_the_edition_is_chosen_by_name_and_is_faithful_by_default() -> None:
+    smart = ("The start was smart.", ["keywords:existence"], [{"keywords": ["art"]}])
+    assert verify(*smart).follow_all_instructions is True
+    assert verify(*smart, edition="faithful").follow_all_instructions is True
+    assert verify(*smart, edition="repaired").follow_all_instructions is False
+
+
+# Loose variants
+
+JSON = "detectable_format:json_format"
+ONLY_LOOSELY = [
+    pytest.param("*[1]*", id="without asterisks"),
+    pytest.param("Sure:\n[1]", id="without its first line"),
+    pytest.param("[1]\nBye.", id="without its last line"),
+    pytest.param("Sure:\n[1]\nBye.", id="without both"),
+    pytest.param("Sure:\n*[1]*", id="without its first line and asterisks"),
+    pytest.param("*[1]*\nBye.", id="without its last line and asterisks"),
+    pytest.param("Sure:\n*[1]*\nBye.", id="without both and asterisks"),
+]
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize("response", ONLY_LOOSELY)
+def test_each_variant_can_be_the_only_one_that_follows(response: str, edition: Edition) -> None:
+    assert verify(response, [JSON], [{}], edition=edition).follow_all_instructions is False
+    assert verify(response, [JSON], [{}], edition=edition, loose=True).follow_all_instructions is True
+    followed = [variant.raw for variant in Response(response).variants if instruction(JSON).follows(variant, edition)]
+    assert followed == ["[1]"]
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize("response", ["Sure:\nhere:\n[1]", "[1]\nBye.\nBye.", "_[1]_", "one"])
+def test_what_no_variant_mends_is_not_followed_loosely(response: str, edition: Edition) -> None:
+    assert verify(response, [JSON], [{}], edition=edition, loose=True).follow_all_instructions is False
+
+
+def test_loosely_each_instruction_may_be_followed_by_another_variant() -> None:
+    response = 'Sure\n"one"'
+    assert verify(response, [QUOTATION, WORDS], [{}, words(2)], loose=True).follow_instruction_list == (True, True)
+    assert verify(response, [QUOTATION, WORDS], [{}, words(2)]).follow_instruction_list == (False, True)
+
+
+def test_what_is_followed_strictly_is_followed_loosely() -> None:
+    assert verify("***\none", ["detectable_format:title", NO_COMMA], [{}, {}], loose=True).share == 0.5
+    assert verify("a ****** b", ["combination:two_responses"], [{}], loose=True).follow_all_instructions is True
+
+
+def test_the_variants_are_those_of_ifeval() -> None:
+    assert [variant.raw for variant in Response(" *a*\nb\n*c* ").variants] == [
+        " a\nb\nc ",
+        "b\n*c*",
+        "b\nc",
+        "*a*\nb",
+        "a\nb",
+        "b",
+    ]  # without both, with or without asterisks, is "b"
+
+
+@pytest.mark.parametrize(
+    ("response", "variants"),
+    [
+        ("", []),
+        (" \n ", []),
+        ("one", []),
+        ("*one*", ["one"]),
+        ("one\ntwo", ["two", "one"]),
+        ("one\none", ["one"]),
+        ("one\n", ["one"]),
+        ("***", []),
+        ("one\ntwo\nthree", ["two\nthree", "one\ntwo", "two"]),
+    ],
+)
+def test_the_variants_are_distinct_and_not_blank(response: str, variants: list[str]) -> None:
+    found = [variant.raw for variant in Response(response).variants]
+    assert found == variants
+    assert len({response, *found}) == len(found) + 1
+
+
+def test_a_reasoning_block_is_not_removed_here() -> None:
+    response = "<think>Red, or blue?</think>\nBlue."
+    assert verify(response, [NO_COMMA], [{}]).follow_all_instructions is False
+    # Loosely its line falls away, as any first line does; over two lines it stays.
+    assert verify(response, [NO_COMMA], [{}], loose=True).follow_all_instructions is True
+    longer = response.replace(", or", ",\nor,")
+    assert verify(longer, [NO_COMMA], [{}], loose=True).follow_all_instructions is False
+
+
+# Wrong calls
+
+
+@pytest.mark.parametrize("response", ["", " ", "\n\n\t"])
+@pytest.mark.parametrize("loose", [False, True])
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_a_blank_response_follows_nothing(response: str, loose: bool, edition: Edition) -> None:
+    verdict = verify(response, [NO_COMMA, WORDS], [{}, words(9, "less than")], edition=edition, loose=loose)
+    assert verdict.follow_instruction_list == (False, False)
+
+
+def test_a_response_of_asterisks_alone_has_no_loose_variant() -> None:
+    assert verify("***", [WORDS], [words(1, "less than")]).follow_all_instructions is True
+    assert verify("***", [WORDS], [words(1)], loose=True).follow_all_instructions is False
+
+
+def test_no_instructions_are_an_error_and_not_a_division_by_zero() -> None:
+    with pytest.raises(ValueError, match="no instructions"):
+        verify("one", [], [])
+    with pytest.raises(ValueError, match="no instructions"):
+        Response("one").follows([])
+    with pytest.raises(ValueError, match="no instructions"):
+        Verdict(())
+
+
+@pytest.mark.parametrize(("ids", "kwargs"), [([NO_COMMA], []), ([NO_COMMA], [{}, {}]), ([], [{}])])
+def test_lists_of_different_lengths_are_an_error(ids: list[str], kwargs: list[dict[str, Any]]) -> None:
+    with pytest.raises(ValueError, match=f"^kwargs has {len(kwargs)} entries; expected {len(ids)}, one per instr"):
+        verify("one", ids, kwargs)
+
+
+@pytest.mark.parametrize(
+    ("ids", "kwargs", "message"),
+    [
+        (NO_COMMA, [{}], "^instruction_id_list must be a list, found 'punctuation:no_comma'"),
+        (None, [{}], "^instruction_id_list must be a list, found None"),
+        ([NO_COMMA], {}, "^kwargs must be a list, found {}"),
+        ([NO_COMMA], None, "^kwargs must be a list, found None"),
+        ([NO_COMMA], "{}", "^kwargs must be a list, found '{}'"),
+        ([NO_COMMA, NO_COMMA], [{}, 3], "^kwargs, entry 2: expected an object of arguments, found 3"),
+        ([NO_COMMA], ["{}"], "^kwargs, entry 1: expected an object of arguments, found '{}'"),
+    ],
+)
+def test_what_is_no_list_or_no_object_is_named(ids: Any, kwargs: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        verify("one", ids, kwargs)
+
+
+def test_an_unknown_instruction_never_passes() -> None:
+    with pytest.raises(ValueError, match=r"unknown instruction 'punctuation:no_coma' \(did you mean"):
+        verify("one", [NO_COMMA, "punctuation:no_coma"], [{}, {}])
+
+
+@pytest.mark.parametrize("edition", ["fixed", "Faithful", "", None])
+def test_an_unknown_edition_is_an_error(edition: Any) -> None:
+    with pytest.raises(ValueError, match=r"^unknown edition .*; expected 'faithful' or 'repaired'$"):
+        verify("one", [NO_COMMA], [{}], edition=edition)
+
+
+@pytest.mark.parametrize("response", [None, 3, b"one", ["one"]])
+def test_a_response_that_is_no_text_is_an_error(response: Any) -> None:
+    with pytest.raises(TypeError, match=f"a response must be text, found {type(response).__name__}"):
+        verify(response, [NO_COMMA], [{}])
+
+
+# Rows
+
+ROW: dict[str, Any] = {"response": "one", "instruction_id_list": [NO_COMMA], "kwargs": [{}]}
+
+
+def test_rows_are_judged_one_by_one_and_other_fields_are_not_looked_at() -> None:
+    rows = [
+        ROW | {"key": 7},
+        {"response": "one, two", "instruction_id_list": [NO_COMMA, WORDS], "kwargs": [{}, words(2)]},
+    ]
+    assert list(verify_all(rows)) == [Verdict((True,)), Verdict((False, True))]
+
+
+def test_rows_are_read_only_as_far_as_asked_and_a_wrong_one_is_named() -> None:
+    verdicts = verify_all(iter([ROW, {"response": "two"}]))
+    assert next(verdicts) == Verdict((True,))
+    with pytest.raises(ValueError, match=r"^row 2: no field instruction_id_list, kwargs; found response$"):
+        next(verdicts)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"kwargs": []}, ValueError, "^row 2: kwargs has 0 entries; expected 1"),
+        ({"kwargs": [{}], "instruction_id_list": ["punctuation:none"]}, ValueError, "^row 2: unknown instruction"),
+        ({"kwargs": [{"word": "a"}]}, TypeError, "^row 2: punctuation:no_comma: unknown argument 'word'"),
+        ({"response": None}, TypeError, "^row 2: a response must be text, found NoneType"),
+        ({"instruction_id_list": [], "kwargs": []}, ValueError, "^row 2: no instructions"),
+    ],
+)
+def test_an_error_in_a_row_names_the_row(change: dict[str, Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        list(verify_all([ROW, ROW | change]))
+
+
+def test_edition_and_looseness_reach_every_row() -> None:
+    row = {"response": 'Sure:\n"hi" she said "bye"', "instruction_id_list": [QUOTATION], "kwargs": [{}]}
+    judged = {
+        (edition, loose): [verdict.share for verdict in verify_all([row, row], edition=edition, loose=loose)]
+        for edition in EDITIONS
+        for loose in (False, True)
+    }
+    assert judged == {
+        ("faithful", False): [0.0, 0.0],
+        ("faithful", True): [1.0, 1.0],
+        ("repaired", False): [0.0, 0.0],
+        ("repaired", True): [0.0, 0.0],
+    }
+
+
+def test_the_checkers_of_a_row_can_judge_many_responses() -> None:
+    checkers = instructions_of([NO_COMMA, WORDS], [None, words(2)])
+    assert [checker.id for checker in checkers] == [NO_COMMA, WORDS]
+    assert Response("one two").follows(checkers) == Verdict((True, True))
+    assert Response("one, two").follows(checkers) == Verdict((False, True))
+    assert instructions_of([], []) == ()
+
+
+def test_a_verdict_is_a_value() -> None:
+    assert {Verdict((True, False)), Verdict((True, False)), Verdict((True,))} == {
+        Verdict((True, False)),
+        Verdict((True,)),
+    }
