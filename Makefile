@@ -31,6 +31,7 @@ bench: $(VENV)/.installed ## ratios against a peer on the same work, in one run
 
 generate: ## write the generated task files anew
 	$(PYTHON) tasks/verbalizer/_generate.py
+	$(PYTHON) tasks/manyifeval/_generate.py
 
 clean:
 	rm -rf $(DEMO) $(VENV) $(OUT) build dist
