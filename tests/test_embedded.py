@@ -27,6 +27,9 @@ LAYOUT = {
     "subj": (("text",), (0, 1)),
 }
 
+# split of manyifeval -> its task prompts
+MANYIFEVAL = {"test": 100, "train": 10, "fewshot": 6}
+
 
 @cache
 def rows(path: Path) -> list[dict[str, Any]]:
@@ -56,8 +59,9 @@ def jaccard(one: set[str], other: set[str]) -> float:
     return len(one & other) / len(one | other)
 
 
-def test_nine_datasets_are_embedded_and_nothing_else() -> None:
+def test_nine_datasets_and_the_task_prompts_of_manyifeval_are_embedded_and_nothing_else() -> None:
     expected = {f"{name}_{split}.jsonl" for name in LAYOUT for split in (DATASETS[name].evaluation_split, "train")}
+    expected |= {f"manyifeval_{split}.jsonl" for split in MANYIFEVAL}
     assert {path.name for path in EMBEDDED_FOLDER.iterdir()} == expected
 
 
@@ -114,3 +118,36 @@ def test_no_row_is_taken_from_the_real_dataset(dataset: str, shared_data: Path) 
     # Ten words in a row are nobody's stock phrase.
     real_runs = set().union(*(runs(text, 10) for text in real))
     assert not [text for text in all_texts(dataset) if runs(text, 10) & real_runs]
+
+
+def task_prompts() -> dict[str, list[dict[str, Any]]]:
+    return {split: rows(EMBEDDED_FOLDER / f"manyifeval_{split}.jsonl") for split in MANYIFEVAL}
+
+
+def test_there_are_enough_task_prompts_with_keys_of_their_own() -> None:
+    assert {split: len(found) for split, found in task_prompts().items()} == MANYIFEVAL
+    everything = [row for found in task_prompts().values() for row in found]
+    assert [row["key"] for row in everything] == sorted({row["key"] for row in everything})
+    for row in everything:
+        assert tuple(row) == ("key", "task_prompt")
+        text = row["task_prompt"]
+        assert text == " ".join(text.split())
+        assert text[0].isupper()
+        assert text[-1] in ".?!"
+
+
+def test_no_two_task_prompts_are_near_duplicates() -> None:
+    texts = [row["task_prompt"] for found in task_prompts().values() for row in found]
+    for one, other in combinations(texts, 2):
+        assert jaccard(set(words(one)), set(words(other))) < 0.5, (one, other)
+        assert not runs(one, 7) & runs(other, 7), (one, other)
+
+
+def test_no_task_prompt_is_taken_from_the_real_ones(shared_data: Path) -> None:
+    real = [row["prompt"] for row in rows(shared_data / "ifeval" / "ifeval_input_data.jsonl")]
+    assert len(real) == 541
+    real_runs = set().union(*(runs(text, 8) for text in real))
+    bags = [set(words(text)) for text in real]
+    for row in (row for found in task_prompts().values() for row in found):
+        assert not runs(row["task_prompt"], 8) & real_runs, row
+        assert max(jaccard(set(words(row["task_prompt"])), bag) for bag in bags) < 0.5, row

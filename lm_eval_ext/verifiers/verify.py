@@ -88,7 +88,7 @@ def instructions_of(ids: Sequence[str], kwargs: Sequence[Mapping[str, Any] | Non
         kwargs: its ``kwargs``: one mapping of arguments per id; nulls in it are ignored.
 
     Raises:
-        TypeError, ValueError: as ``instruction``, or the two lists are empty or differ in length.
+        TypeError, ValueError: as ``instruction``, or the two lists differ in length.
     """
     for name, values in (("instruction_id_list", ids), ("kwargs", kwargs)):
         if not isinstance(values, Sequence) or isinstance(values, str):

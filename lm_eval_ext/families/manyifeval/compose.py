@@ -102,9 +102,9 @@ def _draw(task: Task, generator: random.Random) -> tuple[Checker, ...]:
         if slot is not None:
             kept.setdefault(slot, instruction)
     others = [slot for slot in range(len(SLOTS)) if slot not in kept]
-    chosen = list(kept.values())
+    chosen = list(kept.values())[:INSTRUCTIONS]
     free = _free_keywords(task)
-    for slot in sorted(generator.sample(others, INSTRUCTIONS - len(kept))):
+    for slot in sorted(generator.sample(others, INSTRUCTIONS - len(chosen))):
         drawn = draw_instruction(generator.choice(SLOTS[slot]), generator, free)
         free = _without(free, _phrases(drawn))
         chosen.append(drawn)

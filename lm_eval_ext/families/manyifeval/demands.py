@@ -9,6 +9,8 @@ from lm_eval_ext.verifiers import Checker, case, content, keywords, length, punc
 from lm_eval_ext.verifiers import format as formats
 from lm_eval_ext.verifiers.relation import Relation
 
+CASES = frozenset({"upper", "lower", "mixed"})
+
 
 @dataclass
 class Bounds:
@@ -45,7 +47,7 @@ class Demands:
         letters, phrases: counts by letter and by phrase.
         paragraphs, bullets: exact counts.
         title, quoted, comma: whether there is one.
-        capitals: all letters are capitals (``True``), small (``False``), or both occur (``None``).
+        cases: which are allowed: all letters capitals (``"upper"``), all small (``"lower"``), both (``"mixed"``).
     """
 
     words: Bounds = field(default_factory=Bounds)
@@ -59,13 +61,17 @@ class Demands:
     title: bool = False
     quoted: bool = False
     comma: bool = False
-    capitals: bool | None = None
+    cases: frozenset[str] = CASES
 
     @property
     def are_possible(self) -> bool:
         """Whether no count is asked to be two things at once."""
         counts = [self.words, self.sentences, self.capital_words, self.placeholders]
-        return all(bounds.are_possible for bounds in (*counts, *self.letters.values(), *self.phrases.values()))
+        return (
+            bool(self.cases)
+            and self.paragraphs > 0
+            and all(bounds.are_possible for bounds in (*counts, *self.letters.values(), *self.phrases.values()))
+        )
 
     def phrase(self, phrase: str) -> Bounds:
         """Return the bounds of a phrase; its case does not matter."""
@@ -110,9 +116,9 @@ def _enter(demands: Demands, instruction: Checker, follow: bool) -> bool:  # noq
         case formats.Title():
             demands.title = follow
         case case.EnglishCapital():
-            demands.capitals = True if follow else None
+            demands.cases &= {"upper"} if follow else CASES - {"upper"}
         case case.EnglishLowercase():
-            demands.capitals = False if follow else None
+            demands.cases &= {"lower"} if follow else CASES - {"lower"}
         case case.CapitalWordFrequency(count, relation):
             demands.capital_words.relate(relation, count, follow)
         case startend.Quotation():

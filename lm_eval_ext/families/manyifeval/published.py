@@ -6,9 +6,9 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from lm_eval_ext.families.manyifeval.row import Row
+from lm_eval_ext.families.manyifeval.row import Row, check_keys, instructions_of_row
 from lm_eval_ext.sources import RowsError, Table
-from lm_eval_ext.verifiers import Checker, instructions_of
+from lm_eval_ext.verifiers import Checker
 
 FURTHER_FIELDS = ("task_prompt", "not_conflict_rules_list", "rules")
 FIELDS = ("key", "prompt", "instruction_id_list", "kwargs", *FURTHER_FIELDS)
@@ -23,6 +23,7 @@ def rows_of(table: Table) -> tuple[Row, ...]:
             under every number of instructions; the message names file, row and field.
     """
     rows = tuple(_row(f"{table.origin}, row {number}", row) for number, row in enumerate(table.rows, start=1))
+    check_keys(table.origin, [row.key for row in rows])
     seen: dict[tuple[object, int], int] = {}
     for number, row in enumerate(rows, start=1):
         first = seen.setdefault((row.key, len(row.instructions)), number)
@@ -46,19 +47,13 @@ def _row(where: str, row: Mapping[str, Any]) -> Row:
     for field in FIELDS:
         if field not in row:
             raise RowsError(f"{where}: no field {field!r}; expected {', '.join(FIELDS)}; found {', '.join(row)}")
-    key = row["key"]
-    if isinstance(key, bool) or not isinstance(key, (int, str)):
-        raise RowsError(f"{where}, field 'key': expected a number or text, found {key!r}")
     for field in ("prompt", "task_prompt"):
         if not isinstance(row[field], str) or not row[field].strip():
             raise RowsError(f"{where}, field {field!r}: expected text, found {row[field]!r}")
     ids = row["instruction_id_list"]
     if not isinstance(ids, Sequence) or isinstance(ids, str) or not ids:
         raise RowsError(f"{where}, field 'instruction_id_list': expected a list of instruction ids, found {ids!r}")
-    try:
-        return Row(key, row["task_prompt"], row["prompt"], instructions_of(ids, row["kwargs"]))
-    except (TypeError, ValueError) as error:
-        raise RowsError(f"{where}, fields 'instruction_id_list' and 'kwargs': {error}") from error
+    return Row(row["key"], row["task_prompt"], row["prompt"], instructions_of_row(where, row))
 
 
 def as_published(rows: Sequence[Row]) -> Iterator[dict[str, Any]]:

@@ -16,8 +16,8 @@ from importlib.resources import files
 from typing import Any
 
 from lm_eval_ext.families.manyifeval.compose import Task
+from lm_eval_ext.families.manyifeval.row import check_keys, instructions_of_row
 from lm_eval_ext.sources import HubDataset, RowsError, Table
-from lm_eval_ext.verifiers import instructions_of
 
 IFEVAL = HubDataset("google/IFEval")
 IFEVAL_SPLIT = "train"
@@ -65,6 +65,7 @@ def reconstruct(table: Table, split: str) -> tuple[Task, ...]:
     """
     for column in COLUMNS:
         table.column(column, COLUMNS)
+    check_keys(table.origin, table.column("key"))
     rows = {row["key"]: (number, row) for number, row in enumerate(table.rows, start=1)}
     return tuple(_task(table.origin, cut, rows) for cut in recipe() if cut.split == split)
 
@@ -80,11 +81,7 @@ def _task(origin: str, cut: Cut, rows: Mapping[int, tuple[int, Mapping[str, Any]
             f"{where}, field 'prompt': this is not the prompt of google/IFEval with key {cut.key}; "
             "expected its text unchanged"
         )
-    try:
-        own = instructions_of(row["instruction_id_list"], row["kwargs"])
-    except (TypeError, ValueError) as error:
-        raise RowsError(f"{where}: {error}") from error
-    return Task(cut.key, bare(prompt, cut), own)
+    return Task(cut.key, bare(prompt, cut), instructions_of_row(where, row))
 
 
 def bare(prompt: str, cut: Cut) -> str:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from lm_eval_ext.verifiers import Checker
+from lm_eval_ext.sources import RowsError
+from lm_eval_ext.verifiers import Checker, Response, instructions_of
 
 
 @dataclass(frozen=True)
@@ -24,3 +27,37 @@ class Row:
     prompt: str
     instructions: tuple[Checker, ...]
     witness: str | None = None
+
+
+def instructions_of_row(where: str, row: Mapping[str, Any]) -> tuple[Checker, ...]:
+    """Return the instructions of a row of IFEval or ManyIFEval.
+
+    Args:
+        where: file and row, for the message.
+        row: with ``instruction_id_list`` and ``kwargs``.
+
+    Raises:
+        RowsError: they are not what they should be, or one can never be judged (a keyword that is no regular
+            expression, which only a verdict would notice).
+    """
+    try:
+        instructions = instructions_of(row["instruction_id_list"], row["kwargs"])
+        if instructions:
+            Response("Any answer.").follows(instructions)
+    except (TypeError, ValueError) as error:
+        raise RowsError(f"{where}, fields 'instruction_id_list' and 'kwargs': {error}") from error
+    return instructions
+
+
+def check_keys(origin: str, keys: list[Any]) -> None:
+    """Insist on keys that are all numbers or all texts.
+
+    Raises:
+        RowsError: one is neither, or of another kind than the first.
+    """
+    for number, key in enumerate(keys, start=1):
+        if isinstance(key, bool) or not isinstance(key, (int, str)):
+            raise RowsError(f"{origin}, row {number}, field 'key': expected a number or text, found {key!r}")
+        if type(key) is not type(keys[0]):
+            kind = type(keys[0]).__name__
+            raise RowsError(f"{origin}, row {number}, field 'key': expected {kind} as in the first row, found {key!r}")

@@ -19,7 +19,7 @@ from lm_eval_ext.families.manyifeval import published
 from lm_eval_ext.families.manyifeval.compose import INSTRUCTIONS, Composition, Task, compose
 from lm_eval_ext.families.manyifeval.prompt import prompt_of
 from lm_eval_ext.families.manyifeval.reconstruction import IFEVAL, IFEVAL_SPLIT, reconstruct
-from lm_eval_ext.families.manyifeval.row import Row
+from lm_eval_ext.families.manyifeval.row import Row, check_keys
 from lm_eval_ext.sources import RowsError, Table
 
 NAME = "manyifeval"
@@ -119,11 +119,16 @@ def _kind(table: Table) -> Kind:
 
 def _bare(table: Table) -> tuple[Task, ...]:
     texts, keys = table.text("task_prompt", BARE_FIELDS), table.column("key", BARE_FIELDS)
-    for number, key in enumerate(keys, start=1):
-        if isinstance(key, bool) or not isinstance(key, (int, str)) or keys.index(key) != number - 1:
+    check_keys(table.origin, keys)
+    seen: set[int | str] = set()
+    for number, (key, text) in enumerate(zip(keys, texts, strict=True), start=1):
+        if key in seen:
             raise RowsError(
-                f"{table.origin}, row {number}, field 'key': expected a number or text of its own, found {key!r}"
+                f"{table.origin}, row {number}, field 'key': expected a key of its own, found {key!r} again"
             )
+        if not text.strip():
+            raise RowsError(f"{table.origin}, row {number}, field 'task_prompt': expected text, found {text!r}")
+        seen.add(key)
     return tuple(Task(key, text) for key, text in zip(keys, texts, strict=True))
 
 
@@ -141,7 +146,8 @@ def _table(source: str, split: str) -> Table:
             f"path of a file of rows, or the path of a folder with {NAME}_{split}.jsonl or a copy of google/IFEval "
             f"({IFEVAL_FILES[0]})"
         )
-    if sources.has_split(NAME, split, source):
+    # All splits from one origin: what the test file evaluates must not demonstrate, out of a copy of IFEval beside it.
+    if any(sources.has_split(NAME, other, source) for other in SPLITS):
         return sources.load(NAME, split, IFEVAL, source)
     copy = next((path / name for name in IFEVAL_FILES if (path / name).is_file()), None)
     if copy is None:

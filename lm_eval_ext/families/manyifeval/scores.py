@@ -6,14 +6,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from lm_eval_ext.families.manyifeval.arguments import ARGUMENTS
 from lm_eval_ext.reasoning import without_reasoning
 from lm_eval_ext.verifiers import Checker, Response, Verdict, instructions_of
 
 Residual = tuple[float, float, int]
 """Of one row: whether all its instructions are followed, the share that is, and their number."""
+Occurrences = tuple[int, int]
+"""Of one row: how many of its instructions are of a type and followed, and how many are of the type."""
+Metric = float | Residual | Occurrences
+NONE = "N/A"
+"""The harness's own word for a figure that there is none of."""
 
 
-def scores(response: str, instructions: Sequence[Checker]) -> dict[str, float | Residual]:
+def scores(response: str, instructions: Sequence[Checker]) -> dict[str, Metric]:
     """Return the metrics of one row.
 
     Args:
@@ -22,8 +28,9 @@ def scores(response: str, instructions: Sequence[Checker]) -> dict[str, float | 
 
     Returns:
         ``prompt_level_…`` (1 if all instructions are followed, else 0; equation 1) and ``inst_level_…`` (the share of
-        them; equation 2), each strict, loose and, in the repaired edition, strict; ``strict_acc_<instruction>``, the
-        share among the row's instructions of that type; and what ``curse_residual`` is computed from.
+        them; equation 2), each strict, loose and, in the repaired edition, strict; and what ``curse_residual`` and
+        ``strict_acc_<instruction>`` are computed from. Every row has every metric, also of types that it lacks: the
+        harness gathers metrics from several processes by name.
     """
     answer = Response(without_reasoning(response))
     strict = answer.follows(instructions)
@@ -32,7 +39,7 @@ def scores(response: str, instructions: Sequence[Checker]) -> dict[str, float | 
         "loose": answer.follows(instructions, loose=True),
         "repaired": answer.follows(instructions, "repaired"),
     }
-    result: dict[str, float | Residual] = {}
+    result: dict[str, Metric] = {}
     for name, verdict in verdicts.items():
         result[f"prompt_level_{name}_acc"] = float(verdict.follow_all_instructions)
         result[f"inst_level_{name}_acc"] = verdict.share
@@ -40,16 +47,27 @@ def scores(response: str, instructions: Sequence[Checker]) -> dict[str, float | 
     return result | _by_type(strict, instructions)
 
 
-def _by_type(strict: Verdict, instructions: Sequence[Checker]) -> dict[str, float]:
-    followed: dict[str, list[bool]] = {}
+def _by_type(strict: Verdict, instructions: Sequence[Checker]) -> dict[str, Occurrences]:
+    verdicts: dict[str, list[bool]] = {name: [] for name in ARGUMENTS}
     for instruction, follows in zip(instructions, strict.follow_instruction_list, strict=True):
-        followed.setdefault(type_metric(instruction.id), []).append(follows)
-    return {metric: sum(verdicts) / len(verdicts) for metric, verdicts in followed.items()}
+        if instruction.id in verdicts:
+            verdicts[instruction.id].append(follows)
+    return {type_metric(name): (sum(found), len(found)) for name, found in verdicts.items()}
 
 
 def type_metric(instruction_id: str) -> str:
     """Return the name of an instruction type's metric: ``strict_acc_keywords_existence``."""
     return f"strict_acc_{instruction_id.replace(':', '_')}"
+
+
+def share_followed(rows: Iterable[Occurrences]) -> float | str:
+    """Return the share of all occurrences of a type that are followed; ``NONE`` if there are none.
+
+    Args:
+        rows: of one task.
+    """
+    followed, occurrences = map(sum, zip(*rows, strict=True))
+    return followed / occurrences if occurrences else NONE
 
 
 def curse_residual(rows: Iterable[Residual]) -> float:
@@ -69,6 +87,6 @@ class Score:
     A dataclass and no closure, because the harness copies a task's config and writes it into the results.
     """
 
-    def __call__(self, doc: Mapping[str, Any], results: Sequence[str | None]) -> dict[str, float | Residual]:
+    def __call__(self, doc: Mapping[str, Any], results: Sequence[str | None]) -> dict[str, Metric]:
         """Score the response; an API that withholds a completion gives ``None``, which counts as empty."""
         return scores(results[0] or "", instructions_of(doc["instruction_id_list"], doc["kwargs"]))

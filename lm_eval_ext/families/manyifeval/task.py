@@ -42,7 +42,7 @@ class ManyIFEvalTask(ConfigurableTask):  # type: ignore[misc] # the harness ship
     def __init__(self, config: dict[str, Any]) -> None:
         config = {key: value for key, value in config.items() if key != "class"}
         self._count = _number_of_instructions(config["task"], config.pop("instructions", None))
-        self._repeat = bool(config.pop("repeat", False))
+        self._repeat = _is_repeated(config["task"], config.pop("repeat", False))
         metadata = config["metadata"] = dict(config.get("metadata") or {})
         self._source = sources.chosen_source(metadata)
         metadata["rows"] = origin(self._source)
@@ -103,6 +103,12 @@ def _number_of_instructions(task: str, count: object) -> int:
     if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= INSTRUCTIONS:
         raise ValueError(f"task {task!r}: instructions must be a number from 1 to {INSTRUCTIONS}, found {count!r}")
     return count
+
+
+def _is_repeated(task: str, repeat: object) -> bool:
+    if not isinstance(repeat, bool):
+        raise ValueError(f"task {task!r}: repeat must be true or false, found {repeat!r}")
+    return repeat
 
 
 def _doc(row: Row) -> dict[str, Any]:

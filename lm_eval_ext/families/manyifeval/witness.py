@@ -91,15 +91,15 @@ def _write(demands: Demands, attempt: int) -> str | None:
     while len(lines) < wanted or _count_words([*title, *bullets, *lines]) < _with_margin(demands.words.low):
         lines.insert(-1, next(plain))
 
-    if demands.capitals is None:
+    letters = "mixed" if "mixed" in demands.cases else min(demands.cases)
+    if letters == "mixed":
         lines = [line[0].upper() + line[1:] for line in lines]
     if demands.sentences.high is None:
         lines = [f"{line}." for line in lines]
     else:
         lines[-1] += "."
     text = "\n\n***\n\n".join(map("\n".join, _paragraphs(lines, title, bullets, demands.paragraphs)))
-    if demands.capitals is not None:
-        text = text.upper() if demands.capitals else text.lower()
+    text = text.upper() if letters == "upper" else text.lower() if letters == "lower" else text
     return f'"{text}"' if demands.quoted else text
 
 

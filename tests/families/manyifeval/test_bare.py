@@ -1,0 +1,78 @@
+"""A user's own task prompts, without instructions: they are composed like ours, or named by row and field."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import datasets
+import pytest
+
+from lm_eval_ext.families.manyifeval.rows import SPLITS, all_rows, origin, rows, tasks
+from lm_eval_ext.sources import EMBEDDED_FOLDER, RowsError
+from tests.families.manyifeval.files import read_jsonl, write_jsonl
+
+SMALL: list[dict[str, Any]] = [{"key": key, "task_prompt": f"Write about {key}."} for key in ("rain", "sea", "3")]
+
+
+def test_our_own_task_prompts_in_a_folder_give_our_rows(tmp_path: Path) -> None:
+    for split in SPLITS:
+        write_jsonl(tmp_path / f"manyifeval_{split}.jsonl", read_jsonl(EMBEDDED_FOLDER / f"manyifeval_{split}.jsonl"))
+        assert all_rows(str(tmp_path), split) == all_rows("embedded", split)
+    assert origin(str(tmp_path)) == origin("embedded")
+
+
+def test_so_do_they_as_parquet_and_as_a_single_file(tmp_path: Path) -> None:
+    found = read_jsonl(EMBEDDED_FOLDER / "manyifeval_test.jsonl")
+    datasets.Dataset.from_list(found).to_parquet(str(tmp_path / "manyifeval_test.parquet"))
+    for source in (str(tmp_path), str(tmp_path / "manyifeval_test.parquet")):
+        assert tasks(source, "test") == tasks("embedded", "test")
+
+
+def test_any_number_of_task_prompts_has_one_to_ten_instructions_each(tmp_path: Path) -> None:
+    path = write_jsonl(tmp_path / "mine.jsonl", SMALL)
+    for count in range(1, 11):
+        assert [row.task_prompt for row in rows(path, "test", count)] == [row["task_prompt"] for row in SMALL]
+        assert {len(row.instructions) for row in rows(path, "test", count)} == {count}
+    assert [row.key for row in rows(path, "test", 1)] == ["rain", "sea", "3"]
+
+
+# row 2 of three; what the message says
+BROKEN: dict[str, tuple[dict[str, Any], str]] = {
+    "a key that is there already": ({"key": "rain", "task_prompt": "Write."}, ", field 'key': .* of its own.*'rain'"),
+    "key null": ({"key": None, "task_prompt": "Write."}, ", field 'key': .* found None"),
+    "key a list": ({"key": [2], "task_prompt": "Write."}, r", field 'key': .* found \[2\]"),
+    "key true": ({"key": True, "task_prompt": "Write."}, ", field 'key': .* found True"),
+    "key a fraction": ({"key": 2.5, "task_prompt": "Write."}, ", field 'key': .* found 2.5"),
+    # They would have to stand in one column of one type.
+    "a number among keys that are text": ({"key": 2, "task_prompt": "Write."}, ", field 'key'"),
+    "no key": ({"task_prompt": "Write."}, ": no field 'key'"),
+    "no task prompt": ({"key": "sea"}, ": no field 'task_prompt'"),
+    "a task prompt that is no text": (
+        {"key": "sea", "task_prompt": 5},
+        ", field 'task_prompt': expected text, found 5",
+    ),
+    "a blank task prompt": ({"key": "sea", "task_prompt": " "}, ", field 'task_prompt': expected text, found ' '"),
+}
+
+
+@pytest.mark.parametrize(("row", "message"), BROKEN.values(), ids=BROKEN.keys())
+def test_a_row_that_is_not_what_it_should_be_is_named_with_its_field(
+    tmp_path: Path, row: dict[str, Any], message: str
+) -> None:
+    path = write_jsonl(tmp_path / "mine.jsonl", [SMALL[0], row, SMALL[2]])
+    with pytest.raises(RowsError, match=rf"mine\.jsonl, row 2{message}"):
+        tasks(path, "test")
+
+
+def test_keys_may_all_be_numbers(tmp_path: Path) -> None:
+    path = write_jsonl(tmp_path / "mine.jsonl", [row | {"key": number} for number, row in enumerate(SMALL)])
+    assert [task.key for task in tasks(path, "test")] == [0, 1, 2]
+
+
+def test_a_single_file_has_test_rows_alone(tmp_path: Path) -> None:
+    path = write_jsonl(tmp_path / "mine.jsonl", SMALL)
+    with pytest.raises(
+        RowsError, match=r"mine\.jsonl: a single file has no fewshot split; .*manyifeval_fewshot\.jsonl"
+    ):
+        tasks(path, "fewshot")

@@ -1,0 +1,149 @@
+"""What an instruction demands of a response, in numbers, followed and broken; and when demands exclude each other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from lm_eval_ext.families.manyifeval.demands import Bounds, Demands, demands_of
+from lm_eval_ext.verifiers import instruction
+from lm_eval_ext.verifiers.relation import Relation
+
+
+@pytest.mark.parametrize(
+    ("steps", "low", "high"),
+    [
+        ([], 0, None),
+        ([{"low": 3}], 3, None),
+        ([{"low": 3}, {"low": 5}], 5, None),
+        ([{"low": 5}, {"low": 3}], 5, None),
+        ([{"high": 4}], 0, 4),
+        ([{"high": 4}, {"high": 2}], 0, 2),
+        ([{"high": 2}, {"high": 4}], 0, 2),
+        ([{"high": 0}], 0, 0),
+        ([{"high": 0}, {"low": 1}], 1, 0),
+    ],
+)
+def test_bounds_only_become_narrower(steps: list[dict[str, int]], low: int, high: int | None) -> None:
+    bounds = Bounds()
+    for step in steps:
+        bounds.narrow(**step)
+    assert (bounds.low, bounds.high) == (low, high)
+
+
+@pytest.mark.parametrize(
+    ("relation", "target", "follow", "low", "high"),
+    [
+        ("at least", 3, True, 3, None),
+        ("at least", 3, False, 0, 2),  # not at least three: two at most
+        ("less than", 3, True, 0, 2),  # strictly less
+        ("less than", 3, False, 3, None),
+        ("at least", 0, True, 0, None),
+        ("at least", 0, False, 0, -1),  # always true
+        ("less than", 0, True, 0, -1),  # never true
+    ],
+)
+def test_a_relation_is_a_bound_and_its_opposite_the_other(
+    relation: Relation, target: int, follow: bool, low: int, high: int | None
+) -> None:
+    bounds = Bounds()
+    bounds.relate(relation, target, follow)
+    assert (bounds.low, bounds.high) == (low, high)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "possible"),
+    [(0, None, True), (9, None, True), (3, 4, True), (3, 3, True), (4, 3, False), (0, 0, True), (0, -1, False)],
+)
+def test_bounds_are_possible_unless_they_cross(low: int, high: int | None, possible: bool) -> None:
+    assert Bounds(low, high).are_possible is possible
+
+
+AT_LEAST, LESS_THAN = "at least", "less than"
+
+# instruction, arguments, the field of the demands; what it is when the instruction is followed, and broken
+DEMANDED = [
+    ("keywords:existence", {"keywords": ["Oak"]}, "phrases", {"oak": Bounds(1)}, {"oak": Bounds(0, 0)}),
+    (
+        "keywords:existence",
+        {"keywords": ["ash", "oak"]},
+        "phrases",
+        {"ash": Bounds(1), "oak": Bounds(1)},
+        {"ash": Bounds(0, 0), "oak": Bounds(0, 0)},
+    ),
+    ("keywords:forbidden_words", {"forbidden_words": ["Oak"]}, "phrases", {"oak": Bounds(0, 0)}, {"oak": Bounds(1)}),
+    (
+        "keywords:frequency",
+        {"keyword": "oak", "frequency": 3, "relation": LESS_THAN},
+        "phrases",
+        {"oak": Bounds(0, 2)},
+        {"oak": Bounds(3)},
+    ),
+    (
+        "keywords:letter_frequency",
+        {"letter": "Q", "let_frequency": 4, "let_relation": AT_LEAST},
+        "letters",
+        {"q": Bounds(4)},
+        {"q": Bounds(0, 3)},
+    ),
+    ("length_constraints:number_words", {"num_words": 100, "relation": AT_LEAST}, "words", Bounds(100), Bounds(0, 99)),
+    (
+        "length_constraints:number_sentences",
+        {"num_sentences": 5, "relation": LESS_THAN},
+        "sentences",
+        Bounds(0, 4),
+        Bounds(5),
+    ),
+    ("length_constraints:number_paragraphs", {"num_paragraphs": 2}, "paragraphs", 2, 3),
+    ("detectable_content:number_placeholders", {"num_placeholders": 2}, "placeholders", Bounds(2), Bounds(0, 1)),
+    ("detectable_format:number_bullet_lists", {"num_bullets": 2}, "bullets", 2, 3),
+    ("detectable_format:title", {}, "title", True, False),
+    ("change_case:english_capital", {}, "capitals", True, None),
+    ("change_case:english_lowercase", {}, "capitals", False, None),
+    (
+        "change_case:capital_word_frequency",
+        {"capital_frequency": 7, "capital_relation": LESS_THAN},
+        "capital_words",
+        Bounds(0, 6),
+        Bounds(7),
+    ),
+    ("startend:quotation", {}, "quoted", True, False),
+    ("punctuation:no_comma", {}, "comma", False, True),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments", "field", "followed", "broken"), DEMANDED)
+def test_an_instruction_demands_one_thing_followed_and_another_broken_and_nothing_besides(
+    name: str, arguments: dict[str, Any], field: str, followed: Any, broken: Any
+) -> None:
+    one = [instruction(name, arguments)]
+    for indices, expected in (((), followed), ((0,), broken)):
+        assert demands_of(one, indices) == Demands(**{field: expected})
+
+
+def word(frequency: int, relation: str, keyword: str = "oak") -> Any:
+    return instruction("keywords:frequency", {"keyword": keyword, "frequency": frequency, "relation": relation})
+
+
+@pytest.mark.parametrize(
+    ("instructions", "possible"),
+    [
+        ([word(3, AT_LEAST), word(4, LESS_THAN)], True),  # exactly three
+        ([word(3, AT_LEAST), word(3, LESS_THAN)], False),
+        ([word(3, AT_LEAST), word(3, LESS_THAN, "OAK")], False),  # the case does not matter
+        ([word(3, AT_LEAST), word(3, LESS_THAN, "elm")], True),
+        ([word(1, AT_LEAST), instruction("keywords:forbidden_words", {"forbidden_words": ["oak"]})], False),
+        ([instruction("startend:quotation"), instruction("detectable_format:json_format")], False),  # not among the 15
+    ],
+)
+def test_demands_that_exclude_each_other_are_none(instructions: list[Any], possible: bool) -> None:
+    assert (demands_of(instructions) is not None) is possible
+
+
+def test_what_excludes_when_followed_may_go_together_when_one_is_broken() -> None:
+    both = [word(3, AT_LEAST), word(3, LESS_THAN)]
+    assert demands_of(both) is None
+    assert demands_of(both, [0]) == Demands(phrases={"oak": Bounds(0, 2)})
+    assert demands_of(both, [1]) == Demands(phrases={"oak": Bounds(3)})
+    assert demands_of(both, [0, 1]) is None

@@ -1,0 +1,64 @@
+"""google/IFEval, loaded by the unmodified `datasets` library from a stand-in for the hub, and then from its cache."""
+
+from __future__ import annotations
+
+from operator import itemgetter
+from pathlib import Path
+
+from lm_eval_ext.families.manyifeval.rows import rows_hash
+from tests.conftest import Harness, Run
+from tests.families.manyifeval.files import read_jsonl
+from tests.hub import closed_port, ifeval, serve
+from tests.test_hub import environment
+
+TASKS = "manyifeval_n01,manyifeval_n10"
+REFERENCE = ("--model", "reference", "--model_args", "policy=oracle", "--tasks", TASKS)
+
+
+def doc_hashes(run: Run) -> dict[str, list[str]]:
+    return {
+        task: [sample["doc_hash"] for sample in sorted(samples, key=itemgetter("doc_id"))]
+        for task, samples in run.samples.items()
+    }
+
+
+def test_without_a_source_the_rows_come_from_the_hub_and_offline_from_its_cache(
+    harness: Harness, tmp_path: Path, shared_data: Path
+) -> None:
+    home = tmp_path / "home"
+    with serve(ifeval(read_jsonl(shared_data / "ifeval" / "ifeval_input_data.jsonl"))) as hub:
+        first = harness(*REFERENCE, environment=environment(home, hub.endpoint))
+    assert first.status == 0, first.output[-3000:]
+    assert hub.downloads(".jsonl") == ["google/IFEval/ifeval_input_data.jsonl"]  # once, for both tasks
+
+    with closed_port() as endpoint:
+        again = harness(*REFERENCE, environment=environment(home, endpoint, HF_HUB_OFFLINE="1"))
+    assert again.status == 0, again.output[-3000:]
+
+    for task, count in (("manyifeval_n01", 1), ("manyifeval_n10", 10)):
+        for run in (first, again):
+            assert run.results["n-samples"][task] == {"original": 100, "effective": 100}
+            assert run.results["results"][task]["prompt_level_strict_acc,none"] == 1.0
+            metadata = run.results["configs"][task]["metadata"]
+            assert metadata["source"] == "hub"
+            assert metadata["rows"] == "task prompts cut out of google/IFEval, instructions composed"
+            # The rows are those of a copy in a folder.
+            assert metadata["rows_hash"] == rows_hash(str(shared_data / "ifeval"), "test", count)
+            assert run.results["configs"][task]["dataset_path"] == "google/IFEval"
+    assert len(set(doc_hashes(first)["manyifeval_n10"])) == 100
+    assert doc_hashes(first) == doc_hashes(again)
+
+
+def test_without_hub_and_cache_the_run_fails_with_one_error_that_names_the_dataset_and_the_other_sources(
+    harness: Harness, tmp_path: Path
+) -> None:
+    with closed_port() as endpoint:
+        run = harness(*REFERENCE, environment=environment(tmp_path / "home", endpoint, HF_HUB_OFFLINE="1"))
+    assert run.status != 0
+    assert not run.results
+    assert run.output.count("RowsError: ") == 1, run.output[-3000:]
+    first, *others = run.output.partition("RowsError: ")[2].strip().splitlines()
+    assert first.startswith("the rows of 'ifeval' (google/IFEval) could not be had from the Hugging Face Hub: ")
+    assert '"source": "/path/to/folder"' in "\n".join(others)
+    assert "ifeval_<split>.jsonl" in "\n".join(others)
+    assert '"source": "embedded"' in "\n".join(others)

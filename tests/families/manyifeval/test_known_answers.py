@@ -1,0 +1,267 @@
+"""The reference LM's scores, end to end through the harness, are the ones that its policies imply."""
+
+from __future__ import annotations
+
+import logging
+import math
+import re
+from collections.abc import Mapping
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lm_eval import simple_evaluate
+from lm_eval.tasks import TaskManager
+
+from lm_eval_ext import tasks_dir
+from lm_eval_ext.families.manyifeval.rows import rows
+from lm_eval_ext.families.manyifeval.scores import scores, type_metric
+from lm_eval_ext.reasoning import without_reasoning
+from lm_eval_ext.sources import RowsError
+from lm_eval_ext.verifiers import instructions_of
+from tests.conftest import SHARED, Harness, Run, offline_environment
+from tests.families.manyifeval.files import published_rows, write_jsonl
+
+REAL = str(SHARED / "data" / "ifeval")
+DISTINCT = {f"manyifeval_n{count:02d}": count for count in range(1, 11)}
+REPEATED = {f"manyifeval_repeat_n{count:02d}": count for count in range(2, 11)}
+LEVELS = [f"{level}_level_{kind}_acc" for level in ("prompt", "inst") for kind in ("strict", "loose", "repaired")]
+
+Sample = Mapping[str, Any]
+
+
+def evaluate(harness: Harness, policy: str, source: str, tasks: str, *options: str, **settings: Any) -> Run:
+    run = harness(
+        *("--model", "reference", "--model_args", f"policy={policy}", "--tasks", tasks, *options),
+        source=source,
+        **settings,
+    )
+    assert run.status == 0, run.output[-3000:]
+    return run
+
+
+def score(run: Run, name: str, metric: str) -> float:
+    """Return a score; there is no filter, so the harness calls it "none"."""
+    value = run.results["results"][name][f"{metric},none"]
+    assert isinstance(value, float)
+    return value
+
+
+def near(expected: float) -> Any:
+    """Return a mean of 100 equal shares: exact but for the last digits of their sum."""
+    return pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+
+def in_order(run: Run, task: str) -> list[dict[str, Any]]:
+    return sorted(run.samples[task], key=itemgetter("doc_id"))
+
+
+@pytest.fixture(params=["embedded", "reconstructed", "published"])
+def source(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Return each kind of source: our rows, a folder with IFEval's, a file of finished rows."""
+    if request.param == "published":
+        return write_jsonl(tmp_path / "finished.jsonl", published_rows())
+    if request.param == "reconstructed" and not Path(REAL).is_dir():
+        pytest.skip(f"the real rows are not at {REAL}")
+    return "embedded" if request.param == "embedded" else REAL
+
+
+def groups_on(source: str) -> tuple[str, dict[str, int]]:
+    """Return the groups to run and their tasks: one instruction several times is the same on every source."""
+    if source == "embedded":
+        return "manyifeval,manyifeval_repeat", DISTINCT | REPEATED
+    return "manyifeval", DISTINCT
+
+
+def test_who_follows_everything_scores_one_everywhere(harness: Harness, source: str) -> None:
+    groups, tasks = groups_on(source)
+    run = evaluate(harness, "oracle", source, groups)
+    assert set(run.samples) == set(tasks)
+    for task in tasks:
+        assert run.results["n-samples"][task] == {"original": 100, "effective": 100}
+        assert score(run, task, "curse_residual") == 0.0
+    for name in [*tasks, *groups.split(",")]:
+        assert [score(run, name, metric) for metric in LEVELS] == [1.0] * 6, name
+    check_types(run, dict.fromkeys(tasks, 1.0))
+    check_samples(run, source, tasks)
+    check_record(run, source, tasks)
+
+
+def test_who_drops_one_of_n_follows_no_prompt_and_n_minus_1_of_n_instructions(harness: Harness, source: str) -> None:
+    groups, _ = groups_on(source)
+    run = evaluate(harness, "drop_one", source, groups)
+    for task, count in DISTINCT.items():
+        share = (count - 1) / count
+        for kind in ("strict", "repaired"):
+            assert score(run, task, f"prompt_level_{kind}_acc") == 0.0
+            assert score(run, task, f"inst_level_{kind}_acc") == near(share)
+        assert score(run, task, "curse_residual") == near(0 - share**count)
+        # With two or more to choose from, one is dropped that no loose variant follows.
+        if count > 1:
+            assert score(run, task, "prompt_level_loose_acc") == 0.0
+            assert score(run, task, "inst_level_loose_acc") == near(share)
+    # A group is the mean over its tasks, which have 100 rows each.
+    assert score(run, "manyifeval", "prompt_level_strict_acc") == 0.0
+    mean = sum((count - 1) / count for count in range(1, 11)) / 10
+    assert score(run, "manyifeval", "inst_level_strict_acc") == near(mean)
+    if source == "embedded":
+        # Who drops the one instruction that is repeated drops it everywhere.
+        for name in [*REPEATED, "manyifeval_repeat"]:
+            for kind in ("strict", "repaired"):
+                assert score(run, name, f"prompt_level_{kind}_acc") == score(run, name, f"inst_level_{kind}_acc") == 0.0
+        assert all(score(run, task, "curse_residual") == 0.0 for task in REPEATED)
+        check_types(run, dict.fromkeys(REPEATED, 0.0))
+
+
+def test_who_follows_nothing_scores_zero(harness: Harness) -> None:
+    run = evaluate(harness, "ignore", "embedded", "manyifeval")
+    for name in [*DISTINCT, "manyifeval"]:
+        for kind in ("strict", "repaired"):
+            assert score(run, name, f"prompt_level_{kind}_acc") == score(run, name, f"inst_level_{kind}_acc") == 0.0
+    assert all(score(run, task, "curse_residual") == 0.0 for task in DISTINCT)
+    check_types(run, dict.fromkeys(DISTINCT, 0.0))
+
+
+def check_types(run: Run, expected: Mapping[str, float]) -> None:
+    """Each instruction type that a task's rows have has the one score, and no other type has any."""
+    for task, value in expected.items():
+        found = {
+            name.removesuffix(",none"): number
+            for name, number in run.results["results"][task].items()
+            if name.startswith("strict_acc_") and name.endswith(",none") and "_stderr" not in name
+        }
+        types = {type_metric(name) for sample in run.samples[task] for name in sample["doc"]["instruction_id_list"]}
+        assert found == dict.fromkeys(types, value), task
+
+
+def check_samples(run: Run, source: str, tasks: Mapping[str, int]) -> None:
+    """Every sample tells prompt, instructions, answer and verdicts, and they belong together."""
+    for task, count in tasks.items():
+        found = rows(source, "test", count, repeat=task in REPEATED)
+        for sample, row in zip(in_order(run, task), found, strict=True):
+            assert sample["arguments"]["gen_args_0"]["arg_0"] == sample["doc"]["prompt"] == row.prompt
+            assert (sample["doc"]["key"], sample["doc"]["task_prompt"]) == (row.key, row.task_prompt)
+            ids = [each.id for each in row.instructions]
+            assert sample["doc"]["instruction_id_list"] == ids
+            assert instructions_of(ids, sample["doc"]["kwargs"]) == row.instructions
+            assert all(sample[metric] == 1.0 for metric in LEVELS)
+            if row.witness is not None:
+                assert sample["resps"] == [[row.witness]]
+
+
+def check_record(run: Run, source: str, tasks: Mapping[str, int]) -> None:
+    """The results say where the rows come from, which ones they are, and nothing that differs between equal runs."""
+    for task in tasks:
+        config = run.results["configs"][task]
+        assert config["metadata"]["source"] == source
+        assert re.fullmatch("[0-9a-f]{16}", config["metadata"]["rows_hash"])
+        assert ("comparable to nothing" in config["metadata"].get("note", "")) == (source == "embedded")
+        assert str(run.results["versions"][task]).endswith("+embedded") == (source == "embedded")
+        assert "0x" not in str(config), "a memory address"
+
+
+def test_demonstrations_precede_every_row_answered_by_their_witnesses(harness: Harness) -> None:
+    tasks = "manyifeval_n03,manyifeval_repeat_n03"
+    run = evaluate(harness, "oracle", "embedded", tasks, "--num_fewshot", "2", "--limit", "5")
+    for task, repeat in (("manyifeval_n03", False), ("manyifeval_repeat_n03", True)):
+        assert run.results["n-shot"][task] == 2
+        shown = rows("embedded", "fewshot", 3, repeat)[:2]
+        before = "".join(f"{row.prompt} {row.witness}\n\n" for row in shown)
+        for sample in run.samples[task]:
+            assert sample["arguments"]["gen_args_0"]["arg_0"] == before + sample["doc"]["prompt"]
+            assert sample["prompt_level_strict_acc"] == 1.0
+
+
+def simply_evaluate(source: str, task: str, **settings: Any) -> Any:
+    """Run the harness in this process, without the seconds in which it indexes its own tasks."""
+    manager = TaskManager(include_path=tasks_dir(), include_defaults=False, metadata={"source": source})
+    return simple_evaluate(model="reference", tasks=[task], task_manager=manager, bootstrap_iters=0, **settings)
+
+
+def test_more_demonstrations_than_there_are_are_an_error() -> None:
+    with pytest.raises(RowsError, match=r"source 'embedded': --num_fewshot 7 asks for more demonstrations than the 6"):
+        simply_evaluate("embedded", "manyifeval_n03", num_fewshot=7, limit=2)
+
+
+def test_the_harness_does_not_warn_of_metrics_that_some_rows_lack(caplog: pytest.LogCaptureFixture) -> None:
+    simply_evaluate("embedded", "manyifeval_n02")
+    # A warning as long as a page, once per task; and under data parallel such a metric ends the run.
+    assert "not scored on the same number of documents" not in caplog.text
+
+
+def test_cached_requests_of_one_source_do_not_answer_for_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("lm_eval.caching.cache.PATH", str(tmp_path / "cache"))
+    caplog.set_level(logging.INFO)
+    # The same keys, instructions and answers under other prompts.
+    changed = [row | {"prompt": f"Well. {row['prompt']}"} for row in published_rows()]
+    other = write_jsonl(tmp_path / "other.jsonl", changed)
+    shown, built = [], []
+    for source in ("embedded", other, other):
+        caplog.clear()
+        results = simply_evaluate(source, "manyifeval_n02", cache_requests=True)
+        shown.append([sample["arguments"][0][0] for sample in results["samples"]["manyifeval_n02"]])
+        built.append("Building contexts" in caplog.text)
+    assert shown[1] == [f"Well. {prompt}" for prompt in shown[0]]
+    assert shown[2] == shown[1]
+    assert built == [True, True, False]  # the third time the cache did serve
+
+
+# Port 0: accelerate takes a free one, so that several tests may run at once.
+TWO_PROCESSES = ("-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes", "2", "--main_process_port", "0")
+
+
+def test_two_processes_share_the_rows_and_give_the_samples_and_scores_of_one(harness: Harness) -> None:
+    pytest.importorskip("accelerate", reason="accelerate is not installed (extra: hf)")
+    # With one instruction per row, no process sees every instruction type.
+    tasks = ("manyifeval_n01", "manyifeval_n02", "manyifeval_repeat_n03")
+    # An odd number of rows. Without the variable, or with accelerate's own --cpu, one process would start.
+    options = (",".join(tasks), "--limit", "37")
+    parallel = offline_environment(ACCELERATE_USE_CPU="true")
+    one = evaluate(harness, "drop_one", "embedded", *options)
+    two = evaluate(harness, "drop_one", "embedded", *options, launcher=TWO_PROCESSES, environment=parallel)
+    for task in tasks:
+        ranks = re.findall(rf"Building contexts for {task} on rank (\d+)", two.output)
+        assert set(ranks) == {"0", "1"}
+        assert [by_row(sample) for sample in in_order(two, task)] == [by_row(sample) for sample in in_order(one, task)]
+        scored = [metric for metric in one.results["results"][task] if metric.endswith(",none")]
+        assert set(two.results["results"][task]) == set(one.results["results"][task])
+        for metric in (metric.removesuffix(",none") for metric in scored if "_stderr" not in metric):
+            assert score(two, task, metric) == near(score(one, task, metric)), metric
+    # One of two instructions dropped: 0 - (1/2) ** 2.
+    assert score(two, "manyifeval_n02", "curse_residual") == near(-0.25)
+
+
+def by_row(sample: Sample) -> dict[str, Any]:
+    """Return a sample with the set of its responses.
+
+    The harness gives a rank with fewer rows copies of its last request, and logs what is answered to them too.
+    """
+    return {**sample, "resps": set(sample["resps"][0])}
+
+
+def test_a_chat_model_with_weights_is_asked_and_scored(harness: Harness, tiny_model: Path) -> None:
+    run = harness(
+        *("--model", "hf", "--model_args", f"pretrained={tiny_model}", "--device", "cpu", "--tasks", "manyifeval_n03"),
+        *("--apply_chat_template", "--limit", "4", "--gen_kwargs", "max_gen_toks=48"),
+        source="embedded",
+    )
+    assert run.status == 0, run.output[-3000:]
+    samples = in_order(run, "manyifeval_n03")
+    assert len(samples) == 4
+    for sample, row in zip(samples, rows("embedded", "test", 3), strict=False):
+        arguments = sample["arguments"]["gen_args_0"]
+        assert arguments["arg_0"] == f"user: {row.prompt}\nassistant:"
+        assert arguments["arg_1"]["max_gen_toks"] == 48
+        assert (arguments["arg_1"]["do_sample"], arguments["arg_1"]["temperature"]) == (False, 0.0)
+        ((response,),) = sample["resps"]
+        assert without_reasoning(response)
+        expected = scores(response, row.instructions)
+        expected["curse_residual"] = list(expected["curse_residual"])  # type: ignore[arg-type, assignment] # JSON
+        assert {metric: sample[metric] for metric in sample["metrics"]} == expected
+    for metric in LEVELS:
+        assert score(run, "manyifeval_n03", metric) == near(math.fsum(sample[metric] for sample in samples) / 4)
+    # Gibberish forbids little: "less than" and "no commas" it follows, a title it has not.
+    assert 0 < score(run, "manyifeval_n03", "inst_level_strict_acc") < 1

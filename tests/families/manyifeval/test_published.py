@@ -1,0 +1,275 @@
+"""Finished rows in the published schema: ours survive being written and read; others are named by row and field."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import datasets
+import pytest
+
+from lm_eval_ext.families.manyifeval.published import as_published
+from lm_eval_ext.families.manyifeval.row import Row
+from lm_eval_ext.families.manyifeval.rows import all_rows, rows, rows_hash
+from lm_eval_ext.sources import RowsError
+from lm_eval_ext.verifiers import instruction
+from tests.families.manyifeval.files import published_rows, write_jsonl
+
+FIELDS = ("key", "prompt", "instruction_id_list", "kwargs", "task_prompt", "not_conflict_rules_list", "rules")
+
+# Two task prompts with one and two instructions each: the smallest file with every relation between rows.
+PROMPT = "Say it.\n\nYour response should follow the instructions below:\n- …"
+ONE = {"instruction_id_list": ["punctuation:no_comma"], "kwargs": [{}]}
+TWO = {
+    "instruction_id_list": ["punctuation:no_comma", "keywords:frequency"],
+    "kwargs": [{}, {"keyword": "fox", "frequency": 2, "relation": "at least"}],
+}
+TEXTS = {"prompt": PROMPT, "task_prompt": "Say it.", "not_conflict_rules_list": ["…"], "rules": ["…"]}
+SMALL: list[dict[str, Any]] = [{"key": key} | shape | TEXTS for key in (7, 8) for shape in (ONE, TWO)]
+
+
+def without_witness(found: tuple[Row, ...]) -> tuple[Row, ...]:
+    return tuple(replace(row, witness=None) for row in found)
+
+
+def to_path(folder: Path, name: str, found: list[dict[str, Any]]) -> Path:
+    path = folder / name
+    if path.suffix == ".jsonl":
+        write_jsonl(path, found)
+    else:
+        datasets.Dataset.from_list(found).to_parquet(str(path))
+    return path
+
+
+@pytest.mark.parametrize("name", ["manyifeval_test.jsonl", "manyifeval_test.parquet"])
+def test_our_rows_come_back_as_they_were_from_the_file_and_from_its_folder(tmp_path: Path, name: str) -> None:
+    path = to_path(tmp_path, name, published_rows())
+    ours = all_rows("embedded", "test")
+    assert len(ours) == 1000
+    for source in (str(path), str(tmp_path)):
+        assert all_rows(source, "test") == without_witness(ours)
+        assert rows_hash(source, "test", 10) == rows_hash("embedded", "test", 10)
+        assert rows(source, "test", 4, repeat=True) == without_witness(rows("embedded", "test", 4, repeat=True))
+
+
+def test_rows_made_of_ifeval_come_back_as_they_were(tmp_path: Path, shared_data: Path) -> None:
+    ours = all_rows(str(shared_data / "ifeval"), "test")
+    path = write_jsonl(tmp_path / "rows.jsonl", as_published(ours))
+    assert all_rows(path, "test") == without_witness(ours)
+
+
+def test_a_row_is_written_with_the_published_fields() -> None:
+    fox = instruction("keywords:existence", {"keywords": ["hen", "fox"]})
+    comma = instruction("punctuation:no_comma")
+    found = [Row(3, "Say it.", "Say it, please.", (fox, comma)), Row(3, "Say it.", "Say it!", (fox,))]
+    two, one = as_published(found)
+    assert tuple(two) == tuple(one) == FIELDS
+    assert one == {
+        "key": 3,
+        "prompt": "Say it!",
+        "instruction_id_list": ["keywords:existence"],
+        "kwargs": [{"keywords": ["fox", "hen"]}],
+        "task_prompt": "Say it.",
+        # All that the task prompt has, whichever row it is.
+        "not_conflict_rules_list": [
+            "Include keywords ['fox', 'hen'] in the response.",
+            "In your entire response, refrain from the use of any commas.",
+        ],
+        "rules": ["Include keywords ['fox', 'hen'] in the response."],
+    }
+    assert two["kwargs"] == [{"keywords": ["fox", "hen"]}, {}]
+    assert two["rules"] == two["not_conflict_rules_list"] == one["not_conflict_rules_list"]
+
+
+def test_the_small_file_is_read_in_its_own_order(tmp_path: Path) -> None:
+    path = write_jsonl(tmp_path / "small.jsonl", SMALL[::-1])
+    assert [(row.key, len(row.instructions)) for row in all_rows(path, "test")] == [(8, 2), (8, 1), (7, 2), (7, 1)]
+    assert [row.key for row in rows(path, "test", 2)] == [8, 7]
+    first = all_rows(path, "test")[0]
+    assert (first.prompt, first.task_prompt, first.witness) == (PROMPT, "Say it.", None)
+    assert first.instructions == (
+        instruction("punctuation:no_comma"),
+        instruction("keywords:frequency", {"keyword": "fox", "frequency": 2, "relation": "at least"}),
+    )
+    with pytest.raises(RowsError, match=r"no rows with 3 instructions"):
+        rows(path, "test", 3)
+
+
+def test_nulls_among_the_arguments_are_ignored_and_a_zero_is_not(tmp_path: Path) -> None:
+    bullets = {"instruction_id_list": ["detectable_format:number_bullet_lists"]}
+    padded = [{"num_bullets": 0, "num_words": None, "relation": None, "keywords": None}]
+    path = write_jsonl(tmp_path / "rows.jsonl", [SMALL[0] | bullets | {"kwargs": padded}])
+    (row,) = all_rows(path, "test")
+    assert row.instructions == (instruction("detectable_format:number_bullet_lists", {"num_bullets": 0}),)
+
+
+def test_null_is_no_arguments(tmp_path: Path) -> None:
+    path = write_jsonl(tmp_path / "rows.jsonl", [SMALL[0] | {"kwargs": [None]}])
+    assert all_rows(path, "test")[0].instructions == (instruction("punctuation:no_comma"),)
+
+
+def test_keys_may_be_text(tmp_path: Path) -> None:
+    path = write_jsonl(tmp_path / "rows.jsonl", [row | {"key": f"number {row['key']}"} for row in SMALL])
+    assert [row.key for row in rows(path, "test", 1)] == ["number 7", "number 8"]
+
+
+# Errors: SMALL with its row 3 changed
+
+ID_LIST = "instruction_id_list"
+
+
+def frequency(**changes: Any) -> dict[str, Any]:
+    arguments = {"keyword": "fox", "frequency": 2, "relation": "at least"} | changes
+    return {ID_LIST: ["keywords:frequency"], "kwargs": [arguments]}
+
+
+# what is changed; what the message says after "row 3"
+BROKEN: dict[str, tuple[dict[str, Any], str]] = {
+    "key null": ({"key": None}, ", field 'key': expected a number or text, found None"),
+    "key a fraction": ({"key": 1.5}, ", field 'key': .* found 1.5"),
+    "key true": ({"key": True}, ", field 'key': .* found True"),
+    "key a list": ({"key": [8]}, r", field 'key': .* found \[8\]"),
+    "prompt null": ({"prompt": None}, ", field 'prompt': expected text, found None"),
+    "prompt blank": ({"prompt": " \n"}, ", field 'prompt': expected text"),
+    "task prompt a number": ({"task_prompt": 5}, ", field 'task_prompt': expected text, found 5"),
+    "task prompt empty": ({"task_prompt": ""}, ", field 'task_prompt': expected text, found ''"),
+    "ids null": ({ID_LIST: None}, f", field '{ID_LIST}': expected a list of instruction ids, found None"),
+    "ids a text": ({ID_LIST: "punctuation:no_comma"}, f", field '{ID_LIST}': expected a list"),
+    "ids empty": ({ID_LIST: [], "kwargs": []}, f", field '{ID_LIST}': expected a list"),
+    "an unknown id": ({ID_LIST: ["punctuation:no_coma"]}, f".*'{ID_LIST}'.*did you mean 'punctuation:no_comma'"),
+    "an id that is no text": ({ID_LIST: [["punctuation:no_comma"]]}, f".*'{ID_LIST}'.*unknown instruction"),
+    "kwargs null": ({"kwargs": None}, ".*'kwargs': kwargs must be a list, found None"),
+    "kwargs an object": ({"kwargs": {}}, ".*'kwargs': kwargs must be a list, found {}"),
+    "kwargs too short": ({"kwargs": []}, ".*'kwargs': kwargs has 0 entries; expected 1"),
+    "kwargs too long": ({"kwargs": [{}, {}]}, ".*'kwargs': kwargs has 2 entries; expected 1"),
+    "an entry of kwargs a list": ({"kwargs": [[]]}, r".*'kwargs': kwargs, entry 1: expected an object.*found \[\]"),
+    "an unknown argument": (frequency(frequenzy=3), ".*'kwargs': .*unknown argument 'frequenzy' .*'frequency'"),
+    "a missing argument": (frequency(keyword=None), ".*'kwargs': .*missing argument 'keyword'"),
+    "an argument of the wrong type": (frequency(frequency="2"), ".*'kwargs': .*frequency must be a whole number"),
+    "a fraction for a number": (frequency(frequency=2.0), ".*'kwargs': .*frequency must be a whole number, found 2.0"),
+    "a number below zero": (frequency(frequency=-1), ".*'kwargs': .*frequency must be 0 or more, found -1"),
+    "an unknown relation": (frequency(relation="at most"), ".*'kwargs': .*relation must be 'at least' or 'less than'"),
+    # IFEval takes keywords for regular expressions. This one is none: no response could be judged, and that should
+    # be known before the model has answered.
+    "a keyword that cannot be judged": (frequency(keyword="(net"), r".*'kwargs': .*'\(net'"),
+}
+
+
+@pytest.mark.parametrize(("change", "message"), BROKEN.values(), ids=BROKEN.keys())
+def test_a_value_that_is_not_what_it_should_be_is_named_by_row_and_field(
+    tmp_path: Path, change: dict[str, Any], message: str
+) -> None:
+    path = write_jsonl(tmp_path / "rows.jsonl", [*SMALL[:2], SMALL[2] | change, SMALL[3]])
+    with pytest.raises(RowsError, match=rf"rows\.jsonl, row 3{message}"):
+        all_rows(path, "test")
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_a_field_that_one_row_lacks_is_named_with_those_that_it_has(tmp_path: Path, field: str) -> None:
+    lacking = {name: value for name, value in SMALL[2].items() if name != field}
+    path = write_jsonl(tmp_path / "rows.jsonl", [*SMALL[:2], lacking, SMALL[3]])
+    expected = re.escape(", ".join(FIELDS))
+    found = re.escape(", ".join(lacking))
+    with pytest.raises(RowsError, match=rf"rows\.jsonl, row 3: no field '{field}'; expected {expected}; found {found}"):
+        all_rows(path, "test")
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_a_field_that_every_row_lacks_is_named_too(tmp_path: Path, field: str) -> None:
+    lacking = [{name: value for name, value in row.items() if name != field} for row in SMALL]
+    path = write_jsonl(tmp_path / "manyifeval_test.jsonl", lacking)
+    for source in (path, str(tmp_path)):
+        with pytest.raises(RowsError, match=rf"manyifeval_test\.jsonl, row 1: no field '{field}'"):
+            all_rows(source, "test")
+
+
+# rows in place of the four of SMALL; what the message says
+BETWEEN_ROWS: dict[str, tuple[Callable[[], list[dict[str, Any]]], str]] = {
+    "one row twice": (
+        lambda: [*SMALL, SMALL[1]],
+        "row 5: key 7 with 2 instructions is row 2 already; expected one row per key and number of instructions",
+    ),
+    "one key and number twice, with another prompt": (
+        lambda: [*SMALL[:2], SMALL[0] | {"prompt": "Other."}, *SMALL[2:]],
+        "row 3: key 7 with 1 instructions is row 1 already",
+    ),
+    "a key that lacks a number": (
+        lambda: SMALL[:3],
+        "row 3, field 'key': 8 has no row with 2 instructions, and others have",
+    ),
+    "numbers that no two keys share": (
+        lambda: [SMALL[0], SMALL[3]],
+        "row 2, field 'key': 8 has no row with 1 instructions",
+    ),
+    # They would have to stand in one column of one type.
+    "keys of two kinds": (
+        lambda: [*SMALL[:2], *(row | {"key": "eight"} for row in SMALL[2:])],
+        "row 3, field 'key'",
+    ),
+}
+
+
+@pytest.mark.parametrize(("build", "message"), BETWEEN_ROWS.values(), ids=BETWEEN_ROWS.keys())
+def test_rows_that_do_not_fit_together_are_named(
+    tmp_path: Path, build: Callable[[], list[dict[str, Any]]], message: str
+) -> None:
+    path = write_jsonl(tmp_path / "rows.jsonl", build())
+    with pytest.raises(RowsError, match=rf"rows\.jsonl, {message}"):
+        all_rows(path, "test")
+
+
+# text of a file; what the message says
+NO_ROWS = {
+    "no JSON": ('{"key": 7, "rules": []}\n{"key": 7, \n', r"rows\.jsonl, row 2: not JSON in UTF-8"),
+    "no object": ('{"key": 7, "rules": []}\n[1]\n', r"rows\.jsonl, row 2: expected an object, found list"),
+    "a blank line": ('{"key": 7, "rules": []}\n\n', r"rows\.jsonl, row 2: not JSON"),
+    "nothing": ("", r"rows\.jsonl: no rows"),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), NO_ROWS.values(), ids=NO_ROWS.keys())
+def test_a_file_that_is_no_table_is_an_error(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "rows.jsonl").write_text(text, encoding="utf-8")
+    with pytest.raises(RowsError, match=message):
+        all_rows(str(tmp_path / "rows.jsonl"), "test")
+
+
+# Other splits
+
+
+@pytest.mark.parametrize("split", ["train", "fewshot"])
+def test_a_single_file_has_test_rows_alone_and_says_how_to_bring_others(tmp_path: Path, split: str) -> None:
+    path = write_jsonl(tmp_path / "rows.jsonl", SMALL)
+    message = rf"rows\.jsonl: a single file has no {split} split; .*folder with manyifeval_{split}\.jsonl"
+    with pytest.raises(RowsError, match=message):
+        all_rows(path, split)
+
+
+def test_a_folder_may_bring_demonstrations_too(tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "manyifeval_test.jsonl", published_rows())
+    write_jsonl(tmp_path / "manyifeval_fewshot.jsonl", published_rows("fewshot"))
+    assert all_rows(str(tmp_path), "fewshot") == without_witness(all_rows("embedded", "fewshot"))
+
+
+def test_a_folder_with_test_rows_alone_names_the_file_that_it_lacks(tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "manyifeval_test.jsonl", SMALL)
+    with pytest.raises(RowsError, match=r"manyifeval_fewshot\.jsonl"):
+        all_rows(str(tmp_path), "fewshot")
+
+
+def test_no_task_prompt_that_is_evaluated_demonstrates(tmp_path: Path, shared_data: Path) -> None:
+    # The published file holds all 216 task prompts, those of the other splits too; a copy of IFEval lies beside it.
+    real = str(shared_data / "ifeval")
+    everything = [row for split in ("test", "train", "fewshot") for row in all_rows(real, split)]
+    write_jsonl(tmp_path / "manyifeval_test.jsonl", as_published(everything))
+    (tmp_path / "ifeval_train.jsonl").symlink_to(shared_data / "ifeval" / "ifeval_input_data.jsonl")
+    evaluated = {row.task_prompt for row in rows(str(tmp_path), "test", 2)}
+    assert len(evaluated) == 216
+    try:
+        demonstrations = {row.task_prompt for row in rows(str(tmp_path), "fewshot", 2)}
+    except RowsError:
+        demonstrations = set()  # there are none, and that is said
+    assert not evaluated & demonstrations

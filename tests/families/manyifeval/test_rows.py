@@ -1,0 +1,200 @@
+"""The rows of every task: 100 for each number of instructions, solvable, and the same ones on every machine."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from lm_eval_ext.families.manyifeval.row import Row
+from lm_eval_ext.families.manyifeval.rows import SPLITS, all_rows, origin, rows, rows_hash, tasks
+from lm_eval_ext.sources import RowsError
+from lm_eval_ext.verifiers import EDITIONS, Response
+from tests.conftest import SHARED
+from tests.families.manyifeval.files import published_rows, write_jsonl
+from tests.families.manyifeval.table_4 import FIFTEEN
+
+COUNTS = range(1, 11)
+SOURCES = ["embedded", "real"]
+
+
+@pytest.fixture(scope="module", params=SOURCES)
+def source(request: pytest.FixtureRequest) -> str:
+    if request.param == "embedded":
+        return "embedded"
+    return str(request.getfixturevalue("shared_data") / "ifeval")
+
+
+def test_there_are_100_test_rows_for_each_number_of_instructions(source: str) -> None:
+    found = {count: rows(source, "test", count) for count in COUNTS}
+    assert [len(of_count) for of_count in found.values()] == [100] * 10
+    for count, of_count in found.items():
+        assert all(len(row.instructions) == count for row in of_count)
+    assert len(all_rows(source, "test")) == 1000
+
+
+def test_the_task_prompts_are_the_same_under_every_number_of_instructions(source: str) -> None:
+    first, *others = ([(row.key, row.task_prompt) for row in rows(source, "test", count)] for count in COUNTS)
+    assert len(dict(first)) == len(first) == len(set(dict(first).values())) == 100
+    assert others == [first] * 9
+
+
+def test_every_row_has_a_witness_that_follows_all_its_instructions_strictly_in_both_editions(source: str) -> None:
+    for row in all_rows(source, "test"):
+        for edition in EDITIONS:
+            assert row.witness
+            assert Response(row.witness).follows(row.instructions, edition).follow_all_instructions, row
+
+
+def test_every_row_has_its_prefix_of_ten_different_instructions_among_the_fifteen(source: str) -> None:
+    by_key: defaultdict[object, list[Row]] = defaultdict(list)
+    for row in all_rows(source, "test"):
+        by_key[row.key].append(row)
+    for of_key in by_key.values():
+        ten = of_key[-1].instructions
+        assert [row.instructions for row in of_key] == [ten[:count] for count in COUNTS]
+        assert len({each.id for each in ten}) == 10
+        assert {each.id for each in ten} <= FIFTEEN
+
+
+def test_a_row_shows_its_task_and_each_of_its_instructions_on_a_line(source: str) -> None:
+    for row in all_rows(source, "test"):
+        assert row.prompt.startswith(f"{row.task_prompt}\n\n")
+        shown = row.prompt.removeprefix(row.task_prompt).split("\n")[3:]
+        assert shown == [f"- {each.describe()}" for each in row.instructions]
+
+
+# source -> task prompts by split; of google/IFEval as many as in the paper (section 3.1)
+SIZES = {"embedded": {"test": 100, "train": 10, "fewshot": 6}, "real": {"test": 100, "train": 110, "fewshot": 6}}
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_the_splits_have_their_sizes_and_share_no_task_prompt(name: str, request: pytest.FixtureRequest) -> None:
+    where = name if name == "embedded" else str(request.getfixturevalue("shared_data") / "ifeval")
+    found = {split: tasks(where, split) for split in SPLITS}
+    assert {split: len(of_split) for split, of_split in found.items()} == SIZES[name]
+    everything = [task for of_split in found.values() for task in of_split]
+    assert len({task.key for task in everything}) == len({task.task_prompt for task in everything}) == len(everything)
+
+
+@pytest.mark.parametrize("split", ["train", "fewshot"])
+def test_training_and_demonstration_rows_are_as_solvable_as_test_rows(source: str, split: str) -> None:
+    found = all_rows(source, split)
+    assert len(found) == 10 * len(tasks(source, split))
+    for row in found:
+        assert row.witness
+        assert Response(row.witness).follows(row.instructions).follow_all_instructions, row
+
+
+@pytest.mark.parametrize("count", [2, 10])
+def test_repeated_rows_have_the_first_instruction_as_often_as_the_task_says(source: str, count: int) -> None:
+    single, repeated = rows(source, "test", 1), rows(source, "test", count, repeat=True)
+    assert len(repeated) == 100
+    for one, row in zip(single, repeated, strict=True):
+        assert (row.key, row.task_prompt, row.witness) == (one.key, one.task_prompt, one.witness)
+        assert row.instructions == one.instructions * count
+        line = one.prompt.split("\n")[-1]
+        assert row.prompt == one.prompt + f"\n{line}" * (count - 1)
+
+
+@pytest.mark.parametrize("count", [0, 11])
+def test_a_number_of_instructions_that_no_row_has_is_an_error(count: int) -> None:
+    with pytest.raises(RowsError, match=rf"source 'embedded', split 'test': no rows with {count} instructions"):
+        rows("embedded", "test", count)
+
+
+def test_the_hash_differs_between_numbers_of_instructions_repetition_and_splits() -> None:
+    hashes = [rows_hash("embedded", split, count) for split in SPLITS for count in COUNTS]
+    hashes += [rows_hash("embedded", "test", count, True) for count in COUNTS[1:]]
+    assert len(set(hashes)) == 30 + 9
+    # Once, the first instruction is the first instruction.
+    assert rows_hash("embedded", "test", 1, True) == rows_hash("embedded", "test", 1)
+
+
+def test_the_hash_sees_prompt_argument_and_order_and_not_the_file(tmp_path: Path) -> None:
+    published = published_rows()
+    same = write_jsonl(tmp_path / "same.jsonl", published)
+    assert rows_hash(same, "test", 2) == rows_hash("embedded", "test", 2)
+    changed = [dict(row) for row in published]
+    changed[1]["prompt"] += "!"  # key 1 with two instructions
+    for name, other in (("prompt", changed), ("order", published[::-1])):
+        path = write_jsonl(tmp_path / f"{name}.jsonl", other)
+        assert rows_hash(path, "test", 2) != rows_hash(same, "test", 2)
+
+
+def test_the_record_tells_what_the_rows_are(source: str, tmp_path: Path) -> None:
+    finished = write_jsonl(tmp_path / "finished.jsonl", published_rows())
+    assert origin(finished) == "finished rows in the published schema"
+    assert origin("embedded") == "bare task prompts, instructions composed"
+    if source != "embedded":
+        assert origin(source) == "task prompts cut out of google/IFEval, instructions composed"
+
+
+# Prints every row of the sources with its witness, every hash, and some answers of the reference LM.
+PRINT_ROWS = """
+import json, sys
+from dataclasses import asdict
+from lm_eval_ext.families.manyifeval.answers import Answers
+from lm_eval_ext.families.manyifeval.rows import SPLITS, all_rows, rows_hash
+sys.stdout.reconfigure(encoding="utf-8")
+for source in sys.argv[1:]:
+    for split in SPLITS:
+        for row in all_rows(source, split):
+            print(json.dumps([row.key, row.prompt, list(map(repr, row.instructions)), row.witness]))
+    for count in range(1, 11):
+        print(rows_hash(source, "test", count), rows_hash(source, "test", count, True))
+    for row in all_rows(source, "test")[::50]:
+        print(json.dumps(dict(Answers(row))))
+"""
+
+
+def printing(sources: list[str], **variables: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-c", PRINT_ROWS, *sources],
+        env={**os.environ, **variables},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+def test_rows_witnesses_and_hashes_are_byte_identical_whatever_the_hash_seed_and_the_locale() -> None:
+    real = SHARED / "data" / "ifeval"
+    sizes = SIZES if real.is_dir() else {"embedded": SIZES["embedded"]}
+    sources = [str(real) if name == "real" else name for name in sizes]
+    both = [
+        # Without coercion and UTF-8 mode, C really means ASCII.
+        printing(sources, PYTHONHASHSEED="1", LC_ALL="C", PYTHONCOERCECLOCALE="0", PYTHONUTF8="0"),
+        printing(sources, PYTHONHASHSEED="4242", LC_ALL="C.UTF-8", PYTHONUTF8="1"),
+    ]
+    (one, error), (other, _) = (process.communicate() for process in both)
+    assert [process.returncode for process in both] == [0, 0], error.decode(errors="replace")
+    assert one == other
+    assert one.count(b"\n") == sum(10 * sum(splits.values()) + 10 + 20 for splits in sizes.values())
+
+
+def digest(lines: list[object]) -> str:
+    return hashlib.sha256("".join(json.dumps(line) + "\n" for line in lines).encode()).hexdigest()
+
+
+# A score depends on the rows. Where one of these three has to change, so has metadata.version in tasks/manyifeval.
+
+
+def test_the_embedded_test_rows_are_the_ones_that_scores_were_published_for() -> None:
+    assert digest([*published_rows()]) == "eb6c577e056627411327f4142f7812b27937baac03d357367163488bec0f32cb"
+
+
+def test_the_embedded_demonstrations_are_the_ones_that_scores_were_published_for() -> None:
+    shown: list[object] = [(row.prompt, row.witness) for row in all_rows("embedded", "fewshot")]
+    assert digest(shown) == "b800a8179503b5a1b62ae658d41a2dd100c5bb1a1ff89c70d502c33ab2b91238"
+
+
+def test_the_rows_cut_out_of_ifeval_are_the_ones_that_scores_were_published_for(shared_data: Path) -> None:
+    where = str(shared_data / "ifeval")
+    hashes = [rows_hash(where, "test", count) for count in (1, 5, 10)]
+    assert hashes == ["d320a76a0851831f", "ebe7aed252eadaf3", "0a6511a40b345266"]
