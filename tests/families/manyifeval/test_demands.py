@@ -99,8 +99,8 @@ DEMANDED = [
     ("detectable_content:number_placeholders", {"num_placeholders": 2}, "placeholders", Bounds(2), Bounds(0, 1)),
     ("detectable_format:number_bullet_lists", {"num_bullets": 2}, "bullets", 2, 3),
     ("detectable_format:title", {}, "title", True, False),
-    ("change_case:english_capital", {}, "capitals", True, None),
-    ("change_case:english_lowercase", {}, "capitals", False, None),
+    ("change_case:english_capital", {}, "cases", frozenset({"upper"}), frozenset({"lower", "mixed"})),
+    ("change_case:english_lowercase", {}, "cases", frozenset({"lower"}), frozenset({"upper", "mixed"})),
     (
         "change_case:capital_word_frequency",
         {"capital_frequency": 7, "capital_relation": LESS_THAN},
