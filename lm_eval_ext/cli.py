@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
-        return _complain(f"{error.filename}: {error.strerror}")
+        return _complain(": ".join(filter(None, [error.filename, error.strerror])))
     except (RowsError, MissingDataError) as error:
         return _complain(str(error))
     return status
@@ -53,14 +53,14 @@ def _parser() -> argparse.ArgumentParser:
         help="check that the harness sees our tasks and which sources of rows answer",
         description="Exit status: 0 if everything that is needed is there, else 1.",
     )
-    doctor.add_argument("--source", help='the source that must answer: "hub", "embedded" or a folder')
+    doctor.add_argument("--source", help='the source that must answer: "hub", "embedded", a folder or a file')
     doctor.set_defaults(run=_doctor)
 
     verify = commands.add_parser(
         "verify",
         help="judge responses by IFEval's verifiable instructions",
-        description="Reads rows with prompt, instruction_id_list, kwargs (as google/IFEval has them; null arguments "
-        "are ignored) and response; prints the same rows with follow_instruction_list and follow_all_instructions. "
+        description="Reads rows with instruction_id_list, kwargs (as google/IFEval has them; null arguments are "
+        "ignored) and response; prints the same rows with follow_instruction_list and follow_all_instructions. "
         "Reasoning blocks (<think> …) are removed before a response is judged; a null response follows nothing.",
     )
     verify.add_argument("rows", metavar="ROWS.jsonl", help='JSON lines; "-": standard input')

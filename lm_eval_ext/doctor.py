@@ -6,8 +6,12 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lm_eval_ext import autoload, sources, tasks_dir
+
+if TYPE_CHECKING:
+    from lm_eval.tasks import TaskManager
 
 OLDEST_HARNESS = "0.4.12"
 
@@ -103,9 +107,12 @@ def _sentences() -> Finding:
 
 def _rows(subject: str, source: str) -> Iterator[Finding]:
     """Yield a finding per family; of a folder, a family of which it has no file at all is only reported."""
+    from lm_eval.tasks import TaskManager  # noqa: PLC0415
+
     from lm_eval_ext.families.verbalizer.datasets import DATASETS  # noqa: PLC0415
     from lm_eval_ext.verifiers import MissingDataError  # noqa: PLC0415
 
+    manager = TaskManager(include_path=tasks_dir(), include_defaults=False, metadata={"source": source})
     families = {
         "verbalizer": ([f"verbalizer_{name}_natural_golden" for name in DATASETS], tuple(DATASETS)),
         "manyifeval": (["manyifeval_n10"], ("manyifeval", "ifeval")),
@@ -116,10 +123,10 @@ def _rows(subject: str, source: str) -> Iterator[Finding]:
             yield Finding(subject, False, f"{family}: no files", required=False)
             continue
         try:
-            failures = [failure for task in tasks if (failure := _failure(task, source))]
+            failures = [failure for task in tasks if (failure := _failure(manager, task))]
         except MissingDataError:
             # Said already, and no fault of the source.
-            yield Finding(subject, False, f"{family}: not looked at without NLTK's sentence data", required=False)
+            yield Finding(subject, False, f"{family}: not looked at without NLTK's sentence data", subject == "folder")
             continue
         note = f" ({sources.EMBEDDED_NOTE})" if source == sources.EMBEDDED else ""
         text = f"{family}: {len(tasks) - len(failures)} of {len(tasks)} datasets{note}"
@@ -134,12 +141,10 @@ def _has_files(source: str, names: tuple[str, ...]) -> bool:
     return path.is_dir() and any(entry.name.startswith(tuple(f"{name}_" for name in names)) for entry in path.iterdir())
 
 
-def _failure(task: str, source: str) -> str:
+def _failure(manager: TaskManager, task: str) -> str:
     """Return what is wrong with the rows of a task, nothing if they are as they should be."""
-    from lm_eval.tasks import TaskManager  # noqa: PLC0415
-
     try:
-        TaskManager(include_path=tasks_dir(), include_defaults=False, metadata={"source": source}).load([task])
+        manager.load([task])
     except sources.RowsError as error:
         return str(error)
     return ""

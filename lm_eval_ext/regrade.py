@@ -9,8 +9,7 @@ from typing import Any
 from lm_eval_ext.reasoning import without_reasoning
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import Edition, Verdict, verify
-
-FIELDS = ("response", "instruction_id_list", "kwargs")
+from lm_eval_ext.verifiers.verify import ROW_FIELDS
 
 
 def regrade(lines: Iterable[bytes], origin: str, edition: Edition, loose: bool) -> Iterator[dict[str, Any]]:
@@ -41,13 +40,13 @@ def regrade(lines: Iterable[bytes], origin: str, edition: Edition, loose: bool) 
 def _parsed(where: str, line: bytes) -> dict[str, Any]:
     try:
         row = json.loads(line.decode("utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise RowsError(f"{where}: not JSON in UTF-8 ({error}); expected one object per line") from error
     if not isinstance(row, dict):
         raise RowsError(f"{where}: expected an object, found {type(row).__name__}")
-    for field in FIELDS:
+    for field in ROW_FIELDS:
         if field not in row:
-            raise RowsError(f"{where}: no field {field!r}; expected {', '.join(FIELDS)}; found {', '.join(row)}")
+            raise RowsError(f"{where}: no field {field!r}; expected {', '.join(ROW_FIELDS)}; found {', '.join(row)}")
     return row
 
 

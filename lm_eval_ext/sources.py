@@ -232,7 +232,7 @@ def _read_jsonl(path: Path) -> list[Mapping[str, Any]]:
         for number, line in enumerate(lines, start=1):
             try:
                 row = json.loads(line.decode("utf-8"))
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise RowsError(
                     f"{path}, row {number}: not JSON in UTF-8 ({error}); expected one object per line"
                 ) from error

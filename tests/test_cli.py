@@ -99,6 +99,12 @@ def test_without_nltks_data_doctor_and_export_say_how_to_get_them(tmp_path: Path
     assert doctor.returncode == 0  # the verbalizer tasks need none
     assert "note   sentences NLTK's sentence data" in doctor.stdout
     assert "note   embedded  manyifeval: not looked at" in doctor.stdout
+    folder = tmp_path / "rows"
+    folder.mkdir()
+    shutil.copy(EMBEDDED_FOLDER / "manyifeval_test.jsonl", folder)
+    asked = run("doctor", "--source", str(folder), NLTK_DATA=str(tmp_path), HOME=str(tmp_path))
+    assert asked.returncode == 1  # this source must answer
+    assert "FAILED folder    manyifeval: not looked at" in asked.stdout
     export = run("manyifeval", "export", "--source", "embedded", NLTK_DATA=str(tmp_path), HOME=str(tmp_path))
     assert export.returncode == 1
     assert export.stdout == ""

@@ -88,6 +88,7 @@ def test_reasoning_is_no_part_of_the_answer(tmp_path: Path, response: str | None
     [
         ("no json", "row 2: not JSON in UTF-8"),
         ("[1]", "row 2: expected an object, found list"),
+        ('{"response": ' + 100_000 * "[", "row 2: not JSON"),
         ('{"instruction_id_list": [], "kwargs": []}', "row 2: no field 'response'"),
         ('{"response": "x", "kwargs": []}', "row 2: no field 'instruction_id_list'"),
         ('{"response": 3, "instruction_id_list": ["punctuation:no_comma"], "kwargs": [{}]}', "row 2, field 'response'"),

@@ -29,6 +29,8 @@ METADATA = f"lm_eval_ext-{__version__}.dist-info"
 WHEEL = ("lm_eval_ext", "lm_eval_ext.pth", METADATA)
 # An editable install maps the package to the checkout and holds no file of it.
 EDITABLE = ("_editable_impl_lm_eval_ext.pth", "_editable_impl_lm_eval_ext.py", "lm_eval_ext.pth", METADATA)
+# What we require; what these require comes with them.
+REQUIRED = ("langdetect", "lm-eval", "nltk", "regex")
 # What a checkout has beside the package, and what must not become importable by installing us.
 NOT_TO_INSTALL = ("tasks", "tests", "benchmarks", "verifiers", "hatch_build")
 
@@ -172,7 +174,7 @@ def small_harness(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def installed(wheel: Path, small_harness: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
     """Install the wheel beside the harness and what the harness requires, without any extra of either."""
-    environment = new_environment(tmp_path_factory.mktemp("installed"), "lm-eval", harness=small_harness)
+    environment = new_environment(tmp_path_factory.mktemp("installed"), *REQUIRED, harness=small_harness)
     environment.install(wheel)
     return environment
 
@@ -239,7 +241,7 @@ def test_the_doctor_finds_a_wheel_healthy(installed: Environment) -> None:
     findings = installed.run("lm-eval-ext", "doctor").splitlines()
     marks = {finding.split()[1]: finding.split()[0] for finding in findings}
     assert {subject for subject, mark in marks.items() if mark == "ok"} == {
-        *("harness", "autoload", "tasks", "models", "embedded")
+        *("harness", "autoload", "tasks", "models", "sentences", "embedded")
     }
     tasks_path = installed.run("lm-eval-ext", "tasks-path").strip()
     assert Path(tasks_path) == (installed.site / "lm_eval_ext/tasks").resolve()
@@ -260,7 +262,7 @@ def test_a_wheel_costs_an_interpreter_start_two_modules(installed: Environment) 
 def test_an_uninstall_leaves_nothing_and_a_working_harness(
     kind: str, wheel: Path, checkout: Path, small_harness: Path, tmp_path: Path
 ) -> None:
-    environment = new_environment(tmp_path, "lm-eval", "hatchling", "editables", harness=small_harness)
+    environment = new_environment(tmp_path, *REQUIRED, "hatchling", "editables", harness=small_harness)
     files, content = environment.files(), environment.content()
 
     environment.install(*([wheel] if kind == "wheel" else ["-e", checkout]))
@@ -296,7 +298,7 @@ def test_an_editable_harness_stays_whole_and_sees_us(wheel: Path, tmp_path: Path
         encoding="utf-8",
     )
     # The first setuptools that builds a wheel by itself.
-    environment = new_environment(tmp_path, "lm-eval", "setuptools>=70.1", harness=None)
+    environment = new_environment(tmp_path, *REQUIRED, "setuptools>=70.1", harness=None)
     steps = [("--no-deps", "-e", harness), ("--no-deps", wheel)]
     for step in steps if order == "the harness first" else reversed(steps):
         environment.install(*step)

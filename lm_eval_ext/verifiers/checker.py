@@ -40,6 +40,13 @@ class Checker(ABC):
         """Return the verdict that a reader would give on a text that is not blank; IFEval's where that is sensible."""
         return self.faithful(text)
 
+    def require_judgeable(self) -> None:  # noqa: B027 # most checkers can judge with any arguments
+        """Raise ``ValueError`` if the faithful edition cannot judge with these arguments.
+
+        That is so where IFEval takes one for a regular expression and it is none. Constructing the checker is no error,
+        because the repaired edition can judge.
+        """
+
     def follows(self, text: Text, edition: Edition) -> bool:
         """Return the verdict of one edition. Blank text follows nothing."""
         return not text.is_blank and (self.faithful(text) if edition == "faithful" else self.repaired(text))
@@ -74,10 +81,8 @@ def checker_type(instruction_id: str) -> type[Checker]:
     try:
         return _CHECKERS[instruction_id]
     except (KeyError, TypeError):
-        raise ValueError(
-            f"unknown instruction {instruction_id!r}{_did_you_mean(instruction_id, _CHECKERS)}; "
-            f"known are {', '.join(instruction_ids())}"
-        ) from None
+        hint = _did_you_mean(instruction_id, _CHECKERS) or f"; known are {', '.join(instruction_ids())}"
+        raise ValueError(f"unknown instruction {instruction_id!r}{hint}") from None
 
 
 def instruction(instruction_id: str, arguments: Mapping[str, Any] | None = None) -> Checker:

@@ -44,7 +44,7 @@ class NumberPlaceholders(Checker):
 
     def repaired(self, text: Text) -> bool:
         lines = [line[match.end() :] if (match := _CHECK_BOX.match(line)) else line for line in text.lines]
-        named = [name for name in _in_brackets(_PLACEHOLDER, lines) if any(map(str.isalpha, name))]
+        named = [name for name in _in_brackets(_PLACEHOLDER, lines) if any(map(str.isalpha, name)) and name[0] != "'"]
         return len(named) >= self.num_placeholders
 
 
@@ -74,11 +74,17 @@ class Postscript(Checker):
         return "At the end of your response, please explicitly add a postscript starting with " + self.postscript_marker
 
     def faithful(self, text: Text) -> bool:
+        return self._pattern().search(text.lower) is not None
+
+    def require_judgeable(self) -> None:
+        self._pattern()
+
+    def _pattern(self) -> re.Pattern[str]:
         marker = _IFEVAL_MARKERS.get(self.postscript_marker, self.postscript_marker.lower())
         if self.postscript_marker not in _IFEVAL_MARKERS and _OPERATORS.search(marker):
             # What IFEval puts around the marker matters only then; it costs the square of a run of blanks.
             marker = rf"\s*{marker}.*$"
-        return phrases.as_regex(marker, self.id, re.MULTILINE).search(text.lower) is not None
+        return phrases.as_regex(marker, self.id, re.MULTILINE)
 
     def repaired(self, text: Text) -> bool:
         return _at_line_start(self.postscript_marker).search(text.raw) is not None

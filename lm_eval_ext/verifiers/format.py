@@ -59,7 +59,8 @@ class Title(Checker):
     """A title in double angular brackets, on one line.
 
     Faithful: anything but brackets between the first ``<<`` and the last ``>>`` of a line ("x << 2 and y >> 3").
-    Repaired: there is a letter in it, and the brackets touch it or it stands alone on its line, after a label at most.
+    Repaired: there is a letter or digit in it, and the brackets touch it or it stands alone on its line, after a
+    label at most.
     """
 
     def describe(self) -> str:
@@ -75,7 +76,7 @@ class Title(Checker):
 def _has_title(line: str) -> bool:
     # Beyond the last closing brackets each opening pair would cost the rest of the line.
     found = _TITLE.finditer(line, 0, line.rfind(">>") + 2)
-    titles = [match for match in found if any(map(str.isalpha, match[1]))]
+    titles = [match for match in found if any(map(str.isalnum, match[1]))]
     if any(
         match[1] == match[1].strip() and not line[max(0, match.start() - 1) : match.start()].isalnum()
         for match in titles
@@ -145,8 +146,13 @@ class MultipleSections(Checker):
         )
 
     def faithful(self, text: Text) -> bool:
-        splitter = phrases.as_regex(rf"\s?{self.section_spliter}\s?\d+\s?", self.id, re.UNICODE)
-        return len(splitter.split(text.raw)) - 1 >= self.num_sections
+        return len(self._pattern().split(text.raw)) - 1 >= self.num_sections
+
+    def require_judgeable(self) -> None:
+        self._pattern()
+
+    def _pattern(self) -> re.Pattern[str]:
+        return phrases.as_regex(rf"\s?{self.section_spliter}\s?\d+\s?", self.id, re.UNICODE)
 
     def repaired(self, text: Text) -> bool:
         return len(_section_start(self.section_spliter).findall(text.raw)) >= self.num_sections
@@ -154,7 +160,9 @@ class MultipleSections(Checker):
 
 @lru_cache(maxsize=1024)
 def _section_start(mark: str) -> re.Pattern[str]:
-    return re.compile(rf"^(?:[^\w\n]|_)*{re.escape(mark)}[*_:# \t-]*{_NUMBER}", re.IGNORECASE | re.MULTILINE)
+    return re.compile(
+        rf"^(?:\s*\d{{1,3}}[.)])?(?:[^\w\n]|_)*{re.escape(mark)}[*_:# \t-]*{_NUMBER}", re.IGNORECASE | re.MULTILINE
+    )
 
 
 @checker("detectable_format:json_format")

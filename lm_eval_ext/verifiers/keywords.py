@@ -44,6 +44,10 @@ class Existence(Checker):
     def faithful(self, text: Text) -> bool:
         return all(phrases.as_regex(keyword, self.id).search(text.raw) for keyword in self.keywords)
 
+    def require_judgeable(self) -> None:
+        for keyword in self.keywords:
+            phrases.as_regex(keyword, self.id)
+
     def repaired(self, text: Text) -> bool:
         return all(phrases.as_words(keyword).search(text.folded) for keyword in self.keywords)
 
@@ -74,6 +78,9 @@ class Frequency(Checker):
         found = phrases.as_regex(self.keyword, self.id).findall(text.raw)
         return compare(len(found), self.relation, self.frequency)
 
+    def require_judgeable(self) -> None:
+        phrases.as_regex(self.keyword, self.id)
+
     def repaired(self, text: Text) -> bool:
         return compare(len(phrases.as_words(self.keyword).findall(text.folded)), self.relation, self.frequency)
 
@@ -101,6 +108,10 @@ class ForbiddenWords(Checker):
             phrases.may_occur(word, text) and phrases.as_regex(rf"\b{word}\b", self.id).search(text.raw)
             for word in self.forbidden_words
         )
+
+    def require_judgeable(self) -> None:
+        for word in self.forbidden_words:
+            phrases.as_regex(rf"\b{word}\b", self.id)
 
     def repaired(self, text: Text) -> bool:
         return not any(phrases.as_words(word).search(text.folded) for word in self.forbidden_words)
@@ -137,4 +148,4 @@ class LetterFrequency(Checker):
         return compare(text.lower.count(letter), self.let_relation, self.let_frequency)
 
     def repaired(self, text: Text) -> bool:
-        return compare(text.lower.count(self.letter), self.let_relation, self.let_frequency)
+        return compare(text.folded.lower().count(self.letter), self.let_relation, self.let_frequency)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 from lm_eval_ext.verifiers.checker import Checker, check_phrase, checker, normalise
 from lm_eval_ext.verifiers.text import Text, fold
@@ -38,8 +39,10 @@ def _has_text_outside(body: str, closing: str) -> bool:
     """Tell whether letters or digits stand where all quotations that have begun have ended."""
     opening = body[0]
     depth, inside = 1, False
-    for before, mark, after in zip(body, body[1:], body[2:] + " ", strict=False):
-        if mark != opening and mark not in closing:
+    for index, (before, mark) in enumerate(pairwise(body), start=1):
+        after = body[index + 1 : index + 2]
+        is_inches = mark == '"' and before.isdigit() and bool(after)
+        if is_inches or (mark != opening and mark not in closing):
             inside = inside or mark.isalnum()
             if depth == 0 and mark.isalnum():
                 return True
@@ -52,7 +55,11 @@ def _has_text_outside(body: str, closing: str) -> bool:
 
 
 def _begins_text(before: str, after: str) -> bool:
-    return not after.isspace() and (before.isspace() or before in "([{<—*_" or (before == '"' and after.isalnum()))
+    return (
+        bool(after)
+        and not after.isspace()
+        and (before.isspace() or before in "([{<—*_" or (before == '"' and after.isalnum()))
+    )
 
 
 @checker("startend:end_checker")

@@ -47,6 +47,10 @@ class Answers(Mapping[str, str]):
             )
         return answer
 
+    def __contains__(self, policy: object) -> bool:
+        """Tell whether there is such a policy, without building its answer."""
+        return policy in POLICIES
+
     def __iter__(self) -> Iterator[str]:
         return iter(POLICIES)
 

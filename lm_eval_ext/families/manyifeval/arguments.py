@@ -1,15 +1,21 @@
-"""Arguments for the 15 instructions of ManyIFEval, drawn in IFEval's ranges by a seeded generator."""
+"""Arguments for the 15 instructions of ManyIFEval, drawn in IFEval's ranges by a seeded generator.
+
+Within those ranges some values make a row absurd, and are not drawn: "1 paragraphs", fewer sentences than bullet points
+make, a letter that prose of the demanded length cannot do without (or have so often).
+"""
 
 from __future__ import annotations
 
 import random
 import string
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from lm_eval_ext.verifiers import Checker, instruction
+from lm_eval_ext.verifiers.keywords import LetterFrequency
+from lm_eval_ext.verifiers.length import NumberWords
 from lm_eval_ext.verifiers.relation import RELATIONS
 
 KEYWORDS_PER_INSTRUCTION = 2
@@ -28,10 +34,11 @@ def _nothing(_draw: random.Random, _free: tuple[str, ...]) -> dict[str, Any]:
     return {}
 
 
-def _count(name: str, low: int, high: int, relation: str | None = None) -> Draw:
+def _count(name: str, low: int, high: int, relation: str | None = None, fewest: int = 0) -> Draw:
     def draw(generator: random.Random, _free: tuple[str, ...]) -> dict[str, Any]:
         related = {relation: generator.choice(RELATIONS)} if relation else {}
-        return {name: generator.randint(low, high), **related}
+        start = max(low, fewest) if "less than" in related.values() else low
+        return {name: generator.randint(start, high), **related}
 
     return draw
 
@@ -57,9 +64,9 @@ ARGUMENTS: Mapping[str, Draw] = {
     "keywords:frequency": _frequency,
     "keywords:forbidden_words": _several("forbidden_words"),
     "keywords:letter_frequency": _letter,
-    "length_constraints:number_paragraphs": _count("num_paragraphs", 1, 5),
+    "length_constraints:number_paragraphs": _count("num_paragraphs", 2, 5),
     "length_constraints:number_words": _count("num_words", 100, 500, "relation"),
-    "length_constraints:number_sentences": _count("num_sentences", 1, 20, "relation"),
+    "length_constraints:number_sentences": _count("num_sentences", 1, 20, "relation", fewest=4),
     "detectable_content:number_placeholders": _count("num_placeholders", 1, 4),
     "detectable_format:number_bullet_lists": _count("num_bullets", 1, 5),
     "detectable_format:title": _nothing,
@@ -81,3 +88,33 @@ def draw_instruction(instruction_id: str, generator: random.Random, free: tuple[
         free: the keywords that may be used.
     """
     return instruction(instruction_id, ARGUMENTS[instruction_id](generator, free))
+
+
+# Letters in a thousand of English prose, rounded.
+_LETTERS = dict(
+    zip(
+        string.ascii_lowercase,
+        (82, 15, 28, 43, 127, 22, 20, 61, 70, 2, 8, 40, 24, 67, 75, 19, 1, 60, 63, 91, 28, 10, 24, 2, 20, 1),
+        strict=True,
+    )
+)
+LETTERS_PER_WORD = 5
+USUAL_WORDS = 100
+"""Words of a response of which no number is demanded."""
+
+
+def is_sensible(instructions: Sequence[Checker]) -> bool:
+    """Tell whether prose about the task can have its drawn letter as often as demanded, and not more often.
+
+    The letter is expected as often as in English prose of the demanded length, or of ``USUAL_WORDS``. It may be
+    forbidden down to half of that, and asked for up to three times as often and three times more.
+    """
+    words = max((number.num_words for number in instructions if isinstance(number, NumberWords)), default=USUAL_WORDS)
+    for letter in instructions:
+        if isinstance(letter, LetterFrequency) and letter.letter in _LETTERS:
+            expected = _LETTERS[letter.letter] * words * LETTERS_PER_WORD / 1000
+            if letter.let_relation == "less than" and 2 * letter.let_frequency < expected:
+                return False
+            if letter.let_relation == "at least" and letter.let_frequency > 3 * expected + 3:
+                return False
+    return True

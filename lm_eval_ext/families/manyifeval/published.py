@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from lm_eval_ext.families.manyifeval.compose import INSTRUCTIONS
 from lm_eval_ext.families.manyifeval.row import Row, check_keys, instructions_of_row
 from lm_eval_ext.sources import RowsError, Table
 from lm_eval_ext.verifiers import Checker
@@ -53,6 +54,8 @@ def _row(where: str, row: Mapping[str, Any]) -> Row:
     ids = row["instruction_id_list"]
     if not isinstance(ids, Sequence) or isinstance(ids, str) or not ids:
         raise RowsError(f"{where}, field 'instruction_id_list': expected a list of instruction ids, found {ids!r}")
+    if len(ids) > INSTRUCTIONS:
+        raise RowsError(f"{where}, field 'instruction_id_list': {len(ids)} instructions; expected 1 to {INSTRUCTIONS}")
     return Row(row["key"], row["task_prompt"], row["prompt"], instructions_of_row(where, row))
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lm_eval_ext.sources import RowsError
-from lm_eval_ext.verifiers import Checker, Response, instructions_of
+from lm_eval_ext.verifiers import Checker, instructions_of
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,8 @@ def instructions_of_row(where: str, row: Mapping[str, Any]) -> tuple[Checker, ..
     """
     try:
         instructions = instructions_of(row["instruction_id_list"], row["kwargs"])
-        if instructions:
-            Response("Any answer.").follows(instructions)
+        for instruction in instructions:
+            instruction.require_judgeable()
     except (TypeError, ValueError) as error:
         raise RowsError(f"{where}, fields 'instruction_id_list' and 'kwargs': {error}") from error
     return instructions

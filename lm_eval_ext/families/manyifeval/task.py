@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -16,13 +17,18 @@ from lm_eval_ext.families.manyifeval.published import arguments
 from lm_eval_ext.families.manyifeval.row import Row
 from lm_eval_ext.families.manyifeval.rows import FEWSHOT, NAME, TEST, origin, rows, rows_hash
 from lm_eval_ext.families.manyifeval.scores import Score
+from lm_eval_ext.families.manyifeval.witness import respond
 from lm_eval_ext.known_answers import KnownInstance
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import sentences
+from lm_eval_ext.verifiers.case import CapitalWordFrequency
 from lm_eval_ext.verifiers.length import NumberSentences
 
 if TYPE_CHECKING:
     from lm_eval.api.instance import Instance
+
+SPLIT_BY_NLTK = (NumberSentences, CapitalWordFrequency)
+"""The instructions whose verdict may need NLTK's sentence data."""
 
 
 class ManyIFEvalTask(ConfigurableTask):  # type: ignore[misc] # the harness ships no types
@@ -58,7 +64,7 @@ class ManyIFEvalTask(ConfigurableTask):  # type: ignore[misc] # the harness ship
         What a verdict needs is asked for now, not after the last answer.
         """
         found = rows(self._source, TEST, self._count, self._repeat)
-        if any(isinstance(instruction, NumberSentences) for row in found for instruction in row.instructions):
+        if any(isinstance(instruction, SPLIT_BY_NLTK) for row in found for instruction in row.instructions):
             sentences.require()
         self.dataset = {TEST: _as_dataset(self._source, self._count, self._repeat)}
         self.config.metadata["rows_hash"] = rows_hash(self._source, TEST, self._count, self._repeat)
@@ -78,7 +84,7 @@ class ManyIFEvalTask(ConfigurableTask):  # type: ignore[misc] # the harness ship
 
 
 class Demonstrations(ContextSampler):  # type: ignore[misc] # the harness ships no types
-    """The few-shot task prompts with as many instructions, answered by their witnesses; the same ones for every row."""
+    """The few-shot task prompts with as many instructions, answered by program; the same ones for every row."""
 
     def __init__(self, source: str, count: int, repeat: bool) -> None:
         super().__init__()
@@ -96,7 +102,8 @@ class Demonstrations(ContextSampler):  # type: ignore[misc] # the harness ships 
                 f"source {self._arguments[0]!r}: --num_fewshot {n} asks for more demonstrations than the "
                 f"{sum(bool(row.witness) for row in found)} task prompts with a known answer in the {FEWSHOT} split"
             )
-        return [_doc(row) for row in found[:n]]
+        # Not the rows' own witnesses, which follow all ten instructions: a model would be shown what nobody asked for.
+        return [_doc(replace(row, witness=respond(row.instructions))) for row in found[:n]]
 
 
 def _number_of_instructions(task: str, count: object) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.families.manyifeval.arguments import ARGUMENTS, draw_instruction, keywords
+from lm_eval_ext.families.manyifeval.arguments import ARGUMENTS, draw_instruction, is_sensible, keywords
 from lm_eval_ext.families.manyifeval.compose import CONFLICTS, SLOTS, Composition, Task, compose, conflicting
 from lm_eval_ext.families.manyifeval.published import arguments
 from lm_eval_ext.families.manyifeval.rows import nested, tasks
@@ -192,7 +192,7 @@ def test_own_instructions_that_exclude_each_other_are_an_error_that_names_the_ke
 RANGES: dict[str, dict[str, set[Any]]] = {
     "keywords:frequency": {"frequency": {1, 2, 3}},
     "keywords:letter_frequency": {"let_frequency": set(range(1, 11)), "letter": set(string.ascii_lowercase)},
-    "length_constraints:number_paragraphs": {"num_paragraphs": set(range(1, 6))},
+    "length_constraints:number_paragraphs": {"num_paragraphs": set(range(2, 6))},
     "length_constraints:number_words": {"num_words": set(range(100, 501))},
     "length_constraints:number_sentences": {"num_sentences": set(range(1, 21))},
     "detectable_content:number_placeholders": {"num_placeholders": set(range(1, 5))},
@@ -273,3 +273,43 @@ def test_only_keywords_that_nothing_else_names_are_drawn(build: Callable[[str], 
     # Up to two for existence, one for frequency and, unless the task prompt came with it, two forbidden.
     assert drawn
     assert set(drawn) <= set(left)
+
+
+def letter(which: str, relation: str, count: int) -> Checker:
+    arguments = {"letter": which, "let_frequency": count, "let_relation": relation}
+    return instruction("keywords:letter_frequency", arguments)
+
+
+@pytest.mark.parametrize(
+    ("which", "relation", "count", "words", "sensible"),
+    [
+        # 127 e in a thousand letters, 5 letters a word: 64 in 100 words, 318 in 500; half of it may be forbidden.
+        ("e", "less than", 31, None, False),
+        ("e", "less than", 32, None, True),
+        ("e", "less than", 10, None, False),
+        # 2 j: one in 100 words, 5 in 500.
+        ("j", "less than", 1, None, True),
+        ("j", "less than", 2, 500, False),
+        ("j", "less than", 3, 500, True),
+        # Three times as often and three more: 3 * 1 + 3.
+        ("j", "at least", 6, None, True),
+        ("j", "at least", 7, None, False),
+        ("j", "at least", 10, 500, True),
+        ("e", "at least", 10, None, True),
+    ],
+)
+def test_a_letter_is_asked_for_about_as_often_as_prose_has_it(
+    which: str, relation: str, count: int, words: int | None, sensible: bool
+) -> None:
+    length = (
+        [instruction("length_constraints:number_words", {"num_words": words, "relation": "at least"})] if words else []
+    )
+    assert is_sensible([letter(which, relation, count), *length]) is sensible
+
+
+def test_more_words_than_the_new_tokens_hold_are_not_kept_of_ifevals_own() -> None:
+    def own(words: int) -> Checker:
+        return instruction("length_constraints:number_words", {"num_words": words, "relation": "at least"})
+
+    assert own(500) in compose(Task(1, "Describe the sea.", (own(500),))).instructions
+    assert own(501) not in compose(Task(1, "Describe the sea.", (own(501),))).instructions

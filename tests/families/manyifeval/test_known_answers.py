@@ -18,6 +18,7 @@ from lm_eval.tasks import TaskManager
 from lm_eval_ext import tasks_dir
 from lm_eval_ext.families.manyifeval.rows import rows
 from lm_eval_ext.families.manyifeval.scores import scores, type_metric
+from lm_eval_ext.families.manyifeval.witness import respond
 from lm_eval_ext.reasoning import without_reasoning
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import instructions_of
@@ -162,13 +163,14 @@ def check_record(run: Run, source: str, tasks: Mapping[str, int]) -> None:
         assert "0x" not in str(config), "a memory address"
 
 
-def test_demonstrations_precede_every_row_answered_by_their_witnesses(harness: Harness) -> None:
+def test_demonstrations_precede_every_row_answered_as_their_prompts_ask(harness: Harness) -> None:
     tasks = "manyifeval_n03,manyifeval_repeat_n03"
     run = evaluate(harness, "oracle", "embedded", tasks, "--num_fewshot", "2", "--limit", "5")
     for task, repeat in (("manyifeval_n03", False), ("manyifeval_repeat_n03", True)):
         assert run.results["n-shot"][task] == 2
         shown = rows("embedded", "fewshot", 3, repeat)[:2]
-        before = "".join(f"{row.prompt} {row.witness}\n\n" for row in shown)
+        # Each follows what its prompt asks for and no more: the rows' own witnesses follow all ten.
+        before = "".join(f"{row.prompt} {respond(row.instructions)}\n\n" for row in shown)
         for sample in run.samples[task]:
             assert sample["arguments"]["gen_args_0"]["arg_0"] == before + sample["doc"]["prompt"]
             assert sample["prompt_level_strict_acc"] == 1.0

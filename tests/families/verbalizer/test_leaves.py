@@ -29,8 +29,9 @@ LEAVES = {
 
 @pytest.fixture(scope="module")
 def manager() -> TaskManager:
-    """Return a manager of our tasks alone, on embedded rows."""
-    return TaskManager(include_path=tasks_dir(), include_defaults=False, metadata={"source": "embedded"})
+    """Return a manager of the family's tasks alone, on embedded rows."""
+    folder = str(Path(tasks_dir()) / "verbalizer")
+    return TaskManager(include_path=folder, include_defaults=False, metadata={"source": "embedded"})
 
 
 @pytest.fixture(scope="module")
