@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from operator import itemgetter
@@ -122,9 +122,9 @@ def _is_healthy(address: str) -> bool:
         connection.close()
 
 
-def evaluate(harness: Harness, server: Server, source: str, *options: str) -> Run:
+def evaluate(harness: Harness, server: Server, source: str, *options: str, tasks: Iterable[str] = TASKS) -> Run:
     run = harness(
-        *("--tasks", ",".join(TASKS), "--limit", str(ROWS), "--gen_kwargs", "max_gen_toks=32"),
+        *("--tasks", ",".join(tasks), "--limit", str(ROWS), "--gen_kwargs", "max_gen_toks=32"),
         *options,
         source=source,
         environment=offline_environment(
@@ -158,3 +158,18 @@ def test_a_served_model_answers_and_scores_as_the_same_model_does_directly(
         assert answers(served, task) == answers(direct, task)
         assert served.results["results"][task] == direct.results["results"][task]
         check_readings_and_metrics(served, task, reads)
+
+
+@pytest.mark.usefixtures("sentence_data")
+def test_a_served_model_follows_the_instructions_that_it_follows_directly(harness: Harness, server: Server) -> None:
+    task = "manyifeval_n03"
+    local = ("--model", "hf", "--model_args", f"pretrained={server.model}", "--device", "cpu")
+    chat = APIS["chat"]
+    direct = evaluate(harness, server, "embedded", *local, *chat.options, tasks=[task])
+    served = evaluate(harness, server, "embedded", *chat.choice(server), *chat.options, tasks=[task])
+
+    assert len(served.samples[task]) == ROWS
+    assert answers(served, task) == answers(direct, task)
+    assert served.results["results"][task] == direct.results["results"][task]
+    # Words of no meaning forbid themselves little and have no title.
+    assert 0 < served.results["results"][task]["inst_level_strict_acc,none"] < 1
