@@ -13,7 +13,7 @@ from lm_eval_ext.verifiers import (
     content,
     format,  # IFEval's name for the group
     keywords,
-    language_instruction,
+    language,
     length,
     punctuation,
     startend,
@@ -22,7 +22,7 @@ from lm_eval_ext.verifiers.checker import EDITIONS, Checker, Edition, checker, i
 from lm_eval_ext.verifiers.sentences import MissingDataError
 from lm_eval_ext.verifiers.verify import Response, Verdict, instructions_of, verify, verify_all
 
-GROUPS = (keywords, language_instruction, length, content, format, combination, case, startend, punctuation)
+GROUPS = (keywords, language, length, content, format, combination, case, startend, punctuation)
 """The modules that define the checkers; importing one registers its own."""
 
 __all__ = [

@@ -1,80 +1,80 @@
-"""Language identification: langdetect, made deterministic and safe for threads.
-
-Unseeded, langdetect gives different answers to the same text in different runs; and where two threads cause its first
-use together, one of them fails with "Need to load profiles", which IFEval counts as followed. So the profiles are
-loaded once, under a lock and in a fixed order, into a factory of our own: neither its seed nor anybody else's changes.
-"""
+"""language: the language of the response."""
 
 from __future__ import annotations
 
-import hashlib
-import threading
-from collections import OrderedDict
-from functools import cache
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
 
-if TYPE_CHECKING:
-    from langdetect.detector_factory import DetectorFactory
+from lm_eval_ext.verifiers.case import is_english
+from lm_eval_ext.verifiers.checker import Checker, check_phrase, checker
+from lm_eval_ext.verifiers.text import Text
 
-SEED = 0
-REMEMBERED = 100_000
-"""Texts whose language is remembered, by digest: about 25 MB at most."""
+LANGUAGES: Mapping[str, str] = MappingProxyType(
+    {
+        "ar": "Arabic",
+        "bg": "Bulgarian",
+        "bn": "Bengali",
+        "de": "German",
+        "en": "English",
+        "es": "Spanish",
+        "fa": "Persian",
+        "fi": "Finnish",
+        "fr": "French",
+        "gu": "Gujarati",
+        "he": "Hebrew",
+        "hi": "Hindi",
+        "it": "Italian",
+        "ja": "Japanese",
+        "kn": "Kannada",
+        "ko": "Korean",
+        "ml": "Malayalam",
+        "mr": "Marathi",
+        "ne": "Nepali",
+        "pa": "Punjabi",
+        "pl": "Polish",
+        "pt": "Portuguese",
+        "ru": "Russian",
+        "sw": "Swahili",
+        "ta": "Tamil",
+        "te": "Telugu",
+        "th": "Thai",
+        "uk": "Ukrainian",
+        "ur": "Urdu",
+        "vi": "Vietnamese",
+    }
+)
+"""ISO 639-1 code to the name in IFEval's wording."""
 
 
-class Detection(NamedTuple):
-    """What langdetect says of a text.
+@checker("language:response_language")
+@dataclass(frozen=True, slots=True)
+class ResponseLanguage(Checker):
+    """langdetect names ``language`` (ISO 639-1) as the language of the response.
 
-    Attributes:
-        language: the most probable one (ISO 639-1, ``"zh-cn"``, or ``"unknown"`` if all are improbable); ``None``:
-            there was nothing to go by.
-        probability: of that language, from 0 to 1.
+    Faithful: a text without anything to go by, such as digits, counts as followed. Repaired: it does not, capitals are
+    read as if they were small letters, and for English ``is_english`` decides, because langdetect is often wrong on a
+    few words.
     """
 
-    language: str | None
-    probability: float
+    language: str
 
+    def __post_init__(self) -> None:
+        check_phrase(self, "language", self.language)
+        if self.language not in LANGUAGES:
+            names = {name.casefold(): code for code, name in LANGUAGES.items()} | {code: code for code in LANGUAGES}
+            code = names.get(self.language.strip().casefold())
+            hint = f" (did you mean {code!r}?)" if code else ""
+            raise ValueError(
+                f"{self.id}: language must be one of {', '.join(LANGUAGES)}, found {self.language!r}{hint}"
+            )
 
-_lock = threading.Lock()
-_seen: OrderedDict[bytes, Detection] = OrderedDict()
+    def describe(self) -> str:
+        return f"Your ENTIRE response should be in {LANGUAGES[self.language]} language, no other language is allowed."
 
+    def faithful(self, text: Text) -> bool:
+        return text.language in (self.language, None)
 
-def detect(text: str) -> Detection:
-    """Return langdetect's most probable language of a text.
-
-    Digits, for example, are nothing to go by. Of a word in capitals langdetect looks at the ends alone, so what it says
-    of a text in capitals is half a guess. It is called at most once per distinct text.
-    """
-    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-    with _lock:
-        if digest in _seen:
-            return _seen[digest]
-        detection = _seen[digest] = _detect(text)
-        if len(_seen) > REMEMBERED:
-            _seen.popitem(last=False)
-    return detection
-
-
-def _detect(text: str) -> Detection:
-    from langdetect.lang_detect_exception import LangDetectException  # noqa: PLC0415 # only three instructions need it
-
-    detector = _factory().create()
-    detector.append(text)
-    try:
-        return Detection(
-            str(detector.detect()), max((found.prob for found in detector.get_probabilities()), default=0.0)
-        )
-    except LangDetectException:
-        return Detection(None, 0.0)
-
-
-@cache
-def _factory() -> DetectorFactory:
-    from langdetect.detector_factory import PROFILES_DIRECTORY, DetectorFactory  # noqa: PLC0415
-
-    factory = DetectorFactory()
-    factory.set_seed(SEED)
-    # Sorted, because the order in which a folder lists its files differs between machines.
-    files = sorted(path for path in Path(PROFILES_DIRECTORY).iterdir() if not path.name.startswith("."))
-    factory.load_json_profile([path.read_text(encoding="utf-8") for path in files])
-    return factory
+    def repaired(self, text: Text) -> bool:
+        small = Text(text.lower) if text.raw.isupper() else text
+        return is_english(small) if self.language == "en" else small.language == self.language

@@ -8,7 +8,7 @@ from functools import cached_property
 import regex
 
 from lm_eval_ext.verifiers.capitals import count_capital_words
-from lm_eval_ext.verifiers.language import Detection, detect
+from lm_eval_ext.verifiers.detection import Detection, detect
 from lm_eval_ext.verifiers.sentences import has_at_least
 
 # Not re, whose \w ends words of Indic scripts at every vowel sign. NLTK, and so IFEval, uses this library too.

@@ -1,159 +1,61 @@
-"""Language detection: the same answer every time, in every thread, at the cost of one detection per text."""
+"""language: the language of the response, in both editions."""
 
 from __future__ import annotations
 
-import random
-import subprocess
-import sys
-from collections import Counter
+from pathlib import Path
 
-import langdetect
 import pytest
-from langdetect.detector import Detector
+from langdetect.detector_factory import PROFILES_DIRECTORY
+from lm_eval.tasks.ifeval.instructions_util import LANGUAGE_CODES
 
-from lm_eval_ext.verifiers import EDITIONS, instruction, verify
-from lm_eval_ext.verifiers import language as module
-from lm_eval_ext.verifiers.language import Detection, detect
+from lm_eval_ext.verifiers import EDITIONS, instruction
+from lm_eval_ext.verifiers.language import LANGUAGES
 from lm_eval_ext.verifiers.text import Text
-from tests.verifiers.test_contract import CASES
 
-# Without a seed langdetect answers these differently from call to call.
-UNCERTAIN = ["THE МИР hello", "HELLO 123!", "ma non si", "THEN МИР", "la casa", "ok nu da"]
-
-
-@pytest.fixture
-def forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the detector remember nothing."""
-    monkeypatch.setattr(module, "_seen", type(module._seen)())
+GERMAN = "Das ist ein kurzer deutscher Satz über das Wetter."
+ENGLISH = "This is a short English sentence about the weather."
 
 
-@pytest.fixture
-def detected(monkeypatch: pytest.MonkeyPatch, forgotten: None) -> Counter[str]:
-    """Count the texts that langdetect is given from here on; it still does its work."""
-    texts: Counter[str] = Counter()
-    append = Detector.append
-
-    def counted(self: object, text: str) -> None:
-        texts[text] += 1
-        append(self, text)
-
-    monkeypatch.setattr(Detector, "append", counted)
-    return texts
-
-
-def test_without_a_seed_langdetect_is_not_deterministic(monkeypatch: pytest.MonkeyPatch) -> None:
-    # What makes the test below one that can fail.
-    monkeypatch.setattr(langdetect.DetectorFactory, "seed", None)
-    assert any(len({langdetect.detect(text) for _ in range(60)}) > 1 for text in UNCERTAIN)
-
-
-@pytest.mark.parametrize("text", [*UNCERTAIN, "12345", "The weather is fine.", "Das Wetter ist schön."])
-def test_twenty_detections_agree(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    answers = set()
-    for _ in range(20):
-        monkeypatch.setattr(module, "_seen", type(module._seen)())
-        answers.add(detect(text))
-    assert len(answers) == 1
-
-
-THREADS = """
-import threading
-from langdetect import DetectorFactory
-from lm_eval_ext.verifiers import verify
-
-texts = ["The weather is fine today.", "Das Wetter ist heute schön.", "12345", "THEN МИР", "Il fait beau."]
-together = threading.Barrier(8)
-answers = []
-
-def judge():
-    together.wait()
-    ids = ["language:response_language"] * 3
-    kwargs = [{"language": language} for language in ("en", "de", "fr")]
-    answers.append([verify(text, ids, kwargs).follow_instruction_list for text in texts])
-
-threads = [threading.Thread(target=judge) for _ in range(8)]
-for thread in threads:
-    thread.start()
-for thread in threads:
-    thread.join()
-for answer in answers:
-    print(answer)
-print("seed", DetectorFactory.seed)
-"""
+@pytest.mark.parametrize(
+    ("language", "text", "faithful", "repaired"),
+    [
+        pytest.param("de", "12345", True, False, id="trap: followed where detection fails"),
+        pytest.param("en", "…?!", True, False, id="trap: followed where detection fails, marks"),
+        ("de", GERMAN, True, True),
+        ("de", ENGLISH, False, False),
+        ("en", ENGLISH, True, True),
+        ("en", GERMAN, False, False),
+        ("de", f"{GERMAN} 12345", True, True),
+        ("de", GERMAN.upper(), True, True),
+        ("de", ENGLISH.upper(), False, False),
+        ("de", f"{ENGLISH} {ENGLISH} {GERMAN}", False, False),
+        ("fr", "Il fait beau aujourd'hui et nous allons nous promener.", True, True),
+        ("fr", "Oggi fa bel tempo e andiamo a fare una passeggiata.", False, False),
+        ("it", "Oggi fa bel tempo e andiamo a fare una passeggiata.", True, True),
+        ("hi", "आज मौसम बहुत अच्छा है और हम टहलने जा रहे हैं।", True, True),
+        ("ru", "Сегодня хорошая погода, и мы идём гулять.", True, True),
+        ("uk", "Сьогодні гарна погода, і ми йдемо гуляти.", True, True),
+        ("ru", "Сьогодні гарна погода, і ми йдемо гуляти.", False, False),
+        ("th", "วันนี้อากาศดีมากและเรากำลังจะไปเดินเล่น", True, True),
+        ("de", "", False, False),
+        ("de", " \n", False, False),
+    ],
+)
+def test_the_language_is_the_one_asked_for(language: str, text: str, faithful: bool, repaired: bool) -> None:
+    checker = instruction("language:response_language", {"language": language})
+    assert [checker.follows(Text(text), edition) for edition in EDITIONS] == [faithful, repaired]
 
 
-def test_eight_threads_may_cause_the_first_use_together() -> None:
-    process = subprocess.run([sys.executable, "-c", THREADS], capture_output=True, text=True, check=False)
-    assert process.stderr == ""
-    *answers, seed = process.stdout.splitlines()
-    assert len(answers) == 8
-    assert len(set(answers)) == 1
-    # English, German, and nothing to go by, which counts as followed.
-    assert answers[0].startswith("[(True, False, False), (False, True, False), (True, True, True), ")
-    assert seed == "seed None"
+def test_the_languages_are_the_harnesss() -> None:
+    assert set(LANGUAGES) == set(LANGUAGE_CODES)
 
 
-def test_langdetects_own_seed_and_factory_are_left_alone(forgotten: None) -> None:
-    before = langdetect.DetectorFactory.seed
-    assert detect("The weather is fine today.").language == "en"
-    assert langdetect.DetectorFactory.seed == before
-    assert module._factory() is not langdetect.detector_factory._factory
+@pytest.mark.parametrize("language", sorted(LANGUAGES))
+def test_every_language_that_can_be_asked_for_can_be_found(language: str) -> None:
+    assert (Path(PROFILES_DIRECTORY) / language).is_file()
 
 
-def test_somebody_elses_seed_changes_nothing_here(forgotten: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    answers = set()
-    for seed in range(10):
-        monkeypatch.setattr(langdetect.DetectorFactory, "seed", seed)
-        monkeypatch.setattr(module, "_seen", type(module._seen)())
-        answers.add(tuple(map(detect, UNCERTAIN)))
-    assert len(answers) == 1
-
-
-def test_a_text_is_given_to_langdetect_once_however_often_it_is_judged(detected: Counter[str]) -> None:
-    text = "The weather is fine today."
-    for edition in EDITIONS:
-        for language in ("en", "de", "fr"):
-            instruction("language:response_language", {"language": language}).follows(Text(text), edition)
-    assert detected == {text: 1}
-
-
-def test_a_text_without_any_language_is_given_to_langdetect_once_too(detected: Counter[str]) -> None:
-    assert [detect("12345"), detect("12345")] == [Detection(None, 0.0)] * 2
-    assert detected == {"12345": 1}
-
-
-def test_every_loose_variant_is_given_to_langdetect_at_most_once(detected: Counter[str]) -> None:
-    response = "Sure, here *is* it:\nthe weather is *fine* today.\nBye, *then*."
-    ids = ["language:response_language"] * 2 + ["change_case:english_lowercase", "change_case:english_capital"]
-    kwargs = [{"language": "de"}, {"language": "fr"}, {}, {}]
-    for _ in range(3):
-        for edition in EDITIONS:
-            verify(response, ids, kwargs, edition=edition, loose=True)
-    # The response, and its seven variants: each without asterisks, the first line, the last line, or several.
-    assert len(detected) == 8
-    assert set(detected.values()) == {1}
-
-
-def test_langdetect_is_not_asked_where_the_letters_decide(detected: Counter[str]) -> None:
-    instruction("change_case:english_lowercase").follows(Text("The Weather Is Fine"), "faithful")
-    instruction("change_case:english_capital").follows(Text("the weather is fine"), "repaired")
-    assert detected == {}
-
-
-def test_what_is_remembered_is_bounded(detected: Counter[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "REMEMBERED", 2)
-    for text in ("one word", "two words", "three words", "one word", "three words"):
-        detect(text)
-    # The third pushes the first out; the first, asked for again, the second.
-    assert detected == {"one word": 2, "two words": 1, "three words": 1}
-    assert len(module._seen) == 2
-
-
-@pytest.mark.parametrize("edition", EDITIONS)
-@pytest.mark.parametrize("name", CASES)
-def test_no_verdict_draws_from_or_seeds_the_global_generator(name: str, edition: str, forgotten: None) -> None:
-    arguments, good, near_miss = CASES[name]
-    before = random.getstate()
-    for response in (good, near_miss, "…", "12345"):
-        verify(response, [name], [arguments], edition=edition, loose=True)  # type: ignore[arg-type] # of EDITIONS
-    assert random.getstate() == before
+@pytest.mark.parametrize(("language", "name"), [("de", "German"), ("pa", "Punjabi"), ("fa", "Persian")])
+def test_the_description_is_ifevals(language: str, name: str) -> None:
+    checker = instruction("language:response_language", {"language": language})
+    assert checker.describe() == f"Your ENTIRE response should be in {name} language, no other language is allowed."

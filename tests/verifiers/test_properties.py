@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lm_eval_ext.verifiers import EDITIONS, Checker, Edition, Response, instruction, language
+from lm_eval_ext.verifiers import EDITIONS, Checker, Edition, Response, detection, instruction
 from lm_eval_ext.verifiers.text import Text
 from tests.verifiers.test_contract import CASES
 
@@ -89,7 +89,7 @@ def test_every_checker_has_a_verdict_on_any_text(text: str) -> None:
 @given(TEXTS, st.randoms(use_true_random=False))
 def test_a_verdict_does_not_depend_on_what_was_judged_before(text: str, generator: random.Random) -> None:
     first = verdicts(text)
-    language._seen.clear()
+    detection._seen.clear()
     shuffled = tuple(generator.sample(CHECKERS, len(CHECKERS)))
     assert verdicts(text, shuffled) == first
     for checker in shuffled:
@@ -100,7 +100,7 @@ def test_a_verdict_does_not_depend_on_what_was_judged_before(text: str, generato
 def test_a_verdict_is_the_same_in_threads_that_share_the_response() -> None:
     texts = [text for _, good, near_miss in CASES.values() for text in (good, near_miss)]
     alone = [verdicts(text) for text in texts]
-    language._seen.clear()
+    detection._seen.clear()
     shared = [Response(text) for text in texts]
 
     def judge(checker: Checker) -> list[bool]:
@@ -173,7 +173,7 @@ def seconds(checker: Checker, raw: str, edition: Edition) -> float:
     gc.disable()  # collecting what other tests left is no cost of a verdict
     try:
         for _ in range(3):
-            language._seen.clear()
+            detection._seen.clear()
             begin = time.process_time()
             checker.follows(Text(raw), edition)
             taken.append(time.process_time() - begin)
