@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from lm_eval_ext.reasoning import without_reasoning
-from lm_eval_ext.sources import RowsError
+from lm_eval_ext.sources import RowsError, row_of_line
 from lm_eval_ext.verifiers import Edition, Verdict, verify
 from lm_eval_ext.verifiers.verify import ROW_FIELDS
 
@@ -38,12 +37,7 @@ def regrade(lines: Iterable[bytes], origin: str, edition: Edition, loose: bool) 
 
 
 def _parsed(where: str, line: bytes) -> dict[str, Any]:
-    try:
-        row = json.loads(line.decode("utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise RowsError(f"{where}: not JSON in UTF-8 ({error}); expected one object per line") from error
-    if not isinstance(row, dict):
-        raise RowsError(f"{where}: expected an object, found {type(row).__name__}")
+    row = row_of_line(where, line)
     for field in ROW_FIELDS:
         if field not in row:
             raise RowsError(f"{where}: no field {field!r}; expected {', '.join(ROW_FIELDS)}; found {', '.join(row)}")

@@ -227,19 +227,27 @@ def from_file(path: Path) -> Table:
 
 
 def _read_jsonl(path: Path) -> list[Mapping[str, Any]]:
-    rows: list[Mapping[str, Any]] = []
     with path.open("rb") as lines:
-        for number, line in enumerate(lines, start=1):
-            try:
-                row = json.loads(line.decode("utf-8"))
-            except (ValueError, RecursionError) as error:
-                raise RowsError(
-                    f"{path}, row {number}: not JSON in UTF-8 ({error}); expected one object per line"
-                ) from error
-            if not isinstance(row, dict):
-                raise RowsError(f"{path}, row {number}: expected an object, found {type(row).__name__}")
-            rows.append(row)
-    return rows
+        return [row_of_line(f"{path}, row {number}", line) for number, line in enumerate(lines, start=1)]
+
+
+def row_of_line(where: str, line: bytes) -> dict[str, Any]:
+    """Return the row that one line of JSON holds.
+
+    Args:
+        where: file and row, for the message.
+        line: an object in UTF-8.
+
+    Raises:
+        RowsError: it is no such line.
+    """
+    try:
+        row = json.loads(line.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise RowsError(f"{where}: not JSON in UTF-8 ({error}); expected one object per line") from error
+    if not isinstance(row, dict):
+        raise RowsError(f"{where}: expected an object, found {type(row).__name__}")
+    return row
 
 
 def _read_parquet(path: Path) -> tuple[list[Mapping[str, Any]], Mapping[str, tuple[str, ...]]]:
