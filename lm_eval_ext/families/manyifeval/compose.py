@@ -20,7 +20,7 @@ SEED = 20241001
 """Of every draw here; a change of it changes scores."""
 INSTRUCTIONS = 10
 MOST_WORDS = 500
-"""IFEval's own range ends here, though two of the reconstructed prompts ask for more."""
+"""IFEval's own range ends here, though five of the reconstructed prompts ask for more."""
 ATTEMPTS = 200
 """Draws until ten instructions are found that a response can follow together; two or three are needed."""
 
