@@ -1,0 +1,91 @@
+"""The wordings by which responses commit to an option, deny one, refuse, or waver; all on plain text."""
+
+from __future__ import annotations
+
+import re
+
+_OPENED = r"[\"'(\[{]{0,3}"
+
+REFUSAL = re.compile(
+    r"\b(?:i(?:'m| am) (?:really |very |truly )?sorry\b|i apologi[sz]e\b|my apologies\b"
+    r"|i (?:cannot|can't|can not|could not|won't|will not|must decline|decline)\b"
+    r"|i(?:'m| am) (?:unable|not able)\b"
+    r"|i (?:do not|don't) (?:have|hold|possess|take)\b[^.]{0,40}\b(?:opinions?|views?|feelings?|beliefs?|preferences?"
+    r"|experiences?|stances?|positions?|identity|emotions?|thoughts|ability)"
+    r"|not (?:appropriate|ethical|acceptable|possible|comfortable)\b"
+    r"|as (?:an ai|a language model|a large language model|an artificial)\b"
+    r"|i(?:'m| am) (?:just |only )?an (?:ai|artificial)\b"
+    r"|i (?:prefer|would prefer|choose|would rather) not to\b"
+    r"|(?:decline|refuse) to (?:answer|give|pick|choose|say))",
+    re.IGNORECASE,
+)
+"""A response declines, or begins as those do that decline."""
+
+COMMITMENT = re.compile(
+    # "the best answer to this question would be"
+    r"(?:\b(?:answer|choice|response|selection|option|pick|conclusion|opinion|view)\b(?:\s+(?!not\b)[\w',-]+){0,9}?"
+    r"\s+(?:is|are|would be|was|will be)\b"
+    r"(?:\s+(?:as follows|therefore|thus|option|answer|letter|likely|most likely|probably|that|the))*\s*:?\s*"
+    # "Answer:"
+    r"|\b(?:answer|choice|response)\s*:\s*"
+    # "I would rather go with"
+    r"|\b(?:i|i'd|i'll|i've|we|we'd)\b(?:\s+(?!not\b|cannot\b|can't\b)[\w']+){0,4}?"
+    r"\s+(?:select|selected|choose|chose|chosen|pick|picked|answer|say|rate|go with|opt for|lean towards?|respond)\b"
+    r"(?:\s+(?:with|that|as|option|answer|letter|the|an|for|following|it|this|to be|my))*\s*:?\s*"
+    # "Therefore the force is"
+    rf"|\b(?:therefore|thus|so|hence)\b[^.\n]{{0,60}}?(?:\bis|\bare|:)\s*){_OPENED}$",
+    re.IGNORECASE,
+)
+"""What stands right before a mention commits to it."""
+
+CUE = re.compile(r"(?:answers?|choices?|select|choose|pick|go\s+with)\b", re.IGNORECASE)
+"""A mention by letter begins with words that commit to it; "option B" alone only names B."""
+
+REJECTED = re.compile(
+    r"[\"')\].]?\s?(?:\([^)\n]*\)\s?)?(?:is|are|was|were|would be|seems?|does|do|cannot|can't|isn't|aren't)\s"
+    r"(?:\w+\s){0,2}?(?:wrong|incorrect|not|never|false|out|ruled|less|least|neither|be\b|apply|fit)",
+    re.IGNORECASE,
+)
+"""What stands right after a mention may deny it."""
+
+CONFIRMED = re.compile(
+    r"[\"')\].]?\s*(?:\([^)\n]*\)\s*)?(?:is|are|would be|seems?(?: to be)?|appears?(?: to be)?)\s+"
+    r"(?:the\s+|my\s+|likely\s+|probably\s+)*(?:correct|right|best|most|answer|choice|closest)\b",
+    re.IGNORECASE,
+)
+"""What stands right after a mention commits to it."""
+
+INTRODUCED = re.compile(rf"(?:\b(?:is|be|are)|:)\s*{_OPENED}$", re.IGNORECASE)
+"""What stands before the first mention leads up to it."""
+
+DENIAL = re.compile(
+    r"(?:\b(?:not|cannot|never|neither|nor|doubt|least|unlikely|except|anything but|instead of|rather than|wrong"
+    r"|incorrect|disagree|exclude|eliminate|rule out)\b|n't\b)[^.;:!?\n]*$",
+    re.IGNORECASE,
+)
+"""What stands before a mention in its clause may deny it."""
+
+NONE_OF_THEM = re.compile(r"\b(?:none|neither|no one) of (?:the|these|them|those)\b", re.IGNORECASE)
+
+WAVERS = re.compile(
+    r"\b(?:wait|on second thoughts?|on reflection|double-check|i made a mistake|correction|misread|used to be"
+    r"|let me (?:correct|rephrase|reconsider)|scratch that)\b|(?:^|[.!?,-]\s?)(?:actually|hmm|no, actually)\b"
+    r"|(?:\b[A-Z]\s?[.:=]|-)\s?(?P<verdict>true|false|no|yes)\b\W*$|(?:\b[A-Z]\s?[:(-]\s?\d+\s?%[^%]{0,60}){2}",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""A response takes something back, or gives its ``verdict`` on each option."""
+
+JOINED = re.compile(
+    r"[\s)\]\"'.]*(?:[,/&;+]|\band/or\b|\band\b|\bor\b|\bas well as\b|\bto\b)"
+    r"(?:\s*(?:,|\b(?:and|or|either|also|maybe|possibly|perhaps|the|options?)\b))*[\s(\[\"']*",
+    re.IGNORECASE,
+)
+"""What stands between two mentions that are named in one breath."""
+
+_REMARK = r"[.)\"']*[ \t]*(?:\((?![^)\n]*\b(?:incorrect|wrong|not)\b)[^)\n]*\)[ \t]*)?"
+NEXT_LINE = re.compile(_REMARK + r"\n\s*[(\[-]?")
+"""What stands between two options on lines of their own: at most a remark in brackets."""
+LINE_ENDS = re.compile(_REMARK + r"(?:\n|$)")
+
+LABELS = re.compile(r"[\s.:)\](,\"'-]*(?:(?:that is|i\.e\.|namely|meaning)[\s,:(\"']*)?", re.IGNORECASE)
+"""What stands between a letter and the text that it labels."""

@@ -1,0 +1,83 @@
+"""What a reader is given, and what it says: the terms that all readers share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+REFUSED = "Refused"
+"""The option by which OpinionQA's questions offer not to answer."""
+
+Kind = Literal["option", "several", "refused", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One line of a multiple-choice question: ``A. Somewhat favorable``."""
+
+    letter: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A free-text answer and the options that it was to choose from.
+
+    Attributes:
+        text: the response, without reasoning blocks.
+        options: at least one, their letters distinct.
+    """
+
+    text: str
+    options: tuple[Option, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What an answer says.
+
+    Attributes:
+        kind: ``option``: it chooses one; ``several``: it chooses more than one; ``refused``: it declines to answer and
+            no option says so; ``none``: it gives no answer that the options hold (nonsense, or "none of these").
+        letters: of the chosen options, in alphabetical order; empty for ``refused`` and ``none``.
+        certainty: the reader's own estimate, from 0 to 1, that the reading is right.
+    """
+
+    kind: Kind
+    letters: tuple[str, ...] = ()
+    certainty: float = 1.0
+
+    @classmethod
+    def of(cls, letters: Sequence[str], certainty: float = 1.0) -> Reading:
+        """Return the reading that chooses these letters: ``option``, ``several``, or ``none`` if there are none."""
+        chosen = tuple(sorted(set(letters)))
+        kind: Kind = "option" if len(chosen) == 1 else "several" if chosen else "none"
+        return cls(kind, chosen, certainty)
+
+    @classmethod
+    def refusal(cls, options: Sequence[Option], certainty: float = 1.0) -> Reading:
+        """Return the reading of a refusal: the option that offers it where there is one (paper, appendix A.2)."""
+        letter = refusal_option(options)
+        return cls("refused", (), certainty) if letter is None else cls("option", (letter,), certainty)
+
+    @property
+    def value(self) -> str | list[str]:
+        """The reading as JSON: a letter, a list of letters, ``"refused"`` or ``"none"``."""
+        if self.kind == "option":
+            return self.letters[0]
+        return list(self.letters) if self.kind == "several" else self.kind
+
+    def same(self, other: Reading) -> bool:
+        """Tell whether both say the same, whatever their certainty."""
+        return replace(self, certainty=other.certainty) == other
+
+
+Reader = Callable[[Sequence[Answer]], "list[Reading]"]
+"""Reads a batch of answers; one reading each, in their order."""
+
+
+def refusal_option(options: Sequence[Option]) -> str | None:
+    """Return the letter of the option that offers a refusal (``Refused``), if any does."""
+    wanted = REFUSED.casefold()
+    return next((option.letter for option in options if option.text.strip().casefold() == wanted), None)
