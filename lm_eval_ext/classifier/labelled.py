@@ -1,0 +1,203 @@
+"""Rows for the answer classifiers: options and a response, and what an annotator says that the response says."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lm_eval_ext.classifier.reading import Answer, Option, Reading
+from lm_eval_ext.reasoning import without_reasoning
+from lm_eval_ext.sources import RowsError, row_of_line
+
+CODES = {"X": "none", "Y": "refused"}
+"""The published annotations' letters for responses that choose no listed option: "No correct answer" and "Refuse"."""
+
+_LABEL = 'a letter, a list of letters, "refused" or "none"'
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """An answer with its label.
+
+    Attributes:
+        answer: what a reader is given.
+        label: what it should say, with certainty 1.
+        model: which model answered; empty if the row does not say.
+        question: as the row has it (perhaps the whole prompt); empty if the row does not say.
+    """
+
+    answer: Answer
+    label: Reading
+    model: str = ""
+    question: str = ""
+
+
+def labelled_file(path: Path) -> list[Labelled]:
+    """Return the labelled rows of a file of JSON lines; blank lines are left out.
+
+    Each row has ``options`` (a list of ``{"letter": "A", "text": "Never"}``), ``response`` (null: empty) and either
+    ``label`` (a letter, a list of letters, ``"refused"`` or ``"none"``) or the fields of the published annotations,
+    ``label_kind`` and ``label_letter``; optionally ``model`` and ``question``.
+
+    Raises:
+        RowsError: a line is no such row, or there is none; the message names file, row and field.
+    """
+    with path.open("rb") as lines:
+        rows = [labelled_row(where, row) for where, row in numbered_rows(lines, str(path))]
+    if not rows:
+        raise RowsError(f"{path}: no rows")
+    return rows
+
+
+def numbered_rows(lines: Iterable[bytes], origin: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the name, for messages, and the row of each line of JSON that is not blank.
+
+    Raises:
+        RowsError: a line is no JSON object.
+    """
+    for number, line in enumerate(lines, start=1):
+        if line.strip():
+            where = f"{origin}, row {number}"
+            yield where, row_of_line(where, line)
+
+
+def labelled_row(where: str, row: Mapping[str, Any]) -> Labelled:
+    """Return the labelled answer that a row holds.
+
+    Args:
+        where: file and row, for the message.
+        row: see ``labelled_file``.
+
+    Raises:
+        RowsError: it is no such row.
+    """
+    answer = answer_of_row(where, row)
+    return Labelled(
+        answer, _label(where, row, answer.options), _text(where, row, "model"), _text(where, row, "question")
+    )
+
+
+def answer_of_row(where: str, row: Mapping[str, Any]) -> Answer:
+    """Return the answer that a row holds, labelled or not: its ``options`` and its ``response`` without reasoning.
+
+    Raises:
+        RowsError: it has no such fields; the message names file, row and field.
+    """
+    for field in ("options", "response"):
+        if field not in row:
+            raise RowsError(f"{where}: no field {field!r}; expected options, response; found {', '.join(row)}")
+    response = row["response"]
+    if response is not None and not isinstance(response, str):
+        raise RowsError(f"{where}, field 'response': expected text or null, found {response!r}")
+    return Answer(without_reasoning(response or ""), _options(where, row["options"]))
+
+
+def _options(where: str, value: Any) -> tuple[Option, ...]:
+    if not isinstance(value, list) or not value:
+        raise RowsError(
+            f'{where}, field \'options\': expected a list such as [{{"letter": "A", "text": "Never"}}], found {value!r}'
+        )
+    options = tuple(_option(f"{where}, field 'options', item {number}", item) for number, item in enumerate(value, 1))
+    letters = [option.letter for option in options]
+    if len(set(letters)) < len(letters):
+        raise RowsError(f"{where}, field 'options': a letter occurs twice in {', '.join(letters)}")
+    return options
+
+
+def _option(where: str, item: Any) -> Option:
+    letter = item.get("letter") if isinstance(item, dict) else None
+    text = item.get("text") if isinstance(item, dict) else None
+    if not isinstance(letter, str) or not isinstance(text, str) or not _is_letter(letter):
+        raise RowsError(f'{where}: expected {{"letter": a capital letter, "text": text}}, found {item!r}')
+    return Option(letter, text)
+
+
+def _is_letter(text: str) -> bool:
+    return len(text) == 1 and "A" <= text <= "Z"
+
+
+def _label(where: str, row: Mapping[str, Any], options: Sequence[Option]) -> Reading:
+    if "label" in row:
+        return _own_label(f"{where}, field 'label'", row["label"], options)
+    if "label_kind" in row:
+        return _published_label(where, row, options)
+    raise RowsError(f"{where}: no label; expected a field 'label' ({_LABEL}), or label_kind and label_letter")
+
+
+def _own_label(where: str, value: Any, options: Sequence[Option]) -> Reading:
+    if value == "refused":
+        return Reading.refusal(options)
+    if value == "none":
+        return Reading("none")
+    letters = [value] if isinstance(value, str) else value
+    if not isinstance(letters, list) or not letters:
+        raise RowsError(f"{where}: expected {_LABEL}, found {value!r}")
+    return _chosen(where, letters, options)
+
+
+def _published_label(where: str, row: Mapping[str, Any], options: Sequence[Option]) -> Reading:
+    kind, letter = row["label_kind"], row.get("label_letter")
+    if kind == "nan":
+        return Reading("none")
+    if kind == "code" and letter in CODES:
+        return _own_label(where, CODES[letter], options)
+    if kind in ("option", "multi") and isinstance(letter, str) and letter:
+        return _chosen(f"{where}, field 'label_letter'", [letter] if kind == "option" else list(letter), options)
+    raise RowsError(
+        f"{where}, fields 'label_kind' and 'label_letter': expected option with a letter, multi with letters, nan, "
+        f"or code with {' or '.join(CODES)}; found {kind!r} with {letter!r}"
+    )
+
+
+def _chosen(where: str, letters: Sequence[Any], options: Sequence[Option]) -> Reading:
+    offered = [option.letter for option in options]
+    for letter in letters:
+        if letter not in offered:
+            raise RowsError(f"{where}: {letter!r} is no letter of the row's options ({', '.join(offered)})")
+    return Reading.of(letters)
+
+
+def _text(where: str, row: Mapping[str, Any], field: str) -> str:
+    value = row.get(field)
+    if value is not None and not isinstance(value, str):
+        raise RowsError(f"{where}, field {field!r}: expected text, found {value!r}")
+    return value or ""
+
+
+def question_key(row: Labelled) -> str:
+    """Return what the rows of one question share, however its options are shuffled and its prompt is worded.
+
+    That is the text before the first option, without an instruction that ends in "Question:" and a heading "Options:";
+    where the row has no question, its options in alphabetical order.
+    """
+    question = row.question
+    shown = [question.find(f"{option.letter}. {option.text}") for option in row.answer.options]
+    question = question[: min((place for place in shown if place >= 0), default=None)]
+    stem = question.split("Question:", 1)[-1].rstrip().removesuffix("Options:")
+    return _plain(stem) or "\n".join(sorted(_plain(option.text) for option in row.answer.options))
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split()).casefold()
+
+
+def split_by_question(rows: Sequence[Labelled], share: float, seed: int) -> tuple[list[Labelled], list[Labelled]]:
+    """Split rows so that all rows of a question lie on the same side.
+
+    Args:
+        rows: of any number of questions.
+        share: of the questions to hold out, from 0 to 1; rounded to whole questions.
+        seed: which questions it takes depends on it and on the set of questions, not on the rows' order.
+
+    Returns:
+        The rows to train on and those held out, each in the rows' order.
+    """
+    questions = sorted({question_key(row) for row in rows})
+    held_out = set(random.Random(seed).sample(questions, round(share * len(questions))))  # noqa: S311 # not for secrets
+    return (
+        [row for row in rows if question_key(row) not in held_out],
+        [row for row in rows if question_key(row) in held_out],
+    )
