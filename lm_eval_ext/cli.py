@@ -11,6 +11,10 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from lm_eval_ext import __version__, tasks_dir
+from lm_eval_ext.classifier import command as classifier
+from lm_eval_ext.classifier.adapter import AdapterError
+from lm_eval_ext.classifier.readers import ReaderError
+from lm_eval_ext.classifier.weights import WeightsError
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import MissingDataError
 
@@ -29,9 +33,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
-        return _complain(": ".join(filter(None, [error.filename, error.strerror])))
-    except (RowsError, MissingDataError) as error:
+        return _complain(": ".join(filter(None, [error.filename, error.strerror])) or str(error))
+    except (RowsError, MissingDataError, ReaderError, WeightsError, AdapterError) as error:
         return _complain(str(error))
+    except KeyboardInterrupt:
+        _complain("interrupted")
+        return 130
     return status
 
 
@@ -91,6 +98,8 @@ def _parser() -> argparse.ArgumentParser:
         help="test (the default): what the tasks evaluate; train; fewshot: the demonstrations",
     )
     export.set_defaults(run=_export)
+
+    classifier.add_to(commands)
     return parser
 
 
@@ -117,11 +126,11 @@ def _verify(options: argparse.Namespace) -> int:
         _print_rows(regrade(sys.stdin.buffer, "standard input", options.edition, options.loose))
         return 0
     with Path(options.rows).open("rb") as lines:
-        _print_rows(regrade(_with_progress(lines), options.rows, options.edition, options.loose))
+        _print_rows(regrade(with_progress(lines), options.rows, options.edition, options.loose))
     return 0
 
 
-def _with_progress(lines: BinaryIO) -> Iterable[bytes]:
+def with_progress(lines: BinaryIO) -> Iterable[bytes]:
     """Show on standard error, where that is a terminal, how far a file has been read."""
     from tqdm import tqdm  # noqa: PLC0415
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from lm_eval.tasks import TaskManager
 
 OLDEST_HARNESS = "0.4.12"
+FILES = {"manyifeval": ("manyifeval_", "ifeval_")}
+"""How the names of a dataset's files begin, where not with its name alone."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,7 @@ def examine(source: str | None = None) -> Iterator[Finding]:
     yield _tasks()
     yield _models()
     yield _sentences()
+    yield _reader()
     if source not in (None, sources.EMBEDDED, sources.HUB):
         yield from _rows("folder", str(source))
     yield from _rows("embedded", sources.EMBEDDED)
@@ -105,23 +108,35 @@ def _sentences() -> Finding:
     return Finding("sentences", True, "NLTK's sentence data, which the manyifeval tasks need, are installed")
 
 
+def _reader() -> Finding:
+    from lm_eval_ext.classifier import adapter, readers, weights  # noqa: PLC0415
+
+    try:
+        readers.require_packages()
+        adapter.check(adapter.EMBEDDED)
+        weights.base_folder(fetch=False)
+    except ValueError as error:
+        return Finding("reader", False, " ".join(str(error).split()), required=False)
+    return Finding("reader", True, "the answer classifier, which the paired_mcq and text_mcq tasks read with, is there")
+
+
 def _rows(subject: str, source: str) -> Iterator[Finding]:
-    """Yield a finding per family; of a folder, a family of which it has no file at all is only reported."""
+    """Yield a finding per family; of a folder or file, a family of which it holds nothing at all is only reported."""
     from lm_eval.tasks import TaskManager  # noqa: PLC0415
 
-    from lm_eval_ext.families.verbalizer.datasets import DATASETS  # noqa: PLC0415
     from lm_eval_ext.verifiers import MissingDataError  # noqa: PLC0415
 
-    manager = TaskManager(include_path=tasks_dir(), include_defaults=False, metadata={"source": source})
-    families = {
-        "verbalizer": ([f"verbalizer_{name}_natural_golden" for name in DATASETS], tuple(DATASETS)),
-        "manyifeval": (["manyifeval_n10"], ("manyifeval", "ifeval")),
-    }
-    there = [family for family, (_, names) in families.items() if _has_files(source, names)] or list(families)
-    for family, (tasks, _) in families.items():
-        if family not in there:
+    # The rules read without anything that may be missing: here the rows are looked at.
+    metadata = {"source": source, "answer_classifier": "rules"}
+    manager = TaskManager(include_path=tasks_dir(), include_defaults=False, metadata=metadata)
+    families = _families()
+    there = {family: [] if source == sources.EMBEDDED else _there(family, source) for family in families}
+    for family, tasks_by_name in families.items():
+        looked_at = there[family] if any(there.values()) else list(tasks_by_name)
+        if not looked_at:
             yield Finding(subject, False, f"{family}: no files", required=False)
             continue
+        tasks = [tasks_by_name[name] for name in looked_at]
         try:
             failures = [failure for task in tasks if (failure := _failure(manager, task))]
         except MissingDataError:
@@ -134,11 +149,41 @@ def _rows(subject: str, source: str) -> Iterator[Finding]:
         yield Finding(subject, not failures, "; ".join(shown))
 
 
-def _has_files(source: str, names: tuple[str, ...]) -> bool:
+def _families() -> dict[str, dict[str, str]]:
+    """Return, per family, its datasets, and of each a task that reads it."""
+    from lm_eval_ext.families.paired_mcq import datasets as paired_mcq  # noqa: PLC0415
+    from lm_eval_ext.families.verbalizer import datasets as verbalizer  # noqa: PLC0415
+
+    return {
+        "verbalizer": {name: f"verbalizer_{name}_natural_golden" for name in verbalizer.DATASETS},
+        "manyifeval": {"manyifeval": "manyifeval_n10"},
+        "paired_mcq": {name: f"text_mcq_{name}_low" for name in paired_mcq.DATASETS},
+    }
+
+
+def _there(family: str, source: str) -> list[str]:
+    """Return the datasets of a family that must be in order if a folder or file is: none if it holds none of them.
+
+    A folder has either all datasets of the verbalizer family or none; of the paired_mcq family it may have any.
+    """
     path = Path(source).expanduser()
+    names = list(_families()[family])
     if path.is_file():
-        return "manyifeval" in names  # the only family that takes a file
-    return path.is_dir() and any(entry.name.startswith(tuple(f"{name}_" for name in names)) for entry in path.iterdir())
+        takes_files = "paired_mcq" if _holds_options(path) else "manyifeval"
+        return names[:1] if family == takes_files else []
+    files = [entry.name for entry in path.iterdir()] if path.is_dir() else []
+    found = [name for name in names if any(file.startswith(FILES.get(name, f"{name}_")) for file in files)]
+    return found if family == "paired_mcq" or not found else names
+
+
+def _holds_options(file: Path) -> bool:
+    """Tell a file of multiple-choice questions from one of instructions."""
+    from lm_eval_ext.families.paired_mcq import opinionqa  # noqa: PLC0415
+
+    try:
+        return "options" in opinionqa.table_of(str(file)).columns
+    except sources.RowsError:
+        return file.suffix in opinionqa.TAB_SEPARATED
 
 
 def _failure(manager: TaskManager, task: str) -> str:
@@ -155,11 +200,13 @@ def _hub(required: bool) -> Finding:
     from huggingface_hub.constants import HF_HUB_OFFLINE  # noqa: PLC0415
 
     from lm_eval_ext.families.manyifeval.reconstruction import IFEVAL  # noqa: PLC0415
-    from lm_eval_ext.families.verbalizer.datasets import DATASETS  # noqa: PLC0415
+    from lm_eval_ext.families.paired_mcq import datasets as paired_mcq  # noqa: PLC0415
+    from lm_eval_ext.families.verbalizer import datasets as verbalizer  # noqa: PLC0415
 
     if HF_HUB_OFFLINE:
         return Finding("hub", False, "switched off by HF_HUB_OFFLINE. Cached copies still serve", required)
-    hubs = [IFEVAL, *(dataset.hub for dataset in DATASETS.values())]
+    hubs = [IFEVAL, *(dataset.hub for dataset in verbalizer.DATASETS.values())]
+    hubs += [dataset.hub for dataset in paired_mcq.DATASETS.values() if dataset.hub is not None]
     places = sorted({(hub.repository, hub.revision) for hub in hubs}, key=str)
     silent: dict[str, list[str]] = {}
     for repository, revision in places:

@@ -18,6 +18,7 @@ from lm_eval.api.task import ConfigurableTask
 from lm_eval.utils import env
 
 from lm_eval_ext import sources
+from lm_eval_ext.families.leaf import DATASET_KEYS, own_dataset, refuse_keys
 from lm_eval_ext.families.verbalizer.answer import Reads, read_answer
 from lm_eval_ext.families.verbalizer.datasets import DATASETS, Classification
 from lm_eval_ext.families.verbalizer.rows import GOLDEN, Selection, demonstrations, evaluation_rows, rows_hash
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from lm_eval.api.instance import Instance
 
 ANSWER_FILTER = "verbalizer_answer"
-DATASET_KEYS = ("dataset_name", "dataset_kwargs", "test_split", "validation_split", "training_split")
 OPENING = 40
 """Characters of a prompt's beginning by which its repetition is known."""
 
@@ -220,33 +220,13 @@ def _row_starts(prompt: str) -> list[str]:
 
 
 def _dataset_of_leaf(config: dict[str, Any]) -> Classification:
-    path = config.get("dataset_path")
-    known = DATASETS.get(str(path))
+    known = DATASETS.get(str(config.get("dataset_path")))
     if known is not None:
-        fixed = [key for key in DATASET_KEYS if config.get(key)]
-        if fixed:
-            raise ValueError(
-                f"task {config['task']!r}: dataset_path {path!r} is one of the nine, whose place and splits are the "
-                f"paper's; remove {', '.join(fixed)}, or name a dataset of your own"
-            )
+        refuse_keys(config, DATASET_KEYS, "is one of the nine, whose place and splits are the paper's")
         return known
-    split = config.get("test_split") or config.get("validation_split")
-    if not path or not split:
-        raise ValueError(
-            f"task {config['task']!r}: dataset_path {path!r} with test_split {split!r}; expected one of "
-            f"{', '.join(DATASETS)}, or a dataset of your own with its test_split"
-        )
-    options = config.get("dataset_kwargs") or {}
-    unknown = sorted(set(options) - {"revision", "data_files"})
-    files = options.get("data_files") or {}
-    if unknown or not isinstance(files, Mapping) or not all(isinstance(file, str) for file in files.values()):
-        raise ValueError(
-            f"task {config['task']!r}: dataset_kwargs {options!r}; expected revision and data_files alone, as in "
-            "{revision: main, data_files: {test: data/test.parquet}}"
-        )
-    hub = sources.HubDataset(path, config.get("dataset_name"), options.get("revision"), tuple(sorted(files.items())))
+    own = own_dataset(config, DATASETS)
     label_column = config.get("doc_to_target") or "label"
-    return Classification(path.rsplit("/", 1)[-1], hub, split, config.get("training_split"), label_column)
+    return Classification(own.name, own.hub, own.split, config.get("training_split"), label_column)
 
 
 def _columns(task: str, config: dict[str, Any]) -> tuple[str, ...]:

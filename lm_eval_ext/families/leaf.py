@@ -1,0 +1,75 @@
+"""What a leaf's YAML says of a dataset of the user's own, in the harness's keys."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from lm_eval_ext.sources import HubDataset
+
+DATASET_KEYS = ("dataset_name", "dataset_kwargs", "test_split", "validation_split", "training_split")
+
+
+@dataclass(frozen=True)
+class OwnDataset:
+    """A dataset that this package does not know.
+
+    Attributes:
+        name: in file names (``<folder>/<name>_<split>.jsonl``): the last part of ``dataset_path``.
+        hub: where it lies on the hub.
+        split: the evaluated one.
+    """
+
+    name: str
+    hub: HubDataset
+    split: str
+
+
+def own_dataset(config: Mapping[str, Any], known: Collection[str]) -> OwnDataset:
+    """Return the dataset that a leaf names.
+
+    Args:
+        config: of the leaf: ``dataset_path``; ``test_split`` or ``validation_split``; ``dataset_name`` and
+            ``dataset_kwargs`` (``revision``, ``data_files``) as needed.
+        known: the names that need no more than ``dataset_path``, for the message.
+
+    Raises:
+        ValueError: a key is missing, or is not what it should be; the message names leaf and key.
+    """
+    task, path = config["task"], config.get("dataset_path")
+    split = config.get("test_split") or config.get("validation_split")
+    if not path or not split:
+        raise ValueError(
+            f"task {task!r}: dataset_path {path!r} with test_split {split!r}; expected one of "
+            f"{', '.join(known)}, or a dataset of your own with its test_split"
+        )
+    options = config.get("dataset_kwargs") or {}
+    unknown = sorted(set(options) - {"revision", "data_files"})
+    files = options.get("data_files") or {}
+    if unknown or not isinstance(files, Mapping) or not all(isinstance(file, str) for file in files.values()):
+        raise ValueError(
+            f"task {task!r}: dataset_kwargs {options!r}; expected revision and data_files alone, as in "
+            "{revision: main, data_files: {test: data/test.parquet}}"
+        )
+    hub = HubDataset(path, config.get("dataset_name"), options.get("revision"), tuple(sorted(files.items())))
+    return OwnDataset(path.rsplit("/", 1)[-1], hub, split)
+
+
+def refuse_keys(config: Mapping[str, Any], keys: Collection[str], why: str) -> None:
+    """Insist that a leaf on a known dataset leaves to this package what this package knows of it.
+
+    Args:
+        config: of the leaf.
+        keys: that it must not have.
+        why: for the message: "is one of the nine, …".
+
+    Raises:
+        ValueError: it has one of them.
+    """
+    fixed = [key for key in keys if config.get(key)]
+    if fixed:
+        raise ValueError(
+            f"task {config['task']!r}: dataset_path {config['dataset_path']!r} {why}; remove {', '.join(fixed)}, or "
+            "name a dataset of your own"
+        )

@@ -1,0 +1,134 @@
+"""The readers of ``lm_eval_ext.classifier`` as filters of the harness: each text becomes what it says.
+
+A filter is given the responses of all requests of a process at once, and reads them in one batch. Log-likelihoods pass
+through it unchanged.
+"""
+
+from __future__ import annotations
+
+import json
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+from lm_eval.api.filter import Filter
+from lm_eval.api.registry import filter_registry
+
+from lm_eval_ext.classifier.reading import Answer, Option, Reader, Reading
+from lm_eval_ext.families.paired_mcq.prompt import LETTERS
+from lm_eval_ext.reasoning import without_reasoning
+
+
+class ReadingFilter(Filter):  # type: ignore[misc] # the harness ships no types
+    """Turns each text into what it says, see ``said``."""
+
+    @abstractmethod
+    def reader(self) -> Reader:
+        """Return what reads; it is asked for when there is something to be read."""
+
+    def apply(self, resps: Iterable[Sequence[Any]], docs: Sequence[Mapping[str, Any]]) -> list[list[Any]]:
+        """Return, per request and response, what the text says, or the log-likelihood as it is."""
+        given = [list(responses) for responses in resps]
+        places = [
+            (request, number)
+            for request, responses in enumerate(given)
+            for number, response in enumerate(responses)
+            if _is_text(response)
+        ]
+        if places:
+            answers = [_answer(given[request][number], docs[request]) for request, number in places]
+            for (request, number), reading in zip(places, self.reader()(answers), strict=True):
+                given[request][number] = said(reading)
+        return given
+
+
+def _is_text(response: object) -> bool:
+    # An API that withholds a completion gives None; a log-likelihood is a pair.
+    return response is None or isinstance(response, str)
+
+
+def _answer(response: str | None, doc: Mapping[str, Any]) -> Answer:
+    return Answer(without_reasoning(response or ""), options_of(doc))
+
+
+def options_of(doc: Mapping[str, Any]) -> tuple[Option, ...]:
+    """Return the options of a row as they are shown."""
+    return tuple(Option(letter, text) for letter, text in zip(LETTERS, doc["options"], strict=False))
+
+
+def said(reading: Reading) -> str:
+    """Return a reading as a line of JSON: ``{"reading": "A", "certainty": 1.0}``; see ``Reading.value``.
+
+    A line and no mapping, because the harness logs anything but text and lists as Python spells it.
+    """
+    return json.dumps({"reading": reading.value, "certainty": reading.certainty})
+
+
+class StringMatchFilter(ReadingFilter):
+    """``mcq_string_match``: the paper's baseline."""
+
+    def reader(self) -> Reader:
+        """Return the reader."""
+        from lm_eval_ext.classifier import string_match  # noqa: PLC0415 # each filter imports what it reads with
+
+        return string_match.read
+
+
+class RulesFilter(ReadingFilter):
+    """``mcq_rules``: careful rules, which abstain where they cannot tell."""
+
+    def reader(self) -> Reader:
+        """Return the reader."""
+        from lm_eval_ext.classifier import rules  # noqa: PLC0415
+
+        return rules.read
+
+
+class ClassifierFilter(ReadingFilter):
+    """``mcq_classifier``: a trained classifier.
+
+    Args:
+        name: see ``lm_eval_ext.classifier.readers.reader``.
+    """
+
+    def __init__(self, name: str = "default") -> None:
+        super().__init__()
+        self._name = name
+
+    def reader(self) -> Reader:
+        """Return the reader; its weights are read now."""
+        from lm_eval_ext.classifier import readers  # noqa: PLC0415 # torch, unless the name says otherwise
+
+        return readers.reader(self._name)
+
+
+class LLMFilter(ReadingFilter):
+    """``mcq_llm``: an instruction-tuned LM that is asked what the text says (appendix A.4).
+
+    Args:
+        path: of the model: a folder, or a name on the hub.
+        shots: 0 or 4.
+    """
+
+    def __init__(self, path: str, shots: Literal[0, 4] = 4) -> None:
+        super().__init__()
+        self._path, self._shots = path, shots
+
+    def reader(self) -> Reader:
+        """Return the reader; its weights are read now."""
+        from lm_eval_ext.classifier import readers  # noqa: PLC0415 # torch
+
+        return readers.llm(self._path, self._shots)
+
+
+FILTERS = {
+    "mcq_string_match": StringMatchFilter,
+    "mcq_rules": RulesFilter,
+    "mcq_classifier": ClassifierFilter,
+    "mcq_llm": LLMFilter,
+}
+
+# For a run without autoload (--include_path): the YAML names the filters, so they must be known once the task is.
+for _name, _filter in FILTERS.items():
+    if _name not in filter_registry:
+        filter_registry.register(_name, target=_filter)

@@ -1,0 +1,77 @@
+"""Which readers read a run's texts: the leaf's filter pipelines, and what ``--metadata`` says of them.
+
+* ``answer_classifier``: what the pipeline ``classifier`` reads with: ``default``, a folder or hub name of an adapter,
+  or ``rules``, which leaves that pipeline out: nothing is loaded.
+* ``answer_llm``: a language model for one more pipeline, ``llm``, with ``answer_llm_shots`` examples (0 or 4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+DEFAULT, RULES = "default", "rules"
+CLASSIFIER = "mcq_classifier"
+SHOTS = (0, 4)
+
+Pipeline = Mapping[str, Any]
+
+
+def pipelines(task: str, given: Sequence[Pipeline], metadata: dict[str, Any]) -> list[Pipeline]:
+    """Return the filter pipelines of a run, and write down in the metadata what they read with.
+
+    Args:
+        task: the leaf's name, for messages.
+        given: its ``filter_list``.
+        metadata: the task's.
+
+    Raises:
+        ValueError: the metadata say something else than the above, or what a reader needs is not there: known now, not
+            after the last answer.
+    """
+    name = metadata.setdefault("answer_classifier", DEFAULT)
+    if not isinstance(name, str) or not name:
+        raise ValueError(
+            f"task {task!r}: answer_classifier {name!r}; expected {DEFAULT!r}, {RULES!r} (which loads nothing), or the "
+            "folder or hub name of an adapter"
+        )
+    chosen = [_with_classifier(pipeline, name) for pipeline in given if name != RULES or not _classifies(pipeline)]
+    if any(map(_classifies, chosen)):
+        from lm_eval_ext.classifier import readers  # noqa: PLC0415 # only where a classifier is asked for
+
+        readers.require(name)
+    chosen += _llm(task, metadata)
+    if not chosen:
+        raise ValueError(
+            f"task {task!r}: no pipeline in its filter_list, so nothing would read its answers; include the template "
+            "paired_mcq/_paired_mcq"
+        )
+    return chosen
+
+
+def _classifies(pipeline: Pipeline) -> bool:
+    return any(step["function"] == CLASSIFIER for step in pipeline["filter"])
+
+
+def _with_classifier(pipeline: Pipeline, name: str) -> Pipeline:
+    steps = [step | {"name": name} if step["function"] == CLASSIFIER else step for step in pipeline["filter"]]
+    return {**pipeline, "filter": steps}
+
+
+def _llm(task: str, metadata: dict[str, Any]) -> list[Pipeline]:
+    path = metadata.get("answer_llm")
+    if path is None:
+        if "answer_llm_shots" in metadata:
+            raise ValueError(f"task {task!r}: answer_llm_shots without answer_llm, the model that is to be shown them")
+        return []
+    if not isinstance(path, str) or not path:
+        raise ValueError(f"task {task!r}: answer_llm {path!r}; expected the folder or hub name of a language model")
+    shots = metadata.setdefault("answer_llm_shots", SHOTS[-1])
+    if shots not in SHOTS or isinstance(shots, bool):
+        raise ValueError(f"task {task!r}: answer_llm_shots {shots!r}; expected one of {', '.join(map(str, SHOTS))}")
+    from lm_eval_ext.classifier import readers  # noqa: PLC0415 # only where a language model is asked for
+
+    readers.require_llm(path)
+    return [
+        {"name": "llm", "filter": [{"function": "mcq_llm", "path": path, "shots": shots}, {"function": "take_first"}]}
+    ]

@@ -1,0 +1,61 @@
+"""The prompts: an instruction of one of the constraint levels, the question, its options (Table 1, appendix A.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+_LOW = "Please read the multiple-choice question below carefully and select ONE of the listed options"
+# The paper prints the example on one line; each of its elements has a line of its own, as the question below it has.
+_EXAMPLE = (
+    _LOW
+    + ". Here is an example of the format: \nQuestion: Question 1 \nA. Option 1 \nB. Option 2 \nC. Option 3 \nAnswer:"
+)
+INSTRUCTIONS: Mapping[str, str] = {
+    "low": f"{_LOW}.",
+    "medium": f"{_LOW} and only give a single letter.",
+    "high": f"{_LOW} and start your answer with a single letter.",
+    "example": f"{_EXAMPLE} C",
+    "example_abc": f"{_EXAMPLE} A/B/C",
+}
+"""Constraint level to general instruction: Table 1, and the example of Figure 3 (b) and 7 (b)."""
+
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+def prompt_of(level: str, question: str, options: Sequence[str]) -> str:
+    """Return the prompt of one row, its lines ending as those of the published prompts do.
+
+    Args:
+        level: a key of ``INSTRUCTIONS``.
+        question: as the dataset has it.
+        options: in the order in which they are shown; at most 26.
+    """
+    lines = "".join(f"{letter}. {option} \n" for letter, option in zip(LETTERS, options, strict=False))
+    return f"{INSTRUCTIONS[level]} \nQuestion: {question}\n\n{lines}Answer:"
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """``doc_to_text``: the prompt of a row.
+
+    A dataclass and no closure, because the harness copies a task's config and writes it into the results.
+    """
+
+    level: str
+
+    def __call__(self, doc: Mapping[str, Any]) -> str:
+        """Return the prompt; see ``prompt_of``."""
+        return prompt_of(self.level, doc["question"], doc["options"])
+
+
+def level_of_leaf(task: str, level: object) -> str:
+    """Return the constraint level of a leaf.
+
+    Raises:
+        ValueError: it is none of Table 1's; the message names leaf and key.
+    """
+    if not isinstance(level, str) or level not in INSTRUCTIONS:
+        raise ValueError(f"task {task!r}: constraint {level!r}; expected one of {', '.join(INSTRUCTIONS)}")
+    return level

@@ -1,0 +1,164 @@
+"""A dataset's rows as questions: checked, their options in canonical order, the refusal aside."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from lm_eval_ext import sources
+from lm_eval_ext.classifier.reading import REFUSED
+from lm_eval_ext.families.paired_mcq import opinionqa
+from lm_eval_ext.families.paired_mcq.datasets import MultipleChoice
+from lm_eval_ext.families.paired_mcq.expression import columns_of, value_of
+from lm_eval_ext.families.paired_mcq.prompt import LETTERS
+from lm_eval_ext.sources import RowsError, Table
+
+MOST_OPTIONS = len(LETTERS) - 1
+"""With a letter left for the refusal."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question without its refusal option.
+
+    Attributes:
+        text: the question.
+        options: at least two, none like another, none a refusal; in canonical order.
+        gold: the index of the right one, if one is.
+    """
+
+    text: str
+    options: tuple[str, ...]
+    gold: int | None
+
+
+@dataclass(frozen=True)
+class Questions:
+    """The questions of a dataset, in its order, and why rows of it are none."""
+
+    asked: tuple[Question, ...]
+    left_out: tuple[str, ...]
+
+
+@cache
+def questions(dataset: MultipleChoice, source: str) -> Questions:
+    """Return the questions of a dataset.
+
+    Raises:
+        RowsError: the rows cannot be had, or one is not what it should be; the message names file, row and field.
+    """
+    table = _table(dataset, source)
+    optional = (dataset.ordinal,) if dataset.ordinal in table.columns else ()
+    expressions = [each for each in (dataset.question, dataset.options, dataset.gold, *optional) if each is not None]
+    columns = list(dict.fromkeys(column for expression in expressions for column in columns_of(expression)))
+    for column in columns:
+        table.column(column, columns)
+    asked, left_out = [], []
+    for number, row in enumerate(table.rows, start=1):
+        where = f"{table.origin}, row {number}"
+        given = _options(where, dataset, row)
+        defect = _defect(given)
+        if not defect:
+            ordered = _in_order(where, given, row.get(optional[0])) if optional else given
+            asked.append(_question(where, dataset, row, ordered, given))
+        elif dataset.published:
+            left_out.append(f"{where}: expected {defect}")
+        else:
+            raise RowsError(f"{where}, field {dataset.options!r}: expected {defect}; found {given!r}")
+    if not asked:
+        raise RowsError(f"{table.origin}: no row can be asked; {left_out[0]}")
+    return Questions(tuple(asked), tuple(left_out))
+
+
+def _table(dataset: MultipleChoice, source: str) -> Table:
+    if dataset.hub is None:
+        return opinionqa.table_of(source)
+    return sources.load(dataset.name, dataset.split, dataset.hub, source)
+
+
+def _value(where: str, key: str, expression: str, row: Mapping[str, Any]) -> Any:
+    try:
+        return value_of(expression, row)
+    except Exception as error:
+        # Expressions are the user's: they may do anything where a row is not as they expect.
+        raise RowsError(f"{where}: its {key} {expression!r} could not be read ({error})") from error
+
+
+def _options(where: str, dataset: MultipleChoice, row: Mapping[str, Any]) -> list[str]:
+    found = _value(where, "options", dataset.options, row)
+    if not isinstance(found, (list, tuple)) or not all(isinstance(option, str) for option in found):
+        raise RowsError(f"{where}, field {dataset.options!r}: expected a list of texts, found {found!r}")
+    return list(found)
+
+
+def _is_refusal(option: str) -> bool:
+    return option.strip().casefold() == REFUSED.casefold()
+
+
+def _defect(options: Sequence[str]) -> str:
+    """Return what a question's options would have to be to be asked, nothing if they are."""
+    content = [option for option in options if not _is_refusal(option)]
+    if not 2 <= len(content) <= MOST_OPTIONS:
+        return f"2 to {MOST_OPTIONS} options besides {REFUSED!r}"
+    if not all(option.strip() for option in content):
+        return "options that are not blank"
+    # Case tells options apart: Aa and aa are two genotypes.
+    if len({" ".join(option.split()) for option in content}) < len(content):
+        return "options that differ from one another"
+    return ""
+
+
+def _in_order(where: str, options: Sequence[str], ordinal: object) -> list[str]:
+    """Return the options by their ordinal numbers, equal ones as they stand, those without one last.
+
+    The same question then has the same shuffles, whatever order its file has the options in.
+    """
+    if ordinal is None:
+        return list(options)
+    content = [option for option in options if not _is_refusal(option)]
+    if isinstance(ordinal, (list, tuple)) and all(number is None or _is_number(number) for number in ordinal):
+        places = [math.inf if number is None else float(number) for number in ordinal]
+        for numbered in (options, content):
+            if len(places) == len(numbered):
+                return [option for _, option in sorted(zip(places, numbered, strict=True), key=lambda pair: pair[0])]
+    raise RowsError(
+        f"{where}, field 'option_ordinal': expected null or a list of {len(content)} numbers (or nulls), one for "
+        f"each option but {REFUSED!r}; found {ordinal!r}"
+    )
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _question(
+    where: str, dataset: MultipleChoice, row: Mapping[str, Any], options: Sequence[str], given: Sequence[str]
+) -> Question:
+    text = _value(where, "question", dataset.question, row)
+    if not isinstance(text, str) or not text.strip():
+        raise RowsError(f"{where}, field {dataset.question!r}: expected text, found {text!r}")
+    content = tuple(option for option in options if not _is_refusal(option))
+    if dataset.gold is None:
+        return Question(text, content, None)
+    found = _value(where, "right option", dataset.gold, row)
+    right = next(_named(found, given), None)
+    if right is None or _is_refusal(right):
+        raise RowsError(
+            f"{where}, field {dataset.gold!r}: expected the number (from 0), the letter or the text of one of "
+            f"{len(given)} options; found {found!r}"
+        )
+    return Question(text, content, content.index(right))
+
+
+def _named(gold: object, options: Sequence[str]) -> Iterator[str]:
+    """Yield the options that a gold answer names: by its text before its letter, by its letter before its number."""
+    if isinstance(gold, str):
+        name = gold.strip()
+        yield from (option for option in options if option.strip() == name)
+        yield from (option for letter, option in zip(LETTERS, options, strict=False) if letter == name)
+        yield from (option for number, option in enumerate(options) if str(number) == name)
+    elif isinstance(gold, int) and not isinstance(gold, bool):
+        yield from (option for number, option in enumerate(options) if number == gold)

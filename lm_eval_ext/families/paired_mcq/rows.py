@@ -1,0 +1,63 @@
+"""The rows of every task: ten per question, one after the other, the questions in an order of their own.
+
+A question's place and its shuffles depend on the question alone, not on its dataset's order: the first hundred rows
+(``--limit 100``) are ten whole questions, drawn from all over the dataset. A question that a dataset has twice is asked
+twice, under keys of its own, in the same shuffles.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
+
+from lm_eval_ext.classifier.reading import REFUSED
+from lm_eval_ext.families.paired_mcq.datasets import MultipleChoice
+from lm_eval_ext.families.paired_mcq.prompt import LETTERS
+from lm_eval_ext.families.paired_mcq.questions import Question, questions
+from lm_eval_ext.families.paired_mcq.shuffles import SEED, orders
+
+Row = Mapping[str, Any]
+"""``key`` of the question, ``shuffle`` (0 to 9), ``question``, ``options`` as they are shown, ``gold`` (a letter, or
+empty)."""
+
+
+@cache
+def rows(dataset: MultipleChoice, source: str) -> tuple[Row, ...]:
+    """Return the rows of a dataset, see the module.
+
+    Raises:
+        RowsError: as ``questions``.
+    """
+    keyed = sorted(_keyed(questions(dataset, source).asked), key=lambda pair: pair[0])
+    return tuple(row for key, question in keyed for row in _of_question(key, question))
+
+
+def _keyed(asked: tuple[Question, ...]) -> Iterator[tuple[str, Question]]:
+    seen: Counter[str] = Counter()
+    for question in asked:
+        name = json.dumps([SEED, question.text, question.options])
+        key = hashlib.sha256(name.encode()).hexdigest()[:16]
+        seen[key] += 1
+        yield key if seen[key] == 1 else f"{key}-{seen[key]}", question
+
+
+def _of_question(key: str, question: Question) -> Iterator[Row]:
+    options = (*question.options, REFUSED)
+    for number, order in enumerate(orders(question.text, options)):
+        yield {
+            "key": key,
+            "shuffle": number,
+            "question": question.text,
+            "options": [options[index] for index in order],
+            "gold": "" if question.gold is None else LETTERS[order.index(question.gold)],
+        }
+
+
+@cache
+def rows_hash(dataset: MultipleChoice, source: str) -> str:
+    """Return 16 hexadecimal digits that are equal where the rows and their order are."""
+    return hashlib.sha256(json.dumps(rows(dataset, source)).encode()).hexdigest()[:16]

@@ -1,0 +1,204 @@
+"""The metrics (section 4): what the first token says against what the text says, row by row and over the shuffles.
+
+Where a metric is more than a mean over rows, a row gives what the figure is computed from, and the figure has a
+function of its own below. Every row gives every metric of its task: the harness gathers them from several processes by
+name.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lm_eval_ext.classifier.reading import REFUSED, Option, refusal_option
+
+Value = str | Sequence[str]
+"""What a text says, as ``Reading.value`` has it: a letter, a list of letters, ``"refused"`` or ``"none"``."""
+InShuffle = tuple[int, float]
+"""Of one row: the number of its shuffle, and whether it is a mismatch."""
+Refused = tuple[float, float]
+"""Of one row: whether it is a mismatch, and whether it is one because the text refuses."""
+Outcome = tuple[str, tuple[str, ...]]
+"""Of one row: its question, and the contents chosen, in alphabetical order; none is an outcome as well."""
+Letters = tuple[str, str]
+"""Of one row: the letter that the first token says and the one that the text says, ``NO_LETTER`` if it says no single
+one."""
+Metric = float | InShuffle | Refused | Outcome | Letters
+
+NO_LETTER = "-"
+NONE = "N/A"
+"""The harness's own word for a figure that there is none of."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A row as it was asked.
+
+    Attributes:
+        question: its key.
+        shuffle: the number of its shuffle.
+        options: as they were shown, the refusal among them.
+        gold: the letter of the right one, if one is right.
+    """
+
+    question: str
+    shuffle: int
+    options: tuple[Option, ...]
+    gold: str | None = None
+
+
+def first_token(letters: Sequence[str], loglikelihoods: Sequence[float]) -> str:
+    """Return the letter with the highest log-likelihood (section 3); of equal ones, the first."""
+    return letters[max(range(len(letters)), key=loglikelihoods.__getitem__)]
+
+
+def scores(asked: Asked, text: Value, token: str | None = None) -> dict[str, Metric]:
+    """Return the metrics of one row.
+
+    Args:
+        asked: the row.
+        text: what a reader made of the generated text. A refusal is the refusal option, where there is one
+            (appendix A.2).
+        token: the letter that the first token says; ``None`` if it was not asked.
+
+    Returns:
+        Those of ``METRICS`` that apply. ``mismatch`` is 0 only if the text says the first token's letter and no other.
+    """
+    chosen = _letters(text, asked.options)
+    refusal = refusal_option(asked.options)
+    refuses = text == "refused" or chosen == (refusal,)
+    result: dict[str, Metric] = {
+        "refusal": float(refuses),
+        "no_answer": float(text == "none"),
+        "several": float(len(chosen) > 1),
+        "consistency_text": (asked.question, (REFUSED,) if refuses else _contents(chosen, asked.options)),
+    }
+    if asked.gold is not None:
+        result["text_acc"] = float(chosen == (asked.gold,))
+    if token is None:
+        return result
+    mismatch = float(chosen != (token,))
+    result |= {
+        "mismatch": mismatch,
+        "mismatch_sd": (asked.shuffle, mismatch),
+        "mismatch_refusal": float(mismatch and refuses),
+        "mismatch_refusal_share": (mismatch, float(mismatch and refuses)),
+        "refusal_first_token": float(token == refusal),
+        "consistency_first_token": (asked.question, _contents((token,), asked.options)),
+        "position_bias": (token, chosen[0] if len(chosen) == 1 else NO_LETTER),
+    }
+    if asked.gold is not None:
+        result["first_token_acc"] = float(token == asked.gold)
+    return result
+
+
+def _letters(text: Value, options: Sequence[Option]) -> tuple[str, ...]:
+    if text == "refused":
+        refusal = refusal_option(options)
+        return () if refusal is None else (refusal,)
+    return () if text == "none" else tuple(text)
+
+
+def _contents(letters: Iterable[str], options: Sequence[Option]) -> tuple[str, ...]:
+    texts = {option.letter: option.text for option in options}
+    return tuple(sorted(texts[letter] for letter in letters))
+
+
+def sd_over_shuffles(rows: Iterable[InShuffle]) -> float | str:
+    """Return by how much the mismatch of the ten runs differs: the standard deviation of a sample, as in Figure 2.
+
+    Args:
+        rows: of one task; each shuffle is a run.
+
+    Returns:
+        ``NONE`` if there is but one shuffle.
+    """
+    runs = defaultdict(list)
+    for shuffle, mismatch in rows:
+        runs[shuffle].append(mismatch)
+    shares = [statistics.fmean(run) for _, run in sorted(runs.items())]
+    return statistics.stdev(shares) if len(shares) > 1 else NONE
+
+
+def share_of_refusals(rows: Iterable[Refused]) -> float | str:
+    """Return the share of mismatches in which the text refuses; ``NONE`` without any mismatch."""
+    mismatches, refusals = map(sum, zip(*rows, strict=True))
+    return refusals / mismatches if mismatches else NONE
+
+
+def mean_entropy(rows: Iterable[Outcome]) -> float:
+    """Return the entropy, in nats, of what is chosen over a question's shuffles, on average over questions (Table 3).
+
+    0: the same content whatever the order. Several contents are one outcome, as is no answer.
+    """
+    chosen: defaultdict[str, Counter[tuple[str, ...]]] = defaultdict(Counter)
+    for question, outcome in rows:
+        chosen[question][tuple(outcome)] += 1
+    return statistics.fmean(map(_entropy, (chosen[question] for question in sorted(chosen))))
+
+
+def _entropy(counts: Counter[tuple[str, ...]]) -> float:
+    total = counts.total()
+    return math.fsum(count / total * math.log(total / count) for count in counts.values())
+
+
+def total_variation(rows: Iterable[Letters]) -> float:
+    """Return how far the letters that first tokens say and those that texts say are from one distribution, 0 to 1.
+
+    A text without a single letter is an outcome of its own, which no first token has.
+    """
+    tokens, texts = (Counter(letters) for letters in zip(*rows, strict=True))
+    differences = (abs(tokens[letter] - texts[letter]) for letter in sorted(tokens | texts))
+    return sum(differences) / (2 * tokens.total())
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What the harness is told of a metric.
+
+    Attributes:
+        aggregation: a name of the harness's, or a function.
+        higher_is_better: ``None``: neither.
+        paired, gold: whether it needs the first token, and a right answer.
+    """
+
+    aggregation: str | Callable[[Iterable[Any]], float | str]
+    higher_is_better: bool | None
+    paired: bool = True
+    gold: bool = False
+
+
+METRICS: Mapping[str, Kind] = {
+    "mismatch": Kind("mean", False),
+    "mismatch_sd": Kind(sd_over_shuffles, None),
+    "mismatch_refusal": Kind("mean", None),
+    "mismatch_refusal_share": Kind(share_of_refusals, None),
+    "refusal": Kind("mean", None, paired=False),
+    "refusal_first_token": Kind("mean", None),
+    "no_answer": Kind("mean", False, paired=False),
+    "several": Kind("mean", False, paired=False),
+    "consistency_first_token": Kind(mean_entropy, False),
+    "consistency_text": Kind(mean_entropy, False, paired=False),
+    "position_bias": Kind(total_variation, False),
+    "first_token_acc": Kind("mean", True, gold=True),
+    "text_acc": Kind("mean", True, paired=False, gold=True),
+}
+"""All metrics; the first is the headline."""
+
+
+def metric_list(paired: bool, gold: bool) -> list[dict[str, Any]]:
+    """Return the metrics of a task, in the harness's form.
+
+    Args:
+        paired: whether it asks for first tokens.
+        gold: whether its questions have a right answer.
+    """
+    return [
+        {"metric": name, "aggregation": kind.aggregation, "higher_is_better": kind.higher_is_better}
+        for name, kind in METRICS.items()
+        if (paired or not kind.paired) and (gold or not kind.gold)
+    ]
