@@ -20,6 +20,8 @@ SHARED = ROOT.parent / "shared"
 if (SHARED / "data" / "nltk_data").is_dir():
     # For every process that a test starts, too; a user's own setting counts first.
     os.environ.setdefault("NLTK_DATA", str(SHARED / "data" / "nltk_data"))
+# The tests run side by side: torch's threads would wait for each other's cores, which is a hundred times slower.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from itertools import cycle, islice
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
+import datasets
 import pyarrow
 import pyarrow.parquet
 import yaml
@@ -248,6 +249,7 @@ def laid_out(tables: Mapping[str, Table]) -> dict[str, Repository]:
             CONVERTED: _converted(phrasebank),
         },
         **ifeval([]),
+        **multiple_choice(),
         "SetFit/subj": {
             MAIN: {
                 "README.md": b"# Subjective vs Objective\n",
@@ -261,6 +263,39 @@ def ifeval(rows: Sequence[Row]) -> dict[str, Repository]:
     """Lay IFEval's rows out as its repository is: one file of JSON lines and a card that does not speak of it."""
     card = b"---\nlanguage:\n- en\npretty_name: IFEval\n---\n\n# Dataset card\n"
     return {"google/IFEval": {MAIN: {"README.md": card, "ifeval_input_data.jsonl": _jsonl(rows)}}}
+
+
+def multiple_choice() -> dict[str, Repository]:
+    """Lay the embedded multiple-choice questions out as the real repositories are."""
+    value, label = datasets.Value("string"), datasets.ClassLabel(names=["A", "B", "C", "D"])
+    choices = {"text": [value], "label": [value]}
+    science = {"id": value, "question": value, "choices": choices, "answerKey": value}
+    sense = {"id": value, "question": value, "question_concept": value, "choices": choices, "answerKey": value}
+    subjects = {"question": value, "subject": value, "choices": [value], "answer": label}
+    places = {
+        "allenai/ai2_arc": ("ARC-Challenge", "ARC-Challenge/test", "arc_challenge", "test", science),
+        "tau/commonsense_qa": ("default", "data/validation", "commonsense_qa", "validation", sense),
+        "cais/mmlu": ("all", "all/test", "mmlu", "test", subjects),
+    }
+    return {
+        repository: {
+            MAIN: {
+                "README.md": _card(
+                    {},
+                    configs=[{"config_name": config, "data_files": [{"split": split, "path": f"{path}-*"}]}],
+                ),
+                f"{path}-00000-of-00001.parquet": _with_features(_embedded(name, split), features),
+            }
+        }
+        for repository, (config, path, name, split, features) in places.items()
+    }
+
+
+def _with_features(rows: Sequence[Row], features: Mapping[str, Any]) -> bytes:
+    """Return a Parquet file as the library itself writes it: for features that hold others."""
+    buffer = BytesIO()
+    datasets.Dataset.from_list([dict(row) for row in rows], features=datasets.Features(features)).to_parquet(buffer)
+    return buffer.getvalue()
 
 
 def _with_card(configs: Mapping[str, Table]) -> Files:
@@ -302,7 +337,8 @@ def _card(tables: Mapping[str, Table], **metadata: object) -> bytes:
         for config, table in tables.items()
     ]
     # One configuration stands by itself, several in a list.
-    head = {"dataset_info": infos if len(infos) > 1 else infos[0], **metadata}
+    described = {"dataset_info": infos if len(infos) > 1 else infos[0]} if infos else {}
+    head = {**described, **metadata}
     return f"---\n{yaml.safe_dump(head, sort_keys=False)}---\n\n# Dataset card\n".encode()
 
 

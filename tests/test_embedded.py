@@ -30,6 +30,14 @@ LAYOUT = {
 # split of manyifeval -> its task prompts
 MANYIFEVAL = {"test": 100, "train": 10, "fewshot": 6}
 
+# multiple-choice dataset -> its split, least number of questions, columns
+MULTIPLE_CHOICE = {
+    "opinionqa": ("test", 60, ("question", "options", "option_ordinal")),
+    "arc_challenge": ("test", 14, ("id", "question", "choices", "answerKey")),
+    "commonsense_qa": ("validation", 14, ("id", "question", "question_concept", "choices", "answerKey")),
+    "mmlu": ("test", 14, ("question", "subject", "choices", "answer")),
+}
+
 
 @cache
 def rows(path: Path) -> list[dict[str, Any]]:
@@ -59,9 +67,10 @@ def jaccard(one: set[str], other: set[str]) -> float:
     return len(one & other) / len(one | other)
 
 
-def test_nine_datasets_and_the_task_prompts_of_manyifeval_are_embedded_and_nothing_else() -> None:
+def test_nine_datasets_task_prompts_and_four_sets_of_questions_are_embedded_and_nothing_else() -> None:
     expected = {f"{name}_{split}.jsonl" for name in LAYOUT for split in (DATASETS[name].evaluation_split, "train")}
     expected |= {f"manyifeval_{split}.jsonl" for split in MANYIFEVAL}
+    expected |= {f"{name}_{split}.jsonl" for name, (split, _, _) in MULTIPLE_CHOICE.items()}
     assert {path.name for path in EMBEDDED_FOLDER.iterdir()} == expected
 
 
@@ -151,3 +160,58 @@ def test_no_task_prompt_is_taken_from_the_real_ones(shared_data: Path) -> None:
     for row in (row for found in task_prompts().values() for row in found):
         assert not runs(row["task_prompt"], 8) & real_runs, row
         assert max(jaccard(set(words(row["task_prompt"])), bag) for bag in bags) < 0.5, row
+
+
+def questions(name: str) -> list[dict[str, Any]]:
+    return rows(EMBEDDED_FOLDER / f"{name}_{MULTIPLE_CHOICE[name][0]}.jsonl")
+
+
+def options(row: dict[str, Any]) -> list[str]:
+    """Return a question's options, in whichever columns its dataset has them."""
+    found: list[str] = row["options"] if "options" in row else row["choices"]
+    return found["text"] if isinstance(found, dict) else found
+
+
+@pytest.mark.parametrize("name", MULTIPLE_CHOICE)
+def test_there_are_enough_questions_in_their_datasets_columns(name: str) -> None:
+    _, least, columns = MULTIPLE_CHOICE[name]
+    assert len(questions(name)) >= least
+    for row in questions(name):
+        assert tuple(row) == columns
+        assert row["question"].strip()
+        assert 2 <= len(options(row)) == len({option.strip().casefold() for option in options(row)})
+
+
+def test_there_are_sixty_opinions_and_forty_facts() -> None:
+    counts = {name: len(questions(name)) for name in MULTIPLE_CHOICE}
+    opinions = counts.pop("opinionqa")
+    assert opinions >= 60
+    assert sum(counts.values()) >= 40
+
+
+def test_the_right_letters_of_the_factual_questions_are_spread() -> None:
+    for name in ("arc_challenge", "commonsense_qa", "mmlu"):
+        right = [
+            row["answer"] if name == "mmlu" else row["choices"]["label"].index(row["answerKey"])
+            for row in questions(name)
+        ]
+        counts = Counter(right)
+        assert set(counts) == set(range(len(options(questions(name)[0])))), name
+        assert max(counts.values()) <= len(right) / 2, name
+
+
+def test_no_two_questions_are_near_duplicates() -> None:
+    texts = [row["question"] for name in MULTIPLE_CHOICE for row in questions(name)]
+    for one, other in combinations(texts, 2):
+        assert jaccard(set(words(one)), set(words(other))) < 0.5, (one, other)
+        assert not runs(one, 8) & runs(other, 8), (one, other)
+
+
+def test_no_opinion_is_asked_as_in_the_real_survey(shared_data: Path) -> None:
+    real = [row["question"] for row in rows(shared_data / "mcq" / "opinionqa_questions.jsonl")]
+    assert len(real) == 414
+    real_runs = set().union(*(runs(text, 10) for text in real))
+    bags = [set(words(text)) for text in real]
+    for row in questions("opinionqa"):
+        assert not runs(row["question"], 10) & real_runs, row
+        assert max(jaccard(set(words(row["question"])), bag) for bag in bags) < 0.6, row

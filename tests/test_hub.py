@@ -366,15 +366,15 @@ def test_the_doctor_is_content_with_a_hub_that_answers(tmp_path: Path) -> None:
     with serve(laid_out(tables())) as hub:
         status, finding = doctor(tmp_path, hub.endpoint)
     assert status == 0
-    # Nine datasets in six repositories: four are configurations of GLUE.
-    assert re.match(r"ok +hub +7 of 7 repositories answer$", finding)
+    # Nine datasets in six repositories (four are configurations of GLUE), IFEval, three of multiple-choice questions.
+    assert re.match(r"ok +hub +10 of 10 repositories answer$", finding)
 
 
 def test_the_doctor_names_the_reason_why_the_hub_does_not_answer(tmp_path: Path) -> None:
     with closed_port() as endpoint:
         status, finding = doctor(tmp_path, endpoint)
     assert status == 1
-    assert re.match(r"FAILED +hub +0 of 7 repositories answer", finding)
+    assert re.match(r"FAILED +hub +0 of 10 repositories answer", finding)
     assert re.search(r"nyu-mll/glue.* \([^)]*Connect", finding)
 
 
@@ -384,6 +384,6 @@ def test_the_doctor_names_the_one_repository_that_is_gone_and_says_so(tmp_path: 
     with serve(repositories) as hub:
         status, finding = doctor(tmp_path, hub.endpoint)
     assert status == 1
-    assert re.match(r"FAILED +hub +6 of 7 repositories answer", finding)
+    assert re.match(r"FAILED +hub +9 of 10 repositories answer", finding)
     assert re.search(r"SetFit/subj \(.*Repository ?Not ?Found", finding)
     assert "nyu-mll/glue" not in finding

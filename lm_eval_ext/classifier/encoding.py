@@ -123,7 +123,9 @@ def _letter_at(text: str, mention: Mention) -> int:
 
 @lru_cache(maxsize=4096)
 def _id(tokenizer: Tokenizer, token: str) -> int:
-    number: int = tokenizer.token_to_id(token)
+    number = tokenizer.token_to_id(token)
+    if number is None:
+        raise ValueError(f"the tokenizer's vocabulary has no {token!r}")
     return number
 
 

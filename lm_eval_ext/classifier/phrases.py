@@ -69,7 +69,7 @@ NONE_OF_THEM = re.compile(r"\b(?:none|neither|no one) of (?:the|these|them|those
 
 WAVERS = re.compile(
     r"\b(?:wait|on second thoughts?|on reflection|double-check|i made a mistake|correction|misread|used to be"
-    r"|let me (?:correct|rephrase|reconsider)|scratch that)\b|(?:^|[.!?,-]\s?)(?:actually|hmm|no, actually)\b"
+    r"|let me (?:correct|rephrase|reconsider)|scratch that|hold on)\b|(?:^|[.!?,-]\s?)(?:actually|hmm|no, actually)\b"
     r"|(?:\b[A-Z]\s?[.:=]|-)\s?(?P<verdict>true|false|no|yes)\b\W*$|(?:\b[A-Z]\s?[:(-]\s?\d+\s?%[^%]{0,60}){2}",
     re.IGNORECASE | re.MULTILINE,
 )

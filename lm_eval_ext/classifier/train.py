@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 from collections.abc import Iterator, Sequence
@@ -65,7 +66,15 @@ def train(rows: Sequence[Labelled], output: Path, *, base: str | None = None, se
         torch.manual_seed(seed)
         model = _trained(rows, folder, random.Random(seed), epochs)  # noqa: S311 # reproducible by design
     model.save_pretrained(output, safe_serialization=True)
+    _sort_modules(output / "adapter_config.json")
     describe(output)
+
+
+def _sort_modules(config: Path) -> None:
+    """Sort what PEFT writes in the order of a set, which differs from process to process."""
+    settings = json.loads(config.read_text(encoding="utf-8"))
+    settings["target_modules"].sort()
+    config.write_text(json.dumps(settings, indent=2, sort_keys=True) + "\n", encoding="utf-8")
 
 
 def _trained(rows: Sequence[Labelled], folder: Path, draw: random.Random, epochs: int) -> Any:
@@ -83,7 +92,7 @@ def _trained(rows: Sequence[Labelled], folder: Path, draw: random.Random, epochs
         for _ in range(epochs):
             for batch in _batches([*others, *draw.sample(plain, taken)], tokenizer, draw):
                 loss = _loss(model, batch)
-                loss.backward()
+                torch.autograd.backward(loss)
                 torch.nn.utils.clip_grad_norm_(parameters, CLIP)
                 optimizer.step()
                 scheduler.step()

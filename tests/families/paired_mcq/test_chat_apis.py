@@ -1,0 +1,85 @@
+"""An API without log-likelihoods is refused before the first request; text alone is asked of it as of any other."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from tests.conftest import Harness, offline_environment
+
+
+@pytest.fixture
+def server() -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Serve chat completions that always say the same; yield the address and the requests received."""
+    requests: list[dict[str, Any]] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            requests.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            message = {"role": "assistant", "content": None if len(requests) == 1 else "A."}
+            body = json.dumps({"choices": [{"index": 0, "message": message}]}).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_arguments: Any) -> None:
+            """Say nothing: the requests are on record."""
+
+    running = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{running.server_port}/v1/chat/completions", requests
+    finally:
+        running.shutdown()
+        thread.join()
+        running.server_close()
+
+
+def ask(harness: Harness, address: str, tasks: str) -> Any:
+    return harness(
+        *("--model", "local-chat-completions", "--model_args", f"model=any,base_url={address},num_concurrent=1"),
+        *("--apply_chat_template", "--tasks", tasks, "--limit", "10"),
+        *("--metadata", json.dumps({"source": "embedded", "answer_classifier": "rules"})),
+        environment=offline_environment(no_proxy="127.0.0.1", NO_PROXY="127.0.0.1"),
+    )
+
+
+def test_paired_tasks_are_refused_before_any_request_and_the_sibling_is_named(
+    harness: Harness, server: tuple[str, list[dict[str, Any]]]
+) -> None:
+    pytest.importorskip("tenacity", reason="the harness's API models are not installed (extra: api)")
+    address, requests = server
+    # The other task's generations would come before any log-likelihood.
+    run = ask(harness, address, "text_mcq_mmlu_low,paired_mcq_opinionqa_high")
+    assert run.status != 0
+    assert (
+        "task 'paired_mcq_opinionqa_high' asks for the log-likelihoods of option letters, and LocalChatCompletion "
+        "gives none; --tasks text_mcq_opinionqa_high is the same task without them"
+    ) in run.output
+    assert requests == []
+
+
+def test_the_sibling_is_asked_and_read(harness: Harness, server: tuple[str, list[dict[str, Any]]]) -> None:
+    pytest.importorskip("tenacity", reason="the harness's API models are not installed (extra: api)")
+    address, requests = server
+    run = ask(harness, address, "text_mcq_opinionqa_high")
+    assert run.status == 0, run.output[-3000:]
+    assert len(requests) == 10
+    for request in requests:
+        (message,) = request["messages"]
+        assert message["role"] == "user"
+        assert message["content"].endswith("\nAnswer:")
+        assert request["stop"] == ["<|endoftext|>"]
+        assert (request["temperature"], request["max_tokens"]) == (0.0, 256)
+    scores = run.results["results"]["text_mcq_opinionqa_high"]
+    # One of ten texts was withheld.
+    for reader in ("string_match", "rules"):
+        assert scores[f"no_answer,{reader}"] == pytest.approx(0.1)

@@ -1,0 +1,114 @@
+"""What a row costs a real model: one forward pass for all its letters, and its text."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lm_eval import simple_evaluate
+from lm_eval.tasks import TaskManager
+
+from lm_eval_ext import tasks_dir
+from lm_eval_ext.families.paired_mcq.datasets import DATASETS
+from lm_eval_ext.families.paired_mcq.prompt import prompt_of
+from lm_eval_ext.families.paired_mcq.rows import rows
+from lm_eval_ext.families.paired_mcq.scores import first_token
+
+LIMIT = 30
+TOKENS = 4
+
+
+@pytest.fixture(scope="module")
+def manager() -> TaskManager:
+    metadata = {"source": "embedded", "answer_classifier": "rules"}
+    return TaskManager(include_path=tasks_dir(), include_defaults=False, metadata=metadata)
+
+
+@pytest.fixture(scope="module")
+def model(tiny_model: Path) -> Any:
+    """Return the harness's own class for Hugging Face models, with the tiny model in it."""
+    huggingface = pytest.importorskip("lm_eval.models.huggingface")
+    return huggingface.HFLM(pretrained=str(tiny_model), device="cpu", batch_size=1)
+
+
+class Passes:
+    """Counts the model's forward passes: those over a whole prompt, and those of one token more."""
+
+    def __init__(self, model: Any) -> None:
+        self.lengths: list[int] = []
+        self._hook = model.model.register_forward_pre_hook(self._count, with_kwargs=True)
+
+    def _count(self, _module: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+        tokens = keywords["input_ids"] if "input_ids" in keywords else arguments[0]
+        self.lengths.append(tokens.shape[1])
+
+    def finish(self) -> tuple[int, int]:
+        """Return how many passes there were over a prompt, and how many of one token."""
+        self._hook.remove()
+        return sum(length > 1 for length in self.lengths), sum(length == 1 for length in self.lengths)
+
+
+def evaluate(manager: TaskManager, model: Any, task: str, **settings: Any) -> tuple[Any, tuple[int, int]]:
+    passes = Passes(model)
+    results = simple_evaluate(
+        model=model,
+        tasks=[task],
+        task_manager=manager,
+        limit=LIMIT,
+        gen_kwargs=f"max_gen_toks={TOKENS},min_new_tokens={TOKENS}",
+        bootstrap_iters=0,
+        **settings,
+    )
+    return results, passes.finish()
+
+
+@pytest.mark.parametrize("template", [False, True], ids=["plain", "chat-template"])
+def test_the_letters_of_a_row_cost_one_forward_pass(manager: TaskManager, model: Any, template: bool) -> None:
+    alone, (prompts_alone, tokens_alone) = evaluate(
+        manager, model, "text_mcq_mmlu_medium", apply_chat_template=template
+    )
+    paired, (prompts, tokens) = evaluate(manager, model, "paired_mcq_mmlu_medium", apply_chat_template=template)
+
+    # Text alone: a pass over each prompt, which gives the first new token, and one per further token.
+    assert (prompts_alone, tokens_alone) == (LIMIT, LIMIT * (TOKENS - 1))
+    # With the letters: one pass more per row, though it has five of them.
+    assert (prompts, tokens) == (2 * LIMIT, LIMIT * (TOKENS - 1))
+
+    found = rows(DATASETS["mmlu"], "embedded")[:LIMIT]
+    assert {len(row["options"]) for row in found} == {5}
+    readings = {
+        name: results["samples"][task]
+        for name, results, task in (
+            ("alone", alone, "text_mcq_mmlu_medium"),
+            ("paired", paired, "paired_mcq_mmlu_medium"),
+        )
+    }
+    by_rules = {name: [one for one in samples if one["filter"] == "rules"] for name, samples in readings.items()}
+    for sample, row, other in zip(by_rules["paired"], found, by_rules["alone"], strict=True):
+        prompt = prompt_of("medium", row["question"], row["options"])
+        *letters, (context, settings) = sample["arguments"]
+        assert context == (f"user: {prompt}\nassistant:" if template else prompt)
+        # As in the harness's own multiple choice, a template takes the place of the space.
+        assert letters == [(context, letter if template else f" {letter}") for letter in "ABCDE"]
+        assert settings["max_gen_toks"] == TOKENS
+        *loglikelihoods, (text,) = sample["resps"]
+        token = first_token("ABCDE", [value for ((value, _),) in loglikelihoods])
+        assert sample["position_bias"][0] == token
+        assert len({value for ((value, _),) in loglikelihoods}) == 5
+        assert other["resps"] == [[text]]  # asking for letters changes no text
+        json.loads(sample["filtered_resps"][-1])
+
+
+def test_the_letters_loglikelihoods_are_what_one_request_at_a_time_gives(manager: TaskManager, model: Any) -> None:
+    paired, _ = evaluate(manager, model, "paired_mcq_mmlu_low")
+    sample = paired["samples"]["paired_mcq_mmlu_low"][0]
+    *letters, _ = sample["arguments"]
+    instance = pytest.importorskip("lm_eval.api.instance").Instance
+    singly = [
+        model.loglikelihood([instance("loglikelihood", {}, arguments, 0)], disable_tqdm=True)[0][0]
+        for arguments in letters
+    ]
+    *loglikelihoods, _ = sample["resps"]
+    assert [value for ((value, _),) in loglikelihoods] == pytest.approx(singly, rel=1e-5)

@@ -1,0 +1,69 @@
+"""The factual questions, loaded by the unmodified `datasets` library from a stand-in for the hub."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from lm_eval_ext.families.paired_mcq.datasets import DATASETS
+from lm_eval_ext.families.paired_mcq.rows import rows_hash
+from tests.hub import closed_port, multiple_choice, serve
+
+NAMES = ("arc_challenge", "commonsense_qa", "mmlu")
+
+HASHES = """
+import json, sys
+from lm_eval_ext.families.paired_mcq.datasets import DATASETS
+from lm_eval_ext.families.paired_mcq.rows import rows_hash
+from lm_eval_ext.sources import RowsError
+found = {}
+for name in sys.argv[1:]:
+    try:
+        found[name] = rows_hash(DATASETS[name], "hub")
+    except RowsError as error:
+        found[name] = str(error)
+print(json.dumps(found))
+"""
+
+
+def hashes(home: Path, endpoint: str, **variables: str) -> dict[str, str]:
+    """Return what a process of its own gets from the hub: the endpoint is read when the library is imported."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("HF_", "HUGGING")) and not name.lower().endswith("_proxy")
+    }
+    process = subprocess.run(
+        [sys.executable, "-c", HASHES, *NAMES],
+        env={**kept, "HF_HOME": str(home), "HF_ENDPOINT": endpoint, **variables},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found: dict[str, str] = json.loads(process.stdout.splitlines()[-1])
+    return found
+
+
+def test_the_three_datasets_come_from_their_repositories_and_then_from_the_cache(tmp_path: Path) -> None:
+    with serve(multiple_choice()) as hub:
+        found = hashes(tmp_path, hub.endpoint)
+    # The stand-in holds the embedded questions, in the columns and types of the real repositories.
+    assert found == {name: rows_hash(DATASETS[name], "embedded") for name in NAMES}
+    assert hub.downloads(".parquet") == [
+        "allenai/ai2_arc/ARC-Challenge/test-00000-of-00001.parquet",
+        "cais/mmlu/all/test-00000-of-00001.parquet",
+        "tau/commonsense_qa/data/validation-00000-of-00001.parquet",
+    ]
+    with closed_port() as endpoint:
+        assert hashes(tmp_path, endpoint, HF_HUB_OFFLINE="1") == found
+
+
+def test_without_hub_and_cache_each_error_names_dataset_and_the_other_sources(tmp_path: Path) -> None:
+    with closed_port() as endpoint:
+        found = hashes(tmp_path, endpoint, HF_HUB_OFFLINE="1")
+    for name, message in found.items():
+        assert message.startswith(f"the rows of {name!r} (")
+        assert '"source": "embedded"' in message

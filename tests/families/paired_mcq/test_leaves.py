@@ -1,0 +1,247 @@
+"""The task folder: every leaf loads, the generator wrote it, it asks what its name says; wrong leaves are named."""
+
+from __future__ import annotations
+
+import runpy
+from collections.abc import Mapping
+from itertools import product
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+import yaml
+from lm_eval.tasks import TaskManager
+
+from lm_eval_ext import tasks_dir
+from lm_eval_ext.classifier.readers import ReaderError
+from lm_eval_ext.families.paired_mcq.datasets import DATASETS
+from lm_eval_ext.families.paired_mcq.prompt import INSTRUCTIONS, prompt_of
+from lm_eval_ext.families.paired_mcq.rows import rows, rows_hash
+from lm_eval_ext.families.paired_mcq.scores import metric_list
+from tests.families.paired_mcq.files import write_jsonl
+
+TASKS = Path(tasks_dir()) / "paired_mcq"
+FAMILIES = ("paired_mcq", "text_mcq")
+LEVELS = ("low", "medium", "high", "example", "example_abc")
+LEAVES = {f"{family}_{dataset}_{level}" for family, dataset, level in product(FAMILIES, DATASETS, LEVELS)}
+RULES = {"source": "embedded", "answer_classifier": "rules"}
+
+
+@pytest.fixture(scope="module")
+def manager() -> TaskManager:
+    """Return a manager of the family's tasks alone, on embedded rows, read by rules alone."""
+    return TaskManager(include_path=str(TASKS), include_defaults=False, metadata=RULES)
+
+
+@pytest.fixture(scope="module")
+def tasks(manager: TaskManager) -> dict[str, Any]:
+    loaded: dict[str, Any] = manager.load(sorted(LEAVES))["tasks"]
+    return loaded
+
+
+def test_the_folder_is_what_the_generator_writes() -> None:
+    written = {str(path.relative_to(TASKS)): path.read_text(encoding="utf-8") for path in TASKS.rglob("*.yaml")}
+    assert written == dict(runpy.run_path(str(TASKS / "_generate.py"))["files"]())
+
+
+def test_the_index_holds_four_datasets_at_five_levels_in_two_ways_and_nothing_else(manager: TaskManager) -> None:
+    assert len(LEAVES) == 40
+    assert tuple(INSTRUCTIONS) == LEVELS
+    assert set(manager.all_subtasks) == LEAVES
+    assert set(manager.all_groups) == set()
+    assert set(manager.all_tags) == {f"{family}_{dataset}" for family, dataset in product(FAMILIES, DATASETS)}
+
+
+def test_every_leaf_loads(tasks: dict[str, Any]) -> None:
+    assert set(tasks) == LEAVES
+
+
+def test_a_tag_gathers_the_levels_of_a_dataset(manager: TaskManager) -> None:
+    assert set(manager.load(["text_mcq_mmlu"])["tasks"]) == {f"text_mcq_mmlu_{level}" for level in LEVELS}
+
+
+@pytest.mark.parametrize(("family", "dataset", "level"), list(product(FAMILIES, DATASETS, LEVELS)))
+def test_a_leaf_asks_its_datasets_rows_with_its_levels_instruction(
+    tasks: dict[str, Any], family: str, dataset: str, level: str
+) -> None:
+    task = tasks[f"{family}_{dataset}_{level}"]
+    found = rows(DATASETS[dataset], "embedded")
+    assert list(task.eval_docs) == list(found)
+    for row in found[:20]:
+        assert task.doc_to_text(row) == prompt_of(level, row["question"], row["options"])
+        assert task.doc_to_target(row) == row["gold"]
+    assert task.config.metadata["constraint"] == level
+    assert task.config.metadata["paired"] == (family == "paired_mcq")
+    expected = metric_list(paired=family == "paired_mcq", gold=dataset != "opinionqa")
+    assert task.higher_is_better() == {entry["metric"]: entry["higher_is_better"] for entry in expected}
+
+
+def test_a_leaf_is_greedy_and_zero_shot_with_256_tokens(tasks: dict[str, Any]) -> None:
+    for task in tasks.values():
+        assert task.config.num_fewshot is None
+        settings = task.config.generation_kwargs
+        assert (settings["do_sample"], settings["temperature"], settings["max_gen_toks"]) == (False, 0.0, 256)
+        # Some servers refuse an empty list of stops; and none may be a part of an answer.
+        assert settings["until"] == ["<|endoftext|>"]
+
+
+def test_the_record_tells_source_rows_version_and_reader(tasks: dict[str, Any]) -> None:
+    for name, task in tasks.items():
+        metadata = task.config.metadata
+        dataset = next(dataset for dataset in DATASETS if f"_{dataset}_" in name)
+        assert (metadata["source"], metadata["answer_classifier"]) == ("embedded", "rules")
+        assert metadata["version"] == "1.0+embedded"
+        assert metadata["rows_hash"] == rows_hash(DATASETS[dataset], "embedded")
+        assert metadata["note"].endswith("comparable to nothing")
+
+
+# A leaf of one's own
+
+LEAF = {
+    "include": f"{TASKS}/_paired_mcq",
+    "task": "toy_leaf",
+    "dataset_path": "toy",
+    "test_split": "test",
+    "doc_to_text": "stem",
+    "doc_to_choice": "{{[first, second]}}",
+    "doc_to_target": "right",
+    "constraint": "low",
+}
+TOY = [{"stem": f"Number {number}?", "first": "odd", "second": "even", "right": 1 - number % 2} for number in range(8)]
+
+
+def load(
+    folder: Path,
+    changes: dict[str, Any],
+    drop: tuple[str, ...] = (),
+    metadata: Mapping[str, object] = MappingProxyType({}),
+) -> Any:
+    write_jsonl(folder / "toy_test.jsonl", TOY)
+    leaf = {key: value for key, value in (LEAF | changes).items() if key not in drop}
+    (folder / "leaf.yaml").write_text(yaml.safe_dump(leaf, sort_keys=False), encoding="utf-8")
+    chosen = {"source": str(folder), "answer_classifier": "rules", **metadata}
+    manager = TaskManager(include_path=str(folder), include_defaults=False, metadata=chosen)
+    return manager.load(["toy_leaf"])["tasks"]["toy_leaf"]
+
+
+def test_the_leaf_itself_is_right(tmp_path: Path) -> None:
+    task = load(tmp_path, {})
+    assert len(task.eval_docs) == 80
+    for doc in task.eval_docs:
+        number = int(doc["question"].split()[1].rstrip("?"))
+        assert doc["options"]["ABC".index(doc["gold"])] == ("even" if number % 2 == 0 else "odd")
+
+
+def test_without_a_right_option_there_is_no_accuracy(tmp_path: Path) -> None:
+    task = load(tmp_path, {}, drop=("doc_to_target",))
+    assert {doc["gold"] for doc in task.eval_docs} == {""}
+    assert "text_acc" not in task.higher_is_better()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"constraint": "middle"}, "'toy_leaf': constraint 'middle'; expected one of low, medium, high, example"),
+        ({"constraint": None}, "'toy_leaf': constraint None; expected one of low"),
+        ({"paired": "no"}, "'toy_leaf': paired must be true or false, found 'no'"),
+        ({"dataset_path": None}, "'toy_leaf': dataset_path None .*expected one of opinionqa, arc_challenge"),
+        ({"test_split": None}, "'toy_leaf': dataset_path 'toy' with test_split None"),
+        ({"dataset_kwargs": {"data_dir": "a"}}, "'toy_leaf': dataset_kwargs .*data_dir.*expected revision"),
+        (
+            {"dataset_path": "mmlu"},
+            "'toy_leaf': dataset_path 'mmlu' is one of opinionqa.*remove test_split, doc_to_text",
+        ),
+        ({"doc_to_text": None}, "'toy_leaf': doc_to_text None reads no column; expected a column, or a template"),
+        ({"doc_to_choice": ["yes", "no"]}, r"'toy_leaf': doc_to_choice \['yes', 'no'\] reads no column"),
+        ({"doc_to_choice": "{{['yes', 'no']}}"}, "'toy_leaf': doc_to_choice .* reads no column"),
+        ({"doc_to_choice": "{{[first, second"}, "'toy_leaf': doc_to_choice .* is no template"),
+        ({"doc_to_target": 0}, "'toy_leaf': doc_to_target 0 reads no column"),
+        ({"doc_to_text": "title"}, r"toy_test\.jsonl has no column 'title'; expected title, first, second, right"),
+        (
+            {"doc_to_choice": "{{[first, third]}}"},
+            r"toy_test\.jsonl has no column 'third'; expected stem, first, third",
+        ),
+        ({"doc_to_choice": "{{stem.options}}"}, r"toy_test\.jsonl, row 1: its options '{{stem.options}}' could not be"),
+        ({"doc_to_choice": "stem"}, r"row 1, field 'stem': expected a list of texts, found 'Number 0\?'"),
+        ({"filter_list": []}, "'toy_leaf': no pipeline in its filter_list"),
+    ],
+)
+def test_what_is_wrong_is_named(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        load(tmp_path, changes)
+
+
+def test_the_record_says_how_many_published_questions_cannot_be_asked(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    good = {"question": "Which?", "choices": ["a", "b"], "answer": 1}
+    write_jsonl(tmp_path / "mmlu_test.jsonl", [good, good | {"choices": ["a", "a"]}])
+    metadata = {"source": str(tmp_path), "answer_classifier": "rules"}
+    manager = TaskManager(include_path=str(TASKS), include_defaults=False, metadata=metadata)
+    for level in LEVELS:
+        task = manager.load([f"paired_mcq_mmlu_{level}"])["tasks"][f"paired_mcq_mmlu_{level}"]
+        assert (len(task.eval_docs), task.config.metadata["left_out"]) == (10, 1)
+    (message,) = [record.getMessage() for record in caplog.records if "left out" in record.getMessage()]
+    assert message.startswith("1 of 2 questions left out")
+    assert message.endswith("mmlu_test.jsonl, row 2: expected options that differ from one another")
+
+
+# How answers are read
+
+
+def names(task: Any) -> list[str]:
+    return [pipeline["name"] for pipeline in task.config.filter_list]
+
+
+def classifier_of(task: Any) -> str:
+    (pipeline,) = [pipeline for pipeline in task.config.filter_list if pipeline["name"] == "classifier"]
+    name: str = pipeline["filter"][0]["name"]
+    return name
+
+
+def test_rules_alone_leave_the_classifier_out(tmp_path: Path) -> None:
+    assert names(load(tmp_path, {})) == ["string_match", "rules"]
+
+
+def test_a_reader_of_ones_own_reads_in_the_classifiers_place(tmp_path: Path) -> None:
+    task = load(tmp_path, {}, metadata={"answer_classifier": "string_match"})
+    assert names(task) == ["string_match", "rules", "classifier"]
+    assert classifier_of(task) == task.config.metadata["answer_classifier"] == "string_match"
+
+
+@pytest.mark.parametrize(
+    ("metadata", "message"),
+    [
+        ({"answer_classifier": "nobody"}, r"no reader 'nobody'(.|\n)*\"answer_classifier\": \"rules\""),
+        ({"answer_llm": "/nowhere/model"}, "/nowhere/model"),
+    ],
+)
+def test_a_reader_that_cannot_be_had_is_refused_before_the_run(
+    tmp_path: Path, metadata: dict[str, str], message: str
+) -> None:
+    with pytest.raises(ReaderError, match=message):
+        load(tmp_path, {}, metadata=metadata)
+
+
+@pytest.mark.parametrize(
+    ("metadata", "message"),
+    [
+        ({"answer_classifier": 3}, "'toy_leaf': answer_classifier 3; expected 'default', 'rules'"),
+        ({"answer_classifier": ""}, "'toy_leaf': answer_classifier ''; expected 'default'"),
+        ({"answer_llm": 3}, "'toy_leaf': answer_llm 3; expected the folder or hub name"),
+        ({"answer_llm": "model", "answer_llm_shots": 2}, "'toy_leaf': answer_llm_shots 2; expected one of 0, 4"),
+        ({"answer_llm": "model", "answer_llm_shots": False}, "'toy_leaf': answer_llm_shots False; expected one of"),
+        ({"answer_llm_shots": 4}, "'toy_leaf': answer_llm_shots without answer_llm"),
+    ],
+)
+def test_a_wrong_choice_of_reader_is_named(tmp_path: Path, metadata: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        load(tmp_path, {}, metadata=metadata)
+
+
+def test_demonstrations_are_refused(tmp_path: Path) -> None:
+    task = load(tmp_path, {})
+    task.set_config("num_fewshot", 2)
+    with pytest.raises(ValueError, match="task 'toy_leaf': --num_fewshot 2; these tasks have no demonstrations"):
+        task.build_all_requests()

@@ -1,0 +1,53 @@
+"""Any other multiple-choice dataset is a leaf of about ten lines: from a folder, its right option named by letter."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import yaml
+
+from lm_eval_ext import tasks_dir
+from tests.conftest import Harness
+from tests.families.paired_mcq.files import write_jsonl
+
+LEAF = """\
+include: {tasks}/paired_mcq/_paired_mcq
+task: paired_mcq_trivia_medium
+dataset_path: trivia                    # or owner/name on the hub
+test_split: test
+doc_to_text: "{{{{question}}}}"             # a column, or a template over the columns
+doc_to_choice: "{{{{[a, b, c]}}}}"          # a list of texts
+doc_to_target: answer                   # its number from 0, its letter or its text; leave it out if none is right
+constraint: medium                      # low, medium, high, example, example_abc
+"""
+
+
+def test_ten_lines_make_a_task_of_any_questions(harness: Harness, tmp_path: Path) -> None:
+    leaf = LEAF.format(tasks=tasks_dir())
+    assert len(leaf.splitlines()) <= 10
+    assert "{{[a, b, c]}}" in yaml.safe_load(leaf)["doc_to_choice"]
+    (tmp_path / "my_tasks").mkdir()
+    (tmp_path / "my_tasks" / "trivia.yaml").write_text(leaf, encoding="utf-8")
+    (tmp_path / "my_rows").mkdir()
+    questions = [
+        {"question": f"What is {one} + {other}?", "a": str(one), "b": str(one + other), "c": "neither", "answer": "B"}
+        for one in range(2, 6)
+        for other in range(2, 4)
+    ]
+    write_jsonl(tmp_path / "my_rows" / "trivia_test.jsonl", questions)
+    run = harness(
+        *("--include_path", "my_tasks", "--model", "reference", "--model_args", "policy=oracle"),
+        *("--tasks", "paired_mcq_trivia_medium"),
+        *("--metadata", json.dumps({"source": "my_rows", "answer_classifier": "rules"})),
+    )
+    assert run.status == 0, run.output[-3000:]
+    scores = run.results["results"]["paired_mcq_trivia_medium"]
+    for reader in ("string_match", "rules"):
+        assert scores[f"mismatch,{reader}"] == 0
+        assert scores[f"first_token_acc,{reader}"] == scores[f"text_acc,{reader}"] == 1
+    samples = run.samples["paired_mcq_trivia_medium"]
+    assert len(samples) == 2 * len(questions) * 10
+    for sample in samples:
+        one, other = (int(word) for word in sample["doc"]["question"].rstrip("?").split()[2::2])
+        assert sample["doc"]["options"]["ABCD".index(sample["target"])] == str(one + other)

@@ -1,0 +1,71 @@
+"""The prompts are the paper's: Table 1's words, and the published prompts to the letter."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from lm_eval_ext.families.paired_mcq.prompt import INSTRUCTIONS, Prompt, level_of_leaf, prompt_of
+
+# Table 1; the last row is the example of Figure 3 (b).
+TABLE_1 = {
+    "low": "Please read the multiple-choice question below carefully and select ONE of the listed options.",
+    "medium": "Please read the multiple-choice question below carefully and select ONE of the listed options and only "
+    "give a single letter.",
+    "high": "Please read the multiple-choice question below carefully and select ONE of the listed options and start "
+    "your answer with a single letter.",
+    "example": "Please read the multiple-choice question below carefully and select ONE of the listed options. Here is "
+    "an example of the format: Question: Question 1 A. Option 1 B. Option 2 C. Option 3 Answer: C",
+    "example_abc": "Please read the multiple-choice question below carefully and select ONE of the listed options. "
+    "Here is an example of the format: Question: Question 1 A. Option 1 B. Option 2 C. Option 3 Answer: A/B/C",
+}
+
+
+def test_the_levels_are_table_1s_and_the_example_with_several_letters() -> None:
+    # The paper prints the example on one line.
+    assert {level: " ".join(text.split()) for level, text in INSTRUCTIONS.items()} == TABLE_1
+
+
+@pytest.mark.parametrize("level", ["low", "medium", "high"])
+def test_a_prompt_is_instruction_question_and_a_line_per_option(level: str) -> None:
+    expected = f"{TABLE_1[level]} \nQuestion: Is it so?\n\nA. Yes \nB. Refused \nC. No \nAnswer:"
+    assert prompt_of(level, "Is it so?", ["Yes", "Refused", "No"]) == expected
+
+
+@pytest.mark.parametrize(("level", "letters"), [("example", "C"), ("example_abc", "A/B/C")])
+def test_each_element_of_the_example_has_a_line_laid_out_as_in_the_question_below_it(level: str, letters: str) -> None:
+    instruction = (
+        "Please read the multiple-choice question below carefully and select ONE of the listed options. Here is an "
+        "example of the format: \n"
+        f"Question: Question 1 \nA. Option 1 \nB. Option 2 \nC. Option 3 \nAnswer: {letters}"
+    )
+    assert prompt_of(level, "So?", ["Yes", "No"]) == f"{instruction} \nQuestion: So?\n\nA. Yes \nB. No \nAnswer:"
+
+
+def test_a_question_may_have_26_options() -> None:
+    assert "\nZ. option 25 \nAnswer:" in prompt_of("low", "Which?", [f"option {number}" for number in range(26)])
+
+
+def test_every_published_prompt_comes_out_to_the_letter(shared_data: Path) -> None:
+    lines = (shared_data / "mcq" / "mismatch_train.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    assert len(rows) == 1319
+    for row in rows:
+        recorded = row["question"]
+        start = recorded.index("\nQuestion: ") + len("\nQuestion: ")
+        question = recorded[start : recorded.rindex("\n\nA. ")]
+        prompt = Prompt("medium")({"question": question, "options": [option["text"] for option in row["options"]]})
+        if row["model"] == "mixtral":
+            # One model was asked without the instruction's last word.
+            prompt = prompt.replace("only give a single letter. ", "only give a single. ", 1)
+        assert prompt == recorded
+
+
+@pytest.mark.parametrize("level", ["middle", "Low", "", None, 3, True, ["low"]], ids=repr)
+def test_another_level_names_the_leaf_and_the_five(level: object) -> None:
+    with pytest.raises(
+        ValueError, match=r"task 'mine': constraint .*; expected one of low, medium, high, example, exa"
+    ):
+        level_of_leaf("mine", level)

@@ -1,0 +1,304 @@
+"""Rows as questions: from every source, and what is wrong with one is named with file, row and field."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import datasets
+import pytest
+
+from lm_eval_ext.families.paired_mcq.datasets import DATASETS, OPINIONQA, MultipleChoice
+from lm_eval_ext.families.paired_mcq.questions import Question, questions
+from lm_eval_ext.sources import EMBEDDED_FOLDER, HubDataset, RowsError
+from tests.families.paired_mcq.files import read_jsonl, write_jsonl
+
+OWN = MultipleChoice("mine", HubDataset("nobody/mine"), "test", "stem", "{{[a, b, c]}}", "right")
+ROW = {"question": "Is it so?", "options": ["Yes", "Perhaps", "No"]}
+
+
+def asked(path: str, dataset: MultipleChoice = OPINIONQA) -> list[Question]:
+    return list(questions(dataset, path).asked)
+
+
+def write_tsv(path: Path, rows: list[dict[str, Any]]) -> str:
+    with path.open("w", encoding="utf-8", newline="") as lines:
+        writer = csv.DictWriter(lines, list(rows[0]), delimiter="\t")
+        writer.writeheader()
+        writer.writerows(rows)
+    return str(path)
+
+
+# OpinionQA
+
+
+def test_the_414_questions_are_read_without_their_refusal(shared_data: Path) -> None:
+    found = asked(str(shared_data / "mcq" / "opinionqa_questions.jsonl"))
+    assert len(found) == 414
+    assert not [question for question in found if "Refused" in question.options or question.gold is not None]
+
+
+def test_a_refusal_among_the_options_is_set_aside_whatever_its_case(tmp_path: Path) -> None:
+    rows = [{**ROW, "options": ["Yes", " refused ", "No"]}, {**ROW, "options": ["Yes", "No", "Refused"]}]
+    found = asked(write_jsonl(tmp_path / "rows.jsonl", rows))
+    assert found == [Question("Is it so?", ("Yes", "No"), None)] * 2
+
+
+# options as the file has them, their ordinals -> options in canonical order
+ORDINALS: dict[str, tuple[list[str], object, tuple[str, ...]]] = {
+    "none": (["No", "Yes"], None, ("No", "Yes")),
+    "in order": (["Yes", "Perhaps", "No"], [1, 2, 3], ("Yes", "Perhaps", "No")),
+    "backwards": (["No", "Perhaps", "Yes"], [3.0, 2.0, 1.0], ("Yes", "Perhaps", "No")),
+    "one for the refusal, too": (["No", "Refused", "Yes"], [2, 99, 1], ("Yes", "No")),
+    "none for the refusal": (["No", "Refused", "Yes"], [2, 1], ("Yes", "No")),
+    "equal ones as they stand": (["Perhaps", "No", "Yes", "Maybe"], [2, 3, 1, 2], ("Yes", "Perhaps", "Maybe", "No")),
+    "those without a number last": (["Other", "No", "Yes"], [None, 2, 1], ("Yes", "No", "Other")),
+}
+
+
+@pytest.mark.parametrize(("options", "ordinal", "expected"), ORDINALS.values(), ids=ORDINALS.keys())
+def test_options_stand_in_the_order_of_their_numbers(
+    tmp_path: Path, options: list[str], ordinal: object, expected: tuple[str, ...]
+) -> None:
+    row = {"question": "So?", "options": options, "option_ordinal": ordinal}
+    assert asked(write_jsonl(tmp_path / "rows.jsonl", [row])) == [Question("So?", expected, None)]
+
+
+def test_the_tab_separated_original_gives_the_same_questions(shared_data: Path, tmp_path: Path) -> None:
+    source = shared_data / "mcq" / "opinionqa_questions.jsonl"
+    original = [
+        {
+            "qkey": number,
+            "question": row["question"],
+            "options": repr([*row["options"][::-1], "Refused"]),
+            "option_ordinal": repr(row["option_ordinal"][::-1] if row["option_ordinal"] else "")
+            .replace("None", "nan")
+            .strip("'"),
+        }
+        for number, row in enumerate(read_jsonl(source))
+    ]
+    as_given = asked(str(source))
+    found = asked(write_tsv(tmp_path / "original.csv", original))
+    assert [question.text for question in found] == [question.text for question in as_given]
+    assert [set(question.options) for question in found] == [set(question.options) for question in as_given]
+    # Equal numbers, or none, leave the order to the file.
+    same = sum(one == other for one, other in zip(found, as_given, strict=True))
+    assert same > 300
+
+
+@pytest.mark.parametrize("name", ["opinionqa_test.jsonl", "opinionqa_test.parquet", "opinionqa_test.tsv"])
+def test_a_folder_and_the_file_in_it_are_one_source(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    if path.suffix == ".tsv":
+        write_tsv(path, [{**ROW, "options": repr(ROW["options"])}])
+    elif path.suffix == ".parquet":
+        datasets.Dataset.from_list([ROW]).to_parquet(str(path))
+    else:
+        write_jsonl(path, [ROW])
+    assert asked(str(tmp_path)) == asked(str(path)) == [Question("Is it so?", ("Yes", "Perhaps", "No"), None)]
+
+
+def test_opinionqa_is_not_on_the_hub_and_the_error_names_the_two_other_ways() -> None:
+    with pytest.raises(RowsError, match=r"'opinionqa' are not on the Hugging Face Hub") as caught:
+        asked("hub")
+    assert '{"source": "/path/to/file"}' in str(caught.value)
+    assert '{"source": "embedded"}' in str(caught.value)
+
+
+def test_a_source_that_is_not_there_names_it(tmp_path: Path) -> None:
+    with pytest.raises(RowsError, match=r"source 'nowhere\.jsonl' is neither a file nor a folder"):
+        asked("nowhere.jsonl")
+    write_jsonl(tmp_path / "other.jsonl", [ROW])
+    with pytest.raises(RowsError, match=r"no rows of 'opinionqa' in .*expected opinionqa_test .*found other\.jsonl"):
+        asked(str(tmp_path))
+
+
+# row 2 of three; what the message says
+BROKEN: dict[str, tuple[dict[str, Any], str]] = {
+    "options that are text": ({"options": "Yes, no"}, "field 'options': expected a list of texts, found 'Yes, no'"),
+    "an option that is a number": (
+        {"options": ["Yes", 2]},
+        r"field 'options': expected a list of texts, found \['Yes'",
+    ),
+    "one option": (
+        {"options": ["Yes"]},
+        r"field 'options': expected 2 to 25 options besides 'Refused'; found \['Yes'\]",
+    ),
+    "one option and a refusal": ({"options": ["Yes", "Refused"]}, "field 'options': expected 2 to 25 options besides"),
+    "26 options": ({"options": list(map(str, range(26)))}, "field 'options': expected 2 to 25 options besides"),
+    "no options": ({"options": []}, "field 'options': expected 2 to 25 options besides"),
+    "a blank option": ({"options": ["Yes", " "]}, "field 'options': expected options that are not blank"),
+    "an option twice": (
+        {"options": ["Yes", "No", "Yes "]},
+        "field 'options': expected options that differ from one an",
+    ),
+    "a blank question": ({"question": " "}, "field 'question': expected text, found ' '"),
+    "a question that is a number": ({"question": 5}, "field 'question': expected text, found 5"),
+    "too few ordinals": (
+        {"option_ordinal": [1]},
+        r"field 'option_ordinal': expected null or a list of 3 .*found \[1\]",
+    ),
+    "ordinals that are no numbers": ({"option_ordinal": ["a", "b", "c"]}, "field 'option_ordinal': expected null or"),
+    "a question missing": ({"question": ...}, "no field 'question'"),
+}
+
+
+@pytest.mark.parametrize(("changes", "message"), BROKEN.values(), ids=BROKEN.keys())
+def test_what_is_wrong_is_named_with_file_row_and_field(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
+    whole = {**ROW, "option_ordinal": [1, 2, 3]}
+    broken = {key: value for key, value in ({**whole, "option_ordinal": None} | changes).items() if value is not ...}
+    path = write_jsonl(tmp_path / "rows.jsonl", [whole, broken, whole])
+    with pytest.raises(RowsError, match=rf"rows\.jsonl, row 2[,:] {message}"):
+        asked(path)
+
+
+def test_25_options_and_a_refusal_are_the_most(tmp_path: Path) -> None:
+    row = {"question": "Which?", "options": [*map(str, range(25)), "Refused"]}
+    (question,) = asked(write_jsonl(tmp_path / "rows.jsonl", [row]))
+    assert len(question.options) == 25
+
+
+def test_options_that_differ_in_case_alone_are_two(tmp_path: Path) -> None:
+    (question,) = asked(write_jsonl(tmp_path / "rows.jsonl", [{**ROW, "options": ["AA", "Aa", "aa"]}]))
+    assert question.options == ("AA", "Aa", "aa")
+
+
+BROKEN_TSV = {
+    "options that are no list in Python": (
+        {"options": "Yes, no"},
+        r"row 2, field 'options': expected a list as Python",
+    ),
+    "options that are not closed": ({"options": "['Yes'"}, r"row 2, field 'options': expected a list as Python spells"),
+    "options that are code": ({"options": "__import__('os')"}, r"row 2, field 'options': expected a list as Python"),
+    "options that are a number": ({"options": "3"}, r"row 2, field 'options': expected a list of texts, found 3"),
+    "ordinals that are code": ({"option_ordinal": "open('x')"}, r"row 2, field 'option_ordinal': expected a list as P"),
+}
+
+
+@pytest.mark.parametrize(("changes", "message"), BROKEN_TSV.values(), ids=BROKEN_TSV.keys())
+def test_so_it_is_in_the_tab_separated_original(tmp_path: Path, changes: dict[str, str], message: str) -> None:
+    whole = {"question": "So?", "options": "['Yes', 'No']", "option_ordinal": ""}
+    with pytest.raises(RowsError, match=rf"rows\.tsv, {message}"):
+        asked(write_tsv(tmp_path / "rows.tsv", [whole, whole | changes]))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            b"question,options\nSo?,x\n",
+            r"has no column 'question'; expected a tab-separated file.*found question,options",
+        ),
+        (b"question\tanswers\nSo?\tx\n", r"has no column 'options'; expected .*found question, answers"),
+        (b"question\toptions\n", "no rows"),
+        (b"", "has no column 'question'.*found nothing"),
+        (b"question\toptions\n\xff\t[]\n", "not a tab-separated file in UTF-8"),
+    ],
+)
+def test_a_file_that_is_not_the_original_says_what_was_expected(tmp_path: Path, content: bytes, message: str) -> None:
+    path = tmp_path / "rows.tsv"
+    path.write_bytes(content)
+    with pytest.raises(RowsError, match=message):
+        asked(str(path))
+
+
+# The datasets of the hub, in its columns
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("arc_challenge", "arc_challenge_test.jsonl"),
+        ("commonsense_qa", "commonsense_qa_validation.jsonl"),
+        ("mmlu", "mmlu_test.jsonl"),
+    ],
+)
+def test_a_factual_question_has_its_right_option(name: str, file: str) -> None:
+    found = asked("embedded", DATASETS[name])
+    given = read_jsonl(EMBEDDED_FOLDER / file)
+    assert len(found) == len(given)
+    for question, row in zip(found, given, strict=True):
+        choices = row["choices"]
+        options = choices if name == "mmlu" else choices["text"]
+        right = row["answer"] if name == "mmlu" else choices["label"].index(row["answerKey"])
+        assert question.text == row["question"]
+        assert question.options == tuple(options)
+        assert question.gold == right
+
+
+def test_science_questions_labelled_with_numbers_are_read_too() -> None:
+    labels = {tuple(row["choices"]["label"]) for row in read_jsonl(EMBEDDED_FOLDER / "arc_challenge_test.jsonl")}
+    assert ("1", "2", "3", "4") in labels
+    assert ("A", "B", "C", "D") in labels
+
+
+def test_of_published_rows_those_that_cannot_be_asked_are_left_out_and_said(tmp_path: Path) -> None:
+    good = {"question": "Which?", "choices": ["a", "b"], "answer": 1}
+    write_jsonl(tmp_path / "mmlu_test.jsonl", [good, good | {"choices": ["a", "a"]}, good | {"choices": ["", "a"]}])
+    found = questions(DATASETS["mmlu"], str(tmp_path))
+    assert len(found.asked) == 1
+    one, other = found.left_out
+    assert one.endswith("mmlu_test.jsonl, row 2: expected options that differ from one another")
+    assert other.endswith("mmlu_test.jsonl, row 3: expected options that are not blank")
+
+
+def test_rows_of_which_none_can_be_asked_are_an_error(tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "mmlu_test.jsonl", [{"question": "Which?", "choices": ["a", "a"], "answer": 1}])
+    with pytest.raises(
+        RowsError, match=r"mmlu_test\.jsonl: no row can be asked; .*row 1: expected options that differ"
+    ):
+        questions(DATASETS["mmlu"], str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("name", "row", "message"),
+    [
+        ("mmlu", {"question": "?", "choices": ["a", "b"]}, "no column 'answer'; expected question, choices, answer"),
+        ("mmlu", {"question": "?", "choices": ["a", "b"], "answer": 2}, "row 1, field 'answer': expected the number"),
+        ("mmlu", {"question": "?", "choices": ["a", "b"], "answer": None}, "row 1, field 'answer': .* found None"),
+        ("arc_challenge", {"question": "?", "choices": ["a"], "answerKey": "A"}, "row 1: its options .*no attribute"),
+        (
+            "arc_challenge",
+            {"question": "?", "choices": {"text": ["a", "b"], "label": ["A", "B"]}, "answerKey": ""},
+            "row 1: its right option .* could not be read",
+        ),
+    ],
+)
+def test_a_copy_in_other_columns_is_named(tmp_path: Path, name: str, row: dict[str, Any], message: str) -> None:
+    write_jsonl(tmp_path / f"{name}_test.jsonl", [row])
+    with pytest.raises(RowsError, match=message):
+        questions(DATASETS[name], str(tmp_path))
+
+
+# The right option, as a user's rows may name it
+
+
+@pytest.mark.parametrize(
+    ("options", "right", "index"),
+    [
+        (["red", "green", "blue"], 1, 1),
+        (["red", "green", "blue"], "1", 1),
+        (["red", "green", "blue"], "B", 1),
+        (["red", "green", "blue"], " B ", 1),
+        (["red", "green", "blue"], "green", 1),
+        (["2", "1", "0"], "2", 0),  # the text "2", not number 2
+        (["C", "B", "A"], "C", 0),  # the text "C", not letter C
+        (["red", "Refused", "blue"], "C", 1),  # the refusal is set aside after the letters are counted
+    ],
+)
+def test_the_right_option_is_named_by_text_letter_or_number(
+    tmp_path: Path, options: list[str], right: object, index: int
+) -> None:
+    row = {"stem": "Which?", **dict(zip("abc", options, strict=True)), "right": right}
+    write_jsonl(tmp_path / "mine_test.jsonl", [row])
+    (question,) = asked(str(tmp_path), OWN)
+    assert question.gold == index
+
+
+@pytest.mark.parametrize("right", [3, -1, True, "D", "b", "Refused", "", None, 1.0, ["red"]], ids=repr)
+def test_what_names_no_option_is_an_error(tmp_path: Path, right: object) -> None:
+    row = {"stem": "Which?", "a": "red", "b": "Refused", "c": "blue", "right": right}
+    write_jsonl(tmp_path / "mine_test.jsonl", [row])
+    with pytest.raises(RowsError, match=r"mine_test\.jsonl, row 1, field 'right': expected the number \(from 0\), the"):
+        asked(str(tmp_path), OWN)

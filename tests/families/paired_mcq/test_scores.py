@@ -1,0 +1,243 @@
+"""The metrics by hand, on the paper's own counts, and against a second computation on the annotated responses."""
+
+from __future__ import annotations
+
+import json
+import math
+from itertools import product
+from pathlib import Path
+from statistics import fmean
+
+import pandas
+import pytest
+
+from lm_eval_ext.classifier.reading import Option, Reading
+from lm_eval_ext.families.paired_mcq.scores import (
+    METRICS,
+    Asked,
+    Value,
+    first_token,
+    mean_entropy,
+    metric_list,
+    scores,
+    sd_over_shuffles,
+    share_of_refusals,
+    total_variation,
+)
+from tests.families.paired_mcq.files import read_jsonl
+
+WITH_REFUSAL = tuple(Option(letter, text) for letter, text in zip("ABC", ("Yes", "Refused", "No"), strict=True))
+WITHOUT = tuple(Option(letter, text) for letter, text in zip("AB", ("Yes", "No"), strict=True))
+
+# first token A; what the text says -> mismatch, mismatch_refusal, refusal, no_answer, several, the content chosen
+ROWS: dict[str, tuple[Value, tuple[int, int, int, int, int, tuple[str, ...]]]] = {
+    "the same letter": ("A", (0, 0, 0, 0, 0, ("Yes",))),
+    "another letter": ("C", (1, 0, 0, 0, 0, ("No",))),
+    "the refusal option": ("B", (1, 1, 1, 0, 0, ("Refused",))),
+    "a refusal, which is the refusal option": ("refused", (1, 1, 1, 0, 0, ("Refused",))),
+    "two letters, the first token's among them": (["A", "C"], (1, 0, 0, 0, 1, ("No", "Yes"))),
+    "two letters, the refusal's among them": (["B", "C"], (1, 0, 0, 0, 1, ("No", "Refused"))),
+    "no answer": ("none", (1, 0, 0, 1, 0, ())),
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), ROWS.values(), ids=ROWS.keys())
+def test_a_row(text: Value, expected: tuple[int, int, int, int, int, tuple[str, ...]]) -> None:
+    mismatch, by_refusal, refusal, no_answer, several, content = expected
+    found = scores(Asked("key", 3, WITH_REFUSAL), text, "A")
+    assert found == {
+        "mismatch": mismatch,
+        "mismatch_sd": (3, mismatch),
+        "mismatch_refusal": by_refusal,
+        "mismatch_refusal_share": (mismatch, by_refusal),
+        "refusal": refusal,
+        "refusal_first_token": 0,
+        "no_answer": no_answer,
+        "several": several,
+        "consistency_text": ("key", content),
+        "consistency_first_token": ("key", ("Yes",)),
+        "position_bias": ("A", text if text in ("A", "B", "C") else "B" if text == "refused" else "-"),
+    }
+
+
+def test_a_first_token_and_a_text_that_both_refuse_agree() -> None:
+    for text in ("B", "refused"):
+        found = scores(Asked("key", 0, WITH_REFUSAL), text, "B")
+        assert (found["mismatch"], found["mismatch_refusal"]) == (0, 0)
+        assert (found["refusal"], found["refusal_first_token"]) == (1, 1)
+        assert found["consistency_text"] == found["consistency_first_token"] == ("key", ("Refused",))
+
+
+def test_a_refusal_is_a_mismatch_where_no_option_offers_it() -> None:
+    found = scores(Asked("key", 0, WITHOUT), "refused", "A")
+    assert (found["mismatch"], found["mismatch_refusal"], found["refusal"]) == (1, 1, 1)
+    assert found["consistency_text"] == ("key", ("Refused",))
+    assert found["position_bias"] == ("A", "-")
+
+
+# the right letter is A: first token, text -> first_token_acc, text_acc
+RIGHT: dict[str, tuple[str, Value, tuple[int, int]]] = {
+    "both": ("A", "A", (1, 1)),
+    "the first token alone": ("A", "C", (1, 0)),
+    "the text alone": ("C", "A", (0, 1)),
+    "neither": ("C", "C", (0, 0)),
+    "the right one among several": ("A", ["A", "C"], (1, 0)),
+    "a refusal": ("A", "B", (1, 0)),
+    "no answer": ("A", "none", (1, 0)),
+}
+
+
+@pytest.mark.parametrize(("token", "text", "expected"), RIGHT.values(), ids=RIGHT.keys())
+def test_where_one_option_is_right_both_readings_are_marked(token: str, text: Value, expected: tuple[int, int]) -> None:
+    found = scores(Asked("key", 0, WITH_REFUSAL, "A"), text, token)
+    assert (found["first_token_acc"], found["text_acc"]) == expected
+
+
+@pytest.mark.parametrize(("paired", "gold"), list(product([True, False], repeat=2)))
+def test_every_row_has_every_metric_of_its_task_and_no_other(paired: bool, gold: bool) -> None:
+    names = {entry["metric"] for entry in metric_list(paired, gold)}
+    for text in ("A", ["A", "B"], "refused", "none"):
+        found = scores(Asked("key", 0, WITH_REFUSAL, "C" if gold else None), text, "A" if paired else None)
+        assert set(found) == names
+        json.dumps(found)  # the harness logs it
+    assert len(names) == {(True, False): 11, (True, True): 13, (False, False): 4, (False, True): 5}[paired, gold]
+
+
+def test_the_headline_is_mismatch_and_it_is_a_mean_of_which_less_is_better() -> None:
+    assert next(iter(METRICS)) == "mismatch"
+    entry = metric_list(paired=True, gold=False)[0]
+    assert entry == {"metric": "mismatch", "aggregation": "mean", "higher_is_better": False}
+
+
+@pytest.mark.parametrize(
+    ("loglikelihoods", "letter"),
+    [((-3.0, -1.0, -2.0), "B"), ((-1.0, -1.0, -2.0), "A"), ((-2.0, -1.0, -1.0), "B"), ((-5.0, -5.0, -5.0), "A")],
+    ids=["the highest", "a tie of first and second", "a tie of second and third", "all alike"],
+)
+def test_the_first_token_says_the_likeliest_letter_and_of_equals_the_first(
+    loglikelihoods: tuple[float, ...], letter: str
+) -> None:
+    assert first_token("ABC", loglikelihoods) == letter
+
+
+def test_readings_are_scored_as_they_are_written_down() -> None:
+    options = WITH_REFUSAL
+    readings = {
+        "option": (Reading.of("A"), 0.0),
+        "several": (Reading.of("CA"), 1.0),
+        "refused": (Reading.refusal(options), 1.0),
+        "none": (Reading("none"), 1.0),
+    }
+    for reading, mismatch in readings.values():
+        written = json.loads(json.dumps(reading.value))
+        assert scores(Asked("key", 0, options), written, "A")["mismatch"] == mismatch
+
+
+# What a figure is computed from, and the figure
+
+
+def outcomes(*counts: int) -> list[tuple[str, tuple[str, ...]]]:
+    """Return ten or so outcomes of one question: the first so many times, the second so many times …"""
+    return [("q", (str(number),)) for number, count in enumerate(counts) for _ in range(count)]
+
+
+ENTROPIES = {
+    "the same ten times": (outcomes(10), 0.0),
+    "five and five": (outcomes(5, 5), math.log(2)),
+    "ten different ones": (outcomes(*[1] * 10), math.log(10)),
+    "seven, two and one": (outcomes(7, 2, 1), -(0.7 * math.log(0.7) + 0.2 * math.log(0.2) + 0.1 * math.log(0.1))),
+    "no answer is an outcome": ([("q", ("Yes",)), ("q", ())], math.log(2)),
+    "several are one outcome": ([("q", ("No", "Yes")), ("q", ("Yes",)), ("q", ("No",))], math.log(3)),
+    "the mean over questions": ([*outcomes(5, 5), ("other", ("Yes",)), ("other", ("Yes",))], math.log(2) / 2),
+    "a question's rows need not stand together": (
+        [("q", ("Yes",)), ("other", ("No",)), ("q", ("No",)), ("other", ("No",))],
+        math.log(2) / 2,
+    ),
+}
+
+
+@pytest.mark.parametrize(("rows", "expected"), ENTROPIES.values(), ids=ENTROPIES.keys())
+def test_consistency_is_the_mean_entropy_in_nats(rows: list[tuple[str, tuple[str, ...]]], expected: float) -> None:
+    found = mean_entropy(rows)
+    assert found == pytest.approx(expected, rel=1e-12)
+    assert math.copysign(1, found) == 1  # and no -0.0
+
+
+BIASES = {
+    "the same letters": ([("A", "B"), ("B", "A")], 0.0),
+    "no letter in common": ([("A", "B"), ("A", "C")], 1.0),
+    # A: 1 and 1/2, B: 0 and 1/2: half of 1/2 + 1/2
+    "half of the texts elsewhere": ([("A", "A"), ("A", "B")], 0.5),
+    # A: 3/4 and 1/4, B: 1/4 and 1/4, none: 0 and 1/2
+    "no letter is an outcome": ([("A", "A"), ("A", "-"), ("A", "-"), ("B", "B")], 0.5),
+    "mismatches that cancel out are no bias": ([("A", "B"), ("B", "C"), ("C", "A")], 0.0),
+}
+
+
+@pytest.mark.parametrize(("rows", "expected"), BIASES.values(), ids=BIASES.keys())
+def test_position_bias_is_the_distance_of_the_two_distributions_of_letters(
+    rows: list[tuple[str, str]], expected: float
+) -> None:
+    assert total_variation(rows) == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_share_of_refusals_is_of_the_mismatches_and_there_is_none_without_any() -> None:
+    assert share_of_refusals([(1, 1), (1, 0), (1, 1), (0, 0), (1, 0)]) == 2 / 4
+    assert share_of_refusals([(0, 0), (0, 0)]) == "N/A"
+
+
+def test_the_deviation_is_that_of_the_shuffles_shares() -> None:
+    # Shuffle 0: 1/2, shuffle 1: 0, shuffle 2: 1; mean 1/2, squares 0 + 1/4 + 1/4, over 3 - 1: 1/4.
+    rows = [(0, 1.0), (1, 0.0), (2, 1.0), (0, 0.0), (1, 0.0), (2, 1.0)]
+    assert sd_over_shuffles(rows) == pytest.approx(0.5)
+    assert sd_over_shuffles([(4, 1.0), (4, 0.0)]) == "N/A"
+
+
+# The paper's figures
+
+
+def test_the_24_cells_of_the_paper_come_out_of_its_counts(shared_data: Path) -> None:
+    folder = shared_data / "mcq"
+    counts = json.loads((folder / "mismatch_mapping_results.json").read_text(encoding="utf-8"))
+    published = json.loads((folder / "mismatch_mapping_means.json").read_text(encoding="utf-8"))
+    assert len(published) == 24
+    means = {}
+    for cell in published:
+        runs = counts[cell["constraint"]][cell["model"]].values()
+        assert len(runs) == 10
+        mismatches = [
+            (shuffle, float(number < run["total_mis"]))
+            for shuffle, run in enumerate(runs)
+            for number in range(run["total"])
+        ]
+        mean = 100 * fmean(mismatch for _, mismatch in mismatches)
+        deviation = sd_over_shuffles(mismatches)
+        assert isinstance(deviation, float)
+        refusal = 100 * fmean(run["total_refuse"] / run["total"] for run in runs)
+        found = (round(mean, 2), round(100 * deviation, 2), round(refusal, 2))
+        assert found == (cell["mis_mean"], cell["mis_sd"], cell["refuse_mean"])
+        means[cell["model"], cell["constraint"]] = mean
+    # Figure 2 (a), and the text of section 4.1: "starting at 66.2 %".
+    assert round(means["Llama2-7b-Chat", "Low Constraint"], 2) == 66.18
+
+
+def test_mismatch_on_the_annotated_responses_is_what_three_lines_of_pandas_say(shared_data: Path) -> None:
+    rows = read_jsonl(shared_data / "mcq" / "mismatch_train.jsonl")
+    found: dict[str, list[float]] = {}
+    for row in rows:
+        options = tuple(Option(option["letter"], option["text"]) for option in row["options"])
+        letters, logits = zip(*row["first_token_scores"].items(), strict=True)
+        label: Value = {"option": row["label_letter"], "multi": list(row["label_letter"] or ""), "nan": "none"}[
+            row["label_kind"]
+        ]
+        mismatch = scores(Asked(row["id"], 0, options), label, first_token(letters, logits))["mismatch"]
+        assert isinstance(mismatch, float)
+        found.setdefault(row["model"], []).append(mismatch)
+
+    frame = pandas.DataFrame(rows)
+    said = pandas.DataFrame(frame.first_token_scores.tolist()).idxmax(axis=1)
+    expected = (said != frame.label_letter).groupby(frame.model).mean()
+
+    assert {model: fmean(values) for model, values in found.items()} == pytest.approx(expected.to_dict(), rel=1e-12)
+    assert len(found) == 4
+    assert all(0.1 < share < 0.9 for share in expected)
