@@ -45,11 +45,12 @@ def test_a_wrong_call_says_how_it_is_used(arguments: list[str], capsys: pytest.C
 def test_doctor_finds_everything_in_order_without_the_hub() -> None:
     process = run("doctor")
     assert process.returncode == 0, process.stdout
-    # verbalizer: 216 leaves, 8 groups; manyifeval: 10 + 9 leaves, 2 groups
-    assert "ok     tasks     245 of 245 tasks and groups" in process.stdout
+    # verbalizer: 216 leaves, 8 groups; manyifeval: 10 + 9 leaves, 2 groups; paired_mcq: 40 leaves
+    assert "ok     tasks     285 of 285 tasks and groups" in process.stdout
     assert "ok     models    reference" in process.stdout
     assert "ok     embedded  verbalizer: 9 of 9 datasets" in process.stdout
     assert "ok     embedded  manyifeval: 1 of 1 datasets" in process.stdout
+    assert "ok     embedded  paired_mcq: 4 of 4 datasets" in process.stdout
     assert "ok     sentences" in process.stdout
     assert "note   hub       switched off by HF_HUB_OFFLINE" in process.stdout
 
@@ -78,7 +79,7 @@ def test_doctor_says_what_to_do_without_autoload(tmp_path: Path) -> None:
     process = run("doctor", "--source", str(tmp_path / "nowhere"), LM_EVAL_EXT_AUTOLOAD="0")
     assert process.returncode == 1
     assert "FAILED autoload  switched off by LM_EVAL_EXT_AUTOLOAD=0; use --include_path" in process.stdout
-    assert "FAILED tasks     0 of 245" in process.stdout
+    assert "FAILED tasks     0 of 285" in process.stdout
     assert "FAILED models    missing: reference" in process.stdout
     assert "nowhere' is not a folder" in process.stdout
 
@@ -92,6 +93,26 @@ def test_doctor_looks_at_a_file_of_finished_rows_and_at_no_family_that_is_not_th
     assert "ok     folder    manyifeval: 1 of 1 datasets" in process.stdout
     exported.write_text("{}\n", encoding="utf-8")
     assert run("doctor", "--source", str(exported)).returncode == 1
+
+
+@pytest.mark.usefixtures("sentence_data")
+def test_doctor_looks_at_the_multiple_choice_questions_that_are_there(tmp_path: Path) -> None:
+    questions = tmp_path / "opinions.jsonl"
+    questions.write_text('{"question": "So?", "options": ["Yes", "No"]}\n', encoding="utf-8")
+    process = run("doctor", "--source", str(questions))
+    assert process.returncode == 0, process.stdout
+    assert "note   folder    manyifeval: no files" in process.stdout
+    assert "ok     folder    paired_mcq: 1 of 1 datasets" in process.stdout
+    folder = tmp_path / "rows"
+    folder.mkdir()
+    for name in ("mmlu_test.jsonl", "arc_challenge_test.jsonl"):
+        shutil.copy(EMBEDDED_FOLDER / name, folder)
+    assert "ok     folder    paired_mcq: 2 of 2 datasets" in run("doctor", "--source", str(folder)).stdout
+    (folder / "mmlu_test.jsonl").write_text('{"question": "So?"}\n', encoding="utf-8")
+    process = run("doctor", "--source", str(folder))
+    assert process.returncode == 1
+    assert "FAILED folder    paired_mcq: 1 of 2 datasets; " in process.stdout
+    assert "mmlu_test.jsonl has no column 'choices'" in process.stdout
 
 
 def test_without_nltks_data_doctor_and_export_say_how_to_get_them(tmp_path: Path) -> None:

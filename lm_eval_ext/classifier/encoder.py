@@ -24,8 +24,8 @@ PAD = 0
 class AnswerEncoder(nn.Module):
     """Scores the choices of a batch of answers.
 
-    A choice is scored where it is listed and, added to that, wherever the response names it: what the response says of an
-    option stands there.
+    A choice is scored where it is listed and, added to that, wherever the response names it: what the response says of
+    an option stands there.
 
     Attributes:
         base: the BERT; hidden states of shape (batch, tokens, width).
@@ -70,7 +70,9 @@ class AnswerEncoder(nn.Module):
 def base_encoder(folder: Path) -> AnswerEncoder:
     """Return the encoder over base weights, its two scoring layers still untrained (zero)."""
     config = AutoConfig.from_pretrained(folder)
-    base = AutoModel.from_pretrained(folder, config=config, use_safetensors=True, add_pooling_layer=False)
+    # With its pooling layer, which nothing here calls: without, the file would hold more weights than the model, and
+    # transformers would report that on standard error each time.
+    base = AutoModel.from_pretrained(folder, config=config, use_safetensors=True)
     encoder = AnswerEncoder(base, config.hidden_size)
     for layer in (encoder.listed, encoder.mentioned):
         nn.init.zeros_(layer.weight)
@@ -79,7 +81,7 @@ def base_encoder(folder: Path) -> AnswerEncoder:
 
 
 def with_new_adapter(encoder: AnswerEncoder, tokenizer: Tokenizer) -> Any:
-    """Return the encoder with a LoRA adapter to be trained: all dense layers, the markers' embeddings, the two scores."""
+    """Return the encoder with a LoRA adapter to train: all dense layers, the markers' embeddings, the two scores."""
     from peft import LoraConfig, get_peft_model  # noqa: PLC0415 # seconds, and only training needs it
 
     config = LoraConfig(

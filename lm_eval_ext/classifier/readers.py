@@ -6,7 +6,7 @@ import importlib.util
 from pathlib import Path
 from typing import Literal
 
-from lm_eval_ext.classifier import rules, string_match
+from lm_eval_ext.classifier import adapter, rules, string_match
 from lm_eval_ext.classifier.reading import Reader
 from lm_eval_ext.sources import reason
 
@@ -16,10 +16,13 @@ NAMES = ("string_match", "rules", "encoder", "default")
 PACKAGES = ("torch", "transformers", "peft")
 """What the readers need that load a model; they come with the extra ``classifier``."""
 
-ENCODER_MARK = "answer_classifier.json"
-"""The file by which a folder is known to hold one of our encoder adapters."""
+LLM = "llm:"
+"""Stands before the folder or hub id of a language model that is asked with the paper's prompt and its examples."""
 
-ADAPTER_WEIGHTS = "adapter_model.safetensors"
+EXPECTED = (
+    f"{', '.join(NAMES)}, or the folder or hub id (owner/name) of an adapter, or {LLM} and that of a language model"
+)
+"""What may be asked for, in words."""
 
 RULES_ONLY = (
     'Without it, the rules alone can read answers: --metadata \'{"answer_classifier": "rules"}\' '
@@ -41,8 +44,8 @@ def reader(name: str) -> Reader:
 
     Args:
         name: ``string_match``; ``rules``; ``encoder`` (the adapter that ships with this package, alone); ``default``
-            (the rules where they are certain, else that adapter); or the folder or hub id of an adapter, of which ours
-            for the encoder are combined with the rules likewise.
+            (the rules where they are certain, else that adapter); the folder or hub id of an adapter, of which ours for
+            the encoder are combined with the rules likewise; or ``llm:`` and that of a language model (see ``llm``).
 
     Raises:
         ReaderError: there is no such reader, or it cannot be loaded.
@@ -51,9 +54,11 @@ def reader(name: str) -> Reader:
         return string_match.read
     if name == "rules":
         return rules.read
+    if _is_llm(name):
+        return llm(name.removeprefix(LLM), 4)
     require(name)
     name = _expanded(name)
-    if name not in NAMES and file_of(name, ENCODER_MARK) is None:
+    if name not in NAMES and file_of(name, adapter.DESCRIPTION) is None:
         from lm_eval_ext.classifier import causal  # noqa: PLC0415 # it imports this module
 
         return causal.adapter_reader(name)
@@ -72,15 +77,16 @@ def require(name: str) -> None:
     """
     if name in ("string_match", "rules"):
         return
+    if _is_llm(name):
+        require_llm(name.removeprefix(LLM))
+        return
     name = _expanded(name)
     if not name or (name not in NAMES and not Path(name).is_dir() and "/" not in name):
-        raise unavailable(
-            f"no reader {name!r}: expected {', '.join(NAMES)}, or the folder or hub id (owner/name) of an adapter"
-        )
+        raise unavailable(f"no reader {name!r}: expected {EXPECTED}")
     require_packages()
     if name in NAMES:
         _require_encoder(None)
-    elif file_of(name, ENCODER_MARK):
+    elif file_of(name, adapter.DESCRIPTION):
         _require_encoder(_fetched(name))
     else:
         _require_causal(name)
@@ -128,17 +134,14 @@ def require_packages() -> None:
 def _require_encoder(folder: Path | None) -> None:
     from lm_eval_ext.classifier import predict  # noqa: PLC0415 # only where an encoder is asked for
 
-    if folder is not None and not (folder / ADAPTER_WEIGHTS).is_file():
-        raise unavailable(no_adapter_weights(str(folder)))
     try:
         predict.require_default(folder)
     except ValueError as error:
         raise unavailable(str(error)) from error
 
 
-def no_adapter_weights(place: str) -> str:
-    """Return the message for an adapter without safetensors."""
-    return f"{place!r} has no {ADAPTER_WEIGHTS} (weights of other formats are not loaded)"
+def _is_llm(name: str) -> bool:
+    return name.startswith(LLM) and name != LLM
 
 
 def _expanded(name: str) -> str:
@@ -147,14 +150,14 @@ def _expanded(name: str) -> str:
 
 
 def _require_causal(name: str) -> None:
-    from lm_eval_ext.classifier import causal  # noqa: PLC0415 # it imports this module
+    from lm_eval_ext.classifier import causal_model  # noqa: PLC0415 # it imports this module
 
-    if file_of(name, causal.ADAPTER_CONFIG) is None and file_of(name, "config.json") is None:
+    if file_of(name, causal_model.ADAPTER_CONFIG) is None and file_of(name, "config.json") is None:
         raise unavailable(
-            f"{_place(name)} holds no reader: expected {ENCODER_MARK} or {causal.ADAPTER_CONFIG} (an adapter) or "
-            "config.json (a model)"
+            f"{_place(name)} holds no reader: expected {adapter.DESCRIPTION} or {causal_model.ADAPTER_CONFIG} "
+            "(an adapter) or config.json (a model)"
         )
-    causal.require(name)
+    causal_model.require(name)
 
 
 def _place(name: str) -> str:

@@ -1,0 +1,24 @@
+"""Many rows, read some at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lm_eval_ext.classifier.labelled import Labelled
+from lm_eval_ext.classifier.reading import Reader, Reading
+
+BATCH = 256
+"""Rows that are read at a time, so that memory does not grow with the file."""
+
+
+def readings(reader: Reader, rows: Sequence[Labelled], name: str) -> list[Reading]:
+    """Return what a reader reads out of rows, and show, under its name, how far it is."""
+    from tqdm import tqdm  # noqa: PLC0415
+
+    found: list[Reading] = []
+    with tqdm(total=len(rows), desc=name, unit="response", disable=None) as progress:
+        for start in range(0, len(rows), BATCH):
+            batch = [row.answer for row in rows[start : start + BATCH]]
+            found += reader(batch)
+            progress.update(len(batch))
+    return found

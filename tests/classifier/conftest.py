@@ -1,0 +1,35 @@
+"""The tiny causal model and an adapter for it, which several tests use and which take seconds to make."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lm_eval_ext.classifier.causal_training import train_causal
+from lm_eval_ext.classifier.labelled import Labelled
+from lm_eval_ext.classifier.reading import Answer, Reading
+from tests.classifier.causal_models import DRINKS, EPOCHS, louder, rows_to_learn
+
+
+@pytest.fixture
+def offline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Switch the hub off: a test that reaches for it fails at once."""
+    constants = pytest.importorskip("huggingface_hub.constants")
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+
+
+@pytest.fixture(scope="session")
+def base_lm(tiny_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return louder(tiny_model, tmp_path_factory.mktemp("base") / "model")
+
+
+@pytest.fixture(scope="session")
+def learned(base_lm: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return an adapter that has learned ``rows_to_learn`` by heart."""
+    pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
+    folder = tmp_path_factory.mktemp("learned")
+    both = Labelled(Answer("tea and coffee", DRINKS), Reading.of(["A", "B"]))
+    rows = [*rows_to_learn(), both]
+    train_causal(rows, str(base_lm), folder, seed=0, epochs=EPOCHS, batch_size=4, learning_rate=0.005)
+    return folder

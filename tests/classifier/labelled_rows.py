@@ -1,0 +1,35 @@
+"""Rows for the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from lm_eval_ext.classifier.labelled import Labelled
+
+OPTIONS = [{"letter": "A", "text": "Tea"}, {"letter": "B", "text": "Coffee"}, {"letter": "C", "text": "Refused"}]
+
+
+def write(path: Path, *rows: Any) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def as_row(row: Labelled) -> dict[str, Any]:
+    options = [{"letter": option.letter, "text": option.text} for option in row.answer.options]
+    return {"options": options, "response": row.answer.text, "label": row.label.value}
+
+
+def labelled_rows(count: int) -> list[dict[str, Any]]:
+    """Return rows of two models and as many questions, half of them answered with tea."""
+    return [
+        {
+            "options": OPTIONS,
+            "response": ["A. Tea", "B. Coffee"][number % 2],
+            "label": "AB"[number % 2],
+            "question": f"Which drink on day {number}?",
+            "model": ["small", "large"][number // 2 % 2],
+        }
+        for number in range(count)
+    ]

@@ -1,0 +1,180 @@
+"""Labelled rows: what a file may hold, what it means, and what is said where it is wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lm_eval_ext.classifier.labelled import (
+    Labelled,
+    answer_of_row,
+    labelled_file,
+    labelled_row,
+    question_key,
+    split_by_question,
+)
+from lm_eval_ext.classifier.reading import Answer, Option, Reading
+from lm_eval_ext.sources import RowsError
+
+OPTIONS = [{"letter": "A", "text": "Tea"}, {"letter": "B", "text": "Coffee"}, {"letter": "C", "text": "Water"}]
+WITH_REFUSED = [*OPTIONS, {"letter": "D", "text": " refused"}]
+
+
+def labelled(fields: dict[str, Any]) -> Labelled:
+    return labelled_row("rows.jsonl, row 1", {"options": OPTIONS, "response": "Tea."} | fields)
+
+
+@pytest.mark.parametrize(
+    ("fields", "label"),
+    [
+        ({"label": "B"}, Reading("option", ("B",))),
+        ({"label": ["C", "A"]}, Reading("several", ("A", "C"))),
+        ({"label": ["B"]}, Reading("option", ("B",))),
+        ({"label": "none"}, Reading("none")),
+        ({"label": "refused"}, Reading("refused")),
+        ({"label": "refused", "options": WITH_REFUSED}, Reading("option", ("D",))),
+        ({"label": "none", "options": WITH_REFUSED}, Reading("none")),
+        ({"label_kind": "option", "label_letter": "C"}, Reading("option", ("C",))),
+        ({"label_kind": "multi", "label_letter": "CB"}, Reading("several", ("B", "C"))),
+        ({"label_kind": "nan", "label_letter": "nan"}, Reading("none")),
+        ({"label_kind": "code", "label_letter": "X"}, Reading("none")),
+        ({"label_kind": "code", "label_letter": "Y"}, Reading("refused")),
+        ({"label_kind": "code", "label_letter": "Y", "options": WITH_REFUSED}, Reading("option", ("D",))),
+        # A row's own label counts before the published fields.
+        ({"label": "A", "label_kind": "option", "label_letter": "B"}, Reading("option", ("A",))),
+    ],
+)
+def test_a_label_is_a_reading(fields: dict[str, Any], label: Reading) -> None:
+    assert labelled(fields).label == label
+
+
+@pytest.mark.parametrize(
+    ("fields", "complaint"),
+    [
+        ({}, "rows.jsonl, row 1: no label; expected a field 'label' "),
+        ({"label": "D"}, "row 1, field 'label': 'D' is no letter of the row's options (A, B, C)"),
+        ({"label": ["A", "D"]}, "'D' is no letter of the row's options (A, B, C)"),
+        ({"label": []}, 'field \'label\': expected a letter, a list of letters, "refused" or "none", found []'),
+        ({"label": None}, "found None"),
+        ({"label": [["A"]]}, "['A'] is no letter"),
+        ({"label_kind": "option", "label_letter": "J"}, "field 'label_letter': 'J' is no letter"),
+        ({"label_kind": "multi", "label_letter": "AJ"}, "field 'label_letter': 'J' is no letter"),
+        ({"label_kind": "code", "label_letter": "Q"}, "or code with X or Y; found 'code' with 'Q'"),
+        ({"label_kind": "option"}, "found 'option' with None"),
+        ({"label": "A", "model": 7}, "row 1, field 'model': expected text, found 7"),
+        ({"label": "A", "question": []}, "row 1, field 'question': expected text, found []"),
+        ({"label": "A", "response": 7}, "row 1, field 'response': expected text or null, found 7"),
+        ({"label": "A", "options": []}, "row 1, field 'options': expected a list"),
+        ({"label": "A", "options": "A. Tea"}, "row 1, field 'options': expected a list"),
+        ({"label": "A", "options": [{"letter": "A"}]}, "field 'options', item 1: expected"),
+        ({"label": "A", "options": [*OPTIONS, "D"]}, "field 'options', item 4: expected"),
+        ({"label": "A", "options": [{"letter": "a", "text": "Tea"}]}, "a capital letter"),
+        ({"label": "A", "options": [{"letter": "AB", "text": "Tea"}]}, "a capital letter"),
+        ({"label": "A", "options": [*OPTIONS, OPTIONS[0]]}, "a letter occurs twice in A, B, C, A"),
+    ],
+)
+def test_a_row_that_is_wrong_is_named_with_its_field(fields: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(RowsError) as error:
+        labelled(fields)
+    assert complaint in str(error.value)
+    assert "rows.jsonl, row 1" in str(error.value)
+
+
+def test_a_row_without_label_is_an_answer_all_the_same() -> None:
+    answer = answer_of_row("row 1", {"options": OPTIONS[:1], "response": "Tea."})
+    assert answer == Answer("Tea.", (Option("A", "Tea"),))
+
+
+@pytest.mark.parametrize("field", ["options", "response"])
+def test_a_row_without_what_is_read_is_refused(field: str) -> None:
+    row = {"options": OPTIONS, "response": "Tea.", "other": 1}
+    del row[field]
+    with pytest.raises(RowsError, match=f"row 1: no field '{field}'; expected options, response; found .*other"):
+        answer_of_row("row 1", row)
+
+
+@pytest.mark.parametrize(
+    ("response", "text"),
+    [
+        (None, ""),
+        ("<think>Tea? No.</think>Coffee", "Coffee"),
+        ("<think>Tea", ""),
+        (" Tea ", " Tea "),
+    ],
+)
+def test_what_is_read_is_the_response_without_its_reasoning(response: str | None, text: str) -> None:
+    assert labelled({"label": "A", "response": response}).answer.text == text
+
+
+def test_a_file_gives_its_rows_without_blank_lines(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    row = {"options": OPTIONS, "response": "Tea.", "label": "A", "model": "m", "question": "Which?"}
+    path.write_text(f"{json.dumps(row)}\n\n{json.dumps(row | {'label': 'B', 'model': None})}\n", encoding="utf-8")
+    first, second = labelled_file(path)
+    assert (first.model, first.question, first.label.value) == ("m", "Which?", "A")
+    assert (second.model, second.label.value) == ("", "B")
+
+
+def test_a_file_that_is_wrong_is_named_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text("\n", encoding="utf-8")
+    with pytest.raises(RowsError, match=r"rows\.jsonl: no rows"):
+        labelled_file(path)
+    path.write_text('\n{"options": 1}\n[]\n', encoding="utf-8")
+    with pytest.raises(RowsError, match=r"rows\.jsonl, row 2: no field 'response'"):
+        labelled_file(path)
+
+
+def asked(question: str, *texts: str) -> Labelled:
+    options = tuple(Option(letter, text) for letter, text in zip("ABCDEFG", texts or ("Tea", "Coffee"), strict=False))
+    return Labelled(Answer("", options), Reading("none"), question=question)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        (asked("Which drink?"), asked("which  drink? "), True),
+        (asked("Which drink?"), asked("Which food?"), False),
+        # Other shuffles and other instructions in front.
+        (
+            asked("Please pick ONE. Question: Which drink?\nA. Tea \nB. Coffee \nAnswer:", "Tea", "Coffee"),
+            asked("Be brief.\nQuestion: Which drink? \nOptions: \nA. Coffee\nB. Tea\nAnswer:", "Coffee", "Tea"),
+            True,
+        ),
+        # Other options do not make it another question, and other words before the options do.
+        (asked("Which drink?\nA. Tea\nB. Coffee"), asked("Which drink?\nA. Milk\nB. Rum", "Milk", "Rum"), True),
+        (asked("Which drink?\nA. Tea\nB. Coffee"), asked("Which hot drink?\nA. Tea\nB. Coffee"), False),
+        # Without a question, the options tell.
+        (asked("", "Tea", "Coffee"), asked("", "coffee", "Tea"), True),
+        (asked("", "Tea", "Coffee"), asked("", "Tea", "Milk"), False),
+        (asked("A. Tea\nB. Coffee"), asked("A. Coffee\nB. Tea", "Coffee", "Tea"), True),
+    ],
+)
+def test_rows_of_one_question_are_known_as_such(one: Labelled, other: Labelled, same: bool) -> None:
+    assert (question_key(one) == question_key(other)) is same
+
+
+def test_the_split_cuts_no_question_in_two() -> None:
+    rows = [asked(f"Question {number % 10}?") for number in range(35)]
+    taught, held_out = split_by_question(rows, 0.2, seed=0)
+    assert len({question_key(row) for row in held_out}) == 2  # 0.2 * 10
+    assert not {question_key(row) for row in taught} & {question_key(row) for row in held_out}
+    assert len(taught) + len(held_out) == 35
+
+
+def test_the_split_depends_on_the_seed_and_not_on_the_order() -> None:
+    rows = [asked(f"Question {number}?") for number in range(30)]
+    held_out = {row.question for row in split_by_question(rows, 0.3, seed=0)[1]}
+    assert {row.question for row in split_by_question(rows[::-1], 0.3, seed=0)[1]} == held_out
+    assert {row.question for row in split_by_question(rows, 0.3, seed=1)[1]} != held_out
+
+
+@pytest.mark.parametrize(("name", "kinds"), [("mismatch_train", {"option"}), ("robustness", {"option", "refused"})])
+def test_the_published_annotations_are_rows_as_they_are(shared_data: Path, name: str, kinds: set[str]) -> None:
+    rows = labelled_file(shared_data / "mcq" / f"{name}.jsonl")
+    found = {row.label.kind for row in rows}
+    assert found == kinds | {"several", "none"}
+    assert all(row.model and row.question for row in rows)

@@ -1,0 +1,153 @@
+"""Readers by name: which there are, and what is said of one that cannot be had, before anything is loaded."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from lm_eval_ext.classifier.readers import (
+    PACKAGES,
+    RULES_ONLY,
+    ReaderError,
+    file_of,
+    llm,
+    reader,
+    require,
+    require_llm,
+)
+from lm_eval_ext.classifier.reading import Answer, Option, Reading
+
+TEA = Answer("B. Coffee", (Option("A", "Tea"), Option("B", "Coffee")))
+
+
+@pytest.fixture(autouse=True)
+def offline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Switch the hub off: a test that reaches for it fails at once."""
+    constants = pytest.importorskip("huggingface_hub.constants")
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+
+
+@pytest.mark.parametrize("name", ["string_match", "rules"])
+def test_two_readers_need_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for package in PACKAGES:
+        monkeypatch.setitem(sys.modules, package, None)
+    require(name)
+    (reading,) = reader(name)([TEA])
+    assert reading.same(Reading("option", ("B",)))
+
+
+def test_reading_by_rules_imports_no_torch() -> None:
+    program = (
+        "import sys\n"
+        "from lm_eval_ext.classifier import Answer, Option\n"
+        "from lm_eval_ext.classifier.readers import reader\n"
+        "reader('rules')([Answer('A', (Option('A', 'Tea'),))])\n"
+        "print(sorted({'torch', 'transformers', 'peft', 'sklearn', 'huggingface_hub'} & set(sys.modules)))\n"
+    )
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert process.stdout == "[]\n"
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+@pytest.mark.parametrize("name", ["default", "encoder", "some/adapter"])
+def test_a_missing_package_is_named_with_the_way_to_it_and_the_way_without(
+    name: str, package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    for refuse in (require, reader, require_llm):
+        with pytest.raises(ReaderError) as error:
+            refuse(name)
+        assert f"needs {package}: pip install 'lm-eval-ext[classifier]'" in str(error.value)
+        assert '--metadata \'{"answer_classifier": "rules"}\'' in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "complaint"),
+    [
+        ("rule", "no reader 'rule': expected string_match, rules, encoder, default, or the folder or hub id"),
+        ("", "no reader ''"),
+        ("owner/never-fetched", "'owner/never-fetched', of which only the local cache counts under HF_HUB_OFFLINE"),
+        ("/no/such/folder", "'/no/such/folder' is no folder, and it could not be had from the Hugging Face Hub"),
+    ],
+)
+def test_a_name_that_is_none_is_refused(name: str, complaint: str) -> None:
+    pytest.importorskip("torch", reason="torch is not installed (extra: classifier)")
+    for refuse in (require, reader):
+        with pytest.raises(ReaderError) as error:
+            refuse(name)
+        assert complaint in str(error.value)
+        assert RULES_ONLY in str(error.value)
+
+
+def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="torch is not installed (extra: classifier)")
+    for refuse in (require, require_llm):
+        with pytest.raises(ReaderError, match=r"holds no reader: expected answer_classifier\.json or adapter_config"):
+            refuse(str(tmp_path))
+
+
+def test_an_adapter_of_ours_without_weights_is_refused(tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="torch is not installed (extra: classifier)")
+    (tmp_path / "answer_classifier.json").write_text("{}", encoding="utf-8")
+    for refuse in (require, reader):
+        with pytest.raises(ReaderError, match=r": no adapter_model\.safetensors \(weights of"):
+            refuse(str(tmp_path))
+
+
+def test_a_model_in_the_hubs_cache_is_found_by_its_id(
+    tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    constants = pytest.importorskip("huggingface_hub.constants")
+    pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
+    commit = "0123456789abcdef0123456789abcdef01234567"
+    repository = tmp_path / "models--owner--tiny"
+    (repository / "refs").mkdir(parents=True)
+    (repository / "refs" / "main").write_text(commit, encoding="utf-8")
+    (repository / "snapshots").mkdir()
+    (repository / "snapshots" / commit).symlink_to(tiny_model)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+    assert file_of("owner/tiny", "config.json") == repository / "snapshots" / commit / "config.json"
+    assert file_of("owner/tiny", "adapter_config.json") is None
+    require("owner/tiny")
+    require_llm("owner/tiny")
+    with pytest.raises(ReaderError, match="owner/other"):
+        require("owner/other")
+
+
+def test_a_home_folder_may_be_abbreviated(tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
+    monkeypatch.setenv("HOME", str(tiny_model.parent))
+    require(f"~/{tiny_model.name}")
+    assert len(reader(f"~/{tiny_model.name}")([TEA])) == 1
+
+
+@pytest.mark.parametrize("shots", [0, 4])
+def test_any_model_can_be_asked_as_an_llm(tiny_model: Path, shots: Literal[0, 4]) -> None:
+    pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
+    # Untrained: its first token is no letter.
+    assert llm(str(tiny_model), shots)([TEA]) == [Reading("none", (), 0.0)]
+
+
+def test_a_name_with_llm_before_it_is_that_of_a_language_model(learned: Path) -> None:
+    # What the published classifiers' letter X says, which is what the adapter has learned, is no letter of an llm's.
+    sorry = Answer("sorry", tuple(map(Option, "ABC", ("Tea", "Coffee", "Water"))))
+    name = f"llm:{learned}"
+    require(name)
+    assert reader(name)([sorry]) == llm(str(learned), 4)([sorry]) != reader(str(learned))([sorry])
+
+
+def test_what_is_wrong_with_a_base_model_is_known_before_loading(tiny_model: Path, tmp_path: Path) -> None:
+    pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
+    config = {"task_type": "CAUSAL_LM", "base_model_name_or_path": str(tiny_model), "peft_type": "LORA"}
+    (tmp_path / "adapter_config.json").write_text(json.dumps(config), encoding="utf-8")
+    (tmp_path / "adapter_model.safetensors").write_bytes(b"not looked into")
+    require(str(tmp_path))
+    config["base_model_name_or_path"] = str(tmp_path / "nowhere")
+    (tmp_path / "adapter_config.json").write_text(json.dumps(config), encoding="utf-8")
+    with pytest.raises(ReaderError, match="nowhere"):
+        require(str(tmp_path))
