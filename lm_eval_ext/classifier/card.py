@@ -11,7 +11,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Literal
 
-from lm_eval_ext.classifier import adapter, readers
+from lm_eval_ext.classifier import adapter, predict, readers
 from lm_eval_ext.classifier.batches import readings
 from lm_eval_ext.classifier.evaluate import as_markdown, evaluate
 from lm_eval_ext.classifier.labelled import Labelled, question_key
@@ -32,7 +32,7 @@ def card(  # noqa: PLR0913 # all that there is to say of a training
         seed: of the split and the training.
         epochs: of the training.
     """
-    packages = ["lm-eval-ext", *readers.PACKAGES]
+    packages = ["lm-eval-ext", *predict.LIBRARIES]
     lines = [
         "---",
         "library_name: peft",
@@ -121,8 +121,6 @@ def _records(folder: Path) -> list[str]:
 def _readers(mode: Literal["encoder", "causal"], folder: Path) -> dict[str, Reader]:
     named = {"string_match": readers.reader("string_match"), "rules": readers.reader("rules")}
     if mode == "encoder":
-        from lm_eval_ext.classifier import predict  # noqa: PLC0415 # torch
-
         return named | {
             "adapter": predict.encoder_reader(folder),
             "rules, then adapter": readers.reader(str(folder)),

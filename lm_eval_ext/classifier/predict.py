@@ -57,6 +57,17 @@ def encoder_reader(folder: Path | None = None) -> Reader:
     return read
 
 
+def require_libraries() -> None:
+    """Raise unless what loading a model takes can be imported; nothing is.
+
+    Raises:
+        ValueError: it cannot; the message names the extra that brings it.
+    """
+    missing = [name for name in LIBRARIES if importlib.util.find_spec(name) is None]
+    if missing:
+        raise ValueError(f"this reader loads a model and needs {', '.join(missing)}: {EXTRA}")
+
+
 def require_default(folder: Path | None = None) -> None:
     """Raise unless libraries, adapter and base weights are there; no model is loaded.
 
@@ -65,9 +76,7 @@ def require_default(folder: Path | None = None) -> None:
         AdapterError: the adapter is missing, or made for another base or encoding.
         ValueError: a library is missing.
     """
-    missing = [name for name in LIBRARIES if importlib.util.find_spec(name) is None]
-    if missing:
-        raise ValueError(f"the answer classifier needs {', '.join(missing)}: {EXTRA}")
+    require_libraries()
     adapter.check(folder or adapter.EMBEDDED)
     weights.base_folder()
 

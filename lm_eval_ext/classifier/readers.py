@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 from typing import Literal
 
-from lm_eval_ext.classifier import adapter, rules, string_match
+from lm_eval_ext.classifier import adapter, predict, rules, string_match
 from lm_eval_ext.classifier.reading import Reader
 from lm_eval_ext.sources import reason
 
 NAMES = ("string_match", "rules", "encoder", "default")
 """The readers that need no folder of the user's, in order of cost."""
-
-PACKAGES = ("torch", "transformers", "peft")
-"""What the readers need that load a model; they come with the extra ``classifier``."""
 
 LLM = "llm:"
 """Stands before the folder or hub id of a language model that is asked with the paper's prompt and its examples."""
@@ -62,8 +58,6 @@ def reader(name: str) -> Reader:
         from lm_eval_ext.classifier import causal  # noqa: PLC0415 # it imports this module
 
         return causal.adapter_reader(name)
-    from lm_eval_ext.classifier import predict  # noqa: PLC0415 # torch
-
     if name == "encoder":
         return predict.encoder_reader(None)
     return predict.default_reader() if name == "default" else predict.default_reader(_fetched(name))
@@ -124,16 +118,13 @@ def require_packages() -> None:
     Raises:
         ReaderError: one cannot.
     """
-    missing = [package for package in PACKAGES if importlib.util.find_spec(package) is None]
-    if missing:
-        raise unavailable(
-            f"this reader loads a model and needs {', '.join(missing)}: pip install 'lm-eval-ext[classifier]'"
-        )
+    try:
+        predict.require_libraries()
+    except ValueError as error:
+        raise unavailable(str(error)) from error
 
 
 def _require_encoder(folder: Path | None) -> None:
-    from lm_eval_ext.classifier import predict  # noqa: PLC0415 # only where an encoder is asked for
-
     try:
         predict.require_default(folder)
     except ValueError as error:

@@ -10,8 +10,8 @@ from typing import Literal
 
 import pytest
 
+from lm_eval_ext.classifier.predict import LIBRARIES
 from lm_eval_ext.classifier.readers import (
-    PACKAGES,
     RULES_ONLY,
     ReaderError,
     file_of,
@@ -34,7 +34,7 @@ def offline(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("name", ["string_match", "rules"])
 def test_two_readers_need_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for package in PACKAGES:
+    for package in LIBRARIES:
         monkeypatch.setitem(sys.modules, package, None)
     require(name)
     (reading,) = reader(name)([TEA])
@@ -53,7 +53,7 @@ def test_reading_by_rules_imports_no_torch() -> None:
     assert process.stdout == "[]\n"
 
 
-@pytest.mark.parametrize("package", PACKAGES)
+@pytest.mark.parametrize("package", LIBRARIES)
 @pytest.mark.parametrize("name", ["default", "encoder", "some/adapter"])
 def test_a_missing_package_is_named_with_the_way_to_it_and_the_way_without(
     name: str, package: str, monkeypatch: pytest.MonkeyPatch

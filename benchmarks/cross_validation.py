@@ -1,0 +1,101 @@
+"""How well the readers read answers that they were not made on: ``python -m benchmarks.cross_validation DATA.jsonl …``.
+
+By question: five parts, no question in two of them; each is read by an adapter trained on the other four. By model:
+each model's answers are read by an adapter trained on the other models'. With ``--trained-on generated`` one adapter,
+trained on nothing but the responses written by this project, reads everything.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from lm_eval_ext.classifier import examples, predict, rules, string_match
+from lm_eval_ext.classifier.evaluate import as_markdown, evaluate
+from lm_eval_ext.classifier.labelled import Labelled, labelled_file, question_key
+from lm_eval_ext.classifier.reading import Reading
+from lm_eval_ext.classifier.train import train
+
+FOLDS = 5
+
+Split = tuple[str, list[int], list[int]]
+"""Its name, the rows to train on and the rows to read."""
+
+
+def main() -> None:
+    """Train, read and print the tables; with ``--output`` also write every reading."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path, nargs="+", metavar="DATA.jsonl")
+    parser.add_argument("--by", choices=("question", "model"), default="question")
+    parser.add_argument("--trained-on", choices=("annotated", "generated", "both"), default="both")
+    parser.add_argument("--generated", type=int, default=8000, help="how many generated responses")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--epochs", type=int, default=2)
+    parser.add_argument("--output", type=Path, help="a file for the readings, JSON lines")
+    options = parser.parse_args()
+    files = [labelled_file(path) for path in options.data]
+    rows = [row for file in files for row in file]
+    written = [] if options.trained_on == "annotated" else examples.generated(options.generated, options.seed)
+    if options.trained_on == "generated":
+        splits: list[Split] = [("all", [], list(range(len(rows))))]
+    else:
+        splits = list(_by_question(rows) if options.by == "question" else _by_model(rows))
+    found: dict[int, Reading] = {}
+    for name, taught, read in splits:
+        with tempfile.TemporaryDirectory() as folder:
+            learned = [rows[number] for number in taught] + written
+            train(learned, Path(folder), seed=options.seed, epochs=options.epochs)
+            readings = predict.encoder_reader(Path(folder))([rows[number].answer for number in read])
+        found |= dict(zip(read, readings, strict=True))
+        print(f"{name}: trained on {len(learned)}, read {len(read)}", flush=True)
+    encoder = [found[number] for number in range(len(rows))]
+    start = 0
+    for path, file in zip(options.data, files, strict=True):
+        print(f"\n## {path.name}\n\n{_report(file, encoder[start : start + len(file)])}", flush=True)
+        start += len(file)
+    if options.output:
+        _write(options.output, rows, encoder)
+
+
+def _by_question(rows: Sequence[Labelled]) -> Iterator[Split]:
+    keys = sorted({question_key(row) for row in rows})
+    part = {key: number % FOLDS for number, key in enumerate(keys)}
+    for fold in range(FOLDS):
+        inside = [part[question_key(row)] == fold for row in rows]
+        yield f"part {fold + 1} of {FOLDS}", *_divided(inside)
+
+
+def _by_model(rows: Sequence[Labelled]) -> Iterator[Split]:
+    for model in sorted({row.model for row in rows}):
+        yield model, *_divided([row.model == model for row in rows])
+
+
+def _divided(inside: Sequence[bool]) -> tuple[list[int], list[int]]:
+    numbers = range(len(inside))
+    return [number for number in numbers if not inside[number]], [number for number in numbers if inside[number]]
+
+
+def _report(rows: Sequence[Labelled], encoder: Sequence[Reading]) -> str:
+    answers = [row.answer for row in rows]
+    plain = rules.read(answers)
+    readings = {
+        "string_match": string_match.read(answers),
+        "rules": plain,
+        "encoder": encoder,
+        "default": [one if one.certainty else other for one, other in zip(plain, encoder, strict=True)],
+    }
+    return as_markdown(evaluate(rows, readings))
+
+
+def _write(path: Path, rows: Sequence[Labelled], encoder: Sequence[Reading]) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        for row, reading in zip(rows, encoder, strict=True):
+            line = {"model": row.model, "label": row.label.value, "encoder": reading.value, "p": reading.certainty}
+            file.write(json.dumps(line) + "\n")
+
+
+if __name__ == "__main__":
+    main()
