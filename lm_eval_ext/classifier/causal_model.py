@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
@@ -129,8 +130,9 @@ class Model:
         return tokens
 
 
+@cache
 def load(path: str) -> Model:
-    """Return the model, or the adapter on its base model, at a folder or hub id.
+    """Return the model, or the adapter on its base model, at a folder or hub id; loaded once for all tasks of a run.
 
     Raises:
         ReaderError: it cannot be loaded.

@@ -7,10 +7,10 @@ import errno
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from lm_eval_ext.classifier import readers, training_data
+from lm_eval_ext.classifier import readers, training_data, weights
 from lm_eval_ext.classifier.card import card
 
 EPOCHS = {"encoder": 2, "causal": 3}
@@ -36,7 +36,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         help="add N responses written by this project, which are trained on and never evaluated on (default: 0)",
     )
     train.add_argument("--output", metavar="DIR", required=True, type=Path, help="a new or empty folder")
-    train.add_argument("--base", metavar="PATH_OR_ID", help="the base model; of --mode encoder, ours if absent")
+    train.add_argument("--base", metavar="PATH_OR_ID", help="of --mode causal: the base model")
     train.add_argument(
         "--mode",
         choices=tuple(EPOCHS),
@@ -65,20 +65,26 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 
 def _count(text: str) -> int:
-    if (count := int(text)) < 1:
-        raise argparse.ArgumentTypeError(f"expected at least 1, found {text}")
-    return count
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected a whole number, at least 1, found {text!r}")
+    return int(text)
 
 
 def _share(text: str) -> float:
-    if not 0 <= (share := float(text)) < 1:
-        raise argparse.ArgumentTypeError(f"expected at least 0 and less than 1, found {text}")
-    return share
+    with suppress(ValueError):
+        if 0 <= (share := float(text)) < 1:
+            return share
+    raise argparse.ArgumentTypeError(f"expected a number, at least 0 and less than 1, found {text!r}")
 
 
 def _train(options: argparse.Namespace) -> int:
     if options.mode == "causal" and options.base is None:
         raise readers.ReaderError("--mode causal needs --base: the folder or hub id of a causal language model")
+    if options.mode == "encoder" and options.base is not None:
+        raise readers.ReaderError(
+            f"--base {options.base}: --mode encoder has its own base ({weights.REPOSITORY}, pinned); "
+            f"{weights.FOLDER_VARIABLE} names a folder with it. --base is for --mode causal"
+        )
     readers.require_packages()
     output = options.output.resolve()
     _require_free(output)
@@ -95,7 +101,7 @@ def _train(options: argparse.Namespace) -> int:
         if options.mode == "encoder":
             from lm_eval_ext.classifier import train  # noqa: PLC0415 # torch
 
-            train.train(rows, folder, base=options.base, seed=options.seed, epochs=epochs)
+            train.train(rows, folder, seed=options.seed, epochs=epochs)
         else:
             from lm_eval_ext.classifier.causal_training import train_causal  # noqa: PLC0415 # torch
 

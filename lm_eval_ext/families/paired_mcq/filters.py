@@ -106,7 +106,7 @@ class LLMFilter(ReadingFilter):
     """``mcq_llm``: an instruction-tuned LM that is asked what the text says (appendix A.4).
 
     Args:
-        path: of the model: a folder, or a name on the hub.
+        path: of the model: a folder, or an id on the hub.
         shots: 0 or 4.
     """
 

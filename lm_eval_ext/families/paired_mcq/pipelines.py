@@ -1,6 +1,6 @@
 """Which readers read a run's texts: the leaf's filter pipelines, and what ``--metadata`` says of them.
 
-* ``answer_classifier``: what the pipeline ``classifier`` reads with: ``default``, a folder or hub name of an adapter,
+* ``answer_classifier``: what the pipeline ``classifier`` reads with: ``default``, a folder or hub id of an adapter,
   or ``rules``, which leaves that pipeline out: nothing is loaded.
 * ``answer_llm``: a language model for one more pipeline, ``llm``, with ``answer_llm_shots`` examples (0 or 4).
 """
@@ -33,7 +33,7 @@ def pipelines(task: str, given: Sequence[Pipeline], metadata: dict[str, Any]) ->
     if not isinstance(name, str) or not name:
         raise ValueError(
             f"task {task!r}: answer_classifier {name!r}; expected {DEFAULT!r}, {RULES!r} (which loads nothing), or the "
-            "folder or hub name of an adapter"
+            "folder or hub id of an adapter"
         )
     chosen = [_with_classifier(pipeline, name) for pipeline in given if name != RULES or not _classifies(pipeline)]
     if any(map(_classifies, chosen)):
@@ -65,7 +65,7 @@ def _llm(task: str, metadata: dict[str, Any]) -> list[Pipeline]:
             raise ValueError(f"task {task!r}: answer_llm_shots without answer_llm, the model that is to be shown them")
         return []
     if not isinstance(path, str) or not path:
-        raise ValueError(f"task {task!r}: answer_llm {path!r}; expected the folder or hub name of a language model")
+        raise ValueError(f"task {task!r}: answer_llm {path!r}; expected the folder or hub id of a language model")
     shots = metadata.setdefault("answer_llm_shots", SHOTS[-1])
     if shots not in SHOTS or isinstance(shots, bool):
         raise ValueError(f"task {task!r}: answer_llm_shots {shots!r}; expected one of {', '.join(map(str, SHOTS))}")

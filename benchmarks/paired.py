@@ -1,0 +1,187 @@
+"""What the paired task costs: against generation alone, and against two tasks, one for the letters, one for the text.
+
+A small Llama with random weights stands for the model, in the harness's own class for Hugging Face models: what is
+generated says nothing, but it has the length that the task allows, since no stop comes by chance. The tokenizer is
+learned from the embedded questions, so that a prompt has about as many tokens as with a real one.
+
+The peer of the two tasks is the fairest we know: the harness's own multiple choice over the same prompts and letters,
+which costs one forward pass per row too, and ``text_mcq``, in one run with one loading of the model.
+
+The letters cost a second pass over the prompt, because the harness's generation gives no scores of its first token.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import redirect_stderr
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from benchmarks.row import Row
+from lm_eval_ext import tasks_dir
+from lm_eval_ext.families.paired_mcq.datasets import OPINIONQA
+from lm_eval_ext.families.paired_mcq.prompt import LETTERS, prompt_of
+from lm_eval_ext.families.paired_mcq.rows import rows
+from lm_eval_ext.sources import EMBEDDED
+
+PAIRED, TEXT, CHOICE = "paired_mcq_opinionqa_medium", "text_mcq_opinionqa_medium", "letters_alone"
+SIDES = {"paired": (PAIRED,), "text": (TEXT,), "two": (CHOICE, TEXT)}
+LIMIT, ROUNDS = 5, 3
+VOCABULARY = 2048
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one evaluation took: seconds, and tokens that went through the model, prompts' and new ones."""
+
+    seconds: float
+    tokens: int
+
+
+def measure() -> Iterator[Row]:
+    """Yield seconds and tokens, against generation alone and against two tasks: the best of interleaved rounds.
+
+    Raises:
+        RuntimeError: the two tasks got other answers from the model than the paired one.
+    """
+    costs = _costs()
+    seconds = {side: min(cost.seconds for cost in found) for side, found in costs.items()}
+    tokens = {side: found[0].tokens / 1000 for side, found in costs.items()}
+    # The seconds of two equal amounts of work differ by a few per cent; the tokens do not differ.
+    for unit, taken, equal in (("seconds", seconds, 1.05), ("1,000 tokens", tokens, 1.0)):
+        yield _row(f"paired task, generation alone: {unit}", taken["paired"], taken["text"], 1.15)
+        yield _row(f"paired task, two tasks: {unit}", taken["paired"], taken["two"], equal)
+
+
+def _costs() -> dict[str, list[Cost]]:
+    """Return, per side, what each round cost, after one that warms up."""
+    import torch  # noqa: PLC0415 # seconds, which are not another benchmark's
+
+    costs: dict[str, list[Cost]] = {side: [] for side in SIDES}
+    threads = torch.get_num_threads()
+    # A model this small gains nothing by a second core, and waits for it where that one is busy.
+    torch.set_num_threads(1)
+    logging.disable(logging.WARNING)
+    try:
+        # The harness's and the libraries' progress bars; an error is raised, not printed.
+        with tempfile.TemporaryDirectory() as folder, redirect_stderr(io.StringIO()):
+            model, loaded = _model(), _tasks(Path(folder))
+            answers = {side: _evaluate(model, tasks)[1] for side, tasks in loaded.items()}
+            for _ in range(ROUNDS):
+                for side, tasks in loaded.items():
+                    costs[side].append(_evaluate(model, tasks)[0])
+    finally:
+        logging.disable(logging.NOTSET)
+        torch.set_num_threads(threads)
+    if answers["paired"] != answers["two"] or answers["text"] != [row[-1:] for row in answers["paired"]]:
+        raise RuntimeError(f"{PAIRED} and {CHOICE} with {TEXT} got different answers from the same model")
+    return costs
+
+
+def _row(work: str, ours: float, peer: float, most: float) -> Row:
+    return Row(
+        work,
+        ours,
+        peer,
+        f"at most {most:g} times" if most > 1 else "no more",
+        lambda ours, peer: ours / peer,
+        lambda ratio: ratio <= most,
+    )
+
+
+def _evaluate(model: Any, tasks: Any) -> tuple[Cost, list[list[Any]]]:
+    """Return an evaluation's cost, and per row what the model answered: log-likelihoods, if asked for, and text."""
+    from lm_eval import evaluate  # noqa: PLC0415
+
+    tokens = 0
+
+    def count(_module: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+        nonlocal tokens
+        tokens += (keywords["input_ids"] if "input_ids" in keywords else arguments[0]).numel()
+
+    hook = model.model.register_forward_pre_hook(count, with_kwargs=True)
+    began = time.perf_counter()
+    results = evaluate(model, tasks, limit=LIMIT, bootstrap_iters=0)
+    seconds = time.perf_counter() - began
+    hook.remove()
+    answers: list[list[Any]] = [[] for _ in range(LIMIT)]
+    for task in tasks["tasks"]:
+        for sample in results["samples"][task]:
+            # A row comes once per reader, each time with the same responses.
+            if sample["filter"] == results["samples"][task][0]["filter"]:
+                answers[sample["doc_id"]] += [response[0] for response in sample["resps"]]
+    return Cost(seconds, tokens), answers
+
+
+def _tasks(folder: Path) -> dict[str, Any]:
+    """Return, per side, the tasks that it evaluates."""
+    from lm_eval.tasks import TaskManager  # noqa: PLC0415
+
+    own = folder / "letters"
+    own.mkdir()
+    prompts = own / "rows.jsonl"
+    with prompts.open("w", encoding="utf-8") as file:
+        for row in rows(OPINIONQA, EMBEDDED)[:LIMIT]:
+            prompt = prompt_of("medium", row["question"], row["options"])
+            file.write(json.dumps({"prompt": prompt, "letters": [*LETTERS[: len(row["options"])]]}) + "\n")
+    config = {
+        "task": CHOICE,
+        "dataset_path": "json",
+        "dataset_kwargs": {"data_files": {"test": str(prompts)}, "cache_dir": str(folder / "cache")},
+        "test_split": "test",
+        "output_type": "multiple_choice",
+        "doc_to_text": "prompt",
+        "doc_to_choice": "letters",
+        "doc_to_target": 0,
+        "metric_list": [{"metric": "acc", "aggregation": "mean", "higher_is_better": True}],
+    }
+    (own / f"{CHOICE}.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
+    # The rules read: what a trained reader costs is a benchmark of its own.
+    metadata = {"source": EMBEDDED, "answer_classifier": "rules"}
+    manager = TaskManager(include_path=[tasks_dir(), str(own)], include_defaults=False, metadata=metadata)
+    return {side: manager.load([*names]) for side, names in SIDES.items()}
+
+
+def _model() -> Any:
+    import torch  # noqa: PLC0415
+    import transformers  # noqa: PLC0415
+    from lm_eval.models.huggingface import HFLM  # noqa: PLC0415
+
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        network = transformers.LlamaForCausalLM(
+            transformers.LlamaConfig(
+                vocab_size=VOCABULARY,
+                hidden_size=512,
+                intermediate_size=1408,
+                num_hidden_layers=4,
+                num_attention_heads=8,
+                max_position_embeddings=1024,
+                bos_token_id=0,
+                eos_token_id=1,
+                pad_token_id=1,
+            )
+        )
+    return HFLM(pretrained=network, tokenizer=_tokenizer(), device="cpu", batch_size=1)
+
+
+def _tokenizer() -> Any:
+    import tokenizers  # noqa: PLC0415
+    import transformers  # noqa: PLC0415
+
+    learned = tokenizers.ByteLevelBPETokenizer()
+    texts = [prompt_of("medium", row["question"], row["options"]) for row in rows(OPINIONQA, EMBEDDED)]
+    # " B", as the letters are asked for, stands in no prompt.
+    spaced = [f" {letter}" for letter in LETTERS]
+    start, end = "<s>", "</s>"
+    learned.train_from_iterator([*texts, *spaced * 2], VOCABULARY, special_tokens=[start, end], show_progress=False)
+    tokenizer: Any = transformers.PreTrainedTokenizerFast  # it wants the tokenizer that the learning one is built on
+    return tokenizer(tokenizer_object=learned._tokenizer, bos_token=start, eos_token=end, pad_token=end)

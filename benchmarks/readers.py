@@ -1,0 +1,102 @@
+"""Responses per second that each reader reads, on two cores, over real responses.
+
+The peer is the cheapest there can be: the paper's pattern, ``[A-Z].``, searched for in each response. For the default,
+the rules and then the encoder, it is also the encoder alone. Weights are loaded before the clock starts.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from benchmarks.row import Row
+from lm_eval_ext.classifier import rules, string_match
+from lm_eval_ext.classifier.labelled import labelled_file
+from lm_eval_ext.classifier.reading import Answer, Reader, Reading
+
+REAL = Path(__file__).resolve().parents[2] / "shared" / "data" / "mcq" / "mismatch_train.jsonl"
+CORES = 2
+GOAL = 150
+ROUNDS = 2
+WARM_UP = 64
+
+
+def measure(folder: Path | None = None) -> Iterator[Row]:
+    """Yield the readers' rows, the best of interleaved rounds; those with an encoder only where it can be had.
+
+    Args:
+        folder: of the encoder's adapter; the one of this package if absent.
+    """
+    if not REAL.is_file():
+        print(f"readers: left out, the real responses are not at {REAL}")
+        return
+    answers = [row.answer for row in labelled_file(REAL)]
+    readers: dict[str, Reader] = {"string_match": string_match.read, "rules": rules.read} | _with_encoder(folder)
+    taken = _seconds(readers, answers)
+    for name in [name for name in readers if name != "encoder"]:
+        yield Row(
+            f"{name}, the paper's pattern: {len(answers):,} responses",
+            taken[name],
+            taken["pattern"],
+            f"at least {GOAL} a second",
+            lambda ours, peer: len(answers) / ours,
+            lambda rate: rate >= GOAL,
+        )
+    if "encoder" in readers:
+        left = sum(rules.decide(answer) is None for answer in answers) / len(answers)
+        rate = len(answers) / taken["encoder"]
+        yield Row(
+            f"default ({left:.1%} to the encoder), encoder ({rate:.0f} a second)",
+            taken["default"],
+            taken["encoder"],
+            "faster",
+            lambda ours, peer: peer / ours,
+            lambda ratio: ratio > 1,
+        )
+
+
+def _with_encoder(folder: Path | None) -> dict[str, Reader]:
+    from lm_eval_ext.classifier import predict  # noqa: PLC0415 # the others need nothing that it needs
+
+    try:
+        return {"default": predict.default_reader(folder), "encoder": predict.encoder_reader(folder)}
+    except ValueError as error:
+        print(f"readers default and encoder: left out, {error}")
+        return {}
+
+
+def _seconds(readers: dict[str, Reader], answers: Sequence[Answer]) -> dict[str, float]:
+    """Return the least seconds of each reader, and of the peer as ``pattern``."""
+    import torch  # noqa: PLC0415
+
+    sides: dict[str, Reader] = {"pattern": _pattern, **readers}
+    taken: dict[str, list[float]] = {name: [] for name in sides}
+    threads = torch.get_num_threads()
+    torch.set_num_threads(CORES)
+    try:
+        for read in sides.values():
+            read(answers[:WARM_UP])
+        for number in range(ROUNDS * len(sides)):
+            name = [*sides][number % len(sides)]
+            # Every pass has texts of its own, so that no pattern remembered for a row's options serves.
+            passed = [_again(answer, number + 1) for answer in answers]
+            re.purge()
+            began = time.perf_counter()
+            sides[name](passed)
+            taken[name].append(time.perf_counter() - began)
+    finally:
+        torch.set_num_threads(threads)
+    return {name: min(found) for name, found in taken.items()}
+
+
+def _again(answer: Answer, spaces: int) -> Answer:
+    return replace(answer, options=tuple(replace(one, text=one.text + " " * spaces) for one in answer.options))
+
+
+def _pattern(answers: Sequence[Answer]) -> list[Reading]:
+    pattern = re.compile(r"[A-Z]\.")
+    found = [pattern.search(answer.text) for answer in answers]
+    return [Reading.of([match[0][0]] if match else []) for match in found]
