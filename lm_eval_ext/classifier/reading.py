@@ -79,5 +79,9 @@ Reader = Callable[[Sequence[Answer]], "list[Reading]"]
 
 def refusal_option(options: Sequence[Option]) -> str | None:
     """Return the letter of the option that offers a refusal (``Refused``), if any does."""
-    wanted = REFUSED.casefold()
-    return next((option.letter for option in options if option.text.strip().casefold() == wanted), None)
+    return next((option.letter for option in options if is_refusal(option.text)), None)
+
+
+def is_refusal(text: str) -> bool:
+    """Tell whether an option's text offers a refusal."""
+    return text.strip().casefold() == REFUSED.casefold()

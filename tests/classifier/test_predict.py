@@ -262,7 +262,7 @@ def test_a_missing_library_is_named_with_the_way_to_it(library: str) -> None:
     )
     done = subprocess.run([sys.executable, "-c", program, library], capture_output=True, text=True, check=True)
     (line,) = done.stdout.splitlines()
-    assert line.startswith("the answer classifier needs ")
+    assert line.startswith("this reader loads a model and needs ")
     assert library in line
     assert line.endswith(EXTRA)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from lm_eval_ext.classifier.reading import REFUSED, Option
+from lm_eval_ext.classifier.reading import Option, is_refusal
 
 REFUSAL = "I'm sorry, but I cannot answer this question."
 
@@ -31,7 +31,7 @@ def known(options: tuple[Option, ...], gold: str | None) -> Known:
         options: as they are shown, at least two besides the refusal.
         gold: the letter of the right one, if one is right.
     """
-    content = sorted((option for option in options if option.text != REFUSED), key=lambda option: option.text)
+    content = sorted((option for option in options if not is_refusal(option.text)), key=lambda option: option.text)
     this = next((number for number, option in enumerate(content) if option.letter == gold), 0)
     one, other = content[this], content[(this + 1) % len(content)]
     return Known(

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from lm_eval_ext import sources
-from lm_eval_ext.classifier.reading import REFUSED
+from lm_eval_ext.classifier.reading import REFUSED, is_refusal
 from lm_eval_ext.families.paired_mcq import opinionqa
 from lm_eval_ext.families.paired_mcq.datasets import MultipleChoice
 from lm_eval_ext.families.paired_mcq.expression import columns_of, value_of
@@ -94,13 +94,9 @@ def _options(where: str, dataset: MultipleChoice, row: Mapping[str, Any]) -> lis
     return list(found)
 
 
-def _is_refusal(option: str) -> bool:
-    return option.strip().casefold() == REFUSED.casefold()
-
-
 def _defect(options: Sequence[str]) -> str:
     """Return what a question's options would have to be to be asked, nothing if they are."""
-    content = [option for option in options if not _is_refusal(option)]
+    content = [option for option in options if not is_refusal(option)]
     if not 2 <= len(content) <= MOST_OPTIONS:
         return f"2 to {MOST_OPTIONS} options besides {REFUSED!r}"
     if not all(option.strip() for option in content):
@@ -118,7 +114,7 @@ def _in_order(where: str, options: Sequence[str], ordinal: object) -> list[str]:
     """
     if ordinal is None:
         return list(options)
-    content = [option for option in options if not _is_refusal(option)]
+    content = [option for option in options if not is_refusal(option)]
     if isinstance(ordinal, (list, tuple)) and all(number is None or _is_number(number) for number in ordinal):
         places = [math.inf if number is None else float(number) for number in ordinal]
         for numbered in (options, content):
@@ -140,12 +136,12 @@ def _question(
     text = _value(where, "question", dataset.question, row)
     if not isinstance(text, str) or not text.strip():
         raise RowsError(f"{where}, field {dataset.question!r}: expected text, found {text!r}")
-    content = tuple(option for option in options if not _is_refusal(option))
+    content = tuple(option for option in options if not is_refusal(option))
     if dataset.gold is None:
         return Question(text, content, None)
     found = _value(where, "right option", dataset.gold, row)
     right = next(_named(found, given), None)
-    if right is None or _is_refusal(right):
+    if right is None or is_refusal(right):
         raise RowsError(
             f"{where}, field {dataset.gold!r}: expected the number (from 0), the letter or the text of one of "
             f"{len(given)} options; found {found!r}"

@@ -229,7 +229,7 @@ def test_a_reader_that_cannot_be_had_is_refused_before_the_run(
     [
         ({"answer_classifier": 3}, "'toy_leaf': answer_classifier 3; expected 'default', 'rules'"),
         ({"answer_classifier": ""}, "'toy_leaf': answer_classifier ''; expected 'default'"),
-        ({"answer_llm": 3}, "'toy_leaf': answer_llm 3; expected the folder or hub name"),
+        ({"answer_llm": 3}, "'toy_leaf': answer_llm 3; expected the folder or hub id"),
         ({"answer_llm": "model", "answer_llm_shots": 2}, "'toy_leaf': answer_llm_shots 2; expected one of 0, 4"),
         ({"answer_llm": "model", "answer_llm_shots": False}, "'toy_leaf': answer_llm_shots False; expected one of"),
         ({"answer_llm_shots": 4}, "'toy_leaf': answer_llm_shots without answer_llm"),
