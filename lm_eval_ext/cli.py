@@ -8,13 +8,14 @@ import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from lm_eval_ext import __version__, tasks_dir
 from lm_eval_ext.classifier import command as classifier
 from lm_eval_ext.classifier.adapter import AdapterError
 from lm_eval_ext.classifier.readers import ReaderError
 from lm_eval_ext.classifier.weights import WeightsError
+from lm_eval_ext.progress import with_progress
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import MissingDataError
 
@@ -128,17 +129,6 @@ def _verify(options: argparse.Namespace) -> int:
     with Path(options.rows).open("rb") as lines:
         _print_rows(regrade(with_progress(lines), options.rows, options.edition, options.loose))
     return 0
-
-
-def with_progress(lines: BinaryIO) -> Iterable[bytes]:
-    """Show on standard error, where that is a terminal, how far a file has been read."""
-    from tqdm import tqdm  # noqa: PLC0415
-
-    size = os.fstat(lines.fileno()).st_size
-    with tqdm(total=size, unit="B", unit_scale=True, disable=None) as progress:
-        for line in lines:
-            yield line
-            progress.update(len(line))
 
 
 def _export(options: argparse.Namespace) -> int:

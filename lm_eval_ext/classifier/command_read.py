@@ -14,6 +14,7 @@ from lm_eval_ext.classifier import readers
 from lm_eval_ext.classifier.batches import BATCH
 from lm_eval_ext.classifier.labelled import answer_of_row, numbered_rows
 from lm_eval_ext.classifier.reading import Reader, Reading
+from lm_eval_ext.progress import with_progress
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -31,8 +32,6 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 
 def _read(options: argparse.Namespace) -> int:
-    from lm_eval_ext.cli import with_progress  # noqa: PLC0415 # it imports this module
-
     reader = readers.reader(options.reader)
     if options.rows == "-":
         _print_readings(reader, sys.stdin.buffer, "standard input")

@@ -1,0 +1,18 @@
+"""How far a file has been read, shown while a command works."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import BinaryIO
+
+
+def with_progress(lines: BinaryIO) -> Iterable[bytes]:
+    """Yield a file's lines, and show on standard error, where that is a terminal, how far it has been read."""
+    from tqdm import tqdm  # noqa: PLC0415 # commands that read no file do without
+
+    size = os.fstat(lines.fileno()).st_size
+    with tqdm(total=size, unit="B", unit_scale=True, disable=None) as progress:
+        for line in lines:
+            yield line
+            progress.update(len(line))
