@@ -15,6 +15,7 @@ from lm_eval_ext.classifier import command as classifier
 from lm_eval_ext.classifier.adapter import AdapterError
 from lm_eval_ext.classifier.readers import ReaderError
 from lm_eval_ext.classifier.weights import WeightsError
+from lm_eval_ext.families.natural_instructions import command as natural_instructions
 from lm_eval_ext.progress import with_progress
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import MissingDataError
@@ -101,6 +102,7 @@ def _parser() -> argparse.ArgumentParser:
     export.set_defaults(run=_export)
 
     classifier.add_to(commands)
+    natural_instructions.add_to(commands)
     return parser
 
 

@@ -53,6 +53,7 @@ def examine(source: str | None = None) -> Iterator[Finding]:
     yield from _rows("embedded", sources.EMBEDDED)
     if source in (None, sources.HUB):
         yield _hub(required=source == sources.HUB)
+        yield _task_files()
 
 
 def _harness() -> Finding:
@@ -130,7 +131,7 @@ def _rows(subject: str, source: str) -> Iterator[Finding]:
     metadata = {"source": source, "answer_classifier": "rules"}
     manager = TaskManager(include_path=tasks_dir(), include_defaults=False, metadata=metadata)
     families = _families()
-    there = {family: [] if source == sources.EMBEDDED else _there(family, source) for family in families}
+    there = {family: _there(family, source) for family in families}
     for family, tasks_by_name in families.items():
         looked_at = there[family] if any(there.values()) else list(tasks_by_name)
         if not looked_at:
@@ -151,6 +152,7 @@ def _rows(subject: str, source: str) -> Iterator[Finding]:
 
 def _families() -> dict[str, dict[str, str]]:
     """Return, per family, its datasets, and of each a task that reads it."""
+    from lm_eval_ext.families.natural_instructions.subtasks import SUBTASKS  # noqa: PLC0415
     from lm_eval_ext.families.paired_mcq import datasets as paired_mcq  # noqa: PLC0415
     from lm_eval_ext.families.verbalizer import datasets as verbalizer  # noqa: PLC0415
 
@@ -158,16 +160,25 @@ def _families() -> dict[str, dict[str, str]]:
         "verbalizer": {name: f"verbalizer_{name}_natural_golden" for name in verbalizer.DATASETS},
         "manyifeval": {"manyifeval": "manyifeval_n10"},
         "paired_mcq": {name: f"text_mcq_{name}_low" for name in paired_mcq.DATASETS},
+        # What files of either version serve for.
+        "natural_instructions": {name: f"natural_instructions_{name}_instance" for name in SUBTASKS},
     }
 
 
 def _there(family: str, source: str) -> list[str]:
-    """Return the datasets of a family that must be in order if a folder or file is: none if it holds none of them.
+    """Return the datasets of a family that must be in order if a source is: none if it holds none of them.
 
-    A folder has either all datasets of the verbalizer family or none; of the paired_mcq family it may have any.
+    A folder has either all datasets of the verbalizer family or none; of the paired_mcq and natural_instructions
+    families it may have any.
     """
-    path = Path(source).expanduser()
+    from lm_eval_ext.families.natural_instructions import files as task_files  # noqa: PLC0415
+
     names = list(_families()[family])
+    if family == "natural_instructions":
+        return [name for name in names if task_files.is_there(name, source)]
+    if source == sources.EMBEDDED:
+        return names
+    path = Path(source).expanduser()
     if path.is_file():
         takes_files = "paired_mcq" if _holds_options(path) else "manyifeval"
         return names[:1] if family == takes_files else []
@@ -221,3 +232,25 @@ def _hub(required: bool) -> Finding:
         listed = "; ".join(f"{', '.join(repositories)} ({reason})" for reason, repositories in silent.items())
         text += f"; not {listed}. Cached copies still serve"
     return Finding("hub", not silent, text, required)
+
+
+def _task_files() -> Finding:
+    """Return whether the place of the natural_instructions task files answers, which is not on the hub."""
+    import urllib.request  # noqa: PLC0415
+
+    from huggingface_hub.constants import HF_HUB_OFFLINE  # noqa: PLC0415
+
+    from lm_eval_ext.families.natural_instructions import files  # noqa: PLC0415
+
+    cached = "Cached copies still serve"
+    if HF_HUB_OFFLINE:
+        return Finding(
+            "files", False, f"natural_instructions: switched off by HF_HUB_OFFLINE. {cached}", required=False
+        )
+    address = files.address(next(iter(_families()["natural_instructions"])))
+    try:
+        with urllib.request.urlopen(urllib.request.Request(address, method="HEAD"), timeout=10):  # noqa: S310 # https
+            return Finding("files", True, f"natural_instructions: {files.ADDRESS} answers")
+    except OSError as error:
+        text = f"natural_instructions: {files.ADDRESS} does not answer ({sources.reason(error)}). {cached}"
+        return Finding("files", False, text, required=False)

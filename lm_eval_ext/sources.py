@@ -185,11 +185,15 @@ def _folder(source: str) -> Path:
         return EMBEDDED_FOLDER
     folder = Path(source).expanduser()
     if not folder.is_dir():
-        raise RowsError(
-            f'source {source!r} is not a folder; expected "{HUB}", "{EMBEDDED}" or the path of a folder with '
-            "<dataset>_<split>.jsonl files"
-        )
+        raise no_folder(source, "<dataset>_<split>.jsonl files")
     return folder.resolve()
+
+
+def no_folder(source: str, files: str) -> RowsError:
+    """Return the error for a source that is none; ``files`` says what a folder would hold."""
+    return RowsError(
+        f'source {source!r} is not a folder; expected "{HUB}", "{EMBEDDED}" or the path of a folder with {files}'
+    )
 
 
 def _file(name: str, split: str, folder: Path) -> Path | None:

@@ -1,0 +1,1 @@
+"""Natural Instructions: which part of an instruction does a model use? (Mishra et al., ACL 2022)."""

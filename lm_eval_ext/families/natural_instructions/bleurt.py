@@ -1,0 +1,254 @@
+"""BLEURT (Sellam et al., 2020), the paper's second measure of answers (section 6.1), behind the extra ``bleurt``.
+
+The paper does not say which checkpoint it used. The public ones in PyTorch, converted from Google's, come in two
+shapes, both of which transformers has: BERT's (the ``bleurt-…`` checkpoints, WordPiece) and RemBERT's (the
+``BLEURT-20…`` ones, SentencePiece). The package that they are published with, bleurt-pytorch 0.0.1, does not import
+under transformers 5, so they are loaded here into transformers' own classes, whose scores are the same up to rounding.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lm_eval_ext.sources import reason
+
+if TYPE_CHECKING:
+    import torch
+
+RECOMMENDED = "lucadiliello/BLEURT-20"
+INSTALL = "pip install 'lm-eval-ext[bleurt]'"
+WEIGHTS, PICKLE = "model.safetensors", "pytorch_model.bin"
+WORDPIECE, SENTENCEPIECE = ("tokenizer.json", "vocab.txt"), "spm.model"
+TOKENIZER_CONFIG = "tokenizer_config.json"
+BATCH = 32
+"""Pairs per step. A constant, so that scores do not depend on the machine's memory."""
+CONVERSION = (
+    'python -c "import torch, safetensors.torch as s; '
+    f"s.save_file(torch.load('{PICKLE}', weights_only=True), '{WEIGHTS}')\""
+)
+
+_NOT_TAKEN = ("model_type", "architectures", "auto_map", "dtype", "torch_dtype", "id2label", "label2id", "problem_type")
+"""What a checkpoint's configuration says of its class and head."""
+
+Scorer = Callable[[Sequence[str], Sequence[Sequence[str]]], list[float]]
+"""Predictions and, for each, its references (at least one) to the score of each, best over its references."""
+
+
+class BleurtError(ValueError):
+    """BLEURT cannot be had; the message says why and what to do."""
+
+
+@cache
+def bleurt_scorer(checkpoint: str) -> Scorer:
+    """Return a function that scores predictions by BLEURT, best over the references. It is loaded once per process.
+
+    Args:
+        checkpoint: a name on the hub, or a folder: ``config.json``, ``model.safetensors`` and the tokenizer's files
+            (``vocab.txt`` or ``tokenizer.json``; ``spm.model``).
+
+    Raises:
+        BleurtError: the extra is not installed, or the checkpoint cannot be had or is none.
+    """
+    model = _Bleurt.load(checkpoint)
+
+    def scores(predictions: Sequence[str], references: Sequence[Sequence[str]]) -> list[float]:
+        pairs = [
+            [model.pair(reference, prediction) for reference in of]
+            for prediction, of in zip(predictions, references, strict=True)
+        ]
+        if not all(pairs):
+            raise ValueError("BLEURT of a prediction without references; expected at least one reference")
+        # Each pair once, the short ones together: neither the order of the rows nor what else is scored moves a score.
+        distinct = sorted({pair for of in pairs for pair in of}, key=lambda pair: (len(pair.first + pair.second), pair))
+        found: dict[_Pair, float] = {}
+        for start in range(0, len(distinct), BATCH):
+            batch = distinct[start : start + BATCH]
+            found |= zip(batch, model.scores(batch), strict=True)
+        return [max(found[pair] for pair in of) for of in pairs]
+
+    return scores
+
+
+@dataclass(frozen=True, order=True)
+class _Pair:
+    """Token ids of a reference and of a prediction, as BLEURT was trained to see them, without special tokens."""
+
+    first: tuple[int, ...]
+    second: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class _Tokens:
+    """A tokenizer: text to ids without special ones, and the ids of these."""
+
+    ids: Callable[[str], Sequence[int]]
+    cls: int
+    sep: int
+    pad: int
+
+
+@dataclass(frozen=True)
+class _Bleurt:
+    """A loaded checkpoint.
+
+    Attributes:
+        network: pairs of texts to one number each.
+        tokens: its tokenizer.
+        longest: how many tokens a pair may have, special ones included.
+    """
+
+    network: torch.nn.Module
+    tokens: _Tokens
+    longest: int
+
+    @classmethod
+    def load(cls, checkpoint: str) -> _Bleurt:
+        folder = _folder(checkpoint)
+        try:
+            config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+            network = _network(config, folder / WEIGHTS)
+            tokens = _tokens(folder)
+            longest = min(config["max_position_embeddings"], _tokenizer_config(folder).get("model_max_length", 512))
+        except ImportError as error:
+            raise _absent(error) from error
+        except BleurtError as error:
+            raise _unusable(checkpoint, str(error)) from error
+        except Exception as error:
+            # What the libraries raise at a broken file has many types, and the user's way out is the same.
+            raise _unusable(checkpoint, f"{type(error).__name__}: {reason(error)}") from error
+        return cls(network, tokens, longest)
+
+    def pair(self, reference: str, prediction: str) -> _Pair:
+        """Return the tokens of a pair; of one that is too long, the longer text loses its last, again and again."""
+        first, second = list(self.tokens.ids(reference)), list(self.tokens.ids(prediction))
+        while len(first) + len(second) > self.longest - 3:
+            (first if len(first) > len(second) else second).pop()
+        return _Pair(tuple(first), tuple(second))
+
+    def scores(self, pairs: Sequence[_Pair]) -> list[float]:
+        """Return one number per pair."""
+        import torch  # noqa: PLC0415 # seconds
+
+        rows = [[self.tokens.cls, *pair.first, self.tokens.sep, *pair.second, self.tokens.sep] for pair in pairs]
+        shape = (len(rows), max(map(len, rows)))
+        ids = torch.full(shape, self.tokens.pad)
+        mask, kinds = torch.zeros(shape, dtype=torch.long), torch.zeros(shape, dtype=torch.long)
+        for number, (pair, row) in enumerate(zip(pairs, rows, strict=True)):
+            ids[number, : len(row)] = torch.tensor(row)
+            mask[number, : len(row)] = 1
+            kinds[number, len(pair.first) + 2 : len(row)] = 1
+        device = next(self.network.parameters()).device
+        with torch.inference_mode():
+            logits = self.network(
+                input_ids=ids.to(device), attention_mask=mask.to(device), token_type_ids=kinds.to(device)
+            ).logits
+        found: list[float] = logits.flatten().tolist()
+        return found
+
+
+def _folder(checkpoint: str) -> Path:
+    try:
+        import huggingface_hub  # noqa: PLC0415
+        import safetensors  # noqa: F401, PLC0415 # said before two gigabytes are fetched
+        import torch  # noqa: F401, PLC0415
+        import transformers  # noqa: F401, PLC0415
+    except ImportError as error:
+        raise _absent(error) from error
+    folder = Path(checkpoint).expanduser()
+    if not folder.is_dir():
+        wanted = ["config.json", WEIGHTS, TOKENIZER_CONFIG, *WORDPIECE, SENTENCEPIECE]
+        try:
+            folder = Path(huggingface_hub.snapshot_download(checkpoint, allow_patterns=wanted))
+        except Exception as error:
+            # The hub's library raises a dozen types for "offline" and "no such repository".
+            why = f"no such folder, and not to be had from the hub ({type(error).__name__}: {reason(error)})"
+            raise _unusable(checkpoint, why) from error
+    if not (folder / WEIGHTS).is_file():
+        raise _unusable(
+            checkpoint,
+            f"no {WEIGHTS} in {folder}; weights of other formats are not loaded. Where a checkpoint has {PICKLE} only, "
+            f"fetch it (hf download {checkpoint} --local-dir FOLDER), convert it once, in that folder: {CONVERSION}",
+        )
+    return folder
+
+
+def _network(config: Mapping[str, Any], weights: Path) -> torch.nn.Module:
+    """Return the network on its device, ready to score."""
+    import safetensors.torch  # noqa: PLC0415
+    import torch  # noqa: PLC0415
+
+    network = _untrained(config)
+    prefix = type(network).base_model_prefix + "."
+    names = {
+        "bleurt.encoder.embedding_projection.": f"{prefix}encoder.embedding_hidden_mapping_in.",
+        "bleurt.": prefix,
+    }
+    tensors = safetensors.torch.load_file(weights)
+    # Not a weight: the numbers 0, 1, 2, … that older files hold.
+    renamed = {_renamed(name, names): tensor for name, tensor in tensors.items() if not name.endswith("position_ids")}
+    network.load_state_dict(renamed)
+    ready: torch.nn.Module = network.to("cuda" if torch.cuda.is_available() else "cpu").eval()
+    return ready
+
+
+def _untrained(config: Mapping[str, Any]) -> Any:
+    import transformers  # noqa: PLC0415
+
+    kind = config.get("model_type")
+    if kind not in ("bleurt", "bert", "rembert"):
+        raise BleurtError(f"model_type {kind!r} in config.json; expected bleurt, bert or rembert")
+    shared = {key: value for key, value in config.items() if key not in _NOT_TAKEN} | {"num_labels": 1}
+    narrow = config.get("embedding_size") if kind == "bleurt" else None
+    if kind == "rembert" or narrow is not None:
+        # RemBERT's own beginning and end of a text, which lie outside of a small vocabulary, have no part in scoring.
+        sizes = {"bos_token_id": None, "eos_token_id": None} | shared
+        sizes |= {"input_embedding_size": narrow} if narrow is not None else {}
+        return transformers.RemBertForSequenceClassification(transformers.RemBertConfig(**sizes))
+    return transformers.BertForSequenceClassification(transformers.BertConfig(**shared))
+
+
+def _renamed(name: str, names: Mapping[str, str]) -> str:
+    return next((new + name.removeprefix(old) for old, new in names.items() if name.startswith(old)), name)
+
+
+def _tokens(folder: Path) -> _Tokens:
+    if (folder / SENTENCEPIECE).is_file():
+        import sentencepiece  # noqa: PLC0415
+
+        pieces = sentencepiece.SentencePieceProcessor(model_file=str(folder / SENTENCEPIECE))
+        cls, sep, pad = (pieces.piece_to_id(name) for name in ("[CLS]", "[SEP]", "[PAD]"))
+        return _Tokens(pieces.encode, cls, sep, pad)
+    if not any((folder / name).is_file() for name in WORDPIECE):
+        raise BleurtError(f"no tokenizer in {folder}; expected {SENTENCEPIECE}, {' or '.join(WORDPIECE)}")
+    from transformers import BertTokenizer  # noqa: PLC0415
+
+    words = BertTokenizer.from_pretrained(folder)
+
+    def ids(text: str) -> Sequence[int]:
+        found: list[int] = words(text, add_special_tokens=False, verbose=False)["input_ids"]
+        return found
+
+    return _Tokens(ids, words.cls_token_id, words.sep_token_id, words.pad_token_id)
+
+
+def _tokenizer_config(folder: Path) -> dict[str, Any]:
+    path = folder / TOKENIZER_CONFIG
+    config: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    return config
+
+
+def _absent(error: ImportError) -> BleurtError:
+    return BleurtError(f"BLEURT needs packages that are not installed ({error}): {INSTALL}")
+
+
+def _unusable(checkpoint: str, why: str) -> BleurtError:
+    return BleurtError(
+        f"the BLEURT checkpoint {checkpoint!r} cannot be used: {why}\nExpected the name on the hub or the folder of "
+        "a BLEURT checkpoint in PyTorch with safetensors weights. The paper does not name its own; the publisher of "
+        f"the public ones recommends {RECOMMENDED} (2.3 GB)"
+    )

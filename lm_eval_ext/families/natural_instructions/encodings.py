@@ -1,0 +1,171 @@
+"""How an instruction and an input become a prompt: the encodings of appendix C and the ablations of Table 4.
+
+The layout is that of the published prompts, letter for letter, oddities included: each value loses the white space
+around it; a field is left out if its value is ``-`` alone, but one that is ``-`` and a blank stands there as ``-``; a
+suggestion follows its reason without a line feed. Where the paper's text differs from the published prompts, they win:
+the "all instructions" encoding has no title, and its negative examples stand before its positive ones (appendix C calls
+the two alternating).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+from lm_eval_ext.families.natural_instructions.instruction import Example, Field, Instruction
+from lm_eval_ext.sources import RowsError
+
+HEADINGS: Mapping[Field, str] = MappingProxyType(
+    {
+        "definition": "Definition",
+        "prompt": "Prompt",
+        "avoid": "Things to Avoid",
+        "emphasis": "Emphasis & Caution",
+    }
+)
+"""Field to its name in a prompt and in a version-1 file, in the order in which they stand in a prompt."""
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """Which parts of an instruction a prompt shows.
+
+    Attributes:
+        fields: the text fields, in the order of ``HEADINGS``.
+        positive: whether the positive examples are shown.
+        negative: whether the negative ones are, before the positive ones. All examples then have a heading and say why
+            they are good or bad.
+    """
+
+    fields: tuple[Field, ...] = ()
+    positive: bool = False
+    negative: bool = False
+
+    @property
+    def has_examples(self) -> bool:
+        """Whether it shows examples of either kind."""
+        return self.positive or self.negative
+
+
+ALL = Encoding(tuple(HEADINGS), positive=True, negative=True)
+PROMPT = Encoding(("prompt",))
+
+
+def _without(field: Field) -> Encoding:
+    return replace(ALL, fields=tuple(shown for shown in ALL.fields if shown != field))
+
+
+ENCODINGS: Mapping[str, Encoding] = MappingProxyType(
+    {
+        "instance": Encoding(),
+        "prompt": PROMPT,
+        "prompt_definition": Encoding(("definition", "prompt")),
+        "all": ALL,
+        "positive": Encoding(positive=True),
+    }
+)
+"""The five encodings of appendix C."""
+
+ABLATIONS: Mapping[str, Encoding] = MappingProxyType(
+    {
+        # Eliminating a field (Table 4, top).
+        "all_minus_definition": _without("definition"),
+        "all_minus_prompt": _without("prompt"),
+        "all_minus_avoid": _without("avoid"),
+        "all_minus_emphasis": _without("emphasis"),
+        "all_minus_positive": replace(ALL, positive=False),
+        "all_minus_negative": replace(ALL, negative=False),
+        "all_minus_examples": replace(ALL, positive=False, negative=False),
+        # Adding one to the prompt (Table 4, bottom); the definition is among the five.
+        "prompt_avoid": Encoding(("prompt", "avoid")),
+        "prompt_emphasis": Encoding(("prompt", "emphasis")),
+        "prompt_positive": replace(PROMPT, positive=True),
+        "prompt_negative": replace(PROMPT, negative=True),
+        "prompt_examples": replace(PROMPT, positive=True, negative=True),
+        # Published as well.
+        "prompt_definition_positive": Encoding(("definition", "prompt"), positive=True),
+    }
+)
+"""The encodings of the ablation study (section 6.3)."""
+
+ALL_ENCODINGS: Mapping[str, Encoding] = MappingProxyType({**ENCODINGS, **ABLATIONS})
+
+
+def example_pool(instruction: Instruction, encoding: Encoding, wanted: int | None) -> Instruction:
+    """Return the instruction with the positive examples that a prompt may show.
+
+    Args:
+        instruction: of the subtask.
+        encoding: which kinds of examples are shown.
+        wanted: how many of each kind. If it is more than there are positive ones, instances from index 0 on are further
+            examples, as in the published script (they have no reason). Absent: all that the file has.
+    """
+    if wanted is None or not encoding.positive:
+        return instruction
+    missing = max(0, wanted - len(instruction.positive))
+    further = tuple(Example(instance.input, instance.outputs[0]) for instance in instruction.instances[:missing])
+    return replace(instruction, positive=(instruction.positive + further)[:wanted])
+
+
+def encode(instruction: Instruction, encoding: Encoding, given: str, examples: int) -> str:
+    """Return the prompt for one input (enc(I, x) of section 5.1).
+
+    Args:
+        instruction: of the subtask.
+        encoding: what is shown of it.
+        given: the input.
+        examples: how many examples are shown of each kind, at most.
+
+    Raises:
+        RowsError: the encoding needs a field that the task file does not have.
+    """
+    headings = encoding.negative
+    parts = [_field(instruction, field) for field in encoding.fields]
+    if encoding.negative:
+        shown = enumerate(instruction.negative[:examples], start=1)
+        parts += [f"Negative Example{number}- \n{_example(example, headings)}" for number, example in shown]
+    if encoding.positive:
+        for number, example in enumerate(instruction.positive[:examples], start=1):
+            heading = f"Positive Example{number}- \n" if headings else ""
+            parts.append(heading + _example(example, headings))
+    return "".join(parts) + f"input: {given.strip()}\noutput:"
+
+
+def most_examples(instruction: Instruction, encoding: Encoding) -> int:
+    """Return from how many examples of each kind on a prompt shows all that there are.
+
+    Raises:
+        RowsError: the encoding shows examples, and there is none.
+    """
+    shown = {"Positive Examples": encoding.positive, "Negative Examples": encoding.negative}
+    there = {"Positive Examples": len(instruction.positive), "Negative Examples": len(instruction.negative)}
+    most = max((there[kind] for kind, is_shown in shown.items() if is_shown), default=0)
+    if encoding.has_examples and not most:
+        kinds = " or ".join(repr(kind) for kind, is_shown in shown.items() if is_shown)
+        raise RowsError(
+            f"{instruction.task} ({instruction.origin}): no {kinds}, which the encoding shows; choose another encoding "
+            "for this subtask, or a file that has them"
+        )
+    return most
+
+
+def _field(instruction: Instruction, field: Field) -> str:
+    value = instruction.text(field)
+    if value is None:
+        raise RowsError(
+            f"{instruction.task} ({instruction.origin}): no field {HEADINGS[field]!r}, which the encoding needs; "
+            "version-2 files have all instruction fields merged into 'Definition', and serve for the encodings "
+            "'instance' and 'positive' only. Name a folder of version-1 files as source, or choose another encoding"
+        )
+    return f"{HEADINGS[field]}: {value.strip()}\n" if value else ""
+
+
+def _example(example: Example, explained: bool) -> str:
+    text = f"input: {example.input.strip()}\noutput: {example.output.strip()}\n"
+    if not explained:
+        return text
+    # An instance that serves as an example has no reason.
+    reason = f"reason: {example.reason.strip()}" if example.reason.strip() else ""
+    suggestion = f"suggestion: {example.suggestion.strip()}" if example.suggestion.strip() else ""
+    return f"{text}{reason}{suggestion}\n" if reason or suggestion else text

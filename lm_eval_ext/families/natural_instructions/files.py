@@ -1,0 +1,115 @@
+"""Where a task file comes from: the public repository, what ships with this package, or a folder of the user's."""
+
+from __future__ import annotations
+
+import textwrap
+from functools import cache
+from pathlib import Path
+
+from lm_eval_ext.families.natural_instructions.instruction import Instruction
+from lm_eval_ext.families.natural_instructions.read import read
+from lm_eval_ext.families.natural_instructions.subtasks import SUBTASKS
+from lm_eval_ext.sources import EMBEDDED, EMBEDDED_FOLDER, EMBEDDED_NOTE, HUB, RowsError, no_folder, reason
+
+REPOSITORY = "allenai/natural-instructions"
+BRANCH = "master"
+ADDRESS = f"https://raw.githubusercontent.com/{REPOSITORY}/{BRANCH}/tasks"
+"""Where the version-2 files lie; version 1 was a download whose site no longer answers.
+
+They are the same subtasks, but have been revised since: of some, instances are worded and ordered otherwise.
+"""
+FOLDER = EMBEDDED_FOLDER / "natural_instructions"
+"""The embedded files, in version 1."""
+
+
+def instruction(task: str, source: str) -> Instruction:
+    """Return a subtask's instruction and instances; each file is read once per process.
+
+    Args:
+        task: a subtask's name, or the name of any task file without its suffix.
+        source: ``"hub"``, ``"embedded"`` or the path of a folder with task files of version 1 or 2.
+
+    Raises:
+        RowsError: the file cannot be had, or is no task file.
+    """
+    if source == HUB:
+        return _downloaded(task)
+    folder = _folder(source)
+    if not folder.is_dir():
+        raise no_folder(source, f"task files, as {task}.json")
+    path = _file(task, folder)
+    if path is None:
+        found = ", ".join(sorted(entry.stem for entry in folder.glob("*.json"))) or "no task files"
+        raise RowsError(
+            f"no file of {task!r} in {'the embedded ones' if source == EMBEDDED else folder}: expected "
+            f"{_expected(task)}; found "
+            f"{textwrap.shorten(found, 1500, placeholder=' …')}"
+        )
+    return _read(path.resolve(), task)
+
+
+def is_there(task: str, source: str) -> bool:
+    """Tell whether a folder (or the embedded ones) has a subtask's file; never true of the hub."""
+    return source != HUB and _file(task, _folder(source)) is not None
+
+
+def address(task: str) -> str:
+    """Return where the public repository has a subtask's version-2 file."""
+    return f"{ADDRESS}/{_names(task)[-1]}.json"
+
+
+def _names(task: str) -> tuple[str, ...]:
+    """Return what a task's file may be called, without the suffix: as in version 1, and as in version 2."""
+    known = SUBTASKS.get(task)
+    return (task, known.version_2) if known else (task,)
+
+
+def _expected(task: str) -> str:
+    return " or ".join(f"{name}.json" for name in _names(task))
+
+
+def _folder(source: str) -> Path:
+    return FOLDER if source == EMBEDDED else Path(source).expanduser()
+
+
+def _file(task: str, folder: Path) -> Path | None:
+    # Version 1 comes first: it has every field.
+    return next((path for name in _names(task) if (path := folder / f"{name}.json").is_file()), None)
+
+
+@cache
+def _read(path: Path, task: str) -> Instruction:
+    return read(path, task)
+
+
+def _downloaded(task: str) -> Instruction:
+    path = _from_hub(task)
+    try:
+        return _read(path, task)
+    except RowsError as error:
+        # Proxies and sign-in pages answer everything with a page of their own.
+        raise RowsError(
+            f"{error}\nThis is the kept copy of {address(task)}; delete it, and it is fetched again"
+        ) from error
+
+
+@cache
+def _from_hub(task: str) -> Path:
+    import datasets  # noqa: PLC0415 # two seconds, and only the hub needs it
+
+    # Without the ETag a cached copy serves at once, offline too.
+    manager = datasets.DownloadManager(download_config=datasets.DownloadConfig(use_etag=False))
+    try:
+        return Path(manager.download(address(task)))
+    except Exception as error:
+        # Whatever the library raises, the user's way out is the same; that there is no connection or no such file, it
+        # says in the cause only.
+        cause = error.__cause__ if isinstance(error.__cause__, Exception) else error
+        raise RowsError(
+            f"the task file of {task!r} could not be had from {address(task)}: {reason(cause)}\n"
+            "Two other sources serve without it:\n"
+            f'  --metadata \'{{"source": "/path/to/folder"}}\'  your own copy: {_expected(task)}. '
+            "Version 1 has the fields that most encodings need; for the twelve evaluation subtasks it lies in the "
+            "folder dataset_jsons of the repository allenai/reframing\n"
+            f'  --metadata \'{{"source": "{EMBEDDED}"}}\'  {EMBEDDED_NOTE}'
+        ) from error

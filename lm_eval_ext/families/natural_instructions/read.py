@@ -1,0 +1,170 @@
+"""Reads a task file, in either of the two published formats."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lm_eval_ext.families.natural_instructions.instruction import Example, Instance, Instruction
+from lm_eval_ext.sources import RowsError
+
+NONE = "-"
+"""What a version-1 file has where an instruction has nothing."""
+TITLE, PROMPT, DEFINITION, EXAMPLES = "Title", "Prompt", "Definition", "Examples"
+POSITIVE, NEGATIVE, INSTANCES = "Positive Examples", "Negative Examples", "Instances"
+
+
+def read(path: Path, task: str) -> Instruction:
+    """Return the instruction and the instances of a task file.
+
+    Args:
+        path: a JSON file of version 1 (``Title``, ``Prompt``, … ``Examples``, ``Instances``) or version 2
+            (``Definition`` as a list, the examples at the top level).
+        task: the subtask's name.
+
+    Returns:
+        The texts as they stand in the file, white space included. What the file does not have is ``None`` (texts) or
+        empty (examples): whether that matters is for the encoding to say.
+
+    Raises:
+        RowsError: the file is neither; the message names subtask, file and field.
+    """
+    file = _File(task, str(path))
+    content = file.parsed(path.read_bytes())
+    if EXAMPLES in content or TITLE in content or PROMPT in content:
+        examples = file.mapping(content.get(EXAMPLES, {}), EXAMPLES)
+        definition = file.text(content, DEFINITION)
+    elif POSITIVE in content:
+        examples = content
+        definition = file.merged(content, DEFINITION)
+    else:
+        raise file.error(
+            f"no task file; expected version 1 ({TITLE}, {PROMPT}, {DEFINITION}, …, {EXAMPLES}, {INSTANCES}) or "
+            f"version 2 ({DEFINITION}, {POSITIVE}, {NEGATIVE}, {INSTANCES}); found {', '.join(content) or 'no fields'}"
+        )
+    return Instruction(
+        task=task,
+        origin=str(path),
+        title=file.text(content, TITLE),
+        prompt=file.text(content, PROMPT),
+        definition=definition,
+        avoid=file.text(content, "Things to Avoid"),
+        emphasis=file.text(content, "Emphasis & Caution"),
+        positive=file.examples(examples, POSITIVE),
+        negative=file.examples(examples, NEGATIVE),
+        instances=file.instances(content),
+    )
+
+
+@dataclass(frozen=True)
+class _File:
+    """What a file's parts are read with, so that every complaint names subtask and file.
+
+    Attributes:
+        task: the subtask's name.
+        origin: the file.
+    """
+
+    task: str
+    origin: str
+
+    def error(self, problem: str) -> RowsError:
+        return RowsError(f"{self.task} ({self.origin}): {problem}")
+
+    def parsed(self, content: bytes) -> Mapping[str, Any]:
+        try:
+            found = json.loads(content.decode("utf-8"))
+        except (ValueError, RecursionError) as error:
+            raise self.error(f"not JSON in UTF-8 ({error})") from error
+        if not isinstance(found, dict):
+            raise self.error(f"expected one JSON object, found {type(found).__name__}")
+        return found
+
+    def mapping(self, value: object, field: str) -> Mapping[str, Any]:
+        if not isinstance(value, dict):
+            raise self.error(f"{field}: expected an object, found {value!r:.60}")
+        return value
+
+    def sequence(self, value: object, field: str) -> Sequence[Any]:
+        if not isinstance(value, list):
+            raise self.error(f"field {field!r}: expected a list, found {value!r:.60}")
+        return value
+
+    def text(self, content: Mapping[str, Any], field: str) -> str | None:
+        """Return a text field: empty if the file says that there is nothing, ``None`` if it does not have the field.
+
+        Nothing is ``-`` alone: a ``-`` and a blank, which some files have, stand in the published prompts.
+        """
+        value = content.get(field)
+        if value is None:
+            return None
+        if not isinstance(value, str):
+            raise self.error(f"field {field!r}: expected text, found {value!r:.60}")
+        return "" if value == NONE else value
+
+    def merged(self, content: Mapping[str, Any], field: str) -> str | None:
+        """Return a text field of version 2: a list, mostly of one text (in early commits: the text)."""
+        value = content.get(field)
+        if not isinstance(value, list):
+            return self.text(content, field)
+        if not all(isinstance(part, str) for part in value):
+            raise self.error(f"field {field!r}: expected a list of texts, found {value!r:.60}")
+        return "\n".join(value)
+
+    def examples(self, content: Mapping[str, Any], field: str) -> tuple[Example, ...]:
+        found = enumerate(self.sequence(content.get(field, []), field), start=1)
+        return tuple(self._example(value, f"{field}, number {n}") for n, value in found if not _is_none(value))
+
+    def _example(self, value: object, where: str) -> Example:
+        example = self.mapping(value, where)
+        given, output = (self._required(example, field, where) for field in ("input", "output"))
+        reason = self._optional(example, "reason", where) or self._optional(example, "explanation", where)
+        return Example(given, output, reason, self._optional(example, "suggestion", where))
+
+    def _value(self, part: Mapping[str, Any], field: str, where: str) -> object:
+        if field not in part:
+            raise self.error(f"{where}: no field {field!r}; found {', '.join(part) or 'none'}")
+        return part[field]
+
+    def _required(self, part: Mapping[str, Any], field: str, where: str) -> str:
+        value = self._value(part, field, where)
+        if not isinstance(value, str):
+            raise self.error(f"{where}, field {field!r}: expected text, found {value!r:.60}")
+        return value
+
+    def _optional(self, part: Mapping[str, Any], field: str, where: str) -> str:
+        if part.get(field) is None:
+            return ""
+        value = self._required(part, field, where)
+        return "" if value == NONE else value
+
+    def instances(self, content: Mapping[str, Any]) -> tuple[Instance, ...]:
+        if INSTANCES not in content:
+            raise self.error(f"no field {INSTANCES!r}; found {', '.join(content)}")
+        found = self.sequence(content[INSTANCES], INSTANCES)
+        if not found:
+            raise self.error(f"field {INSTANCES!r}: expected at least one, found none")
+        return tuple(self._instance(instance, f"{INSTANCES}, index {n}") for n, instance in enumerate(found))
+
+    def _instance(self, value: object, where: str) -> Instance:
+        instance = self.mapping(value, where)
+        return Instance(self._required(instance, "input", where), self._outputs(instance, where))
+
+    def _outputs(self, instance: Mapping[str, Any], where: str) -> tuple[str, ...]:
+        """Return the references: a list of texts, or in a few files one text."""
+        value = self._value(instance, "output", where)
+        outputs = [value] if isinstance(value, str) else value
+        if not isinstance(outputs, list) or not outputs:
+            raise self.error(f"{where}, field 'output': expected a list of at least one reference, found {value!r:.60}")
+        for n, output in enumerate(outputs, start=1):
+            if not isinstance(output, str):
+                raise self.error(f"{where}, field 'output', number {n}: expected text, found {output!r:.60}")
+        return tuple(outputs)
+
+
+def _is_none(value: object) -> bool:
+    """Tell whether an entry of a list of examples says that there are none."""
+    return isinstance(value, str) and value.strip() == NONE

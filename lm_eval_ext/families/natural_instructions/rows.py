@@ -1,0 +1,141 @@
+"""Which instances are evaluated, and the prompts that they become."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from lm_eval_ext.families.natural_instructions.budget import Budget
+from lm_eval_ext.families.natural_instructions.encodings import (
+    HEADINGS,
+    Encoding,
+    encode,
+    example_pool,
+    most_examples,
+)
+from lm_eval_ext.families.natural_instructions.instruction import Instruction
+from lm_eval_ext.families.natural_instructions.rouge import has_words
+from lm_eval_ext.sources import RowsError
+
+FIRST = 60
+"""Index of the first evaluated instance: those before it may serve as examples."""
+PUBLISHED = 100
+"""Instances of a subtask that the published evaluation takes."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One prompt.
+
+    Attributes:
+        subtask: its name.
+        index: the instance's place in the task file, from 0.
+        input: of the instance.
+        output: the references.
+        examples: how many examples the prompt shows.
+        prompt: what the model is given.
+    """
+
+    subtask: str
+    index: int
+    input: str
+    output: tuple[str, ...]
+    examples: int
+    prompt: str
+
+
+def evaluated(total: int, n: int = PUBLISHED) -> range:
+    """Return the indices of the evaluated instances.
+
+    Those of the published script: 60, 60 + step, … below ``total`` - 1, the first ``n``, where step is (``total`` - 60)
+    divided by ``n``, rounded down (here: at least 1). A file that has none of these, with 61 instances or fewer, is
+    evaluated on all that it has.
+    """
+    if total <= FIRST + 1:
+        return range(total)
+    return range(FIRST, total - 1, max(1, (total - FIRST) // n))[:n]
+
+
+def rows(instruction: Instruction, encoding: Encoding, budget: Budget, n: int, examples: int | None) -> list[Row]:
+    """Return the prompts of a subtask, each with as many examples as fit (section 5.1).
+
+    An instance without a reference that ROUGE sees anything of (``{}?``, an empty text) is left out: whatever a model
+    answers, it would score 0. There is one such instance among those that are evaluated of the published files.
+
+    Args:
+        instruction: of the subtask, with its instances.
+        encoding: what a prompt shows.
+        budget: what a prompt may take.
+        n: how many instances are evaluated, at most.
+        examples: how many of each kind a prompt shows at most, see ``example_pool``; absent: all that there are.
+
+    Raises:
+        RowsError: the encoding needs what the task file does not have, a prompt is too long without any example, or no
+            instance can be scored.
+    """
+    indices = evaluated(len(instruction.instances), n)
+    _leave_the_evaluated_alone(instruction, encoding, examples, indices)
+    shown = example_pool(instruction, encoding, examples)
+    most = most_examples(shown, encoding) if examples is None else min(examples, most_examples(shown, encoding))
+    found = []
+    for index in indices:
+        instance = instruction.instances[index]
+        if not any(map(has_words, instance.outputs)):
+            continue
+        prompt, fitting = _fit(shown, encoding, index, most, budget)
+        kinds = encoding.positive * min(fitting, len(shown.positive))
+        kinds += encoding.negative * min(fitting, len(shown.negative))
+        found.append(Row(instruction.task, index, instance.input, instance.outputs, kinds, prompt))
+    if not found:
+        raise RowsError(
+            f"{instruction.task} ({instruction.origin}): none of its {len(indices)} evaluated instances has a "
+            "reference with a Latin letter or a digit, which is all that ROUGE sees"
+        )
+    return found
+
+
+def _leave_the_evaluated_alone(
+    instruction: Instruction, encoding: Encoding, examples: int | None, indices: Sequence[int]
+) -> None:
+    further = (examples or 0) - len(instruction.positive)
+    if encoding.positive and further > indices[0]:
+        raise RowsError(
+            f"{instruction.task} ({instruction.origin}): examples {examples}; it has {len(instruction.positive)} "
+            f"positive ones, and of its instances the first {indices[0]} may serve as further ones; expected at most "
+            f"{len(instruction.positive) + indices[0]}"
+        )
+
+
+def _fit(instruction: Instruction, encoding: Encoding, index: int, most: int, budget: Budget) -> tuple[str, int]:
+    """Return the prompt of one instance with as many examples as fit, and how many of each kind they are."""
+    given = instruction.instances[index].input
+    # Without an example, nothing would be left of an encoding that consists of them.
+    least = 1 if encoding.has_examples and not encoding.fields else 0
+    for examples in range(most, least - 1, -1):
+        prompt = encode(instruction, encoding, given, examples)
+        if budget.fits(prompt):
+            return prompt, examples
+    parts = {HEADINGS[field]: instruction.text(field) or "" for field in encoding.fields} | {"input": given}
+    longest = max(parts, key=lambda part: budget.measure(parts[part]))
+    raise RowsError(
+        f"{instruction.task} ({instruction.origin}), instance {index}: {budget.measure(prompt)} {budget.unit} "
+        f"{'with one example' if least else 'without any example'}, and {budget.limit} fit the model's context; the "
+        f"longest field is {longest!r} ({budget.measure(parts[longest])} {budget.unit}). Choose a shorter encoding, or "
+        "a model with a longer context (max_length in --model_args or --metadata)"
+    )
+
+
+def rows_hash(found: Sequence[Row]) -> str:
+    """Return 16 hexadecimal digits that are equal where prompts, references and their order are."""
+    return _digest([asdict(row) for row in found])
+
+
+def instances_hash(found: Sequence[Row]) -> str:
+    """Return 16 hexadecimal digits that are equal where the evaluated instances are, whatever their encoding."""
+    return _digest([(row.subtask, row.index, row.input, row.output) for row in found])
+
+
+def _digest(content: object) -> str:
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]

@@ -1,0 +1,171 @@
+"""The harness task of every Natural Instructions leaf."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import datasets
+from lm_eval.api.task import ConfigurableTask
+
+from lm_eval_ext import sources
+from lm_eval_ext.families.natural_instructions.bleurt import bleurt_scorer
+from lm_eval_ext.families.natural_instructions.budget import budget_of
+from lm_eval_ext.families.natural_instructions.encodings import ALL_ENCODINGS
+from lm_eval_ext.families.natural_instructions.files import REPOSITORY, instruction
+from lm_eval_ext.families.natural_instructions.rouge import has_words, rouge_l
+from lm_eval_ext.families.natural_instructions.rows import PUBLISHED, evaluated, instances_hash, rows, rows_hash
+from lm_eval_ext.families.natural_instructions.subtasks import SUBTASKS
+from lm_eval_ext.known_answers import KnownInstance
+from lm_eval_ext.reasoning import without_reasoning
+
+if TYPE_CHECKING:
+    from lm_eval.api.instance import Instance
+
+NAME = "natural_instructions"
+SPLIT = "test"
+VERSION = 1.0
+"""``metadata.version`` of leaves and groups."""
+GENERATION = {"until": ["\n\n"], "do_sample": False, "temperature": 0.0, "max_gen_toks": 16}
+"""Greedy, 16 new tokens, stop at a blank line (section 6.1)."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """``process_results``: the metrics of one row.
+
+    A dataclass and no closure, because the harness copies a task's config and writes it into the results.
+
+    Attributes:
+        bleurt: name or folder of a BLEURT checkpoint; absent: that metric is not asked for.
+    """
+
+    bleurt: str | None = None
+
+    def __call__(self, doc: Mapping[str, Any], results: Sequence[str | None]) -> dict[str, float]:
+        """Score a generated text; an API that withholds one gives None, which scores as an empty one."""
+        prediction = without_reasoning(results[0] or "")
+        scores = {"rouge_l": rouge_l(prediction, doc["output"]), "examples": float(doc["examples"])}
+        if self.bleurt:
+            (scores["bleurt"],) = bleurt_scorer(self.bleurt)([prediction], [doc["output"]])
+        return scores
+
+
+class NaturalInstructionsTask(ConfigurableTask):  # type: ignore[misc] # the harness ships no types
+    """One subtask under one encoding of its instruction (Mishra et al., ACL 2022).
+
+    A leaf's YAML says, besides the harness's own keys:
+
+    * ``dataset_name``: the subtask: the name of its version-1 file without the suffix, or that of any task file in
+      either format;
+    * ``encoding``: one of ``encodings.ENCODINGS`` and ``encodings.ABLATIONS``.
+
+    ``--metadata`` takes, besides ``source``: ``n`` (instances per subtask, 100), ``examples`` (how many of each kind a
+    prompt shows at most; absent: as many as fit), ``tokenizer`` and ``max_length`` (see ``budget``), ``bleurt``.
+
+    Raises:
+        ValueError: a leaf or ``--metadata`` that do not say this (the message names leaf and key).
+        RowsError: a task file that cannot be had or is not what it should be, or prompts that do not fit.
+    """
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        config = {key: value for key, value in config.items() if key != "class"}
+        name, subtask = config["task"], config.get("dataset_name")
+        encoding = config.pop("encoding", None)
+        if not isinstance(subtask, str) or not subtask:
+            raise ValueError(
+                f"task {name!r}: dataset_name {subtask!r}; expected a subtask, as in {next(iter(SUBTASKS))}"
+            )
+        if encoding not in ALL_ENCODINGS:
+            raise ValueError(f"task {name!r}: encoding {encoding!r}; expected one of {', '.join(ALL_ENCODINGS)}")
+        metadata = config["metadata"] = {"version": VERSION} | (config.get("metadata") or {})
+        source = sources.chosen_source(metadata)
+        n = _count(name, metadata, "n", 1, PUBLISHED)
+        examples = _count(name, metadata, "examples", 1, None)
+        bleurt = _checkpoint(name, metadata)
+        generation = GENERATION | (config.get("generation_kwargs") or {})
+        budget = budget_of(metadata, generation["max_gen_toks"])
+        file = instruction(subtask, source)
+        self._rows = rows(file, ALL_ENCODINGS[encoding], budget, n, examples)
+        metadata |= {
+            "subtask": subtask,
+            "category": SUBTASKS[subtask].category if subtask in SUBTASKS else None,
+            "encoding": encoding,
+            "prompt_budget": budget.described(),
+            "instances_hash": instances_hash(self._rows),
+            "rows_hash": rows_hash(self._rows),
+        }
+        if left_out := len(evaluated(len(file.instances), n)) - len(self._rows):
+            metadata["left_out"] = left_out
+            _warn_of(subtask, file.origin, left_out)
+        metrics = ["rouge_l", "examples", *(["bleurt"] if bleurt else [])]
+        config |= {
+            "dataset_path": REPOSITORY if source == sources.HUB else NAME,
+            "test_split": SPLIT,
+            "output_type": "generate_until",
+            "generation_kwargs": generation,
+            "doc_to_text": "prompt",
+            "doc_to_target": "output",
+            "process_results": Score(bleurt),
+            "metric_list": [{"metric": metric, "aggregation": "mean", "higher_is_better": True} for metric in metrics],
+        }
+        super().__init__(config=config)
+
+    def download(self, *_args: Any, **_kwargs: Any) -> None:
+        """Give the rows their shape; the harness's name for it."""
+        self.dataset = {SPLIT: datasets.Dataset.from_list([asdict(row) for row in self._rows])}
+
+    def fewshot_docs(self) -> None:
+        """Return nothing: the harness reads this of every task, and the prompts bring their own examples."""
+
+    def build_all_requests(self, *, tokenizer_name: str = "", **options: Any) -> None:
+        """Build the requests; a cache of them (``--cache_requests``) serves only the prompts that it was made of.
+
+        Raises:
+            ValueError: demonstrations are asked for.
+        """
+        if self.config.num_fewshot:
+            raise ValueError(
+                f"task {self.config.task!r}: --num_fewshot {self.config.num_fewshot}; a prompt shows the examples of "
+                "its subtask as its encoding says, as many as fit; for a number of your own say --metadata "
+                f"'{{\"examples\": {self.config.num_fewshot}}}' with an encoding that has examples, as positive"
+            )
+        made_of = self.config.metadata["rows_hash"]
+        super().build_all_requests(tokenizer_name=f"{tokenizer_name}-rows{made_of}", **options)
+
+    def construct_requests(self, doc: dict[str, Any], ctx: str, **kwargs: Any) -> KnownInstance:
+        """Return the harness's request, with what each policy of the ``reference`` LM would answer to it."""
+        request: Instance = super().construct_requests(doc, ctx, **kwargs)
+        return KnownInstance.of(request, {"oracle": _right(doc["output"]), "echo": doc["input"]})
+
+
+def _right(outputs: Sequence[str]) -> str:
+    """Return the first reference that ROUGE sees anything of."""
+    return next(output for output in outputs if has_words(output))
+
+
+@cache
+def _warn_of(subtask: str, origin: str, left_out: int) -> None:
+    message = "%s (%s): %d instances left out, whose references have no Latin letter or digit, which is all ROUGE sees"
+    logging.getLogger(__name__).warning(message, subtask, origin, left_out)
+
+
+def _count(task: str, metadata: Mapping[str, Any], key: str, least: int, default: int | None) -> Any:
+    value = metadata.get(key, default)
+    if value is not default and (isinstance(value, bool) or not isinstance(value, int) or value < least):
+        raise ValueError(f"task {task!r}: metadata {key} {value!r}; expected a whole number, {least} or more")
+    return value
+
+
+def _checkpoint(task: str, metadata: Mapping[str, Any]) -> str | None:
+    checkpoint = metadata.get("bleurt")
+    if checkpoint is None:
+        return None
+    if not isinstance(checkpoint, str) or not checkpoint:
+        raise ValueError(f"task {task!r}: metadata bleurt {checkpoint!r}; expected the name or folder of a checkpoint")
+    # What is missing is said now, not after the last answer.
+    bleurt_scorer(checkpoint)
+    return checkpoint
