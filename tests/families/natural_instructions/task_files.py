@@ -1,0 +1,66 @@
+"""A small subtask as a file of either version, for tests of what reads them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+TASK = "subtask900_ferries"
+
+
+def version_1(**changed: object) -> dict[str, Any]:
+    """Return the content of a version-1 file, with some fields changed."""
+    positive = [
+        {"input": "The quay is empty.", "output": "gone", "reason": "A ferry that waits is seen."},
+        {"input": "The ramp is down. ", "output": "waiting\n", "reason": "-"},
+    ]
+    negative = [
+        {"input": "The quay is empty.", "output": "lost", "reason": "Not a state.", "suggestion": "Say gone."},
+        {"input": "A horn sounds.", "output": "music", "reason": "", "suggestion": "-"},
+    ]
+    return {
+        "Title": "Where the ferry is",
+        "Prompt": "Say whether the ferry waits. ",
+        "Definition": "You are told what is seen from the quay.\nAnswer in a word.",
+        "Things to Avoid": "-",
+        "Emphasis & Caution": "Fog hides much.  ",
+        "Examples": {"Positive Examples": positive, "Negative Examples": negative},
+        "Instances": [
+            {"input": "Smoke rises behind the cape.", "output": ["gone", "left"]},
+            {"input": "  Cars queue. ", "output": ["waiting "]},
+        ],
+    } | changed
+
+
+def version_2(content: dict[str, Any]) -> dict[str, Any]:
+    """Return what a version-1 file holds in version 2's form: instruction merged, reasons called explanations."""
+
+    def explained(examples: list[Any]) -> list[dict[str, str]]:
+        found = [example for example in examples if example != "-"]
+        return [
+            {"input": example["input"], "output": example["output"], "explanation": example["reason"]}
+            for example in found
+        ]
+
+    merged = [content["Definition"], content["Things to Avoid"], content["Emphasis & Caution"]]
+    return {
+        "Contributors": ["The ferrymen"],
+        "Source": ["quays"],
+        "URL": [float("nan")],
+        "Categories": ["Question Answering"],
+        "Definition": ["\n".join(part for part in merged if part != "-")],
+        "Input_language": ["English"],
+        "Positive Examples": explained(content["Examples"]["Positive Examples"]),
+        "Negative Examples": explained(content["Examples"]["Negative Examples"]),
+        "Instances": [{"id": f"task900-{number}", **instance} for number, instance in enumerate(content["Instances"])],
+        "Instance License": ["Unknown"],
+    }
+
+
+def write(folder: Path, content: object, name: str = TASK) -> Path:
+    """Write content as a task file; text and bytes as they are."""
+    path = folder / f"{name}.json"
+    text = content if isinstance(content, (str, bytes)) else json.dumps(content)
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path

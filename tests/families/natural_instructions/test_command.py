@@ -1,0 +1,126 @@
+"""``lm-eval-ext natural-instructions``: what it prints, and where."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lm_eval_ext.cli import main
+from tests.families.natural_instructions.test_results import leaf, results
+from tests.test_cli import COMMAND
+
+ROWS: list[dict[str, Any]] = [
+    {"task": "t", "encoding": ["Definition", "Prompt"], "prediction": "the cat", "references": ["a dog", "a cat"]},
+    {"task": "t", "encoding": ["Definition", "Prompt"], "prediction": "a cat", "references": ["a cat"]},
+    {"task": "t", "encoding": "Prompt", "prediction": None, "references": ["a cat"]},
+    {"task": "u", "encoding": "Prompt", "prediction": "a cat", "references": None},
+]
+LINES = "".join(json.dumps(row) + "\n" for row in ROWS)
+# "the cat" beside "a cat": LCS 1 of 2 and 2: 1/2; the mean of 1/2 and 1 is 3/4
+MEANS: dict[str, Any] = {"t": {"Definition + Prompt": 0.75, "Prompt": 0.0}}
+SCORES = {
+    "rouge_l": MEANS,
+    "rows": {"t": {"Definition + Prompt": 2, "Prompt": 1}},
+    "encodings": {"Definition + Prompt": 0.75, "Prompt": 0.0},
+    "scored": 3,
+    "skipped": 1,
+}
+
+
+def test_score_prints_json_on_standard_output_and_the_count_on_standard_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text(LINES, encoding="utf-8")
+    assert main(["natural-instructions", "score", str(path)]) == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out) == SCORES
+    assert printed.err == "3 rows scored, 1 skipped: no references\n"
+
+
+def test_score_as_installed_reads_standard_input_in_any_locale() -> None:
+    process = subprocess.run(
+        [COMMAND, "natural-instructions", "score", "-"],
+        input=LINES + json.dumps({**ROWS[0], "encoding": "é\ud800", "task": "v"}) + "\n",
+        env={"LC_ALL": "C", "PATH": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (process.returncode, process.stderr) == (0, "4 rows scored, 1 skipped: no references\n")
+    assert json.loads(process.stdout)["rouge_l"] == {**MEANS, "v": {"é\ud800": 0.5}}
+
+
+def test_score_names_a_bad_row_and_prints_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text(LINES + "{}\n", encoding="utf-8")
+    assert main(["natural-instructions", "score", str(path)]) == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith(f"lm-eval-ext: {path}, row 5: no field 'task'")
+
+
+def test_score_of_a_file_that_is_not_there_names_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["natural-instructions", "score", "nowhere.jsonl"]) == 1
+    assert capsys.readouterr().err == "lm-eval-ext: nowhere.jsonl: No such file or directory\n"
+
+
+def test_a_bad_row_on_standard_input_is_named_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"{}\n")))
+    assert main(["natural-instructions", "score", "-"]) == 1
+    assert capsys.readouterr().err.startswith("lm-eval-ext: standard input, row 1: no field 'task'")
+
+
+def test_gains_prints_json_and_says_what_it_leaves_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    results(tmp_path / "old" / "results_1.json", leaf("s1", "prompt", 0.9), date=1.0)
+    results(tmp_path / "new" / "results_2.json", leaf("s1", "prompt", 0.2), leaf("s1", "all", 0.3), date=2.0)
+    results(tmp_path / "new" / "results_3.json", leaf("s3", "all", 0.5), date=2.0)
+    assert main(["natural-instructions", "gains", str(tmp_path / "old"), str(tmp_path / "new")]) == 0
+    printed = capsys.readouterr()
+    base = {"rouge_l": 0.2, "base_rouge_l": 0.2, "gain": 0.0, "subtasks": 1}
+    # (0.3 - 0.2) / 0.2 = +50 %
+    everything = {"rouge_l": 0.3, "base_rouge_l": 0.2, "gain": pytest.approx(50.0), "subtasks": 1}
+    assert json.loads(printed.out) == {
+        "model": "hf tiny",
+        "base": "prompt",
+        "categories": {"question_generation": {"prompt": base, "all": everything}},
+        "average": {"prompt": base, "all": everything},
+        "left_out": [{"subtask": "s3", "encoding": "all", "missing": "prompt"}],
+    }
+    older, left_out = printed.err.splitlines()
+    assert older.startswith("natural_instructions_s1_prompt: ")
+    assert older.endswith(f"is newer than {tmp_path / 'old' / 'results_1.json'}, which is not used")
+    assert left_out == "s3 is left out of the gain of 'all': no run of 'prompt'"
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (["--base", "instance"], "lm-eval-ext: no run of the base encoding 'instance'; found all, prompt"),
+        (["nowhere"], "lm-eval-ext: nowhere: No such file or directory"),
+    ],
+)
+def test_gains_that_cannot_be_had_are_explained(
+    options: list[str], complaint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = results(tmp_path / "results_1.json", leaf("s1", "prompt", 0.2), leaf("s1", "all", 0.3))
+    assert main(["natural-instructions", "gains", str(file), *options]) == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith(complaint)
+
+
+@pytest.mark.parametrize("arguments", [[], ["score"], ["gains"], ["gains", "x", "--base", "all"]])
+def test_a_wrong_call_says_how_it_is_used(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["natural-instructions", *arguments])
+    assert stop.value.code == 2
+    assert "usage: lm-eval-ext natural-instructions" in capsys.readouterr().err

@@ -1,0 +1,234 @@
+"""Prompts, letter for letter: those published with GPT-3's outputs, and small ones spelled out."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lm_eval_ext.families.natural_instructions.encodings import (
+    ABLATIONS,
+    ALL_ENCODINGS,
+    ENCODINGS,
+    encode,
+    example_pool,
+    most_examples,
+)
+from lm_eval_ext.families.natural_instructions.instruction import Example, Instance, Instruction
+from lm_eval_ext.families.natural_instructions.read import read
+from lm_eval_ext.sources import RowsError
+
+# What an encoding shows, in the words of the published outputs.
+PUBLISHED = {
+    ("Prompt",): "prompt",
+    ("Definition", "Prompt"): "prompt_definition",
+    (
+        "Definition",
+        "Prompt",
+        "Things to Avoid",
+        "Emphasis & Caution",
+        "Negative Examples Full Explanations",
+        "Positive Examples Full Explanations",
+    ): "all",
+    ("Positive Examples Full Only",): "positive",
+    ("Definition", "Prompt", "Things to Avoid", "Emphasis & Caution"): "all_minus_examples",
+    (
+        "Definition",
+        "Prompt",
+        "Things to Avoid",
+        "Emphasis & Caution",
+        "Positive Examples Full Only",
+    ): "all_minus_negative",
+    ("Prompt", "Things to Avoid"): "prompt_avoid",
+    ("Prompt", "Emphasis & Caution"): "prompt_emphasis",
+    ("Prompt", "Positive Examples Full Only"): "prompt_positive",
+    ("Prompt", "Negative Examples Full Explanations", "Positive Examples Full Explanations"): "prompt_examples",
+    ("Definition", "Prompt", "Positive Examples Full Only"): "prompt_definition_positive",
+}
+MULTIRC = "subtask052_multirc_identify_bad_question"
+QUOREF = "subtask002_quoref_answer_generation"
+
+TIDES = Instruction(
+    task="subtask900_tides",
+    origin="tides.json",
+    title="Naming tides",
+    prompt="Name the tide. ",
+    definition="You are told how high the water stands.\n",
+    avoid="Do not guess.",
+    emphasis="",
+    positive=(Example("The mud is dry.", "low", "No water is seen.", ""), Example("Boats float.", "high", "", "")),
+    negative=(
+        Example("The mud is dry.", "wet", "Not a tide.", "Say low."),
+        Example("Boats float.", "no", "Vague.", ""),
+    ),
+    instances=(Instance("Gulls wade.", ("low", "ebb")), Instance("Waves reach the wall.", ("high",))),
+)
+
+
+def samples(folder: Path) -> list[dict[str, Any]]:
+    lines = (folder / "natural_instructions" / "gpt3_encoded_prompt_samples.jsonl").read_text(encoding="utf-8")
+    return [json.loads(line) for line in lines.splitlines()]
+
+
+def ours(instruction: Instruction, sample: dict[str, Any]) -> str:
+    encoding = ALL_ENCODINGS[PUBLISHED[tuple(sample["encoding"])]]
+    given = instruction.instances[sample["index"]].input
+    return encode(
+        example_pool(instruction, encoding, sample["n_examples"] or None), encoding, given, sample["n_examples"]
+    )
+
+
+def test_every_published_prompt_of_a_task_file_at_hand_is_rebuilt_letter_for_letter(shared_data: Path) -> None:
+    folder = shared_data / "natural_instructions" / "eval_tasks"
+    instructions = {path.stem: read(path, path.stem) for path in folder.glob("*.json")}
+    differing, equal, absent = [], 0, 0
+    for sample in samples(shared_data):
+        if sample["task"] not in instructions:
+            absent += 1
+        elif ours(instructions[sample["task"]], sample) == sample["encoded_prompt"]:
+            equal += 1
+        else:
+            differing.append((sample["task"], PUBLISHED[tuple(sample["encoding"])]))
+    # 12 subtasks x 11 encodings; the file of one subtask is not at hand.
+    assert (equal, absent) == (115, 11)
+    # One cause: this copy of one file has a line feed in a positive example where the published prompts have a blank.
+    with_examples = (
+        "positive",
+        "all",
+        "all_minus_negative",
+        "prompt_positive",
+        "prompt_examples",
+        "prompt_definition_positive",
+    )
+    assert sorted(differing) == sorted((MULTIRC, encoding) for encoding in with_examples)
+
+
+def test_the_six_that_differ_are_equal_with_the_examples_of_the_files_other_copy(
+    shared_data: Path, tmp_path: Path
+) -> None:
+    lines = (shared_data / "natural_instructions" / "tasks_instructions_first20.jsonl").read_text(encoding="utf-8")
+    (row,) = [row for row in map(json.loads, lines.splitlines()) if row["task"] == MULTIRC]
+    copy = tmp_path / f"{MULTIRC}.json"
+    copy.write_text(json.dumps(row), encoding="utf-8")
+    at_hand = read(shared_data / "natural_instructions" / "eval_tasks" / f"{MULTIRC}.json", MULTIRC)
+    instruction = replace(read(copy, MULTIRC), instances=at_hand.instances)
+    published = [sample for sample in samples(shared_data) if sample["task"] == MULTIRC]
+    assert len(published) == 11
+    assert [ours(instruction, sample) for sample in published] == [sample["encoded_prompt"] for sample in published]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "prompt"),
+    [
+        ("instance", "input: Gulls wade.\noutput:"),
+        ("prompt", "Prompt: Name the tide.\ninput: Gulls wade.\noutput:"),
+        (
+            "prompt_definition",
+            "Definition: You are told how high the water stands.\nPrompt: Name the tide.\ninput: Gulls wade.\noutput:",
+        ),
+        (
+            "positive",
+            "input: The mud is dry.\noutput: low\ninput: Boats float.\noutput: high\ninput: Gulls wade.\noutput:",
+        ),
+        (
+            "all",
+            "Definition: You are told how high the water stands.\nPrompt: Name the tide.\n"
+            "Things to Avoid: Do not guess.\n"
+            "Negative Example1- \ninput: The mud is dry.\noutput: wet\nreason: Not a tide.suggestion: Say low.\n"
+            "Negative Example2- \ninput: Boats float.\noutput: no\nreason: Vague.\n"
+            "Positive Example1- \ninput: The mud is dry.\noutput: low\nreason: No water is seen.\n"
+            "Positive Example2- \ninput: Boats float.\noutput: high\n"
+            "input: Gulls wade.\noutput:",
+        ),
+        (
+            "prompt_negative",
+            "Prompt: Name the tide.\n"
+            "Negative Example1- \ninput: The mud is dry.\noutput: wet\nreason: Not a tide.suggestion: Say low.\n"
+            "Negative Example2- \ninput: Boats float.\noutput: no\nreason: Vague.\n"
+            "input: Gulls wade.\noutput:",
+        ),
+    ],
+)
+def test_an_encoding_spelled_out(encoding: str, prompt: str) -> None:
+    shown = ALL_ENCODINGS[encoding]
+    assert encode(TIDES, shown, "Gulls wade. ", examples=most_examples(TIDES, shown)) == prompt
+
+
+@pytest.mark.parametrize(
+    ("field", "heading"),
+    [
+        ("definition", "Definition: "),
+        ("prompt", "Prompt: "),
+        ("avoid", "Things to Avoid: "),
+        ("emphasis", "Emphasis & Caution: "),
+        ("positive", "Positive Example"),
+        ("negative", "Negative Example"),
+    ],
+)
+def test_an_ablation_takes_away_its_field_alone(field: str, heading: str) -> None:
+    full = replace(TIDES, emphasis="Hurry.")
+    everything = encode(full, ENCODINGS["all"], "Gulls wade.", examples=2)
+    without = encode(full, ABLATIONS[f"all_minus_{field}"], "Gulls wade.", examples=2)
+    headings = ["Definition: ", "Prompt: ", "Things to Avoid: ", "Emphasis & Caution: "]
+    headings += ["Negative Example"] + (["Positive Example"] if field != "negative" else [])
+    assert heading in everything
+    assert heading not in without
+    assert [other for other in headings if other != heading and other not in without] == []
+
+
+def test_positive_examples_alone_have_neither_heading_nor_reason() -> None:
+    shown = encode(TIDES, ABLATIONS["all_minus_negative"], "Gulls wade.", examples=2)
+    assert "Example" not in shown
+    assert "reason" not in shown
+    assert "input: Boats float.\noutput: high\n" in shown
+
+
+def test_a_value_that_is_a_hyphen_and_a_blank_stands_there_as_in_the_published_prompts() -> None:
+    shown = encode(replace(TIDES, emphasis="- "), ABLATIONS["prompt_emphasis"], "Gulls wade.", examples=0)
+    assert shown == "Prompt: Name the tide.\nEmphasis & Caution: -\ninput: Gulls wade.\noutput:"
+
+
+def test_instances_are_further_examples_where_more_are_wanted_than_there_are() -> None:
+    pool = example_pool(TIDES, ENCODINGS["positive"], 3)
+    assert [example.input for example in pool.positive] == ["The mud is dry.", "Boats float.", "Gulls wade."]
+    # The first reference; without a reason, which an instance does not have.
+    assert pool.positive[2] == Example("Gulls wade.", "low")
+    assert [example.input for example in example_pool(TIDES, ENCODINGS["positive"], 1).positive] == ["The mud is dry."]
+    assert example_pool(TIDES, ENCODINGS["prompt"], 3) == TIDES
+
+
+def test_fewer_examples_are_the_first_of_each_kind() -> None:
+    shown = encode(TIDES, ENCODINGS["all"], "Gulls wade.", examples=1)
+    assert [shown.count(f"{kind} Example1- ") for kind in ("Negative", "Positive")] == [1, 1]
+    assert "Example2" not in shown
+
+
+@pytest.mark.parametrize("encoding", ["positive", "prompt_positive", "prompt_definition_positive"])
+def test_an_encoding_of_examples_needs_one(encoding: str) -> None:
+    bare = replace(TIDES, positive=())
+    with pytest.raises(
+        RowsError, match=r"subtask900_tides \(tides\.json\): no 'Positive Examples', which the encoding"
+    ):
+        most_examples(bare, ALL_ENCODINGS[encoding])
+
+
+def test_all_does_with_examples_of_one_kind() -> None:
+    # As the published prompts of subtasks 005 and 008 do.
+    assert most_examples(replace(TIDES, negative=()), ENCODINGS["all"]) == 2
+    with pytest.raises(RowsError, match=r"no 'Positive Examples' or 'Negative Examples'"):
+        most_examples(replace(TIDES, negative=(), positive=()), ENCODINGS["all"])
+
+
+@pytest.mark.parametrize(
+    ("encoding", "heading"),
+    [("prompt", "Prompt"), ("prompt_definition", "Prompt"), ("all", "Prompt"), ("prompt_avoid", "Prompt")],
+)
+def test_a_field_that_the_file_does_not_have_is_named(encoding: str, heading: str) -> None:
+    second = replace(TIDES, title=None, prompt=None, avoid=None, emphasis=None)
+    message = rf"subtask900_tides \(tides\.json\): no field '{heading}', which the encoding needs; version-2 files"
+    with pytest.raises(RowsError, match=message):
+        encode(second, ALL_ENCODINGS[encoding], "Gulls wade.", examples=1)
+    assert encode(second, ENCODINGS["instance"], "Gulls wade.", examples=0) == "input: Gulls wade.\noutput:"

@@ -1,0 +1,291 @@
+"""Where task files come from: a folder, the embedded ones, and a loopback stand-in for the public repository."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from lm_eval_ext.families.natural_instructions import files
+from lm_eval_ext.families.natural_instructions.files import address, instruction, is_there
+from lm_eval_ext.sources import RowsError
+from tests.families.natural_instructions.task_files import TASK, version_1, version_2, write
+from tests.test_hub import environment
+
+WINOGRANDE = "subtask033_winogrande_answer_generation"
+WINOGRANDE_2 = "task033_winogrande_answer_generation"
+TYPING = "subtask046_miscellaenous_question_typing"
+TYPING_2 = "task046_miscellaneous_question_typing"
+QASC = "subtask040_qasc_question_generation"
+ROPES = "subtask059_ropes_story_generation"
+V1 = version_1()
+V2 = version_2(V1)
+
+
+@pytest.mark.parametrize(
+    ("task", "name", "content"),
+    [
+        (WINOGRANDE, WINOGRANDE, V1),
+        (WINOGRANDE, WINOGRANDE_2, V2),
+        (TYPING, TYPING_2, V2),  # spelled otherwise in version 2
+        (TASK, TASK, V1),  # a task of the user's own
+        (WINOGRANDE_2, WINOGRANDE_2, V2),  # version 2's own name
+    ],
+)
+def test_a_folder_may_hold_either_version(tmp_path: Path, task: str, name: str, content: object) -> None:
+    path = write(tmp_path, content, name)
+    found = instruction(task, str(tmp_path))
+    assert (found.task, found.origin) == (task, str(path))
+    assert is_there(task, str(tmp_path))
+
+
+def test_version_1_is_taken_if_both_are_there(tmp_path: Path) -> None:
+    write(tmp_path, V2, WINOGRANDE_2)
+    write(tmp_path, V1, WINOGRANDE)
+    assert instruction(WINOGRANDE, str(tmp_path)).prompt == V1["Prompt"]
+
+
+def test_a_file_is_read_once_however_its_folder_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(tmp_path, V1)
+    found = instruction(TASK, str(tmp_path))
+    path.write_text("changed meanwhile", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert instruction(TASK, str(tmp_path)) is found
+    assert instruction(TASK, ".") is found
+    assert instruction(TASK, "~") is found
+
+
+def test_two_folders_are_two_sources(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        write(tmp_path / name, version_1(Title=name))
+    assert [instruction(TASK, str(tmp_path / name)).title for name in ("one", "two")] == ["one", "two"]
+
+
+def test_a_folder_without_the_subtask_says_what_was_looked_for_and_what_it_has(tmp_path: Path) -> None:
+    write(tmp_path, V1, "subtask047_misc_answering_science_questions")
+    write(tmp_path, V1)
+    message = (
+        f"no file of '{TYPING}' in {tmp_path}: expected {TYPING}.json or {TYPING_2}.json; "
+        f"found subtask047_misc_answering_science_questions, {TASK}"
+    )
+    with pytest.raises(RowsError, match=f"^{re.escape(message)}$"):
+        instruction(TYPING, str(tmp_path))
+    assert not is_there(TYPING, str(tmp_path))
+
+
+def test_a_task_of_the_users_own_has_one_name(tmp_path: Path) -> None:
+    with pytest.raises(RowsError, match=rf": expected {TASK}\.json; found no task files$"):
+        instruction(TASK, str(tmp_path))
+
+
+def test_a_long_list_of_files_is_cut(tmp_path: Path) -> None:
+    for number in range(300):
+        (tmp_path / f"task{number:03d}.json").touch()
+    with pytest.raises(RowsError, match=r"found task000, task001, .* …$") as raised:
+        instruction(TASK, str(tmp_path))
+    assert len(str(raised.value)) < 2000
+
+
+def test_a_source_that_is_no_folder_is_named(tmp_path: Path) -> None:
+    path = write(tmp_path, V1)
+    for source in ("embeded", str(path)):
+        message = (
+            f'source {source!r} is not a folder; expected "hub", "embedded" or the path of a folder with task files'
+        )
+        with pytest.raises(RowsError, match=re.escape(message)):
+            instruction(TASK, source)
+        assert not is_there(TASK, source)
+
+
+def test_the_embedded_subtasks_are_read_and_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "FOLDER", tmp_path)
+    for name in (WINOGRANDE, QASC):
+        write(tmp_path, V1, name)
+    assert instruction(QASC, "embedded").task == QASC
+    message = rf"no file of '{ROPES}' in the embedded ones: expected .*; found {WINOGRANDE}, {QASC}$"
+    with pytest.raises(RowsError, match=message):
+        instruction(ROPES, "embedded")
+
+
+def test_an_address_has_the_name_that_version_2_gives() -> None:
+    folder = "https://raw.githubusercontent.com/allenai/natural-instructions/master/tasks"
+    assert address(TYPING) == f"{folder}/{TYPING_2}.json"
+    assert address("task1356_xlsum_title_generation") == f"{folder}/task1356_xlsum_title_generation.json"
+
+
+# The public repository
+
+# Prints, for every task of the command line, what comes of reading it twice: as two leaves do.
+READ = """
+import json, sys
+from lm_eval_ext.families.natural_instructions import files
+from lm_eval_ext.sources import RowsError
+
+files.ADDRESS, *tasks = sys.argv[1:]
+for task in tasks:
+    try:
+        found = files.instruction(task, "hub")
+        assert files.instruction(task, "hub") is found
+        print(json.dumps([task, len(found.instances), found.origin]))
+    except RowsError as error:
+        print(json.dumps([task, 0, str(error)]))
+"""
+
+
+@dataclass(frozen=True)
+class Site:
+    """A running stand-in.
+
+    Attributes:
+        address: of its folder.
+        contents: file to content; may be changed while it runs.
+        got: the files that were asked for, in order.
+    """
+
+    address: str
+    contents: dict[str, bytes]
+    got: list[str]
+
+
+@contextmanager
+def serve(contents: dict[str, bytes]) -> Iterator[Site]:
+    """Serve files on a free port of the loopback interface."""
+    got: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def log_message(self, *_arguments: object) -> None:
+            """Say nothing: the requests are on record."""
+
+        def do_HEAD(self) -> None:
+            name = self.path.removeprefix("/tasks/")
+            content = contents.get(name)
+            self.send_response(HTTPStatus.NOT_FOUND if content is None else HTTPStatus.OK)
+            self.send_header("Content-Length", str(len(content or b"")))
+            self.end_headers()
+            if self.command == "GET":
+                got.append(name)
+                self.wfile.write(content or b"")
+
+        do_GET = do_HEAD  # noqa: N815 # the library's names
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    try:
+        yield Site(f"http://127.0.0.1:{server.server_port}/tasks", contents, got)
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a process made of a subtask: how many instances, and the file or the error."""
+
+    instances: int
+    said: str
+
+
+def read_from(address: str, home: Path, *tasks: str, **variables: str) -> dict[str, Reading]:
+    # A process of its own: the library reads where its cache is, and whether it may use the network, when imported.
+    process = subprocess.run(
+        [sys.executable, "-c", READ, address, *tasks],
+        env=environment(home, "http://127.0.0.1:1", **variables),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert process.returncode == 0, process.stderr
+    return {task: Reading(*found) for task, *found in map(json.loads, process.stdout.splitlines())}
+
+
+@dataclass(frozen=True)
+class Readings:
+    """Two processes that read from a stand-in, which is gone by now.
+
+    Attributes:
+        site: the stand-in.
+        home: where the library keeps what it fetched.
+        first: what the first process read.
+        second: what the second one did, after the page in the place of a file was gone from the site and the cache.
+    """
+
+    site: Site
+    home: Path
+    first: dict[str, Reading]
+    second: dict[str, Reading]
+
+
+@pytest.fixture(scope="module")
+def readings(tmp_path_factory: pytest.TempPathFactory) -> Readings:
+    home = tmp_path_factory.mktemp("home")
+    good = json.dumps(V2).encode()
+    page = b"<html>Sign in to the network</html>"
+    with serve(
+        {f"{WINOGRANDE_2}.json": good, f"{TYPING_2}.json": good, "task040_qasc_question_generation.json": page}
+    ) as (site):
+        first = read_from(site.address, home, WINOGRANDE, TYPING, QASC, ROPES)
+        site.contents["task040_qasc_question_generation.json"] = good
+        kept = re.search(rf"{QASC} \((.*?)\)", first[QASC].said)
+        assert kept is not None
+        Path(kept[1]).unlink()
+        second = read_from(site.address, home, WINOGRANDE, QASC)
+    return Readings(site, home, first, second)
+
+
+def test_a_file_is_fetched_once_for_all_leaves_and_processes(readings: Readings) -> None:
+    assert readings.first[WINOGRANDE].instances == readings.second[WINOGRANDE].instances == 2
+    assert readings.first[TYPING].instances == 2
+    assert readings.site.got.count(f"{WINOGRANDE_2}.json") == 1
+    assert readings.site.got.count(f"{TYPING_2}.json") == 1
+
+
+def test_a_file_that_the_site_does_not_have_is_named_with_the_other_sources(readings: Readings) -> None:
+    said = readings.first[ROPES].said
+    wanted = f"{readings.site.address}/task059_ropes_story_generation.json"
+    assert said.startswith(f"the task file of '{ROPES}' could not be had from {wanted}: 404, message='Not Found'")
+    assert '{"source": "/path/to/folder"}' in said
+    assert f"{ROPES}.json or task059_ropes_story_generation.json" in said
+    assert "dataset_jsons of the repository allenai/reframing" in said
+    assert '{"source": "embedded"}' in said
+
+
+def test_a_page_in_the_place_of_a_file_is_named_and_can_be_deleted(readings: Readings) -> None:
+    said = readings.first[QASC].said
+    assert re.match(rf"{QASC} \({re.escape(str(readings.home))}.*\): not JSON in UTF-8", said)
+    assert f"the kept copy of {readings.site.address}/task040_qasc_question_generation.json; delete it" in said
+    assert readings.second[QASC].instances == 2
+
+
+@pytest.mark.parametrize(
+    ("variables", "why"),
+    [
+        pytest.param({}, r"Cannot connect to host 127\.0\.0\.1", id="no connection"),
+        pytest.param({"HF_HUB_OFFLINE": "1"}, "Offline mode is enabled", id="HF_HUB_OFFLINE"),
+        pytest.param({"HF_DATASETS_OFFLINE": "1"}, "Offline mode is enabled", id="HF_DATASETS_OFFLINE"),
+    ],
+)
+def test_without_the_site_the_cache_serves_and_what_it_lacks_is_named(
+    readings: Readings, variables: dict[str, str], why: str
+) -> None:
+    found = read_from(readings.site.address, readings.home, WINOGRANDE, ROPES, **variables)
+    assert found[WINOGRANDE] == readings.first[WINOGRANDE]
+    wanted = re.escape(f"{readings.site.address}/task059_ropes_story_generation.json")
+    assert re.match(rf"the task file of '{ROPES}' could not be had from {wanted}: {why}", found[ROPES].said)
+    assert "Two other sources serve without it" in found[ROPES].said

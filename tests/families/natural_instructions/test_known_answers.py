@@ -1,0 +1,269 @@
+"""Scores that are known beforehand, end to end through the harness."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lm_eval.tasks import TaskManager
+
+from lm_eval_ext import tasks_dir
+from lm_eval_ext.families.natural_instructions import files
+from lm_eval_ext.families.natural_instructions.encodings import ALL_ENCODINGS, ENCODINGS
+from lm_eval_ext.families.natural_instructions.files import FOLDER
+from lm_eval_ext.families.natural_instructions.instruction import Instruction
+from lm_eval_ext.families.natural_instructions.read import read as read_file
+from lm_eval_ext.families.natural_instructions.subtasks import CATEGORIES, EVALUATION, SUBTASKS
+from lm_eval_ext.families.natural_instructions.task import NaturalInstructionsTask
+from lm_eval_ext.models.reference import ReferenceLM
+from lm_eval_ext.sources import RowsError
+from tests.conftest import Harness, Run, offline_environment
+from tests.families.natural_instructions.tides import TIDES, folder_with, real_folder, tides
+
+FAMILY = "natural_instructions"
+ABLATED = [name for name in SUBTASKS if name[7:10] in ("019", "033", "040")]
+EMBEDDED = sorted({*EVALUATION, *ABLATED, "subtask059_ropes_story_generation"})
+# Port 0: accelerate takes a free one, so that several tests may run at once.
+TWO_PROCESSES = ("-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes", "2", "--main_process_port", "0")
+
+
+def leaf(subtask: str, encoding: str) -> str:
+    return f"{FAMILY}_{subtask}_{encoding}"
+
+
+def score(run: Run, name: str, metric: str = "rouge_l") -> float:
+    value = run.results["results"][name][f"{metric},none"]
+    assert isinstance(value, float)
+    return value
+
+
+def evaluate(harness: Harness, policy: str, tasks: str, *options: str, **settings: Any) -> Run:
+    run = harness("--model", "reference", "--model_args", f"policy={policy}", "--tasks", tasks, *options, **settings)
+    assert run.status == 0, run.output[-3000:]
+    return run
+
+
+def task(subtask: str, encoding: str, source: str, **metadata: Any) -> NaturalInstructionsTask:
+    """Return a task, of whatever subtask and encoding, as the harness would make it."""
+    config = {"task": leaf(subtask, encoding), "dataset_name": subtask, "encoding": encoding}
+    return NaturalInstructionsTask({**config, "metadata": {"source": source, **metadata}})
+
+
+def mean_under(policy: str, built: NaturalInstructionsTask) -> float:
+    """Return the mean ROUGE-L of a policy of the reference LM."""
+    built.build_all_requests()
+    answers = ReferenceLM(policy).generate_until(built.instances)
+    scores: list[float] = [
+        built.process_results(request.doc, [answer])["rouge_l"]
+        for request, answer in zip(built.instances, answers, strict=True)
+    ]
+    return sum(scores) / len(scores)
+
+
+def test_who_gives_a_reference_scores_one_under_every_encoding_of_the_embedded_subtasks(harness: Harness) -> None:
+    story = [leaf("subtask059_ropes_story_generation", encoding) for encoding in ENCODINGS]
+    run = evaluate(harness, "oracle", ",".join([FAMILY, *story]), source="embedded")
+    leaves = {leaf(subtask, encoding) for subtask in EVALUATION for encoding in ENCODINGS} | set(story)
+    assert set(run.samples) == leaves
+    assert {score(run, name) for name in leaves} == {1.0}
+    assert {score(run, f"{FAMILY}_{encoding}") for encoding in ENCODINGS} == {1.0}
+    # A number over several encodings would say nothing.
+    assert "rouge_l,none" not in run.results["results"][FAMILY]
+
+    record = run.results["configs"][leaf(EVALUATION[0], "all")]["metadata"]
+    assert record["source"] == "embedded"
+    assert run.results["versions"][leaf(EVALUATION[0], "all")] == "1.0+embedded"
+    assert (record["subtask"], record["category"], record["encoding"]) == (EVALUATION[0], "answer_generation", "all")
+    assert record["prompt_budget"] == {"limit": 6096, "unit": "characters"}
+    categories = {run.results["configs"][name]["metadata"]["category"] for name in leaves}
+    assert categories == set(CATEGORIES)
+    # The same instances under every encoding, so that gains are gains.
+    for subtask in EVALUATION:
+        records = [run.results["configs"][leaf(subtask, encoding)]["metadata"] for encoding in ENCODINGS]
+        assert len({record["instances_hash"] for record in records}) == 1
+        assert len({record["rows_hash"] for record in records}) == len(ENCODINGS)
+    # Three or four positive examples, two or three negative ones.
+    assert 5 <= score(run, leaf(EVALUATION[0], "all"), "examples") <= 7
+    assert score(run, leaf(EVALUATION[0], "prompt"), "examples") == 0.0
+
+
+def test_who_gives_a_reference_scores_one_under_every_ablation() -> None:
+    manager = TaskManager(include_path=tasks_dir(), include_defaults=False, metadata={"source": "embedded"})
+    loaded = manager.load([f"{FAMILY}_ablation"])
+    assert set(loaded["tasks"]) == {leaf(subtask, encoding) for subtask in ABLATED for encoding in ALL_ENCODINGS}
+    assert {mean_under("oracle", built) for built in loaded["tasks"].values()} == {1.0}
+    groups = {f"{FAMILY}_ablation::{encoding}" for encoding in ALL_ENCODINGS}
+    assert set(loaded["groups"]) == {f"{FAMILY}_ablation", *groups}
+
+
+def test_who_gives_a_reference_scores_one_under_every_encoding_of_the_real_subtasks(
+    shared_data: Path, tmp_path: Path
+) -> None:
+    source = real_folder(shared_data, tmp_path / "files")
+    there = [name for name in SUBTASKS if files.is_there(name, source)]
+    assert len(there) == 48
+    refused, left_out = [], {}
+    for subtask in there:
+        for encoding in ALL_ENCODINGS:
+            try:
+                built = task(subtask, encoding, source)
+            except RowsError as error:
+                refused.append((encoding, str(error)))
+                continue
+            assert mean_under("oracle", built) == 1.0, (subtask, encoding)
+            if "left_out" in built.config.metadata:
+                left_out[subtask[7:10]] = built.config.metadata["left_out"]
+    # One reference of subtask 053 is "{}?".
+    assert left_out == {"053": 1}
+    # 48 x 18 but for the ten subtasks that have no negative examples, under the encoding that adds these alone.
+    assert {encoding for encoding, _ in refused} == {"prompt_negative", "all_minus_positive"}
+    assert all("no 'Negative Examples', which the encoding shows" in message for _, message in refused)
+
+
+def test_echo_scores_what_arithmetic_says(harness: Harness, tmp_path: Path) -> None:
+    source = folder_with(tmp_path / "files", tides(), EVALUATION[0])
+    run = evaluate(harness, "echo", leaf(EVALUATION[0], "prompt_definition"), source=source)
+    # "The gulls wade." against "low gulls": 1 word in common of 3 and of 2; precision 1/3, recall 1/2, F 2/5.
+    # "red green blue" against "blue red" (1 in order of 3 and 2: F 2/5) and "green" (1 of 3 and 1: F 1/2): the best.
+    assert score(run, leaf(EVALUATION[0], "prompt_definition")) == pytest.approx((2 / 5 + 1 / 2) / 2, rel=1e-12)
+    samples = run.samples[leaf(EVALUATION[0], "prompt_definition")]
+    assert [sample["rouge_l"] for sample in samples] == [pytest.approx(0.4), pytest.approx(0.5)]
+    assert samples[1]["doc"]["output"] == ["blue red", "green"]
+    definition = "Definition: You are told how high the water stands.\nPrompt: Name the tide.\n"
+    assert samples[0]["arguments"]["gen_args_0"]["arg_0"] == f"{definition}input: The gulls wade.\noutput:"
+    settings = samples[0]["arguments"]["gen_args_0"]["arg_1"]
+    assert (settings["until"], settings["max_gen_toks"], settings["do_sample"]) == (["\n\n"], 16, False)
+
+
+def test_two_processes_give_the_samples_and_scores_of_one(harness: Harness) -> None:
+    pytest.importorskip("accelerate", reason="accelerate is not installed (extra: hf)")
+    tasks = [leaf(EVALUATION[0], "all"), leaf(EVALUATION[1], "positive")]
+    options = (",".join(tasks), "--limit", "7")
+    one = evaluate(harness, "echo", *options, source="embedded")
+    parallel = offline_environment(ACCELERATE_USE_CPU="true")
+    two = evaluate(harness, "echo", *options, source="embedded", launcher=TWO_PROCESSES, environment=parallel)
+    for name in tasks:
+        assert set(re.findall(rf"Building contexts for {name} on rank (\d+)", two.output)) == {"0", "1"}
+        assert scores_by_row(two, name) == scores_by_row(one, name)
+        assert score(two, name) == pytest.approx(score(one, name), rel=1e-12)
+    assert len(scores_by_row(one, tasks[0])) == 7
+
+
+def scores_by_row(run: Run, name: str) -> Mapping[str, float]:
+    return {sample["doc_hash"]: sample["rouge_l"] for sample in run.samples[name]}
+
+
+def test_a_model_with_weights_is_given_what_its_tokenizer_lets_fit(
+    harness: Harness, tiny_model: Path, shared_data: Path
+) -> None:
+    # The tiny model's tokens are bytes, and it has 4,096 of them: fewer examples fit than there are.
+    metadata = {"source": str(shared_data / FAMILY / "eval_tasks"), "n": 3}
+    run = harness(
+        *("--model", "hf", "--model_args", f"pretrained={tiny_model}", "--device", "cpu", "--apply_chat_template"),
+        *("--tasks", f"{FAMILY}_verification", "--metadata", json.dumps(metadata), "--batch_size", "4"),
+    )
+    assert run.status == 0, run.output[-3000:]
+    subtasks = [name for name, subtask in SUBTASKS.items() if subtask.category == "verification"]
+    assert set(run.samples) == {leaf(subtask, encoding) for subtask in subtasks for encoding in ENCODINGS}
+    for encoding in ENCODINGS:
+        values = [score(run, leaf(subtask, encoding)) for subtask in subtasks]
+        assert score(run, f"{FAMILY}_verification::{encoding}") == pytest.approx(sum(values) / 2)
+    budget = run.results["configs"][leaf(subtasks[0], "all")]["metadata"]["prompt_budget"]
+    # "user: " before the prompt, a line feed and "assistant:" after it.
+    assert budget == {"limit": 4096 - 16 - 17, "unit": "tokens", "tokenizer": str(tiny_model)}
+    for subtask in subtasks:
+        for sample in run.samples[leaf(subtask, "all")]:
+            asked = sample["arguments"]["gen_args_0"]["arg_0"]
+            assert asked == f"user: {sample['doc']['prompt']}\nassistant:"
+            assert len(asked.encode()) <= 4096 - 16
+            assert sample["doc"]["examples"] == asked.count("Example")
+    # Nine positive and two negative ones make 4,178 characters.
+    assert score(run, leaf(subtasks[0], "all"), "examples") < 11
+    assert score(run, leaf(subtasks[0], "positive"), "examples") == 9
+    assert not re.search("truncat", run.output, re.IGNORECASE)
+
+
+def test_each_file_is_read_once_however_many_leaves_use_it(
+    shared_data: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    source = real_folder(shared_data, tmp_path / "files")
+    read = []
+
+    def counted(path: Path, name: str) -> Instruction:
+        read.append(path.name)
+        return read_file(path, name)
+
+    monkeypatch.setattr(files, "read", counted)
+    manager = TaskManager(include_path=tasks_dir(), include_defaults=False, metadata={"source": source})
+    at_hand = [subtask for subtask in EVALUATION if files.is_there(subtask, source)]
+    tasks = manager.load([leaf(subtask, encoding) for subtask in at_hand for encoding in ENCODINGS])["tasks"]
+    assert len(tasks) == 11 * 5
+    assert sorted(read) == [f"{subtask}.json" for subtask in at_hand]
+
+
+def test_the_harness_shows_the_error_of_a_source_that_lacks_a_file(harness: Harness, tmp_path: Path) -> None:
+    source = folder_with(tmp_path / "files", tides(), EVALUATION[0])
+    run = harness("--model", "reference", "--tasks", f"{FAMILY}_prompt", source=source)
+    assert run.status != 0
+    assert f"no file of '{EVALUATION[1]}' in {source}: expected {EVALUATION[1]}.json or task003" in run.output
+    assert f"found {EVALUATION[0]}" in run.output
+
+
+def test_demonstrations_are_refused_with_the_way_to_have_more_examples() -> None:
+    built = task(EVALUATION[0], "positive", "embedded")
+    built.set_config(key="num_fewshot", value=4)
+    with pytest.raises(
+        ValueError, match=r"--num_fewshot 4; a prompt shows the examples.*--metadata '\{\"examples\": 4\}'"
+    ):
+        built.build_all_requests()
+
+
+def test_a_task_file_of_the_users_own_is_a_leaf_of_four_lines(tmp_path: Path) -> None:
+    source = folder_with(tmp_path / "files", tides())
+    (tmp_path / "tides.yaml").write_text(
+        "class: !function lm_eval_ext.families.natural_instructions.task.NaturalInstructionsTask\n"
+        f"task: tides_all\ndataset_name: {TIDES}\nencoding: all\n",
+        encoding="utf-8",
+    )
+    manager = TaskManager(include_path=str(tmp_path), include_defaults=False, metadata={"source": source})
+    built = manager.load(["tides_all"])["tasks"]["tides_all"]
+    assert mean_under("oracle", built) == 1.0
+    assert built.config.metadata["category"] is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"dataset_name": None}, "task 'tides': dataset_name None; expected a subtask, as in subtask001"),
+        (
+            {"encoding": "everything"},
+            "task 'tides': encoding 'everything'; expected one of instance, prompt, prompt_def",
+        ),
+        ({"encoding": None}, "task 'tides': encoding None; expected one of"),
+        ({"metadata": {"n": 0}}, "task 'tides': metadata n 0; expected a whole number, 1 or more"),
+        ({"metadata": {"n": "50"}}, "task 'tides': metadata n '50'; expected a whole number"),
+        ({"metadata": {"examples": 2.5}}, "task 'tides': metadata examples 2.5; expected a whole number, 1 or more"),
+        ({"metadata": {"bleurt": True}}, "task 'tides': metadata bleurt True; expected the name or folder of a check"),
+    ],
+)
+def test_a_leaf_or_metadata_that_say_something_else_are_errors(changes: Mapping[str, Any], message: str) -> None:
+    config = {"task": "tides", "dataset_name": EVALUATION[0], "encoding": "all", "metadata": {}}
+    settings = {**config, **changes}
+    settings["metadata"] = {"source": "embedded", **settings["metadata"]}
+    with pytest.raises(ValueError, match=re.escape(message)):
+        NaturalInstructionsTask(settings)
+
+
+def test_n_takes_as_many_instances(tmp_path: Path) -> None:
+    instances = [{"input": f"input {number}", "output": ["low"]} for number in range(260)]
+    source = folder_with(tmp_path / "files", tides(Instances=instances))
+    assert [row["index"] for row in task(TIDES, "prompt", source, n=4).dataset["test"]] == [60, 110, 160, 210]
+    assert len(task(TIDES, "prompt", source).dataset["test"]) == 100
+
+
+def test_the_embedded_subtasks_are_those_that_the_groups_and_the_readme_name() -> None:
+    assert sorted(path.stem for path in FOLDER.glob("*.json")) == EMBEDDED

@@ -1,0 +1,114 @@
+"""Recorded predictions to means: which rows count, and what is wrong with those that cannot."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from lm_eval_ext.families.natural_instructions.predictions import Scores, score
+from lm_eval_ext.sources import RowsError
+
+
+def row(prediction: str | None, *references: str, task: str = "t", encoding: Any = "e") -> dict[str, Any]:
+    return {"task": task, "encoding": encoding, "prediction": prediction, "references": list(references)}
+
+
+def scored(*rows: Mapping[str, Any]) -> Scores:
+    return score([json.dumps(one).encode() + b"\n" for one in rows], "rows.jsonl")
+
+
+def test_a_mean_is_taken_per_task_and_encoding_and_each_task_counts_the_same() -> None:
+    found = scored(
+        row("a cat", "a cat", task="u"),  # 1
+        row("a cat", "a cat"),  # 1
+        row("a dog", "a cat"),  # LCS 1 of 2 and 2: 1/2
+        row("dog", "cat"),  # 0
+        row("cat", "the cat", encoding="f"),  # precision 1, recall 1/2: 2/3
+    )
+    assert found.rouge_l == {"t": {"e": 0.5, "f": pytest.approx(2 / 3)}, "u": {"e": 1.0}}
+    assert found.rows == {"t": {"e": 3, "f": 1}, "u": {"e": 1}}
+    # e: the mean of 1/2 and 1, and not of the four rows (5/8); f: of the one task that has it.
+    assert found.encodings == {"e": 0.75, "f": pytest.approx(2 / 3)}
+    assert (found.scored, found.skipped) == (5, 0)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "name"),
+    [("prompt", "prompt"), (["Prompt"], "Prompt"), (["Definition", "Prompt"], "Definition + Prompt")],
+)
+def test_an_encoding_is_a_text_or_a_list_of_its_parts(encoding: Any, name: str) -> None:
+    assert scored(row("cat", "cat", encoding=encoding)).encodings == {name: 1.0}
+
+
+@pytest.mark.parametrize("without", [{"references": None}, {"references": []}, {}])
+def test_rows_without_references_are_skipped_and_counted(without: dict[str, Any]) -> None:
+    unscored = {key: value for key, value in row("dog").items() if key != "references"} | without
+    found = scored(unscored, row("cat", "cat"), unscored | {"task": "u"})
+    assert found.rouge_l == {"t": {"e": 1.0}}
+    assert (found.scored, found.skipped) == (1, 2)
+
+
+def test_a_file_in_which_no_row_has_references_has_no_means() -> None:
+    found = scored(row("dog"))
+    assert (found.rouge_l, found.encodings, found.scored, found.skipped) == ({}, {}, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("prediction", "expected"),
+    [
+        ("cat", 1.0),
+        (None, 0.0),  # an API withheld it
+        ("", 0.0),
+        ("<think>a dog?</think>cat", 1.0),
+        ("<think>cat", 0.0),  # no answer was reached
+    ],
+)
+def test_the_answer_is_what_stands_outside_of_the_reasoning(prediction: str | None, expected: float) -> None:
+    assert scored(row(prediction, "cat")).encodings == {"e": expected}
+
+
+def test_the_means_do_not_depend_on_the_order_of_the_rows() -> None:
+    words = ["the", "cat", "sat", "on", "a", "mat"]
+    chosen = random.Random(0)  # noqa: S311 # reproducible by design
+    rows = [
+        row(" ".join(chosen.choices(words, k=5)), " ".join(words), task=f"t{number % 7}", encoding=f"e{number % 3}")
+        for number in range(300)
+    ]
+    assert scored(*rows) == scored(*rows[::-1])
+    assert list(scored(*rows[::-1]).encodings) == ["e0", "e1", "e2"]
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        (b"no json", "row 3: not JSON in UTF-8"),
+        (b"[1]", "row 3: expected an object, found list"),
+        (b'{"encoding": "e", "prediction": "x"}', "row 3: no field 'task'; expected task, encoding, prediction, ref"),
+        (b'{"task": "t", "prediction": "x"}', "row 3: no field 'encoding'"),
+        (b'{"task": "t", "encoding": "e", "references": ["x"]}', "row 3: no field 'prediction'"),
+        (b'{"task": 3, "encoding": "e", "prediction": "x"}', "row 3, field 'task': expected the name of a task, fo"),
+        (b'{"task": "t", "encoding": [], "prediction": "x"}', r"row 3, field 'encoding': .*, found \[\]"),
+        (b'{"task": "t", "encoding": ["e", 1], "prediction": "x"}', "row 3, field 'encoding'"),
+        (b'{"task": "t", "encoding": null, "prediction": "x"}', "row 3, field 'encoding': .*, found None"),
+        (b'{"task": "t", "encoding": "e", "prediction": ["x"]}', "row 3, field 'prediction': expected text or null"),
+        (
+            b'{"task": "t", "encoding": "e", "prediction": "x", "references": "x"}',
+            "row 3, field 'references': expected a list of texts or null, found 'x'",
+        ),
+        (b'{"task": "t", "encoding": "e", "prediction": "x", "references": [null]}', "row 3, field 'references'"),
+    ],
+)
+def test_a_bad_row_is_named_with_its_place_in_the_file(line: bytes, complaint: str) -> None:
+    good = json.dumps(row("x", "x")).encode()
+    with pytest.raises(RowsError, match=f"^rows.jsonl, {complaint}"):
+        score([good, b"\n", line], "rows.jsonl")  # a blank line is none, but counts in the numbering
+
+
+@pytest.mark.parametrize("lines", [[], [b"\n", b"  \n"]])
+def test_a_file_without_rows_is_an_error(lines: list[bytes]) -> None:
+    with pytest.raises(RowsError, match=r"^rows.jsonl: no rows$"):
+        score(lines, "rows.jsonl")

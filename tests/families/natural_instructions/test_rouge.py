@@ -1,0 +1,65 @@
+"""ROUGE-L: by hand, and beside a plain loop over the library."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lm_eval_ext.families.natural_instructions.rouge import rouge_l
+
+
+@pytest.mark.parametrize(
+    ("prediction", "references", "expected"),
+    [
+        ("the cat sat", ["the cat sat"], 1.0),
+        ("The CAT, sat!", ["the cat sat"], 1.0),  # case and punctuation are not seen
+        # LCS "the cat" 2; precision 2/3, recall 2/4: 2 * 2/3 * 2/4 / (2/3 + 2/4) = (2/3) / (7/6) = 4/7
+        ("the cat sat", ["the cat is fat"], 4 / 7),
+        # LCS "a c" 2, not a substring; precision 2/2, recall 2/3: 2 * 1 * 2/3 / (5/3) = 4/5
+        ("a c", ["a b c"], 4 / 5),
+        # Order counts: LCS 1; precision and recall 1/2
+        ("b a", ["a b"], 1 / 2),
+        # Stems: "running" and "runs" are both "run"; "dogs" is "dog"
+        ("dogs running", ["dog runs"], 1.0),
+        # ... but words of up to three letters are not stemmed: "was" is not "wa"; LCS 1 of 2 and 2
+        ("was hot", ["wa hot"], 1 / 2),
+        ("cat", ["dog", "the cat", "bird"], 2 / 3),  # the best: precision 1, recall 1/2
+        ("cat", ["dog", "cat", "the cat"], 1.0),
+        ("", ["cat"], 0.0),
+        ("?!", ["?!"], 0.0),  # no letter, no digit
+        ("кот", ["кот"], 0.0),  # nor Latin ones
+        ("42", ["42"], 1.0),
+        ("\ud800 cat", ["cat"], 1.0),  # half a surrogate pair, as a JSON file may hold
+    ],
+)
+def test_the_f_measure_of_the_best_reference(prediction: str, references: list[str], expected: float) -> None:
+    assert rouge_l(prediction, references) == pytest.approx(expected, abs=1e-12)
+
+
+def test_a_prediction_without_references_is_an_error() -> None:
+    with pytest.raises(ValueError, match="without references"):
+        rouge_l("cat", [])
+
+
+def test_real_predictions_score_exactly_as_in_a_plain_loop_over_the_library(shared_data: Path) -> None:
+    from rouge_score.rouge_scorer import RougeScorer  # noqa: PLC0415 # a second
+
+    lines = (shared_data / "natural_instructions" / "gpt3_predictions.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = [row for row in map(json.loads, lines[::13]) if row["references"]]
+    assert len(rows) > 900
+    plain = RougeScorer(["rougeL"], use_stemmer=True)
+    expected = [plain.score_multi(row["references"], row["prediction"])["rougeL"].fmeasure for row in rows]
+    assert [rouge_l(row["prediction"], row["references"]) for row in rows] == expected
+
+
+def test_nothing_is_written_and_nothing_heavy_is_imported_before_the_first_score() -> None:
+    program = (
+        "import sys; from lm_eval_ext.families.natural_instructions.rouge import rouge_l; "
+        "assert not {'nltk', 'numpy', 'rouge_score'} & set(sys.modules); print(rouge_l('a cat', ['a cat']))"
+    )
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (process.returncode, process.stdout, process.stderr) == (0, "1.0\n", "")

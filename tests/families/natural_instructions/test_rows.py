@@ -1,0 +1,153 @@
+"""Which instances are evaluated, and how many examples fit."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from lm_eval_ext.families.natural_instructions.budget import Budget
+from lm_eval_ext.families.natural_instructions.encodings import ABLATIONS, ENCODINGS
+from lm_eval_ext.families.natural_instructions.instruction import Example, Instance, Instruction
+from lm_eval_ext.families.natural_instructions.rows import evaluated, instances_hash, rows, rows_hash
+from lm_eval_ext.sources import RowsError
+
+PLENTY = Budget(10**6, "characters", len)
+
+
+def instruction(instances: int, positive: int = 3, negative: int = 2) -> Instruction:
+    return Instruction(
+        task="subtask900_tides",
+        origin="tides.json",
+        title="Naming tides",
+        prompt="Name the tide.",
+        definition="You are told how high the water stands.",
+        avoid="",
+        emphasis="",
+        positive=tuple(Example(f"good {number}", "low") for number in range(positive)),
+        negative=tuple(Example(f"bad {number}", "wet") for number in range(negative)),
+        instances=tuple(Instance(f"instance {number:03d}", ("low", "ebb")) for number in range(instances)),
+    )
+
+
+def limited(characters: int) -> Budget:
+    return Budget(characters, "characters", len)
+
+
+def test_the_evaluated_instances_are_those_of_the_published_predictions(shared_data: Path) -> None:
+    folder = shared_data / "natural_instructions"
+    published: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for line in (folder / "gpt3_predictions.jsonl").read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        published[row["task"], str(row["encoding"])].append(row["index"])
+    totals = {
+        path.stem: len(json.loads(path.read_text(encoding="utf-8"))["Instances"])
+        for path in (folder / "eval_tasks").glob("*.json")
+    }
+    assert len(totals) == 11
+    for (task, _), indices in published.items():
+        # The file of subtask002 is not at hand; its indices are those of a file of 6,500, as most are.
+        assert list(evaluated(totals.get(task, 6500))) == indices
+
+
+@pytest.mark.parametrize(
+    ("total", "n", "indices"),
+    [
+        (6500, 100, range(60, 6397, 64)),  # step 6440 // 100 = 64
+        (6500, 50, range(60, 60 + 50 * 128, 128)),  # step 6440 // 50 = 128
+        (6500, 2, range(60, 3281, 3220)),  # step 6440 // 2 = 3220: 60 and 3280
+        (162, 100, range(60, 160)),  # step 1
+        (100, 100, range(60, 99)),  # fewer than 100: each from 60 on, below the last
+        (62, 100, range(60, 61)),
+        (61, 100, range(61)),  # nothing at 60 and below the last: all of them
+        (24, 100, range(24)),
+    ],
+)
+def test_the_evaluated_instances_of_a_file(total: int, n: int, indices: Sequence[int]) -> None:
+    assert list(evaluated(total, n)) == list(indices)
+
+
+def test_a_prompt_shows_as_many_examples_as_fit() -> None:
+    # "input: good 0\noutput: low\n" is 14 + 12 characters long, "input: instance 060\noutput:" 20 + 7.
+    lengths = {3: 3 * 26 + 27, 2: 2 * 26 + 27, 1: 26 + 27}
+    for fitting, length in lengths.items():
+        (row, *_) = rows(instruction(162), ENCODINGS["positive"], limited(length), 100, None)
+        assert (row.examples, len(row.prompt), row.index) == (fitting, length, 60)
+        (row, *_) = rows(instruction(162), ENCODINGS["positive"], limited(length + 25), 100, None)
+        assert row.examples == fitting
+
+
+def test_examples_of_both_kinds_go_together() -> None:
+    full = rows(instruction(24), ENCODINGS["all"], PLENTY, 100, None)[0]
+    # Three positive and two negative ones.
+    assert full.examples == 5
+    shorter = rows(instruction(24), ENCODINGS["all"], limited(len(full.prompt) - 1), 100, None)[0]
+    assert shorter.examples == 4
+    assert "Negative Example2- " in shorter.prompt
+    assert "Positive Example3- " not in shorter.prompt
+
+
+def test_an_encoding_of_fields_may_be_left_without_examples() -> None:
+    alone = rows(instruction(24), ABLATIONS["all_minus_examples"], PLENTY, 100, None)[0]
+    squeezed = rows(instruction(24), ENCODINGS["all"], limited(len(alone.prompt)), 100, None)[0]
+    assert (squeezed.examples, squeezed.prompt) == (0, alone.prompt)
+
+
+def test_a_number_of_examples_of_the_users_own() -> None:
+    few = rows(instruction(162), ENCODINGS["positive"], PLENTY, 100, examples=2)[0]
+    assert (few.examples, few.prompt.count("good")) == (2, 2)
+    # Three positive ones and the first two instances.
+    many = rows(instruction(162), ENCODINGS["positive"], PLENTY, 100, examples=5)[0]
+    assert (many.examples, many.prompt.count("good")) == (5, 3)
+    assert "input: instance 001\noutput: low\ninput: instance 060\noutput:" in many.prompt
+    # The encoding has none to begin with.
+    assert rows(instruction(162), ENCODINGS["prompt"], PLENTY, 100, examples=5)[0].examples == 0
+
+
+def test_no_evaluated_instance_is_an_example() -> None:
+    most = 3 + 60
+    shown = rows(instruction(162), ENCODINGS["positive"], PLENTY, 100, examples=most)[0]
+    assert "input: instance 059\n" in shown.prompt
+    assert shown.prompt.count("instance 060") == 1
+    message = r"subtask900_tides \(tides\.json\): examples 64; it has 3 positive ones.*first 60 may.*at most 63"
+    with pytest.raises(RowsError, match=message):
+        rows(instruction(162), ENCODINGS["positive"], PLENTY, 100, examples=most + 1)
+    # A small file is evaluated on all of its instances.
+    with pytest.raises(RowsError, match=r"of its instances the first 0 may serve.*at most 3"):
+        rows(instruction(24), ENCODINGS["positive"], PLENTY, 100, examples=4)
+
+
+def test_an_instance_that_no_answer_could_score_on_is_left_out() -> None:
+    whole = instruction(4)
+    wordless = (Instance("what?", ("{}?", "")), Instance("or this?", ("-", "3")))
+    found = rows(replace(whole, instances=(*wordless, *whole.instances)), ENCODINGS["prompt"], PLENTY, 100, None)
+    assert [row.index for row in found] == [1, 2, 3, 4, 5]
+    with pytest.raises(
+        RowsError, match=r"subtask900_tides \(tides\.json\): none of its 1 evaluated instances has a ref"
+    ):
+        rows(replace(whole, instances=wordless[:1]), ENCODINGS["prompt"], PLENTY, 100, None)
+
+
+def test_an_instruction_longer_than_the_context_is_an_error_that_names_task_and_field() -> None:
+    long = replace(instruction(24), definition="wet " * 50)
+    message = (
+        r"subtask900_tides \(tides\.json\), instance 0: \d+ characters without any example, and 150 fit the model's "
+        r"context; the longest field is 'Definition' \(200 characters\)"
+    )
+    with pytest.raises(RowsError, match=message):
+        rows(long, ENCODINGS["all"], limited(150), 100, None)
+    with pytest.raises(
+        RowsError, match=r"instance 0: 53 characters with one example, and 20 fit.*longest field is 'input'"
+    ):
+        rows(long, ENCODINGS["positive"], limited(20), 100, None)
+
+
+def test_the_hash_of_the_instances_is_the_same_under_every_encoding_and_that_of_the_rows_is_not() -> None:
+    found = [rows(instruction(24), encoding, PLENTY, 100, None) for encoding in ENCODINGS.values()]
+    assert len({instances_hash(some) for some in found}) == 1
+    assert len({rows_hash(some) for some in found}) == 5
+    assert instances_hash(found[0][:-1]) != instances_hash(found[0])
