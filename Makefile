@@ -33,6 +33,7 @@ generate: ## write the generated task files anew
 	$(PYTHON) tasks/verbalizer/_generate.py
 	$(PYTHON) tasks/manyifeval/_generate.py
 	$(PYTHON) tasks/paired_mcq/_generate.py
+	$(PYTHON) tasks/natural_instructions/_generate.py
 
 clean:
 	rm -rf $(DEMO) $(VENV) $(OUT) build dist

@@ -1,0 +1,79 @@
+"""Writes the leaves and groups of this folder: ``python tasks/natural_instructions/_generate.py``.
+
+A test proves that the folder is what this writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from lm_eval_ext.families.natural_instructions.encodings import ABLATIONS, ENCODINGS
+from lm_eval_ext.families.natural_instructions.subtasks import CATEGORIES, EVALUATION, SUBTASKS
+from lm_eval_ext.families.natural_instructions.task import VERSION
+
+HERE = Path(__file__).resolve().parent
+FAMILY = "natural_instructions"
+CLASS = "lm_eval_ext.families.natural_instructions.task.NaturalInstructionsTask"
+"""What a leaf is, is said there and not in a template: the harness would parse one again for each of 344 leaves."""
+
+ABLATED = (
+    "subtask019_mctaco_temporal_reasoning_category",
+    "subtask033_winogrande_answer_generation",
+    "subtask040_qasc_question_generation",
+)
+"""The subtasks of the ablation study (section 6.3)."""
+
+
+def files() -> Iterator[tuple[str, str]]:
+    """Yield every file's name and text."""
+    for subtask in SUBTASKS:
+        for encoding in [*ENCODINGS, *(ABLATIONS if subtask in ABLATED else ())]:
+            text = f"class: !function {CLASS}\ntask: {_leaf(subtask, encoding)}\n"
+            yield f"{encoding}/{subtask}.yaml", f"{text}dataset_name: {subtask}\nencoding: {encoding}\n"
+    for encoding in ENCODINGS:
+        name = f"{FAMILY}_{encoding}"
+        yield f"{name}.yaml", _group(name, [_leaf(subtask, encoding) for subtask in EVALUATION])
+    yield f"{FAMILY}.yaml", _groups(FAMILY, [f"{FAMILY}_{encoding}" for encoding in ENCODINGS])
+    for category in CATEGORIES:
+        members = [name for name, subtask in SUBTASKS.items() if subtask.category == category]
+        yield f"{FAMILY}_{category}.yaml", _by_encoding(f"{FAMILY}_{category}", members, ENCODINGS)
+    yield f"{FAMILY}_ablation.yaml", _by_encoding(f"{FAMILY}_ablation", ABLATED, [*ENCODINGS, *ABLATIONS])
+
+
+def _leaf(subtask: str, encoding: str) -> str:
+    return f"{FAMILY}_{subtask}_{encoding}"
+
+
+def _group(name: str, leaves: Sequence[str], indent: str = "") -> str:
+    """Return a group whose number is the mean of its leaves, each of which counts the same."""
+    lines = [
+        f"group: {name}",
+        f"task: [{', '.join(leaves)}]",
+        "aggregate_metric_list: [{metric: rouge_l, filter_list: none, weight_by_size: false}]",
+        f"metadata: {{version: {VERSION}}}",
+    ]
+    return "".join(f"{indent}{line}\n" for line in lines)
+
+
+def _groups(name: str, members: Iterable[str]) -> str:
+    """Return a group of groups; it has no number, because one over several encodings would say nothing."""
+    return f"group: {name}\ntask: [{', '.join(members)}]\nmetadata: {{version: {VERSION}}}\n"
+
+
+def _by_encoding(name: str, subtasks: Sequence[str], encodings: Iterable[str]) -> str:
+    """Return a group of groups, one per encoding, which the harness shows as ``name::encoding``."""
+    inner = ""
+    for encoding in encodings:
+        group = _group(encoding, [_leaf(subtask, encoding) for subtask in subtasks], indent="    ")
+        inner += f"  - {group.removeprefix('    ')}"
+    return f"group: {name}\ntask:\n{inner}metadata: {{version: {VERSION}}}\n"
+
+
+if __name__ == "__main__":
+    for old in HERE.rglob("*.yaml"):
+        old.unlink()
+    for file, text in files():
+        path = HERE / file
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
