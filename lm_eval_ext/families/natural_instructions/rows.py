@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from lm_eval_ext.families.natural_instructions.budget import Budget
 from lm_eval_ext.families.natural_instructions.encodings import (
@@ -129,7 +129,7 @@ def _fit(instruction: Instruction, encoding: Encoding, index: int, most: int, bu
 
 def rows_hash(found: Sequence[Row]) -> str:
     """Return 16 hexadecimal digits that are equal where prompts, references and their order are."""
-    return _digest([asdict(row) for row in found])
+    return _digest([vars(row) for row in found])
 
 
 def instances_hash(found: Sequence[Row]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -116,7 +116,7 @@ class NaturalInstructionsTask(ConfigurableTask):  # type: ignore[misc] # the har
 
     def download(self, *_args: Any, **_kwargs: Any) -> None:
         """Give the rows their shape; the harness's name for it."""
-        self.dataset = {SPLIT: datasets.Dataset.from_list([asdict(row) for row in self._rows])}
+        self.dataset = {SPLIT: datasets.Dataset.from_list([vars(row) for row in self._rows])}
 
     def fewshot_docs(self) -> None:
         """Return nothing: the harness reads this of every task, and the prompts bring their own examples."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lm_eval_ext.families.natural_instructions.rouge import rouge_l
+from lm_eval_ext.families.natural_instructions.rouge import has_words, rouge_l
 
 
 @pytest.mark.parametrize(
@@ -63,3 +63,9 @@ def test_nothing_is_written_and_nothing_heavy_is_imported_before_the_first_score
     )
     process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert (process.returncode, process.stdout, process.stderr) == (0, "1.0\n", "")
+
+
+@pytest.mark.parametrize("text", ["low", "LOW", "7", "É", "été", "{}?", "", "潮", "\u212a"])
+def test_a_text_has_words_if_it_scores_against_itself(text: str) -> None:
+    # The last is the Kelvin sign, whose lower case is the letter k.
+    assert has_words(text) == (rouge_l(text, [text]) > 0)
