@@ -55,6 +55,16 @@ def _by_type(strict: Verdict, instructions: Sequence[Checker]) -> dict[str, Occu
     return {type_metric(name): (sum(found), len(found)) for name, found in verdicts.items()}
 
 
+def type_metrics() -> list[dict[str, Any]]:
+    """Return the metrics of the instruction types, in the harness's form.
+
+    They do not stand in the leaves' template, because the harness would parse fifteen long lines for each leaf.
+    """
+    return [
+        {"metric": type_metric(name), "aggregation": share_followed, "higher_is_better": True} for name in ARGUMENTS
+    ]
+
+
 def type_metric(instruction_id: str) -> str:
     """Return the name of an instruction type's metric: ``strict_acc_keywords_existence``."""
     return f"strict_acc_{instruction_id.replace(':', '_')}"

@@ -16,7 +16,7 @@ from lm_eval_ext.families.manyifeval.compose import INSTRUCTIONS
 from lm_eval_ext.families.manyifeval.published import arguments
 from lm_eval_ext.families.manyifeval.row import Row
 from lm_eval_ext.families.manyifeval.rows import FEWSHOT, NAME, TEST, origin, rows, rows_hash
-from lm_eval_ext.families.manyifeval.scores import Score
+from lm_eval_ext.families.manyifeval.scores import Score, type_metrics
 from lm_eval_ext.families.manyifeval.witness import respond
 from lm_eval_ext.known_answers import KnownInstance
 from lm_eval_ext.sources import RowsError
@@ -52,7 +52,11 @@ class ManyIFEvalTask(ConfigurableTask):  # type: ignore[misc] # the harness ship
         metadata = config["metadata"] = dict(config.get("metadata") or {})
         self._source = sources.chosen_source(metadata)
         metadata["rows"] = origin(self._source)
-        config |= {"test_split": TEST, "process_results": Score()}
+        config |= {
+            "test_split": TEST,
+            "process_results": Score(),
+            "metric_list": [*(config.get("metric_list") or []), *type_metrics()],
+        }
         if self._source != sources.HUB:
             config["dataset_path"] = NAME
         super().__init__(config=config)

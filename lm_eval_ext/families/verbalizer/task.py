@@ -29,6 +29,12 @@ if TYPE_CHECKING:
     from lm_eval.api.instance import Instance
 
 ANSWER_FILTER = "verbalizer_answer"
+METRICS = [
+    {"metric": "acc", "aggregation": "mean", "higher_is_better": True},
+    {"metric": "prior_rate", "aggregation": "mean", "higher_is_better": False},
+    {"metric": "invalid_rate", "aggregation": "mean", "higher_is_better": False},
+]
+"""What ``Verbalizer.score`` gives. Not in the templates, which the harness parses again for each of 216 leaves."""
 OPENING = 40
 """Characters of a prompt's beginning by which its repetition is known."""
 
@@ -139,6 +145,7 @@ class VerbalizerTask(ConfigurableTask):  # type: ignore[misc] # the harness ship
             "doc_to_target": Target(self._verbalizer),
             "process_results": Score(self._verbalizer),
             "filter_list": [_with_labels(pipeline, given) for pipeline in config["filter_list"]],
+            "metric_list": config.get("metric_list") or METRICS,
         }
         super().__init__(config=config)
         self.sampler = Demonstrations(self._selection)
