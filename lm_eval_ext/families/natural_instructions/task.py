@@ -82,31 +82,22 @@ class NaturalInstructionsTask(ConfigurableTask):  # type: ignore[misc] # the har
         if encoding not in ALL_ENCODINGS:
             raise ValueError(f"task {name!r}: encoding {encoding!r}; expected one of {', '.join(ALL_ENCODINGS)}")
         metadata = config["metadata"] = {"version": VERSION} | (config.get("metadata") or {})
-        source = sources.chosen_source(metadata)
-        n = _count(name, metadata, "n", 1, PUBLISHED)
-        examples = _count(name, metadata, "examples", 1, None)
+        self._source = sources.chosen_source(metadata)
+        self._encoding = ALL_ENCODINGS[encoding]
+        self._n = _count(name, metadata, "n") or PUBLISHED
+        self._examples = _count(name, metadata, "examples")
         bleurt = _checkpoint(name, metadata)
-        generation = GENERATION | (config.get("generation_kwargs") or {})
-        budget = budget_of(metadata, generation["max_gen_toks"])
-        file = instruction(subtask, source)
-        self._rows = rows(file, ALL_ENCODINGS[encoding], budget, n, examples)
         metadata |= {
             "subtask": subtask,
             "category": SUBTASKS[subtask].category if subtask in SUBTASKS else None,
             "encoding": encoding,
-            "prompt_budget": budget.described(),
-            "instances_hash": instances_hash(self._rows),
-            "rows_hash": rows_hash(self._rows),
         }
-        if left_out := len(evaluated(len(file.instances), n)) - len(self._rows):
-            metadata["left_out"] = left_out
-            _warn_of(subtask, file.origin, left_out)
         metrics = ["rouge_l", "examples", *(["bleurt"] if bleurt else [])]
         config |= {
-            "dataset_path": REPOSITORY if source == sources.HUB else NAME,
+            "dataset_path": REPOSITORY if self._source == sources.HUB else NAME,
             "test_split": SPLIT,
             "output_type": "generate_until",
-            "generation_kwargs": generation,
+            "generation_kwargs": GENERATION | (config.get("generation_kwargs") or {}),
             "doc_to_text": "prompt",
             "doc_to_target": "output",
             "process_results": Score(bleurt),
@@ -115,8 +106,20 @@ class NaturalInstructionsTask(ConfigurableTask):  # type: ignore[misc] # the har
         super().__init__(config=config)
 
     def download(self, *_args: Any, **_kwargs: Any) -> None:
-        """Give the rows their shape; the harness's name for it."""
-        self.dataset = {SPLIT: datasets.Dataset.from_list([vars(row) for row in self._rows])}
+        """Read the task file and make the prompts; the harness's name for it."""
+        file = instruction(self.config.dataset_name, self._source)
+        self._new_tokens = self.config.generation_kwargs["max_gen_toks"]
+        budget = budget_of(self.config.metadata, self._new_tokens)
+        found = rows(file, self._encoding, budget, self._n, self._examples)
+        self.dataset = {SPLIT: datasets.Dataset.from_list([vars(row) for row in found])}
+        self.config.metadata |= {
+            "prompt_budget": budget.described(),
+            "instances_hash": instances_hash(found),
+            "rows_hash": rows_hash(found),
+        }
+        if left_out := len(evaluated(len(file.instances), self._n)) - len(found):
+            self.config.metadata["left_out"] = left_out
+            _warn_of(self.config.dataset_name, file.origin, left_out)
 
     def fewshot_docs(self) -> None:
         """Return nothing: the harness reads this of every task, and the prompts bring their own examples."""
@@ -133,6 +136,9 @@ class NaturalInstructionsTask(ConfigurableTask):  # type: ignore[misc] # the har
                 "its subtask as its encoding says, as many as fit; for a number of your own say --metadata "
                 f"'{{\"examples\": {self.config.num_fewshot}}}' with an encoding that has examples, as positive"
             )
+        if self.config.generation_kwargs["max_gen_toks"] != self._new_tokens:
+            # --gen_kwargs came after the prompts were made, and more new tokens leave less room for examples.
+            self.download()
         made_of = self.config.metadata["rows_hash"]
         super().build_all_requests(tokenizer_name=f"{tokenizer_name}-rows{made_of}", **options)
 
@@ -153,10 +159,12 @@ def _warn_of(subtask: str, origin: str, left_out: int) -> None:
     logging.getLogger(__name__).warning(message, subtask, origin, left_out)
 
 
-def _count(task: str, metadata: Mapping[str, Any], key: str, least: int, default: int | None) -> Any:
-    value = metadata.get(key, default)
-    if value is not default and (isinstance(value, bool) or not isinstance(value, int) or value < least):
-        raise ValueError(f"task {task!r}: metadata {key} {value!r}; expected a whole number, {least} or more")
+def _count(task: str, metadata: Mapping[str, Any], key: str) -> int | None:
+    value = metadata.get(key)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ValueError(f"task {task!r}: metadata {key} {value!r}; expected a whole number, 1 or more")
     return value
 
 

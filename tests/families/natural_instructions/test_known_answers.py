@@ -258,6 +258,20 @@ def test_a_leaf_or_metadata_that_say_something_else_are_errors(changes: Mapping[
         NaturalInstructionsTask(settings)
 
 
+def test_more_new_tokens_leave_less_room_for_examples(shared_data: Path) -> None:
+    # Up to 1,353 characters with all nine examples: 3 * (1,024 - 16) = 3,024 take them, 3 * (1,024 - 700) = 972 do not.
+    subtask, source = "subtask039_qasc_find_overlapping_words", str(shared_data / FAMILY / "eval_tasks")
+    built = task(subtask, "positive", source, max_length=1024)
+    assert built.config.metadata["prompt_budget"]["limit"] == 3024
+    assert {row["examples"] for row in built.dataset["test"]} == {9}
+    # What the harness does with --gen_kwargs max_gen_toks=700.
+    built.set_config(key="generation_kwargs", value={"max_gen_toks": 700}, update=True)
+    built.build_all_requests()
+    assert built.config.metadata["prompt_budget"]["limit"] == 972
+    assert max(len(request.args[0]) for request in built.instances) <= 972
+    assert max(request.doc["examples"] for request in built.instances) < 9
+
+
 def test_n_takes_as_many_instances(tmp_path: Path) -> None:
     instances = [{"input": f"input {number}", "output": ["low"]} for number in range(260)]
     source = folder_with(tmp_path / "files", tides(Instances=instances))
