@@ -18,6 +18,7 @@ from pathlib import Path
 
 import yaml
 
+from benchmarks.building import seconds_to_build
 from benchmarks.row import Row
 from lm_eval_ext import tasks_dir
 from lm_eval_ext.families.natural_instructions.encodings import ENCODINGS, encode, most_examples
@@ -61,20 +62,6 @@ passes = [timed() for _ in range(3)]
 print(json.dumps([passes[0][0], min(seconds for _, seconds in passes)]))
 """
 
-# Loads a group and builds its requests; prints how many and the seconds, without the imports and the index.
-BUILD = """
-import json, sys, time
-from lm_eval.tasks import TaskManager
-folder, metadata = sys.argv[1:]
-manager = TaskManager(include_path=folder, include_defaults=False, metadata=json.loads(metadata))
-began = time.perf_counter()
-tasks = manager.load(["natural_instructions"])["tasks"]
-for task in tasks.values():
-    task.build_all_requests()
-seconds = time.perf_counter() - began
-print(json.dumps([sum(len(task.instances) for task in tasks.values()), seconds]))
-"""
-
 PEER_DOCS = """
 def chosen(dataset):
     total = len(dataset)
@@ -92,7 +79,7 @@ def measure() -> Iterator[Row]:
 
 def _scoring() -> Row:
     file = str(REAL / "gpt3_predictions.jsonl")
-    (mean, ours), (peers_mean, peer) = (_run(SCORE, [side, file], dict(os.environ)) for side in ("ours", "peer"))
+    (mean, ours), (peers_mean, peer) = (_score(side, file) for side in ("ours", "peer"))
     if abs(mean - peers_mean) > 1e-12:
         raise RuntimeError(f"the means differ: {mean}, {peers_mean}")
     return Row(
@@ -108,11 +95,11 @@ def _scoring() -> Row:
 def _requests() -> Row:
     with tempfile.TemporaryDirectory() as folder:
         files = _files(Path(folder) / "files")
-        peer_tasks = _write_peer(Path(folder) / "peer", files)
+        peer_tasks = str(_write_peer(Path(folder) / "peer", files))
         environment = {**os.environ, "HF_HOME": folder, "HF_HUB_OFFLINE": "1", "LMEVAL_LOG_LEVEL": "ERROR"}
-        _build(str(peer_tasks), "{}", environment)
-        peer = _build(str(peer_tasks), "{}", environment)
-        ours = _build(tasks_dir(), json.dumps({"source": str(files)}), environment)
+        seconds_to_build("natural_instructions", 6_000, peer_tasks, environment)
+        peer = seconds_to_build("natural_instructions", 6_000, peer_tasks, environment)
+        ours = seconds_to_build("natural_instructions", 6_000, tasks_dir(), environment, {"source": str(files)})
     return Row(
         "loading natural_instructions, building its 6,000 requests",
         ours,
@@ -162,15 +149,8 @@ def _write_peer(folder: Path, files: Path) -> Path:
     return folder
 
 
-def _build(folder: str, metadata: str, environment: dict[str, str]) -> float:
-    count, seconds = _run(BUILD, [folder, metadata], environment)
-    if count != 6_000:
-        raise RuntimeError(f"{folder}: built {count:.0f} requests; expected 6,000")
-    return seconds
-
-
-def _run(script: str, arguments: list[str], environment: dict[str, str]) -> tuple[float, float]:
-    run = [sys.executable, "-c", script, *arguments]
-    output = subprocess.run(run, env=environment, check=True, capture_output=True, text=True).stdout
-    first, seconds = json.loads(output.splitlines()[-1])
-    return float(first), float(seconds)
+def _score(side: str, file: str) -> tuple[float, float]:
+    run = [sys.executable, "-c", SCORE, side, file]
+    output = subprocess.run(run, check=True, capture_output=True, text=True).stdout
+    mean, seconds = json.loads(output.splitlines()[-1])
+    return float(mean), float(seconds)

@@ -7,16 +7,14 @@ template. It runs twice and its second time counts, so that the library's own ca
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import yaml
 
+from benchmarks.building import seconds_to_build
 from benchmarks.row import Row
 from lm_eval_ext import tasks_dir
 from lm_eval_ext.families.verbalizer.datasets import DATASETS
@@ -36,30 +34,15 @@ def draw(labels):
 first_two, outer_two = draw((0, 1)), draw((0, 2))
 """
 
-# Loads a group and builds its requests; prints how many and the seconds, without the imports and the index.
-BUILD = """
-import json, sys, time
-from lm_eval.tasks import TaskManager
-folder, metadata = sys.argv[1:]
-manager = TaskManager(include_path=folder, include_defaults=False, metadata=json.loads(metadata))
-began = time.perf_counter()
-tasks = manager.load(["verbalizer"])["tasks"]
-for task in tasks.values():
-    task.build_all_requests()
-seconds = time.perf_counter() - began
-print(json.dumps([sum(len(task.instances) for task in tasks.values()), seconds]))
-"""
-
 
 def measure() -> Iterator[Row]:
     """Yield one row: seconds to load and build, each side in a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
-        source = json.dumps({"source": str(EMBEDDED_FOLDER)})
-        peer_tasks = _write_peer(Path(folder) / "peer")
+        peer_tasks = str(_write_peer(Path(folder) / "peer"))
         environment = {**os.environ, "HF_HOME": folder, "HF_HUB_OFFLINE": "1", "LMEVAL_LOG_LEVEL": "ERROR"}
-        _build(str(peer_tasks), "{}", environment)
-        peer = _build(str(peer_tasks), "{}", environment)
-        ours = _build(tasks_dir(), source, environment)
+        seconds_to_build("verbalizer", 10_800, peer_tasks, environment)
+        peer = seconds_to_build("verbalizer", 10_800, peer_tasks, environment)
+        ours = seconds_to_build("verbalizer", 10_800, tasks_dir(), environment, {"source": str(EMBEDDED_FOLDER)})
     yield Row(
         "loading verbalizer and building its 10,800 requests",
         ours,
@@ -68,15 +51,6 @@ def measure() -> Iterator[Row]:
         lambda ours, peer: peer / ours,
         lambda ratio: ratio >= 5,
     )
-
-
-def _build(folder: str, metadata: str, environment: dict[str, str]) -> float:
-    run = [sys.executable, "-c", BUILD, folder, metadata]
-    output = subprocess.run(run, env=environment, check=True, capture_output=True, text=True).stdout
-    count, seconds = json.loads(output.splitlines()[-1])
-    if count != 10_800:
-        raise RuntimeError(f"{folder}: built {count} requests; expected 10,800")
-    return float(seconds)
 
 
 def _write_peer(folder: Path) -> Path:
