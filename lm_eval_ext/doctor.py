@@ -236,6 +236,7 @@ def _hub(required: bool) -> Finding:
 
 def _task_files() -> Finding:
     """Return whether the place of the natural_instructions task files answers, which is not on the hub."""
+    import http.client  # noqa: PLC0415
     import urllib.request  # noqa: PLC0415
 
     from huggingface_hub.constants import HF_HUB_OFFLINE  # noqa: PLC0415
@@ -251,6 +252,6 @@ def _task_files() -> Finding:
     try:
         with urllib.request.urlopen(urllib.request.Request(address, method="HEAD"), timeout=10):  # noqa: S310 # https
             return Finding("files", True, f"natural_instructions: {files.ADDRESS} answers")
-    except OSError as error:
+    except (OSError, http.client.HTTPException) as error:
         text = f"natural_instructions: {files.ADDRESS} does not answer ({sources.reason(error)}). {cached}"
         return Finding("files", False, text, required=False)

@@ -45,14 +45,17 @@ def test_a_wrong_call_says_how_it_is_used(arguments: list[str], capsys: pytest.C
 def test_doctor_finds_everything_in_order_without_the_hub() -> None:
     process = run("doctor")
     assert process.returncode == 0, process.stdout
-    # verbalizer: 216 leaves, 8 groups; manyifeval: 10 + 9 leaves, 2 groups; paired_mcq: 40 leaves
-    assert "ok     tasks     285 of 285 tasks and groups" in process.stdout
+    # verbalizer: 216 leaves, 8 groups; manyifeval: 10 + 9 leaves, 2 groups; paired_mcq: 40 leaves;
+    # natural_instructions: 344 leaves, 14 groups
+    assert "ok     tasks     643 of 643 tasks and groups" in process.stdout
     assert "ok     models    reference" in process.stdout
     assert "ok     embedded  verbalizer: 9 of 9 datasets" in process.stdout
     assert "ok     embedded  manyifeval: 1 of 1 datasets" in process.stdout
     assert "ok     embedded  paired_mcq: 4 of 4 datasets" in process.stdout
+    assert "ok     embedded  natural_instructions: 14 of 14 datasets" in process.stdout
     assert "ok     sentences" in process.stdout
     assert "note   hub       switched off by HF_HUB_OFFLINE" in process.stdout
+    assert "note   files     natural_instructions: switched off by HF_HUB_OFFLINE" in process.stdout
 
 
 def test_doctor_fails_where_a_source_that_must_answer_does_not(tmp_path: Path) -> None:
@@ -61,13 +64,17 @@ def test_doctor_fails_where_a_source_that_must_answer_does_not(tmp_path: Path) -
     process = run("doctor", "--source", str(tmp_path))
     assert process.returncode == 1
     assert "FAILED folder    verbalizer: 1 of 9 datasets; no rows of 'fp'" in process.stdout
-    assert "hub" not in process.stdout  # a network that nobody asked for
+    # A network that nobody asked for.
+    assert "hub" not in process.stdout
+    assert "files     " not in process.stdout
 
 
 def test_doctor_reads_the_rows_and_not_only_the_names_of_files(tmp_path: Path) -> None:
-    for path in EMBEDDED_FOLDER.iterdir():
+    for path in EMBEDDED_FOLDER.rglob("*.json*"):
         shutil.copy(path, tmp_path)
-    assert run("doctor", "--source", str(tmp_path)).returncode == 0
+    process = run("doctor", "--source", str(tmp_path))
+    assert process.returncode == 0, process.stdout
+    assert "ok     folder    natural_instructions: 14 of 14 datasets\n" in process.stdout
     (tmp_path / "rte_validation.jsonl").write_text('{"sentence1": "a"}\n', encoding="utf-8")
     process = run("doctor", "--source", str(tmp_path))
     assert process.returncode == 1
@@ -79,7 +86,7 @@ def test_doctor_says_what_to_do_without_autoload(tmp_path: Path) -> None:
     process = run("doctor", "--source", str(tmp_path / "nowhere"), LM_EVAL_EXT_AUTOLOAD="0")
     assert process.returncode == 1
     assert "FAILED autoload  switched off by LM_EVAL_EXT_AUTOLOAD=0; use --include_path" in process.stdout
-    assert "FAILED tasks     0 of 285" in process.stdout
+    assert "FAILED tasks     0 of 643" in process.stdout
     assert "FAILED models    missing: reference" in process.stdout
     assert "nowhere' is not a folder" in process.stdout
 
@@ -91,6 +98,7 @@ def test_doctor_looks_at_a_file_of_finished_rows_and_at_no_family_that_is_not_th
     assert process.returncode == 0, process.stdout
     assert "note   folder    verbalizer: no files" in process.stdout
     assert "ok     folder    manyifeval: 1 of 1 datasets" in process.stdout
+    assert "note   folder    natural_instructions: no files" in process.stdout
     exported.write_text("{}\n", encoding="utf-8")
     assert run("doctor", "--source", str(exported)).returncode == 1
 

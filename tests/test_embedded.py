@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterator
 from functools import cache
 from itertools import combinations
 from pathlib import Path
@@ -11,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from lm_eval_ext.families.natural_instructions.rouge import has_words
+from lm_eval_ext.families.natural_instructions.subtasks import EVALUATION
 from lm_eval_ext.families.verbalizer.datasets import DATASETS
 from lm_eval_ext.sources import EMBEDDED_FOLDER
 
@@ -36,6 +39,25 @@ MULTIPLE_CHOICE = {
     "arc_challenge": ("test", 14, ("id", "question", "choices", "answerKey")),
     "commonsense_qa": ("validation", 14, ("id", "question", "question_concept", "choices", "answerKey")),
     "mmlu": ("test", 14, ("question", "subject", "choices", "answer")),
+}
+
+INSTRUCTIONS = EMBEDDED_FOLDER / "natural_instructions"
+# The evaluated subtasks, the third of the ablation study, and one of the category that is not evaluated.
+SUBTASKS = (
+    *EVALUATION,
+    "subtask019_mctaco_temporal_reasoning_category",
+    "subtask059_ropes_story_generation",
+)
+YES_OR_NO = (
+    "subtask019_mctaco_temporal_reasoning_category",
+    "subtask022_cosmosqa_passage_inappropriate_binary",
+    "subtask052_multirc_identify_bad_question",
+)
+INSTRUCTION = ("Title", "Prompt", "Definition", "Things to Avoid", "Emphasis & Caution")
+# kind of example -> least number, fields
+EXAMPLES = {
+    "Positive Examples": (3, ("input", "output", "reason")),
+    "Negative Examples": (2, ("input", "output", "reason", "suggestion")),
 }
 
 
@@ -67,10 +89,11 @@ def jaccard(one: set[str], other: set[str]) -> float:
     return len(one & other) / len(one | other)
 
 
-def test_nine_datasets_task_prompts_and_four_sets_of_questions_are_embedded_and_nothing_else() -> None:
+def test_nine_datasets_task_prompts_four_sets_of_questions_and_a_folder_are_embedded_and_nothing_else() -> None:
     expected = {f"{name}_{split}.jsonl" for name in LAYOUT for split in (DATASETS[name].evaluation_split, "train")}
     expected |= {f"manyifeval_{split}.jsonl" for split in MANYIFEVAL}
     expected |= {f"{name}_{split}.jsonl" for name, (split, _, _) in MULTIPLE_CHOICE.items()}
+    expected.add("natural_instructions")
     assert {path.name for path in EMBEDDED_FOLDER.iterdir()} == expected
 
 
@@ -215,3 +238,99 @@ def test_no_opinion_is_asked_as_in_the_real_survey(shared_data: Path) -> None:
     for row in questions("opinionqa"):
         assert not runs(row["question"], 10) & real_runs, row
         assert max(jaccard(set(words(row["question"])), bag) for bag in bags) < 0.6, row
+
+
+# Natural Instructions
+
+
+@cache
+def subtask(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((INSTRUCTIONS / f"{name}.json").read_text(encoding="utf-8"))
+    return found
+
+
+def inputs(name: str) -> list[str]:
+    """Return the inputs of a subtask's instances and examples."""
+    content = subtask(name)
+    given = [*content["Instances"], *(example for kind in EXAMPLES for example in content["Examples"][kind])]
+    return [each["input"] for each in given]
+
+
+def strings(value: object) -> Iterator[str]:
+    """Yield every text in a JSON value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (list, dict)):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from strings(part)
+
+
+def test_fourteen_subtasks_are_embedded_and_nothing_else() -> None:
+    assert len(SUBTASKS) == 14
+    assert {path.name for path in INSTRUCTIONS.iterdir()} == {f"{name}.json" for name in SUBTASKS}
+
+
+@pytest.mark.parametrize("name", SUBTASKS)
+def test_a_subtask_has_all_fields_of_version_1_and_enough_examples_and_instances(name: str) -> None:
+    content = subtask(name)
+    assert set(content) == {*INSTRUCTION, "Examples", "Instances"}
+    assert set(content["Examples"]) == set(EXAMPLES)
+    for kind, (least, fields) in EXAMPLES.items():
+        assert len(content["Examples"][kind]) >= least
+        assert {tuple(example) for example in content["Examples"][kind]} == {fields}
+    assert len(content["Instances"]) >= 20
+    for instance in content["Instances"]:
+        assert set(instance) == {"input", "output"}
+        assert instance["output"]
+    # "-" is what a file has where there is nothing; and a blank line would end an answer before its end.
+    assert not [text for text in strings(content) if not text.strip(" -") or "\n\n" in text]
+
+
+@pytest.mark.parametrize("name", SUBTASKS)
+def test_rouge_sees_something_of_every_reference_and_no_two_of_an_instance_are_the_same(name: str) -> None:
+    for instance in subtask(name)["Instances"]:
+        assert all(map(has_words, instance["output"])), instance
+        assert len({tuple(words(reference)) for reference in instance["output"]}) == len(instance["output"]), instance
+
+
+@pytest.mark.parametrize("name", YES_OR_NO)
+def test_as_many_instances_are_answered_with_yes_as_with_no(name: str) -> None:
+    counts = Counter(tuple(instance["output"]) for instance in subtask(name)["Instances"])
+    assert set(counts) == {("Yes.",), ("No.",)}
+    assert len(set(counts.values())) == 1
+    shown = {example["output"] for kind in EXAMPLES for example in subtask(name)["Examples"][kind]}
+    assert {"Yes.", "No."} <= shown
+
+
+def asked(one: str, other: str) -> tuple[str, str]:
+    """Return two inputs, or only what each asks where they ask it of one passage, as examples may."""
+    passage, question, _ = one.partition("\nQuestion: ")
+    if question and other.startswith(passage + question):
+        return one.removeprefix(passage), other.removeprefix(passage)
+    return one, other
+
+
+@pytest.mark.parametrize("name", SUBTASKS)
+def test_no_two_inputs_of_a_subtask_are_near_duplicates(name: str) -> None:
+    instances = len(subtask(name)["Instances"])
+    texts = inputs(name)
+    for (number, one), (_, other) in combinations(enumerate(texts), 2):
+        first, second = asked(one, other) if number >= instances else (one, other)
+        assert jaccard(set(words(first)), set(words(second))) < 0.5, (one, other)
+        assert not runs(first, 8) & runs(second, 8), (one, other)
+
+
+@cache
+def real_runs_of_instructions(folder: Path) -> frozenset[tuple[str, ...]]:
+    """Return all runs of ten words in the real tasks and the published prompts."""
+    contents = [json.loads(path.read_text(encoding="utf-8")) for path in sorted((folder / "eval_tasks").glob("*.json"))]
+    assert len(contents) == 11
+    contents += rows(folder / "tasks_instructions_first20.jsonl") + rows(folder / "gpt3_encoded_prompt_samples.jsonl")
+    return frozenset().union(*(runs(text, 10) for text in strings(contents)))
+
+
+@pytest.mark.parametrize("name", SUBTASKS)
+def test_no_text_of_a_subtask_is_taken_from_the_real_ones(name: str, shared_data: Path) -> None:
+    real = real_runs_of_instructions(shared_data / "natural_instructions")
+    assert len(real) > 300_000
+    assert not [text for text in strings(subtask(name)) if runs(text, 10) & real]

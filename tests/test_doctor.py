@@ -1,0 +1,159 @@
+"""What the doctor says of Natural Instructions: its files in a folder, and the place where the public ones lie."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import huggingface_hub.constants
+import pytest
+
+from lm_eval_ext import doctor
+from lm_eval_ext.doctor import Finding
+from lm_eval_ext.families.natural_instructions import files
+from lm_eval_ext.families.natural_instructions.subtasks import SUBTASKS
+from lm_eval_ext.sources import EMBEDDED_FOLDER
+from tests.families.natural_instructions.task_files import TASK, version_1, version_2, write
+from tests.families.natural_instructions.test_files import serve
+from tests.hub import closed_port
+
+FAMILIES = ["verbalizer", "manyifeval", "paired_mcq", "natural_instructions"]
+V1 = version_1()
+V2 = version_2(V1)
+WINOGRANDE = "subtask033_winogrande_answer_generation"
+TYPING_2 = "task046_miscellaneous_question_typing"
+QASC_2 = "task040_qasc_question_generation"
+
+
+def looked_at(folder: Path) -> dict[str, Finding]:
+    """Return, per family, what the doctor says of a folder."""
+    found = list(doctor._rows("folder", str(folder)))
+    assert {finding.subject for finding in found} == {"folder"}
+    return dict(zip([finding.text.split(":")[0] for finding in found], found, strict=True))
+
+
+def said(text: str) -> Finding:
+    return Finding("folder", True, f"natural_instructions: {text}")
+
+
+@pytest.mark.parametrize(
+    ("contents", "text"),
+    [
+        pytest.param({WINOGRANDE: V1}, "1 of 1 datasets", id="one file of version 1"),
+        pytest.param({QASC_2: V2, TYPING_2: V2}, "2 of 2 datasets", id="version 2, one name spelled otherwise"),
+        pytest.param({WINOGRANDE: V1, QASC_2: V2}, "2 of 2 datasets", id="both versions"),
+        pytest.param({WINOGRANDE: V1, TASK: V1}, "1 of 1 datasets", id="a task of the user's own beside it"),
+        pytest.param(dict.fromkeys(SUBTASKS, V1), "61 of 61 datasets", id="all, version 1"),
+        pytest.param({each.version_2: V2 for each in SUBTASKS.values()}, "61 of 61 datasets", id="all, version 2"),
+    ],
+)
+def test_a_folder_is_looked_at_for_the_task_files_that_it_has(
+    tmp_path: Path, contents: dict[str, object], text: str
+) -> None:
+    for name, content in contents.items():
+        write(tmp_path, content, name)
+    findings = looked_at(tmp_path)
+    assert findings.pop("natural_instructions") == said(text)
+    # Of the others it has nothing, which is no fault.
+    assert list(findings) == FAMILIES[:-1]
+    for family, finding in findings.items():
+        assert finding == Finding("folder", False, f"{family}: no files", required=False)
+
+
+@pytest.mark.parametrize(
+    ("broken", "why"),
+    [
+        pytest.param("{}", "no task file; expected version 1 (", id="no task file"),
+        pytest.param('{"Title": ', "not JSON in UTF-8 (", id="half a file"),
+        pytest.param(version_1(Instances=[]), "field 'Instances': expected at least one, found none", id="no instance"),
+    ],
+)
+def test_a_broken_file_is_named_and_must_be_mended(tmp_path: Path, broken: object, why: str) -> None:
+    write(tmp_path, V2, QASC_2)
+    assert looked_at(tmp_path)["natural_instructions"].ok
+    path = write(tmp_path, broken, WINOGRANDE)
+    finding = looked_at(tmp_path)["natural_instructions"]
+    assert (finding.ok, finding.required) == (False, True)
+    assert finding.text.startswith(f"natural_instructions: 1 of 2 datasets; {WINOGRANDE} ({path}): {why}")
+
+
+def test_of_many_broken_files_three_are_named(tmp_path: Path) -> None:
+    names = list(SUBTASKS)[:5]
+    for name in names:
+        write(tmp_path, "{}", name)
+    finding = looked_at(tmp_path)["natural_instructions"]
+    assert finding.text.startswith("natural_instructions: 0 of 5 datasets; ")
+    assert [name in finding.text for name in names] == [True, True, True, False, False]
+    assert finding.text.endswith("; …")
+
+
+def test_other_rows_need_no_task_files_beside_them(tmp_path: Path) -> None:
+    name = "mmlu_test.jsonl"
+    (tmp_path / name).write_bytes((EMBEDDED_FOLDER / name).read_bytes())
+    assert looked_at(tmp_path)["natural_instructions"] == Finding(
+        "folder", False, "natural_instructions: no files", required=False
+    )
+    write(tmp_path, V1, WINOGRANDE)
+    findings = looked_at(tmp_path)
+    assert [family for family in FAMILIES if findings[family].ok] == ["paired_mcq", "natural_instructions"]
+
+
+def test_a_folder_without_anything_of_ours_fails_and_says_what_was_looked_for(tmp_path: Path) -> None:
+    write(tmp_path, V1, "notes")
+    findings = looked_at(tmp_path)
+    assert list(findings) == FAMILIES
+    finding = findings["natural_instructions"]
+    assert (finding.ok, finding.required) == (False, True)
+    assert finding.text.startswith(f"natural_instructions: 0 of 61 datasets; no file of '{next(iter(SUBTASKS))}' in ")
+    assert "found notes" in finding.text
+
+
+# Where the public files lie
+
+ASKED_FOR = "task001_quoref_question_generation.json"
+CACHED = "Cached copies still serve"
+
+
+@pytest.fixture
+def online(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the doctor use the network, and ask the loopback interface directly."""
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", False)
+    for variable in ("no_proxy", "NO_PROXY"):
+        monkeypatch.setenv(variable, "127.0.0.1")
+
+
+@pytest.mark.usefixtures("online")
+def test_a_place_of_task_files_that_answers_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    with serve({ASKED_FOR: b"{}"}) as site:
+        monkeypatch.setattr(files, "ADDRESS", site.address)
+        assert doctor._task_files() == Finding("files", True, f"natural_instructions: {site.address} answers")
+    assert site.got == []  # it is asked whether it has the file, and not for it
+
+
+@pytest.mark.usefixtures("online")
+def test_a_place_that_has_no_such_file_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    with serve({}) as site:
+        monkeypatch.setattr(files, "ADDRESS", site.address)
+        finding = doctor._task_files()
+    text = f"natural_instructions: {site.address} does not answer (HTTP Error 404: Not Found). {CACHED}"
+    assert finding == Finding("files", False, text, required=False)
+
+
+@pytest.mark.usefixtures("online")
+def test_without_a_connection_the_reason_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    with closed_port() as address:
+        monkeypatch.setattr(files, "ADDRESS", f"{address}/tasks")
+        finding = doctor._task_files()
+    assert (finding.subject, finding.ok, finding.required) == ("files", False, False)
+    assert finding.text.startswith(f"natural_instructions: {address}/tasks does not answer (")
+    assert "Connection refused" in finding.text
+    assert finding.text.endswith(f"). {CACHED}")
+
+
+def test_offline_nothing_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    # The place would answer.
+    with serve({ASKED_FOR: b"{}"}) as site:
+        monkeypatch.setattr(files, "ADDRESS", site.address)
+        finding = doctor._task_files()
+    text = f"natural_instructions: switched off by HF_HUB_OFFLINE. {CACHED}"
+    assert finding == Finding("files", False, text, required=False)
