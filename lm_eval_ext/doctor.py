@@ -146,6 +146,8 @@ def _rows(subject: str, source: str) -> Iterator[Finding]:
             continue
         note = f" ({sources.EMBEDDED_NOTE})" if source == sources.EMBEDDED else ""
         text = f"{family}: {len(tasks) - len(failures)} of {len(tasks)} datasets{note}"
+        if family == "natural_instructions" and (missing := _number_missing(looked_at)):
+            text += f", {missing} of the evaluation split missing"
         shown = [text, *failures[:3], *(["…"] if len(failures) > 3 else [])]
         yield Finding(subject, not failures, "; ".join(shown))
 
@@ -185,6 +187,13 @@ def _there(family: str, source: str) -> list[str]:
     files = [entry.name for entry in path.iterdir()] if path.is_dir() else []
     found = [name for name in names if any(file.startswith(FILES.get(name, f"{name}_")) for file in files)]
     return found if family == "paired_mcq" or not found else names
+
+
+def _number_missing(subtasks: list[str]) -> int:
+    """Return how many of the evaluation split of natural_instructions are not there."""
+    from lm_eval_ext.families.natural_instructions.subtasks import EVALUATION  # noqa: PLC0415
+
+    return len(set(EVALUATION) - set(subtasks))
 
 
 def _holds_options(file: Path) -> bool:

@@ -38,10 +38,22 @@ def said(text: str) -> Finding:
 @pytest.mark.parametrize(
     ("contents", "text"),
     [
-        pytest.param({WINOGRANDE: V1}, "1 of 1 datasets", id="one file of version 1"),
-        pytest.param({QASC_2: V2, TYPING_2: V2}, "2 of 2 datasets", id="version 2, one name spelled otherwise"),
-        pytest.param({WINOGRANDE: V1, QASC_2: V2}, "2 of 2 datasets", id="both versions"),
-        pytest.param({WINOGRANDE: V1, TASK: V1}, "1 of 1 datasets", id="a task of the user's own beside it"),
+        pytest.param(
+            {WINOGRANDE: V1}, "1 of 1 datasets, 11 of the evaluation split missing", id="one file of version 1"
+        ),
+        pytest.param(
+            {QASC_2: V2, TYPING_2: V2},  # the second is not of the evaluation split
+            "2 of 2 datasets, 11 of the evaluation split missing",
+            id="version 2, one name spelled otherwise",
+        ),
+        pytest.param(
+            {WINOGRANDE: V1, QASC_2: V2}, "2 of 2 datasets, 10 of the evaluation split missing", id="both versions"
+        ),
+        pytest.param(
+            {WINOGRANDE: V1, TASK: V1},
+            "1 of 1 datasets, 11 of the evaluation split missing",
+            id="a task of the user's own beside it",
+        ),
         pytest.param(dict.fromkeys(SUBTASKS, V1), "61 of 61 datasets", id="all, version 1"),
         pytest.param({each.version_2: V2 for each in SUBTASKS.values()}, "61 of 61 datasets", id="all, version 2"),
     ],
@@ -73,7 +85,9 @@ def test_a_broken_file_is_named_and_must_be_mended(tmp_path: Path, broken: objec
     path = write(tmp_path, broken, WINOGRANDE)
     finding = looked_at(tmp_path)["natural_instructions"]
     assert (finding.ok, finding.required) == (False, True)
-    assert finding.text.startswith(f"natural_instructions: 1 of 2 datasets; {WINOGRANDE} ({path}): {why}")
+    assert finding.text.startswith(
+        f"natural_instructions: 1 of 2 datasets, 10 of the evaluation split missing; {WINOGRANDE} ({path}): {why}"
+    )
 
 
 def test_of_many_broken_files_three_are_named(tmp_path: Path) -> None:
@@ -81,7 +95,7 @@ def test_of_many_broken_files_three_are_named(tmp_path: Path) -> None:
     for name in names:
         write(tmp_path, "{}", name)
     finding = looked_at(tmp_path)["natural_instructions"]
-    assert finding.text.startswith("natural_instructions: 0 of 5 datasets; ")
+    assert finding.text.startswith("natural_instructions: 0 of 5 datasets, 9 of the evaluation split missing; ")
     assert [name in finding.text for name in names] == [True, True, True, False, False]
     assert finding.text.endswith("; …")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from lm_eval_ext.sources import RowsError, reason
@@ -45,7 +45,7 @@ class Budget:
         return described | ({"tokenizer": self.tokenizer} if self.tokenizer else {})
 
 
-def budget_of(metadata: Mapping[str, Any], new_tokens: int) -> Budget:
+def budget_of(metadata: Mapping[str, Any], new_tokens: int, system_instruction: str = "") -> Budget:
     """Return the budget of a run.
 
     Args:
@@ -53,28 +53,35 @@ def budget_of(metadata: Mapping[str, Any], new_tokens: int) -> Budget:
             tokenizer; ``max_length`` (or vLLM's ``max_model_len``) the context in tokens, else the model's own counts,
             else 2,048.
         new_tokens: how many the model will generate, for which there must be room.
+        system_instruction: that stands before the prompt.
 
     Raises:
         RowsError: ``tokenizer`` cannot be loaded, or the context is no room for anything.
     """
+    named = metadata.get("tokenizer")
+    # From Python, the harness's HFLM takes a tokenizer or a model as an object, which has no name to load it by.
+    if named is not None and not isinstance(named, str) and not callable(named):
+        raise RowsError(f"tokenizer {named!r:.60}: expected the name or folder of a tokenizer")
     name = next((metadata[key] for key in ("tokenizer", "pretrained") if isinstance(metadata.get(key), str)), None)
     context = next((metadata[key] for key in ("max_length", "max_model_len") if metadata.get(key)), None)
     if context is not None and (isinstance(context, bool) or not isinstance(context, int)):
         raise RowsError(f"max_length {context!r}: expected a number of tokens, as in max_length=2048")
     if name is None:
-        limit = CHARACTERS_PER_TOKEN * ((context or DEFAULT_CONTEXT) - new_tokens)
-        return _checked(Budget(limit, "characters", len))
+        context = context or DEFAULT_CONTEXT
+        limit = CHARACTERS_PER_TOKEN * (context - new_tokens) - len(system_instruction)
+        return _checked(Budget(limit, "characters", len), context, new_tokens)
     revision = metadata.get("revision") if name == metadata.get("pretrained") else None
     tokenizer = _tokenizer(name, revision or "main", bool(metadata.get("trust_remote_code")))
-    limit = (context or tokenizer.context) - tokenizer.frame - new_tokens
-    return _checked(Budget(limit, "tokens", tokenizer.count, name))
+    context = context or tokenizer.context
+    limit = context - tokenizer.frame(system_instruction) - new_tokens
+    return _checked(Budget(limit, "tokens", tokenizer.count, name), context, new_tokens)
 
 
-def _checked(budget: Budget) -> Budget:
+def _checked(budget: Budget, context: int, new_tokens: int) -> Budget:
     if budget.limit <= 0:
         raise RowsError(
-            f"max_length leaves {budget.limit} {budget.unit} for a prompt; expected room for an instruction, as in "
-            f"max_length={DEFAULT_CONTEXT}"
+            f"a context of {context} tokens less {new_tokens} new ones, and less what a chat template or a system "
+            f"instruction adds, leaves nothing for a prompt; expected room for one, as in max_length={DEFAULT_CONTEXT}"
         )
     return budget
 
@@ -85,13 +92,13 @@ class _Tokenizer:
 
     Attributes:
         context: the model's context, in tokens.
-        frame: tokens that its chat template adds to a message; they are always left room for, so that the prompts are
-            the same with and without ``--apply_chat_template``.
+        frame: system instruction to the tokens that it and the chat template add to a message. The template's are
+            always left room for, so that the prompts are the same with and without ``--apply_chat_template``.
         count: text to its number of tokens.
     """
 
     context: int
-    frame: int
+    frame: Callable[[str], int]
     count: Callable[[str], int]
 
 
@@ -117,7 +124,7 @@ def _tokenizer(name: str, revision: str, trust_remote_code: bool) -> _Tokenizer:
     def count(text: str) -> int:
         return len(tokenizer(text, verbose=False)["input_ids"])
 
-    return _Tokenizer(_context(config, tokenizer), _frame(tokenizer, count), count)
+    return _Tokenizer(_context(config, tokenizer), partial(_frame, tokenizer, count), count)
 
 
 def _context(config: Any, tokenizer: Any) -> int:
@@ -130,13 +137,16 @@ def _context(config: Any, tokenizer: Any) -> int:
     return length if length < 10**9 else DEFAULT_CONTEXT
 
 
-def _frame(tokenizer: Any, count: Callable[[str], int]) -> int:
+def _frame(tokenizer: Any, count: Callable[[str], int], system_instruction: str) -> int:
+    alone = count(system_instruction) if system_instruction else 0
     if not tokenizer.chat_template:
-        return 0
-    message = [{"role": "user", "content": "input"}]
+        return alone
+    messages = [{"role": "user", "content": "input"}]
+    if system_instruction:
+        messages.insert(0, {"role": "system", "content": system_instruction})
     try:
-        framed = tokenizer.apply_chat_template(message, tokenize=False, add_generation_prompt=True)
+        framed = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
     except Exception:
-        # A template that does not take a plain message: the harness will say so, if it is to be used.
-        return 0
+        # A template that does not take such messages: the harness will say so, if it is to be used.
+        return alone
     return count(framed) - count("input")

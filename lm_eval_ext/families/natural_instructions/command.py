@@ -72,6 +72,8 @@ def _score(options: argparse.Namespace) -> int:
             scores = score(with_progress(lines), options.predictions)
     print(json.dumps(asdict(scores), indent=2, sort_keys=True), flush=True)
     print(f"{scores.scored} rows scored, {scores.skipped} skipped: no references", file=sys.stderr)
+    if not scores.scored:
+        print("nothing was scored: no row has references, a list of right answers", file=sys.stderr)
     return 0
 
 

@@ -92,18 +92,19 @@ ABLATIONS: Mapping[str, Encoding] = MappingProxyType(
 ALL_ENCODINGS: Mapping[str, Encoding] = MappingProxyType({**ENCODINGS, **ABLATIONS})
 
 
-def example_pool(instruction: Instruction, encoding: Encoding, wanted: int | None) -> Instruction:
+def example_pool(instruction: Instruction, encoding: Encoding, wanted: int | None, spare: int) -> Instruction:
     """Return the instruction with the positive examples that a prompt may show.
 
     Args:
         instruction: of the subtask.
         encoding: which kinds of examples are shown.
-        wanted: how many of each kind. If it is more than there are positive ones, instances from index 0 on are further
-            examples, as in the published script (they have no reason). Absent: all that the file has.
+        wanted: how many of each kind, at most. If it is more than there are positive ones, instances from index 0 on
+            are further examples, as in the published script (they have no reason). Absent: those that the file has.
+        spare: how many instances may serve so: those before the first evaluated one.
     """
     if wanted is None or not encoding.positive:
         return instruction
-    missing = max(0, wanted - len(instruction.positive))
+    missing = min(max(0, wanted - len(instruction.positive)), spare)
     further = tuple(Example(instance.input, instance.outputs[0]) for instance in instruction.instances[:missing])
     return replace(instruction, positive=(instruction.positive + further)[:wanted])
 

@@ -12,8 +12,9 @@ from lm_eval_ext.families.natural_instructions.subtasks import SUBTASKS
 from lm_eval_ext.sources import EMBEDDED, EMBEDDED_FOLDER, EMBEDDED_NOTE, HUB, RowsError, no_folder, reason
 
 REPOSITORY = "allenai/natural-instructions"
-BRANCH = "master"
-ADDRESS = f"https://raw.githubusercontent.com/{REPOSITORY}/{BRANCH}/tasks"
+COMMIT = "e0fd31052b21acea5bd95fb00253e1ee1f5d8259"
+"""Not a branch: scores of one version of our tasks rest on one version of theirs."""
+ADDRESS = f"https://raw.githubusercontent.com/{REPOSITORY}/{COMMIT}/tasks"
 """Where the version-2 files lie; version 1 was a download whose site no longer answers.
 
 They are the same subtasks, but have been revised since: of some, instances are worded and ordered otherwise.

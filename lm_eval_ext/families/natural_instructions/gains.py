@@ -38,13 +38,13 @@ class Gain:
     Attributes:
         rouge_l: the mean of the encoding.
         base_rouge_l: the mean of the base on the same subtasks.
-        gain: (rouge_l - base_rouge_l) / base_rouge_l in percent; absent if the base scored 0.
+        gain_percent: (rouge_l - base_rouge_l) / base_rouge_l in percent; absent if the base scored 0.
         subtasks: how many they are.
     """
 
     rouge_l: float
     base_rouge_l: float
-    gain: float | None
+    gain_percent: float | None
     subtasks: int
 
 

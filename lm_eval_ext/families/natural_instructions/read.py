@@ -76,9 +76,9 @@ class _File:
 
     def parsed(self, content: bytes) -> Mapping[str, Any]:
         try:
-            found = json.loads(content.decode("utf-8"))
+            found = json.loads(content.decode("utf-8-sig"))
         except (ValueError, RecursionError) as error:
-            raise self.error(f"not JSON in UTF-8 ({error})") from error
+            raise self.error(f"not JSON in UTF-8 ({error}); expected a task file of version 1 or 2") from error
         if not isinstance(found, dict):
             raise self.error(f"expected one JSON object, found {type(found).__name__}")
         return found

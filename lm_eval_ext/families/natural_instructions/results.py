@@ -13,8 +13,6 @@ from lm_eval_ext.families.natural_instructions.gains import Score
 from lm_eval_ext.sources import RowsError
 
 METRIC = "rouge_l,none"
-_NAMES_OF_MODELS = ("peft", "delta", "pretrained", "model", "path", "engine")
-"""The keys of ``--model_args`` that the harness takes a model's name from; without one it makes up a random name."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +37,7 @@ class _Leaf:
     Attributes:
         name: the task's.
         score: what it says.
-        rows: what identifies the evaluated rows: source, hash of the instances and their number.
+        setting: what must be the same under every encoding of a subtask, by name.
         model: which was run.
         file: that it stands in.
         date: of the run, in seconds since 1970.
@@ -47,7 +45,7 @@ class _Leaf:
 
     name: str
     score: Score
-    rows: tuple[str, str, int]
+    setting: Mapping[str, object]
     model: str
     file: Path
     date: float
@@ -61,7 +59,7 @@ def read_runs(paths: Sequence[Path]) -> Runs:
 
     Raises:
         RowsError: a file is not readable or not a result file, none is of our tasks, several models were run, or the
-            encodings of a subtask were run on different rows.
+            encodings of a subtask on different rows or in different settings.
     """
     leaves, notes = [], []
     for file in _files(paths):
@@ -83,7 +81,7 @@ def read_runs(paths: Sequence[Path]) -> Runs:
         newest.append(last)
         notes += [f"{name}: {last.file} is newer than {leaf.file}, which is not used" for leaf in older]
     _require_one_task_each(newest)
-    _require_the_same_rows(newest)
+    _require_the_same_setting(newest)
     return Runs(newest[0].model, tuple(leaf.score for leaf in newest), tuple(notes))
 
 
@@ -125,27 +123,32 @@ def _leaf(name: str, content: Mapping[str, Any], metadata: Mapping[str, Any], fi
             float(content["results"][name][METRIC]),
             int(content["n-samples"][name]["effective"]),
         )
-        rows = (str(metadata["source"]), str(metadata["instances_hash"]), score.n)
+        setting = {
+            "source": metadata["source"],
+            "instances_hash": metadata["instances_hash"],
+            "number of rows": score.n,
+            "version": metadata.get("version"),
+            "prompt_budget": metadata.get("prompt_budget"),
+            "examples": metadata.get("examples"),
+            "generation_kwargs": content["configs"][name].get("generation_kwargs"),
+            "chat_template_sha": content.get("chat_template_sha"),
+            "system_instruction_sha": content.get("system_instruction_sha"),
+        }
     except (KeyError, TypeError, ValueError) as error:
         raise RowsError(
             f"{file}, task {name!r}: {error!r}; expected {METRIC} in results, the number of rows in n-samples, and "
             "category, source and instances_hash in the metadata, as our tasks write them"
         ) from error
-    return _Leaf(name, score, rows, _model(content), file, when)
+    return _Leaf(name, score, setting, _model(content), file, when)
 
 
 def _model(content: Mapping[str, Any]) -> str:
+    """Return the model with all its arguments: a revision is another model. The harness makes up a name without any."""
     config = content.get("config")
     arguments = config.get("model_args") if isinstance(config, dict) else None
-    shown = (
-        ",".join(f"{key}={value}" for key, value in sorted(arguments.items()))
-        if isinstance(arguments, dict)
-        else str(arguments or "")
-    )
-    source = content.get("model_source")
-    if any(part.split("=")[0] in _NAMES_OF_MODELS for part in shown.split(",")):
-        return f"{source} {content.get('model_name')}"
-    return f"{source} {shown}".strip()
+    if isinstance(arguments, dict):
+        arguments = ",".join(f"{key}={value}" for key, value in sorted(arguments.items()))
+    return f"{content.get('model_source')} {arguments or ''}".strip()
 
 
 def _require_one_model(leaves: Sequence[_Leaf]) -> None:
@@ -166,17 +169,14 @@ def _require_one_task_each(leaves: Sequence[_Leaf]) -> None:
             )
 
 
-def _require_the_same_rows(leaves: Sequence[_Leaf]) -> None:
+def _require_the_same_setting(leaves: Sequence[_Leaf]) -> None:
     seen: dict[str, _Leaf] = {}
     for leaf in leaves:
         other = seen.setdefault(leaf.score.subtask, leaf)
-        if other.rows != leaf.rows:
-            raise RowsError(
-                f"{leaf.score.subtask}: its encodings were run on different rows, {_rows(other)} and {_rows(leaf)}; "
-                "expected one source, the same instances and as many of them"
-            )
-
-
-def _rows(leaf: _Leaf) -> str:
-    source, instances, n = leaf.rows
-    return f"{leaf.score.encoding!r} on {n} of source {source!r}, instances {instances} ({leaf.file})"
+        for name, value in leaf.setting.items():
+            if other.setting[name] != value:
+                raise RowsError(
+                    f"{leaf.score.subtask}: its encodings were not run alike, and a gain would say nothing: {name} is "
+                    f"{other.setting[name]!r} for {other.score.encoding!r} ({other.file}) and {value!r} for "
+                    f"{leaf.score.encoding!r} ({leaf.file}). Run them anew in one setting, or name the files of one"
+                )

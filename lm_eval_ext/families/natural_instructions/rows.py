@@ -50,11 +50,11 @@ def evaluated(total: int, n: int = PUBLISHED) -> range:
     """Return the indices of the evaluated instances.
 
     Those of the published script: 60, 60 + step, … below ``total`` - 1, the first ``n``, where step is (``total`` - 60)
-    divided by ``n``, rounded down (here: at least 1). A file that has none of these, with 61 instances or fewer, is
-    evaluated on all that it has.
+    divided by ``n``, rounded down (here: at least 1). Of a file that has none of these, with 61 instances or fewer, all
+    are evaluated, or ``n`` at equal distances.
     """
     if total <= FIRST + 1:
-        return range(total)
+        return range(0, total, max(1, total // n))[:n]
     return range(FIRST, total - 1, max(1, (total - FIRST) // n))[:n]
 
 
@@ -76,8 +76,7 @@ def rows(instruction: Instruction, encoding: Encoding, budget: Budget, n: int, e
             instance can be scored.
     """
     indices = evaluated(len(instruction.instances), n)
-    _leave_the_evaluated_alone(instruction, encoding, examples, indices)
-    shown = example_pool(instruction, encoding, examples)
+    shown = example_pool(instruction, encoding, examples, spare=indices[0])
     most = most_examples(shown, encoding) if examples is None else min(examples, most_examples(shown, encoding))
     found = []
     for index in indices:
@@ -94,18 +93,6 @@ def rows(instruction: Instruction, encoding: Encoding, budget: Budget, n: int, e
             "reference with a Latin letter or a digit, which is all that ROUGE sees"
         )
     return found
-
-
-def _leave_the_evaluated_alone(
-    instruction: Instruction, encoding: Encoding, examples: int | None, indices: Sequence[int]
-) -> None:
-    further = (examples or 0) - len(instruction.positive)
-    if encoding.positive and further > indices[0]:
-        raise RowsError(
-            f"{instruction.task} ({instruction.origin}): examples {examples}; it has {len(instruction.positive)} "
-            f"positive ones, and of its instances the first {indices[0]} may serve as further ones; expected at most "
-            f"{len(instruction.positive) + indices[0]}"
-        )
 
 
 def _fit(instruction: Instruction, encoding: Encoding, index: int, most: int, budget: Budget) -> tuple[str, int]:

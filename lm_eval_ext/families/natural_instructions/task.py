@@ -92,7 +92,8 @@ class NaturalInstructionsTask(ConfigurableTask):  # type: ignore[misc] # the har
             "category": SUBTASKS[subtask].category if subtask in SUBTASKS else None,
             "encoding": encoding,
         }
-        metrics = ["rouge_l", "examples", *(["bleurt"] if bleurt else [])]
+        # More examples are neither better nor worse.
+        higher_is_better = {"rouge_l": True, "examples": None} | ({"bleurt": True} if bleurt else {})
         config |= {
             "dataset_path": REPOSITORY if self._source == sources.HUB else NAME,
             "test_split": SPLIT,
@@ -101,15 +102,21 @@ class NaturalInstructionsTask(ConfigurableTask):  # type: ignore[misc] # the har
             "doc_to_text": "prompt",
             "doc_to_target": "output",
             "process_results": Score(bleurt),
-            "metric_list": [{"metric": metric, "aggregation": "mean", "higher_is_better": True} for metric in metrics],
+            "metric_list": [
+                {"metric": metric, "aggregation": "mean", "higher_is_better": better}
+                for metric, better in higher_is_better.items()
+            ],
         }
         super().__init__(config=config)
 
     def download(self, *_args: Any, **_kwargs: Any) -> None:
         """Read the task file and make the prompts; the harness's name for it."""
+        self._make_rows("")
+
+    def _make_rows(self, system_instruction: str) -> None:
         file = instruction(self.config.dataset_name, self._source)
-        self._new_tokens = self.config.generation_kwargs["max_gen_toks"]
-        budget = budget_of(self.config.metadata, self._new_tokens)
+        self._made_for = (self.config.generation_kwargs["max_gen_toks"], system_instruction)
+        budget = budget_of(self.config.metadata, *self._made_for)
         found = rows(file, self._encoding, budget, self._n, self._examples)
         self.dataset = {SPLIT: datasets.Dataset.from_list([vars(row) for row in found])}
         self.config.metadata |= {
@@ -136,9 +143,10 @@ class NaturalInstructionsTask(ConfigurableTask):  # type: ignore[misc] # the har
                 "its subtask as its encoding says, as many as fit; for a number of your own say --metadata "
                 f"'{{\"examples\": {self.config.num_fewshot}}}' with an encoding that has examples, as positive"
             )
-        if self.config.generation_kwargs["max_gen_toks"] != self._new_tokens:
-            # --gen_kwargs came after the prompts were made, and more new tokens leave less room for examples.
-            self.download()
+        system_instruction = options.get("system_instruction") or ""
+        if self._made_for != (self.config.generation_kwargs["max_gen_toks"], system_instruction):
+            # Both come after the prompts were made, and leave less room for examples.
+            self._make_rows(system_instruction)
         made_of = self.config.metadata["rows_hash"]
         super().build_all_requests(tokenizer_name=f"{tokenizer_name}-rows{made_of}", **options)
 

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from lm_eval_ext.families.natural_instructions.bleurt import BleurtError, bleurt_scorer
+from lm_eval_ext.families.natural_instructions.task import NaturalInstructionsTask
+from tests.families.natural_instructions.tides import TIDES, folder_with, tides
 
 torch = pytest.importorskip("torch", reason="torch is not installed (extra: bleurt)")
 transformers = pytest.importorskip("transformers", reason="transformers is not installed (extra: bleurt)")
@@ -116,6 +118,45 @@ def test_of_a_pair_that_is_too_long_the_longer_text_loses_its_end(tmp_path: Path
     assert score(folder, longer, "the cat sleeps") == score(folder, fitting, "the cat sleeps")
     shorter = " ".join(["bird"] * 17)
     assert score(folder, shorter, "the cat sleeps") != score(folder, fitting, "the cat sleeps")
+
+
+def test_of_two_texts_of_one_length_the_prediction_loses_its_end(tmp_path: Path) -> None:
+    folder = checkpoint(tmp_path, BERT)
+    # 21 tokens are left for 11 and 11.
+    bird, dog = "bird " * 10, "dog " * 10
+    assert score(folder, dog + "cat", bird + "cat") == score(folder, dog, bird + "cat")
+    assert score(folder, dog + "cat", bird + "cat") != score(folder, dog + "cat", bird)
+
+
+def test_the_tokenizer_may_say_that_less_is_read_than_the_network_takes(tmp_path: Path) -> None:
+    folder = checkpoint(tmp_path, BERT)
+    (folder / "tokenizer_config.json").write_text('{"model_max_length": 12}', encoding="utf-8")
+    # Three special tokens and three of the reference leave six.
+    birds = [" ".join(["bird"] * number) for number in (5, 6, 7)]
+    shorter, fitting, longer = (score(folder, text, "the cat sleeps") for text in birds)
+    assert longer == fitting != shorter
+
+
+def built(bleurt: str, folder: Path) -> NaturalInstructionsTask:
+    config = {"task": "tides", "dataset_name": TIDES, "encoding": "prompt"}
+    source = folder_with(folder, tides())
+    return NaturalInstructionsTask({**config, "metadata": {"source": source, "bleurt": bleurt}})
+
+
+def test_a_task_scores_answers_by_it_beside_rouge(tmp_path: Path) -> None:
+    folder = checkpoint(tmp_path, REMBERT)
+    task = built(str(folder), tmp_path / "files")
+    assert task.higher_is_better() == {"rouge_l": True, "examples": True, "bleurt": True}
+    doc = {**task.eval_docs[0], "output": ["the dog sings", "the cat"]}
+    scores = task.process_results(doc, ["<think>the bird</think>a cat"])
+    assert scores["bleurt"] == score(folder, "a cat", "the dog sings", "the cat")
+    # It is called for every answer, and loaded once.
+    assert bleurt_scorer(str(folder)) is bleurt_scorer(str(folder))
+
+
+def test_a_task_names_a_checkpoint_that_is_none_before_the_first_answer(tmp_path: Path) -> None:
+    with pytest.raises(BleurtError, match=r"no model\.safetensors in "):
+        built(str(tmp_path), tmp_path / "files")
 
 
 def test_a_sentencepiece_checkpoint_is_read_by_its_own_pieces(tmp_path: Path) -> None:

@@ -35,7 +35,48 @@ def test_a_models_tokenizer_and_context_are_found_by_the_models_arguments(tiny_m
         "tokenizer": str(tiny_model),
     }
     assert budget.measure("tide é") == 7
-    assert budget_of({"pretrained": str(tiny_model), "max_length": 100}, 16).limit == 100 - 16 - 17
+    # The user's word counts, be it less or more than the model's.
+    for context in (100, 9000):
+        assert budget_of({"pretrained": str(tiny_model), "max_length": context}, 16).limit == context - 16 - 17
+
+
+def changed(tiny_model: Path, folder: Path, name: str, **values: object) -> str:
+    """Return a copy of the tiny model's tokenizer, some values of one of its files changed, without the model."""
+    shutil.copytree(tiny_model, folder, ignore=shutil.ignore_patterns("config.json", "model*"))
+    content = json.loads((folder / name).read_text(encoding="utf-8")) | values
+    (folder / name).write_text(json.dumps(content), encoding="utf-8")
+    return str(folder)
+
+
+def test_a_tokenizer_that_says_no_length_is_given_the_default_one(tiny_model: Path, tmp_path: Path) -> None:
+    alone = changed(tiny_model, tmp_path / "alone", "tokenizer_config.json", model_max_length=10**30)
+    assert budget_of({"tokenizer": alone}, 16).limit == 2048 - 16 - 17
+
+
+def test_special_tokens_take_room_too(tiny_model: Path, tmp_path: Path) -> None:
+    start = {"SpecialToken": {"id": "<s>", "type_id": 0}}
+    processor = {
+        "type": "TemplateProcessing",
+        "single": [start, {"Sequence": {"id": "A", "type_id": 0}}],
+        "pair": [start, {"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 0}}],
+        "special_tokens": {"<s>": {"id": "<s>", "ids": [0], "tokens": ["<s>"]}},
+    }
+    alone = changed(tiny_model, tmp_path / "alone", "tokenizer.json", post_processor=processor)
+    assert budget_of({"tokenizer": alone}, 16).measure("tide") == 5
+
+
+def test_a_template_that_takes_no_plain_message_takes_no_room(tiny_model: Path, tmp_path: Path) -> None:
+    alone = changed(tiny_model, tmp_path / "alone", "tokenizer_config.json", model_max_length=300)
+    (tmp_path / "alone" / "chat_template.jinja").write_text("{{ raise_exception('no') }}", encoding="utf-8")
+    assert budget_of({"tokenizer": alone}, 16).limit == 300 - 16
+
+
+def test_of_a_model_that_sees_images_the_texts_context_counts(tiny_model: Path, tmp_path: Path) -> None:
+    from transformers import LlamaConfig, LlavaConfig  # noqa: PLC0415 # seconds
+
+    both = changed(tiny_model, tmp_path / "both", "tokenizer_config.json", model_max_length=300)
+    LlavaConfig(text_config=LlamaConfig(max_position_embeddings=512).to_dict()).save_pretrained(both)
+    assert budget_of({"pretrained": both}, 16).limit == 512 - 16 - 17
 
 
 def test_a_tokenizer_of_the_users_own_counts_first(tiny_model: Path, tmp_path: Path) -> None:
@@ -62,6 +103,21 @@ def test_a_context_that_is_no_number_is_an_error(context: object) -> None:
         budget_of({"max_length": context}, 16)
 
 
-def test_a_context_without_room_for_a_prompt_is_an_error() -> None:
-    with pytest.raises(RowsError, match="max_length leaves 0 characters for a prompt"):
-        budget_of({"max_length": 16}, 16)
+@pytest.mark.parametrize("metadata", [{"max_length": 16}, {"max_length": 10}])
+def test_a_context_without_room_for_a_prompt_is_an_error(metadata: dict[str, int]) -> None:
+    message = f"a context of {metadata['max_length']} tokens less 16 new ones, .*, leaves nothing for a prompt"
+    with pytest.raises(RowsError, match=message):
+        budget_of(metadata, 16)
+
+
+def test_a_tokenizer_that_is_no_name_is_an_error_but_for_an_object_from_python() -> None:
+    with pytest.raises(RowsError, match="tokenizer 5: expected the name or folder of a tokenizer"):
+        budget_of({"tokenizer": 5}, 16)
+    assert budget_of({"tokenizer": len, "pretrained": object()}, 16).unit == "characters"
+
+
+def test_a_system_instruction_takes_room(tiny_model: Path) -> None:
+    # "system: Be brief.\n" before the rest, in bytes.
+    metadata = {"pretrained": str(tiny_model), "max_length": 1000}
+    assert budget_of(metadata, 16).limit - budget_of(metadata, 16, "Be brief.").limit == len("system: Be brief.\n")
+    assert budget_of({}, 16, "Be brief.").limit == 3 * (2048 - 16) - len("Be brief.")

@@ -85,11 +85,11 @@ def test_gains_prints_json_and_says_what_it_leaves_out(tmp_path: Path, capsys: p
     results(tmp_path / "new" / "results_3.json", leaf("s3", "all", 0.5), date=2.0)
     assert main(["natural-instructions", "gains", str(tmp_path / "old"), str(tmp_path / "new")]) == 0
     printed = capsys.readouterr()
-    base = {"rouge_l": 0.2, "base_rouge_l": 0.2, "gain": 0.0, "subtasks": 1}
+    base = {"rouge_l": 0.2, "base_rouge_l": 0.2, "gain_percent": 0.0, "subtasks": 1}
     # (0.3 - 0.2) / 0.2 = +50 %
-    everything = {"rouge_l": 0.3, "base_rouge_l": 0.2, "gain": pytest.approx(50.0), "subtasks": 1}
+    everything = {"rouge_l": 0.3, "base_rouge_l": 0.2, "gain_percent": pytest.approx(50.0), "subtasks": 1}
     assert json.loads(printed.out) == {
-        "model": "hf tiny",
+        "model": "hf pretrained=tiny",
         "base": "prompt",
         "categories": {"question_generation": {"prompt": base, "all": everything}},
         "average": {"prompt": base, "all": everything},

@@ -77,7 +77,7 @@ def ours(instruction: Instruction, sample: dict[str, Any]) -> str:
     encoding = ALL_ENCODINGS[PUBLISHED[tuple(sample["encoding"])]]
     given = instruction.instances[sample["index"]].input
     return encode(
-        example_pool(instruction, encoding, sample["n_examples"] or None), encoding, given, sample["n_examples"]
+        example_pool(instruction, encoding, sample["n_examples"] or None, 60), encoding, given, sample["n_examples"]
     )
 
 
@@ -191,13 +191,34 @@ def test_a_value_that_is_a_hyphen_and_a_blank_stands_there_as_in_the_published_p
     assert shown == "Prompt: Name the tide.\nEmphasis & Caution: -\ninput: Gulls wade.\noutput:"
 
 
+@pytest.mark.parametrize(
+    ("example", "shown"),
+    [
+        (
+            Example(" Boats float.\n", "\thigh ", " Water is seen. ", "\nSay it. "),
+            "input: Boats float.\noutput: high\nreason: Water is seen.suggestion: Say it.\n",
+        ),
+        (Example("Boats float.", "high", "", "Say it."), "input: Boats float.\noutput: high\nsuggestion: Say it.\n"),
+        (Example("Boats float.", "high", " ", "\n"), "input: Boats float.\noutput: high\n"),
+    ],
+)
+def test_each_value_of_an_example_loses_the_white_space_around_it_and_an_empty_one_its_name(
+    example: Example, shown: str
+) -> None:
+    bare = replace(TIDES, negative=(example,))
+    prompt = encode(bare, ABLATIONS["prompt_negative"], "Gulls wade.", examples=1)
+    assert prompt == f"Prompt: Name the tide.\nNegative Example1- \n{shown}input: Gulls wade.\noutput:"
+
+
 def test_instances_are_further_examples_where_more_are_wanted_than_there_are() -> None:
-    pool = example_pool(TIDES, ENCODINGS["positive"], 3)
+    pool = example_pool(TIDES, ENCODINGS["positive"], 3, 2)
     assert [example.input for example in pool.positive] == ["The mud is dry.", "Boats float.", "Gulls wade."]
     # The first reference; without a reason, which an instance does not have.
     assert pool.positive[2] == Example("Gulls wade.", "low")
-    assert [example.input for example in example_pool(TIDES, ENCODINGS["positive"], 1).positive] == ["The mud is dry."]
-    assert example_pool(TIDES, ENCODINGS["prompt"], 3) == TIDES
+    assert [example.input for example in example_pool(TIDES, ENCODINGS["positive"], 1, 2).positive] == [
+        "The mud is dry."
+    ]
+    assert example_pool(TIDES, ENCODINGS["prompt"], 3, 2) == TIDES
 
 
 def test_fewer_examples_are_the_first_of_each_kind() -> None:

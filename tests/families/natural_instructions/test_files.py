@@ -49,6 +49,19 @@ def test_a_folder_may_hold_either_version(tmp_path: Path, task: str, name: str, 
     assert is_there(task, str(tmp_path))
 
 
+def test_one_file_may_go_by_both_of_its_names_in_one_process(tmp_path: Path) -> None:
+    write(tmp_path, V2, WINOGRANDE_2)
+    assert [instruction(task, str(tmp_path)).task for task in (WINOGRANDE, WINOGRANDE_2)] == [WINOGRANDE, WINOGRANDE_2]
+
+
+def test_a_folder_that_is_called_hub_is_not_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "hub").mkdir()
+    write(tmp_path / "hub", V1)
+    monkeypatch.chdir(tmp_path)
+    assert not is_there(TASK, "hub")
+    assert is_there(TASK, "./hub")
+
+
 def test_version_1_is_taken_if_both_are_there(tmp_path: Path) -> None:
     write(tmp_path, V2, WINOGRANDE_2)
     write(tmp_path, V1, WINOGRANDE)
@@ -120,7 +133,7 @@ def test_the_embedded_subtasks_are_read_and_listed(tmp_path: Path, monkeypatch: 
 
 
 def test_an_address_has_the_name_that_version_2_gives() -> None:
-    folder = "https://raw.githubusercontent.com/allenai/natural-instructions/master/tasks"
+    folder = f"https://raw.githubusercontent.com/allenai/natural-instructions/{files.COMMIT}/tasks"
     assert address(TYPING) == f"{folder}/{TYPING_2}.json"
     assert address("task1356_xlsum_title_generation") == f"{folder}/task1356_xlsum_title_generation.json"
 

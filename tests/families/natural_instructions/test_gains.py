@@ -43,6 +43,19 @@ def test_a_gain_is_relative_to_the_base_per_category_and_over_all_subtasks() -> 
     assert found.left_out == ()
 
 
+def test_a_subtask_counts_the_same_however_many_instances_it_has() -> None:
+    found = gains(
+        [
+            Score(subtask, QUESTIONS, encoding, rouge_l, n)
+            for subtask, n, base, rouge_l_of_all in (("s1", 100, 0.2, 0.2), ("s2", 10, 0.2, 0.4))
+            for encoding, rouge_l in (("prompt", base), ("all", rouge_l_of_all))
+        ],
+        "prompt",
+    )
+    # The mean of 0.2 and 0.4 beside 0.2: +50 %.
+    assert is_about(found.average["all"], 0.3, 0.2, 50.0, 2)
+
+
 def test_the_base_may_be_the_instance_alone() -> None:
     found = compared("instance", instance={"s1": 0.1}, prompt={"s1": 0.2})
     assert found.base == "instance"

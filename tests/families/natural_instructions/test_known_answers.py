@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -245,6 +246,7 @@ def test_a_task_file_of_the_users_own_is_a_leaf_of_four_lines(tmp_path: Path) ->
         ),
         ({"encoding": None}, "task 'tides': encoding None; expected one of"),
         ({"metadata": {"n": 0}}, "task 'tides': metadata n 0; expected a whole number, 1 or more"),
+        ({"metadata": {"n": True}}, "task 'tides': metadata n True; expected a whole number"),
         ({"metadata": {"n": "50"}}, "task 'tides': metadata n '50'; expected a whole number"),
         ({"metadata": {"examples": 2.5}}, "task 'tides': metadata examples 2.5; expected a whole number, 1 or more"),
         ({"metadata": {"bleurt": True}}, "task 'tides': metadata bleurt True; expected the name or folder of a check"),
@@ -270,6 +272,93 @@ def test_more_new_tokens_leave_less_room_for_examples(shared_data: Path) -> None
     assert built.config.metadata["prompt_budget"]["limit"] == 972
     assert max(len(request.args[0]) for request in built.instances) <= 972
     assert max(request.doc["examples"] for request in built.instances) < 9
+
+
+def test_a_system_instruction_leaves_less_room_for_examples(shared_data: Path) -> None:
+    subtask, source = "subtask039_qasc_find_overlapping_words", str(shared_data / FAMILY / "eval_tasks")
+    built = task(subtask, "positive", source, max_length=466)
+    # 3 * (466 - 16) = 1,350 characters, three fewer than the longest prompt with all nine examples.
+    assert max(row["examples"] for row in built.dataset["test"]) == 9
+    built.build_all_requests(system_instruction="Be brief. " * 60)
+    assert built.config.metadata["prompt_budget"]["limit"] == 1350 - 600
+    assert max(len(request.doc["prompt"]) for request in built.instances) <= 750
+
+
+def test_what_a_leaf_says_of_generation_is_kept_beside_the_familys_and_counts_in_the_room(tmp_path: Path) -> None:
+    config = {"task": "tides", "dataset_name": TIDES, "encoding": "all", "generation_kwargs": {"max_gen_toks": 700}}
+    source = folder_with(tmp_path / "files", tides())
+    built = NaturalInstructionsTask({**config, "metadata": {"source": source}})
+    expected = {"until": ["\n\n"], "do_sample": False, "temperature": 0.0, "max_gen_toks": 700}
+    assert built.config.generation_kwargs == expected
+    # 3 * (2,048 - 700)
+    assert built.config.metadata["prompt_budget"]["limit"] == 4044
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("low gulls", 1.0),
+        ("<think>red?</think>low gulls", 1.0),
+        ("<think>low gulls", 0.0),  # no answer was reached
+        (None, 0.0),  # an API withheld it
+    ],
+)
+def test_the_answer_is_what_stands_outside_of_the_reasoning(
+    answer: str | None, expected: float, tmp_path: Path
+) -> None:
+    built = task(TIDES, "all", folder_with(tmp_path / "files", tides()))
+    # One example of each kind.
+    assert built.process_results(built.eval_docs[0], [answer]) == {"rouge_l": expected, "examples": 2.0}
+
+
+def test_what_cannot_score_is_left_out_counted_and_warned_of_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    instances = [{"input": f"input {number}", "output": ["{}?", "low", "ebb"]} for number in range(260)]
+    instances[110]["output"] = ["{}?"]
+    source = folder_with(tmp_path / "files", tides(Instances=instances))
+    for encoding in ("prompt", "positive"):
+        built = task(TIDES, encoding, source, n=4)
+        # 60, 110, 160, 210
+        assert [row["index"] for row in built.dataset["test"]] == [60, 160, 210]
+        assert built.config.metadata["left_out"] == 1
+    assert caplog.text.count("1 instances left out") == 1
+    # The right answer that is known is the first that scores.
+    built.build_all_requests()
+    assert built.instances[0].known_answers == {"oracle": "low", "echo": "input 60"}
+
+
+def test_examples_of_the_users_own_number_are_shown(tmp_path: Path) -> None:
+    instances = [{"input": f"input {number}", "output": ["low"]} for number in range(62)]
+    source = folder_with(tmp_path / "files", tides(Instances=instances))
+    (row,) = task(TIDES, "positive", source, examples=3).dataset["test"]
+    # The file's one, and two instances.
+    assert (row["examples"], row["prompt"].count("output: low")) == (3, 3)
+
+
+def test_cached_requests_serve_only_the_prompts_and_references_that_they_were_made_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("lm_eval.caching.cache.PATH", str(tmp_path / "cache"))
+    caplog.set_level(logging.INFO)
+    first, second = tides()["Instances"]
+    one = folder_with(tmp_path / "one", tides())
+    references = folder_with(tmp_path / "two", tides(Instances=[{**first, "output": ["ebb"]}, second]))
+    shorter = {"max_length": 60}  # 3 * (60 - 16) = 132 characters, too few for an example
+    runs: list[tuple[str, dict[str, Any], str, bool]] = [
+        (one, {}, "a", True),
+        (one, {}, "a", False),  # here the cache does serve
+        (references, {}, "a", True),
+        (one, shorter, "a", True),  # the same instances in other prompts
+        (one, {}, "b", True),  # another tokenizer's chat template
+    ]
+    for source, metadata, tokenizer, made in runs:
+        caplog.clear()
+        built = task(TIDES, "prompt_positive", source, **metadata)
+        built.build_all_requests(cache_requests=True, tokenizer_name=tokenizer)
+        assert ("Building contexts" in caplog.text) == made, (source, metadata, tokenizer)
+        asked = [(request.args[0], request.doc["output"]) for request in built.instances]
+        assert asked == [(row["prompt"], row["output"]) for row in built.dataset["test"]]
 
 
 def test_n_takes_as_many_instances(tmp_path: Path) -> None:

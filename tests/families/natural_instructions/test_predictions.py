@@ -38,7 +38,7 @@ def test_a_mean_is_taken_per_task_and_encoding_and_each_task_counts_the_same() -
 
 @pytest.mark.parametrize(
     ("encoding", "name"),
-    [("prompt", "prompt"), (["Prompt"], "Prompt"), (["Definition", "Prompt"], "Definition + Prompt")],
+    [("prompt", "prompt"), (["Prompt"], "Prompt"), (["Prompt", "Definition"], "Prompt + Definition")],
 )
 def test_an_encoding_is_a_text_or_a_list_of_its_parts(encoding: Any, name: str) -> None:
     assert scored(row("cat", "cat", encoding=encoding)).encodings == {name: 1.0}

@@ -53,13 +53,20 @@ def test_result_files_are_found_in_all_folders_below_and_each_is_read_once(tmp_p
     results(tmp_path / "c" / "results_2.json", leaf("s1", "all", 0.3, n=100))
     (tmp_path / "c" / "samples_1.json").write_text("{}", encoding="utf-8")
     found = read_runs([tmp_path, file])
-    assert found.model == "hf tiny"
+    assert found.model == "hf pretrained=tiny"
     assert found.notes == ()
     assert set(found.scores) == {
         Score("s1", QUESTIONS, "prompt", 0.2, 100),
         Score("s3", ANSWERS, "prompt", 0.4, 100),
         Score("s1", QUESTIONS, "all", 0.3, 100),
     }
+
+
+def test_a_file_that_is_named_in_two_ways_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = results(tmp_path / "results_1.json", leaf("s1", "prompt", 0.2))
+    monkeypatch.chdir(tmp_path)
+    found = read_runs([Path(), file])
+    assert (len(found.scores), found.notes) == (1, ())
 
 
 def test_a_file_may_have_any_name_and_other_tasks_beside_ours(tmp_path: Path) -> None:
@@ -94,37 +101,88 @@ def test_a_file_without_our_tasks_is_named_and_the_others_count(tmp_path: Path) 
     assert found.notes == (f"{other}: no results of Natural Instructions tasks; not used",)
 
 
-def test_a_model_without_a_name_is_known_by_its_arguments(tmp_path: Path) -> None:
+def says(file: Path, **values: object) -> None:
+    """Change what a file of results says at its top."""
+    content = json.loads(file.read_text(encoding="utf-8")) | values
+    file.write_text(json.dumps(content), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "model"),
+    [
+        ({"policy": "echo"}, {"policy": "echo"}, "reference policy=echo"),
+        ({"policy": "echo", "seed": 1}, {"seed": 1, "policy": "echo"}, "reference policy=echo,seed=1"),
+        ("policy=echo", {"policy": "echo"}, "reference policy=echo"),  # as given to the harness's function
+    ],
+)
+def test_a_model_without_a_name_is_known_by_its_arguments(
+    one: object, other: object, model: str, tmp_path: Path
+) -> None:
     # The harness makes up a new name for each run of such a model.
-    for number, encoding in enumerate(("prompt", "all")):
+    for number, (encoding, arguments) in enumerate((("prompt", one), ("all", other))):
         file = results(tmp_path / f"results_{number}.json", leaf("s1", encoding, 0.2), model=f"random{number}")
-        content = json.loads(file.read_text(encoding="utf-8"))
-        content |= {"model_source": "reference", "config": {"model_args": {"policy": "echo"}}}
-        file.write_text(json.dumps(content), encoding="utf-8")
-    assert read_runs([tmp_path]).model == "reference policy=echo"
+        says(file, model_source="reference", config={"model_args": arguments})
+    assert read_runs([tmp_path]).model == model
+
+
+@pytest.mark.parametrize("key", ["peft", "delta", "pretrained", "model", "path", "engine"])
+def test_a_models_name_is_what_the_harness_makes_of_its_arguments(key: str, tmp_path: Path) -> None:
+    file = results(tmp_path / "results_1.json", leaf("s1", "prompt", 0.2), model="tides-7b")
+    says(file, config={"model_args": {key: "shore/tides-7b", "dtype": "float32"}})
+    assert read_runs([tmp_path]).model == "hf tides-7b"
 
 
 def test_several_models_are_an_error_that_names_them(tmp_path: Path) -> None:
     results(tmp_path / "results_1.json", leaf("s1", "prompt", 0.2), model="one")
     results(tmp_path / "results_2.json", leaf("s1", "all", 0.2), model="two")
-    with pytest.raises(RowsError, match=r"several models: hf one \(.*results_1.json\); hf two \(.*results_2.json\)"):
+    with pytest.raises(
+        RowsError,
+        match=r"several models: hf pretrained=one \(.*results_1.json\); hf pretrained=two \(.*results_2.json\)",
+    ):
         read_runs([tmp_path])
 
 
 @pytest.mark.parametrize(
     ("difference", "complaint"),
     [
-        ({"source": "hub"}, "'all' on 100 of source 'hub', .*'prompt' on 100 of source 'embedded'"),
-        ({"instances_hash": "another"}, ".*instances another .*instances hash of s1"),
-        ({"n": 3}, "'all' on 3 of source .*'prompt' on 100 of"),  # a run with --limit
+        ({"source": "hub"}, "source is 'hub' for 'all' .* and 'embedded' for 'prompt'"),
+        ({"instances_hash": "another"}, "instances_hash is 'another' for 'all' .* and 'hash of s1' for 'prompt'"),
+        ({"n": 3}, "number of rows is 3 for 'all' .* and 100 for 'prompt'"),  # a run with --limit
+        ({"version": 2.0}, "version is 2.0 for 'all' .* and None for 'prompt'"),
+        ({"prompt_budget": {"limit": 9}}, "prompt_budget is {'limit': 9} for 'all'"),
+        ({"examples": 3}, "examples is 3 for 'all'"),
     ],
 )
-def test_encodings_that_were_run_on_different_rows_are_an_error(
+def test_encodings_that_were_run_on_different_rows_or_otherwise_are_an_error(
     difference: dict[str, Any], complaint: str, tmp_path: Path
 ) -> None:
     file = results(tmp_path / "results_1.json", leaf("s1", "prompt", 0.2), leaf("s1", "all", 0.3, **difference))
-    with pytest.raises(RowsError, match=f"^s1: its encodings were run on different rows, {complaint}"):
+    with pytest.raises(RowsError, match=f"^s1: its encodings were not run alike, .*: {complaint}"):
         read_runs([file])
+
+
+@pytest.mark.parametrize("setting", ["chat_template_sha", "system_instruction_sha", "generation_kwargs"])
+def test_a_rerun_in_another_setting_is_not_compared_with_the_others(setting: str, tmp_path: Path) -> None:
+    results(tmp_path / "results_1.json", leaf("s1", "prompt", 0.2))
+    again = results(tmp_path / "results_2.json", leaf("s1", "all", 0.3), date=2.0)
+    content = json.loads(again.read_text(encoding="utf-8"))
+    if setting == "generation_kwargs":
+        content["configs"]["natural_instructions_s1_all"][setting] = {"max_gen_toks": 512}
+    else:
+        content[setting] = "f00d"
+    again.write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(RowsError, match=f"^s1: its encodings were not run alike, .*: {setting} is"):
+        read_runs([tmp_path])
+
+
+def test_two_revisions_are_two_models(tmp_path: Path) -> None:
+    for number, encoding in enumerate(("prompt", "all")):
+        file = results(tmp_path / f"results_{number}.json", leaf("s1", encoding, 0.2))
+        content = json.loads(file.read_text(encoding="utf-8"))
+        content["config"]["model_args"]["revision"] = f"step{number}"
+        file.write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(RowsError, match=r"hf pretrained=tiny,revision=step0 .*; hf pretrained=tiny,revision=step1"):
+        read_runs([tmp_path])
 
 
 def test_subtasks_may_differ_in_their_rows_and_encodings_in_their_prompts(tmp_path: Path) -> None:

@@ -65,6 +65,7 @@ def test_the_evaluated_instances_are_those_of_the_published_predictions(shared_d
         (62, 100, range(60, 61)),
         (61, 100, range(61)),  # nothing at 60 and below the last: all of them
         (24, 100, range(24)),
+        (24, 5, range(0, 20, 4)),  # step 24 // 5 = 4
     ],
 )
 def test_the_evaluated_instances_of_a_file(total: int, n: int, indices: Sequence[int]) -> None:
@@ -91,6 +92,30 @@ def test_examples_of_both_kinds_go_together() -> None:
     assert "Positive Example3- " not in shorter.prompt
 
 
+def test_of_each_kind_as_many_examples_are_counted_as_there_are() -> None:
+    # One and three: two of each kind are one and two, three of each are one and three.
+    uneven = instruction(24, positive=1, negative=3)
+    full = rows(uneven, ENCODINGS["all"], PLENTY, 100, None)[0]
+    shorter = rows(uneven, ENCODINGS["all"], limited(len(full.prompt) - 1), 100, None)[0]
+    assert [(row.examples, row.prompt.count("Example")) for row in (full, shorter)] == [(4, 4), (3, 3)]
+
+
+def test_a_long_instance_takes_no_examples_from_those_after_it() -> None:
+    # 26 characters each, and 27 for a short instance; the long one takes 15 + 47: 62, 88 with one example.
+    short = instruction(3)
+    long = (short.instances[0], Instance("wet " * 12, ("low",)), short.instances[2])
+    budget = limited(3 * 26 + 27)
+    found = rows(replace(short, instances=long), ENCODINGS["positive"], budget, 100, None)
+    assert [row.examples for row in found] == [3, 1, 3]
+
+
+def test_a_row_has_its_instance_as_it_stands_in_the_file() -> None:
+    whole = replace(instruction(1), instances=(Instance(" Gulls wade.\n", ("low ", "{}?", "ebb")),))
+    (row,) = rows(whole, ENCODINGS["prompt"], PLENTY, 100, None)
+    assert (row.subtask, row.index, row.input) == ("subtask900_tides", 0, " Gulls wade.\n")
+    assert row.output == ("low ", "{}?", "ebb")
+
+
 def test_an_encoding_of_fields_may_be_left_without_examples() -> None:
     alone = rows(instruction(24), ABLATIONS["all_minus_examples"], PLENTY, 100, None)[0]
     squeezed = rows(instruction(24), ENCODINGS["all"], limited(len(alone.prompt)), 100, None)[0]
@@ -104,21 +129,23 @@ def test_a_number_of_examples_of_the_users_own() -> None:
     many = rows(instruction(162), ENCODINGS["positive"], PLENTY, 100, examples=5)[0]
     assert (many.examples, many.prompt.count("good")) == (5, 3)
     assert "input: instance 001\noutput: low\ninput: instance 060\noutput:" in many.prompt
-    # The encoding has none to begin with.
-    assert rows(instruction(162), ENCODINGS["prompt"], PLENTY, 100, examples=5)[0].examples == 0
+    # The encoding has none to begin with; a small file, whose instances are all evaluated, serves it too.
+    for total in (162, 24):
+        assert rows(instruction(total), ENCODINGS["prompt"], PLENTY, 100, examples=5)[0].examples == 0
+    # Instances are no negative examples.
+    with pytest.raises(RowsError, match="no 'Negative Examples', which the encoding shows"):
+        rows(instruction(162, negative=0), ABLATIONS["prompt_negative"], PLENTY, 100, examples=2)
 
 
 def test_no_evaluated_instance_is_an_example() -> None:
-    most = 3 + 60
-    shown = rows(instruction(162), ENCODINGS["positive"], PLENTY, 100, examples=most)[0]
+    shown = rows(instruction(162), ENCODINGS["positive"], PLENTY, 100, examples=1000)[0]
+    # Three of the file and the first sixty instances.
+    assert shown.examples == 63
     assert "input: instance 059\n" in shown.prompt
     assert shown.prompt.count("instance 060") == 1
-    message = r"subtask900_tides \(tides\.json\): examples 64; it has 3 positive ones.*first 60 may.*at most 63"
-    with pytest.raises(RowsError, match=message):
-        rows(instruction(162), ENCODINGS["positive"], PLENTY, 100, examples=most + 1)
     # A small file is evaluated on all of its instances.
-    with pytest.raises(RowsError, match=r"of its instances the first 0 may serve.*at most 3"):
-        rows(instruction(24), ENCODINGS["positive"], PLENTY, 100, examples=4)
+    small = rows(instruction(24), ENCODINGS["positive"], PLENTY, 100, examples=1000)[0]
+    assert (small.examples, small.prompt.count("instance")) == (3, 1)
 
 
 def test_an_instance_that_no_answer_could_score_on_is_left_out() -> None:
@@ -151,3 +178,22 @@ def test_the_hash_of_the_instances_is_the_same_under_every_encoding_and_that_of_
     assert len({instances_hash(some) for some in found}) == 1
     assert len({rows_hash(some) for some in found}) == 5
     assert instances_hash(found[0][:-1]) != instances_hash(found[0])
+
+
+def test_the_hashes_tell_apart_whatever_a_score_rests_on() -> None:
+    whole = instruction(4)
+    (first, second, *others) = whole.instances
+    changed = {
+        "input": replace(whole, instances=(replace(first, input="Gulls wade."), second, *others)),
+        "references": replace(whole, instances=(replace(first, outputs=("low",)), second, *others)),
+        "order": replace(whole, instances=(second, first, *others)),
+        # One that is left out stands before them: the same four, elsewhere in the file.
+        "places": replace(whole, instances=(Instance("what?", ("{}?",)), *whole.instances)),
+        "subtask": replace(whole, task="subtask901_tides"),
+    }
+    for hashed in (instances_hash, rows_hash):
+        hashes = {
+            name: hashed(rows(some, ENCODINGS["prompt"], PLENTY, 100, None))
+            for name, some in {"none": whole, **changed}.items()
+        }
+        assert len(set(hashes.values())) == len(hashes), (hashed, hashes)
