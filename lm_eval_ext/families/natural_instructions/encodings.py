@@ -13,18 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from lm_eval_ext.families.natural_instructions.instruction import Example, Field, Instruction
+from lm_eval_ext.families.natural_instructions.instruction import HEADINGS, Example, Field, Instruction
 from lm_eval_ext.sources import RowsError
-
-HEADINGS: Mapping[Field, str] = MappingProxyType(
-    {
-        "definition": "Definition",
-        "prompt": "Prompt",
-        "avoid": "Things to Avoid",
-        "emphasis": "Emphasis & Caution",
-    }
-)
-"""Field to its name in a prompt and in a version-1 file, in the order in which they stand in a prompt."""
 
 
 @dataclass(frozen=True)

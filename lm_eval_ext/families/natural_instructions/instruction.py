@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal
 
-Field = Literal["title", "prompt", "definition", "avoid", "emphasis"]
-"""The parts of an instruction that are text; ``avoid`` is "Things to Avoid", ``emphasis`` "Emphasis & Caution"."""
+Field = Literal["definition", "prompt", "avoid", "emphasis"]
+"""The texts of an instruction that a prompt may show; no published one shows the title."""
+HEADINGS: Mapping[Field, str] = MappingProxyType(
+    {
+        "definition": "Definition",
+        "prompt": "Prompt",
+        "avoid": "Things to Avoid",
+        "emphasis": "Emphasis & Caution",
+    }
+)
+"""Field to its name in a prompt and in a version-1 file, in the order in which they stand in a prompt."""
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lm_eval_ext.families.natural_instructions.instruction import Example, Instance, Instruction
+from lm_eval_ext.families.natural_instructions.instruction import HEADINGS, Example, Instance, Instruction
 from lm_eval_ext.sources import RowsError
 
 NONE = "-"
 """What a version-1 file has where an instruction has nothing."""
-TITLE, PROMPT, DEFINITION, EXAMPLES = "Title", "Prompt", "Definition", "Examples"
+TITLE, EXAMPLES = "Title", "Examples"
+PROMPT, DEFINITION = HEADINGS["prompt"], HEADINGS["definition"]
 POSITIVE, NEGATIVE, INSTANCES = "Positive Examples", "Negative Examples", "Instances"
 
 
@@ -51,8 +52,8 @@ def read(path: Path, task: str) -> Instruction:
         title=file.text(content, TITLE),
         prompt=file.text(content, PROMPT),
         definition=definition,
-        avoid=file.text(content, "Things to Avoid"),
-        emphasis=file.text(content, "Emphasis & Caution"),
+        avoid=file.text(content, HEADINGS["avoid"]),
+        emphasis=file.text(content, HEADINGS["emphasis"]),
         positive=file.examples(examples, POSITIVE),
         negative=file.examples(examples, NEGATIVE),
         instances=file.instances(content),

@@ -9,13 +9,12 @@ from dataclasses import dataclass
 
 from lm_eval_ext.families.natural_instructions.budget import Budget
 from lm_eval_ext.families.natural_instructions.encodings import (
-    HEADINGS,
     Encoding,
     encode,
     example_pool,
     most_examples,
 )
-from lm_eval_ext.families.natural_instructions.instruction import Instruction
+from lm_eval_ext.families.natural_instructions.instruction import HEADINGS, Instruction
 from lm_eval_ext.families.natural_instructions.rouge import has_words
 from lm_eval_ext.sources import RowsError
 

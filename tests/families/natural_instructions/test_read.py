@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.families.natural_instructions.instruction import Example, Field, Instance, Instruction
+from lm_eval_ext.families.natural_instructions.instruction import Example, Instance, Instruction
 from lm_eval_ext.families.natural_instructions.read import read
 from lm_eval_ext.sources import RowsError
 from tests.families.natural_instructions.task_files import TASK, version_1, version_2, write
 
-NAMES: dict[Field, str] = {
+NAMES: dict[str, str] = {
     "title": "Title",
     "prompt": "Prompt",
     "definition": "Definition",
@@ -99,9 +99,9 @@ def test_a_text_is_kept_unless_it_is_a_dash_alone(tmp_path: Path, value: str, te
 
 
 @pytest.mark.parametrize("field", NAMES)
-def test_a_text_that_a_version_1_file_does_not_have_is_none(tmp_path: Path, field: Field) -> None:
+def test_a_text_that_a_version_1_file_does_not_have_is_none(tmp_path: Path, field: str) -> None:
     found = read_file(tmp_path, without(V1, NAMES[field]))
-    assert {name for name in NAMES if found.text(name) is None} == {field}
+    assert {name for name in NAMES if getattr(found, name) is None} == {field}
 
 
 @pytest.mark.parametrize(
@@ -302,7 +302,7 @@ def test_the_48_real_instructions_are_read_whole(shortened_files: list[Path]) ->
     assert sum(not found.negative for found in read_files) == 10
     assert all(example.reason for found in read_files for example in found.positive + found.negative)
     # A dash alone in 19 and 7 files, a dash and a blank in 1 and 4; titles, prompts and definitions have all.
-    counts = Counter((field, found.text(field)) for found in read_files for field in NAMES)
+    counts = Counter((field, getattr(found, field)) for found in read_files for field in NAMES)
     assert {key: count for key, count in counts.items() if key[1] in ("", "- ", None)} == {
         ("avoid", ""): 19,
         ("emphasis", ""): 7,
@@ -315,7 +315,7 @@ def test_every_real_text_is_kept_letter_for_letter(shortened_files: list[Path]) 
     for path in shortened_files:
         found, content = read(path, path.stem), as_written(path)
         for field, name in NAMES.items():
-            assert found.text(field) == ("" if content[name] == "-" else content[name])
+            assert getattr(found, field) == ("" if content[name] == "-" else content[name])
 
 
 def test_a_real_file_in_version_2_has_the_same_examples_and_instances(
