@@ -141,14 +141,19 @@ def most_examples(instruction: Instruction, encoding: Encoding) -> int:
     return most
 
 
+def missing_field(task: str, origin: str, field: Field) -> RowsError:
+    """Return the error for a field that an encoding needs and a task file does not have."""
+    return RowsError(
+        f"{task} ({origin}): no field {HEADINGS[field]!r}, which the encoding needs; "
+        "version-2 files have all instruction fields merged into 'Definition', and serve for the encodings "
+        "'instance' and 'positive' only. Name a folder of version-1 files as source, or choose another encoding"
+    )
+
+
 def _field(instruction: Instruction, field: Field) -> str:
     value = instruction.text(field)
     if value is None:
-        raise RowsError(
-            f"{instruction.task} ({instruction.origin}): no field {HEADINGS[field]!r}, which the encoding needs; "
-            "version-2 files have all instruction fields merged into 'Definition', and serve for the encodings "
-            "'instance' and 'positive' only. Name a folder of version-1 files as source, or choose another encoding"
-        )
+        raise missing_field(instruction.task, instruction.origin, field)
     return f"{HEADINGS[field]}: {value.strip()}\n" if value else ""
 
 

@@ -14,8 +14,8 @@ from lm_eval.api.task import ConfigurableTask
 from lm_eval_ext import sources
 from lm_eval_ext.families.natural_instructions.bleurt import bleurt_scorer
 from lm_eval_ext.families.natural_instructions.budget import budget_of
-from lm_eval_ext.families.natural_instructions.encodings import ALL_ENCODINGS
-from lm_eval_ext.families.natural_instructions.files import REPOSITORY, instruction
+from lm_eval_ext.families.natural_instructions.encodings import ALL_ENCODINGS, missing_field
+from lm_eval_ext.families.natural_instructions.files import REPOSITORY, address, instruction
 from lm_eval_ext.families.natural_instructions.rouge import has_words, rouge_l
 from lm_eval_ext.families.natural_instructions.rows import PUBLISHED, evaluated, instances_hash, rows, rows_hash
 from lm_eval_ext.families.natural_instructions.subtasks import SUBTASKS
@@ -114,6 +114,10 @@ class NaturalInstructionsTask(ConfigurableTask):  # type: ignore[misc] # the har
         self._make_rows("")
 
     def _make_rows(self, system_instruction: str) -> None:
+        merged = [field for field in self._encoding.fields if field != "definition"]
+        if self._source == sources.HUB and merged:
+            # Known without a download.
+            raise missing_field(self.config.dataset_name, address(self.config.dataset_name), merged[0])
         file = instruction(self.config.dataset_name, self._source)
         self._made_for = (self.config.generation_kwargs["max_gen_toks"], system_instruction)
         budget = budget_of(self.config.metadata, *self._made_for)

@@ -214,6 +214,15 @@ def test_the_harness_shows_the_error_of_a_source_that_lacks_a_file(harness: Harn
     assert f"found {EVALUATION[0]}" in run.output
 
 
+@pytest.mark.parametrize("encoding", ["prompt", "prompt_definition", "all", "all_minus_prompt"])
+def test_what_the_public_files_lack_is_said_without_a_download(encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "_from_hub", lambda name: pytest.fail(f"{name} was asked for"))
+    lacking = "Things to Avoid" if encoding == "all_minus_prompt" else "Prompt"
+    message = rf"^{EVALUATION[0]} \(https://.*/task002_.*\): no field '{lacking}', which the encoding needs; version-2"
+    with pytest.raises(RowsError, match=message):
+        task(EVALUATION[0], encoding, "hub")
+
+
 def test_demonstrations_are_refused_with_the_way_to_have_more_examples() -> None:
     built = task(EVALUATION[0], "positive", "embedded")
     built.set_config(key="num_fewshot", value=4)
@@ -344,7 +353,7 @@ def test_cached_requests_serve_only_the_prompts_and_references_that_they_were_ma
     first, second = tides()["Instances"]
     one = folder_with(tmp_path / "one", tides())
     references = folder_with(tmp_path / "two", tides(Instances=[{**first, "output": ["ebb"]}, second]))
-    shorter = {"max_length": 60}  # 3 * (60 - 16) = 132 characters, too few for an example
+    shorter = {"max_length": 40}  # 3 * (40 - 16) = 72 characters: 53 and 52 without the example, 88 and 87 with it
     runs: list[tuple[str, dict[str, Any], str, bool]] = [
         (one, {}, "a", True),
         (one, {}, "a", False),  # here the cache does serve

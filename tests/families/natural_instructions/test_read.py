@@ -152,6 +152,11 @@ def test_a_definition_in_parts_is_joined_by_line_feeds(tmp_path: Path) -> None:
     assert read_file(tmp_path, V2 | {"Definition": ["One. ", "Two."]}).definition == "One. \nTwo."
 
 
+def test_instances_that_are_equal_keep_their_places(tmp_path: Path) -> None:
+    one, other = V1["Instances"]
+    assert read_file(tmp_path, version_1(Instances=[one, one, other])).instances == (INSTANCES[0], *INSTANCES)
+
+
 def test_a_reference_may_stand_without_a_list(tmp_path: Path) -> None:
     assert read_file(tmp_path, instance(input="Fog.", output="gone")).instances[1] == Instance("Fog.", ("gone",))
 

@@ -125,13 +125,6 @@ def test_a_model_without_a_name_is_known_by_its_arguments(
     assert read_runs([tmp_path]).model == model
 
 
-@pytest.mark.parametrize("key", ["peft", "delta", "pretrained", "model", "path", "engine"])
-def test_a_models_name_is_what_the_harness_makes_of_its_arguments(key: str, tmp_path: Path) -> None:
-    file = results(tmp_path / "results_1.json", leaf("s1", "prompt", 0.2), model="tides-7b")
-    says(file, config={"model_args": {key: "shore/tides-7b", "dtype": "float32"}})
-    assert read_runs([tmp_path]).model == "hf tides-7b"
-
-
 def test_several_models_are_an_error_that_names_them(tmp_path: Path) -> None:
     results(tmp_path / "results_1.json", leaf("s1", "prompt", 0.2), model="one")
     results(tmp_path / "results_2.json", leaf("s1", "all", 0.2), model="two")
