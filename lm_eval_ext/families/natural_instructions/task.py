@@ -64,7 +64,8 @@ class NaturalInstructionsTask(ConfigurableTask):  # type: ignore[misc] # the har
     * ``encoding``: one of ``encodings.ENCODINGS`` and ``encodings.ABLATIONS``.
 
     ``--metadata`` takes, besides ``source``: ``n`` (instances per subtask, 100), ``examples`` (how many of each kind a
-    prompt shows at most; absent: as many as fit), ``tokenizer`` and ``max_length`` (see ``budget``), ``bleurt``.
+    prompt shows at most; absent: those of the instruction; always as many as fit), ``tokenizer`` and ``max_length``
+    (see ``budget``), ``bleurt``.
 
     Raises:
         ValueError: a leaf or ``--metadata`` that do not say this (the message names leaf and key).
