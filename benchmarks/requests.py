@@ -2,19 +2,18 @@
 
 The peer is what a careful user would write without this package: one YAML per task, each of which calls
 ``load_dataset`` on the same local files, a ``process_docs`` that filters the labels and draws 100 rows, the prompt as a
-template. It runs twice and its second time counts, so that the library's own cache of the files serves it.
+template.
 """
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import yaml
 
-from benchmarks.building import seconds_to_build
+from benchmarks.building import ours_and_peers
 from benchmarks.row import Row
 from lm_eval_ext import tasks_dir
 from lm_eval_ext.families.verbalizer.datasets import DATASETS
@@ -39,10 +38,7 @@ def measure() -> Iterator[Row]:
     """Yield one row: seconds to load and build, each side in a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
         peer_tasks = str(_write_peer(Path(folder) / "peer"))
-        environment = {**os.environ, "HF_HOME": folder, "HF_HUB_OFFLINE": "1", "LMEVAL_LOG_LEVEL": "ERROR"}
-        seconds_to_build("verbalizer", 10_800, peer_tasks, environment)
-        peer = seconds_to_build("verbalizer", 10_800, peer_tasks, environment)
-        ours = seconds_to_build("verbalizer", 10_800, tasks_dir(), environment, {"source": str(EMBEDDED_FOLDER)})
+        ours, peer = ours_and_peers("verbalizer", 10_800, str(EMBEDDED_FOLDER), peer_tasks)
     yield Row(
         "loading verbalizer and building its 10,800 requests",
         ours,

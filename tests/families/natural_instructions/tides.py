@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tests.families.natural_instructions.task_files import write
+
 TIDES = "subtask900_tides"
 
 
@@ -36,7 +38,7 @@ def tides(**changes: Any) -> dict[str, Any]:
 def folder_with(folder: Path, content: Mapping[str, Any], task: str = TIDES) -> str:
     """Write a task file and return its folder, as a source."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{task}.json").write_text(json.dumps(content), encoding="utf-8")
+    write(folder, content, task)
     return str(folder)
 
 
