@@ -30,7 +30,10 @@ if TYPE_CHECKING:
 # else the name follows from here.
 TASKS_GROUP = "lm_eval.tasks"
 
-MODELS = {"reference": "lm_eval_ext.models.reference:ReferenceLM"}
+MODELS = {
+    "reference": "lm_eval_ext.models.reference:ReferenceLM",
+    "self_refine": "lm_eval_ext.models.self_refine:SelfRefineLM",
+}
 FILTERS = {
     "mcq_classifier": "lm_eval_ext.families.paired_mcq.filters:ClassifierFilter",
     "mcq_llm": "lm_eval_ext.families.paired_mcq.filters:LLMFilter",

@@ -17,6 +17,7 @@ from lm_eval_ext.classifier.readers import ReaderError
 from lm_eval_ext.classifier.weights import WeightsError
 from lm_eval_ext.families.natural_instructions import command as natural_instructions
 from lm_eval_ext.progress import with_progress
+from lm_eval_ext.self_refine.command import add_table_to
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import MissingDataError
 
@@ -86,9 +87,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     verify.set_defaults(run=_verify)
 
-    manyifeval = commands.add_parser("manyifeval", help="the rows of the manyifeval tasks").add_subparsers(
-        metavar="command", required=True
-    )
+    manyifeval = commands.add_parser(
+        "manyifeval", help="the manyifeval tasks: print their rows, compare methods"
+    ).add_subparsers(metavar="command", required=True)
     export = manyifeval.add_parser(
         "export", help="print the rows in the schema of the published ManyIFEval file, one JSON object per line"
     )
@@ -100,6 +101,7 @@ def _parser() -> argparse.ArgumentParser:
         help="test (the default): what the tasks evaluate; train; fewshot: the demonstrations",
     )
     export.set_defaults(run=_export)
+    add_table_to(manyifeval)
 
     classifier.add_to(commands)
     natural_instructions.add_to(commands)

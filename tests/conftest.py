@@ -24,6 +24,10 @@ if (SHARED / "data" / "nltk_data").is_dir():
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
+# Data-parallel without any GPU. Port 0: accelerate takes a free one, so that several tests may run at once.
+TWO_PROCESSES = ("-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes", "2", "--main_process_port", "0")
+
+
 @dataclass(frozen=True)
 class Run:
     """A finished run of the harness: its output and what it wrote."""

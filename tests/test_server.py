@@ -161,6 +161,37 @@ def test_a_served_model_answers_and_scores_as_the_same_model_does_directly(
 
 
 @pytest.mark.usefixtures("sentence_data")
+def test_a_served_model_refines_its_answers_as_it_does_directly(harness: Harness, server: Server) -> None:
+    task, refining = "manyifeval_n02", ",strategy=feedback_each,rounds=1"
+    chat = APIS["chat"]
+    _, model, _, arguments = chat.choice(server)
+    direct, served = (
+        evaluate(
+            harness,
+            server,
+            "embedded",
+            *(
+                "--model",
+                "self_refine",
+                "--model_args",
+                f"{base}{refining}",
+                "--limit",
+                "4",
+                "--device",
+                "cpu",
+                *chat.options,
+            ),
+            tasks=[task],
+        )
+        for base in (f"base=hf,pretrained={server.model}", f"base={model},{arguments}")
+    )
+    assert [len(row["rounds"]) for row in answers(served, task)] == [2] * 4
+    assert [len(row["rounds"][0]["replies"]) for row in answers(served, task)] == [2] * 4
+    assert answers(served, task) == answers(direct, task)
+    assert served.results["results"][task] == direct.results["results"][task]
+
+
+@pytest.mark.usefixtures("sentence_data")
 def test_a_served_model_follows_the_instructions_that_it_follows_directly(harness: Harness, server: Server) -> None:
     task = "manyifeval_n03"
     local = ("--model", "hf", "--model_args", f"pretrained={server.model}", "--device", "cpu")

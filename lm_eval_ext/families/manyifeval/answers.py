@@ -1,12 +1,13 @@
-"""What each policy of the ``reference`` LM answers to a row; built when it is asked for."""
+"""What each policy of the ``reference`` LM answers to a row, and to what is asked about its answer; built on demand."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from lm_eval_ext.families.manyifeval.row import Row
 from lm_eval_ext.families.manyifeval.witness import break_one, respond
+from lm_eval_ext.verifiers import Response
 
 
 def _oracle(row: Row) -> str | None:
@@ -56,3 +57,53 @@ class Answers(Mapping[str, str]):
 
     def __len__(self) -> int:
         return len(POLICIES)
+
+
+@dataclass(frozen=True)
+class MendedAnswers(Answers):
+    """The answers to one row, once some of its instructions are said to be broken.
+
+    ``drop_one`` mends what it is told of. ``ignore`` goes on ignoring.
+
+    Attributes:
+        named: the instructions that are said to be broken, by index.
+    """
+
+    named: Sequence[int]
+
+    def __getitem__(self, policy: str) -> str:
+        """Return a policy's next answer; errors as for the first one."""
+        first = super().__getitem__(policy)
+        if policy == "ignore":
+            return first
+        verdicts = Response(first).follows(self.row.instructions).follow_instruction_list
+        broken = {index for index, follows in enumerate(verdicts) if not follows}
+        return super().__getitem__("oracle") if broken <= set(self.named) else first
+
+
+@dataclass(frozen=True)
+class Judgements(Answers):
+    """The replies to the question which instructions an answer follows.
+
+    Every policy tells the truth, but ``ignore``, which sees nothing wrong.
+
+    Attributes:
+        answer: that is judged.
+        asked: the instructions that are asked about, by index.
+        reply: puts one verdict for each of them into words.
+    """
+
+    answer: str
+    asked: Sequence[int]
+    reply: Callable[[Sequence[bool]], str]
+
+    def __getitem__(self, policy: str) -> str:
+        """Return a policy's reply.
+
+        Raises:
+            KeyError: there is no such policy.
+        """
+        if POLICIES[policy] is _ignore:
+            return self.reply([True] * len(self.asked))
+        instructions = [self.row.instructions[index] for index in self.asked]
+        return self.reply(Response(self.answer).follows(instructions).follow_instruction_list)

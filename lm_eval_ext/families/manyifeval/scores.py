@@ -8,6 +8,9 @@ from typing import Any
 
 from lm_eval_ext.families.manyifeval.arguments import ARGUMENTS
 from lm_eval_ext.reasoning import without_reasoning
+from lm_eval_ext.self_refine import metrics as refinement
+from lm_eval_ext.self_refine.metrics import NONE
+from lm_eval_ext.self_refine.refined import Refined
 from lm_eval_ext.verifiers import Checker, Response, Verdict, instructions_of
 
 Residual = tuple[float, float, int]
@@ -15,8 +18,6 @@ Residual = tuple[float, float, int]
 Occurrences = tuple[int, int]
 """Of one row: how many of its instructions are of a type and followed, and how many are of the type."""
 Metric = float | Residual | Occurrences
-NONE = "N/A"
-"""The harness's own word for a figure that there is none of."""
 
 
 def scores(response: str, instructions: Sequence[Checker]) -> dict[str, Metric]:
@@ -97,6 +98,11 @@ class Score:
     A dataclass and no closure, because the harness copies a task's config and writes it into the results.
     """
 
-    def __call__(self, doc: Mapping[str, Any], results: Sequence[str | None]) -> dict[str, Metric]:
-        """Score the response; an API that withholds a completion gives ``None``, which counts as empty."""
-        return scores(results[0] or "", instructions_of(doc["instruction_id_list"], doc["kwargs"]))
+    def __call__(self, doc: Mapping[str, Any], results: Sequence[str | None]) -> dict[str, Any]:
+        """Score the response; an API that withholds a completion gives ``None``, which counts as empty.
+
+        A refined answer has the metrics of its refinement besides.
+        """
+        response, instructions = results[0] or "", instructions_of(doc["instruction_id_list"], doc["kwargs"])
+        found = scores(response, instructions)
+        return found | (refinement.scores(response, instructions) if isinstance(response, Refined) else {})

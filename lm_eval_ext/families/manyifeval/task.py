@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any
 import datasets
 from lm_eval.api.samplers import ContextSampler
 from lm_eval.api.task import ConfigurableTask
+from lm_eval.api.utils import maybe_delimit
 
 from lm_eval_ext import sources
-from lm_eval_ext.families.manyifeval.answers import Answers
 from lm_eval_ext.families.manyifeval.compose import INSTRUCTIONS
 from lm_eval_ext.families.manyifeval.published import arguments
+from lm_eval_ext.families.manyifeval.request import RowInstance, Shown
 from lm_eval_ext.families.manyifeval.row import Row
 from lm_eval_ext.families.manyifeval.rows import FEWSHOT, NAME, TEST, origin, rows, rows_hash
 from lm_eval_ext.families.manyifeval.scores import Score, type_metrics
 from lm_eval_ext.families.manyifeval.witness import respond
-from lm_eval_ext.known_answers import KnownInstance
+from lm_eval_ext.self_refine.metrics import Metric, metric
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import sentences
 from lm_eval_ext.verifiers.case import CapitalWordFrequency
@@ -59,6 +60,8 @@ class ManyIFEvalTask(ConfigurableTask):  # type: ignore[misc] # the harness ship
         }
         if self._source != sources.HUB:
             config["dataset_path"] = NAME
+        self._system_instruction: str | None = None
+        self._of_refinement: dict[str, Metric] = {}
         super().__init__(config=config)
         self.sampler = Demonstrations(self._source, self._count, self._repeat)
 
@@ -78,13 +81,37 @@ class ManyIFEvalTask(ConfigurableTask):  # type: ignore[misc] # the harness ship
 
     def build_all_requests(self, *, tokenizer_name: str = "", **options: Any) -> None:
         """Build the requests; a cache of them (``--cache_requests``) serves only the rows that it was made of."""
+        self._system_instruction = options.get("system_instruction")
         seen = rows_hash(self._source, TEST, self._count, self._repeat)
         super().build_all_requests(tokenizer_name=f"{tokenizer_name}-rows{seen}", **options)
 
-    def construct_requests(self, doc: dict[str, Any], ctx: str, **kwargs: Any) -> KnownInstance:
-        """Return the harness's request, with what each policy of the ``reference`` LM would answer to it."""
+    def construct_requests(self, doc: dict[str, Any], ctx: str, **kwargs: Any) -> RowInstance:
+        """Return the harness's request with its row, from which everything follows that may be asked further."""
+        shown = Shown(self._system_prompt(doc), bool(kwargs.get("apply_chat_template")))
         request: Instance = super().construct_requests(doc, ctx, **kwargs)
-        return KnownInstance.of(request, Answers(_by_key(self._source, self._count, self._repeat)[doc["key"]]))
+        return RowInstance.asking(request, _by_key(self._source, self._count, self._repeat)[doc["key"]], shown)
+
+    def _system_prompt(self, doc: dict[str, Any]) -> str:
+        """Return the system prompt as the harness puts it together for the first prompt."""
+        description = self.resolve_field(doc, self.config.description) or ""
+        prompt: str = maybe_delimit(self._system_instruction, description, self.config.fewshot_delimiter)
+        return prompt
+
+    def process_results(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:
+        """Score a row; only a refined answer has metrics of its refinement, so the harness learns of them here."""
+        found: dict[str, Any] = super().process_results(doc, results)
+        self._of_refinement |= {name: metric(name) for name in found.keys() - super().aggregation().keys()}
+        return found
+
+    def aggregation(self) -> dict[str, Any]:
+        """Return how each metric is aggregated."""
+        own: dict[str, Any] = super().aggregation()
+        return own | {name: found.aggregation for name, found in self._of_refinement.items()}
+
+    def higher_is_better(self) -> dict[str, bool | None]:
+        """Return, for each metric, whether it is better the higher it is."""
+        own: dict[str, bool | None] = super().higher_is_better()
+        return own | {name: found.higher_is_better for name, found in self._of_refinement.items()}
 
 
 class Demonstrations(ContextSampler):  # type: ignore[misc] # the harness ships no types

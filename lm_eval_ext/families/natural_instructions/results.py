@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval_ext.families.natural_instructions.gains import Score
+from lm_eval_ext.result_files import ResultFile, find, name_of_model, read
 from lm_eval_ext.sources import RowsError
 
 METRIC = "rouge_l,none"
@@ -62,11 +62,11 @@ def read_runs(paths: Sequence[Path]) -> Runs:
             encodings of a subtask on different rows or in different settings.
     """
     leaves, notes = [], []
-    for file in _files(paths):
-        found = _leaves(file)
+    for path in find(paths):
+        found = _leaves(read(path))
         leaves += found
         if not found:
-            notes.append(f"{file}: no results of Natural Instructions tasks; not used")
+            notes.append(f"{path}: no results of Natural Instructions tasks; not used")
     if not leaves:
         raise RowsError(
             f"no results of Natural Instructions tasks in {', '.join(map(str, paths))}; expected what `lm_eval "
@@ -85,36 +85,14 @@ def read_runs(paths: Sequence[Path]) -> Runs:
     return Runs(newest[0].model, tuple(leaf.score for leaf in newest), tuple(notes))
 
 
-def _files(paths: Sequence[Path]) -> list[Path]:
-    found: dict[Path, Path] = {}
-    for path in paths:
-        inside = sorted(path.rglob("results_*.json")) if path.is_dir() else [path]
-        if not inside:
-            raise RowsError(f"{path}: no results_*.json in this folder; expected what `lm_eval --output_path` writes")
-        # A file that is named and stands in a named folder as well is one.
-        found |= {file.resolve(): file for file in inside if file.resolve() not in found}
-    return list(found.values())
-
-
-def _leaves(file: Path) -> list[_Leaf]:
-    try:
-        content = json.loads(file.read_bytes())
-    except (ValueError, RecursionError) as error:
-        raise RowsError(f"{file}: not JSON ({error}); expected a results_*.json of the harness") from error
-    if not isinstance(content, dict) or not all(isinstance(content.get(key), dict) for key in ("results", "configs")):
-        raise RowsError(f"{file}: no 'results' and 'configs'; expected a results_*.json of the harness")
-    date = content.get("date")
-    when = float(date) if isinstance(date, int | float) else file.stat().st_mtime
+def _leaves(file: ResultFile) -> list[_Leaf]:
     return [
-        _leaf(name, content, metadata, file, when)
-        for name, config in content["configs"].items()
-        if isinstance(config, dict)
-        and isinstance(metadata := config.get("metadata"), dict)
-        and {"subtask", "encoding"} <= metadata.keys()
+        _leaf(name, metadata, file) for name, metadata in file.tasks() if {"subtask", "encoding"} <= metadata.keys()
     ]
 
 
-def _leaf(name: str, content: Mapping[str, Any], metadata: Mapping[str, Any], file: Path, when: float) -> _Leaf:
+def _leaf(name: str, metadata: Mapping[str, Any], file: ResultFile) -> _Leaf:
+    content = file.content
     try:
         score = Score(
             str(metadata["subtask"]),
@@ -136,19 +114,11 @@ def _leaf(name: str, content: Mapping[str, Any], metadata: Mapping[str, Any], fi
         }
     except (KeyError, TypeError, ValueError) as error:
         raise RowsError(
-            f"{file}, task {name!r}: {error!r}; expected {METRIC} in results, the number of rows in n-samples, and "
-            "category, source and instances_hash in the metadata, as our tasks write them"
+            f"{file.path}, task {name!r}: {error!r}; expected {METRIC} in results, the number of rows in n-samples, "
+            "and category, source and instances_hash in the metadata, as our tasks write them"
         ) from error
-    return _Leaf(name, score, setting, _model(content), file, when)
-
-
-def _model(content: Mapping[str, Any]) -> str:
-    """Return the model with all its arguments: a revision is another model. The harness makes up a name without any."""
-    config = content.get("config")
-    arguments = config.get("model_args") if isinstance(config, dict) else None
-    if isinstance(arguments, dict):
-        arguments = ",".join(f"{key}={value}" for key, value in sorted(arguments.items()))
-    return f"{content.get('model_source')} {arguments or ''}".strip()
+    model = name_of_model(content.get("model_source"), file.config.get("model_args"))
+    return _Leaf(name, score, setting, model, file.path, file.date)
 
 
 def _require_one_model(leaves: Sequence[_Leaf]) -> None:

@@ -22,7 +22,7 @@ from lm_eval_ext.families.manyifeval.witness import respond
 from lm_eval_ext.reasoning import without_reasoning
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import instructions_of
-from tests.conftest import SHARED, Harness, Run, offline_environment
+from tests.conftest import SHARED, TWO_PROCESSES, Harness, Run, offline_environment
 from tests.families.manyifeval.files import published_rows, write_jsonl
 
 REAL = str(SHARED / "data" / "ifeval")
@@ -210,10 +210,6 @@ def test_cached_requests_of_one_source_do_not_answer_for_another(
     assert shown[1] == [f"Well. {prompt}" for prompt in shown[0]]
     assert shown[2] == shown[1]
     assert built == [True, True, False]  # the third time the cache did serve
-
-
-# Port 0: accelerate takes a free one, so that several tests may run at once.
-TWO_PROCESSES = ("-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes", "2", "--main_process_port", "0")
 
 
 def test_two_processes_share_the_rows_and_give_the_samples_and_scores_of_one(harness: Harness) -> None:

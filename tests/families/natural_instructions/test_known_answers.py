@@ -22,14 +22,12 @@ from lm_eval_ext.families.natural_instructions.subtasks import CATEGORIES, EVALU
 from lm_eval_ext.families.natural_instructions.task import NaturalInstructionsTask
 from lm_eval_ext.models.reference import ReferenceLM
 from lm_eval_ext.sources import RowsError
-from tests.conftest import Harness, Run, offline_environment
+from tests.conftest import TWO_PROCESSES, Harness, Run, offline_environment
 from tests.families.natural_instructions.tides import TIDES, folder_with, real_folder, tides
 
 FAMILY = "natural_instructions"
 ABLATED = [name for name in SUBTASKS if name[7:10] in ("019", "033", "040")]
 EMBEDDED = sorted({*EVALUATION, *ABLATED, "subtask059_ropes_story_generation"})
-# Port 0: accelerate takes a free one, so that several tests may run at once.
-TWO_PROCESSES = ("-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes", "2", "--main_process_port", "0")
 
 
 def leaf(subtask: str, encoding: str) -> str:

@@ -23,7 +23,7 @@ from lm_eval_ext.families.paired_mcq.datasets import DATASETS, OPINIONQA
 from lm_eval_ext.families.paired_mcq.known import REFUSAL
 from lm_eval_ext.families.paired_mcq.prompt import LETTERS, prompt_of
 from lm_eval_ext.families.paired_mcq.rows import rows
-from tests.conftest import Harness, Run, offline_environment
+from tests.conftest import TWO_PROCESSES, Harness, Run, offline_environment
 from tests.families.paired_mcq.files import write_jsonl
 
 OPINION, FACTS, TEXT = "paired_mcq_opinionqa_medium", "paired_mcq_arc_challenge_example", "text_mcq_arc_challenge_low"
@@ -234,10 +234,6 @@ def test_cached_requests_of_one_source_do_not_answer_for_another(
 def test_the_harness_does_not_warn_of_metrics_that_some_rows_lack(caplog: pytest.LogCaptureFixture) -> None:
     simply_evaluate("embedded", FACTS, limit=20)
     assert "not scored on the same number of documents" not in caplog.text
-
-
-# Port 0: accelerate takes a free one, so that several tests may run at once.
-TWO_PROCESSES = ("-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes", "2", "--main_process_port", "0")
 
 
 def test_two_processes_share_the_rows_and_give_the_figures_of_one(harness: Harness) -> None:

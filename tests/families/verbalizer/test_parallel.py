@@ -9,10 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import Harness, Run, offline_environment
+from tests.conftest import TWO_PROCESSES, Harness, Run, offline_environment
 
-# Port 0: accelerate takes a free one, so that several tests may run at once.
-TWO_PROCESSES = ("-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes", "2", "--main_process_port", "0")
 TASKS = ("verbalizer_snli_unnatural_flipped", "verbalizer_sst2_neutral_lake_river", "verbalizer_cot_qqp_natural_golden")
 
 

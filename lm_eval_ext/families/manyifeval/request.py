@@ -1,0 +1,51 @@
+"""A request that carries its row, so that an LM can ask further about it (``models/self_refine.py``)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from lm_eval.api.instance import Instance
+
+from lm_eval_ext.families.manyifeval.answers import Answers
+from lm_eval_ext.families.manyifeval.row import Row
+from lm_eval_ext.known_answers import KnownInstance
+
+
+@dataclass(frozen=True)
+class Shown:
+    """How a run shows its prompts to the model.
+
+    Attributes:
+        system: the system prompt: the user's system instruction and the task's description; empty if there is neither.
+        chat: whether the model's chat template is applied.
+    """
+
+    system: str = ""
+    chat: bool = False
+
+
+@dataclass
+class RowInstance(KnownInstance):
+    """A request of a ManyIFEval task.
+
+    Attributes:
+        row: that it is of.
+        shown: how prompts are shown.
+    """
+
+    row: Row = field(kw_only=True)
+    shown: Shown = field(kw_only=True)
+
+    @classmethod
+    def asking(cls, request: Instance, row: Row, shown: Shown) -> RowInstance:
+        """Return a request of the harness with its row."""
+        return cls(
+            request_type=request.request_type,
+            doc=request.doc,
+            arguments=request.arguments,
+            idx=request.idx,
+            metadata=request.metadata,
+            known_answers=Answers(row),
+            row=row,
+            shown=shown,
+        )

@@ -1,0 +1,104 @@
+"""How good feedback is: judgements of instructions against the verifiers' verdicts (Table 2, right; Figure 9)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Confusion:
+    """Judgements counted by truth and by verdict. The positive class is *followed*.
+
+    That is the class of the paper's figures: "all false" feedback has precision 1.0 and recall 0 (Table 2), and
+    Figure 9's matrix (of the followed 76 judged followed and 24 not; of the broken 17 and 83) gives the 0.82, 0.76 and
+    0.79 that Table 2 has for GPT-4o. The sentence of section 5.3 that defines false positives has it the other way
+    round; by it "all false" would have recall 1.
+
+    Attributes:
+        true_positives: followed, and judged followed.
+        false_positives: not followed, but judged followed.
+        false_negatives: followed, but judged not followed.
+        true_negatives: not followed, and judged not followed.
+    """
+
+    true_positives: int = 0
+    false_positives: int = 0
+    false_negatives: int = 0
+    true_negatives: int = 0
+
+    @classmethod
+    def of(cls, judgements: Iterable[tuple[bool, bool]]) -> Confusion:
+        """Count judgements, each given as whether the instruction is followed and whether it is judged so."""
+        found = list(judgements)
+        return cls(
+            found.count((True, True)),
+            found.count((False, True)),
+            found.count((True, False)),
+            found.count((False, False)),
+        )
+
+    @classmethod
+    def total(cls, counts: Iterable[Confusion]) -> Confusion:
+        """Return the sum of several counts."""
+        found = list(counts)
+        return cls(
+            sum(count.true_positives for count in found),
+            sum(count.false_positives for count in found),
+            sum(count.false_negatives for count in found),
+            sum(count.true_negatives for count in found),
+        )
+
+    @property
+    def judgements(self) -> int:
+        """How many there are."""
+        return self.true_positives + self.false_positives + self.false_negatives + self.true_negatives
+
+    @property
+    def recall(self) -> float | None:
+        """The share of the followed instructions that are judged followed; ``None`` if none is followed."""
+        return _share(self.true_positives, self.false_negatives)
+
+    @property
+    def precision(self) -> float | None:
+        """Precision as the paper has it: followed and broken instructions weigh the same, however many there are.
+
+        r / (r + w), where r is the recall and w the share of the broken instructions that are judged followed. Each
+        row of Figure 9 adds up to 100 for that reason. By counts, Table 2 would be impossible: where nine instructions
+        in ten are followed, hardly a feedback has a precision below 0.9 (``precision_by_count``).
+
+        1 if nothing is judged followed, as Table 2 has it for "all false"; ``None`` if nothing is judged.
+        """
+        wrongly = _share(self.false_positives, self.true_negatives)
+        return self._precision(self.recall or 0.0, wrongly or 0.0)
+
+    @property
+    def precision_by_count(self) -> float | None:
+        """The share of the instructions judged followed that are; 1 and ``None`` as ``precision``."""
+        return self._precision(self.true_positives, self.false_positives)
+
+    @property
+    def f1(self) -> float | None:
+        """The harmonic mean of ``precision`` and ``recall``; ``None`` where one of them is."""
+        return _harmonic_mean(self.precision, self.recall)
+
+    @property
+    def f1_by_count(self) -> float | None:
+        """The harmonic mean of ``precision_by_count`` and ``recall``; ``None`` where one of them is."""
+        return _harmonic_mean(self.precision_by_count, self.recall)
+
+    def _precision(self, rightly: float, wrongly: float) -> float | None:
+        if not self.judgements:
+            return None
+        share = _share(rightly, wrongly)
+        return 1.0 if share is None else share
+
+
+def _share(part: float, rest: float) -> float | None:
+    return part / (part + rest) if part + rest else None
+
+
+def _harmonic_mean(precision: float | None, recall: float | None) -> float | None:
+    if precision is None or recall is None:
+        return None
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0

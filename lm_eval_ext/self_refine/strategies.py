@@ -1,0 +1,63 @@
+"""The methods that the paper compares (section 5.2, Figure 7; section 5.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+NAME = "self_refine"
+"""What the harness calls the LM that refines: ``--model self_refine``."""
+ARGUMENTS = ("base", "strategy", "rounds")
+"""Its own arguments; all others are its base's."""
+ZERO_SHOT = "none"
+"""The strategy that a run without it amounts to: the first answer and no more."""
+DEFAULT = "feedback_each_cot"
+"""The paper's method."""
+
+Judge = Literal["nobody", "model", "verifiers", "all_false"]
+"""Who says, in each round, which instructions an answer follows. ``all_false`` says of every one that it does not."""
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """How an answer is refined.
+
+    Attributes:
+        title: what Table 2 calls it.
+        refines: whether there is any refinement.
+        judge: who says what is wrong with an answer.
+        each: whether the model judges every instruction in a prompt of its own, not all in one.
+        cot: whether it reasons before it judges (zero-shot chain of thought).
+    """
+
+    title: str
+    refines: bool = True
+    judge: Judge = "nobody"
+    each: bool = False
+    cot: bool = False
+
+
+STRATEGIES: Mapping[str, Strategy] = {
+    ZERO_SHOT: Strategy("zero-shot", refines=False),
+    "without_feedback": Strategy("refinement w/o feedback"),
+    "feedback": Strategy("refinement w/ feedback", judge="model"),
+    "feedback_each": Strategy("refinement w/ feedback+each", judge="model", each=True),
+    DEFAULT: Strategy("refinement w/ feedback+each+cot", judge="model", each=True, cot=True),
+    "oracle": Strategy("refinement w/ oracle", judge="verifiers"),
+    "all_false": Strategy("refinement w/ all false", judge="all_false"),
+}
+"""In Table 2's order."""
+
+
+def strategy_named(name: object) -> str:
+    """Return the strategy's name that an argument means.
+
+    Raises:
+        ValueError: there is no such strategy.
+    """
+    # The harness reads the word "none" in --model_args as Python's None.
+    found = ZERO_SHOT if name is None else name
+    if not isinstance(found, str) or found not in STRATEGIES:
+        raise ValueError(f"no strategy {name!r}; expected one of {', '.join(STRATEGIES)}")
+    return found

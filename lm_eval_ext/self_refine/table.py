@@ -1,0 +1,172 @@
+"""The paper's Table 2 out of runs: one table for each base model, one row for each method."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from math import fsum
+
+from lm_eval_ext.self_refine.confusion import Confusion
+from lm_eval_ext.self_refine.strategies import STRATEGIES
+from lm_eval_ext.sources import EMBEDDED, EMBEDDED_NOTE
+
+NOTHING_JUDGED = Confusion()
+NO_FIGURE = "-"
+"""What Table 2 has where nothing is judged."""
+COLUMNS = (
+    "Method",
+    "Prompt-level accuracy",
+    "Inst-level accuracy",
+    "Precision",
+    "Recall",
+    "F1 score",
+    "Unparsable",
+    "Requests per row",
+)
+LEGEND = (
+    "Feedback: the positive class is *followed*, so recall is the share of the followed instructions that are judged "
+    "followed.",
+    "Precision weighs followed and broken instructions alike, as the paper's does, however many there are of either.",
+    "Unparsable: the share of the judgements that could not be read; they count as *not followed*.",
+)
+
+
+@dataclass(frozen=True)
+class TaskScore:
+    """What one method scored on one task.
+
+    Attributes:
+        task: its name.
+        rows: how many were answered.
+        prompt_level: the share of the rows whose last answer follows all instructions (equation 1).
+        inst_level: the mean share of a row's instructions that its last answer follows (equation 2).
+        feedback: its judgements, counted; empty where nothing is judged.
+        unparsable: the share of the judgements that could not be read; 0 where nothing is judged.
+        requests: how many of them went to the base per row; ``None`` if nobody counted.
+    """
+
+    task: str
+    rows: int
+    prompt_level: float
+    inst_level: float
+    feedback: Confusion = NOTHING_JUDGED
+    unparsable: float = 0.0
+    requests: float | None = None
+
+
+@dataclass(frozen=True)
+class Run:
+    """One method of one model. All runs of a model are alike in source, tasks and, where they refine, rounds.
+
+    Attributes:
+        model: the base, with its arguments.
+        strategy: the method, a name of ``STRATEGIES``.
+        source: where the rows come from.
+        rounds: how many times an answer is refined at most; ``None`` if it is not to be refined.
+        scores: one for each task, at least one.
+    """
+
+    model: str
+    strategy: str
+    source: str
+    rounds: int | None
+    scores: tuple[TaskScore, ...]
+
+
+@dataclass(frozen=True)
+class Line:
+    """One row of Table 2, of all tasks together; ``None`` where there is no figure."""
+
+    method: str
+    prompt_level: float
+    inst_level: float
+    precision: float | None
+    recall: float | None
+    f1: float | None
+    unparsable: float | None
+    requests: float | None
+
+
+def line(run: Run) -> Line:
+    """Return a run's row of the table.
+
+    Accuracies and requests are means over the rows of all tasks, as in the harness's row of a group; the figures of the
+    feedback are those of all its judgements, whichever the task.
+    """
+    scores = run.scores
+    feedback = Confusion.total(score.feedback for score in scores)
+    unparsable = fsum(score.unparsable * score.feedback.judgements for score in scores)
+    requests = [score.requests for score in scores if score.requests is not None]
+    return Line(
+        STRATEGIES[run.strategy].title,
+        _mean_over_rows(scores, [score.prompt_level for score in scores]),
+        _mean_over_rows(scores, [score.inst_level for score in scores]),
+        feedback.precision,
+        feedback.recall,
+        feedback.f1,
+        unparsable / feedback.judgements if feedback.judgements else None,
+        _mean_over_rows(scores, requests) if len(requests) == len(scores) else None,
+    )
+
+
+def _mean_over_rows(scores: Sequence[TaskScore], values: Sequence[float]) -> float:
+    weighted = (score.rows * value for score, value in zip(scores, values, strict=True))
+    return fsum(weighted) / sum(score.rows for score in scores)
+
+
+def markdown(runs: Sequence[Run]) -> list[str]:
+    """Return the lines of the tables: one table for each model, in the order of their names, and how to read them.
+
+    Args:
+        runs: at most one of each method of a model.
+    """
+    lines = []
+    for model in sorted({run.model for run in runs}):
+        lines += [*_table(model, [run for run in runs if run.model == model]), ""]
+    return lines + [f"- {sentence}" for sentence in LEGEND]
+
+
+def _table(model: str, runs: Sequence[Run]) -> Iterator[str]:
+    yield f"### `{model}`"
+    yield ""
+    yield _joined(COLUMNS)
+    yield _joined(["---", *["---:"] * (len(COLUMNS) - 1)])
+    for run in sorted(runs, key=lambda run: list(STRATEGIES).index(run.strategy)):
+        yield _joined(_cells(line(run)))
+    yield ""
+    for sentence in _footnotes(runs):
+        yield f"- {sentence}"
+
+
+def _cells(found: Line) -> Iterator[str]:
+    yield found.method
+    yield from map(_to(3), (found.prompt_level, found.inst_level))
+    yield from map(_to(2), (found.precision, found.recall, found.f1))
+    yield _to(3)(found.unparsable)  # one in two hundred is not none
+    yield _to(2)(found.requests)
+
+
+def _to(decimals: int) -> Callable[[float | None], str]:
+    return lambda figure: NO_FIGURE if figure is None else f"{figure:.{decimals}f}"
+
+
+def _joined(cells: Sequence[str] | Iterator[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _footnotes(runs: Sequence[Run]) -> Iterator[str]:
+    source, scores = runs[0].source, runs[0].scores
+    yield f"Rows: source `{source}`" + (f"; {EMBEDDED_NOTE}." if source == EMBEDDED else ".")
+    yield f"Tasks: {_tasks(scores)}; each row counts the same."
+    rounds = {run.rounds for run in runs if run.rounds is not None}
+    if rounds:
+        yield f"Rounds of refinement: at most {', '.join(map(str, sorted(rounds)))}."
+
+
+def _tasks(scores: Sequence[TaskScore]) -> str:
+    by_name = sorted(scores, key=lambda score: score.task)
+    names = ", ".join(score.task for score in by_name)
+    counts = {score.rows for score in scores}
+    if len(counts) > 1:
+        return ", ".join(f"{score.task} ({score.rows} rows)" for score in by_name)
+    return f"{names} ({counts.pop()} rows{' each' if len(scores) > 1 else ''})"

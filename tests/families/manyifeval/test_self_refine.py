@@ -1,0 +1,165 @@
+"""Self-refinement end to end through the harness, where the reference LM makes the right score known."""
+
+from __future__ import annotations
+
+import math
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lm_eval import simple_evaluate
+from lm_eval.tasks import TaskManager
+
+from lm_eval_ext import tasks_dir
+from lm_eval_ext.models.reference import ReferenceLM
+from lm_eval_ext.models.self_refine import SelfRefineLM
+from tests.conftest import TWO_PROCESSES, Harness, Run, offline_environment
+
+TASK = "manyifeval_n03"
+LEVELS = ("prompt_level_strict_acc", "inst_level_strict_acc")
+
+
+def evaluate(harness: Harness, model_args: str, tasks: str, *options: str, **settings: Any) -> Run:
+    run = harness(
+        *("--model", "self_refine", "--model_args", model_args, "--tasks", tasks, *options),
+        source="embedded",
+        **settings,
+    )
+    assert run.status == 0, run.output[-3000:]
+    return run
+
+
+def test_who_mends_what_it_is_told_follows_everything_after_one_round(harness: Harness) -> None:
+    run = evaluate(harness, "base=reference,policy=drop_one,strategy=oracle,rounds=1", "manyifeval,manyifeval_repeat")
+    tasks = {f"manyifeval_n{count:02d}": count for count in range(1, 11)}
+    # What is repeated is broken wherever it stands: nothing is followed at first.
+    tasks |= {f"manyifeval_repeat_n{count:02d}": 1 for count in range(2, 11)}
+    for task, count in tasks.items():
+        found = {name.removesuffix(",none"): value for name, value in run.results["results"][task].items()}
+        assert found["prompt_level_strict_acc_round_0"] == 0.0
+        assert found["inst_level_strict_acc_round_0"] == pytest.approx((count - 1) / count)
+        for level in LEVELS:
+            assert found[level] == found[f"{level}_round_1"] == 1.0
+        number = int(task[-2:])
+        followed = number - 1 if count == number else 0
+        assert [found[f"feedback_{name}"] for name in ("true_positives", "false_positives", "false_negatives")] == [
+            100 * followed,
+            0,
+            0,
+        ]
+        assert found["feedback_true_negatives"] == 100 * (number - followed)
+        assert (found["base_requests"], found["rounds"]) == (2.0, 1.0)
+    # The first answers' curse is gone.
+    assert all(
+        run.results["groups"][group][f"{LEVELS[0]},none"] == 1.0 for group in ("manyifeval", "manyifeval_repeat")
+    )
+
+
+@pytest.fixture(scope="module")
+def tasks() -> TaskManager:
+    return TaskManager(include_path=tasks_dir(), include_defaults=False, metadata={"source": "embedded"})
+
+
+@pytest.mark.parametrize(
+    ("strategy", "policy", "by_round", "requests"),
+    [
+        # a judge that tells the truth has the broken one mended, and then nothing more
+        ("feedback", "drop_one", (0.0, 1.0, 1.0), 1 + 1 + 1 + 1),
+        ("feedback_each", "drop_one", (0.0, 1.0, 1.0), 1 + 3 + 1 + 3),
+        ("feedback_each_cot", "drop_one", (0.0, 1.0, 1.0), 1 + 3 + 1 + 3),
+        ("feedback_each_cot", "oracle", (1.0, 1.0, 1.0), 1 + 3),
+        # who sees nothing wrong is never asked again
+        ("feedback_each_cot", "ignore", (0.0, 0.0, 0.0), 1 + 3),
+        # who is told of nothing mends nothing; who is told of everything mends, and is told again
+        ("without_feedback", "drop_one", (0.0, 0.0, 0.0), 1 + 2),
+        ("all_false", "drop_one", (0.0, 1.0, 1.0), 1 + 2),
+        ("none", "drop_one", (0.0,), 1),
+    ],
+)
+def test_each_strategy_does_with_each_policy_what_it_must(
+    tasks: TaskManager, strategy: str, policy: str, by_round: tuple[float, ...], requests: int
+) -> None:
+    model = SelfRefineLM(ReferenceLM(policy), strategy=strategy, rounds=2)
+    results = simple_evaluate(model, tasks=[TASK], task_manager=tasks, limit=4, bootstrap_iters=0)
+    assert results is not None
+    found = results["results"][TASK]
+    assert tuple(found[f"prompt_level_strict_acc_round_{k},none"] for k in range(len(by_round))) == by_round
+    assert f"prompt_level_strict_acc_round_{len(by_round)},none" not in found
+    assert found["prompt_level_strict_acc,none"] == by_round[-1]
+    assert found["base_requests,none"] == requests
+    higher_is_better = results["higher_is_better"][TASK]
+    assert higher_is_better["feedback_f1"] is higher_is_better["prompt_level_strict_acc_round_0"] is True
+    assert higher_is_better["feedback_unparsable"] is False
+
+
+def test_a_plain_run_has_no_metrics_of_refinement(tasks: TaskManager) -> None:
+    results = simple_evaluate(ReferenceLM("oracle"), tasks=[TASK], task_manager=tasks, limit=2, bootstrap_iters=0)
+    assert results is not None
+    named = [*results["results"][TASK], *results["higher_is_better"][TASK]]
+    assert not [name for name in named if "round" in name or "feedback" in name or "base_requests" in name]
+
+
+def test_two_processes_refine_as_one_does(harness: Harness) -> None:
+    pytest.importorskip("accelerate", reason="accelerate is not installed (extra: hf)")
+    arguments = "base=reference,policy=drop_one,strategy=feedback_each,rounds=2"
+    # An odd number of rows: the harness pads the shorter half with one of its requests.
+    options = ("--limit", "7")
+    one = evaluate(harness, arguments, TASK, *options)
+    two = evaluate(
+        harness,
+        arguments,
+        TASK,
+        *options,
+        launcher=TWO_PROCESSES,
+        environment=offline_environment(ACCELERATE_USE_CPU="true"),
+    )
+    assert [without_padding(sample) for sample in in_order(two)] == in_order(one)
+    assert len(in_order(one)) == 7
+    assert two.results["results"] == one.results["results"]
+    assert one.results["results"][TASK]["feedback_f1,none"] == 1.0
+
+
+def without_padding(sample: dict[str, Any]) -> dict[str, Any]:
+    ((first, *padding),) = sample["resps"]
+    assert padding in ([], [first])
+    return sample | {"resps": [[first]]}
+
+
+def in_order(run: Run) -> list[dict[str, Any]]:
+    return sorted(run.samples[TASK], key=itemgetter("doc_id"))
+
+
+def test_a_real_model_is_asked_through_its_chat_template(harness: Harness, tiny_model: Path) -> None:
+    options = ["--apply_chat_template", "--system_instruction", "Be brief.", "--limit", "3"]
+    options += ["--gen_kwargs", "max_gen_toks=24", "--batch_size", "2", "--device", "cpu"]
+    run = evaluate(harness, f"base=hf,pretrained={tiny_model},strategy=feedback,rounds=2", TASK, *options)
+    plain = harness(
+        *("--model", "hf", "--model_args", f"pretrained={tiny_model}", "--tasks", TASK, *options), source="embedded"
+    )
+    assert plain.status == 0, plain.output[-3000:]
+
+    # What the base is, the results say as they do without us.
+    assert run.results["chat_template"] == plain.results["chat_template"] != ""
+    assert run.results["config"]["model_num_parameters"] == plain.results["config"]["model_num_parameters"]
+    for sample, other in zip(in_order(run), in_order(plain), strict=True):
+        assert sample["prompt_hash"] == other["prompt_hash"]
+        assert sample["rounds"][0]["answer"] == other["resps"][0][0]
+        assert sample["rounds"][-1]["answer"] == sample["resps"][0][0]
+        # Random weights judge nothing, so everything is mended in each round: answer, twice judged and mended.
+        assert [one["judged"] for one in sample["rounds"]] == [[None] * 3, [None] * 3, None]
+        assert [len(one["replies"] or []) for one in sample["rounds"]] == [1, 1, 0]
+    found = run.results["results"][TASK]
+    assert found["feedback_unparsable,none"] == 1.0
+    assert found["base_requests,none"] == 5.0
+    for k, level in ((k, level) for k in range(3) for level in LEVELS):
+        shares = [sample["rounds"][k]["followed"] for sample in in_order(run)]
+        values = [float(all(share)) if level.startswith("prompt") else sum(share) / len(share) for share in shares]
+        assert found[f"{level}_round_{k},none"] == pytest.approx(math.fsum(values) / len(values))
+
+
+def test_a_task_without_instructions_is_refused_by_name(tasks: TaskManager) -> None:
+    model = SelfRefineLM(ReferenceLM("oracle"), strategy="oracle")
+    other = "verbalizer_sst2_unnatural_flipped"
+    with pytest.raises(ValueError, match=rf"rows without instructions: {other} \(2 requests\)"):
+        simple_evaluate(model, tasks=[TASK, other], task_manager=tasks, limit=2)

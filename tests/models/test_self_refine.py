@@ -1,0 +1,382 @@
+"""The self-refining LM asks its base what each strategy says, in so many calls, and keeps what was answered."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from lm_eval.api.instance import Instance
+from lm_eval.api.model import LM, CachingLM
+
+from lm_eval_ext.families.manyifeval.request import Shown
+from lm_eval_ext.models.self_refine import SelfRefineLM
+from lm_eval_ext.self_refine.prompts import VERSION
+from lm_eval_ext.self_refine.strategies import STRATEGIES
+from tests.self_refine.scripted import FIRST_PROMPT, NO_COMMAS, QUOTED, TASK, Reply, ScriptedLM, request, row
+
+COMMA_BARE, BARE, DONE = "Blue, deep.", "Blue and deep.", '"Blue and deep."'
+"""Answers that break both instructions, the second alone, and none."""
+
+
+def judging_together(answer: str) -> str:
+    return f"""Below are a task, numbered instructions for the response, and a response.
+
+Task:
+{TASK}
+
+Instructions:
+1. {NO_COMMAS}
+2. {QUOTED}
+
+=== Response ===
+{answer}
+=== End of the response ===
+
+Does the response follow each of the instructions? Answer with one line per instruction and nothing else: its number, \
+a colon, and YES or NO."""
+
+
+def judging_one(answer: str, instruction: str, ending: str) -> str:
+    return f"""Below are a task, an instruction for the response, and a response.
+
+Task:
+{TASK}
+
+Instruction:
+{instruction}
+
+=== Response ===
+{answer}
+=== End of the response ===
+
+Does the response follow the instruction? {ending}"""
+
+
+DIRECT = "Answer with one word: YES or NO."
+REASONED = """Reason first, then finish with a line of its own: "Verdict: YES" or "Verdict: NO".
+
+Let's think step by step."""
+
+
+def mending(answer: str, *broken: str) -> str:
+    named = "\n".join(f"- {instruction}" for instruction in broken)
+    return f"""Below are a task and a response to it.
+
+Task:
+{TASK}
+
+=== Response ===
+{answer}
+=== End of the response ===
+
+The response does not follow these instructions:
+{named}
+
+Rewrite the response so that it follows them. Answer with the rewritten response and nothing else."""
+
+
+def improving(answer: str) -> str:
+    return f"""Below are a task and a response to it.
+
+Task:
+{TASK}
+
+=== Response ===
+{answer}
+=== End of the response ===
+
+The response should follow these instructions:
+- {NO_COMMAS}
+- {QUOTED}
+
+Improve the response so that it follows them. Answer with the improved response and nothing else."""
+
+
+SEQUENCES: Mapping[str, list[tuple[list[str], list[str]]]] = {
+    # per call to the base: the prompts it is asked, the replies it gives
+    "none": [([FIRST_PROMPT], [COMMA_BARE])],
+    "without_feedback": [
+        ([FIRST_PROMPT], [COMMA_BARE]),
+        ([improving(COMMA_BARE)], [BARE]),
+        ([improving(BARE)], [DONE]),
+        ([improving(DONE)], [DONE]),
+    ],
+    "feedback": [
+        ([FIRST_PROMPT], [COMMA_BARE]),
+        ([judging_together(COMMA_BARE)], ["1: NO\n2: YES"]),  # the second verdict is wrong
+        ([mending(COMMA_BARE, NO_COMMAS)], [BARE]),
+        ([judging_together(BARE)], ["1: YES\n2: NO"]),
+        ([mending(BARE, QUOTED)], [DONE]),
+        ([judging_together(DONE)], ["1: YES\n2: YES"]),
+    ],
+    "feedback_each": [
+        ([FIRST_PROMPT], [COMMA_BARE]),
+        ([judging_one(COMMA_BARE, NO_COMMAS, DIRECT), judging_one(COMMA_BARE, QUOTED, DIRECT)], ["NO", "NO"]),
+        ([mending(COMMA_BARE, NO_COMMAS, QUOTED)], [BARE]),
+        ([judging_one(BARE, NO_COMMAS, DIRECT), judging_one(BARE, QUOTED, DIRECT)], ["YES", "NO"]),
+        ([mending(BARE, QUOTED)], [DONE]),
+        ([judging_one(DONE, NO_COMMAS, DIRECT), judging_one(DONE, QUOTED, DIRECT)], ["YES", "YES"]),
+    ],
+    "feedback_each_cot": [
+        ([FIRST_PROMPT], [COMMA_BARE]),
+        (
+            [judging_one(COMMA_BARE, NO_COMMAS, REASONED), judging_one(COMMA_BARE, QUOTED, REASONED)],
+            ["There is one after Blue.\nVerdict: NO", "It is not wrapped.\nVerdict: NO"],
+        ),
+        ([mending(COMMA_BARE, NO_COMMAS, QUOTED)], [DONE]),
+        (
+            [judging_one(DONE, NO_COMMAS, REASONED), judging_one(DONE, QUOTED, REASONED)],
+            ["None is left.\nVerdict: YES", "It is wrapped.\nVerdict: YES"],
+        ),
+    ],
+    "oracle": [
+        ([FIRST_PROMPT], [BARE]),
+        ([mending(BARE, QUOTED)], [COMMA_BARE]),
+        ([mending(COMMA_BARE, NO_COMMAS, QUOTED)], [DONE]),
+    ],
+    "all_false": [
+        ([FIRST_PROMPT], [DONE]),
+        ([mending(DONE, NO_COMMAS, QUOTED)], [DONE]),
+        ([mending(DONE, NO_COMMAS, QUOTED)], [BARE]),
+        ([mending(BARE, NO_COMMAS, QUOTED)], [DONE]),
+    ],
+}
+
+
+def test_there_is_a_sequence_for_every_strategy() -> None:
+    assert list(SEQUENCES) == list(STRATEGIES)
+
+
+@pytest.mark.parametrize("strategy", SEQUENCES)
+def test_a_strategy_asks_the_base_exactly_this(strategy: str) -> None:
+    calls = SEQUENCES[strategy]
+    base = ScriptedLM([reply for _, replies in calls for reply in replies])
+    (answer,) = SelfRefineLM(base, strategy=strategy, rounds=3).generate_until([request()])
+    assert base.calls == [prompts for prompts, _ in calls]
+    last = [replies for prompts, replies in calls if not prompts[0].startswith(("Below are a task, ",))][-1]
+    assert answer == last[0]
+
+
+def test_a_row_that_is_fixed_in_round_2_is_not_touched_in_round_3() -> None:
+    early, late = row("Describe a hill."), row("Describe a lake.")
+    base = ScriptedLM(_mends_after({"hill": 2, "lake": 4}))
+    answers = SelfRefineLM(base, strategy="oracle", rounds=5).generate_until([request(early), request(late)])
+
+    asked = [["hill" if "hill" in prompt else "lake" for prompt in call] for call in base.calls]
+    # first answers, rounds 1 and 2, rounds 3 and 4; after round 4 nothing is broken
+    assert asked == [["hill", "lake"], ["hill", "lake"], ["hill", "lake"], ["lake"], ["lake"]]
+    assert [len(answer.rounds) for answer in answers] == [3, 5]
+    assert [str(answer) for answer in answers] == [DONE, DONE]
+
+
+def _mends_after(rounds: Mapping[str, int]) -> Reply:
+    asked: dict[str, int] = dict.fromkeys(rounds, -1)
+
+    def reply(prompt: str) -> str:
+        (about,) = (name for name in rounds if name in prompt)
+        asked[about] += 1
+        return DONE if asked[about] >= rounds[about] else COMMA_BARE
+
+    return reply
+
+
+@pytest.mark.parametrize("rows", [1, 7])
+@pytest.mark.parametrize(
+    ("strategy", "calls", "requests"),
+    [
+        # calls for 3 rounds in which nothing is ever right; requests of each row with its 2 instructions
+        ("none", 1, 1),
+        ("without_feedback", 1 + 3, 1 + 3),
+        ("feedback", 1 + 2 * 3, 1 + 3 * (1 + 1)),
+        ("feedback_each", 1 + 2 * 3, 1 + 3 * (2 + 1)),
+        ("feedback_each_cot", 1 + 2 * 3, 1 + 3 * (2 + 1)),
+        ("oracle", 1 + 3, 1 + 3),
+        ("all_false", 1 + 3, 1 + 3),
+    ],
+)
+def test_the_base_is_called_once_and_at_most_twice_a_round(strategy: str, calls: int, requests: int, rows: int) -> None:
+    base = ScriptedLM(lambda prompt: "NO" if prompt.endswith((DIRECT, REASONED)) else COMMA_BARE)
+    answers = SelfRefineLM(base, strategy=strategy, rounds=3).generate_until([request() for _ in range(rows)])
+    assert len(base.calls) == calls
+    assert sum(map(len, base.calls)) == requests * rows
+    assert [answer.requests for answer in answers] == [requests] * rows
+
+
+def test_every_request_has_the_rows_generation_arguments() -> None:
+    base = ScriptedLM(lambda _prompt: "NO")
+    SelfRefineLM(base, strategy="feedback_each", rounds=2).generate_until([request()])
+    assert len(base.generation_arguments) == 1 + 2 * 3
+    assert all(found == {"until": ["<|endoftext|>"], "do_sample": False} for found in base.generation_arguments)
+    # Each has its own: a base may change what it is given.
+    assert len({id(found) for found in base.generation_arguments}) == len(base.generation_arguments)
+
+
+@pytest.mark.parametrize(
+    ("shown", "before", "after"),
+    [
+        (Shown(), "", ""),
+        (Shown(system="Be brief."), "Be brief.", ""),
+        (Shown(chat=True), "<user>", "|answer:"),
+        (Shown(system="Be brief.", chat=True), "<system>Be brief.|<user>", "|answer:"),
+    ],
+)
+def test_prompts_are_shown_as_the_run_shows_the_first(shown: Shown, before: str, after: str) -> None:
+    base = ScriptedLM([COMMA_BARE, "1: NO\n2: NO", DONE, "1: YES\n2: YES"])
+    SelfRefineLM(base, strategy="feedback", rounds=2).generate_until([request(shown=shown)])
+    # The first is the harness's own and comes as it is.
+    assert base.calls[1:] == [
+        [f"{before}{prompt}{after}"]
+        for prompt in (
+            judging_together(COMMA_BARE),
+            mending(COMMA_BARE, NO_COMMAS, QUOTED),
+            judging_together(DONE),
+        )
+    ]
+
+
+def test_reasoning_is_kept_in_the_rounds_and_shown_to_nobody() -> None:
+    thinking = f"<think>Commas, commas, commas.</think>{BARE}"
+    base = ScriptedLM([thinking, "<think>1: NO, I think.</think>1: YES\n2: NO", DONE, "1: YES\n2: YES"])
+    (answer,) = SelfRefineLM(base, strategy="feedback", rounds=1).generate_until([request()])
+    assert base.calls[1:] == [[judging_together(BARE)], [mending(BARE, QUOTED)]]
+    assert [one.answer for one in answer.rounds] == [thinking, DONE]
+    assert answer.rounds[0].feedback is not None
+    assert answer.rounds[0].feedback.verdicts == (True, False)
+
+
+def test_a_withheld_completion_is_an_empty_answer() -> None:
+    base = ScriptedLM(lambda prompt: None if prompt == FIRST_PROMPT else DONE)  # type: ignore[arg-type, return-value]
+    (answer,) = SelfRefineLM(base, strategy="oracle", rounds=1).generate_until([request()])
+    assert [one.answer for one in answer.rounds] == ["", DONE]
+
+
+def test_an_unreadable_judgement_has_its_instruction_mended() -> None:
+    base = ScriptedLM([BARE, "YES", "I could not say.", DONE, "YES", "YES"])
+    (answer,) = SelfRefineLM(base, strategy="feedback_each", rounds=2).generate_until([request()])
+    assert base.calls[2] == [mending(BARE, QUOTED)]
+    feedback = answer.rounds[0].feedback
+    assert feedback is not None
+    assert feedback.verdicts == (True, None)
+    assert feedback.replies == ("YES", "I could not say.")
+
+
+def test_the_answer_is_a_text_that_keeps_its_rounds_in_a_copy() -> None:
+    base = ScriptedLM([BARE, DONE])
+    (answer,) = SelfRefineLM(base, strategy="oracle", rounds=2).generate_until([request()])
+    copied = pickle.loads(pickle.dumps(answer))  # noqa: S301 # our own
+    assert copied == DONE
+    assert copied.rounds == answer.rounds
+    assert copied.planned == 2
+
+
+def test_all_but_generation_is_the_bases() -> None:
+    base = ScriptedLM([])
+    base._rank, base._world_size, base._device = 1, 2, "somewhere"  # as a base that runs in parallel has them
+    base.batch_sizes = {0: 8}
+    model = SelfRefineLM(base, strategy="none")
+    one = Instance(request_type="loglikelihood", doc={}, arguments=("a", "b"), idx=0)
+    assert model.loglikelihood([one]) == [(-1.5, True)]
+    assert model.loglikelihood_rolling([one]) == [-2.5]
+    assert model.apply_chat_template([{"role": "user", "content": "Hi"}]) == "<user>Hi|answer:"
+    assert model.chat_template("mine") == "template mine"
+    assert model.tokenizer_name == "scripted"
+    assert (model.rank, model.world_size, model.device) == (1, 2, "somewhere")
+    assert model.batch_sizes == {0: 8}
+    assert not hasattr(model, "tokenizer")
+    assert model.get_model_info() == {"self_refine_version": VERSION}
+    base.get_model_info = lambda: {"model_sha": "abc"}
+    assert model.get_model_info() == {"model_sha": "abc", "self_refine_version": VERSION}
+
+
+def test_nothing_that_an_lm_has_is_left_to_the_harness() -> None:
+    # A harness that gives its LMs a further method gives it a default that would hide the base's.
+    kept = {"create_from_arg_string", "create_from_arg_obj"}
+    assert {name for name in vars(LM) if not name.startswith("_")} - kept <= vars(SelfRefineLM).keys()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({}, r"base=None is no model .* base=hf,pretrained=MODEL"),
+        ({"base": "self_refine"}, r"base=self_refine is no model to refine"),
+        (
+            {"base": "hg", "pretrained": "x"},
+            r"base=hg is no model of the harness. Attempted to load model 'hg', but no",
+        ),
+        ({"base": "reference", "strategy": "orakel"}, r"no strategy 'orakel'; expected one of none, without_feedback,"),
+        ({"base": "reference", "rounds": 0}, r"rounds=0 is no whole number from 1"),
+        ({"base": "reference", "rounds": "many"}, r"rounds='many' is no whole number from 1"),
+        ({"base": "reference", "rounds": 2.5}, r"rounds=2.5 is no whole number from 1"),
+        ({"base": "reference", "round": 2}, r"no argument 'round'; did you mean 'rounds'"),
+        ({"base": "reference", "stratgy": "none"}, r"no argument 'stratgy'; did you mean 'strategy'"),
+        ({"base": ScriptedLM([]), "policy": "oracle"}, r"base is an LM already .* found \{'policy': 'oracle'\}"),
+    ],
+)
+def test_wrong_arguments_are_refused(arguments: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        SelfRefineLM(**arguments)  # type: ignore[arg-type]
+
+
+def test_the_bases_arguments_reach_it() -> None:
+    text = "base=reference,policy=drop_one,seed=7,strategy=oracle,rounds=2"
+    model = SelfRefineLM.create_from_arg_string(text, {"batch_size": 4, "device": "cpu", "max_batch_size": None})
+    assert (model.base.policy, model.base.seed) == ("drop_one", 7)
+    assert (model.strategy, model.rounds) == (STRATEGIES["oracle"], 2)
+
+
+def test_the_strategy_none_is_one_on_the_command_line_too() -> None:
+    model = SelfRefineLM.create_from_arg_string("base=reference,strategy=none")
+    assert model.strategy == STRATEGIES["none"]
+
+
+def test_rows_without_instructions_are_refused_before_anything_is_asked() -> None:
+    base = ScriptedLM(lambda _prompt: DONE)
+    other = Instance(
+        request_type="generate_until",
+        doc={},
+        arguments=("Hi", {}),
+        idx=0,
+        metadata=("verbalizer_sst2_natural_golden", 0, 1),
+    )
+    with pytest.raises(ValueError, match=r"without instructions: verbalizer_sst2_natural_golden \(2 requests\)"):
+        SelfRefineLM(base).generate_until([request(), other, other])
+    assert base.calls == []
+
+
+def test_a_cache_keeps_the_rounds_and_serves_one_model_and_strategy_alone(tmp_path: Path) -> None:
+    path = str(tmp_path / "responses.db")
+
+    def cached(strategy: str, base: LM) -> CachingLM:
+        return CachingLM(SelfRefineLM(base, strategy=strategy, rounds=2), path)
+
+    first = cached("oracle", ScriptedLM([BARE, DONE])).generate_until([request()])
+    again = cached("oracle", ScriptedLM([])).generate_until([request()])
+    assert again == first == [DONE]
+    assert again[0].rounds == first[0].rounds
+    with pytest.raises(
+        ValueError, match=r"holds the responses of .*'strategy': 'oracle'.* give each model and strategy"
+    ):
+        cached("all_false", ScriptedLM([]))
+
+
+def test_an_interrupted_run_goes_on_where_it_stood(tmp_path: Path) -> None:
+    path = str(tmp_path / "responses.db")
+    judged = "1: YES\n2: NO"
+    asked = ScriptedLM([BARE, judged])  # and then it has no reply any more
+    with pytest.raises(StopIteration):
+        CachingLM(SelfRefineLM(asked, "feedback", rounds=1), path).generate_until([request()])
+    assert [len(call) for call in asked.calls] == [1, 1, 1]
+
+    rest = ScriptedLM([DONE])
+    (answer,) = CachingLM(SelfRefineLM(rest, "feedback", rounds=1), path).generate_until([request()])
+    assert rest.calls == [[mending(BARE, QUOTED)]]
+    assert [one.answer for one in answer.rounds] == [BARE, DONE]
+
+
+def test_a_cache_that_another_model_filled_is_refused(tmp_path: Path) -> None:
+    path = str(tmp_path / "responses.db")
+    CachingLM(ScriptedLM([BARE]), path).generate_until([request()])
+    with pytest.raises(ValueError, match="holds the responses of another model"):
+        CachingLM(SelfRefineLM(ScriptedLM([]), strategy="oracle"), path)

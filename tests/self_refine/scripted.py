@@ -1,0 +1,73 @@
+"""A base LM whose replies are written down beforehand, and rows to ask it about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from lm_eval.api.instance import Instance
+from lm_eval.api.model import LM
+
+from lm_eval_ext.families.manyifeval.prompt import prompt_of
+from lm_eval_ext.families.manyifeval.request import RowInstance, Shown
+from lm_eval_ext.families.manyifeval.row import Row
+from lm_eval_ext.verifiers import instructions_of
+
+TASK = "Describe the sea."
+NO_COMMAS = "In your entire response, refrain from the use of any commas."
+QUOTED = "Wrap your entire response with double quotation marks."
+FIRST_PROMPT = f"{TASK}\n\nYour response should follow the instructions below:\n- {NO_COMMAS}\n- {QUOTED}"
+
+Reply = Callable[[str], str]
+
+
+class ScriptedLM(LM):  # type: ignore[misc] # the harness ships no types
+    """Replies to each prompt as a function says, or one reply after the other; keeps every call's prompts."""
+
+    tokenizer_name = "scripted"
+
+    def __init__(self, replies: Reply | Iterable[str]) -> None:
+        super().__init__()
+        if callable(replies):
+            self.reply = replies
+        else:
+            remaining = iter(replies)
+            self.reply = lambda _prompt: next(remaining)
+        self.calls: list[list[str]] = []
+        self.generation_arguments: list[dict[str, object]] = []
+
+    def generate_until(self, requests: list[Instance]) -> list[str]:
+        self.calls.append([request.args[0] for request in requests])
+        self.generation_arguments += [request.args[1] for request in requests]
+        return [self.reply(prompt) for prompt in self.calls[-1]]
+
+    def loglikelihood(self, requests: list[Instance]) -> list[tuple[float, bool]]:
+        return [(-1.5, True) for _ in requests]
+
+    def loglikelihood_rolling(self, requests: list[Instance]) -> list[float]:
+        return [-2.5 for _ in requests]
+
+    def apply_chat_template(self, chat_history: list[dict[str, str]], add_generation_prompt: bool = True) -> str:
+        end = "|answer:" if add_generation_prompt else ""
+        return "|".join(f"<{message['role']}>{message['content']}" for message in chat_history) + end
+
+    def chat_template(self, chat_template: bool | str = False) -> str:
+        return f"template {chat_template}"
+
+
+def row(task: str = TASK) -> Row:
+    """Return a row with two instructions: no commas, and quotation marks around everything."""
+    instructions = instructions_of(["punctuation:no_comma", "startend:quotation"], [{}, {}])
+    return Row(1, task, prompt_of(task, instructions), instructions)
+
+
+def request(of: Row | None = None, shown: Shown | None = None) -> RowInstance:
+    """Return the harness's request for a row."""
+    of = of or row()
+    plain = Instance(
+        request_type="generate_until",
+        doc={"prompt": of.prompt},
+        arguments=(of.prompt, {"until": ["<|endoftext|>"], "do_sample": False}),
+        idx=0,
+        metadata=("manyifeval_n02", 0, 1),
+    )
+    return RowInstance.asking(plain, of, shown or Shown())

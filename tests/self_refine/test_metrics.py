@@ -1,0 +1,126 @@
+"""The metrics of a refined answer, against arithmetic done by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from lm_eval_ext.models.self_refine import SelfRefineLM
+from lm_eval_ext.self_refine.metrics import METRICS, metric, scores
+from lm_eval_ext.self_refine.refined import Feedback, Refined, Round
+from tests.self_refine.scripted import ScriptedLM, request, row
+
+INSTRUCTIONS = row().instructions
+BOTH, BARE, COMMA, NEITHER = '"Blue and deep."', "Blue and deep.", '"Blue, deep."', "Blue, deep."
+"""Answers that follow both instructions (no commas, quotation marks), the first, the second, and none."""
+
+
+def aggregated(rows: Sequence[dict[str, Any]], name: str) -> Any:
+    return metric(name).aggregation([found[name] for found in rows])
+
+
+def run(strategy: str, rounds: int, *replies: str, rows: int = 1) -> list[dict[str, Any]]:
+    """Return the metrics of rows whose base replies as written."""
+    answers = SelfRefineLM(ScriptedLM(replies), strategy=strategy, rounds=rounds).generate_until([request()] * rows)
+    return [scores(answer, INSTRUCTIONS) for answer in answers]
+
+
+ALL_FOUR_CELLS = run(
+    "feedback",
+    2,
+    *(BARE, NEITHER, BOTH, BOTH),  # the four first answers
+    # truth: yes no / no no / yes yes / yes yes
+    *("1: NO\n2: YES", "1: NO\n2: YES", "1: YES\n2: YES", "1: YES\n2: YES"),
+    *(COMMA, BARE),  # the other two rows are left as they are
+    # truth: no yes / yes no
+    *("1: YES\n2: YES", "1: YES\n2: well"),
+    BOTH,  # the second row alone: the first was judged to follow everything
+    rows=4,
+)
+
+
+def test_the_four_cells_of_a_written_run() -> None:
+    counts = {
+        "feedback_true_positives": 2
+        + 2
+        + 1
+        + 1,  # rows 3, 4: both; row 1, round 2: quotation; row 2, round 2: no commas
+        "feedback_false_positives": 1 + 1 + 1,  # rows 1, 2: quotation; row 1, round 2: no commas
+        "feedback_false_negatives": 1,  # row 1: no commas
+        "feedback_true_negatives": 1 + 1,  # row 2: no commas; row 2, round 2: quotation, which could not be read
+    }
+    assert {name: aggregated(ALL_FOUR_CELLS, name) for name in counts} == counts
+    assert aggregated(ALL_FOUR_CELLS, "feedback_recall") == 6 / 7
+    # Of the 7 followed 6 are judged followed, of the 5 broken 3. Weighed alike: (6/7) / (6/7 + 3/5) = 30 / 51.
+    assert aggregated(ALL_FOUR_CELLS, "feedback_precision") == pytest.approx(10 / 17)
+    assert aggregated(ALL_FOUR_CELLS, "feedback_f1") == pytest.approx(2 / (7 / 6 + 17 / 10))
+    # As they come: 6 of the 9 judged followed.
+    assert aggregated(ALL_FOUR_CELLS, "feedback_precision_by_count") == 6 / 9
+    assert aggregated(ALL_FOUR_CELLS, "feedback_f1_by_count") == pytest.approx(12 / (12 + 3 + 1))
+    assert aggregated(ALL_FOUR_CELLS, "feedback_unparsable") == 1 / 12
+
+
+def test_accuracy_by_round_is_of_the_answer_that_stands() -> None:
+    # row 1: 1/2, 1/2 (the other one), and it stands; row 2: 0, 1/2, 1; rows 3, 4: 1 from the start
+    prompt_level = [aggregated(ALL_FOUR_CELLS, f"prompt_level_strict_acc_round_{k}") for k in range(3)]
+    inst_level = [aggregated(ALL_FOUR_CELLS, f"inst_level_strict_acc_round_{k}") for k in range(3)]
+    assert prompt_level == pytest.approx([2 / 4, 2 / 4, 3 / 4])
+    assert inst_level == pytest.approx([2.5 / 4, 3 / 4, 3.5 / 4])
+
+
+def test_the_cost_of_a_written_run() -> None:
+    # requests: answer, judgement, refinement, judgement / and one refinement more / answer, judgement (twice)
+    assert aggregated(ALL_FOUR_CELLS, "base_requests") == pytest.approx((4 + 5 + 2 + 2) / 4)
+    assert aggregated(ALL_FOUR_CELLS, "rounds") == pytest.approx((1 + 2 + 0 + 0) / 4)
+
+
+def test_the_rounds_say_what_was_answered_and_judged() -> None:
+    assert ALL_FOUR_CELLS[1]["rounds"] == [
+        {"answer": NEITHER, "followed": [False, False], "judged": [False, True], "replies": ["1: NO\n2: YES"]},
+        {"answer": BARE, "followed": [True, False], "judged": [True, None], "replies": ["1: YES\n2: well"]},
+        {"answer": BOTH, "followed": [True, True], "judged": None, "replies": None},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("strategy", "replies", "figures"),
+    [
+        # precision, recall, F1, unparsable: Table 2's last two rows and its dashes
+        ("oracle", [BARE, BOTH], [1.0, 1.0, 1.0, 0.0]),
+        ("all_false", [BARE, BOTH], [1.0, 0.0, 0.0, 0.0]),
+        ("without_feedback", [BARE, BOTH], ["N/A"] * 4),
+        ("none", [BARE], ["N/A"] * 4),
+    ],
+)
+def test_feedback_figures_where_no_model_judges(strategy: str, replies: list[str], figures: list[float | str]) -> None:
+    rows = run(strategy, 1, *replies)
+    names = ["feedback_precision", "feedback_recall", "feedback_f1", "feedback_unparsable"]
+    assert [aggregated(rows, name) for name in names] == figures
+
+
+def test_every_row_has_every_metric_whatever_became_of_it() -> None:
+    names = {frozenset(found) for found in ALL_FOUR_CELLS}
+    by_round = {f"{level}_level_strict_acc_round_{k}" for level in ("prompt", "inst") for k in range(3)}
+    assert names == {frozenset(by_round | METRICS.keys())}
+
+
+def test_no_refinement_has_no_round_but_the_first() -> None:
+    (found,) = run("none", 5, BARE)
+    assert [name for name in found if "_round_" in name] == [
+        "prompt_level_strict_acc_round_0",
+        "inst_level_strict_acc_round_0",
+    ]
+
+
+def test_reasoning_does_not_count_in_a_verdict() -> None:
+    refined = Refined([Round(f"<think>a, b</think>{BOTH}", Feedback((True, True)))], 1)
+    found = scores(refined, INSTRUCTIONS)
+    assert found["rounds"][0]["followed"] == [True, True]
+    assert found["feedback_true_positives"] == 2
+
+
+def test_there_is_no_other_metric() -> None:
+    with pytest.raises(KeyError, match="feedback_accuracy"):
+        metric("feedback_accuracy")

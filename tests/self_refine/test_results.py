@@ -1,0 +1,465 @@
+"""What is read of the harness's result files, and the command that prints it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lm_eval_ext.cli import main
+from lm_eval_ext.self_refine.confusion import Confusion
+from lm_eval_ext.self_refine.results import read_runs
+from lm_eval_ext.self_refine.strategies import NAME
+from lm_eval_ext.self_refine.table import Run, TaskScore
+from lm_eval_ext.sources import RowsError
+from tests.conftest import Harness
+
+Content = dict[str, Any]
+FEEDBACK = Confusion(30, 4, 10, 16)
+BASE = {"pretrained": "tiny", "dtype": "float32"}
+
+
+def leaf(name: str, figures: Mapping[str, Any], n: int = 100, **metadata: Any) -> Content:
+    """Return what the harness writes of one of our tasks, by its keys at the top."""
+    said = {"version": "1.0", "source": "hub", "rows_hash": f"hash of {name}", "rows": "cut out"} | metadata
+    results: Content = {"name": name, "alias": name, "sample_len": n}
+    for metric, figure in figures.items():
+        results |= {f"{metric},none": figure, f"{metric}_stderr,none": "N/A"}
+    config = {"task": name, "num_fewshot": 0, "generation_kwargs": {"until": ["</s>"], "max_gen_toks": 1280}}
+    return {
+        "results": {name: results},
+        "configs": {name: {**config, "metadata": said}},
+        "versions": {name: said["version"]},
+        "n-shot": {name: 0},
+        "n-samples": {name: {"original": 100, "effective": n}},
+    }
+
+
+def plain(name: str = "manyifeval_n01", prompt: float = 0.25, n: int = 100, **metadata: Any) -> Content:
+    return leaf(name, {"prompt_level_strict_acc": prompt, "inst_level_strict_acc": 0.5}, n, **metadata)
+
+
+def refined(
+    name: str = "manyifeval_n01", prompt: float = 0.75, n: int = 100, rounds: int = 5, **metadata: Any
+) -> Content:
+    figures: Content = {"prompt_level_strict_acc": prompt, "inst_level_strict_acc": 0.875}
+    for number in range(rounds + 1):
+        figures |= {f"{level}_level_strict_acc_round_{number}": 0.5 for level in ("prompt", "inst")}
+    figures |= {
+        "feedback_true_positives": FEEDBACK.true_positives,
+        "feedback_false_positives": FEEDBACK.false_positives,
+        "feedback_false_negatives": FEEDBACK.false_negatives,
+        "feedback_true_negatives": FEEDBACK.true_negatives,
+        "feedback_precision": FEEDBACK.precision,
+        "feedback_unparsable": 0.05,
+        "base_requests": 12.5,
+        "rounds": 2.5,
+    }
+    return leaf(name, figures, n, strategy="whatever", rounds=rounds, **metadata)
+
+
+def unjudged(name: str = "manyifeval_n01", rounds: int = 0) -> Content:
+    """Return a task of a strategy without feedback."""
+    content = refined(name, rounds=rounds)
+    figures = content["results"][name]
+    figures |= {key: 0 for key in figures if key.startswith("feedback_") and "tives,none" in key}
+    figures |= {"feedback_precision,none": "N/A", "feedback_unparsable,none": "N/A", "base_requests,none": rounds + 1.0}
+    return content
+
+
+def other_task() -> Content:
+    """Return what the harness writes of its own task with the same metrics."""
+    content = leaf("ifeval", {"prompt_level_strict_acc": 0.5, "inst_level_strict_acc": 0.5})
+    content["configs"]["ifeval"]["metadata"] = {"version": 4.0}
+    return content
+
+
+def write(path: Path, *tasks: Content, model: str = "hf", model_args: object = None, **top: Any) -> Path:
+    """Write a file of results.
+
+    Args:
+        path: the file.
+        tasks: that it is about.
+        model: as ``--model``.
+        model_args: as ``--model_args``.
+        top: further values of the file.
+    """
+    content: Content = {key: {} for key in other_task()}
+    for task in tasks:
+        content = {key: content[key] | task[key] for key in content}
+    content["config"] = {"model": model, "model_args": BASE if model_args is None else model_args, "batch_size": 1}
+    content |= {"date": 1.0, "chat_template_sha": None, "system_instruction_sha": None, "fewshot_as_multiturn": None}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content | top), encoding="utf-8")
+    return path
+
+
+def write_refined(path: Path, strategy: str, *tasks: Content, **top: Any) -> Path:
+    arguments = {"base": "hf", **BASE, "strategy": strategy, "rounds": 5}
+    return write(path, *(tasks or (refined(),)), model=NAME, model_args=arguments, **top)
+
+
+def test_a_plain_run_is_zero_shot_of_the_model_that_others_refine(tmp_path: Path) -> None:
+    write(tmp_path / "plain" / "results_1.json", plain())
+    write_refined(tmp_path / "refined" / "results_2.json", "feedback_each")
+    found = read_runs([tmp_path])
+    model = "hf dtype=float32,pretrained=tiny"
+    assert found.notes == ()
+    assert found.runs == (
+        Run(model, "none", "hub", None, (TaskScore("manyifeval_n01", 100, 0.25, 0.5),)),
+        Run(model, "feedback_each", "hub", 5, (TaskScore("manyifeval_n01", 100, 0.75, 0.875, FEEDBACK, 0.05, 12.5),)),
+    )
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "models"),
+    [
+        ("base=hf,pretrained=a,rounds=5", {"rounds": 5, "pretrained": "a", "base": "hf"}, ["hf pretrained=a"]),
+        (
+            "base=hf,pretrained=a,add_bos_token=true",
+            {"add_bos_token": True, "base": "hf", "pretrained": "a"},
+            ["hf add_bos_token=True,pretrained=a"],
+        ),
+        ({"base": "hf"}, {"base": "vllm"}, ["hf", "vllm"]),
+        (
+            {"base": "hf", "pretrained": "a", "revision": "b"},
+            {"base": "hf", "pretrained": "a"},
+            ["hf pretrained=a", "hf pretrained=a,revision=b"],
+        ),
+    ],
+)
+def test_a_model_is_its_base_with_all_arguments_but_those_of_the_refinement(
+    one: object, other: object, models: list[str], tmp_path: Path
+) -> None:
+    for number, arguments in enumerate((one, other), start=1):
+        write(tmp_path / f"results_{number}.json", refined(), model=NAME, model_args=arguments)
+    assert [run.model for run in read_runs([tmp_path]).runs] == models
+
+
+@pytest.mark.parametrize(
+    ("arguments", "strategy"),
+    [
+        ({"base": "hf", "strategy": "oracle"}, "oracle"),
+        ({"base": "hf", "strategy": "none"}, "none"),
+        ("base=hf,strategy=none", "none"),  # the harness reads this as Python's None
+        ({"base": "hf"}, "feedback_each_cot"),
+    ],
+)
+def test_the_method_is_the_strategy_that_was_asked_for(arguments: object, strategy: str, tmp_path: Path) -> None:
+    (run,) = read_runs([write(tmp_path / "mine.json", refined(), model=NAME, model_args=arguments)]).runs
+    assert run.strategy == strategy
+
+
+def test_without_judgements_there_is_no_share_of_unparsable_ones_to_read(tmp_path: Path) -> None:
+    write_refined(tmp_path / "results_1.json", "none", unjudged())
+    write_refined(tmp_path / "results_2.json", "without_feedback", unjudged(rounds=5))
+    score = TaskScore("manyifeval_n01", 100, 0.75, 0.875)
+    assert [(run.rounds, run.scores) for run in read_runs([tmp_path]).runs] == [
+        (None, (TaskScore(**{**vars(score), "requests": 1.0}),)),
+        (5, (TaskScore(**{**vars(score), "requests": 6.0}),)),
+    ]
+
+
+def test_a_run_may_be_split_over_files(tmp_path: Path) -> None:
+    for number in (1, 2):
+        name = f"manyifeval_n0{number}"
+        write(tmp_path / f"results_plain_{number}.json", plain(name))
+        write_refined(tmp_path / f"results_{number}.json", "oracle", refined(name), date=float(number))
+    found = read_runs([tmp_path])
+    assert found.notes == ()
+    assert [[score.task for score in run.scores] for run in found.runs] == [["manyifeval_n01", "manyifeval_n02"]] * 2
+
+
+@pytest.mark.parametrize(("dates", "newest"), [((1.0, 2.0), 0.875), ((2.0, 1.0), 0.625)])
+def test_of_two_runs_of_a_method_the_newest_counts_and_the_other_is_named_once(
+    dates: tuple[float, float], newest: float, tmp_path: Path
+) -> None:
+    names = ("manyifeval_n01", "manyifeval_n02")
+    first, second = (
+        write_refined(
+            tmp_path / f"results_{date}_{accuracy}.json",
+            "oracle",
+            *(refined(name, accuracy) for name in names),
+            date=date,
+        )
+        for date, accuracy in zip(dates, (0.625, 0.875), strict=True)
+    )
+    found = read_runs([tmp_path])
+    assert [score.prompt_level for score in found.runs[0].scores] == [newest] * 2
+    used, unused = (second, first) if newest == 0.875 else (first, second)
+    assert found.notes == (
+        f"hf dtype=float32,pretrained=tiny, 'oracle': {used} is newer than {unused}, which is not used for "
+        "manyifeval_n01, manyifeval_n02",
+    )
+
+
+def test_a_plain_run_and_one_of_the_strategy_none_are_two_runs_of_one_method(tmp_path: Path) -> None:
+    write(tmp_path / "results_1.json", plain(), date=2.0)
+    write_refined(tmp_path / "results_2.json", "none", unjudged(), date=1.0)
+    found = read_runs([tmp_path])
+    assert [run.scores[0].prompt_level for run in found.runs] == [0.25]
+    assert "'none': " in found.notes[0]
+    assert "results_1.json is newer than" in found.notes[0]
+
+
+def test_files_and_tasks_that_are_not_ours_are_left_out_and_only_files_are_named(tmp_path: Path) -> None:
+    ifeval = write(tmp_path / "results_0.json", other_task(), model="vllm")
+    mixed = plain()
+    mixed["results"]["manyifeval"] = dict(mixed["results"]["manyifeval_n01"])  # the row of a group
+    write(tmp_path / "results_1.json", mixed, other_task())
+    found = read_runs([tmp_path])
+    assert [[score.task for score in run.scores] for run in found.runs] == [["manyifeval_n01"]]
+    assert found.notes == (f"{ifeval}: no results of manyifeval tasks; not used",)
+
+
+def test_nothing_at_all_is_an_error(tmp_path: Path) -> None:
+    write(tmp_path / "results_0.json", other_task())
+    with pytest.raises(
+        RowsError, match=r"^no results of manyifeval tasks in .*; expected what `lm_eval --model self_re"
+    ):
+        read_runs([tmp_path])
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"source": "embedded"}, r"source: 'hub' for 'none', .* and 'embedded' for 'oracle', task manyifeval_n01 \("),
+        ({"rows_hash": "another"}, "rows_hash: 'hash of manyifeval_n01' for 'none', .* and 'another' for 'oracle'"),
+        ({"version": "1.1"}, "version: '1.0' for 'none', .* and '1.1' for 'oracle'"),
+        ({"n": 5}, "number of rows: 100 for 'none', .* and 5 for 'oracle'"),  # a run with --limit
+    ],
+)
+def test_methods_on_other_rows_are_not_compared(change: dict[str, Any], complaint: str, tmp_path: Path) -> None:
+    write(tmp_path / "results_1.json", plain())
+    write_refined(tmp_path / "results_2.json", "oracle", refined(**change))
+    with pytest.raises(
+        RowsError, match=rf"^hf dtype=float32,pretrained=tiny: .* not run alike, .*: {complaint}.*\. Run them anew"
+    ) as error:
+        read_runs([tmp_path])
+    assert all(str(tmp_path / f"results_{number}.json") in str(error.value) for number in (1, 2))
+
+
+@pytest.mark.parametrize(
+    ("config", "top", "complaint"),
+    [
+        ({"num_fewshot": 2}, {}, "num_fewshot: 0 for 'none'.* and 2 for 'oracle'"),
+        ({"generation_kwargs": {"do_sample": True}}, {}, "generation_kwargs: .* and {'do_sample': True} for 'oracle'"),
+        ({}, {"chat_template_sha": "f00d"}, "chat_template_sha: None for 'none'.* and 'f00d' for 'oracle'"),
+        ({}, {"system_instruction_sha": "f00d"}, "system_instruction_sha: None for 'none'.* and 'f00d' for 'oracle'"),
+    ],
+)
+def test_methods_in_another_setting_are_not_compared(
+    config: dict[str, Any], top: dict[str, Any], complaint: str, tmp_path: Path
+) -> None:
+    task = refined()
+    task["configs"]["manyifeval_n01"] |= config
+    write(tmp_path / "results_1.json", plain())
+    write_refined(tmp_path / "results_2.json", "oracle", task, **top)
+    with pytest.raises(RowsError, match=f"not run alike, .*: {complaint}"):
+        read_runs([tmp_path])
+
+
+def few_shot(folder: Path, num_fewshot: int) -> None:
+    """Write two runs that differ in whether the examples are turns of a conversation."""
+    for strategy, multiturn in (("feedback", False), ("oracle", True)):
+        task = refined()
+        task["configs"]["manyifeval_n01"]["num_fewshot"] = num_fewshot
+        write_refined(folder / f"results_{strategy}.json", strategy, task, fewshot_as_multiturn=multiturn)
+
+
+def test_examples_as_turns_matter_only_where_there_are_examples(tmp_path: Path) -> None:
+    few_shot(tmp_path, 0)
+    assert len(read_runs([tmp_path]).runs) == 2
+    few_shot(tmp_path, 1)
+    with pytest.raises(RowsError, match=r"fewshot_as_multiturn: False for 'feedback'.* and True for 'oracle'"):
+        read_runs([tmp_path])
+
+
+def test_methods_that_refine_do_so_equally_often(tmp_path: Path) -> None:
+    write_refined(tmp_path / "results_1.json", "none", unjudged(rounds=0))
+    write_refined(tmp_path / "results_2.json", "feedback", refined(rounds=5))
+    assert [run.rounds for run in read_runs([tmp_path]).runs] == [None, 5]
+    write_refined(tmp_path / "results_3.json", "oracle", refined(rounds=10))
+    with pytest.raises(RowsError, match=r"rounds: 5 for 'feedback'.*results_2.* and 10 for 'oracle'.*results_3"):
+        read_runs([tmp_path])
+
+
+def test_methods_that_refine_are_asked_to_in_the_same_words(tmp_path: Path) -> None:
+    write_refined(tmp_path / "results_1.json", "none", unjudged(rounds=0))  # asks nothing of the kind
+    for number, strategy in enumerate(("feedback", "oracle"), start=2):
+        file = write_refined(tmp_path / f"results_{number}.json", strategy)
+        content = json.loads(file.read_text(encoding="utf-8"))
+        content["config"]["self_refine_version"] = 1.0 if strategy == "feedback" else 2.0
+        file.write_text(json.dumps(content), encoding="utf-8")
+    assert len(read_runs([tmp_path / "results_1.json", tmp_path / "results_2.json"]).runs) == 2
+    with pytest.raises(RowsError, match=r"self_refine_version: 1\.0 for 'feedback'.* and 2\.0 for 'oracle'"):
+        read_runs([tmp_path])
+
+
+def test_methods_on_other_tasks_are_not_compared(tmp_path: Path) -> None:
+    write(tmp_path / "results_1.json", plain(), plain("manyifeval_n02"))
+    write_refined(tmp_path / "results_2.json", "oracle")
+    with pytest.raises(
+        RowsError,
+        match=r"tasks: manyifeval_n01, manyifeval_n02 for 'none' \(.*results_1.json\) and manyifeval_n01 for 'oracle' "
+        r"\(.*results_2.json\)",
+    ):
+        read_runs([tmp_path])
+
+
+def test_tasks_of_one_method_are_not_mixed_from_two_settings(tmp_path: Path) -> None:
+    write(tmp_path / "results_1.json", plain())
+    write(tmp_path / "results_2.json", plain("manyifeval_n02", source="embedded"))
+    with pytest.raises(
+        RowsError, match=r"source: 'hub' for 'none', task manyifeval_n01 .* and 'embedded' for 'none', t"
+    ):
+        read_runs([tmp_path])
+
+
+def test_tasks_may_differ_in_their_rows_and_models_in_everything(tmp_path: Path) -> None:
+    write(tmp_path / "results_1.json", plain(), plain("manyifeval_n02", n=7))
+    write(tmp_path / "results_2.json", plain("manyifeval_n03", source="embedded"), model_args={"pretrained": "b"})
+    assert [len(run.scores) for run in read_runs([tmp_path]).runs] == [2, 1]
+
+
+ABSENT = object()
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "complaint"),
+    [
+        ("prompt_level_strict_acc,none", 1.5, "prompt_level_strict_acc,none is 1.5; expected a number from 0 to 1"),
+        ("prompt_level_strict_acc,none", float("nan"), "prompt_level_strict_acc,none is nan; expected a number"),
+        ("inst_level_strict_acc,none", "N/A", "inst_level_strict_acc,none is 'N/A'; expected a number from 0 to 1"),
+        ("inst_level_strict_acc,none", True, "inst_level_strict_acc,none is True; expected a number from 0 to 1"),
+        ("feedback_true_positives,none", ABSENT, "no feedback_true_positives,none; expected it"),
+        ("feedback_false_positives,none", -1, "feedback_false_positives,none is -1; expected a number, at least 0"),
+        ("feedback_false_negatives,none", 1.5, "feedback_false_negatives,none is 1.5; expected a whole number"),
+        ("feedback_true_negatives,none", None, "feedback_true_negatives,none is None; expected a number, at least 0"),
+        ("feedback_unparsable,none", "N/A", "feedback_unparsable,none is 'N/A'; expected a number from 0 to 1"),
+        ("base_requests,none", ABSENT, "no base_requests,none; expected it"),
+    ],
+)
+def test_a_figure_that_is_none_is_named_with_file_and_task(
+    field: str, value: object, complaint: str, tmp_path: Path
+) -> None:
+    task = refined()
+    figures = task["results"]["manyifeval_n01"]
+    if value is ABSENT:
+        del figures[field]
+    else:
+        figures[field] = value
+    file = write_refined(tmp_path / "results_1.json", "oracle", task)
+    with pytest.raises(RowsError) as error:
+        read_runs([tmp_path])
+    assert str(error.value).startswith(f"{file}, task 'manyifeval_n01': {complaint}")
+
+
+def test_a_refinement_without_accuracies_by_round_is_incomplete(tmp_path: Path) -> None:
+    task = refined()
+    figures = task["results"]["manyifeval_n01"]
+    task["results"]["manyifeval_n01"] = {name: figures[name] for name in figures if "_round_" not in name}
+    write_refined(tmp_path / "results_1.json", "oracle", task)
+    with pytest.raises(RowsError, match="task 'manyifeval_n01': no prompt_level_strict_acc_round_0,none; expected it"):
+        read_runs([tmp_path])
+
+
+@pytest.mark.parametrize(
+    ("path", "complaint"),
+    [
+        (("n-samples", "manyifeval_n01", "effective"), "no 'effective' in n-samples; expected it"),
+        (("n-samples", "manyifeval_n01"), "no 'effective' in n-samples; expected it"),
+        (("n-samples",), "no 'effective' in n-samples; expected it"),
+        (("configs", "manyifeval_n01", "metadata", "source"), "no 'source' in the metadata; expected it"),
+        (("configs", "manyifeval_n01", "num_fewshot"), "no 'num_fewshot' in configs; expected it"),
+        (("config", "model"), "no config.model and config.model_args; expected both"),
+        (("config", "model_args", "base"), "no 'base' in config.model_args; expected one"),
+    ],
+)
+def test_what_else_a_file_lacks_is_named(path: tuple[str, ...], complaint: str, tmp_path: Path) -> None:
+    file = write_refined(tmp_path / "results_1.json", "oracle")
+    content = json.loads(file.read_text(encoding="utf-8"))
+    inner = content
+    for key in path[:-1]:
+        inner = inner[key]
+    del inner[path[-1]]
+    file.write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(RowsError) as error:
+        read_runs([file])
+    assert str(error.value).startswith(f"{file}, task 'manyifeval_n01': {complaint}")
+
+
+def test_an_unknown_strategy_is_named_with_those_that_there_are(tmp_path: Path) -> None:
+    write_refined(tmp_path / "results_1.json", "hope")
+    with pytest.raises(
+        RowsError,
+        match=r"1\.json, task 'manyifeval_n01', config\.model_args: no strategy 'hope'; expected one of none",
+    ):
+        read_runs([tmp_path])
+
+
+def test_refined_answers_of_an_unnamed_model_are_not_taken_for_first_ones(tmp_path: Path) -> None:
+    # The harness, given an LM and no name of one, writes down the name of its class.
+    write(tmp_path / "results_1.json", refined(), model="SelfRefineLM")
+    with pytest.raises(RowsError, match=r"config\.model is 'SelfRefineLM'; expected 'self_refine'"):
+        read_runs([tmp_path])
+
+
+@pytest.mark.usefixtures("sentence_data")
+def test_real_result_files_are_read(harness: Harness, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ("--tasks", "manyifeval", "--limit", "2")
+    plain_run = harness("--model", "reference", "--model_args", "policy=drop_one", *options, source="embedded")
+    assert plain_run.status == 0, plain_run.output
+    arguments = "base=reference,policy=drop_one,strategy=oracle,rounds=2"
+    refined_run = harness("--model", NAME, "--model_args", arguments, *options, source="embedded")
+    assert refined_run.status == 0, refined_run.output
+    assert main(["manyifeval", "table", str(tmp_path)]) == 0
+    printed = capsys.readouterr()
+    assert "### `reference policy=drop_one`\n" in printed.out
+    # One instruction of n is not followed: the mean over n = 1..10 of (n - 1) / n is 1 - 2.9290 / 10.
+    assert "| zero-shot | 0.000 | 0.707 | - | - | - | - | - |\n" in printed.out
+    # It is mended in the first round, and nothing is left for the second: the answer and one request more.
+    assert "| refinement w/ oracle | 1.000 | 1.000 | 1.00 | 1.00 | 1.00 | 0.000 | 2.00 |\n" in printed.out
+    assert "source `embedded`; rows written for demonstrations and tests" in printed.out
+    assert "manyifeval_n09, manyifeval_n10 (2 rows each)" in printed.out
+    assert "at most 2." in printed.out
+    assert printed.err == ""
+
+
+def test_the_command_prints_the_table_and_says_aside_what_it_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(tmp_path / "results_1.json", plain())
+    write_refined(tmp_path / "results_2.json", "feedback_each_cot")
+    other = write(tmp_path / "results_3.json", other_task())
+    assert main(["manyifeval", "table", str(tmp_path)]) == 0
+    printed = capsys.readouterr()
+    rows = [line for line in printed.out.splitlines() if line.startswith("| ")][2:]
+    assert rows == [
+        "| zero-shot | 0.250 | 0.500 | - | - | - | - | - |",
+        # 30 of 40 and 4 of 20 are judged followed: 0.75 / 0.95 = 0.789; 2 · 0.789 · 0.75 / 1.539 = 0.769
+        "| refinement w/ feedback+each+cot | 0.750 | 0.875 | 0.79 | 0.75 | 0.77 | 0.050 | 12.50 |",
+    ]
+    assert printed.err == f"{other}: no results of manyifeval tasks; not used\n"
+
+
+@pytest.mark.parametrize(
+    ("file", "complaint"),
+    [
+        ("nowhere", "lm-eval-ext: nowhere: No such file or directory"),
+        ("results_1.json", "lm-eval-ext: results_1.json: not JSON"),
+        (".", "lm-eval-ext: results_1.json: not JSON"),
+    ],
+)
+def test_a_table_that_cannot_be_had_is_explained(
+    file: str, complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "results_1.json").write_text("{", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert main(["manyifeval", "table", file]) == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith(complaint)
