@@ -7,7 +7,9 @@ answers and at most two for each round, whatever the number of rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import islice
 from typing import Protocol
 
 from lm_eval_ext.reasoning import without_reasoning
@@ -86,14 +88,12 @@ class _Row:
 
     @property
     def answer(self) -> str:
+        """The last one, as others are shown it."""
         return without_reasoning(self.rounds[-1].answer)
 
-    def describe(self, instructions: Sequence[int]) -> list[str]:
-        return [self.row.instructions[index].describe() for index in instructions]
-
     @property
-    def all_instructions(self) -> tuple[int, ...]:
-        return tuple(range(len(self.row.instructions)))
+    def instructions(self) -> list[str]:
+        return [instruction.describe() for instruction in self.row.instructions]
 
 
 def refine(rows: Sequence[Instructed], strategy: Strategy, rounds: int, ask: Ask) -> list[Refined]:
@@ -107,71 +107,63 @@ def refine(rows: Sequence[Instructed], strategy: Strategy, rounds: int, ask: Ask
     """
     if not rows:
         return []
-    states = [_Row(index, row) for index, row in enumerate(rows)]
     planned = rounds if strategy.refines else 0
-    for state, answer in zip(states, ask("first answers", [First(state.index) for state in states]), strict=True):
-        state.rounds.append(Round(answer))
+    states = [_Row(index, row) for index, row in enumerate(rows)]
+    _answer(states, ask("first answers", [First(state.index) for state in states]))
     live = states
     for number in range(1, planned + 1):
         step = f"round {number} of {planned}"
-        live = _judged(live, strategy, step, ask)
+        said = _feedback(live, strategy, partial(ask, f"{step}, feedback"))
+        for state, feedback in zip(live, said, strict=True):
+            state.rounds[-1] = replace(state.rounds[-1], feedback=feedback)
+        live = [state for state, feedback in zip(live, said, strict=True) if feedback is None or feedback.broken]
         if not live:
             break
-        questions = [_mend(state, strategy) for state in live]
-        for state, answer in zip(live, ask(f"{step}, refinement", questions), strict=True):
-            state.rounds.append(Round(answer))
+        _answer(live, ask(f"{step}, refinement", [_mend(state) for state in live]))
     return [Refined(state.rounds, planned) for state in states]
 
 
-def _judged(rows: list[_Row], strategy: Strategy, step: str, ask: Ask) -> list[_Row]:
-    """Write down the feedback to each row's answer; return the rows with something to mend."""
-    if strategy.judge == "nobody":
-        return rows
-    for state, feedback in zip(rows, _feedback(rows, strategy, step, ask), strict=True):
-        state.rounds[-1] = Round(state.rounds[-1].answer, feedback)
-    return [state for state in rows if _last_feedback(state).broken]
+def _answer(states: Sequence[_Row], answers: Sequence[str]) -> None:
+    for state, answer in zip(states, answers, strict=True):
+        state.rounds.append(Round(answer))
 
 
-def _feedback(rows: list[_Row], strategy: Strategy, step: str, ask: Ask) -> Iterator[Feedback]:
+def _feedback(
+    states: Sequence[_Row], strategy: Strategy, ask: Callable[[Sequence[Question]], Sequence[str]]
+) -> list[Feedback] | list[None]:
+    """Return what is said of each row's answer; nothing where nobody judges."""
     if strategy.judge == "verifiers":
-        yield from (Feedback(followed(state.rounds[-1].answer, state.row.instructions)) for state in rows)
-    elif strategy.judge == "all_false":
-        yield from (Feedback((False,) * len(state.row.instructions)) for state in rows)
-    else:
-        questions = [question for state in rows for question in _judge(state, strategy)]
-        replies = iter(ask(f"{step}, feedback", questions))
-        for state in rows:
-            count = len(state.row.instructions)
-            if strategy.each:
-                said = tuple(next(replies) for _ in range(count))
-                yield Feedback(tuple(map(verdict, said)), said)
-            else:
-                together = next(replies)
-                yield Feedback(verdicts(together, count), (together,))
+        return [Feedback(followed(state.rounds[-1].answer, state.row.instructions)) for state in states]
+    if strategy.judge == "all_false":
+        return [Feedback((False,) * len(state.row.instructions)) for state in states]
+    if strategy.judge == "model":
+        replies = iter(ask([question for state in states for question in _judge(state, strategy)]))
+        return [_read(replies, len(state.row.instructions), strategy) for state in states]
+    return [None] * len(states)
 
 
-def _judge(state: _Row, strategy: Strategy) -> Iterator[Judge]:
-    task, indices = state.row.task_prompt, state.all_instructions
+def _judge(state: _Row, strategy: Strategy) -> list[Judge]:
+    task, answer, instructions = state.row.task_prompt, state.answer, state.instructions
     if not strategy.each:
-        prompt = prompts.judge_together(task, state.describe(indices), state.answer)
-        yield Judge(state.index, prompt, state.answer, indices)
-        return
-    for index, instruction in zip(indices, state.describe(indices), strict=True):
-        prompt = prompts.judge_one(task, instruction, state.answer, strategy.cot)
-        yield Judge(state.index, prompt, state.answer, (index,))
+        prompt = prompts.judge_together(task, instructions, answer)
+        return [Judge(state.index, prompt, answer, tuple(range(len(instructions))))]
+    return [
+        Judge(state.index, prompts.judge_one(task, instruction, answer, strategy.cot), answer, (index,))
+        for index, instruction in enumerate(instructions)
+    ]
 
 
-def _mend(state: _Row, strategy: Strategy) -> Mend:
-    task = state.row.task_prompt
-    if strategy.judge == "nobody":
-        prompt = prompts.improve(task, state.describe(state.all_instructions), state.answer)
-        return Mend(state.index, prompt, ())
-    broken = _last_feedback(state).broken
-    return Mend(state.index, prompts.mend(task, state.describe(broken), state.answer), broken)
+def _read(replies: Iterator[str], count: int, strategy: Strategy) -> Feedback:
+    if not strategy.each:
+        together = next(replies)
+        return Feedback(verdicts(together, count), (together,))
+    said = tuple(islice(replies, count))
+    return Feedback(tuple(map(verdict, said)), said)
 
 
-def _last_feedback(state: _Row) -> Feedback:
-    feedback = state.rounds[-1].feedback
+def _mend(state: _Row) -> Mend:
+    task, answer, feedback = state.row.task_prompt, state.answer, state.rounds[-1].feedback
     if feedback is None:
-        raise RuntimeError("an answer is mended before it is judged")
-    return feedback
+        return Mend(state.index, prompts.improve(task, state.instructions, answer), ())
+    broken = [state.instructions[index] for index in feedback.broken]
+    return Mend(state.index, prompts.mend(task, broken, answer), feedback.broken)
