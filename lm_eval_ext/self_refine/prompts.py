@@ -19,12 +19,11 @@ def judge_together(task: str, instructions: Sequence[str], answer: str) -> str:
     """Return the prompt that has all instructions judged at once."""
     numbered = [f"{number}. {instruction}" for number, instruction in enumerate(instructions, start=1)]
     return _prompt(
-        "Below are a task, numbered instructions for the response, and a response.",
-        _part("Task", task),
-        _part("Instructions", "\n".join(numbered)),
-        _quoted(answer),
-        "Does the response follow each of the instructions? Answer with one line per instruction and nothing else: its "
-        "number, a colon, and YES or NO.",
+        task,
+        answer,
+        "\n".join(["The response should follow these instructions:", *numbered]),
+        "Does the response follow each of them? Answer with one line per instruction and nothing else: its number, a "
+        "colon, and YES or NO.",
     )
 
 
@@ -36,21 +35,19 @@ def judge_one(task: str, instruction: str, answer: str, cot: bool) -> str:
         "Let's think step by step."
     )
     return _prompt(
-        "Below are a task, an instruction for the response, and a response.",
-        _part("Task", task),
-        _part("Instruction", instruction),
-        _quoted(answer),
-        f"Does the response follow the instruction? {reasoned if cot else direct}",
+        task,
+        answer,
+        f"The response should follow this instruction:\n- {instruction}",
+        f"Does it? {reasoned if cot else direct}",
     )
 
 
 def mend(task: str, instructions: Sequence[str], answer: str) -> str:
     """Return the prompt that has an answer mended, given the instructions that it is said not to follow."""
     return _prompt(
-        "Below are a task and a response to it.",
-        _part("Task", task),
-        _quoted(answer),
-        "The response does not follow these instructions:\n" + _bulleted(instructions),
+        task,
+        answer,
+        "\n".join(["The response does not follow these instructions:", *_bulleted(instructions)]),
         "Rewrite the response so that it follows them. Answer with the rewritten response and nothing else.",
     )
 
@@ -58,10 +55,9 @@ def mend(task: str, instructions: Sequence[str], answer: str) -> str:
 def improve(task: str, instructions: Sequence[str], answer: str) -> str:
     """Return the prompt that has an answer refined without feedback, given all instructions."""
     return _prompt(
-        "Below are a task and a response to it.",
-        _part("Task", task),
-        _quoted(answer),
-        "The response should follow these instructions:\n" + _bulleted(instructions),
+        task,
+        answer,
+        "\n".join(["The response should follow these instructions:", *_bulleted(instructions)]),
         "Improve the response so that it follows them. Answer with the improved response and nothing else.",
     )
 
@@ -75,18 +71,12 @@ def reply(verdicts: Sequence[bool], strategy: Strategy) -> str:
     return f"Verdict: {word}" if strategy.cot else word
 
 
-def _prompt(*parts: str) -> str:
-    return "\n\n".join(parts)
-
-
-def _part(title: str, text: str) -> str:
-    return f"{title}:\n{text}"
-
-
-def _quoted(answer: str) -> str:
+def _prompt(task: str, answer: str, *rest: str) -> str:
+    # All prompts about one answer begin alike, so an engine that caches prefixes reads it once for all instructions.
     # No tags, brackets, quotation marks or asterisks: instructions speak of those, and answers are wrapped in them.
-    return f"=== Response ===\n{answer}\n=== End of the response ==="
+    quoted = f"=== Response ===\n{answer}\n=== End of the response ==="
+    return "\n\n".join(["Below are a task and a response to it.", f"Task:\n{task}", quoted, *rest])
 
 
-def _bulleted(instructions: Sequence[str]) -> str:
-    return "\n".join(f"- {instruction}" for instruction in instructions)
+def _bulleted(instructions: Sequence[str]) -> list[str]:
+    return [f"- {instruction}" for instruction in instructions]

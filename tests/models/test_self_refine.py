@@ -21,37 +21,37 @@ COMMA_BARE, BARE, DONE = "Blue, deep.", "Blue and deep.", '"Blue and deep."'
 
 
 def judging_together(answer: str) -> str:
-    return f"""Below are a task, numbered instructions for the response, and a response.
+    return f"""Below are a task and a response to it.
 
 Task:
 {TASK}
 
-Instructions:
+=== Response ===
+{answer}
+=== End of the response ===
+
+The response should follow these instructions:
 1. {NO_COMMAS}
 2. {QUOTED}
 
-=== Response ===
-{answer}
-=== End of the response ===
-
-Does the response follow each of the instructions? Answer with one line per instruction and nothing else: its number, \
-a colon, and YES or NO."""
+Does the response follow each of them? Answer with one line per instruction and nothing else: its number, a colon, \
+and YES or NO."""
 
 
 def judging_one(answer: str, instruction: str, ending: str) -> str:
-    return f"""Below are a task, an instruction for the response, and a response.
+    return f"""Below are a task and a response to it.
 
 Task:
 {TASK}
 
-Instruction:
-{instruction}
-
 === Response ===
 {answer}
 === End of the response ===
 
-Does the response follow the instruction? {ending}"""
+The response should follow this instruction:
+- {instruction}
+
+Does it? {ending}"""
 
 
 DIRECT = "Answer with one word: YES or NO."
@@ -155,8 +155,10 @@ def test_a_strategy_asks_the_base_exactly_this(strategy: str) -> None:
     base = ScriptedLM([reply for _, replies in calls for reply in replies])
     (answer,) = SelfRefineLM(base, strategy=strategy, rounds=3).generate_until([request()])
     assert base.calls == [prompts for prompts, _ in calls]
-    last = [replies for prompts, replies in calls if not prompts[0].startswith(("Below are a task, ",))][-1]
-    assert answer == last[0]
+    answers = [
+        replies[0] for prompts, replies in calls if "YES" not in prompts[0]
+    ]  # the other calls ask for judgements
+    assert answer == answers[-1]
 
 
 def test_a_row_that_is_fixed_in_round_2_is_not_touched_in_round_3() -> None:
