@@ -6,12 +6,17 @@ import re
 
 from lm_eval_ext.reasoning import without_reasoning
 
-_MARKS = str.maketrans(dict.fromkeys("*_`\"'\u201c\u201d\u2018\u2019", ""))
-_EITHER = re.compile(r"\b(?:yes|no) ?(?:/|\||or|and) ?(?:yes|no)\b", re.IGNORECASE)
-_STATED = re.compile(r"\bverdict\b[^\w\n]{0,4}(?:is\b[^\w\n]{0,4})?(yes|no)\b", re.IGNORECASE)
+# Quantifiers have bounds, so that no reply takes more than linear time.
+_MARKS = re.compile(r"\\[a-z]{1,10}|[*_`\"'{}$\u201c\u201d\u2018\u2019]")
+"""Markdown, quotation marks, and what surrounds an answer in LaTeX."""
+_EITHER = re.compile(r"\b(?:yes|no) ?(?:/|\||or|and) ?(?:verdict:? ?)?(?:yes|no)\b", re.IGNORECASE)
+_STATED = re.compile(r"\bverdict\b\s{0,4}(?:is\s{0,4})?[:\uff1a]?\s{0,4}\b(yes|no)\b", re.IGNORECASE)
+_FIRST = re.compile(r"\W{0,8}(yes|no)[^\S\n]{0,4}(?:[^\w\s]|\n|\Z)", re.IGNORECASE)
 _LAST = re.compile(r"\b(yes|no)\W{0,8}\Z", re.IGNORECASE)
-_FIRST = re.compile(r"\W{0,8}(yes|no)[^\S\n]*(?:[^\w\s]|\n|\Z)", re.IGNORECASE)
-_NUMBERED = re.compile(r"\W{0,8}(?:instruction\s{0,2})?(\d{1,3})\s?(?:[^\w\s]+|\s)(.*)", re.IGNORECASE)
+_LONGEST_LAST = len("yes") + 8
+_NUMBERED = re.compile(
+    r"\W{0,8}(?:(?:instruction|item|line|number|rule)\s{0,2})?(\d{1,3})\s?(?:[^\w\s]+|\s)(.*)", re.IGNORECASE
+)
 _PAIR = re.compile(r"(\d{1,3})\W{0,4}\b(yes|no)\b", re.IGNORECASE)
 _NOTHING_BUT_PAIRS = re.compile(r"\W*(?:\d{1,3}\W{0,4}\b(?:yes|no)\b\W*)+", re.IGNORECASE)
 
@@ -19,16 +24,17 @@ _NOTHING_BUT_PAIRS = re.compile(r"\W*(?:\d{1,3}\W{0,4}\b(?:yes|no)\b\W*)+", re.I
 def verdict(reply: str) -> bool | None:
     """Return whether one instruction is judged to be followed; ``None`` if the reply does not say.
 
-    In this order: the last "verdict: yes" or "verdict: no" that is stated; else the reply's last word; else its first,
-    if punctuation or the end of the line follows it ("No, it has …", not "No commas are used …"). Case, quotation marks
-    and markdown do not matter; "yes or no" in one breath is no verdict.
+    The last "verdict: yes" or "verdict: no" that is stated counts. Where none is, it is the reply's last word, or its
+    first, if punctuation or the end of the line follows it ("No, it has …", but not "No commas are used …"). If these
+    two disagree, the one in capitals counts, which were asked for; both or neither in capitals say nothing. Reasoning
+    blocks, markdown and quotation marks do not matter, and "yes or no" in one breath is no verdict.
     """
-    text = _EITHER.sub("", without_reasoning(reply).translate(_MARKS)).strip()
-    stated = _STATED.findall(text)
+    text = _EITHER.sub("", _MARKS.sub("", without_reasoning(reply))).strip()
+    stated: list[str] = _STATED.findall(text)
     if stated:
         return _is_yes(stated[-1])
-    found = _LAST.search(text[-20:]) or _FIRST.match(text)
-    return _is_yes(found[1]) if found else None
+    ends = (_FIRST.match(text), _LAST.search(text, max(0, len(text) - _LONGEST_LAST)))
+    return _only([end[1] for end in ends if end])
 
 
 def verdicts(reply: str, count: int) -> tuple[bool | None, ...]:
@@ -36,33 +42,35 @@ def verdicts(reply: str, count: int) -> tuple[bool | None, ...]:
 
     Each stands on a line of its own that begins with its number ("2: NO"), or all stand one after the other on one.
     What follows the number is read as ``verdict`` reads a reply. An instruction that is judged twice and differently is
-    not judged. Without any number, as many lines as instructions are read in their order.
+    not judged. Where no number is judged, as many lines as there are instructions are read in their order; a reply on a
+    single instruction need not be one line.
     """
-    text = without_reasoning(reply).translate(_MARKS)
-    said: dict[int, set[bool]] = {}
-    for number, judged in _numbered(text):
-        if judged is not None:
-            said.setdefault(number, set()).add(judged)
-    if not said:
-        lines = [verdict(line) for line in text.splitlines() if line.strip()]
-        if len(lines) == count:
-            return tuple(lines)
-        return (verdict(text),) if count == 1 else (None,) * count
-    return tuple(_only(said.get(number, set())) for number in range(1, count + 1))
+    text = _MARKS.sub("", without_reasoning(reply))
+    numbered = [judged for line in text.splitlines() for judged in _numbered(line)]
+    if numbered:
+        said = [{judged for number, judged in numbered if number == wanted} for wanted in range(1, count + 1)]
+        return tuple(judged.pop() if len(judged) == 1 else None for judged in said)
+    lines = [verdict(line) for line in text.splitlines() if line.strip()]
+    if len(lines) == count:
+        return tuple(lines)
+    return (verdict(text),) if count == 1 else (None,) * count
 
 
-def _numbered(text: str) -> list[tuple[int, bool | None]]:
-    found: list[tuple[int, bool | None]] = []
-    for line in text.splitlines():
-        if _NOTHING_BUT_PAIRS.fullmatch(line):
-            found += [(int(number), _is_yes(word)) for number, word in _PAIR.findall(line)]
-        elif match := _NUMBERED.match(line):
-            found.append((int(match[1]), verdict(match[2])))
-    return found
+def _numbered(line: str) -> list[tuple[int, bool]]:
+    """Return the instructions that a line judges, by number."""
+    if _NOTHING_BUT_PAIRS.fullmatch(line):
+        return [(int(number), _is_yes(word)) for number, word in _PAIR.findall(line)]
+    match = _NUMBERED.match(line)
+    judged = verdict(match[2]) if match else None
+    return [(int(match[1]), judged)] if match and judged is not None else []
 
 
-def _only(said: set[bool]) -> bool | None:
-    return next(iter(said)) if len(said) == 1 else None
+def _only(words: list[str]) -> bool | None:
+    for among in (words, [word for word in words if word.isupper()]):
+        said = {_is_yes(word) for word in among}
+        if len(said) == 1:
+            return said.pop()
+    return None
 
 
 def _is_yes(word: str) -> bool:

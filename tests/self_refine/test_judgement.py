@@ -1,0 +1,131 @@
+"""What a judge's reply is taken to say."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lm_eval_ext.self_refine.judgement import verdict, verdicts
+from lm_eval_ext.self_refine.prompts import judge_one, judge_together, reply
+from lm_eval_ext.self_refine.strategies import STRATEGIES
+
+YES, NO, UNSAID = True, False, None
+
+
+@pytest.mark.parametrize(
+    ("said", "judged"),
+    [
+        # the word alone
+        ("YES", YES),
+        ("no", NO),
+        ("**No**.", NO),
+        ("\n\u201cYes.\u201d\n", YES),
+        ("Yess", UNSAID),
+        ("", UNSAID),
+        ("Maybe.", UNSAID),
+        # with a reason after or before it
+        ("NO. It has two commas.", NO),
+        ("No \u2013 it has two commas.", NO),
+        ("Yes\nThere is no comma in it.", YES),
+        ("No commas are used in it.", UNSAID),
+        ("No commas are used in it. YES", YES),
+        ("Yes men are not mentioned.", UNSAID),
+        ("It has two commas, so the answer is no.", NO),
+        ("It speaks of a casino", UNSAID),
+        # the first word against the last
+        ("NO. It should say yes", NO),
+        ("Yes. Wait, there is one at the end: NO", NO),
+        ("Yes. Wait, there is one at the end. No.", UNSAID),
+        ("YES\n\nNO", UNSAID),
+        # a stated verdict counts before all else
+        ("No commas are in the first line.\nVerdict: YES", YES),
+        ("Verdict: NO\nLet me know if I should explain: yes?", NO),
+        ("**Verdict:** **NO**", NO),
+        ("### Verdict:\nYES", YES),
+        ("The verdict is NO.", NO),
+        ("verdict\uff1ano", NO),
+        ("Verdict: $\\boxed{\\text{NO}}$", NO),
+        ("Verdict: YES. On second thoughts there is one.\nVerdict: NO", NO),
+        ("Verdict: NOT SURE", UNSAID),
+        ("My verdict follows. No commas are in it", UNSAID),
+        # neither what is asked nor what is thought is a verdict
+        ("Answer with one word: YES or NO.", UNSAID),
+        ('finish with a line of its own: "Verdict: YES" or "Verdict: NO"', UNSAID),
+        ("YES/NO", UNSAID),
+        ("<think>YES, surely.\nVerdict: YES</think>NO", NO),
+        ("<think>YES, surely", UNSAID),
+    ],
+)
+def test_the_verdict_on_one_instruction(said: str, judged: bool | None) -> None:
+    assert verdict(said) is judged
+
+
+@pytest.mark.parametrize(
+    ("said", "judged"),
+    [
+        # the form asked for, and how it is adorned
+        ("1: YES\n2: NO\n3: YES", (YES, NO, YES)),
+        ("1. yes\n2. no\n3. yes", (YES, NO, YES)),
+        ("1) YES\n2) NO\n3) YES", (YES, NO, YES)),
+        ("1 - YES\n2 - NO\n3 - YES", (YES, NO, YES)),
+        ("1 YES\n2 NO\n3 YES", (YES, NO, YES)),
+        ("**1:** YES\n**2:** NO\n**3:** YES", (YES, NO, YES)),
+        ("- 1: YES\n- 2: NO\n- 3: YES", (YES, NO, YES)),
+        ("| 1 | YES |\n| 2 | NO |\n| 3 | YES |", (YES, NO, YES)),
+        ("Instruction 1: Yes\nInstruction 2: No\nInstruction 3: Yes", (YES, NO, YES)),
+        ("1: YES, 2: NO, 3: YES", (YES, NO, YES)),
+        ("Here you are:\n\n1: YES\n2: NO\n3: YES\n\nTwo of 3 are followed.", (YES, NO, YES)),
+        ("YES\nNO\nYES", (YES, NO, YES)),
+        # with the instruction's words or a reason
+        ("1. Refrain from the use of any commas: YES\n2: NO, it has 3 of them\n3: YES (2 of 2)", (YES, NO, YES)),
+        ("1 (no commas): NO\n2 (no title): NO\n3: YES", (NO, NO, YES)),
+        # what is missing, said twice, or none of the instructions
+        ("1: YES\n3: NO", (YES, UNSAID, NO)),
+        ("1: YES\n2: well\n3: NO", (YES, UNSAID, NO)),
+        ("1: YES\n2: NO\n3: YES\n2: YES", (YES, UNSAID, YES)),
+        ("1: YES\n2: NO\n3: YES\n3: YES", (YES, NO, YES)),
+        ("0: NO\n1: YES\n2: NO\n3: YES\n4: NO\n13: NO", (YES, NO, YES)),
+        ("Exactly 2 bullet points: YES", (UNSAID, UNSAID, UNSAID)),
+        ("YES\nNO", (UNSAID, UNSAID, UNSAID)),
+        ("YES", (UNSAID, UNSAID, UNSAID)),
+        ("", (UNSAID, UNSAID, UNSAID)),
+        ("<think>1: NO\n2: NO\n3: NO</think>1: YES\n2: NO\n3: YES", (YES, NO, YES)),
+    ],
+)
+def test_the_verdicts_on_three_instructions(said: str, judged: tuple[bool | None, ...]) -> None:
+    assert verdicts(said, 3) == judged
+
+
+@pytest.mark.parametrize(
+    ("said", "judged"),
+    [
+        ("1: NO", NO),
+        ("NO", NO),
+        ("It has one.\nSo it is not.\nVerdict: NO", NO),
+        ("2: NO", UNSAID),
+        ("1 or 2?", UNSAID),
+    ],
+)
+def test_a_single_instruction_needs_no_number(said: str, judged: bool | None) -> None:
+    assert verdicts(said, 1) == (judged,)
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=25))
+def test_replies_in_the_form_asked_for_are_read_back(truth: list[bool]) -> None:
+    assert verdicts(reply(truth, STRATEGIES["feedback"]), len(truth)) == tuple(truth)
+    for strategy in ("feedback_each", "feedback_each_cot"):
+        assert [verdict(reply([one], STRATEGIES[strategy])) for one in truth] == truth
+
+
+@given(st.text(), st.integers(1, 10))
+def test_any_reply_has_one_verdict_for_each_instruction(said: str, count: int) -> None:
+    assert len(verdicts(said, count)) == count
+    assert verdict(said) in (True, False, None)
+
+
+@pytest.mark.parametrize("answer", ["", "Blue."])
+def test_a_model_that_repeats_its_prompt_has_said_nothing(answer: str) -> None:
+    instructions = ["Answer with 3 words.", "Include keywords ['no', 'yes'] in the response."]
+    assert [verdict(judge_one("Task.", instructions[1], answer, cot)) for cot in (True, False)] == [None, None]
+    assert verdicts(judge_together("Task.", instructions, answer), 2) == (None, None)
