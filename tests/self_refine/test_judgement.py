@@ -129,3 +129,13 @@ def test_a_model_that_repeats_its_prompt_has_said_nothing(answer: str) -> None:
     instructions = ["Answer with 3 words.", "Include keywords ['no', 'yes'] in the response."]
     assert [verdict(judge_one("Task.", instructions[1], answer, cot)) for cot in (True, False)] == [None, None]
     assert verdicts(judge_together("Task.", instructions, answer), 2) == (None, None)
+
+
+@pytest.mark.parametrize(
+    "unit", ["verdict ", "verdict: ", " ", "\n", "*", "yes or ", "1", "1: yes, ", "1 (", "1\n", "\\boxed{", "no no "]
+)
+def test_a_megabyte_of_anything_is_read(unit: str) -> None:
+    # A rule whose cost is the square of the length would take hours.
+    said = "verdict" + unit * (1_000_000 // len(unit)) + "verdict"
+    assert verdict(said) is None
+    assert verdicts(said, 3)[1:] == (None, None)
