@@ -31,6 +31,8 @@ WITHOUT_EFFECT = ("batch_size", "max_batch_size", "device")
 CACHE_KEY = f"{NAME}: answers of"
 """Where a cache of responses says whose they are."""
 
+_VERSION = {f"{NAME}_version": prompts.VERSION}
+
 log = logging.getLogger(f"lm_eval.models.{NAME}")
 """Below the harness's own logger: it shows no other's progress."""
 
@@ -81,7 +83,7 @@ class SelfRefineLM(LM):  # type: ignore[misc] # the harness ships no types
         self.strategy = STRATEGIES[chosen]
         self.rounds = _positive(rounds)
         name = base if isinstance(base, str) else type(base).__name__
-        self._asked_for = {"base": name, "strategy": chosen, "rounds": self.rounds, **arguments}
+        self._asked_for = {"base": name, "strategy": chosen, "rounds": self.rounds, **arguments, **_VERSION}
         self.base = _created(base, arguments)
 
     def generate_until(self, requests: list[Instance], disable_tqdm: bool = False) -> list[Refined]:
@@ -148,7 +150,7 @@ class SelfRefineLM(LM):  # type: ignore[misc] # the harness ships no types
     def get_model_info(self) -> dict[str, Any]:
         """Return what the harness writes into the results: the base's description, and the version of our prompts."""
         of_base = getattr(self.base, "get_model_info", dict)
-        return {**of_base(), "self_refine_version": prompts.VERSION}
+        return {**of_base(), **_VERSION}
 
     def loglikelihood(self, requests: list[Instance], **options: Any) -> list[tuple[float, bool]]:
         """Return the base's."""

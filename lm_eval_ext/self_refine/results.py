@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from math import isfinite
+from math import isclose, isfinite
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,9 @@ PROMPT_LEVEL, INST_LEVEL = "prompt_level_strict_acc,none", "inst_level_strict_ac
 VERSION = "self_refine_version"
 """Of the prompts that have an answer judged and mended."""
 UNPARSABLE, REQUESTS = "feedback_unparsable,none", "base_requests,none"
-ROUND = re.compile(r"prompt_level_strict_acc_round_(\d+),none")
+ROUND = re.compile(r"(?:prompt|inst)_level_strict_acc_round_(\d+),none")
+ROUNDING = 1e-9
+"""How far two means of the same figures may be apart."""
 
 
 @dataclass(frozen=True)
@@ -138,10 +140,22 @@ class _Leaf:
         """
         if not STRATEGIES[self.strategy].refines:
             return None
-        found = [int(match[1]) for field in self.figures if (match := ROUND.fullmatch(field))]
-        if not found:
-            raise self.lack("prompt_level_strict_acc_round_0,none")
-        return max(found)
+        return len(self.by_round()) - 1
+
+    def by_round(self) -> tuple[tuple[float, float], ...]:
+        """Return the accuracies (prompt level, inst level) after each round, 0 included, of a run with ``self_refine``.
+
+        Raises:
+            RowsError: there is none, or one is missing or no such number.
+        """
+        last = max((int(match[1]) for field in self.figures if (match := ROUND.fullmatch(field))), default=0)
+        return tuple(
+            (
+                self.number(f"prompt_level_strict_acc_round_{number},none", 1),
+                self.number(f"inst_level_strict_acc_round_{number},none", 1),
+            )
+            for number in range(last + 1)
+        )
 
     def setting(self) -> dict[tuple[str, str], object]:
         """Return what must be the same of every method: by name, and by task where tasks may differ in it.
@@ -175,16 +189,26 @@ class _Leaf:
         """Return the figures of the table.
 
         Raises:
-            RowsError: one of them is not there or is none.
+            RowsError: one of them is not there or is none; or the last round's accuracies are not the task's.
         """
-        answered = (self.task, self.rows, self.number(PROMPT_LEVEL, 1), self.number(INST_LEVEL, 1))
+        accuracies = (self.number(PROMPT_LEVEL, 1), self.number(INST_LEVEL, 1))
+        answered = (self.task, self.rows, *accuracies)
         if not _is_refined(self.file):
             if REQUESTS in self.figures:
                 raise self.wrong("config.model", self.file.config.get("model"), f"{NAME!r}, as refined answers are")
             return TaskScore(*answered)
         feedback = Confusion(*(self.count(f"{name},none") for name in COUNTS))
         unparsable = self.number(UNPARSABLE, 1) if feedback.judgements else 0.0
-        return TaskScore(*answered, feedback, unparsable, self.number(REQUESTS))
+        by_round = self.by_round()
+        for field, accuracy, last in zip((PROMPT_LEVEL, INST_LEVEL), accuracies, by_round[-1], strict=True):
+            if not isclose(accuracy, last, abs_tol=ROUNDING):
+                raise self.wrong(
+                    field,
+                    accuracy,
+                    f"{last}, as after the last round, {len(by_round) - 1}: both are of the last answers, so the file "
+                    "mixes runs; name the one that `lm_eval` wrote, or run it anew",
+                )
+        return TaskScore(*answered, feedback, unparsable, self.number(REQUESTS), by_round)
 
 
 def read_runs(paths: Sequence[Path]) -> Runs:

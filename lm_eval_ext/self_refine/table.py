@@ -1,8 +1,8 @@
-"""The paper's Table 2 out of runs: one table for each base model, one row for each method."""
+"""The paper's Table 2 out of runs, for each base model: one row for each method; and the accuracy after each round."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import fsum
 
@@ -23,6 +23,8 @@ COLUMNS = (
     "Unparsable",
     "Requests per row",
 )
+AFTER_ROUND = "After round"
+"""The head of the table of accuracies by round; the numbers of the rounds, from 0, follow."""
 LEGEND = (
     "Feedback: the positive class is *followed*, so recall is the share of the followed instructions that are judged "
     "followed.",
@@ -43,6 +45,8 @@ class TaskScore:
         feedback: its judgements, counted; empty where nothing is judged.
         unparsable: the share of the judgements that could not be read; 0 where nothing is judged.
         requests: how many of them went to the base per row; ``None`` if nobody counted.
+        by_round: the accuracies (prompt level, inst level) of the answers that stand after each round, from the first
+            answers, round 0, to the last ones; empty for a run without ``self_refine``.
     """
 
     task: str
@@ -52,6 +56,7 @@ class TaskScore:
     feedback: Confusion = NOTHING_JUDGED
     unparsable: float = 0.0
     requests: float | None = None
+    by_round: tuple[tuple[float, float], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -109,33 +114,56 @@ def line(run: Run) -> Line:
     )
 
 
+def by_round(run: Run) -> tuple[tuple[float, float], ...]:
+    """Return the accuracies (prompt level, inst level) after each round from 0, as means over the rows of all tasks."""
+    found = []
+    for of_tasks in zip(*(score.by_round for score in run.scores), strict=True):
+        prompt_level, inst_level = zip(*of_tasks, strict=True)
+        found.append((_mean_over_rows(run.scores, prompt_level), _mean_over_rows(run.scores, inst_level)))
+    return tuple(found)
+
+
 def _mean_over_rows(scores: Sequence[TaskScore], values: Sequence[float]) -> float:
     weighted = (score.rows * value for score, value in zip(scores, values, strict=True))
     return fsum(weighted) / sum(score.rows for score in scores)
 
 
 def markdown(runs: Sequence[Run]) -> list[str]:
-    """Return the lines of the tables: one table for each model, in the order of their names, and how to read them.
+    """Return the lines of the tables and how to read them.
+
+    Each model, in the order of their names, has its Table 2 and, if one of its methods refines, the accuracies by round.
 
     Args:
         runs: at most one of each method of a model.
     """
     lines = []
     for model in sorted({run.model for run in runs}):
-        lines += [*_table(model, [run for run in runs if run.model == model]), ""]
+        of_model = [run for run in runs if run.model == model]
+        lines += [*_section(model, sorted(of_model, key=lambda run: list(STRATEGIES).index(run.strategy))), ""]
     return lines + [f"- {sentence}" for sentence in LEGEND]
 
 
-def _table(model: str, runs: Sequence[Run]) -> Iterator[str]:
+def _section(model: str, runs: Sequence[Run]) -> Iterator[str]:
     yield f"### `{model}`"
     yield ""
-    yield _joined(COLUMNS)
-    yield _joined(["---", *["---:"] * (len(COLUMNS) - 1)])
-    for run in sorted(runs, key=lambda run: list(STRATEGIES).index(run.strategy)):
-        yield _joined(_cells(line(run)))
+    yield from _table(COLUMNS, [_cells(line(run)) for run in runs])
     yield ""
+    refining = {STRATEGIES[run.strategy].title: by_round(run) for run in runs if run.rounds is not None}
+    if refining:
+        numbers = range(max(map(len, refining.values())))
+        yield from _table(
+            [AFTER_ROUND, *map(str, numbers)],
+            [[title, *map(_both, accuracies)] for title, accuracies in refining.items()],
+        )
+        yield ""
     for sentence in _footnotes(runs):
         yield f"- {sentence}"
+
+
+def _table(head: Sequence[str], rows: Sequence[Iterable[str]]) -> Iterator[str]:
+    yield _joined(head)
+    yield _joined(["---", *["---:"] * (len(head) - 1)])
+    yield from map(_joined, rows)
 
 
 def _cells(found: Line) -> Iterator[str]:
@@ -146,11 +174,15 @@ def _cells(found: Line) -> Iterator[str]:
     yield _to(2)(found.requests)
 
 
+def _both(accuracies: tuple[float, float]) -> str:
+    return " / ".join(map(_to(3), accuracies))
+
+
 def _to(decimals: int) -> Callable[[float | None], str]:
     return lambda figure: NO_FIGURE if figure is None else f"{figure:.{decimals}f}"
 
 
-def _joined(cells: Sequence[str] | Iterator[str]) -> str:
+def _joined(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
@@ -161,6 +193,7 @@ def _footnotes(runs: Sequence[Run]) -> Iterator[str]:
     rounds = {run.rounds for run in runs if run.rounds is not None}
     if rounds:
         yield f"Rounds of refinement: at most {', '.join(map(str, sorted(rounds)))}."
+        yield f"{AFTER_ROUND}: prompt-level / inst-level accuracy of the answers that stand then; 0: the first answers."
 
 
 def _tasks(scores: Sequence[TaskScore]) -> str:
