@@ -15,11 +15,11 @@ def add_table_to(manyifeval: argparse._SubParsersAction[argparse.ArgumentParser]
         description="Reads what `lm_eval --model self_refine --tasks manyifeval... --output_path FOLDER` wrote under "
         "several strategies, and prints Markdown: one table for each base model, one row for each method, with the "
         "accuracies of the last answers, the precision, recall and F1 score of the feedback, the share of judgements "
-        "that could not be read, and the requests to the base per row; under it, where a method refines, a table of the "
+        "that could not be read, and the requests to the base per row; below it, if a method refines, another of the "
         "accuracies after each round. A run of the base itself (`--model hf ...`, the same arguments) is its method "
-        "zero-shot. The methods of one model must have been run on the same tasks and "
-        "rows and in the same setting; of several runs of one method the newest counts. The tables go to standard "
-        "output, remarks on the files to standard error.",
+        "zero-shot. The methods of one model must have been run on the same tasks and rows and in the same setting; of "
+        "several runs of one method the newest counts. The tables go to standard output, remarks on the files to "
+        "standard error.",
     )
     table.add_argument(
         "results",

@@ -10,12 +10,16 @@ from lm_eval_ext.reasoning import without_reasoning
 _MARKS = re.compile(r"\\[a-z]{1,10}|[*_`\"'{}$\u201c\u201d\u2018\u2019]")
 """Markdown, quotation marks, and what surrounds an answer in LaTeX."""
 _EITHER = re.compile(r"\b(?:yes|no) ?(?:/|\||or|and) ?(?:verdict:? ?)?(?:yes|no)\b", re.IGNORECASE)
-_STATED = re.compile(r"\bverdict\b\s{0,4}(?:is\s{0,4})?[:\uff1a]?\s{0,4}\b(yes|no)\b", re.IGNORECASE)
+_STATED = re.compile(
+    r"\bverdict\b[^\w.,;!?]{0,8}(?:is\b[^\w.,;!?]{0,8})?((?-i:YES|NO)\b|(?:yes|no)(?=[^\S\n]{0,4}(?:[^\w\s]|\n|\Z)))",
+    re.IGNORECASE,
+)
 _FIRST = re.compile(r"\W{0,8}(yes|no)[^\S\n]{0,4}(?:[^\w\s]|\n|\Z)", re.IGNORECASE)
 _LAST = re.compile(r"\b(yes|no)\W{0,8}\Z", re.IGNORECASE)
 _LONGEST_LAST = len("yes") + 8
 _NUMBERED = re.compile(
-    r"\W{0,8}(?:(?:instruction|item|line|number|rule)\s{0,2})?(\d{1,3})\s?(?:[^\w\s]+|\s)(.*)", re.IGNORECASE
+    r"\W{0,8}(?:(?:constraint|instruction|item|line|number|requirement|rule)[\s#]{0,3})?(\d{1,3})\s?(?:[^\w\s]+|\s|\Z)(.*)",
+    re.IGNORECASE,
 )
 _PAIR = re.compile(r"(\d{1,3})\W{0,4}\b(yes|no)\b", re.IGNORECASE)
 _NOTHING_BUT_PAIRS = re.compile(r"\W*(?:\d{1,3}\W{0,4}\b(?:yes|no)\b\W*)+", re.IGNORECASE)
@@ -24,9 +28,10 @@ _NOTHING_BUT_PAIRS = re.compile(r"\W*(?:\d{1,3}\W{0,4}\b(?:yes|no)\b\W*)+", re.I
 def verdict(reply: str) -> bool | None:
     """Return whether one instruction is judged to be followed; ``None`` if the reply does not say.
 
-    The last "verdict: yes" or "verdict: no" that is stated counts. Where none is, it is the reply's last word, or its
-    first, if punctuation or the end of the line follows it ("No, it has …", but not "No commas are used …"). If these
-    two disagree, the one in capitals counts, which were asked for; both or neither in capitals say nothing. Reasoning
+    The last "verdict: yes" or "verdict: no" that is stated counts, if it is in capitals or punctuation or the end of
+    the line follows it (not "Verdict: No commas are used"). Where none is, it is the reply's last word, or its first,
+    if punctuation or the end of the line follows it ("No, it has …", but not "No commas are used …"). If these two
+    disagree, the one in capitals counts, which were asked for; both or neither in capitals say nothing. Reasoning
     blocks, markdown and quotation marks do not matter, and "yes or no" in one breath is no verdict.
     """
     text = _EITHER.sub("", _MARKS.sub("", without_reasoning(reply))).strip()
@@ -40,13 +45,14 @@ def verdict(reply: str) -> bool | None:
 def verdicts(reply: str, count: int) -> tuple[bool | None, ...]:
     """Return, for each of the instructions 1 to ``count``, whether it is judged to be followed; ``None`` if not said.
 
-    Each stands on a line of its own that begins with its number ("2: NO"), or all stand one after the other on one.
-    What follows the number is read as ``verdict`` reads a reply. An instruction that is judged twice and differently is
+    Each stands on a line of its own that begins with its number ("2: NO") or, if that line has none, on the next one
+    that is not empty; or all stand one after the other on one line, and nothing else does. What follows the number, or
+    the next line, is read as ``verdict`` reads a reply. An instruction that is judged twice and differently is
     not judged. Where no number is judged, as many lines as there are instructions are read in their order; a reply on a
     single instruction need not be one line.
     """
     text = _MARKS.sub("", without_reasoning(reply))
-    numbered = [judged for line in text.splitlines() for judged in _numbered(line)]
+    numbered = _numbered(text)
     if numbered:
         said = [{judged for number, judged in numbered if number == wanted} for wanted in range(1, count + 1)]
         return tuple(judged.pop() if len(judged) == 1 else None for judged in said)
@@ -56,13 +62,22 @@ def verdicts(reply: str, count: int) -> tuple[bool | None, ...]:
     return (verdict(text),) if count == 1 else (None,) * count
 
 
-def _numbered(line: str) -> list[tuple[int, bool]]:
-    """Return the instructions that a line judges, by number."""
-    if _NOTHING_BUT_PAIRS.fullmatch(line):
-        return [(int(number), _is_yes(word)) for number, word in _PAIR.findall(line)]
-    match = _NUMBERED.match(line)
-    judged = verdict(match[2]) if match else None
-    return [(int(match[1]), judged)] if match and judged is not None else []
+def _numbered(text: str) -> list[tuple[int, bool]]:
+    """Return the instructions that are judged by number, in the order of the lines that do."""
+    found: list[tuple[int, bool]] = []
+    waiting = ""  # the number of the line before, if that line did not judge
+    for line in filter(str.strip, text.splitlines()):
+        if _NOTHING_BUT_PAIRS.fullmatch(line):
+            found += [(int(number), _is_yes(word)) for number, word in _PAIR.findall(line)]
+            waiting = ""
+            continue
+        match = _NUMBERED.match(line)
+        number, rest = (match[1], match[2]) if match else (waiting, line)
+        judged = verdict(rest) if number else None
+        if judged is not None:
+            found.append((int(number), judged))
+        waiting = number if match and judged is None else ""
+    return found
 
 
 def _only(words: list[str]) -> bool | None:
@@ -74,4 +89,4 @@ def _only(words: list[str]) -> bool | None:
 
 
 def _is_yes(word: str) -> bool:
-    return word.lower() == "yes"
+    return word[0] in "Yy"  # a long s, too, is an s where case is ignored

@@ -22,8 +22,6 @@ VERSION = "self_refine_version"
 """Of the prompts that have an answer judged and mended."""
 UNPARSABLE, REQUESTS = "feedback_unparsable,none", "base_requests,none"
 ROUND = re.compile(r"(?:prompt|inst)_level_strict_acc_round_(\d+),none")
-ROUNDING = 1e-9
-"""How far two means of the same figures may be apart."""
 
 
 @dataclass(frozen=True)
@@ -201,13 +199,10 @@ class _Leaf:
         unparsable = self.number(UNPARSABLE, 1) if feedback.judgements else 0.0
         by_round = self.by_round()
         for field, accuracy, last in zip((PROMPT_LEVEL, INST_LEVEL), accuracies, by_round[-1], strict=True):
-            if not isclose(accuracy, last, abs_tol=ROUNDING):
-                raise self.wrong(
-                    field,
-                    accuracy,
-                    f"{last}, as after the last round, {len(by_round) - 1}: both are of the last answers, so the file "
-                    "mixes runs; name the one that `lm_eval` wrote, or run it anew",
-                )
+            if not isclose(accuracy, last):
+                after = f"{last}, as after round {len(by_round) - 1}, the last"
+                advice = "both are of the last answers, so the file mixes two runs; name one as `lm_eval` wrote it"
+                raise self.wrong(field, accuracy, f"{after}: {advice}")
         return TaskScore(*answered, feedback, unparsable, self.number(REQUESTS), by_round)
 
 

@@ -131,7 +131,7 @@ def _mean_over_rows(scores: Sequence[TaskScore], values: Sequence[float]) -> flo
 def markdown(runs: Sequence[Run]) -> list[str]:
     """Return the lines of the tables and how to read them.
 
-    Each model, in the order of their names, has its Table 2 and, if one of its methods refines, the accuracies by round.
+    Each model, in the order of names, has its Table 2 and, if one of its methods refines, the accuracies by round.
 
     Args:
         runs: at most one of each method of a model.
@@ -193,7 +193,7 @@ def _footnotes(runs: Sequence[Run]) -> Iterator[str]:
     rounds = {run.rounds for run in runs if run.rounds is not None}
     if rounds:
         yield f"Rounds of refinement: at most {', '.join(map(str, sorted(rounds)))}."
-        yield f"{AFTER_ROUND}: prompt-level / inst-level accuracy of the answers that stand then; 0: the first answers."
+        yield f"{AFTER_ROUND}: prompt-level / inst-level accuracy of the answers then; 0: the first ones."
 
 
 def _tasks(scores: Sequence[TaskScore]) -> str:

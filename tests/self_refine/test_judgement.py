@@ -22,6 +22,7 @@ YES, NO, UNSAID = True, False, None
         ("**No**.", NO),
         ("\n\u201cYes.\u201d\n", YES),
         ("Yess", UNSAID),
+        ("ye\u017f", YES),  # a long s
         ("", UNSAID),
         ("Maybe.", UNSAID),
         # with a reason after or before it
@@ -48,6 +49,13 @@ YES, NO, UNSAID = True, False, None
         ("Verdict: $\\boxed{\\text{NO}}$", NO),
         ("Verdict: YES. On second thoughts there is one.\nVerdict: NO", NO),
         ("Verdict: NOT SURE", UNSAID),
+        ("Verdict: NO because of the comma in it", NO),
+        ("Verdict: No commas are in it", UNSAID),
+        ("Verdict: No commas are in it, so YES", YES),
+        ("The verdict is no longer open", UNSAID),
+        ("Verdict \u2014 NO. There is a comma in it", NO),
+        ("Verdict: [NO]\nThere is a comma in it", NO),
+        ("It is time for a verdict. No: there is a comma in it", UNSAID),
         ("My verdict follows. No commas are in it", UNSAID),
         # neither what is asked nor what is thought is a verdict
         ("Answer with one word: YES or NO.", UNSAID),
@@ -74,12 +82,20 @@ def test_the_verdict_on_one_instruction(said: str, judged: bool | None) -> None:
         ("- 1: YES\n- 2: NO\n- 3: YES", (YES, NO, YES)),
         ("| 1 | YES |\n| 2 | NO |\n| 3 | YES |", (YES, NO, YES)),
         ("Instruction 1: Yes\nInstruction 2: No\nInstruction 3: Yes", (YES, NO, YES)),
+        ("Instruction #1: Yes\nConstraint 2: No\nRequirement 3: Yes", (YES, NO, YES)),
         ("1: YES, 2: NO, 3: YES", (YES, NO, YES)),
+        ("1: YES, 2: NO (a comma), 3: NO", (UNSAID, UNSAID, UNSAID)),
         ("Here you are:\n\n1: YES\n2: NO\n3: YES\n\nTwo of 3 are followed.", (YES, NO, YES)),
         ("YES\nNO\nYES", (YES, NO, YES)),
         # with the instruction's words or a reason
         ("1. Refrain from the use of any commas: YES\n2: NO, it has 3 of them\n3: YES (2 of 2)", (YES, NO, YES)),
         ("1 (no commas): NO\n2 (no title): NO\n3: YES", (NO, NO, YES)),
+        # on the next line
+        ("1\nYES\n2\nNO\n3\nYES", (YES, NO, YES)),
+        ("1. No commas.\n   - YES\n\n2. A title.\n\n   - NO\n\n3. Two words.\n   - YES", (YES, NO, YES)),
+        ("1. No commas.\nThere is none.\nYES\n2: NO\n3: YES", (UNSAID, NO, YES)),
+        ("1: YES\nNO\n2: NO\n3: YES", (YES, NO, YES)),
+        ("1: well\n2: NO\nYES\n3: YES", (UNSAID, NO, YES)),
         # what is missing, said twice, or none of the instructions
         ("1: YES\n3: NO", (YES, UNSAID, NO)),
         ("1: YES\n2: well\n3: NO", (YES, UNSAID, NO)),

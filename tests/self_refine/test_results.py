@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -46,8 +47,9 @@ def refined(
     name: str = "manyifeval_n01", prompt: float = 0.75, n: int = 100, rounds: int = 5, **metadata: Any
 ) -> Content:
     figures: Content = {"prompt_level_strict_acc": prompt, "inst_level_strict_acc": 0.875}
-    for number in range(rounds + 1):
-        figures |= {f"{level}_level_strict_acc_round_{number}": 0.5 for level in ("prompt", "inst")}
+    for number, (prompt_level, inst_level) in enumerate(by_round(rounds, prompt)):
+        figures[f"prompt_level_strict_acc_round_{number}"] = prompt_level
+        figures[f"inst_level_strict_acc_round_{number}"] = inst_level
     figures |= {
         "feedback_true_positives": FEEDBACK.true_positives,
         "feedback_false_positives": FEEDBACK.false_positives,
@@ -59,6 +61,11 @@ def refined(
         "rounds": 2.5,
     }
     return leaf(name, figures, n, strategy="whatever", rounds=rounds, **metadata)
+
+
+def by_round(rounds: int, prompt: float = 0.75) -> tuple[tuple[float, float], ...]:
+    """Return the accuracies of ``refined``: no two rounds alike, and the last one's those of the last answers."""
+    return (*((number / 32, 0.5 + number / 32) for number in range(rounds)), (prompt, 0.875))
 
 
 def unjudged(name: str = "manyifeval_n01", rounds: int = 0) -> Content:
@@ -107,10 +114,15 @@ def test_a_plain_run_is_zero_shot_of_the_model_that_others_refine(tmp_path: Path
     write_refined(tmp_path / "refined" / "results_2.json", "feedback_each")
     found = read_runs([tmp_path])
     model = "hf dtype=float32,pretrained=tiny"
+    accuracies = ((0.0, 0.5), (0.03125, 0.53125), (0.0625, 0.5625), (0.09375, 0.59375), (0.125, 0.625), (0.75, 0.875))
+    first, last = (
+        TaskScore("manyifeval_n01", 100, 0.25, 0.5),
+        TaskScore("manyifeval_n01", 100, 0.75, 0.875, FEEDBACK, 0.05, 12.5, accuracies),
+    )
     assert found.notes == ()
     assert found.runs == (
-        Run(model, "none", "hub", None, (TaskScore("manyifeval_n01", 100, 0.25, 0.5),)),
-        Run(model, "feedback_each", "hub", 5, (TaskScore("manyifeval_n01", 100, 0.75, 0.875, FEEDBACK, 0.05, 12.5),)),
+        Run(model, "none", "hub", None, (first,)),
+        Run(model, "feedback_each", "hub", 5, (last,)),
     )
 
 
@@ -158,8 +170,8 @@ def test_without_judgements_there_is_no_share_of_unparsable_ones_to_read(tmp_pat
     write_refined(tmp_path / "results_2.json", "without_feedback", unjudged(rounds=5))
     score = TaskScore("manyifeval_n01", 100, 0.75, 0.875)
     assert [(run.rounds, run.scores) for run in read_runs([tmp_path]).runs] == [
-        (None, (TaskScore(**{**vars(score), "requests": 1.0}),)),
-        (5, (TaskScore(**{**vars(score), "requests": 6.0}),)),
+        (None, (replace(score, requests=1.0, by_round=((0.75, 0.875),)),)),
+        (5, (replace(score, requests=6.0, by_round=by_round(5)),)),
     ]
 
 
@@ -341,6 +353,13 @@ ABSENT = object()
         ("feedback_true_negatives,none", None, "feedback_true_negatives,none is None; expected a number, at least 0"),
         ("feedback_unparsable,none", "N/A", "feedback_unparsable,none is 'N/A'; expected a number from 0 to 1"),
         ("base_requests,none", ABSENT, "no base_requests,none; expected it"),
+        # of the last round, one in between, and the first
+        ("prompt_level_strict_acc_round_5,none", ABSENT, "no prompt_level_strict_acc_round_5,none; expected it"),
+        ("inst_level_strict_acc_round_5,none", ABSENT, "no inst_level_strict_acc_round_5,none; expected it"),
+        ("prompt_level_strict_acc_round_3,none", ABSENT, "no prompt_level_strict_acc_round_3,none; expected it"),
+        ("inst_level_strict_acc_round_0,none", ABSENT, "no inst_level_strict_acc_round_0,none; expected it"),
+        ("prompt_level_strict_acc_round_2,none", 1.5, "prompt_level_strict_acc_round_2,none is 1.5; expected a number"),
+        ("inst_level_strict_acc_round_2,none", "N/A", "inst_level_strict_acc_round_2,none is 'N/A'; expected a number"),
     ],
 )
 def test_a_figure_that_is_none_is_named_with_file_and_task(
@@ -365,6 +384,29 @@ def test_a_refinement_without_accuracies_by_round_is_incomplete(tmp_path: Path) 
     write_refined(tmp_path / "results_1.json", "oracle", task)
     with pytest.raises(RowsError, match="task 'manyifeval_n01': no prompt_level_strict_acc_round_0,none; expected it"):
         read_runs([tmp_path])
+
+
+@pytest.mark.parametrize("strategy", ["oracle", "none"])
+@pytest.mark.parametrize("level", ["prompt", "inst"])
+def test_a_file_whose_last_round_is_not_of_its_last_answers_is_of_two_runs(
+    level: str, strategy: str, tmp_path: Path
+) -> None:
+    rounds = 5 if strategy == "oracle" else 0
+    task = refined(rounds=rounds)
+    figures = task["results"]["manyifeval_n01"]
+    last = figures[f"{level}_level_strict_acc,none"]
+    figures[f"{level}_level_strict_acc,none"] = last + 1e-12  # a mean of the same figures in another order
+    file = write_refined(tmp_path / "results_1.json", strategy, task)
+    assert len(read_runs([file]).runs) == 1
+    figures[f"{level}_level_strict_acc,none"] = last - 0.01  # one of 100 rows
+    write_refined(file, strategy, task)
+    with pytest.raises(RowsError) as error:
+        read_runs([file])
+    assert str(error.value) == (
+        f"{file}, task 'manyifeval_n01': {level}_level_strict_acc,none is {last - 0.01}; expected {last}, as after "
+        f"round {rounds}, the last: both are of the last answers, so the file mixes two runs; name one as "
+        "`lm_eval` wrote it"
+    )
 
 
 @pytest.mark.parametrize(
@@ -410,7 +452,7 @@ def test_refined_answers_of_an_unnamed_model_are_not_taken_for_first_ones(tmp_pa
 
 @pytest.mark.usefixtures("sentence_data")
 def test_real_result_files_are_read(harness: Harness, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    options = ("--tasks", "manyifeval", "--limit", "2")
+    options = ("--tasks", "manyifeval_n02,manyifeval_n05", "--limit", "2")
     plain_run = harness("--model", "reference", "--model_args", "policy=drop_one", *options, source="embedded")
     assert plain_run.status == 0, plain_run.output
     arguments = "base=reference,policy=drop_one,strategy=oracle,rounds=2"
@@ -419,12 +461,13 @@ def test_real_result_files_are_read(harness: Harness, tmp_path: Path, capsys: py
     assert main(["manyifeval", "table", str(tmp_path)]) == 0
     printed = capsys.readouterr()
     assert "### `reference policy=drop_one`\n" in printed.out
-    # One instruction of n is not followed: the mean over n = 1..10 of (n - 1) / n is 1 - 2.9290 / 10.
-    assert "| zero-shot | 0.000 | 0.707 | - | - | - | - | - |\n" in printed.out
+    # One instruction of two, and one of five, is not followed: (1/2 + 4/5) / 2.
+    assert "| zero-shot | 0.000 | 0.650 | - | - | - | - | - |\n" in printed.out
     # It is mended in the first round, and nothing is left for the second: the answer and one request more.
     assert "| refinement w/ oracle | 1.000 | 1.000 | 1.00 | 1.00 | 1.00 | 0.000 | 2.00 |\n" in printed.out
+    assert "| refinement w/ oracle | 0.000 / 0.650 | 1.000 / 1.000 | 1.000 / 1.000 |\n" in printed.out
     assert "source `embedded`; rows written for demonstrations and tests" in printed.out
-    assert "manyifeval_n09, manyifeval_n10 (2 rows each)" in printed.out
+    assert "manyifeval_n02, manyifeval_n05 (2 rows each)" in printed.out
     assert "at most 2." in printed.out
     assert printed.err == ""
 
@@ -442,6 +485,10 @@ def test_the_command_prints_the_table_and_says_aside_what_it_left_out(
         "| zero-shot | 0.250 | 0.500 | - | - | - | - | - |",
         # 30 of 40 and 4 of 20 are judged followed: 0.75 / 0.95 = 0.789; 2 · 0.789 · 0.75 / 1.539 = 0.769
         "| refinement w/ feedback+each+cot | 0.750 | 0.875 | 0.79 | 0.75 | 0.77 | 0.050 | 12.50 |",
+        "| After round | 0 | 1 | 2 | 3 | 4 | 5 |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
+        "| refinement w/ feedback+each+cot | 0.000 / 0.500 | 0.031 / 0.531 | 0.062 / 0.562 | 0.094 / 0.594 "
+        "| 0.125 / 0.625 | 0.750 / 0.875 |",
     ]
     assert printed.err == f"{other}: no results of manyifeval tasks; not used\n"
 

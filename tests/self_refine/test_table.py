@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from lm_eval_ext.self_refine.confusion import Confusion
 from lm_eval_ext.self_refine.strategies import STRATEGIES
-from lm_eval_ext.self_refine.table import COLUMNS, Run, TaskScore, line, markdown
+from lm_eval_ext.self_refine.table import Run, TaskScore, by_round, line, markdown
 
 FIGURE_9 = Confusion(true_positives=76, false_positives=17, false_negatives=24, true_negatives=83)
 
 
-def run(strategy: str, *scores: TaskScore, model: str = "hf pretrained=tiny", source: str = "hub") -> Run:
-    rounds = 5 if STRATEGIES[strategy].refines else None
-    return Run(model, strategy, source, rounds, scores or (TaskScore("manyifeval_n01", 100, 0.5, 0.5),))
+def run(
+    strategy: str, *scores: TaskScore, model: str = "hf pretrained=tiny", source: str = "hub", rounds: int = 5
+) -> Run:
+    """Return a run; of scores without accuracies by round no refinement changed anything."""
+    refines = STRATEGIES[strategy].refines
+    found = (
+        replace(score, by_round=score.by_round or ((score.prompt_level, score.inst_level),) * (rounds + 1))
+        for score in scores or (TaskScore("manyifeval_n01", 100, 0.5, 0.5),)
+    )
+    return Run(model, strategy, source, rounds if refines else None, tuple(found))
 
 
-def cells(lines: list[str]) -> list[list[str]]:
-    """Return the tables' rows, without those at their head."""
-    rows = [line.strip("| ").split(" | ") for line in lines if line.startswith("| ")]
-    return [row for row in rows if row != list(COLUMNS) and not row[0].startswith("---")]
+def tables(lines: list[str], head: str) -> list[list[str]]:
+    """Return the rows, cell by cell, of all tables with a word at their head, without the head."""
+    found, inside = [], False
+    for row in lines:
+        inside = row.startswith("| ") and (inside or row.startswith(f"| {head} |"))
+        if inside and not row.startswith((f"| {head} |", "| --- |")):
+            found.append(row.strip("| ").split(" | "))
+    return found
 
 
 @pytest.mark.parametrize(
@@ -58,7 +71,7 @@ def cells(lines: list[str]) -> list[list[str]]:
     ],
 )
 def test_a_row_of_table_2(strategy: str, score: TaskScore, row: str) -> None:
-    assert cells(markdown([run(strategy, score)])) == [row.split(" | ")]
+    assert tables(markdown([run(strategy, score)]), "Method") == [row.split(" | ")]
 
 
 def test_several_tasks_are_one_by_their_rows_and_their_judgements() -> None:
@@ -97,8 +110,7 @@ def test_methods_stand_in_the_papers_order_under_each_model_and_models_in_that_o
     ]
     lines = markdown(runs)
     assert [line for line in lines if line.startswith("#")] == ["### `hf pretrained=a`", "### `hf pretrained=b`"]
-    assert [row[0] for row in cells(lines)] == 2 * [
-        "zero-shot",
+    refining = [
         "refinement w/o feedback",
         "refinement w/ feedback",
         "refinement w/ feedback+each",
@@ -106,11 +118,44 @@ def test_methods_stand_in_the_papers_order_under_each_model_and_models_in_that_o
         "refinement w/ oracle",
         "refinement w/ all false",
     ]
+    assert [row[0] for row in tables(lines, "Method")] == 2 * ["zero-shot", *refining]
+    assert [row[0] for row in tables(lines, "After round")] == 2 * refining
+
+
+def test_the_accuracies_after_each_round_are_means_over_the_rows_of_all_tasks() -> None:
+    found = run(
+        "oracle",
+        TaskScore("a", 100, 0.9, 0.95, by_round=((0.5, 0.75), (0.7, 0.85), (0.9, 0.95))),
+        TaskScore("b", 300, 0.5, 0.71, by_round=((0.1, 0.35), (0.5, 0.65), (0.5, 0.71))),
+        rounds=2,
+    )
+    lines = markdown([run("none"), found])
+    start = lines.index("| After round | 0 | 1 | 2 |")
+    # (100 · 0.5 + 300 · 0.1) / 400 = 0.2, not the tasks' mean, 0.3; (75 + 105) / 400 = 0.45
+    # (70 + 150) / 400 = 0.55; (85 + 195) / 400 = 0.7
+    # (90 + 150) / 400 = 0.6; (95 + 213) / 400 = 0.77
+    assert lines[start + 1 : start + 4] == [
+        "| --- | ---: | ---: | ---: |",
+        "| refinement w/ oracle | 0.200 / 0.450 | 0.550 / 0.700 | 0.600 / 0.770 |",
+        "",
+    ]
+    whole = line(found)
+    assert by_round(found)[-1] == (whole.prompt_level, whole.inst_level)
+
+
+def test_where_nothing_is_refined_there_are_no_rounds_to_show() -> None:
+    lines = markdown([run("none", model="hf pretrained=a"), run("oracle", rounds=1, model="hf pretrained=b")])
+    assert [row for row in lines if row.startswith(("###", "| After"))] == [
+        "### `hf pretrained=a`",
+        "### `hf pretrained=b`",
+        "| After round | 0 | 1 |",
+    ]
 
 
 def test_the_whole_is_markdown_with_footnotes() -> None:
     scores = (TaskScore("manyifeval_n02", 50, 0.5, 0.75), TaskScore("manyifeval_n01", 50, 0.5, 0.5))
-    assert markdown([run("none", *scores, source="embedded"), run("oracle", *scores, source="embedded")]) == [
+    runs = [run(strategy, *scores, source="embedded", rounds=2) for strategy in ("none", "oracle")]
+    assert markdown(runs) == [
         "### `hf pretrained=tiny`",
         "",
         "| Method | Prompt-level accuracy | Inst-level accuracy | Precision | Recall | F1 score | Unparsable "
@@ -119,10 +164,15 @@ def test_the_whole_is_markdown_with_footnotes() -> None:
         "| zero-shot | 0.500 | 0.625 | - | - | - | - | - |",  # (50 · 0.75 + 50 · 0.5) / 100
         "| refinement w/ oracle | 0.500 | 0.625 | - | - | - | - | - |",
         "",
+        "| After round | 0 | 1 | 2 |",
+        "| --- | ---: | ---: | ---: |",
+        "| refinement w/ oracle | 0.500 / 0.625 | 0.500 / 0.625 | 0.500 / 0.625 |",
+        "",
         "- Rows: source `embedded`; rows written for demonstrations and tests: scores on them are comparable to "
         "nothing.",
         "- Tasks: manyifeval_n01, manyifeval_n02 (50 rows each); each row counts the same.",
-        "- Rounds of refinement: at most 5.",
+        "- Rounds of refinement: at most 2.",
+        "- After round: prompt-level / inst-level accuracy of the answers then; 0: the first ones.",
         "",
         "- Feedback: the positive class is *followed*, so recall is the share of the followed instructions that are "
         "judged followed.",
@@ -143,6 +193,7 @@ def test_the_whole_is_markdown_with_footnotes() -> None:
                 "- Rows: source `hub`.",
                 "- Tasks: t0 (7 rows), t1 (9 rows); each row counts the same.",
                 "- Rounds of refinement: at most 5.",
+                "- After round: prompt-level / inst-level accuracy of the answers then; 0: the first ones.",
             ],
         ),
     ],
