@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import copy
+import logging
 import pickle
 from collections.abc import Mapping
-from pathlib import Path
 
 import pytest
 from lm_eval.api.instance import Instance
-from lm_eval.api.model import LM, CachingLM
+from lm_eval.api.model import LM
 
-from lm_eval_ext.families.manyifeval.request import Shown
+from lm_eval_ext.families.manyifeval.request import RowInstance, Shown
+from lm_eval_ext.models.reference import ReferenceLM
 from lm_eval_ext.models.self_refine import SelfRefineLM
 from lm_eval_ext.self_refine.prompts import VERSION
 from lm_eval_ext.self_refine.strategies import STRATEGIES
@@ -282,10 +284,19 @@ def test_all_but_generation_is_the_bases() -> None:
     assert model.loglikelihood([one]) == [(-1.5, True)]
     assert model.loglikelihood_rolling([one]) == [-2.5]
     assert model.apply_chat_template([{"role": "user", "content": "Hi"}]) == "<user>Hi|answer:"
+    assert model.apply_chat_template([{"role": "user", "content": "Hi"}], add_generation_prompt=False) == "<user>Hi"
     assert model.chat_template("mine") == "template mine"
     assert model.tokenizer_name == "scripted"
     assert (model.rank, model.world_size, model.device) == (1, 2, "somewhere")
     assert model.batch_sizes == {0: 8}
+    base.all_gather = lambda tensor: [tensor, "other"]
+    base.gather_object = lambda obj, dst=0: [obj, dst]
+    waited: list[bool] = []
+    base.barrier = lambda: waited.append(True)
+    assert model.all_gather("mine") == ["mine", "other"]
+    assert model.gather_object("mine", dst=1) == ["mine", 1]
+    model.barrier()
+    assert waited == [True]
     assert not hasattr(model, "tokenizer")
     assert model.get_model_info() == {"self_refine_version": VERSION}
     base.get_model_info = lambda: {"model_sha": "abc"}
@@ -307,7 +318,12 @@ def test_nothing_that_an_lm_has_is_left_to_the_harness() -> None:
             {"base": "hg", "pretrained": "x"},
             r"base=hg is no model of the harness. Attempted to load model 'hg', but no",
         ),
-        ({"base": "reference", "strategy": "orakel"}, r"no strategy 'orakel'; expected one of none, without_feedback,"),
+        (
+            {"base": "reference", "strategy": "orakel"},
+            r"--model self_refine: no strategy 'orakel'; expected one of none, without_feedback,",
+        ),
+        ({"base": "reference", "strategy": ["oracle"]}, r"no strategy \['oracle'\]; expected one of none"),
+        ({"base": "reference", "rounds": "²"}, r"rounds='²' is no whole number from 1"),
         ({"base": "reference", "rounds": 0}, r"rounds=0 is no whole number from 1"),
         ({"base": "reference", "rounds": "many"}, r"rounds='many' is no whole number from 1"),
         ({"base": "reference", "rounds": 2.5}, r"rounds=2.5 is no whole number from 1"),
@@ -347,38 +363,84 @@ def test_rows_without_instructions_are_refused_before_anything_is_asked() -> Non
     assert base.calls == []
 
 
-def test_a_cache_keeps_the_rounds_and_serves_one_model_and_strategy_alone(tmp_path: Path) -> None:
-    path = str(tmp_path / "responses.db")
+@pytest.mark.parametrize("strategy", ["feedback_each", "feedback_each_cot"])
+def test_each_judgement_reaches_the_row_and_the_instruction_it_is_of(strategy: str) -> None:
+    # A hill's answer is said to break the first instruction, a lake's the second; one reply for each prompt.
+    def reply(prompt: str) -> str:
+        if "YES" not in prompt:
+            return DONE
+        return "NO" if ("hill" in prompt) == (NO_COMMAS in prompt) else "YES"
 
-    def cached(strategy: str, base: LM) -> CachingLM:
-        return CachingLM(SelfRefineLM(base, strategy=strategy, rounds=2), path)
-
-    first = cached("oracle", ScriptedLM([BARE, DONE])).generate_until([request()])
-    again = cached("oracle", ScriptedLM([])).generate_until([request()])
-    assert again == first == [DONE]
-    assert again[0].rounds == first[0].rounds
-    with pytest.raises(
-        ValueError, match=r"holds the responses of .*'strategy': 'oracle'.* give each model and strategy"
-    ):
-        cached("all_false", ScriptedLM([]))
+    rows = [request(row("Describe a hill.")), request(row("Describe a lake."))]
+    answers = SelfRefineLM(ScriptedLM(reply), strategy=strategy, rounds=1).generate_until(rows)
+    feedback = [answer.rounds[0].feedback for answer in answers]
+    assert [judged and judged.verdicts for judged in feedback] == [(False, True), (True, False)]
 
 
-def test_an_interrupted_run_goes_on_where_it_stood(tmp_path: Path) -> None:
-    path = str(tmp_path / "responses.db")
-    judged = "1: YES\n2: NO"
-    asked = ScriptedLM([BARE, judged])  # and then it has no reply any more
-    with pytest.raises(StopIteration):
-        CachingLM(SelfRefineLM(asked, "feedback", rounds=1), path).generate_until([request()])
-    assert [len(call) for call in asked.calls] == [1, 1, 1]
-
-    rest = ScriptedLM([DONE])
-    (answer,) = CachingLM(SelfRefineLM(rest, "feedback", rounds=1), path).generate_until([request()])
-    assert rest.calls == [[mending(BARE, QUOTED)]]
-    assert [one.answer for one in answer.rounds] == [BARE, DONE]
+def test_without_rows_nothing_is_asked() -> None:
+    base = ScriptedLM([])
+    assert SelfRefineLM(base).generate_until([]) == []
+    assert base.calls == []
 
 
-def test_a_cache_that_another_model_filled_is_refused(tmp_path: Path) -> None:
-    path = str(tmp_path / "responses.db")
-    CachingLM(ScriptedLM([BARE]), path).generate_until([request()])
-    with pytest.raises(ValueError, match="holds the responses of another model"):
-        CachingLM(SelfRefineLM(ScriptedLM([]), strategy="oracle"), path)
+def test_the_papers_method_in_five_rounds_is_the_default() -> None:
+    model = SelfRefineLM(ScriptedLM([]))
+    assert (model.strategy, model.rounds) == (STRATEGIES["feedback_each_cot"], 5)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "replies"),
+    [
+        ("feedback", ("1: NO\n2: YES",)),
+        ("feedback_each", ("NO", "YES")),
+        ("feedback_each_cot", ("Verdict: NO", "Verdict: YES")),
+    ],
+)
+def test_the_reference_lm_judges_truly_and_in_the_form_asked_for(strategy: str, replies: tuple[str, ...]) -> None:
+    # drop_one breaks the first of the two instructions
+    (answer,) = SelfRefineLM(ReferenceLM("drop_one"), strategy=strategy, rounds=1).generate_until([request()])
+    assert answer.rounds[0].feedback is not None
+    assert answer.rounds[0].feedback.replies == replies
+
+
+def test_every_request_is_of_the_rows_document() -> None:
+    class Recording(ScriptedLM):
+        def generate_until(self, requests: list[Instance]) -> list[str]:
+            asked.extend(requests)
+            return super().generate_until(requests)
+
+    asked: list[Instance] = []
+    plain = Instance(
+        request_type="generate_until",
+        doc={"key": 7},
+        arguments=("as the harness shows it", {"until": []}),
+        idx=2,
+        metadata=("manyifeval_n02", 5, 1),
+    )
+    of = RowInstance.asking(plain, row(), Shown())
+    SelfRefineLM(Recording(lambda _prompt: "NO"), strategy="feedback_each", rounds=1).generate_until([of])
+    assert len(asked) == 1 + 2 + 1
+    assert asked[0].args == plain.args
+    for one in asked:
+        assert (one.request_type, one.doc, one.idx) == ("generate_until", {"key": 7}, 2)
+        assert (one.task_name, one.doc_id, one.repeats) == ("manyifeval_n02", 5, 1)
+
+
+def test_a_copy_of_the_model_has_the_same_base() -> None:
+    # A copy is made empty, and asked for its methods before it has a base.
+    base = ScriptedLM([])
+    assert copy.copy(SelfRefineLM(base)).base is base
+    with pytest.raises(AttributeError, match="base"):
+        SelfRefineLM.__new__(SelfRefineLM).tokenizer  # noqa: B018
+
+
+def test_the_log_says_what_each_step_asks(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, logger="lm_eval.models.self_refine"):
+        SelfRefineLM(ScriptedLM(lambda _prompt: "NO"), "feedback_each", rounds=2).generate_until([request()] * 3)
+    assert [record.getMessage() for record in caplog.records] == [
+        "self_refine, first answers: 3 requests for 3 rows",
+        "self_refine, round 1 of 2, feedback: 6 requests for 3 rows",
+        "self_refine, round 1 of 2, refinement: 3 requests for 3 rows",
+        "self_refine, round 2 of 2, feedback: 6 requests for 3 rows",
+        "self_refine, round 2 of 2, refinement: 3 requests for 3 rows",
+    ]

@@ -34,6 +34,8 @@ YES, NO, UNSAID = True, False, None
         ("Yes men are not mentioned.", UNSAID),
         ("It has two commas, so the answer is no.", NO),
         ("It speaks of a casino", UNSAID),
+        ("There is none, so yes!!!!!!!!", YES),
+        ("There is one, so no!!!!!!!!", NO),
         # the first word against the last
         ("NO. It should say yes", NO),
         ("Yes. Wait, there is one at the end: NO", NO),
@@ -87,6 +89,8 @@ def test_the_verdict_on_one_instruction(said: str, judged: bool | None) -> None:
         ("1: YES, 2: NO (a comma), 3: NO", (UNSAID, UNSAID, UNSAID)),
         ("Here you are:\n\n1: YES\n2: NO\n3: YES\n\nTwo of 3 are followed.", (YES, NO, YES)),
         ("YES\nNO\nYES", (YES, NO, YES)),
+        ("YES\n\nNO\n\nYES", (YES, NO, YES)),
+        ("1: the first line has none\n1: YES\n2: NO\n3: YES", (YES, NO, YES)),
         # with the instruction's words or a reason
         ("1. Refrain from the use of any commas: YES\n2: NO, it has 3 of them\n3: YES (2 of 2)", (YES, NO, YES)),
         ("1 (no commas): NO\n2 (no title): NO\n3: YES", (NO, NO, YES)),
@@ -155,3 +159,20 @@ def test_a_megabyte_of_anything_is_read(unit: str) -> None:
     said = "verdict" + unit * (1_000_000 // len(unit)) + "verdict"
     assert verdict(said) is None
     assert verdicts(said, 3)[1:] == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "verdicts", "said"),
+    [
+        ("feedback", [True, False], "1: YES\n2: NO"),
+        ("feedback_each", [False], "NO"),
+        ("feedback_each_cot", [True], "Verdict: YES"),
+    ],
+)
+def test_the_shortest_reply_of_the_form_asked_for(strategy: str, verdicts: list[bool], said: str) -> None:
+    assert reply(verdicts, STRATEGIES[strategy]) == said
+
+
+def test_the_tenth_instruction_has_a_number_of_two_digits() -> None:
+    said = "\n".join(f"{number}: {'NO' if number == 10 else 'YES'}, as asked" for number in range(1, 11))
+    assert verdicts(said, 10) == (YES,) * 9 + (NO,)

@@ -115,8 +115,10 @@ def test_no_refinement_has_no_round_but_the_first() -> None:
 
 
 def test_reasoning_does_not_count_in_a_verdict() -> None:
-    refined = Refined([Round(f"<think>a, b</think>{BOTH}", Feedback((True, True)))], 1)
+    thinking = f"<think>a, b</think>{BOTH}\n"
+    refined = Refined([Round(thinking, Feedback((True, True)))], 1)
     found = scores(refined, INSTRUCTIONS)
+    assert found["rounds"][0]["answer"] == thinking
     assert found["rounds"][0]["followed"] == [True, True]
     assert found["feedback_true_positives"] == 2
 
@@ -124,3 +126,24 @@ def test_reasoning_does_not_count_in_a_verdict() -> None:
 def test_there_is_no_other_metric() -> None:
     with pytest.raises(KeyError, match="feedback_accuracy"):
         metric("feedback_accuracy")
+
+
+@pytest.mark.parametrize(
+    ("better", "names"),
+    [
+        (True, ("prompt_level_strict_acc_round_0", "inst_level_strict_acc_round_5")),
+        (True, ("feedback_precision", "feedback_recall", "feedback_f1")),
+        (True, ("feedback_precision_by_count", "feedback_f1_by_count")),
+        (False, ("feedback_unparsable",)),
+        # what there is of each depends on the answers, and a request is neither good nor bad
+        (None, tuple(f"feedback_{truth}_{said}" for truth in ("true", "false") for said in ("positives", "negatives"))),
+        (None, ("base_requests", "rounds")),
+    ],
+)
+def test_what_is_better_the_higher_it_is(better: bool | None, names: tuple[str, ...]) -> None:
+    assert [metric(name).higher_is_better for name in names] == [better] * len(names)
+
+
+def test_where_no_model_judges_there_are_verdicts_and_no_replies() -> None:
+    (found,) = run("oracle", 1, BARE, BOTH)
+    assert found["rounds"][0] == {"answer": BARE, "followed": [True, False], "judged": [True, False], "replies": []}

@@ -9,14 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lm_eval import simple_evaluate
+from lm_eval.loggers import EvaluationTracker
+from lm_eval.tasks import TaskManager
 
+from lm_eval_ext import tasks_dir
 from lm_eval_ext.cli import main
 from lm_eval_ext.self_refine.confusion import Confusion
 from lm_eval_ext.self_refine.results import read_runs
 from lm_eval_ext.self_refine.strategies import NAME
 from lm_eval_ext.self_refine.table import Run, TaskScore
 from lm_eval_ext.sources import RowsError
-from tests.conftest import Harness
 
 Content = dict[str, Any]
 FEEDBACK = Confusion(30, 4, 10, 16)
@@ -451,13 +454,24 @@ def test_refined_answers_of_an_unnamed_model_are_not_taken_for_first_ones(tmp_pa
 
 
 @pytest.mark.usefixtures("sentence_data")
-def test_real_result_files_are_read(harness: Harness, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    options = ("--tasks", "manyifeval_n02,manyifeval_n05", "--limit", "2")
-    plain_run = harness("--model", "reference", "--model_args", "policy=drop_one", *options, source="embedded")
-    assert plain_run.status == 0, plain_run.output
-    arguments = "base=reference,policy=drop_one,strategy=oracle,rounds=2"
-    refined_run = harness("--model", NAME, "--model_args", arguments, *options, source="embedded")
-    assert refined_run.status == 0, refined_run.output
+def test_real_result_files_are_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    manager = TaskManager(include_path=tasks_dir(), include_defaults=False, metadata={"source": "embedded"})
+    for model, arguments in (
+        ("reference", "policy=drop_one"),
+        (NAME, "base=reference,policy=drop_one,strategy=oracle,rounds=2"),
+    ):
+        tracker = EvaluationTracker(output_path=str(tmp_path))
+        results = simple_evaluate(
+            model,
+            model_args=arguments,
+            tasks=["manyifeval_n02", "manyifeval_n05"],
+            task_manager=manager,
+            limit=2,
+            evaluation_tracker=tracker,
+        )
+        assert results is not None
+        tracker.save_results_aggregated({key: value for key, value in results.items() if key != "samples"}, {})
+    capsys.readouterr()  # the harness's own progress
     assert main(["manyifeval", "table", str(tmp_path)]) == 0
     printed = capsys.readouterr()
     assert "### `reference policy=drop_one`\n" in printed.out

@@ -15,6 +15,7 @@ from lm_eval_ext import tasks_dir
 from lm_eval_ext.models.reference import ReferenceLM
 from lm_eval_ext.models.self_refine import SelfRefineLM
 from tests.conftest import TWO_PROCESSES, Harness, Run, offline_environment
+from tests.self_refine.scripted import ScriptedLM
 
 TASK = "manyifeval_n03"
 LEVELS = ("prompt_level_strict_acc", "inst_level_strict_acc")
@@ -75,6 +76,9 @@ def tasks() -> TaskManager:
         ("without_feedback", "drop_one", (0.0, 0.0, 0.0), 1 + 2),
         ("all_false", "drop_one", (0.0, 1.0, 1.0), 1 + 2),
         ("none", "drop_one", (0.0,), 1),
+        # who ignores what is said goes on
+        ("all_false", "ignore", (0.0, 0.0, 0.0), 1 + 2),
+        ("oracle", "ignore", (0.0, 0.0, 0.0), 1 + 2),
     ],
 )
 def test_each_strategy_does_with_each_policy_what_it_must(
@@ -89,6 +93,7 @@ def test_each_strategy_does_with_each_policy_what_it_must(
     assert found["prompt_level_strict_acc,none"] == by_round[-1]
     assert found["base_requests,none"] == requests
     higher_is_better = results["higher_is_better"][TASK]
+    assert higher_is_better["prompt_level_strict_acc"] is True
     assert higher_is_better["feedback_f1"] is higher_is_better["prompt_level_strict_acc_round_0"] is True
     assert higher_is_better["feedback_unparsable"] is False
 
@@ -163,3 +168,34 @@ def test_a_task_without_instructions_is_refused_by_name(tasks: TaskManager) -> N
     other = "verbalizer_sst2_unnatural_flipped"
     with pytest.raises(ValueError, match=rf"rows without instructions: {other} \(2 requests\)"):
         simple_evaluate(model, tasks=[TASK, other], task_manager=tasks, limit=2)
+
+
+@pytest.mark.parametrize("chat", [True, False])
+@pytest.mark.parametrize("description", ["", "Mind the instructions."])
+@pytest.mark.parametrize("system", [None, "Be brief."])
+def test_what_the_run_says_before_the_first_prompt_it_says_before_all(
+    tasks: TaskManager, system: str | None, description: str, chat: bool
+) -> None:
+    base = ScriptedLM(lambda _prompt: "NO")
+    model = SelfRefineLM(base, strategy="feedback_each", rounds=1)
+    task = tasks.load([TASK])["tasks"][TASK]
+    task.set_config("description", description)
+    task.build_all_requests(
+        limit=1,
+        rank=0,
+        world_size=1,
+        system_instruction=system,
+        apply_chat_template=chat,
+        chat_template=model.apply_chat_template if chat else None,
+    )
+    model.generate_until(task.instances)
+    said = "\n\n".join(filter(None, [system, description]))
+    before = (f"<system>{said}|" if said else "") + "<user>" if chat else said
+    prompts = [prompt for call in base.calls for prompt in call]
+    assert len(prompts) == 1 + 3 + 1
+    # The harness's own prompt, and ours after it.
+    assert prompts[0].startswith(before)
+    assert prompts[0].endswith("|answer:") == chat
+    for prompt in prompts[1:]:
+        assert prompt.startswith(f"{before}Below are a task and a response to it.")
+        assert prompt.endswith("|answer:") == chat

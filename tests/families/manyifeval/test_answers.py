@@ -1,0 +1,64 @@
+"""What the reference LM answers when it is asked about its answer."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+
+import pytest
+from lm_eval.api.instance import Instance
+
+from lm_eval_ext.families.manyifeval.answers import Answers, Judgements, MendedAnswers
+from lm_eval_ext.families.manyifeval.request import RowInstance, Shown
+from lm_eval_ext.families.manyifeval.row import Row
+from tests.self_refine.scripted import row
+
+BARE = "Blue and deep."
+ONCE = row()
+TWICE = replace(ONCE, instructions=(ONCE.instructions[0],) * 2)
+
+
+@pytest.mark.parametrize(
+    ("of", "named", "policy", "like"),
+    [
+        # drop_one breaks the first instruction, and mends it if it is named
+        (ONCE, (0,), "drop_one", "oracle"),
+        (ONCE, (0, 1), "drop_one", "oracle"),
+        (ONCE, (1,), "drop_one", "drop_one"),
+        (ONCE, (), "drop_one", "drop_one"),
+        # where both are broken, one of them is not enough
+        (TWICE, (0, 1), "drop_one", "oracle"),
+        (TWICE, (1,), "drop_one", "drop_one"),
+        (ONCE, (0, 1), "ignore", "ignore"),
+        (ONCE, (0, 1), "oracle", "oracle"),
+    ],
+)
+def test_who_is_told_of_all_that_is_broken_mends_it(of: Row, named: tuple[int, ...], policy: str, like: str) -> None:
+    assert MendedAnswers(of, named)[policy] == Answers(of)[like]
+
+
+@pytest.mark.parametrize(
+    ("policy", "asked", "said"),
+    [
+        ("oracle", (0, 1), [True, False]),
+        ("drop_one", (1, 0), [False, True]),
+        ("drop_one", (1,), [False]),
+        ("ignore", (0, 1), [True, True]),
+        ("ignore", (1,), [True]),
+    ],
+)
+def test_every_judge_but_ignore_tells_the_truth_of_what_it_is_asked(
+    policy: str, asked: tuple[int, ...], said: list[bool]
+) -> None:
+    assert Judgements(ONCE, BARE, asked, lambda verdicts: str(list(verdicts)))[policy] == str(said)
+
+
+def test_there_is_no_judge_of_another_policy() -> None:
+    with pytest.raises(KeyError, match="hope"):
+        Judgements(ONCE, BARE, (0,), str)["hope"]
+
+
+def test_a_request_with_its_row_is_the_harnesss_own() -> None:
+    plain = Instance("generate_until", {"key": 7}, ("shown", {"until": []}), 2, metadata=("manyifeval_n02", 5, 1))
+    asked = RowInstance.asking(plain, ONCE, Shown())
+    for part in fields(plain):
+        assert getattr(asked, part.name) == getattr(plain, part.name)
