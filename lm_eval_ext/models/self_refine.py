@@ -64,7 +64,7 @@ class SelfRefineLM(LM):  # type: ignore[misc] # the harness ships no types
     Raises:
         ValueError: no or an unknown base, an unknown strategy, a number of rounds that is none, an argument that looks
             like a misspelt one of these; a request of a task whose rows carry no instructions (before the base is asked
-            anything); a cache of responses that was filled by another model or strategy.
+            for any answer); a cache of responses that was filled by another model or strategy.
     """
 
     def __init__(
@@ -132,19 +132,14 @@ class SelfRefineLM(LM):  # type: ignore[misc] # the harness ships no types
         answer would be kept under the very prompt of the last.
 
         Raises:
-            ValueError: the cache was filled by another model or strategy; it knows prompts only, and would give theirs.
+            ValueError: one of them was filled by another model or strategy; a cache knows prompts only, and would give
+                its answers.
         """
-        cached = cache_hook.dbdict
-        if cached is not None:
+        if cache_hook.dbdict is not None:
             asked_for = {name: str(value) for name, value in self._asked_for.items() if name not in WITHOUT_EFFECT}
-            filled_by = cached.get(CACHE_KEY, {} if len(cached) else asked_for)
-            if filled_by != asked_for:
-                raise ValueError(
-                    f"--use_cache: {cached.filename} holds the responses of {filled_by or 'another model'}, and would "
-                    f"give them for those of {asked_for}; give each model and strategy a cache of its own"
-                )
-            cached[CACHE_KEY] = asked_for
-            self.base = CachingLM(self.base, f"{cached.filename.removesuffix('.db')}.base.db")
+            _claim(cache_hook.dbdict, asked_for)
+            self.base = CachingLM(self.base, f"{cache_hook.dbdict.filename.removesuffix('.db')}.base.db")
+            _claim(self.base.dbdict, asked_for)
         super().set_cache_hook(cache_hook)
 
     def get_model_info(self) -> dict[str, Any]:
@@ -211,6 +206,16 @@ class SelfRefineLM(LM):  # type: ignore[misc] # the harness ships no types
         return getattr(self.base, name)
 
 
+def _claim(cache: Any, asked_for: Mapping[str, str]) -> None:
+    filled_by = cache.get(CACHE_KEY, {} if len(cache) else asked_for)
+    if filled_by != asked_for:
+        raise ValueError(
+            f"--use_cache: {cache.filename} holds the responses of {filled_by or 'another model'}, and would give them "
+            f"for those of {asked_for}; give each model and strategy a cache of its own"
+        )
+    cache[CACHE_KEY] = asked_for
+
+
 def _created(base: str | LM | None, arguments: dict[str, Any]) -> Any:
     if isinstance(base, LM):
         if arguments:
@@ -218,14 +223,17 @@ def _created(base: str | LM | None, arguments: dict[str, Any]) -> Any:
         return base
     if base is None or base == NAME:
         raise ValueError(
-            f"--model {NAME}: base={base} is no model to refine the answers of; say which, and its arguments, as in "
-            f"--model_args base=hf,pretrained=MODEL,strategy=feedback_each_cot,rounds=5"
+            f"--model {NAME}: {f'base={base} refines itself' if base else 'no base'}; say whose answers to refine, and "
+            f"its arguments, as in --model_args base=hf,pretrained=MODEL,strategy={DEFAULT},rounds=5"
         )
     try:
         model = get_model(base)
     except ValueError as error:
         raise ValueError(f"--model {NAME}: base={base} is no model of the harness. {error}") from error
-    return model.create_from_arg_obj(arguments)
+    try:
+        return model.create_from_arg_obj(arguments)
+    except TypeError as error:
+        raise TypeError(f"--model {NAME}: base={base} does not take {arguments}: {error}") from error
 
 
 def _refuse_misspelt(arguments: Mapping[str, Any]) -> None:
@@ -248,9 +256,10 @@ def _positive(rounds: int | str) -> int:
 def _with_rows(requests: Sequence[Instance]) -> list[RowInstance]:
     without = Counter(str(request.task_name) for request in requests if not isinstance(request, RowInstance))
     if without:
-        named = ", ".join(f"{task} ({count} requests)" for task, count in without.items())
+        named = ", ".join(f"{task} ({count} requests)" for task, count in without.most_common(3))
+        more = f" and {len(without) - 3} more tasks" if len(without) > 3 else ""
         raise ValueError(
-            f"--model {NAME}: rows without instructions: {named}. Answers are refined by the instructions of the "
-            f"manyifeval tasks; nothing was asked yet. Run other tasks without {NAME}"
+            f"--model {NAME}: rows without instructions: {named}{more}. Answers are refined by the instructions of the "
+            f"manyifeval tasks; none was asked for yet. Run other tasks without {NAME}"
         )
     return list(requests)

@@ -65,9 +65,10 @@ class Confusion:
 
         r / (r + w), where r is the recall and w the share of the broken instructions that are judged followed. Each
         row of Figure 9 adds up to 100 for that reason. By counts, Table 2 would be impossible: where nine instructions
-        in ten are followed, hardly a feedback has a precision below 0.9 (``precision_by_count``).
+        in ten are followed, hardly any feedback has a precision below 0.9 (``precision_by_count``).
 
-        1 if nothing is judged followed, as Table 2 has it for "all false"; ``None`` if nothing is judged.
+        1 if nothing is judged followed, as Table 2 has it for "all false", and if nothing broken is among what is
+        judged; ``None`` if nothing is judged.
         """
         wrongly = _share(self.false_positives, self.true_negatives)
         return self._precision(self.recall or 0.0, wrongly or 0.0)

@@ -1,5 +1,7 @@
 """The loop of section 5.1: answer; then, so many times, judge the answer and mend what is judged broken.
 
+The paper repeats this a fixed number of times; here a row that is judged to follow everything is done.
+
 Every step is one call for all rows that are still alive, so the base LM batches as it sees fit: one call for the first
 answers and at most two for each round, whatever the number of rows.
 """
@@ -165,5 +167,6 @@ def _mend(state: _Row) -> Mend:
     task, answer, feedback = state.row.task_prompt, state.answer, state.rounds[-1].feedback
     if feedback is None:
         return Mend(state.index, prompts.improve(task, state.instructions, answer), ())
-    broken = [state.instructions[index] for index in feedback.broken]
+    instructions = state.instructions
+    broken = [instructions[index] for index in feedback.broken]
     return Mend(state.index, prompts.mend(task, broken, answer), feedback.broken)

@@ -1,8 +1,9 @@
 """What the model is asked, and how it is asked to judge.
 
-The paper describes the prompts and prints none (sections 5.1 to 5.3, Figures 5 and 7). The wording is ours; who sees
-what is the paper's: a judge sees all instructions at once or, ``each``, one; chain of thought is zero-shot (Kojima et
-al., 2022); a refinement sees the task, the previous answer, and the instructions judged broken, not the others.
+The paper describes the prompts and prints none (sections 5.1 to 5.3, Figures 5 and 7). From it are: a judge sees all
+instructions at once or, ``each``, one; chain of thought is zero-shot (Kojima et al., 2022); a refinement sees the
+previous answer and the instructions judged broken, not the others. Ours are the wording, that all see the task, and
+that a refinement without feedback sees all instructions.
 """
 
 from __future__ import annotations

@@ -312,8 +312,8 @@ def test_nothing_that_an_lm_has_is_left_to_the_harness() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({}, r"base=None is no model .* base=hf,pretrained=MODEL"),
-        ({"base": "self_refine"}, r"base=self_refine is no model to refine"),
+        ({}, r"--model self_refine: no base; say whose .* base=hf,pretrained=MODEL"),
+        ({"base": "self_refine"}, r"base=self_refine refines itself; say whose answers"),
         (
             {"base": "hg", "pretrained": "x"},
             r"base=hg is no model of the harness. Attempted to load model 'hg', but no",
@@ -335,6 +335,11 @@ def test_nothing_that_an_lm_has_is_left_to_the_harness() -> None:
 def test_wrong_arguments_are_refused(arguments: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         SelfRefineLM(**arguments)  # type: ignore[arg-type]
+
+
+def test_what_a_base_does_not_take_is_said_of_the_base() -> None:
+    with pytest.raises(TypeError, match=r"--model self_refine: base=reference does not take \{'polcy': 'x'\}: .*polcy"):
+        SelfRefineLM("reference", polcy="x")
 
 
 def test_the_bases_arguments_reach_it() -> None:
@@ -361,6 +366,12 @@ def test_rows_without_instructions_are_refused_before_anything_is_asked() -> Non
     with pytest.raises(ValueError, match=r"without instructions: verbalizer_sst2_natural_golden \(2 requests\)"):
         SelfRefineLM(base).generate_until([request(), other, other])
     assert base.calls == []
+
+
+def test_many_tasks_without_instructions_are_not_all_named() -> None:
+    others = [Instance("generate_until", {}, ("Hi", {}), 0, (f"task_{number}", 0, 1)) for number in range(5)]
+    with pytest.raises(ValueError, match=r"instructions: task_0 \(1 requests\), .*, task_2 \(.*\) and 2 more tasks\."):
+        SelfRefineLM(ScriptedLM([])).generate_until(others)
 
 
 @pytest.mark.parametrize("strategy", ["feedback_each", "feedback_each_cot"])

@@ -86,3 +86,11 @@ def test_a_cache_of_another_base_is_refused(tmp_path: Path) -> None:
     CachingLM(SelfRefineLM("reference", strategy="none", rounds=2), path)
     with pytest.raises(ValueError, match=r"'base': 'reference'.*'base': 'ScriptedLM'"):
         CachingLM(SelfRefineLM(ScriptedLM([]), strategy="none", rounds=2), path)
+
+
+def test_the_bases_own_cache_does_not_outlive_a_change_of_the_base(tmp_path: Path) -> None:
+    path = tmp_path / "responses.db"
+    CachingLM(SelfRefineLM("reference", "oracle", policy="ignore"), str(path)).generate_until([request()])
+    path.unlink()  # what the refusal of the first would name
+    with pytest.raises(ValueError, match=r"responses\.base\.db holds the responses of .*'policy': 'ignore'"):
+        CachingLM(SelfRefineLM("reference", "oracle", policy="drop_one"), str(path))

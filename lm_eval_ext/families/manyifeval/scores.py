@@ -8,9 +8,7 @@ from typing import Any
 
 from lm_eval_ext.families.manyifeval.arguments import ARGUMENTS
 from lm_eval_ext.reasoning import without_reasoning
-from lm_eval_ext.self_refine import metrics as refinement
 from lm_eval_ext.self_refine.metrics import NONE
-from lm_eval_ext.self_refine.refined import Refined
 from lm_eval_ext.verifiers import Checker, Response, Verdict, instructions_of
 
 Residual = tuple[float, float, int]
@@ -98,11 +96,6 @@ class Score:
     A dataclass and no closure, because the harness copies a task's config and writes it into the results.
     """
 
-    def __call__(self, doc: Mapping[str, Any], results: Sequence[str | None]) -> dict[str, Any]:
-        """Score the response; an API that withholds a completion gives ``None``, which counts as empty.
-
-        A refined answer has the metrics of its refinement besides.
-        """
-        response, instructions = results[0] or "", instructions_of(doc["instruction_id_list"], doc["kwargs"])
-        found = scores(response, instructions)
-        return found | (refinement.scores(response, instructions) if isinstance(response, Refined) else {})
+    def __call__(self, doc: Mapping[str, Any], results: Sequence[str | None]) -> dict[str, Metric]:
+        """Score the response; an API that withholds a completion gives ``None``, which counts as empty."""
+        return scores(results[0] or "", instructions_of(doc["instruction_id_list"], doc["kwargs"]))

@@ -19,9 +19,10 @@ from lm_eval_ext.families.manyifeval.row import Row
 from lm_eval_ext.families.manyifeval.rows import FEWSHOT, NAME, TEST, origin, rows, rows_hash
 from lm_eval_ext.families.manyifeval.scores import Score, type_metrics
 from lm_eval_ext.families.manyifeval.witness import respond
-from lm_eval_ext.self_refine.metrics import Metric, metric
+from lm_eval_ext.self_refine.metrics import Metric, metric, scores
+from lm_eval_ext.self_refine.refined import Refined
 from lm_eval_ext.sources import RowsError
-from lm_eval_ext.verifiers import sentences
+from lm_eval_ext.verifiers import instructions_of, sentences
 from lm_eval_ext.verifiers.case import CapitalWordFrequency
 from lm_eval_ext.verifiers.length import NumberSentences
 
@@ -100,6 +101,10 @@ class ManyIFEvalTask(ConfigurableTask):  # type: ignore[misc] # the harness ship
     def process_results(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:
         """Score a row; only a refined answer has metrics of its refinement, so the harness learns of them here."""
         found: dict[str, Any] = super().process_results(doc, results)
+        if isinstance(results[0], Refined):
+            refinement = scores(results[0], instructions_of(doc["instruction_id_list"], doc["kwargs"]))
+            # --predict_only wants no metrics, but every answer.
+            found |= {"rounds": refinement["rounds"]} if "bypass" in found else refinement
         self._of_refinement |= {name: metric(name) for name in found.keys() - super().aggregation().keys()}
         return found
 

@@ -105,6 +105,60 @@ def test_a_plain_run_has_no_metrics_of_refinement(tasks: TaskManager) -> None:
     assert not [name for name in named if "round" in name or "feedback" in name or "base_requests" in name]
 
 
+def test_an_empty_last_answer_keeps_its_rounds_and_metrics(tasks: TaskManager) -> None:
+    # Two first answers, two refinements: one withheld, and one that follows what it follows.
+    base = ScriptedLM(["Well.", "Well.", "", "Well."])
+    model = SelfRefineLM(base, strategy="all_false", rounds=1)
+    results = simple_evaluate(model, tasks=[TASK], task_manager=tasks, limit=2, bootstrap_iters=0)
+    assert results is not None
+    found = results["results"][TASK]
+    assert found["base_requests,none"] == 2.0
+    assert sum(found[f"feedback_{truth}_negatives,none"] for truth in ("true", "false")) == 2 * 3
+    for level in LEVELS:
+        assert found[f"{level}_round_1,none"] == found[f"{level},none"]
+    assert found["inst_level_strict_acc_round_1,none"] < found["inst_level_strict_acc_round_0,none"]
+    answers = [[one["answer"] for one in sample["rounds"]] for sample in results["samples"][TASK]]
+    assert answers == [["Well.", ""], ["Well.", "Well."]]
+
+
+def test_who_wants_no_metrics_has_every_answer(tasks: TaskManager) -> None:
+    model = SelfRefineLM(ReferenceLM("drop_one"), strategy="oracle", rounds=1)
+    results = simple_evaluate(model, tasks=[TASK], task_manager=tasks, limit=1, predict_only=True)
+    assert results is not None
+    (sample,) = results["samples"][TASK]
+    assert len(sample["rounds"]) == 2
+    assert sorted(sample["metrics"]) == ["bypass", "rounds"]
+
+
+@pytest.mark.parametrize("chat", [True, False])
+def test_demonstrations_stand_before_the_first_answer_alone(
+    tasks: TaskManager, chat: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("lm_eval.caching.cache.PATH", str(tmp_path / "cache"))
+    calls = []
+    for _ in range(2):  # the second time the requests, rows and all, come from the harness's cache
+        base = ScriptedLM(lambda _prompt: "Well.")
+        caplog.clear()
+        with caplog.at_level("INFO"):
+            simple_evaluate(
+                SelfRefineLM(base, strategy="all_false", rounds=1),
+                tasks=[TASK],
+                task_manager=tasks,
+                limit=1,
+                num_fewshot=2,
+                apply_chat_template=chat,
+                fewshot_as_multiturn=chat,
+                cache_requests=True,
+                bootstrap_iters=0,
+            )
+        calls.append(base.calls)
+    assert "Building contexts" not in caplog.text
+    assert calls[0] == calls[1]
+    lead = "Your response should follow the instructions below:"
+    assert [call[0].count(lead) for call in calls[0]] == [3, 0]
+    assert [call[0].startswith("<user>") for call in calls[0]] == [chat, chat]
+
+
 def test_two_processes_refine_as_one_does(harness: Harness) -> None:
     pytest.importorskip("accelerate", reason="accelerate is not installed (extra: hf)")
     arguments = "base=reference,policy=drop_one,strategy=feedback_each,rounds=2"
@@ -121,6 +175,7 @@ def test_two_processes_refine_as_one_does(harness: Harness) -> None:
     )
     assert [without_padding(sample) for sample in in_order(two)] == in_order(one)
     assert len(in_order(one)) == 7
+    assert sum(len(sample["resps"][0]) for sample in in_order(two)) == 7 + 1
     assert two.results["results"] == one.results["results"]
     assert one.results["results"][TASK]["feedback_f1,none"] == 1.0
 
