@@ -233,7 +233,7 @@ def _created(base: str | LM | None, arguments: dict[str, Any]) -> Any:
     try:
         return model.create_from_arg_obj(arguments)
     except TypeError as error:
-        raise TypeError(f"--model {NAME}: base={base} does not take {arguments}: {error}") from error
+        raise TypeError(f"--model {NAME}: base={base} cannot be made with {arguments}: {error}") from error
 
 
 def _refuse_misspelt(arguments: Mapping[str, Any]) -> None:

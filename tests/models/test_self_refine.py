@@ -337,8 +337,10 @@ def test_wrong_arguments_are_refused(arguments: dict[str, object], message: str)
         SelfRefineLM(**arguments)  # type: ignore[arg-type]
 
 
-def test_what_a_base_does_not_take_is_said_of_the_base() -> None:
-    with pytest.raises(TypeError, match=r"--model self_refine: base=reference does not take \{'polcy': 'x'\}: .*polcy"):
+def test_what_a_base_cannot_be_made_with_is_said_of_the_base() -> None:
+    with pytest.raises(
+        TypeError, match=r"--model self_refine: base=reference cannot be made with \{'polcy': 'x'\}: .*polcy"
+    ):
         SelfRefineLM("reference", polcy="x")
 
 

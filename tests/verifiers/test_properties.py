@@ -151,6 +151,8 @@ SHAPES: dict[str, Callable[[int], str]] = {
 }
 SIZES = (20, 200, 2_000, 20_000, 200_000)
 """Small ones first: a checker whose cost is the cube of the length is found out before it takes hours."""
+AGAIN = 3
+"""How often what is too slow is measured again."""
 LEAST = 0.002
 """Seconds: less than this cannot be compared with ten times as much."""
 
@@ -161,10 +163,15 @@ def test_ten_times_the_text_takes_at_most_twelve_times_as_long(checker: Checker,
     for edition in EDITIONS:
         taken: list[float] = []
         for size in SIZES:
-            taken.append(seconds(checker, SHAPES[shape](size), edition))
-            if len(taken) > 1:
-                steps = [f"{second:.4f} s" for second in taken]
-                assert taken[-1] <= 12 * max(taken[-2], LEAST), f"{checker.id}, {edition}, {shape!r}: {steps}"
+            text = SHAPES[shape](size)
+            most = 12 * max(taken[-1], LEAST) if taken else None
+            taken.append(seconds(checker, text, edition))
+            for _ in range(AGAIN):
+                # Other work on the machine makes a verdict slower, and never faster.
+                if most is not None and taken[-1] > most:
+                    taken[-1] = min(taken[-1], seconds(checker, text, edition))
+            steps = [f"{second:.4f} s" for second in taken]
+            assert most is None or taken[-1] <= most, f"{checker.id}, {edition}, {shape!r}: {steps}"
 
 
 def seconds(checker: Checker, raw: str, edition: Edition) -> float:

@@ -32,10 +32,11 @@ def evaluate(harness: Harness, model_args: str, tasks: str, *options: str, **set
 
 
 def test_who_mends_what_it_is_told_follows_everything_after_one_round(harness: Harness) -> None:
-    run = evaluate(harness, "base=reference,policy=drop_one,strategy=oracle,rounds=1", "manyifeval,manyifeval_repeat")
+    named = "manyifeval,manyifeval_repeat_n02,manyifeval_repeat_n10"
+    run = evaluate(harness, "base=reference,policy=drop_one,strategy=oracle,rounds=1", named)
     tasks = {f"manyifeval_n{count:02d}": count for count in range(1, 11)}
     # What is repeated is broken wherever it stands: nothing is followed at first.
-    tasks |= {f"manyifeval_repeat_n{count:02d}": 1 for count in range(2, 11)}
+    tasks |= {"manyifeval_repeat_n02": 1, "manyifeval_repeat_n10": 1}
     for task, count in tasks.items():
         found = {name.removesuffix(",none"): value for name, value in run.results["results"][task].items()}
         assert found["prompt_level_strict_acc_round_0"] == 0.0
@@ -52,9 +53,7 @@ def test_who_mends_what_it_is_told_follows_everything_after_one_round(harness: H
         assert found["feedback_true_negatives"] == 100 * (number - followed)
         assert (found["base_requests"], found["rounds"]) == (2.0, 1.0)
     # The first answers' curse is gone.
-    assert all(
-        run.results["groups"][group][f"{LEVELS[0]},none"] == 1.0 for group in ("manyifeval", "manyifeval_repeat")
-    )
+    assert run.results["groups"]["manyifeval"][f"{LEVELS[0]},none"] == 1.0
 
 
 @pytest.fixture(scope="module")
