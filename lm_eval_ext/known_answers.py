@@ -9,8 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from lm_eval.api.instance import Instance
+
+if TYPE_CHECKING:
+    from typing_extensions import Self  # Python 3.10 has none of its own
 
 KnownAnswers = Mapping[str, "str | tuple[str, ...]"]
 """Policy name to its answer: one text, or several of which the LM draws one."""
@@ -28,8 +32,8 @@ class KnownInstance(Instance):  # type: ignore[misc] # the harness ships no type
     known_answers: KnownAnswers = field(default_factory=dict)
 
     @classmethod
-    def of(cls, request: Instance, known_answers: KnownAnswers) -> KnownInstance:
-        """Return a request of the harness with its known answers."""
+    def of(cls, request: Instance, known_answers: KnownAnswers, **further: Any) -> Self:
+        """Return a request of the harness with its known answers, and what further fields a subclass has."""
         return cls(
             request_type=request.request_type,
             doc=request.doc,
@@ -37,4 +41,5 @@ class KnownInstance(Instance):  # type: ignore[misc] # the harness ships no type
             idx=request.idx,
             metadata=request.metadata,
             known_answers=known_answers,
+            **further,
         )

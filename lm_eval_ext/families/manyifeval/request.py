@@ -39,13 +39,4 @@ class RowInstance(KnownInstance):
     @classmethod
     def asking(cls, request: Instance, row: Row, shown: Shown) -> RowInstance:
         """Return a request of the harness with its row."""
-        return cls(
-            request_type=request.request_type,
-            doc=request.doc,
-            arguments=request.arguments,
-            idx=request.idx,
-            metadata=request.metadata,
-            known_answers=Answers(row),
-            row=row,
-            shown=shown,
-        )
+        return cls.of(request, Answers(row), row=row, shown=shown)
