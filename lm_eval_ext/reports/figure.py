@@ -1,0 +1,237 @@
+"""What a figure shows, before anything draws it or writes it down."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import isnan, nan
+from typing import Literal
+
+Unit = Literal["share", "change", "number"]
+"""``share``: 0 to 1, shown in percent; ``change``: a difference of shares, in points; ``number``: as it is."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A figure and how sure it is.
+
+    Attributes:
+        value: of the rows that were evaluated; NaN if there is none.
+        low, high: the ends of its 95 % interval; NaN if it cannot be told.
+    """
+
+    value: float
+    low: float = nan
+    high: float = nan
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is such a figure."""
+        return not isnan(self.value)
+
+    @property
+    def has_interval(self) -> bool:
+        """Whether it is known how sure it is."""
+        return not (isnan(self.low) or isnan(self.high))
+
+
+Cell = str | int | Estimate | None
+"""Of a table; ``None``: there is no such figure."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """The numbers of a figure.
+
+    Attributes:
+        columns: their headings; those before the first estimate say what a row is about.
+        rows: a cell for each column.
+        unit: of the estimates.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    unit: Unit = "share"
+
+    def __post_init__(self) -> None:
+        """Hold every row to the headings.
+
+        Raises:
+            ValueError: a row is longer or shorter.
+        """
+        for row in self.rows:
+            if len(row) != len(self.columns):
+                raise ValueError(f"a row of {len(row)} cells under {len(self.columns)} columns: {row}")
+
+
+@dataclass(frozen=True)
+class Series:
+    """Values that belong together, for example those of one constraint level.
+
+    Attributes:
+        name: in the legend.
+        values: one for each category, or for each place on the x axis.
+        parts: of bars: how much of each value is due to what ``Bars.part`` names, drawn lighter.
+        dashed: of curves: predicted, not measured.
+    """
+
+    name: str
+    values: tuple[Estimate, ...]
+    parts: tuple[float, ...] = ()
+    dashed: bool = False
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Horizontal bars in groups, with intervals: one group for each category, in it one bar for each series.
+
+    Attributes:
+        categories: from top to bottom.
+        series: each with a value for each category.
+        axis: what the values are.
+        part: what the lighter portion is, if a series has parts.
+        unit: of the values.
+        reference: where a line stands that the values are held against, for example random guessing.
+    """
+
+    categories: tuple[str, ...]
+    series: tuple[Series, ...]
+    axis: str
+    part: str = ""
+    unit: Unit = "share"
+    reference: float | None = None
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Lines over a few numbers, with intervals.
+
+    Attributes:
+        x: the numbers.
+        series: each with a value for each of them.
+        x_axis, axis: what the numbers and the values are.
+        unit: of the values.
+    """
+
+    x: tuple[int, ...]
+    series: tuple[Series, ...]
+    x_axis: str
+    axis: str
+    unit: Unit = "share"
+
+
+@dataclass(frozen=True)
+class HeatMap:
+    """A coloured cell for each pair of a row and a column; the numbers stand in the cells.
+
+    Attributes:
+        rows: from top to bottom.
+        columns: from left to right.
+        values: ``values[row][column]``.
+        axis: what the values are.
+        unit: ``change`` is coloured from blue over neutral to orange, everything else in one hue.
+    """
+
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    values: tuple[tuple[Estimate, ...], ...]
+    axis: str
+    unit: Unit = "share"
+
+
+Mark = Bars | Curves | HeatMap
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One drawing of a figure, no wider than a phone's screen.
+
+    Attributes:
+        title: what tells it from the figure's other panels; empty if it is the only one.
+        mark: what is drawn.
+    """
+
+    title: str
+    mark: Mark
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Drawings that answer one question, and their numbers.
+
+    Attributes:
+        name: of letters, digits and ``_``; of the files that it is exported to, and its address in the page.
+        title: the question, or what is shown.
+        reading: how to read it: what is good, what the interval is, which section of a paper it follows.
+        panels: at least one.
+        table: every number that is drawn.
+        notes: what is missing and why.
+    """
+
+    name: str
+    title: str
+    reading: str
+    panels: tuple[Panel, ...]
+    table: Table
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One answer, shown because it teaches something.
+
+    Attributes:
+        why: what it shows.
+        model: whose it is.
+        task: of which task.
+        prompt: as it was asked.
+        answer: as it was given.
+        facts: what was expected, what was read, how it scored: names and values.
+    """
+
+    why: str
+    model: str
+    task: str
+    prompt: str
+    answer: str
+    facts: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Section:
+    """What the report says of one family.
+
+    Attributes:
+        name: of the family, as in the names of its tasks.
+        title: for people.
+        question: that it asks of a model.
+        figures: in the order to be read in.
+        samples: at most ten.
+        notes: what is missing and why.
+    """
+
+    name: str
+    title: str
+    question: str
+    figures: Sequence[Figure]
+    samples: Sequence[Sample] = ()
+    notes: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Report:
+    """A whole report.
+
+    Attributes:
+        title: of the page.
+        summary: a row for each model, a column for each headline.
+        sections: one for each family that was run.
+        runs: how each model was run: names and values (command, versions, hashes), by model.
+        notes: what the reader should know before the figures: what was left out or replaced, and why.
+    """
+
+    title: str
+    summary: Figure
+    sections: Sequence[Section]
+    runs: Sequence[tuple[str, Sequence[tuple[str, str]]]]
+    notes: Sequence[str] = field(default=())

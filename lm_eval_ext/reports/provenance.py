@@ -1,0 +1,85 @@
+"""How each model was run: what one needs to run it again, and to see whether two runs are of one thing."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timezone
+from typing import Any
+
+from lm_eval_ext.reports.load import Runs, TaskRun
+from lm_eval_ext.reports.subjects import Subject, command
+from lm_eval_ext.result_files import ResultFile
+
+GIVEN = ("source", "answer_classifier", "answer_llm", "examples")
+"""What a user gives our tasks with ``--metadata``; the rest of a task's metadata is its own or the model's."""
+
+Facts = tuple[tuple[str, str], ...]
+
+
+def provenance(runs: Runs) -> tuple[tuple[str, Facts], ...]:
+    """Return names and values for each file of each model."""
+    found = []
+    for who in runs.subjects:
+        of_file: dict[str, list[TaskRun]] = {}
+        for run in runs.runs:
+            if run.subject == who:
+                of_file.setdefault(str(run.file.path), []).append(run)
+        found += [(runs.labels[who], _facts(runs, who, of_one)) for of_one in of_file.values()]
+    return tuple(found)
+
+
+def _facts(runs: Runs, who: Subject, of_file: Sequence[TaskRun]) -> Facts:
+    file = of_file[0].file
+    content = file.content
+    given = {
+        key: value
+        for key, value in of_file[0].metadata.items()
+        if key in GIVEN and value is not None and (key, value) != ("source", "hub")
+    }
+    facts = {
+        "command (as far as the results tell)": shlex.join(
+            command(file, who, _named(runs, [run.task for run in of_file]), given)
+        ),
+        "evaluated": datetime.fromtimestamp(file.date, timezone.utc).isoformat(timespec="seconds"),
+        "lm-eval": content.get("lm_eval_version"),
+        "transformers": content.get("transformers_version"),
+        "commit of the working folder": content.get("git_hash"),
+        "model revision": file.config.get("model_revision"),
+        "model commit": file.config.get("model_sha"),
+        "model data type": file.config.get("model_dtype"),
+        "chat template (sha256)": content.get("chat_template_sha"),
+        "system instruction (sha256)": content.get("system_instruction_sha"),
+        "setting": ", ".join(f"{name}: {value}" for name, value in who.setting),
+        "seeds": _seeds(file),
+        "limit": file.config.get("limit"),
+        "task versions": _counted(str(run.metadata.get("version")) for run in of_file),
+        "source of rows": _counted(str(run.metadata.get("source")) for run in of_file),
+        "rows (hashes)": ", ".join(dict.fromkeys(str(run.identity[1]) for run in of_file)),
+        "results": str(file.path),
+    }
+    return tuple((name, str(value)) for name, value in facts.items() if value not in (None, "", "None"))
+
+
+def _seeds(file: ResultFile) -> str:
+    config: Mapping[str, Any] = file.config
+    names = ("random_seed", "numpy_seed", "torch_seed", "fewshot_seed")
+    return ", ".join(f"{name} {config[name]}" for name in names if name in config)
+
+
+def _counted(values: Any) -> str:
+    counts: dict[str, int] = {}
+    for value in values:
+        counts[value] = counts.get(value, 0) + 1
+    return ", ".join(f"{value} ({count} tasks)" if count > 1 else value for value, count in sorted(counts.items()))
+
+
+def _named(runs: Runs, tasks: Sequence[str]) -> list[str]:
+    """Return the names of groups instead of their tasks, where all of a group were run."""
+    left = set(tasks)
+    named = []
+    for name, parts in sorted(runs.groups.items(), key=lambda group: (-len(group[1]), group[0])):
+        if set(parts) <= left:
+            named.append(name)
+            left -= set(parts)
+    return sorted(named) + sorted(left)

@@ -1,0 +1,105 @@
+"""Every model's headline figures, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import nan
+
+from lm_eval_ext.reports.figure import Estimate, Figure, HeatMap, Panel, Table
+from lm_eval_ext.reports.kinds import KINDS
+from lm_eval_ext.reports.load import Runs
+from lm_eval_ext.reports.statistics import Ratio, estimate
+from lm_eval_ext.reports.subjects import Subject
+
+MANY = 6
+"""So many tasks of a family that are in no group have a column each; more are one column."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A headline.
+
+    Attributes:
+        family: whose it is.
+        name: of the group or the task.
+        metric: of its tasks.
+        higher_is_better: which way is better.
+        tasks: it is the mean over their rows.
+    """
+
+    family: str
+    name: str
+    metric: str
+    higher_is_better: bool
+    tasks: tuple[str, ...]
+
+    @property
+    def heading(self) -> str:
+        """Its name, its metric and which way is better."""
+        return f"{self.name} ({self.metric} {'↑' if self.higher_is_better else '↓'})"
+
+
+def columns(runs: Runs) -> list[Column]:
+    """Return the headlines: one for each group without groups in it, and what is in no group."""
+    found = []
+    for family in KINDS:
+        of_task = {run.task: run.headline for run in runs.of(family)}
+        leaves = set(of_task)
+        groups = {name: parts for name, parts in runs.groups.items() if set(parts) <= leaves}
+        lowest = {
+            name: parts
+            for name, parts in sorted(groups.items())
+            if not any(set(other) < set(parts) for other in groups.values())
+        }
+        alone = sorted(leaves.difference(*groups.values()))
+        for headline in dict.fromkeys(of_task[task] for task in alone):
+            tasks = tuple(task for task in alone if of_task[task] == headline)
+            lowest |= (
+                {task: (task,) for task in tasks} if len(tasks) <= MANY else {f"{family}, {len(tasks)} tasks": tasks}
+            )
+        for name, tasks in lowest.items():
+            headlines = {of_task[task] for task in tasks}
+            if len(headlines) == 1:
+                (headline,) = headlines
+                found.append(Column(family, name, headline.metric, headline.higher_is_better, tuple(tasks)))
+    return found
+
+
+def summary(runs: Runs) -> Figure:
+    """Return the headlines of all models."""
+    chosen = columns(runs)
+    estimates = {(who, column.name): _of_column(runs, who, column) for who in runs.subjects for column in chosen}
+    panels = []
+    for family in dict.fromkeys(column.family for column in chosen):
+        of_family = [column for column in chosen if column.family == family]
+        models = [who for who in runs.subjects if any(estimates[who, column.name].exists for column in of_family)]
+        values = tuple(tuple(estimates[who, column.name] for column in of_family) for who in models)
+        names = tuple(_short(column, of_family) for column in of_family)
+        panels.append(Panel(family, HeatMap(tuple(runs.labels[who] for who in models), names, values, "headline")))
+    return Figure(
+        "summary",
+        "Headline figures",
+        "In percent, of all rows of the tasks; ↑: more is better, ↓: less is better. In brackets: the 95 % interval if "
+        "other rows had been drawn (the same for every model: cluster bootstrap by row).",
+        tuple(panels),
+        Table(
+            ("model", *(column.heading for column in chosen)),
+            tuple((runs.labels[who], *(estimates[who, column.name] for column in chosen)) for who in runs.subjects),
+        ),
+    )
+
+
+def _of_column(runs: Runs, who: Subject, column: Column) -> Estimate:
+    """Return a model's figure; none if it has not done all the tasks, for it would be of something else."""
+    done = [run for run in runs.of(column.family, who) if run.task in column.tasks]
+    if len(done) < len(column.tasks):
+        return Estimate(nan)
+    return estimate(Ratio.sum(runs.ratio(run, column.metric) for run in done).value)
+
+
+def _short(column: Column, others: Sequence[Column]) -> str:
+    """Return a heading without what a panel's title says already."""
+    name = column.name.removeprefix(f"{column.family}_") or column.name
+    metric = "" if len({other.metric for other in others}) == 1 else f" {column.metric}"
+    return f"{name}{metric} {'↑' if column.higher_is_better else '↓'}"

@@ -1,0 +1,90 @@
+"""Result files of a run that was never made: small, and with whatever a test wants in them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+STAMP = "2026-01-02T03-04-05.678901"
+
+SST2 = "verbalizer_sst2_unnatural_flipped"
+CONFIG: Mapping[str, Any] = {
+    "dataset_path": "sst2",
+    "num_fewshot": 0,
+    "metadata": {"version": 1.0, "source": "hub", "rows_hash": "rows"},
+}
+
+
+def verbalizer_line(number: int, acc: float, **changed: Any) -> dict[str, Any]:
+    """Return a line of samples of a verbalizer task."""
+    return {
+        "doc_id": number,
+        "doc": {"sentence": f"review {number}", "label": 0},
+        "target": "positive",
+        "arguments": {"gen_args_0": {"arg_0": f"Review: review {number}\n\nAnswer:", "arg_1": {}}},
+        "resps": [["positive" if acc else "negative"]],
+        "filtered_resps": ["positive" if acc else "negative"],
+        "filter": "answer",
+        "acc": acc,
+        "prior_rate": 1.0 - acc,
+        "invalid_rate": 0.0,
+        **changed,
+    }
+
+
+def write_run(  # noqa: PLR0913 # a file of results has many parts
+    folder: Path,
+    scores: Mapping[str, Sequence[float]],
+    *,
+    arguments: object = None,
+    stamp: str = STAMP,
+    date: float = 1000.0,
+    samples: bool = True,
+    config: Mapping[str, Any] | None = None,
+    **changed: Any,
+) -> Path:
+    """Write the files of a run of verbalizer tasks; return that of the results.
+
+    Args:
+        folder: made if it is not there.
+        scores: by task, ``acc`` of each row.
+        arguments: of the model.
+        stamp: in the files' names.
+        date: in the results.
+        samples: whether there are any.
+        config: of every task, over ``CONFIG``.
+        changed: other entries of the results.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    results = {}
+    for task, of_task in scores.items():
+        lines = [verbalizer_line(number, float(acc)) for number, acc in enumerate(of_task)]
+        if samples:
+            text = "".join(json.dumps(line) + "\n" for line in lines)
+            (folder / f"samples_{task}_{stamp}.jsonl").write_text(text, encoding="utf-8")
+        mean = sum(of_task) / len(of_task) if of_task else 0.0
+        results[task] = {
+            "alias": task,
+            "acc,answer": mean,
+            "acc_stderr,answer": 0.1,
+            "prior_rate,answer": 1 - mean,
+            "invalid_rate,answer": 0.0,
+        }
+    content = {
+        "results": results,
+        "configs": {task: {**CONFIG, **(config or {})} for task in scores},
+        "n-samples": {task: {"original": len(rows), "effective": len(rows)} for task, rows in scores.items()},
+        "config": {"model": "hf", "model_args": arguments or {"pretrained": "owner/one"}},
+        "date": date,
+        **changed,
+    }
+    path = folder / f"results_{stamp}.json"
+    path.write_text(json.dumps(content), encoding="utf-8")
+    return path
+
+
+def samples_of(results: Path, task: str = SST2) -> Path:
+    """Return the file of samples that belongs to a file of results."""
+    return results.with_name(f"samples_{task}_{results.stem.removeprefix('results_')}.jsonl")

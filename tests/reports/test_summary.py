@@ -1,0 +1,84 @@
+"""The headlines of all models, and how each was run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from lm_eval_ext.reports.figure import Estimate, HeatMap
+from lm_eval_ext.reports.load import load
+from lm_eval_ext.reports.provenance import provenance
+from lm_eval_ext.reports.summary import columns, summary
+from tests.reports.files import SST2, write_run
+
+SNLI = "verbalizer_snli_unnatural_flipped"
+GOLDEN = "verbalizer_sst2_natural_golden"
+TREE = {"verbalizer": ["natural", "unnatural"], "natural": [GOLDEN], "unnatural": [SST2, SNLI]}
+
+
+def test_each_lowest_group_and_each_task_in_no_group_is_a_headline(tmp_path: Path) -> None:
+    write_run(tmp_path, {SST2: [1], SNLI: [1], GOLDEN: [1], "verbalizer_own": [1]}, group_subtasks=TREE)
+    assert [(column.name, column.tasks) for column in columns(load([tmp_path]))] == [
+        ("natural", (GOLDEN,)),
+        ("unnatural", (SST2, SNLI)),
+        ("verbalizer_own", ("verbalizer_own",)),
+    ]
+
+
+def test_many_tasks_in_no_group_are_one_headline(tmp_path: Path) -> None:
+    write_run(tmp_path, {f"verbalizer_own_{number}": [1] for number in range(7)})
+    (column,) = columns(load([tmp_path]))
+    assert (column.name, len(column.tasks)) == ("verbalizer, 7 tasks", 7)
+
+
+def test_a_headline_is_the_mean_over_all_rows_of_its_tasks(tmp_path: Path) -> None:
+    # (1 + 0 + 0 + 0 + 1 + 1) / 6
+    write_run(tmp_path, {SST2: [1, 0, 0, 0], SNLI: [1, 1]}, group_subtasks=TREE)
+    figure = summary(load([tmp_path]))
+    assert figure.table.columns == ("model", "unnatural (acc ↑)")
+    ((model, estimate),) = figure.table.rows
+    assert model == "one"
+    assert isinstance(estimate, Estimate)
+    assert estimate.value == 0.5
+    assert estimate.low < 0.5 < estimate.high
+
+
+def test_who_has_not_run_all_of_a_headline_has_no_figure_in_it(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", {SST2: [1], SNLI: [1]}, group_subtasks=TREE)
+    write_run(tmp_path / "b", {SST2: [1]}, arguments={"pretrained": "two"})
+    figure = summary(load([tmp_path]))
+    (_, one), (_, two) = figure.table.rows
+    assert isinstance(one, Estimate)
+    assert one.value == 1
+    assert isinstance(two, Estimate)
+    assert not two.exists
+    # Nor a row in the drawing.
+    mark = figure.panels[0].mark
+    assert isinstance(mark, HeatMap)
+    assert mark.rows == ("one",)
+
+
+def test_how_a_model_was_run_names_groups_where_all_of_them_was_run(tmp_path: Path) -> None:
+    path = write_run(tmp_path, {SST2: [1], SNLI: [1], "verbalizer_own": [1]}, group_subtasks=TREE)
+    content = json.loads(path.read_text()) | {"lm_eval_version": "0.4.13", "chat_template_sha": "abc"}
+    path.write_text(json.dumps(content))
+    ((model, facts),) = provenance(load([tmp_path]))
+    told = dict(facts)
+    assert model == "one"
+    assert told["command (as far as the results tell)"] == (
+        "lm_eval --model hf --model_args pretrained=owner/one --tasks unnatural,verbalizer_own "
+        "--apply_chat_template --output_path results --log_samples"
+    )
+    assert told["evaluated"] == "1970-01-01T00:16:40+00:00"  # 1,000 seconds
+    assert (told["lm-eval"], told["chat template (sha256)"]) == ("0.4.13", "abc")
+    assert (told["task versions"], told["rows (hashes)"]) == ("1.0 (3 tasks)", "rows")
+    assert "transformers" not in told
+
+
+def test_a_model_that_was_run_twice_has_two_entries(tmp_path: Path) -> None:
+    first = write_run(tmp_path / "1", {SST2: [1]})
+    second = write_run(tmp_path / "2", {SNLI: [1]})
+    assert [(model, dict(facts)["results"]) for model, facts in provenance(load([tmp_path]))] == [
+        ("one", str(second)),
+        ("one", str(first)),
+    ]
