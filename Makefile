@@ -4,19 +4,35 @@ DEMO := .venv-demo
 VENV := .venv
 BIN := $(VENV)/bin
 OUT := .demo
+LABELS := verbalizer_natural,verbalizer_neutral,verbalizer_unnatural
+QUESTIONS := paired_mcq_opinionqa_low,paired_mcq_opinionqa_medium,paired_mcq_opinionqa_high
+PICTURES := verbalizer_naturalness.png paired_mcq_letters_reference-policy-always-a.png
 
-.PHONY: demo test lint bench generate clean
+# What the reference LM of a policy scores in tasks.
+define evaluated
+echo "Evaluating policy=$(1)."; \
+$(DEMO)/bin/lm_eval --model reference --model_args policy=$(1) --tasks $(2) \
+  --metadata '{"source": "embedded", "answer_classifier": "rules"}' --output_path $(OUT)/runs --log_samples \
+  > $(OUT)/$(1).txt 2> $(OUT)/log.txt || { tail -n 40 $(OUT)/log.txt; exit 1; }
+endef
 
-demo: $(DEMO)/.installed ## what the reference LM with policy=prior scores, on embedded rows
+.PHONY: demo pictures test lint bench generate clean
+
+demo: $(DEMO)/.installed ## what the reference LM with known answers scores, on embedded rows, and a report of it
+	@rm -rf $(OUT)
 	@mkdir -p $(OUT)
-	@echo "Running verbalizer_natural, _neutral and _unnatural: 10,800 requests, about half a minute."
-	@$(DEMO)/bin/lm_eval --model reference --model_args policy=prior \
-	  --tasks verbalizer_natural,verbalizer_neutral,verbalizer_unnatural \
-	  --metadata '{"source": "embedded"}' --output_path $(OUT) --log_samples \
-	  > $(OUT)/table.txt 2> $(OUT)/log.txt || { tail -n 40 $(OUT)/log.txt; exit 1; }
-	@sed -n '/Groups/,$$p' $(OUT)/table.txt
-	@echo "Embedded rows: written for demonstrations and tests, comparable to nothing."
-	@echo "Every task: $(OUT)/table.txt; every prompt, answer and score: $(OUT)/"
+	@$(call evaluated,oracle,$(LABELS))
+	@$(call evaluated,random,$(LABELS))
+	@$(call evaluated,refuser,$(QUESTIONS))
+	@$(call evaluated,chatty,$(QUESTIONS))
+	@$(call evaluated,always_a,$(QUESTIONS))
+	@$(call evaluated,prior,$(LABELS))
+	@sed -n '/Groups/,$$p' $(OUT)/prior.txt
+	@$(DEMO)/bin/lm-eval-ext report $(OUT)/runs -o $(OUT)/report.html --export $(OUT)/figures
+	@echo "Every prompt, answer and score: $(OUT)/runs. To look at: $(OUT)/report.html"
+
+pictures: demo ## those of the documentation
+	cp $(addprefix $(OUT)/figures/,$(PICTURES)) docs/pictures/
 
 test: $(VENV)/.installed ## the whole suite
 	$(BIN)/python -m pytest -n auto --dist worksteal
@@ -38,11 +54,11 @@ generate: ## write the generated task files anew
 clean:
 	rm -rf $(DEMO) $(VENV) $(OUT) build dist
 
-$(DEMO)/.installed: pyproject.toml
-	@echo "Installing lm-eval-ext and the harness into $(DEMO)."
+$(DEMO)/.installed: pyproject.toml constraints.txt
+	@echo "Installing lm-eval-ext, the harness and matplotlib into $(DEMO)."
 	@$(PYTHON) -m venv $(DEMO)
 	@$(DEMO)/bin/python -m pip install --quiet --upgrade pip
-	@$(DEMO)/bin/python -m pip install --quiet --editable .
+	@$(DEMO)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[report]'
 	@touch $@
 
 # torch first and by the constraint's version, so that nothing else chooses a build of it.

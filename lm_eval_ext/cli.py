@@ -17,6 +17,9 @@ from lm_eval_ext.classifier.readers import ReaderError
 from lm_eval_ext.classifier.weights import WeightsError
 from lm_eval_ext.families.natural_instructions import command as natural_instructions
 from lm_eval_ext.progress import with_progress
+from lm_eval_ext.reports.command import add_report_to
+from lm_eval_ext.reports.comparison_command import add_check_to, add_compare_to
+from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.self_refine.command import add_table_to
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import MissingDataError
@@ -37,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except OSError as error:
         return _complain(": ".join(filter(None, [error.filename, error.strerror])) or str(error))
-    except (RowsError, MissingDataError, ReaderError, WeightsError, AdapterError) as error:
+    except (RowsError, MissingDataError, ReaderError, ReportError, WeightsError, AdapterError) as error:
         return _complain(str(error))
     except KeyboardInterrupt:
         _complain("interrupted")
@@ -103,6 +106,9 @@ def _parser() -> argparse.ArgumentParser:
     export.set_defaults(run=_export)
     add_table_to(manyifeval)
 
+    add_report_to(commands)
+    add_compare_to(commands)
+    add_check_to(commands)
     classifier.add_to(commands)
     natural_instructions.add_to(commands)
     return parser

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from lm_eval_ext.verifiers import MissingDataError, sentences
+from tests.small_harness import copy_small_harness
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
@@ -22,10 +23,6 @@ if (SHARED / "data" / "nltk_data").is_dir():
     os.environ.setdefault("NLTK_DATA", str(SHARED / "data" / "nltk_data"))
 # The tests run side by side: torch's threads would wait for each other's cores, which is a hundred times slower.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-
-
-# Data-parallel without any GPU. Port 0: accelerate takes a free one, so that several tests may run at once.
-TWO_PROCESSES = ("-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes", "2", "--main_process_port", "0")
 
 
 @dataclass(frozen=True)
@@ -45,14 +42,65 @@ class Run:
 
 Harness = Callable[..., Run]
 
+# `python -m lm_eval` with one list of options after the other: starting it costs seconds, and most of its runs none.
+ONE_AFTER_THE_OTHER = """
+import json, runpy, sys
+for options in json.loads(sys.argv[1]):
+    sys.argv[1:] = options
+    runpy.run_module("lm_eval", run_name="__main__", alter_sys=True)
+"""
+
+
+def evaluate_one_after_the_other(
+    folder: Path,
+    runs: Mapping[str, Sequence[str]],
+    environment: Mapping[str, str],
+    launcher: tuple[str, ...] = (),
+) -> dict[str, Run]:
+    """Evaluate several times in one process, or in as many as the launcher starts.
+
+    Args:
+        folder: where to run; each run writes into its folder of the run's name.
+        runs: name of a run to the harness's options.
+        environment: of the process, ``PYTHONPATH`` of the harness included.
+        launcher: what starts the processes.
+
+    Returns:
+        Name of a run to the run. All have the one output. That every run succeeded is asserted.
+    """
+    script = folder / "one_after_the_other.py"
+    script.write_text(ONE_AFTER_THE_OTHER, encoding="utf-8")
+    lists = [[*options, "--output_path", str(folder / name), "--log_samples"] for name, options in runs.items()]
+    process = subprocess.run(
+        [sys.executable, *launcher, str(script), json.dumps(lists)],
+        env=dict(environment),
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    output = process.stdout + process.stderr
+    assert process.returncode == 0, output[-3000:]
+    return {name: Run(process.returncode, output, *_written(folder / name)) for name in runs}
+
 
 def offline_environment(**variables: str) -> dict[str, str]:
     """Return the environment with the hub switched off: a test that reaches for it fails at once."""
     return {**os.environ, "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false", **variables}
 
 
+@pytest.fixture(scope="session")
+def small_harness(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return the ``PYTHONPATH`` of the harness with one of its own tasks.
+
+    That all of them beside ours change nothing of ours is a test of test_autoload.py.
+    """
+    return str(copy_small_harness(tmp_path_factory.mktemp("small-harness")))
+
+
 @pytest.fixture
-def harness(tmp_path: Path) -> Harness:
+def harness(tmp_path: Path, small_harness: str) -> Harness:
     """Run ``python -m lm_eval`` with the given options in an empty folder; offline unless told otherwise."""
 
     def run(
@@ -69,7 +117,7 @@ def harness(tmp_path: Path) -> Harness:
             command += ["--metadata", json.dumps({"source": source})]
         process = subprocess.run(
             command,
-            env=dict(environment) if environment is not None else offline_environment(),
+            env={**(offline_environment() if environment is None else environment), "PYTHONPATH": small_harness},
             cwd=tmp_path,
             capture_output=True,
             text=True,

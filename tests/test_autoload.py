@@ -11,17 +11,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import lm_eval
 import pytest
+from lm_eval.tasks import TaskManager
 
 from lm_eval_ext import tasks_dir
 from lm_eval_ext.autoload import FILTERS, MODELS, TASKS_GROUP
 from tests.conftest import ROOT, Harness, Run, offline_environment
+from tests.small_harness import HARNESS_TASK
 
 OURS = tasks_dir()
 TASK = "verbalizer_sst2_natural_golden"
 OTHER_TASK = "verbalizer_rte_natural_golden"
-HARNESS_TASK = "hellaswag"
 
 Python = Callable[..., subprocess.CompletedProcess[str]]
 Observe = Callable[..., Any]
@@ -65,27 +65,6 @@ def environment(folder: Path, **variables: str) -> dict[str, str]:
     return offline_environment(**{"HF_HOME": str(folder / "hf"), "LM_EVAL_EXT_AUTOLOAD": "1", **variables})
 
 
-def copy_small_harness(folder: Path) -> Path:
-    """Copy the installed harness with one of its task folders into a folder for ``PYTHONPATH``.
-
-    The code is the harness's own; indexing its other fourteen thousand files would cost five seconds per start.
-    """
-    source = Path(lm_eval.__file__).parent
-
-    def left_out(place: str, names: Iterable[str]) -> set[str]:
-        in_tasks = Path(place) == source / "tasks"
-        folders = {name for name in names if (Path(place) / name).is_dir()} if in_tasks else set()
-        return (folders - {HARNESS_TASK}) | {"__pycache__"}
-
-    shutil.copytree(source, folder / "lm_eval", ignore=left_out)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def small_harness(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return str(copy_small_harness(tmp_path_factory.mktemp("small-harness")))
-
-
 # Ways in
 
 
@@ -122,29 +101,24 @@ def test_simple_evaluate_in_a_plain_script_runs_our_task(python: Python, tmp_pat
         ),
     ],
 )
-def test_the_command_runs_our_task_with_our_model(
-    harness: Harness, small_harness: str, tmp_path: Path, launcher: tuple[str, ...]
-) -> None:
+def test_the_command_runs_our_task_with_our_model(harness: Harness, tmp_path: Path, launcher: tuple[str, ...]) -> None:
     if launcher:
         pytest.importorskip("accelerate", reason="accelerate is not installed (extra: hf)")
-    run = run_small(harness, tmp_path, small_harness, "--model", "reference", launcher=launcher)
+    run = run_two_rows(harness, tmp_path, "--model", "reference", launcher=launcher)
     assert run.status == 0, run.output
     assert run.score(TASK, "acc") == 1.0
     assert len(run.samples[TASK]) == 2
 
 
-def test_an_unknown_policy_of_the_reference_model_is_our_error(
-    harness: Harness, small_harness: str, tmp_path: Path
-) -> None:
-    run = run_small(harness, tmp_path, small_harness, "--model", "reference", "--model_args", "policy=oracel")
+def test_an_unknown_policy_of_the_reference_model_is_our_error(harness: Harness, tmp_path: Path) -> None:
+    run = run_two_rows(harness, tmp_path, "--model", "reference", "--model_args", "policy=oracel")
     assert run.status != 0
     assert f"--model reference: task '{TASK}' knows no policy 'oracel'; it knows oracle" in run.output
 
 
-def run_small(
+def run_two_rows(
     harness: Harness,
     folder: Path,
-    small_harness: str,
     *options: str,
     launcher: tuple[str, ...] = (),
     autoload: str = "1",
@@ -154,7 +128,7 @@ def run_small(
         *("--tasks", TASK, "--limit", "2"),
         source="embedded",
         launcher=launcher,
-        environment=environment(folder, PYTHONPATH=small_harness, LM_EVAL_EXT_AUTOLOAD=autoload),
+        environment=environment(folder, LM_EVAL_EXT_AUTOLOAD=autoload),
     )
 
 
@@ -177,6 +151,19 @@ def test_our_models_filters_and_tasks_stand_beside_all_of_the_harness_own(observ
     models, filters, tasks = alone
     assert ("hf" in models, "take_first" in filters, HARNESS_TASK in tasks) == (True, True, True)
     assert (TASK in tasks, TASK in with_us[2]) == (False, True)
+
+
+def test_beside_all_tasks_of_the_harness_a_name_of_ours_means_what_it_means_alone(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    # The installed harness, with all of its tasks; most other tests start a small one.
+    beside = TaskManager(include_path=OURS).task_index
+    alone = TaskManager(include_path=OURS, include_defaults=False).task_index
+    assert {entry.kind.name for entry in alone.values()} == {"GROUP", "PY_TASK", "TAG"}
+    assert len(beside) - len(alone) > 10_000, "the harness's own tasks were really indexed"
+    assert {name: beside[name] for name in alone} == alone
+    # Nor does a name of ours hide one of the harness's.
+    assert "overrides" not in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -326,16 +313,14 @@ def test_wrong_arguments_get_the_error_of_the_harness(observe: Observe, small_ha
     assert all(answer.startswith("TypeError: ") for answer in alone.values())
 
 
-def test_a_users_task_of_the_same_name_is_the_one_that_runs(
-    harness: Harness, small_harness: str, tmp_path: Path
-) -> None:
+def test_a_users_task_of_the_same_name_is_the_one_that_runs(harness: Harness, tmp_path: Path) -> None:
     mine = tmp_path / "mine"
     mine.mkdir()
     leaf = (Path(OURS) / "verbalizer/direct/sst2_natural_golden.yaml").read_text(encoding="utf-8")
     leaf = leaf.replace("../_direct", f"{OURS}/verbalizer/_direct").replace("You are a helpful", "This prompt is my")
     (mine / "task.yaml").write_text(leaf, encoding="utf-8")
 
-    run = run_small(harness, tmp_path, small_harness, "--model", "reference", "--include_path", str(mine))
+    run = run_two_rows(harness, tmp_path, "--model", "reference", "--include_path", str(mine))
     assert run.status == 0, run.output
     prompts = [sample["arguments"]["gen_args_0"]["arg_0"] for sample in run.samples[TASK]]
     assert [prompt.startswith("This prompt is my assistant") for prompt in prompts] == [True, True]
@@ -345,12 +330,12 @@ def test_a_users_task_of_the_same_name_is_the_one_that_runs(
 
 
 def test_switched_off_a_task_still_runs_by_include_path(
-    harness: Harness, python: Python, small_harness: str, tiny_model: Path, tmp_path: Path
+    harness: Harness, python: Python, tiny_model: Path, tmp_path: Path
 ) -> None:
     command = Path(sys.executable).with_name("lm-eval-ext")
     path = python(str(command), "tasks-path", LM_EVAL_EXT_AUTOLOAD="0").stdout.strip()
     options = ("--model", "hf", "--model_args", f"pretrained={tiny_model}", "--device", "cpu")
-    run = run_small(harness, tmp_path, small_harness, *options, "--include_path", path, autoload="0")
+    run = run_two_rows(harness, tmp_path, *options, "--include_path", path, autoload="0")
     assert run.status == 0, run.output
     assert len(run.samples[TASK]) == 2
     assert 0 <= run.score(TASK, "acc") <= 1

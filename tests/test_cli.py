@@ -43,6 +43,7 @@ def test_a_wrong_call_says_how_it_is_used(arguments: list[str], capsys: pytest.C
 
 @pytest.mark.usefixtures("sentence_data")
 def test_doctor_finds_everything_in_order_without_the_hub() -> None:
+    # Here the harness is the installed one, with all of its tasks.
     process = run("doctor")
     assert process.returncode == 0, process.stdout
     # verbalizer: 216 leaves, 8 groups; manyifeval: 10 + 9 leaves, 2 groups; paired_mcq: 40 leaves;
@@ -58,10 +59,10 @@ def test_doctor_finds_everything_in_order_without_the_hub() -> None:
     assert "note   files     natural_instructions: switched off by HF_HUB_OFFLINE" in process.stdout
 
 
-def test_doctor_fails_where_a_source_that_must_answer_does_not(tmp_path: Path) -> None:
+def test_doctor_fails_where_a_source_that_must_answer_does_not(small_harness: str, tmp_path: Path) -> None:
     shutil.copy(EMBEDDED_FOLDER / "sst2_validation.jsonl", tmp_path)
     (tmp_path / "rte_validation.jsonl").write_text('{"sentence1": "a"}\n', encoding="utf-8")
-    process = run("doctor", "--source", str(tmp_path))
+    process = run("doctor", "--source", str(tmp_path), PYTHONPATH=small_harness)
     assert process.returncode == 1
     assert "FAILED folder    verbalizer: 1 of 9 datasets; no rows of 'fp'" in process.stdout
     # A network that nobody asked for.
@@ -69,21 +70,22 @@ def test_doctor_fails_where_a_source_that_must_answer_does_not(tmp_path: Path) -
     assert "files     " not in process.stdout
 
 
-def test_doctor_reads_the_rows_and_not_only_the_names_of_files(tmp_path: Path) -> None:
+def test_doctor_reads_the_rows_and_not_only_the_names_of_files(small_harness: str, tmp_path: Path) -> None:
     for path in EMBEDDED_FOLDER.rglob("*.json*"):
         shutil.copy(path, tmp_path)
-    process = run("doctor", "--source", str(tmp_path))
+    process = run("doctor", "--source", str(tmp_path), PYTHONPATH=small_harness)
     assert process.returncode == 0, process.stdout
     assert "ok     folder    natural_instructions: 14 of 14 datasets\n" in process.stdout
     (tmp_path / "rte_validation.jsonl").write_text('{"sentence1": "a"}\n', encoding="utf-8")
-    process = run("doctor", "--source", str(tmp_path))
+    process = run("doctor", "--source", str(tmp_path), PYTHONPATH=small_harness)
     assert process.returncode == 1
     assert "FAILED folder    verbalizer: 8 of 9 datasets; " in process.stdout
     assert "rte_validation.jsonl has no column 'sentence2'" in process.stdout
 
 
-def test_doctor_says_what_to_do_without_autoload(tmp_path: Path) -> None:
-    process = run("doctor", "--source", str(tmp_path / "nowhere"), LM_EVAL_EXT_AUTOLOAD="0")
+def test_doctor_says_what_to_do_without_autoload(small_harness: str, tmp_path: Path) -> None:
+    options = ("doctor", "--source", str(tmp_path / "nowhere"))
+    process = run(*options, LM_EVAL_EXT_AUTOLOAD="0", PYTHONPATH=small_harness)
     assert process.returncode == 1
     assert "FAILED autoload  switched off by LM_EVAL_EXT_AUTOLOAD=0; use --include_path" in process.stdout
     assert "FAILED tasks     0 of 643" in process.stdout
@@ -91,23 +93,25 @@ def test_doctor_says_what_to_do_without_autoload(tmp_path: Path) -> None:
     assert "nowhere' is not a folder" in process.stdout
 
 
-def test_doctor_looks_at_a_file_of_finished_rows_and_at_no_family_that_is_not_there(tmp_path: Path) -> None:
+def test_doctor_looks_at_a_file_of_finished_rows_and_at_no_family_that_is_not_there(
+    small_harness: str, tmp_path: Path
+) -> None:
     exported = tmp_path / "rows.jsonl"
     exported.write_text(run("manyifeval", "export", "--source", "embedded").stdout, encoding="utf-8")
-    process = run("doctor", "--source", str(exported))
+    process = run("doctor", "--source", str(exported), PYTHONPATH=small_harness)
     assert process.returncode == 0, process.stdout
     assert "note   folder    verbalizer: no files" in process.stdout
     assert "ok     folder    manyifeval: 1 of 1 datasets" in process.stdout
     assert "note   folder    natural_instructions: no files" in process.stdout
     exported.write_text("{}\n", encoding="utf-8")
-    assert run("doctor", "--source", str(exported)).returncode == 1
+    assert run("doctor", "--source", str(exported), PYTHONPATH=small_harness).returncode == 1
 
 
 @pytest.mark.usefixtures("sentence_data")
-def test_doctor_looks_at_the_multiple_choice_questions_that_are_there(tmp_path: Path) -> None:
+def test_doctor_looks_at_the_multiple_choice_questions_that_are_there(small_harness: str, tmp_path: Path) -> None:
     questions = tmp_path / "opinions.jsonl"
     questions.write_text('{"question": "So?", "options": ["Yes", "No"]}\n', encoding="utf-8")
-    process = run("doctor", "--source", str(questions))
+    process = run("doctor", "--source", str(questions), PYTHONPATH=small_harness)
     assert process.returncode == 0, process.stdout
     assert "note   folder    manyifeval: no files" in process.stdout
     assert "ok     folder    paired_mcq: 1 of 1 datasets" in process.stdout
@@ -115,26 +119,28 @@ def test_doctor_looks_at_the_multiple_choice_questions_that_are_there(tmp_path: 
     folder.mkdir()
     for name in ("mmlu_test.jsonl", "arc_challenge_test.jsonl"):
         shutil.copy(EMBEDDED_FOLDER / name, folder)
-    assert "ok     folder    paired_mcq: 2 of 2 datasets" in run("doctor", "--source", str(folder)).stdout
+    process = run("doctor", "--source", str(folder), PYTHONPATH=small_harness)
+    assert "ok     folder    paired_mcq: 2 of 2 datasets" in process.stdout
     (folder / "mmlu_test.jsonl").write_text('{"question": "So?"}\n', encoding="utf-8")
-    process = run("doctor", "--source", str(folder))
+    process = run("doctor", "--source", str(folder), PYTHONPATH=small_harness)
     assert process.returncode == 1
     assert "FAILED folder    paired_mcq: 1 of 2 datasets; " in process.stdout
     assert "mmlu_test.jsonl has no column 'choices'" in process.stdout
 
 
-def test_without_nltks_data_doctor_and_export_say_how_to_get_them(tmp_path: Path) -> None:
-    doctor = run("doctor", "--source", "embedded", NLTK_DATA=str(tmp_path), HOME=str(tmp_path))
+def test_without_nltks_data_doctor_and_export_say_how_to_get_them(small_harness: str, tmp_path: Path) -> None:
+    without = {"NLTK_DATA": str(tmp_path), "HOME": str(tmp_path), "PYTHONPATH": small_harness}
+    doctor = run("doctor", "--source", "embedded", **without)
     assert doctor.returncode == 0  # the verbalizer tasks need none
     assert "note   sentences NLTK's sentence data" in doctor.stdout
     assert "note   embedded  manyifeval: not looked at" in doctor.stdout
     folder = tmp_path / "rows"
     folder.mkdir()
     shutil.copy(EMBEDDED_FOLDER / "manyifeval_test.jsonl", folder)
-    asked = run("doctor", "--source", str(folder), NLTK_DATA=str(tmp_path), HOME=str(tmp_path))
+    asked = run("doctor", "--source", str(folder), **without)
     assert asked.returncode == 1  # this source must answer
     assert "FAILED folder    manyifeval: not looked at" in asked.stdout
-    export = run("manyifeval", "export", "--source", "embedded", NLTK_DATA=str(tmp_path), HOME=str(tmp_path))
+    export = run("manyifeval", "export", "--source", "embedded", **without)
     assert export.returncode == 1
     assert export.stdout == ""
     assert export.stderr.startswith("lm-eval-ext: NLTK's sentence data")

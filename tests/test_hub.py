@@ -93,18 +93,18 @@ def lm_eval(folder: Path, variables: Mapping[str, str], *options: str) -> Run:
     return Run(process.returncode, process.stdout + process.stderr, results[0] if results else {}, samples)
 
 
-def run_from_hub(folder: Path, *options: str) -> FromHub:
+def run_from_hub(folder: Path, small_harness: str, *options: str) -> FromHub:
     home = folder / "home"
     with serve(laid_out(tables())) as hub:
-        run = lm_eval(folder, environment(home, hub.endpoint), *options)
+        run = lm_eval(folder, environment(home, hub.endpoint, PYTHONPATH=small_harness), *options)
     assert run.status == 0, run.output[-3000:]
     return FromHub(run, hub, home)
 
 
 @pytest.fixture(scope="module")
-def golden(tmp_path_factory: pytest.TempPathFactory) -> FromHub:
+def golden(tmp_path_factory: pytest.TempPathFactory, small_harness: str) -> FromHub:
     """Run the nine tasks with the golden words."""
-    return run_from_hub(tmp_path_factory.mktemp("golden"), "--tasks", GOLDEN)
+    return run_from_hub(tmp_path_factory.mktemp("golden"), small_harness, "--tasks", GOLDEN)
 
 
 MANY = [
@@ -117,10 +117,10 @@ MANY = [
 
 
 @pytest.fixture(scope="module")
-def many(tmp_path_factory: pytest.TempPathFactory) -> FromHub:
+def many(tmp_path_factory: pytest.TempPathFactory, small_harness: str) -> FromHub:
     """Run several verbalizers of two datasets, with four demonstrations."""
     tasks = ",".join(f"verbalizer_{name}" for name in MANY)
-    return run_from_hub(tmp_path_factory.mktemp("many"), "--tasks", tasks, "--num_fewshot", "4")
+    return run_from_hub(tmp_path_factory.mktemp("many"), small_harness, "--tasks", tasks, "--num_fewshot", "4")
 
 
 @pytest.mark.parametrize("dataset", DATASETS, ids=NAMES)
@@ -144,9 +144,12 @@ def test_of_the_four_phrasebank_configurations_only_the_one_all_annotators_agree
     assert [path for path in fetched if path.startswith("takala/")] == [CONVERTED_PHRASEBANK]
 
 
-def test_the_nine_datasets_come_from_the_cache_once_the_hub_is_gone(golden: FromHub, tmp_path: Path) -> None:
+def test_the_nine_datasets_come_from_the_cache_once_the_hub_is_gone(
+    golden: FromHub, small_harness: str, tmp_path: Path
+) -> None:
     with closed_port() as endpoint:
-        again = lm_eval(tmp_path, environment(golden.home, endpoint, HF_HUB_OFFLINE="1"), "--tasks", GOLDEN)
+        settings = environment(golden.home, endpoint, HF_HUB_OFFLINE="1", PYTHONPATH=small_harness)
+        again = lm_eval(tmp_path, settings, "--tasks", GOLDEN)
     assert again.status == 0, again.output[-3000:]
     for dataset in DATASETS:
         hashes = [[sample["doc_hash"] for sample in run.samples[dataset.task]] for run in (golden.run, again)]
@@ -203,23 +206,24 @@ def test_every_file_is_fetched_once_however_many_tasks_use_it(many: FromHub) -> 
     assert many.hub.downloads(".parquet") == [*emotion, CONVERTED_PHRASEBANK]
 
 
-# how the hub is out of reach, dataset, how the message names it, environment, reason
+# how the hub is out of reach, environment, dataset, how the message names it and the reason
 OUT_OF_REACH = [
-    ("offline_mode", "sst2", "(nyu-mll/glue, config sst2)", {"HF_HUB_OFFLINE": "1"}, "Offline"),
-    ("closed_port", "fp", "(takala/financial_phrasebank)", {}, "Connect|Couldn't reach"),
+    ("offline_mode", {"HF_HUB_OFFLINE": "1"}, "sst2", ("(nyu-mll/glue, config sst2)", "Offline")),
+    ("closed_port", {}, "fp", ("(takala/financial_phrasebank)", "Connect|Couldn't reach")),
 ]
 
 
 @pytest.mark.parametrize(
-    ("name", "place", "variables", "reason"),
+    ("variables", "name", "told"),
     [case[1:] for case in OUT_OF_REACH],
     ids=[case[0] for case in OUT_OF_REACH],
 )
 def test_without_hub_and_cache_the_run_fails_and_names_dataset_reason_and_the_other_sources(
-    tmp_path: Path, name: str, place: str, variables: Mapping[str, str], reason: str
+    small_harness: str, tmp_path: Path, variables: Mapping[str, str], name: str, told: tuple[str, str]
 ) -> None:
+    place, reason = told
     with closed_port() as endpoint:
-        settings = environment(tmp_path / "home", endpoint, **variables)
+        settings = environment(tmp_path / "home", endpoint, PYTHONPATH=small_harness, **variables)
         run = lm_eval(tmp_path, settings, "--tasks", f"verbalizer_{name}_natural_golden")
     assert run.status != 0
     assert not run.results
@@ -351,11 +355,12 @@ def test_a_changed_repository_is_an_error_that_names_it_and_what_was_expected_an
         assert phrase in message
 
 
-def doctor(folder: Path, endpoint: str) -> tuple[int, str]:
+def doctor(folder: Path, small_harness: str, endpoint: str) -> tuple[int, str]:
     """Return the exit status of `lm-eval-ext doctor --source hub` and what it says of the hub."""
     console_script = Path(sys.executable).with_name("lm-eval-ext")
     # The public repository with task files, which is no part of the hub, is out of reach: nothing listens on port 1.
-    variables = environment(folder / "home", endpoint, https_proxy="http://127.0.0.1:1")
+    settings = {"https_proxy": "http://127.0.0.1:1", "PYTHONPATH": small_harness}
+    variables = environment(folder / "home", endpoint, **settings)
     process = command(folder, variables, str(console_script), "doctor", "--source", "hub")
     assert "Traceback" not in process.stderr
     findings = [line for line in process.stdout.splitlines() if line[7:].startswith("hub ")]
@@ -363,27 +368,27 @@ def doctor(folder: Path, endpoint: str) -> tuple[int, str]:
     return process.returncode, findings[0]
 
 
-def test_the_doctor_is_content_with_a_hub_that_answers(tmp_path: Path) -> None:
+def test_the_doctor_is_content_with_a_hub_that_answers(small_harness: str, tmp_path: Path) -> None:
     with serve(laid_out(tables())) as hub:
-        status, finding = doctor(tmp_path, hub.endpoint)
+        status, finding = doctor(tmp_path, small_harness, hub.endpoint)
     assert status == 0
     # Nine datasets in six repositories (four are configurations of GLUE), IFEval, three of multiple-choice questions.
     assert re.match(r"ok +hub +10 of 10 repositories answer$", finding)
 
 
-def test_the_doctor_names_the_reason_why_the_hub_does_not_answer(tmp_path: Path) -> None:
+def test_the_doctor_names_the_reason_why_the_hub_does_not_answer(small_harness: str, tmp_path: Path) -> None:
     with closed_port() as endpoint:
-        status, finding = doctor(tmp_path, endpoint)
+        status, finding = doctor(tmp_path, small_harness, endpoint)
     assert status == 1
     assert re.match(r"FAILED +hub +0 of 10 repositories answer", finding)
     assert re.search(r"nyu-mll/glue.* \([^)]*Connect", finding)
 
 
-def test_the_doctor_names_the_one_repository_that_is_gone_and_says_so(tmp_path: Path) -> None:
+def test_the_doctor_names_the_one_repository_that_is_gone_and_says_so(small_harness: str, tmp_path: Path) -> None:
     repositories = laid_out(tables())
     del repositories["SetFit/subj"]
     with serve(repositories) as hub:
-        status, finding = doctor(tmp_path, hub.endpoint)
+        status, finding = doctor(tmp_path, small_harness, hub.endpoint)
     assert status == 1
     assert re.match(r"FAILED +hub +9 of 10 repositories answer", finding)
     assert re.search(r"SetFit/subj \(.*Repository ?Not ?Found", finding)

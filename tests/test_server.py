@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import http.client
+import json
 import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from operator import itemgetter
@@ -17,9 +18,12 @@ from typing import Any
 import pytest
 
 from lm_eval_ext.families.verbalizer.answer import Reads
-from tests.conftest import Harness, Run, offline_environment
+from tests.conftest import Run, evaluate_one_after_the_other, offline_environment
 from tests.families.verbalizer.test_real_model import check_readings_and_metrics
 from tests.families.verbalizer.wordy import build_wordy_model
+
+# The instructions of one run are judged with them, and all runs are of one process.
+pytestmark = pytest.mark.usefixtures("sentence_data")
 
 TASKS: Mapping[str, Reads] = {
     "verbalizer_sst2_unnatural_flipped": "first",
@@ -122,20 +126,37 @@ def _is_healthy(address: str) -> bool:
         connection.close()
 
 
-def evaluate(harness: Harness, server: Server, source: str, *options: str, tasks: Iterable[str] = TASKS) -> Run:
-    run = harness(
-        *("--tasks", ",".join(tasks), "--limit", str(ROWS), "--gen_kwargs", "max_gen_toks=32"),
-        *options,
-        source=source,
-        environment=offline_environment(
-            HF_HOME=str(server.model / "no-cache"),
-            # A proxy for the outside world is none for this machine.
-            NO_PROXY="127.0.0.1",
-            no_proxy="127.0.0.1",
-        ),
+@pytest.fixture(scope="module")
+def runs(
+    server: Server, real_rows: str, small_harness: str, tmp_path_factory: pytest.TempPathFactory
+) -> Mapping[str, Run]:
+    """Evaluate all that the tests look at in one process: directly and served, by name of what is looked at."""
+    chat, tasks = APIS["chat"], ",".join(TASKS)
+    local = ("--model", "hf", "--model_args", f"pretrained={server.model}", "--device", "cpu")
+    options: dict[str, tuple[str, ...]] = {}
+    for name, api in APIS.items():
+        options[f"{name}, direct"] = (*local, *asked(tasks, real_rows), *api.options)
+        options[f"{name}, served"] = (*api.choice(server), *asked(tasks, real_rows), *api.options)
+    options["following, direct"] = (*local, *asked("manyifeval_n03", "embedded"), *chat.options)
+    options["following, served"] = (*chat.choice(server), *asked("manyifeval_n03", "embedded"), *chat.options)
+    _, served, _, arguments = chat.choice(server)
+    bases = {"direct": f"base=hf,pretrained={server.model}", "served": f"base={served},{arguments}"}
+    for way, base in bases.items():
+        model = ("--model", "self_refine", "--model_args", f"{base},strategy=feedback_each,rounds=1", "--device", "cpu")
+        options[f"refining, {way}"] = (*model, *asked("manyifeval_n02", "embedded", rows=4), *chat.options)
+    environment = offline_environment(
+        PYTHONPATH=small_harness,
+        HF_HOME=str(server.model / "no-cache"),
+        # A proxy for the outside world is none for this machine.
+        NO_PROXY="127.0.0.1",
+        no_proxy="127.0.0.1",
     )
-    assert run.status == 0, run.output
-    return run
+    return evaluate_one_after_the_other(tmp_path_factory.mktemp("runs"), options, environment)
+
+
+def asked(tasks: str, source: str, rows: int = ROWS) -> tuple[str, ...]:
+    metadata = json.dumps({"source": source})
+    return ("--tasks", tasks, "--limit", str(rows), "--gen_kwargs", "max_gen_toks=32", "--metadata", metadata)
 
 
 def answers(run: Run, task: str) -> list[dict[str, Any]]:
@@ -144,13 +165,9 @@ def answers(run: Run, task: str) -> list[dict[str, Any]]:
     return [{key: sample[key] for key in ("doc", "resps", "filtered_resps", *sample["metrics"])} for sample in samples]
 
 
-@pytest.mark.parametrize("api", APIS.values(), ids=APIS.keys())
-def test_a_served_model_answers_and_scores_as_the_same_model_does_directly(
-    harness: Harness, server: Server, real_rows: str, api: Api
-) -> None:
-    local = ("--model", "hf", "--model_args", f"pretrained={server.model}", "--device", "cpu")
-    direct = evaluate(harness, server, real_rows, *local, *api.options)
-    served = evaluate(harness, server, real_rows, *api.choice(server), *api.options)
+@pytest.mark.parametrize("api", APIS)
+def test_a_served_model_answers_and_scores_as_the_same_model_does_directly(runs: Mapping[str, Run], api: str) -> None:
+    direct, served = runs[f"{api}, direct"], runs[f"{api}, served"]
 
     for task, reads in TASKS.items():
         assert len(served.samples[task]) == ROWS
@@ -160,45 +177,18 @@ def test_a_served_model_answers_and_scores_as_the_same_model_does_directly(
         check_readings_and_metrics(served, task, reads)
 
 
-@pytest.mark.usefixtures("sentence_data")
-def test_a_served_model_refines_its_answers_as_it_does_directly(harness: Harness, server: Server) -> None:
-    task, refining = "manyifeval_n02", ",strategy=feedback_each,rounds=1"
-    chat = APIS["chat"]
-    _, model, _, arguments = chat.choice(server)
-    direct, served = (
-        evaluate(
-            harness,
-            server,
-            "embedded",
-            *(
-                "--model",
-                "self_refine",
-                "--model_args",
-                f"{base}{refining}",
-                "--limit",
-                "4",
-                "--device",
-                "cpu",
-                *chat.options,
-            ),
-            tasks=[task],
-        )
-        for base in (f"base=hf,pretrained={server.model}", f"base={model},{arguments}")
-    )
+def test_a_served_model_refines_its_answers_as_it_does_directly(runs: Mapping[str, Run]) -> None:
+    task = "manyifeval_n02"
+    direct, served = runs["refining, direct"], runs["refining, served"]
     assert [len(row["rounds"]) for row in answers(served, task)] == [2] * 4
     assert [len(row["rounds"][0]["replies"]) for row in answers(served, task)] == [2] * 4
     assert answers(served, task) == answers(direct, task)
     assert served.results["results"][task] == direct.results["results"][task]
 
 
-@pytest.mark.usefixtures("sentence_data")
-def test_a_served_model_follows_the_instructions_that_it_follows_directly(harness: Harness, server: Server) -> None:
+def test_a_served_model_follows_the_instructions_that_it_follows_directly(runs: Mapping[str, Run]) -> None:
     task = "manyifeval_n03"
-    local = ("--model", "hf", "--model_args", f"pretrained={server.model}", "--device", "cpu")
-    chat = APIS["chat"]
-    direct = evaluate(harness, server, "embedded", *local, *chat.options, tasks=[task])
-    served = evaluate(harness, server, "embedded", *chat.choice(server), *chat.options, tasks=[task])
-
+    direct, served = runs["following, direct"], runs["following, served"]
     assert len(served.samples[task]) == ROWS
     assert answers(served, task) == answers(direct, task)
     assert served.results["results"][task] == direct.results["results"][task]

@@ -23,7 +23,8 @@ from packaging.utils import canonicalize_name
 from lm_eval_ext import __version__
 from lm_eval_ext.autoload import FILTERS, MODELS
 from tests.conftest import ROOT, offline_environment
-from tests.test_autoload import HARNESS_TASK, TASK, copy_small_harness
+from tests.small_harness import HARNESS_TASK, copy_small_harness
+from tests.test_autoload import TASK
 
 METADATA = f"lm_eval_ext-{__version__}.dist-info"
 WHEEL = ("lm_eval_ext", "lm_eval_ext.pth", METADATA)
@@ -167,14 +168,9 @@ def wheel(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def small_harness(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return copy_small_harness(tmp_path_factory.mktemp("small-harness"))
-
-
-@pytest.fixture(scope="module")
-def installed(wheel: Path, small_harness: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
+def installed(wheel: Path, small_harness: str, tmp_path_factory: pytest.TempPathFactory) -> Environment:
     """Install the wheel beside the harness and what the harness requires, without any extra of either."""
-    environment = new_environment(tmp_path_factory.mktemp("installed"), *REQUIRED, harness=small_harness)
+    environment = new_environment(tmp_path_factory.mktemp("installed"), *REQUIRED, harness=Path(small_harness))
     environment.install(wheel)
     return environment
 
@@ -260,9 +256,9 @@ def test_a_wheel_costs_an_interpreter_start_two_modules(installed: Environment) 
 
 @pytest.mark.parametrize("kind", ["wheel", "editable"])
 def test_an_uninstall_leaves_nothing_and_a_working_harness(
-    kind: str, wheel: Path, checkout: Path, small_harness: Path, tmp_path: Path
+    kind: str, wheel: Path, checkout: Path, small_harness: str, tmp_path: Path
 ) -> None:
-    environment = new_environment(tmp_path, *REQUIRED, "hatchling", "editables", harness=small_harness)
+    environment = new_environment(tmp_path, *REQUIRED, "hatchling", "editables", harness=Path(small_harness))
     files, content = environment.files(), environment.content()
 
     environment.install(*([wheel] if kind == "wheel" else ["-e", checkout]))

@@ -92,6 +92,7 @@ class Bars:
         part: what the lighter portion is, if a series has parts.
         unit: of the values.
         reference: where a line stands that the values are held against, for example random guessing.
+        reference_name: in the legend.
     """
 
     categories: tuple[str, ...]
@@ -100,6 +101,7 @@ class Bars:
     part: str = ""
     unit: Unit = "share"
     reference: float | None = None
+    reference_name: str = "reference"
 
 
 @dataclass(frozen=True)

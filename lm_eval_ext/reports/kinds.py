@@ -41,6 +41,7 @@ class Kind:
         pairs: metrics that are ``[followed, asked]`` for each row.
         letters: metrics that are two letters for each row.
         outcomes: metrics that are a question and what was chosen, for each row.
+        tasks_weigh_alike: whether a group's figure is the mean of its tasks', not of all rows.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Kind:
     pairs: re.Pattern[str] = re.compile("(?!)")
     letters: re.Pattern[str] = re.compile("(?!)")
     outcomes: re.Pattern[str] = re.compile("(?!)")
+    tasks_weigh_alike: bool = False
 
     def headline(self, metrics: Collection[str]) -> Headline:
         """Return the figure that stands for a task with these metrics."""
@@ -73,7 +75,8 @@ def _doc_id(line: Mapping[str, Any]) -> Hashable:
 
 
 def _data_set(_task: str, config: Mapping[str, Any]) -> str:
-    return str(config.get("dataset_path"))
+    # On the hub several data sets can lie at one path: those of GLUE do.
+    return f"{config.get('dataset_path')} {config.get('dataset_name') or ''}".rstrip()
 
 
 def _subtask(_task: str, config: Mapping[str, Any]) -> str:
@@ -120,6 +123,7 @@ KINDS: Mapping[str, Kind] = {
             cluster=_of_doc("index"),
             stratum=_subtask,
             numbers=re.compile("rouge_l|bleurt|examples"),
+            tasks_weigh_alike=True,
         ),
     )
 }

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from lm_eval_ext.reports.kinds import KINDS, Headline, Kind, recognise
 from lm_eval_ext.reports.samples import Rows, read_samples
-from lm_eval_ext.reports.statistics import Floats, Population, Ratio
+from lm_eval_ext.reports.statistics import Floats, Population, Ratio, Replicates
 from lm_eval_ext.reports.subjects import Subject, labels, subject
 from lm_eval_ext.result_files import ResultFile, find, read
 from lm_eval_ext.sources import RowsError
@@ -127,6 +127,18 @@ class Runs:
             value = run.figure(metric)
             return Ratio.of(np.nan if value is None else value, run.count)
         return self.population.ratio(run.stratum, run.clusters, run.rows.values[metric])
+
+    def mean(self, runs: Sequence[TaskRun], metric: str) -> Replicates:
+        """Return a figure of several tasks of one family, as the harness's groups have it, with its resamples.
+
+        Raises:
+            KeyError: a task has no such metric.
+        """
+        ratios = [self.ratio(run, metric) for run in runs]
+        if runs[0].kind.tasks_weigh_alike:
+            means: Replicates = np.mean([ratio.value for ratio in ratios], axis=0)
+            return means
+        return Ratio.sum(ratios).value
 
     def share(self, run: TaskRun, metric: str, asked: str) -> Ratio:
         """Return the quotient of two sums over a task's rows, for example followed over asked.

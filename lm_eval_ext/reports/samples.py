@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from lm_eval_ext.reports.kinds import Kind
 
+_FILTER = b'"filter": '
 ASKED = "asked "
 """Before the name of a metric ``[followed, asked]``: the column of the second number."""
 
@@ -87,14 +88,14 @@ def read_samples(path: Path, kind: Kind, metrics: Sequence[str], readers: Sequen
     reader = readers[0]
     columns, wrong, ids = _Columns(), [], set()
     put = _recorder(kind, metrics, columns)
-    # Most lines can be another reader's. A quotation mark inside a text has a backslash before it, so that these words
-    # are no text; where they are written otherwise, or stand twice, the line is parsed.
-    ours, others = _written(reader), [_written(other) for other in readers[1:]]
+    # Most lines can be another reader's, which need no parsing: a quotation mark inside a text has a backslash before
+    # it, so that these words are no text.
+    others = tuple(_FILTER + json.dumps(other).encode() for other in readers[1:])
     offset = 0
     with path.open("rb") as file:
         for number, text in enumerate(file, start=1):
             start, offset = offset, offset + len(text)
-            if ours not in text and any(other in text for other in others):
+            if others and text.startswith(others, text.rfind(_FILTER)):
                 continue
             try:
                 line = json.loads(text)
@@ -121,10 +122,6 @@ def read_samples(path: Path, kind: Kind, metrics: Sequence[str], readers: Sequen
         ),
         wrong,
     )
-
-
-def _written(reader: str) -> bytes:
-    return f'"filter": {json.dumps(reader)}'.encode()
 
 
 def _reason(error: Exception) -> str:

@@ -96,8 +96,8 @@ class Population:
         if stratum not in self._weights:
             rows = len(self.strata[stratum])
             generator = np.random.default_rng([SEED, crc32(stratum.encode())])
-            drawn = generator.multinomial(rows, np.full(rows, 1 / rows), size=DRAWS)
-            self._weights[stratum] = np.concatenate([np.ones((1, rows)), drawn])
+            drawn = (np.bincount(generator.integers(rows, size=rows), minlength=rows) for _ in range(DRAWS))
+            self._weights[stratum] = np.array([np.ones(rows), *drawn])
         return self._weights[stratum]
 
     def by_cluster(self, stratum: str, clusters: NDArray[np.int32], values: Floats) -> Floats:
@@ -127,8 +127,8 @@ class Population:
 def sign_flip_p(differences: Floats, *, greater: bool = False) -> float:
     """Return the p-value of the paired randomisation test (Fisher 1935) of ``no difference``.
 
-    If nothing changed, each row's difference could as well have had the other sign; all patterns of signs count, none is
-    drawn at random. With one answer to a row, right or wrong, this is McNemar's exact test. Differences that are no
+    If nothing changed, each row's difference could as well have had the other sign; all patterns of signs count, none
+    is drawn at random. With one answer to a row, right or wrong, this is McNemar's exact test. Differences that are no
     whole numbers are rounded to steps of a 64th of their root mean square, which leaves the test exact (it is then of
     the rounded differences) and changes its p-value by about a hundredth of it.
 
@@ -158,8 +158,8 @@ def _in_steps(differences: Floats) -> NDArray[np.int64]:
     signed = differences[np.abs(differences) > 1e-9]
     if len(signed) and not np.allclose(signed, np.rint(signed), rtol=0, atol=1e-9):
         signed = signed / (np.sqrt(np.mean(signed**2)) / 64)
-    steps: NDArray[np.int64] = np.rint(signed).astype(np.int64)
-    return steps[steps != 0]
+    steps = np.rint(signed)
+    return np.array(steps[steps != 0], np.int64)
 
 
 def _chances_of_sums(steps: NDArray[np.int64]) -> tuple[Floats, int]:

@@ -9,7 +9,7 @@ from math import nan
 from lm_eval_ext.reports.figure import Estimate, Figure, HeatMap, Panel, Table
 from lm_eval_ext.reports.kinds import KINDS
 from lm_eval_ext.reports.load import Runs
-from lm_eval_ext.reports.statistics import Ratio, estimate
+from lm_eval_ext.reports.statistics import estimate
 from lm_eval_ext.reports.subjects import Subject
 
 MANY = 6
@@ -76,12 +76,13 @@ def summary(runs: Runs) -> Figure:
         models = [who for who in runs.subjects if any(estimates[who, column.name].exists for column in of_family)]
         values = tuple(tuple(estimates[who, column.name] for column in of_family) for who in models)
         names = tuple(_short(column, of_family) for column in of_family)
-        panels.append(Panel(family, HeatMap(tuple(runs.labels[who] for who in models), names, values, "headline")))
+        metrics = ", ".join(dict.fromkeys(column.metric for column in of_family))
+        panels.append(Panel(family, HeatMap(tuple(runs.labels[who] for who in models), names, values, metrics)))
     return Figure(
         "summary",
         "Headline figures",
-        "In percent, of all rows of the tasks; ↑: more is better, ↓: less is better. In brackets: the 95 % interval if "
-        "other rows had been drawn (the same for every model: cluster bootstrap by row).",
+        "In percent, as the harness's groups have them; ↑: more is better, ↓: less is better. In brackets: the 95 % "
+        "interval if other rows had been drawn (the same for every model: cluster bootstrap by row).",
         tuple(panels),
         Table(
             ("model", *(column.heading for column in chosen)),
@@ -95,7 +96,7 @@ def _of_column(runs: Runs, who: Subject, column: Column) -> Estimate:
     done = [run for run in runs.of(column.family, who) if run.task in column.tasks]
     if len(done) < len(column.tasks):
         return Estimate(nan)
-    return estimate(Ratio.sum(runs.ratio(run, column.metric) for run in done).value)
+    return estimate(runs.mean(done, column.metric))
 
 
 def _short(column: Column, others: Sequence[Column]) -> str:

@@ -47,6 +47,14 @@ def test_the_same_row_under_another_verbalizer_is_one_cluster(tmp_path: Path) ->
     assert load([tmp_path]).population.strata == {"verbalizer sst2": {0: 0, 1: 1}}
 
 
+def test_data_sets_at_one_path_on_the_hub_are_two_strata(tmp_path: Path) -> None:
+    for name in ("sst2", "qqp"):
+        hub = {"dataset_path": "nyu-mll/glue", "dataset_name": name}
+        write_run(tmp_path / name, {f"verbalizer_{name}_natural_golden": [1, 0]}, config=hub)
+    strata = {"verbalizer nyu-mll/glue sst2", "verbalizer nyu-mll/glue qqp"}
+    assert set(load([tmp_path]).population.strata) == strata
+
+
 def test_several_models_stand_side_by_side_under_short_names(tmp_path: Path) -> None:
     write_run(tmp_path / "a", {SST2: [1]}, arguments={"pretrained": "owner/small"})
     write_run(tmp_path / "b", {SST2: [0]}, arguments="pretrained=owner/large,dtype=float16")
@@ -224,6 +232,7 @@ def test_only_tasks_without_rows_are_an_error(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("counts", [None, {}, {SST2: {"effective": "2"}}, {SST2: {"effective": -1}}])
 def test_a_file_that_does_not_say_how_many_rows_is_an_error(counts: object, tmp_path: Path) -> None:
-    write_run(tmp_path, {SST2: [1]}, **{"n-samples": counts})
+    path = write_run(tmp_path, {SST2: [1]})
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"n-samples": counts}))
     with pytest.raises(RowsError, match=r"'effective' in n-samples is .*; expected the number of rows"):
         load([tmp_path])

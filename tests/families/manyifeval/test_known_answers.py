@@ -22,7 +22,7 @@ from lm_eval_ext.families.manyifeval.witness import respond
 from lm_eval_ext.reasoning import without_reasoning
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import instructions_of
-from tests.conftest import SHARED, TWO_PROCESSES, Harness, Run, offline_environment
+from tests.conftest import SHARED, Harness, Run, evaluate_one_after_the_other, offline_environment
 from tests.families.manyifeval.files import published_rows, write_jsonl
 
 REAL = str(SHARED / "data" / "ifeval")
@@ -59,11 +59,11 @@ def in_order(run: Run, task: str) -> list[dict[str, Any]]:
     return sorted(run.samples[task], key=itemgetter("doc_id"))
 
 
-@pytest.fixture(params=["embedded", "reconstructed", "published"])
-def source(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+@pytest.fixture(scope="module", params=["embedded", "reconstructed", "published"])
+def source(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
     """Return each kind of source: our rows, a folder with IFEval's, a file of finished rows."""
     if request.param == "published":
-        return write_jsonl(tmp_path / "finished.jsonl", published_rows())
+        return write_jsonl(tmp_path_factory.mktemp("published") / "finished.jsonl", published_rows())
     if request.param == "reconstructed" and not Path(REAL).is_dir():
         pytest.skip(f"the real rows are not at {REAL}")
     return "embedded" if request.param == "embedded" else REAL
@@ -76,9 +76,21 @@ def groups_on(source: str) -> tuple[str, dict[str, int]]:
     return "manyifeval", DISTINCT
 
 
-def test_who_follows_everything_scores_one_everywhere(harness: Harness, source: str) -> None:
+@pytest.fixture(scope="module")
+def by_policy(source: str, small_harness: str, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Run]:
+    """Return the runs of each policy over all tasks on one source."""
+    shared = ("--tasks", groups_on(source)[0], "--metadata", json.dumps({"source": source}))
+    options = {
+        policy: ("--model", "reference", "--model_args", f"policy={policy}", *shared)
+        for policy in ("oracle", "drop_one", "ignore")
+    }
+    folder = tmp_path_factory.mktemp("policies")
+    return evaluate_one_after_the_other(folder, options, offline_environment(PYTHONPATH=small_harness))
+
+
+def test_who_follows_everything_scores_one_everywhere(by_policy: Mapping[str, Run], source: str) -> None:
+    run = by_policy["oracle"]
     groups, tasks = groups_on(source)
-    run = evaluate(harness, "oracle", source, groups)
     assert set(run.samples) == set(tasks)
     for task in tasks:
         assert run.results["n-samples"][task] == {"original": 100, "effective": 100}
@@ -90,9 +102,10 @@ def test_who_follows_everything_scores_one_everywhere(harness: Harness, source: 
     check_record(run, source, tasks)
 
 
-def test_who_drops_one_of_n_follows_no_prompt_and_n_minus_1_of_n_instructions(harness: Harness, source: str) -> None:
-    groups, _ = groups_on(source)
-    run = evaluate(harness, "drop_one", source, groups)
+def test_who_drops_one_of_n_follows_no_prompt_and_n_minus_1_of_n_instructions(
+    by_policy: Mapping[str, Run], source: str
+) -> None:
+    run = by_policy["drop_one"]
     for task, count in DISTINCT.items():
         share = (count - 1) / count
         for kind in ("strict", "repaired"):
@@ -116,8 +129,8 @@ def test_who_drops_one_of_n_follows_no_prompt_and_n_minus_1_of_n_instructions(ha
         check_types(run, dict.fromkeys(REPEATED, 0.0))
 
 
-def test_who_follows_nothing_scores_zero(harness: Harness) -> None:
-    run = evaluate(harness, "ignore", "embedded", "manyifeval")
+def test_who_follows_nothing_scores_zero(by_policy: Mapping[str, Run]) -> None:
+    run = by_policy["ignore"]
     for name in [*DISTINCT, "manyifeval"]:
         for kind in ("strict", "repaired"):
             assert score(run, name, f"prompt_level_{kind}_acc") == score(run, name, f"inst_level_{kind}_acc") == 0.0
@@ -210,36 +223,6 @@ def test_cached_requests_of_one_source_do_not_answer_for_another(
     assert shown[1] == [f"Well. {prompt}" for prompt in shown[0]]
     assert shown[2] == shown[1]
     assert built == [True, True, False]  # the third time the cache did serve
-
-
-def test_two_processes_share_the_rows_and_give_the_samples_and_scores_of_one(harness: Harness) -> None:
-    pytest.importorskip("accelerate", reason="accelerate is not installed (extra: hf)")
-    # With one instruction per row, no process sees every instruction type.
-    tasks = ("manyifeval_n01", "manyifeval_n02", "manyifeval_repeat_n03")
-    # An odd number of rows. Without the variable, or with accelerate's own --cpu, one process would start.
-    options = (",".join(tasks), "--limit", "37")
-    parallel = offline_environment(ACCELERATE_USE_CPU="true")
-    one = evaluate(harness, "drop_one", "embedded", *options)
-    two = evaluate(harness, "drop_one", "embedded", *options, launcher=TWO_PROCESSES, environment=parallel)
-    for task in tasks:
-        ranks = re.findall(rf"Building contexts for {task} on rank (\d+)", two.output)
-        assert set(ranks) == {"0", "1"}
-        assert [by_row(sample) for sample in in_order(two, task)] == [by_row(sample) for sample in in_order(one, task)]
-        scored = [metric for metric in one.results["results"][task] if metric.endswith(",none")]
-        assert set(two.results["results"][task]) == set(one.results["results"][task])
-        for metric in (metric for metric in scored if "_stderr" not in metric):
-            alone, together = (run.results["results"][task][metric] for run in (one, two))
-            assert together == (near(alone) if isinstance(alone, float) else alone), metric
-    # One of two instructions dropped: 0 - (1/2) ** 2.
-    assert score(two, "manyifeval_n02", "curse_residual") == near(-0.25)
-
-
-def by_row(sample: Sample) -> dict[str, Any]:
-    """Return a sample with the set of its responses.
-
-    The harness gives a rank with fewer rows copies of its last request, and logs what is answered to them too.
-    """
-    return {**sample, "resps": set(sample["resps"][0])}
 
 
 def test_a_chat_model_with_weights_is_asked_and_scored(harness: Harness, tiny_model: Path) -> None:

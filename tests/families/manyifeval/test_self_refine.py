@@ -14,7 +14,7 @@ from lm_eval.tasks import TaskManager
 from lm_eval_ext import tasks_dir
 from lm_eval_ext.models.reference import ReferenceLM
 from lm_eval_ext.models.self_refine import SelfRefineLM
-from tests.conftest import TWO_PROCESSES, Harness, Run, offline_environment
+from tests.conftest import Harness, Run
 from tests.self_refine.scripted import ScriptedLM
 
 TASK = "manyifeval_n03"
@@ -156,33 +156,6 @@ def test_demonstrations_stand_before_the_first_answer_alone(
     lead = "Your response should follow the instructions below:"
     assert [call[0].count(lead) for call in calls[0]] == [3, 0]
     assert [call[0].startswith("<user>") for call in calls[0]] == [chat, chat]
-
-
-def test_two_processes_refine_as_one_does(harness: Harness) -> None:
-    pytest.importorskip("accelerate", reason="accelerate is not installed (extra: hf)")
-    arguments = "base=reference,policy=drop_one,strategy=feedback_each,rounds=2"
-    # An odd number of rows: the harness pads the shorter half with one of its requests.
-    options = ("--limit", "7")
-    one = evaluate(harness, arguments, TASK, *options)
-    two = evaluate(
-        harness,
-        arguments,
-        TASK,
-        *options,
-        launcher=TWO_PROCESSES,
-        environment=offline_environment(ACCELERATE_USE_CPU="true"),
-    )
-    assert [without_padding(sample) for sample in in_order(two)] == in_order(one)
-    assert len(in_order(one)) == 7
-    assert sum(len(sample["resps"][0]) for sample in in_order(two)) == 7 + 1
-    assert two.results["results"] == one.results["results"]
-    assert one.results["results"][TASK]["feedback_f1,none"] == 1.0
-
-
-def without_padding(sample: dict[str, Any]) -> dict[str, Any]:
-    ((first, *padding),) = sample["resps"]
-    assert padding in ([], [first])
-    return sample | {"resps": [[first]]}
 
 
 def in_order(run: Run) -> list[dict[str, Any]]:

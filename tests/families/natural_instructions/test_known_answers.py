@@ -22,7 +22,7 @@ from lm_eval_ext.families.natural_instructions.subtasks import CATEGORIES, EVALU
 from lm_eval_ext.families.natural_instructions.task import NaturalInstructionsTask
 from lm_eval_ext.models.reference import ReferenceLM
 from lm_eval_ext.sources import RowsError
-from tests.conftest import TWO_PROCESSES, Harness, Run, offline_environment
+from tests.conftest import Harness, Run
 from tests.families.natural_instructions.tides import TIDES, folder_with, real_folder, tides
 
 FAMILY = "natural_instructions"
@@ -136,24 +136,6 @@ def test_echo_scores_what_arithmetic_says(harness: Harness, tmp_path: Path) -> N
     assert samples[0]["arguments"]["gen_args_0"]["arg_0"] == f"{definition}input: The gulls wade.\noutput:"
     settings = samples[0]["arguments"]["gen_args_0"]["arg_1"]
     assert (settings["until"], settings["max_gen_toks"], settings["do_sample"]) == (["\n\n"], 16, False)
-
-
-def test_two_processes_give_the_samples_and_scores_of_one(harness: Harness) -> None:
-    pytest.importorskip("accelerate", reason="accelerate is not installed (extra: hf)")
-    tasks = [leaf(EVALUATION[0], "all"), leaf(EVALUATION[1], "positive")]
-    options = (",".join(tasks), "--limit", "7")
-    one = evaluate(harness, "echo", *options, source="embedded")
-    parallel = offline_environment(ACCELERATE_USE_CPU="true")
-    two = evaluate(harness, "echo", *options, source="embedded", launcher=TWO_PROCESSES, environment=parallel)
-    for name in tasks:
-        assert set(re.findall(rf"Building contexts for {name} on rank (\d+)", two.output)) == {"0", "1"}
-        assert scores_by_row(two, name) == scores_by_row(one, name)
-        assert score(two, name) == pytest.approx(score(one, name), rel=1e-12)
-    assert len(scores_by_row(one, tasks[0])) == 7
-
-
-def scores_by_row(run: Run, name: str) -> Mapping[str, float]:
-    return {sample["doc_hash"]: sample["rouge_l"] for sample in run.samples[name]}
 
 
 def test_a_model_with_weights_is_given_what_its_tokenizer_lets_fit(

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import logging
 import math
-import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from operator import itemgetter
 from pathlib import Path
 from statistics import fmean
@@ -23,7 +22,7 @@ from lm_eval_ext.families.paired_mcq.datasets import DATASETS, OPINIONQA
 from lm_eval_ext.families.paired_mcq.known import REFUSAL
 from lm_eval_ext.families.paired_mcq.prompt import LETTERS, prompt_of
 from lm_eval_ext.families.paired_mcq.rows import rows
-from tests.conftest import TWO_PROCESSES, Harness, Run, offline_environment
+from tests.conftest import Harness, Run, evaluate_one_after_the_other, offline_environment
 from tests.families.paired_mcq.files import write_jsonl
 
 OPINION, FACTS, TEXT = "paired_mcq_opinionqa_medium", "paired_mcq_arc_challenge_example", "text_mcq_arc_challenge_low"
@@ -56,14 +55,17 @@ POLICIES: dict[str, tuple[dict[str, Figures], tuple[int, int]]] = {
 }
 
 
-def evaluate(harness: Harness, policy: str, tasks: Sequence[str], *options: str, **settings: Any) -> Run:
-    run = harness(
-        *("--model", "reference", "--model_args", f"policy={policy}", "--tasks", ",".join(tasks), *options),
-        *("--metadata", json.dumps({"source": "embedded", "answer_classifier": "rules"})),
-        **settings,
-    )
-    assert run.status == 0, run.output[-3000:]
-    return run
+@pytest.fixture(scope="module")
+def by_policy(small_harness: str, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Run]:
+    """Return the runs of each policy."""
+    metadata = json.dumps({"source": "embedded", "answer_classifier": "rules"})
+    shared = ("--tasks", ",".join([OPINION, FACTS, TEXT]), "--metadata", metadata)
+    options = {
+        policy: ("--model", "reference", "--model_args", f"policy={policy}", *shared)
+        for policy in (*POLICIES, "always_a")
+    }
+    folder = tmp_path_factory.mktemp("policies")
+    return evaluate_one_after_the_other(folder, options, offline_environment(PYTHONPATH=small_harness))
 
 
 def figures(results: Mapping[str, Any], task: str, reader: str) -> dict[str, float | str]:
@@ -82,9 +84,9 @@ def check(found: Mapping[str, float | str], expected: Figures) -> None:
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_a_policys_figures_are_exact_by_every_reader(harness: Harness, policy: str) -> None:
+def test_a_policys_figures_are_exact_by_every_reader(by_policy: Mapping[str, Run], policy: str) -> None:
     expected, (token_acc, text_acc) = POLICIES[policy]
-    run = evaluate(harness, policy, [OPINION, FACTS, TEXT])
+    run = by_policy[policy]
     for reader, of_reader in expected.items():
         check(figures(run.results, OPINION, reader), of_reader)
         right = {"first_token_acc": token_acc, "text_acc": text_acc}
@@ -125,8 +127,8 @@ def check_samples(run: Run, task: str, dataset: str, level: str, policy: str) ->
                 assert response.endswith(f"{reading}. {row['options'][LETTERS.index(reading)]}")
 
 
-def test_who_always_says_a_has_the_entropy_of_what_stands_there(harness: Harness) -> None:
-    run = evaluate(harness, "always_a", [OPINION, FACTS])
+def test_who_always_says_a_has_the_entropy_of_what_stands_there(by_policy: Mapping[str, Run]) -> None:
+    run = by_policy["always_a"]
     for task, dataset in ((OPINION, "opinionqa"), (FACTS, "arc_challenge")):
         found = rows(DATASETS[dataset], "embedded")
         first: defaultdict[str, Counter[str]] = defaultdict(Counter)
@@ -234,37 +236,6 @@ def test_cached_requests_of_one_source_do_not_answer_for_another(
 def test_the_harness_does_not_warn_of_metrics_that_some_rows_lack(caplog: pytest.LogCaptureFixture) -> None:
     simply_evaluate("embedded", FACTS, limit=20)
     assert "not scored on the same number of documents" not in caplog.text
-
-
-def test_two_processes_share_the_rows_and_give_the_figures_of_one(harness: Harness) -> None:
-    pytest.importorskip("accelerate", reason="accelerate is not installed (extra: hf)")
-    # An odd number of rows, and questions whose shuffles lie in both processes.
-    options = ("--limit", "37")
-    # Without the variable, or with accelerate's own --cpu, one process would start.
-    parallel = offline_environment(ACCELERATE_USE_CPU="true")
-    one = evaluate(harness, "always_a", [OPINION, TEXT], *options)
-    two = evaluate(harness, "always_a", [OPINION, TEXT], *options, launcher=TWO_PROCESSES, environment=parallel)
-    for task in (OPINION, TEXT):
-        assert set(re.findall(rf"Building contexts for {task} on rank (\d+)", two.output)) == {"0", "1"}
-        for reader in READERS:
-            alone, together = (figures(run.results, task, reader) for run in (one, two))
-            assert set(together) == set(alone)
-            for metric, value in alone.items():
-                near = pytest.approx(value, rel=1e-12) if isinstance(value, float) else value
-                assert together[metric] == near, metric
-        scored = [by_row(run, task) for run in (one, two)]
-        assert scored[0] == scored[1]
-        assert len(scored[0]) == 37 * len(READERS)
-    assert float(figures(two.results, OPINION, "rules")["consistency_text"]) > 0
-
-
-def by_row(run: Run, task: str) -> list[dict[str, Any]]:
-    """Return the samples in the order of their rows.
-
-    The harness gives a rank with fewer rows copies of its last request, and logs what is answered to them too.
-    """
-    ordered = sorted(run.samples[task], key=lambda sample: (sample["filter"], sample["doc_id"]))
-    return [{key: value for key, value in sample.items() if key != "resps"} for sample in ordered]
 
 
 def test_opinionqa_without_a_source_ends_with_what_to_do(harness: Harness) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import math
+from collections.abc import Mapping
 from itertools import product
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import SHARED, Harness, Run, offline_environment
+from tests.conftest import SHARED, Harness, Run, evaluate_one_after_the_other, offline_environment
 
 REAL = str(SHARED / "data" / "classification")
 SOURCES = ["embedded", REAL]
@@ -23,12 +25,30 @@ PRIOR = {"natural": (1.0, 1.0, 0.0), "neutral": (0.0, 1.0, 1.0), "unnatural": (0
 FAMILIES = ("verbalizer", "verbalizer_cot")
 
 
-def evaluate(harness: Harness, policy: str, source: str, tasks: str) -> Run:
-    if source == REAL and not (SHARED / "data").is_dir():
-        pytest.skip(f"the real rows are not at {REAL}")
-    run = harness("--model", "reference", "--model_args", f"policy={policy},seed=1", "--tasks", tasks, source=source)
+def evaluate(harness: Harness, policy: str, tasks: str) -> Run:
+    options = ("--model", "reference", "--model_args", f"policy={policy},seed=1", "--tasks", tasks)
+    run = harness(*options, source="embedded")
     assert run.status == 0, run.output
     return run
+
+
+@pytest.fixture(scope="module", params=SOURCES, ids=["embedded", "real"])
+def by_policy(
+    request: pytest.FixtureRequest, small_harness: str, tmp_path_factory: pytest.TempPathFactory
+) -> Mapping[str, Run]:
+    """Return the runs of each policy over all tasks on one source."""
+    if request.param == REAL and not (SHARED / "data").is_dir():
+        pytest.skip(f"the real rows are not at {REAL}")
+    metadata = json.dumps({"source": request.param})
+    options = {
+        policy: (
+            *("--model", "reference", "--model_args", f"policy={policy},seed=1"),
+            *("--tasks", ",".join(FAMILIES), "--metadata", metadata),
+        )
+        for policy in ("oracle", "prior", "random")
+    }
+    folder = tmp_path_factory.mktemp("policies")
+    return evaluate_one_after_the_other(folder, options, offline_environment(PYTHONPATH=small_harness))
 
 
 def scores(run: Run, name: str) -> tuple[float, float, float]:
@@ -40,12 +60,11 @@ def members(run: Run, family: str, naturalness: str) -> list[str]:
     return [task for task in of_family if f"_{naturalness}_" in task]
 
 
-@pytest.mark.parametrize("source", SOURCES, ids=["embedded", "real"])
 @pytest.mark.parametrize(("policy", "expected"), [("oracle", ORACLE), ("prior", PRIOR)])
 def test_a_policys_scores_are_exact_in_every_task_and_group(
-    harness: Harness, policy: str, expected: dict[str, tuple[float, float, float]], source: str
+    by_policy: Mapping[str, Run], policy: str, expected: dict[str, tuple[float, float, float]]
 ) -> None:
-    run = evaluate(harness, policy, source, ",".join(FAMILIES))
+    run = by_policy[policy]
     assert len(run.samples) == 216
     for family, (naturalness, leaves) in product(FAMILIES, GROUPS.items()):
         tasks = members(run, family, naturalness)
@@ -55,9 +74,8 @@ def test_a_policys_scores_are_exact_in_every_task_and_group(
         assert sum(len(run.samples[name]) for name in tasks) == leaves * 100
 
 
-@pytest.mark.parametrize("source", SOURCES, ids=["embedded", "real"])
-def test_a_coin_stays_within_its_binomial_interval(harness: Harness, source: str) -> None:
-    run = evaluate(harness, "random", source, ",".join(FAMILIES))
+def test_a_coin_stays_within_its_binomial_interval(by_policy: Mapping[str, Run]) -> None:
+    run = by_policy["random"]
     for family, (naturalness, leaves) in product(FAMILIES, GROUPS.items()):
         acc, prior, invalid = scores(run, f"{family}_{naturalness}")
         # A fair coin over n rows: mean 1/2, standard deviation sqrt(1 / 4n); five of them on either side.
@@ -72,7 +90,7 @@ def test_a_coin_stays_within_its_binomial_interval(harness: Harness, source: str
 
 
 def test_the_samples_explain_each_score_and_the_row_is_the_same_under_every_verbalizer(harness: Harness) -> None:
-    run = evaluate(harness, "prior", "embedded", "verbalizer_sst2")
+    run = evaluate(harness, "prior", "verbalizer_sst2")
     first = {task: rows[0] for task, rows in run.samples.items()}
     assert len(first) == 12
     assert len({row["doc_hash"] for row in first.values()}) == 1
@@ -85,7 +103,7 @@ def test_the_samples_explain_each_score_and_the_row_is_the_same_under_every_verb
 
 
 def test_the_results_say_where_the_rows_come_from(harness: Harness) -> None:
-    run = evaluate(harness, "oracle", "embedded", "verbalizer_sst2_natural_golden")
+    run = evaluate(harness, "oracle", "verbalizer_sst2_natural_golden")
     config = run.results["configs"]["verbalizer_sst2_natural_golden"]
     assert config["metadata"]["source"] == "embedded"
     assert config["metadata"]["note"].endswith("comparable to nothing")
@@ -118,6 +136,6 @@ def test_predict_only_writes_the_answers(harness: Harness) -> None:
 
 
 def test_two_equal_runs_write_equal_samples(harness: Harness) -> None:
-    one, other = (evaluate(harness, "random", "embedded", "verbalizer_rte") for _ in range(2))
+    one, other = (evaluate(harness, "random", "verbalizer_rte") for _ in range(2))
     assert one.samples == other.samples
     assert one.results["results"] == other.results["results"]

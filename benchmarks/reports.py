@@ -1,0 +1,55 @@
+"""The report over twenty models and all tasks: seconds, memory, size of the page.
+
+The peer reads the same files line by line with the standard library's JSON, and does nothing with them.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmarks.row import Row
+from benchmarks.synthetic_runs import write
+
+MODELS = 20
+
+PEER = """
+import json, pathlib, sys
+for path in sorted(pathlib.Path(sys.argv[1]).rglob("samples_*.jsonl")):
+    with path.open("rb") as lines:
+        for line in lines:
+            json.loads(line)
+"""
+# Says its largest resident set, in KiB, which only the process itself knows apart from its siblings.
+OURS = """
+import resource, sys
+from lm_eval_ext.cli import main
+status = main(["report", *sys.argv[1:]])
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+sys.exit(status)
+"""
+
+
+def measure() -> Iterator[Row]:
+    """Yield the lines of the table."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        gigabytes = write(folder / "runs", MODELS) / 1e9
+        page = folder / "report.html"
+        ours, printed = _seconds(OURS, str(folder / "runs"), "-o", str(page))
+        peer, _ = _seconds(PEER, str(folder / "runs"))
+        memory, size = int(printed.split()[-1]) * 1024 / 1e9, page.stat().st_size / 1e6
+    work = f"report of {MODELS} models, all tasks, {gigabytes:.1f} GB"
+    yield Row(f"{work}: seconds", ours, peer, "under 60", lambda ours, _peer: ours, lambda figure: figure < 60)
+    yield Row(f"{work}: GB of memory", ours, peer, "under 1", lambda _ours, _peer: memory, lambda figure: figure < 1)
+    yield Row(f"{work}: MB of page", ours, peer, "under 5", lambda _ours, _peer: size, lambda figure: figure < 5)
+
+
+def _seconds(code: str, *arguments: str) -> tuple[float, str]:
+    began = time.perf_counter()
+    process = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True)
+    return time.perf_counter() - began, process.stdout

@@ -1,0 +1,107 @@
+"""The colours of a report, in light and in dark.
+
+Those of series are Okabe and Ito's (2008), which colour-blind readers tell apart, darkened where they would be too
+faint on white; each goes with a hatch, a marker or a place of its own. Everything is drawn in the light colours, and no
+two of them are the same: the page's drawings name a colour by its role, so that the page can turn dark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+_PAGE = {
+    "ground": ("#f5f6f8", "#0d1117"),
+    "paper": ("#ffffff", "#161b22"),
+    "ink": ("#1b2026", "#e6eaef"),
+    "muted": ("#58616c", "#a3adb9"),
+    "grid": ("#e4e7eb", "#2b323b"),
+    "rule": ("#d3d8de", "#363e48"),
+    "link": ("#0a5c99", "#6cb6f5"),
+    "notice": ("#fdf6e3", "#272214"),
+    "missing": ("#eceef1", "#20262e"),
+}
+_SERIES = {
+    "series0": ("#0072b2", "#4ba9e3"),
+    "series1": ("#d55e00", "#ff8c42"),
+    "series2": ("#009e73", "#35cb9d"),
+    "series3": ("#b85c93", "#e59ac4"),
+    "series4": ("#3d9bd3", "#93d3f8"),
+    "series5": ("#a87900", "#e3b74d"),
+    "series6": ("#6b7480", "#a0aab5"),
+}
+# Little to much: away from the paper, in one hue.
+_HEAT = (
+    ("#f0f5fb", "#182330"),
+    ("#dbe8f5", "#1b3045"),
+    ("#c1daee", "#1d3f5d"),
+    ("#a1c9e5", "#205076"),
+    ("#7bb3da", "#266391"),
+    ("#5099cb", "#5497cb"),
+    ("#2a6ca5", "#7cb4de"),
+    ("#1a5288", "#a6ceeb"),
+    ("#0e3965", "#d2e7f6"),
+)
+# Down, unchanged, up.
+_CHANGE = (
+    ("#0e4a7f", "#b5dcf7"),
+    ("#5598cd", "#62a6d9"),
+    ("#8dbde0", "#245d89"),
+    ("#cbe0f1", "#1d3b55"),
+    ("#f3f2ef", "#242a31"),
+    ("#fbdfc5", "#4f331c"),
+    ("#f5b67e", "#814913"),
+    ("#e28533", "#e18633"),
+    ("#a54900", "#ffcf9f"),
+)
+LEVELS = 9
+"""Of a heat map's colours."""
+SERIES = len(_SERIES)
+"""Colours of series, after which they begin again."""
+DARK_INK, LIGHT_INK = "#0b0f14", "#fefefe"
+
+
+def luminance(colour: str) -> float:
+    """Return a colour's relative luminance (WCAG 2.1)."""
+    channels = (int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5))
+    red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one: str, other: str) -> float:
+    """Return the contrast of two colours, 1 to 21 (WCAG 2.1)."""
+    darker, lighter = sorted((luminance(one), luminance(other)))
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def _ink_on(colour: str, level: int) -> str:
+    """Return black or white, whichever is easier to read; shifted by the level so that no two inks are the same."""
+    ink = max(DARK_INK, LIGHT_INK, key=lambda ink: contrast(ink, colour))
+    shift = level if ink == DARK_INK else -level
+    return f"{ink[:5]}{int(ink[5:], 16) + shift:02x}"
+
+
+def _with_inks(name: str, colours: tuple[tuple[str, str], ...]) -> dict[str, tuple[str, str]]:
+    roles = {}
+    for level, (light, dark) in enumerate(colours):
+        number = level if name == "heat" else level + LEVELS
+        roles[f"{name}{level}"] = (light, dark)
+        roles[f"{name}{level}-ink"] = (_ink_on(light, number), _ink_on(dark, number))
+    return roles
+
+
+ROLES: Mapping[str, tuple[str, str]] = {
+    **_PAGE,
+    **_SERIES,
+    **_with_inks("heat", _HEAT),
+    **_with_inks("change", _CHANGE),
+}
+"""By role, the colour in light and the colour in dark."""
+LIGHT: Mapping[str, str] = {role: light for role, (light, _) in ROLES.items()}
+"""By role, the colour that is drawn with."""
+ROLE_OF: Mapping[str, str] = {light: role for role, light in LIGHT.items()}
+"""By the colour that is drawn with, its role."""
+
+
+def declarations(*, dark: bool) -> str:
+    """Return the custom properties of CSS that the page's drawings name."""
+    return "".join(f"--{role}:{pair[dark]};" for role, pair in ROLES.items())

@@ -1,0 +1,161 @@
+"""Which answers of Natural Instructions teach something: where an encoding helps or hurts, and how answers miss."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+
+import numpy as np
+
+from lm_eval_ext.reports.load import TaskRun
+from lm_eval_ext.reports.natural_instructions_measures import METRIC, OfModel
+from lm_eval_ext.reports.picking import Candidate, Facts, Line, asked_and_answered
+from lm_eval_ext.reports.statistics import Floats
+from lm_eval_ext.reports.subjects import Subject
+
+MOST_ANSWERS, MOST_LINES = 1500, 5
+"""How many answers are looked at for what numbers do not tell, and how many of one task."""
+POOR = 0.5
+"""Below this ROUGE-L an answer is looked at for what went wrong."""
+
+GAINS = "Under more of the instruction the same instance is answered better: no other gains as much."
+LOSES = "Under more of the instruction the same instance is answered worse: no other loses as much."
+
+
+def _is_empty(_line: Line, answer: str) -> bool:
+    return not answer.strip()
+
+
+def _is_echo(line: Line, answer: str) -> bool:
+    # A right answer may be a word or two of its input.
+    return len(answer.split()) > 2 and str(line["doc"]["input"]).strip().startswith(answer.strip())
+
+
+def _is_wordy(line: Line, answer: str) -> bool:
+    references = (re.escape(str(reference).strip().rstrip(".")) for reference in line["doc"]["output"])
+    return any(re.search(rf"(?<!\w){words}(?!\w)", answer, re.IGNORECASE) for words in references if words)
+
+
+def _explains(_line: Line, answer: str) -> bool:
+    return "reason:" in answer.casefold()
+
+
+LOOKS: Mapping[str, Callable[[Line, str], bool]] = {
+    "The answer is empty.": _is_empty,
+    "The answer repeats its input.": _is_echo,
+    "The right words stand in the answer, and so much else that little of them counts.": _is_wordy,
+    "The answer goes on to give a reason, as the examples of the instruction do.": _explains,
+}
+"""What is to be seen in a poor answer alone, the first that applies."""
+PERFECT = "For comparison: an answer that agrees with a reference word for word."
+
+
+def lessons(found: Mapping[Subject, OfModel], base: str) -> list[list[Candidate]]:
+    """Return what each lesson can be shown by, the best first.
+
+    Args:
+        found: the runs of every model, by subtask and encoding.
+        base: the encoding that the others are compared with.
+    """
+    changes = [change for of_model in found.values() for change in _changes(of_model, base)]
+    gains = [one for change, one in sorted(changes, key=lambda pair: -pair[0]) if change > 0]
+    losses = [one for change, one in sorted(changes, key=lambda pair: pair[0]) if change < 0]
+    instructive = [gains, losses, *_seen(found)]
+    return [*instructive, _perfect(found, {one.answer for lesson in instructive for one in lesson})]
+
+
+def _changes(of_model: OfModel, base: str) -> Iterator[tuple[float, Candidate]]:
+    """Yield, for each encoding, the instance that gains the most over the base, and the one that loses the most."""
+    best: dict[tuple[str, bool], tuple[float, TaskRun, int, TaskRun]] = {}
+    for (subtask, encoding), run in of_model.items():
+        beside = of_model.get((subtask, base))
+        if beside is None or beside is run:
+            continue
+        mine, its = _by_instance(run), _by_instance(beside)
+        size = min(len(mine), len(its))
+        differences = mine[:size] - its[:size]
+        if not size or np.isnan(differences).all():
+            continue
+        for gain, instance in ((True, int(np.nanargmax(differences))), (False, int(np.nanargmin(differences)))):
+            change = float(differences[instance])
+            held = best.get((encoding, gain))
+            if held is None or (change > held[0] if gain else change < held[0]):
+                best[encoding, gain] = (change, run, instance, beside)
+    for (_, gain), (change, run, instance, beside) in best.items():
+        row, its_row = _row(run, instance), _row(beside, instance)
+        yield change, Candidate(run, row, GAINS if gain else LOSES, _facts(run, (beside, its_row)))
+
+
+def _by_instance(run: TaskRun) -> Floats:
+    """Return ROUGE-L by the instance's number in the population; NaN for those that were not asked."""
+    if run.rows is None or run.clusters is None:
+        return np.empty(0)
+    found = np.full(int(run.clusters.max()) + 1, np.nan)
+    found[run.clusters] = run.rows.values[METRIC]
+    return found
+
+
+def _row(run: TaskRun, instance: int) -> int:
+    assert run.clusters is not None  # an instance was found there
+    return int(np.flatnonzero(run.clusters == instance)[0])
+
+
+def _seen(found: Mapping[Subject, OfModel]) -> list[list[Candidate]]:
+    """Return the poor answers that show what is wrong with them, by what it is: of each model one."""
+    lessons: dict[str, dict[Subject, Candidate]] = {why: {} for why in LOOKS}
+    places = [
+        (run, int(row), run.rows)
+        for of_model in found.values()
+        for run in of_model.values()
+        if run.rows is not None
+        for row in np.flatnonzero(run.rows.values[METRIC] < POOR)[:MOST_LINES]
+    ]
+    # Evenly over models and tasks: every line is read from its file.
+    for run, row, rows in places[:: len(places) // MOST_ANSWERS + 1]:
+        line = rows.line(row)
+        _, answer = asked_and_answered(line)
+        why = next((why for why, shows in LOOKS.items() if shows(line, answer)), None)
+        if why is not None:
+            lessons[why].setdefault(run.subject, Candidate(run, row, why, _facts(run)))
+    return [list(lesson.values()) for lesson in lessons.values()]
+
+
+def _perfect(found: Mapping[Subject, OfModel], shown: Collection[tuple[Subject, str, int]]) -> list[Candidate]:
+    """Return one answer that agrees with a reference and shows nothing else, if there is any."""
+    for of_model in found.values():
+        for run in of_model.values():
+            rows = [] if run.rows is None else np.flatnonzero(run.rows.values[METRIC] == 1).tolist()
+            for row in rows:
+                one = Candidate(run, row, PERFECT, _facts(run))
+                if one.answer not in shown:
+                    return [one]
+    return []
+
+
+def _facts(run: TaskRun, beside: tuple[TaskRun, int] | None = None) -> Facts:
+    """Return what tells an answer's expectation and score from its line.
+
+    Args:
+        run: the task.
+        beside: the same instance under another encoding: the task and its row.
+    """
+
+    def facts(line: Line) -> Mapping[str, str]:
+        found = {
+            "expected": " / ".join(str(reference).strip() for reference in line["doc"]["output"]),
+            "encoding": str(run.metadata.get("encoding")),
+            "ROUGE-L": f"{100 * line[METRIC]:.1f} %",
+        }
+        if beside is None:
+            return found
+        other, row = beside
+        assert other.rows is not None  # the row was found there
+        its_line = other.rows.line(row)
+        encoding = other.metadata.get("encoding")
+        _, answer = asked_and_answered(its_line)
+        return found | {
+            f"answer under “{encoding}”": answer,
+            f"ROUGE-L under “{encoding}”": f"{100 * its_line[METRIC]:.1f} %",
+        }
+
+    return facts

@@ -1,0 +1,54 @@
+"""How figures and texts are put in front of a reader."""
+
+from __future__ import annotations
+
+import re
+
+from lm_eval_ext.reports.figure import Estimate, Unit
+
+LONGEST = 2000
+"""Characters of a prompt or an answer that are shown."""
+MISSING = "–"  # noqa: RUF001 # as in a printed table
+UNITS: dict[Unit, str] = {"share": "%", "change": "points", "number": ""}
+"""What is written behind a figure."""
+
+# What HTML does not allow, what no encoding holds, and what turns the direction of the text that follows.
+_UNSHOWABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069\ufffe\uffff]")
+
+
+def readable(text: str) -> str:
+    """Return a text in which what cannot be shown is named by its number, as in ``<U+0007>``."""
+    return _UNSHOWABLE.sub(lambda found: f"<U+{ord(found[0]):04X}>", text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def beginning(text: str) -> tuple[str, int]:
+    """Return what is shown of a text that may be long, and how many characters of it are not."""
+    return text[:LONGEST], max(0, len(text) - LONGEST)
+
+
+def figure(value: float, unit: Unit, decimals: int = 1) -> str:
+    """Return a figure in its unit, without the unit's name; of a number, the first three digits.
+
+    Args:
+        value: NaN if there is none.
+        unit: shares become percent, changes points with a sign.
+        decimals: of percent and points.
+    """
+    if value != value:  # noqa: PLR0124 # NaN
+        return MISSING
+    if unit == "number":
+        return _minus(f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}")
+    text = f"{100 * value:{'+' if unit == 'change' else ''}.{decimals}f}"
+    # What rounds to nothing has no direction.
+    return _minus(text if any(digit in text for digit in "123456789") else text.lstrip("+-"))
+
+
+def interval(estimate: Estimate, unit: Unit) -> str:
+    """Return the ends of an interval, or nothing if there is none."""
+    if not (estimate.exists and estimate.has_interval):
+        return ""
+    return f"[{figure(estimate.low, unit)}, {figure(estimate.high, unit)}]"
+
+
+def _minus(text: str) -> str:
+    return text.replace("-", "−")  # noqa: RUF001 # as wide as the plus

@@ -1,0 +1,74 @@
+"""Result files of real runs of known answers, made by the harness in this process and kept for the session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lm_eval import simple_evaluate
+from lm_eval.loggers import EvaluationTracker
+from lm_eval.tasks import TaskManager
+
+from lm_eval_ext import tasks_dir
+
+ResultFolder = Callable[..., Path]
+"""See ``result_folder``."""
+
+
+@cache
+def _manager(metadata: tuple[tuple[str, str], ...], own_tasks: Path | None) -> TaskManager:
+    folders = [tasks_dir(), *([str(own_tasks)] if own_tasks else [])]
+    return TaskManager(include_path=folders, include_defaults=False, metadata=dict(metadata))
+
+
+@pytest.fixture(scope="session")
+def result_folder(tmp_path_factory: pytest.TempPathFactory) -> ResultFolder:
+    """Return a function that evaluates tasks and returns the folder with what the harness wrote of them.
+
+    It is given the policy of the reference LM (or, after ``model:``, the arguments of another model), the tasks, how
+    many rows of each (all of them), a folder with tasks of a user's own, and metadata (the embedded rows).
+    """
+
+    def make(
+        policy: str,
+        tasks: Sequence[str],
+        *,
+        limit: int | None = None,
+        own_tasks: Path | None = None,
+        **metadata: str,
+    ) -> Path:
+        given = {"source": "embedded", **metadata}
+        return evaluated(policy, tuple(tasks), limit, own_tasks, tuple(sorted(given.items())))
+
+    @cache
+    def evaluated(
+        policy: str,
+        tasks: tuple[str, ...],
+        limit: int | None,
+        own_tasks: Path | None,
+        metadata: tuple[tuple[str, str], ...],
+    ) -> Path:
+        folder = tmp_path_factory.mktemp("run")
+        model, colon, arguments = policy.partition(":")
+        tracker = EvaluationTracker(output_path=str(folder))
+        results: dict[str, Any] | None = simple_evaluate(
+            model if colon else "reference",
+            model_args=arguments if colon else f"policy={policy}",
+            tasks=list(tasks),
+            task_manager=_manager(metadata, own_tasks),
+            limit=limit,
+            bootstrap_iters=0,
+            evaluation_tracker=tracker,
+            log_samples=True,
+        )
+        assert results is not None
+        samples = results.pop("samples")
+        tracker.save_results_aggregated(results, samples)
+        for task, lines in samples.items():
+            tracker.save_results_samples(task, lines)
+        return folder
+
+    return make

@@ -1,0 +1,48 @@
+"""A run in which the scores of some rows are others than they were: what a test looks for."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+
+def plant(run: Path, into: Path, metric: str, scores: Mapping[str, Mapping[int, float]], arguments: str) -> Path:
+    """Copy a run with other scores, in samples and results alike; return its folder.
+
+    Args:
+        run: the folder of the run, with one file of results.
+        into: the folder to make.
+        metric: whose scores are changed.
+        scores: by task and ``doc_id`` the new score.
+        arguments: of the model, a name for the copy.
+    """
+    shutil.copytree(run, into)
+    (results,) = into.rglob("results_*.json")
+    content = json.loads(results.read_text(encoding="utf-8"))
+    for task, changed in scores.items():
+        (samples,) = results.parent.glob(f"samples_{task}_*.jsonl")
+        lines = [json.loads(line) for line in samples.read_text(encoding="utf-8").splitlines()]
+        for line in lines:
+            line[metric] = changed.get(line["doc_id"], line[metric])
+        samples.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+        _set_figures(content["results"][task], metric, lines)
+    content["config"]["model_args"] = arguments
+    results.write_text(json.dumps(content), encoding="utf-8")
+    return into
+
+
+def _set_figures(figures: dict[str, Any], metric: str, lines: list[dict[str, Any]]) -> None:
+    for field in figures:
+        name, _, reader = field.partition(",")
+        if name == metric:
+            of_reader = [line[metric] for line in lines if line["filter"] == reader]
+            figures[field] = sum(of_reader) / len(of_reader)
+
+
+def without_samples(folder: Path, task: str = "*") -> None:
+    """Remove a task's samples, or all."""
+    for path in folder.rglob(f"samples_{task}_*.jsonl"):
+        path.unlink()

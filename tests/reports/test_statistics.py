@@ -1,0 +1,235 @@
+"""Intervals and tests against what can be computed another way."""
+
+from __future__ import annotations
+
+from math import nan, sqrt
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import stats
+
+from lm_eval_ext.reports.statistics import (
+    DRAWS,
+    Floats,
+    Population,
+    Ratio,
+    estimate,
+    holm,
+    sign_flip_p,
+    smallest_p,
+)
+
+# Of 400 rows 120 are right: 0.3, standard error sqrt(0.3 * 0.7 / 400) = 0.0229.
+ROWS, RIGHT = 400, 120
+ERROR = sqrt(0.3 * 0.7 / ROWS)
+
+
+def answers(rows: int = ROWS, right: int = RIGHT) -> Floats:
+    return (np.arange(rows) < right).astype(np.float64)
+
+
+def mean_of(values: Floats, clusters: NDArray[np.int64] | None = None, stratum: str = "data") -> Ratio:
+    population = Population()
+    numbers = population.admit(stratum, (np.arange(len(values)) if clusters is None else clusters).tolist())
+    return population.ratio(stratum, numbers, values)
+
+
+# The bootstrap's interval
+
+
+def test_the_standard_error_of_an_accuracy_is_the_binomial_one() -> None:
+    # That of 1,000 resamples is off by 1 / sqrt(2 * 1000) = 2.2 %; four times that is never seen.
+    assert np.std(mean_of(answers()).value[1:]) == pytest.approx(ERROR, rel=0.09)
+
+
+def test_the_interval_of_an_accuracy_is_the_binomial_one() -> None:
+    found = estimate(mean_of(answers()).value)
+    low, high = stats.binom.ppf([0.025, 0.975], ROWS, 0.3) / ROWS
+    # An end is off by sqrt(0.025 * 0.975 / 1000) / (density at it, 0.0584 / ERROR) = 0.0019; four times that.
+    assert found.value == 0.3
+    assert [found.low, found.high] == pytest.approx([low, high], abs=0.008)
+
+
+def test_copies_of_a_rows_answer_tell_nothing_new() -> None:
+    copies = np.repeat(answers(), 9)
+    of_rows = mean_of(copies, np.repeat(np.arange(ROWS), 9))
+    assert of_rows.value == pytest.approx(mean_of(answers()).value)
+    # As if they were nine times as many rows, the error would be a third.
+    assert np.std(mean_of(copies).value[1:]) == pytest.approx(ERROR / 3, rel=0.09)
+
+
+@pytest.mark.parametrize(
+    ("strata", "error"),
+    [
+        # 0 of 200 right in one data set and 200 of 200 in the other: no draw can change that.
+        (("one", "other"), 0.0),
+        # As one data set it is 200 of 400: sqrt(0.5 * 0.5 / 400) = 0.025.
+        (("one", "one"), 0.025),
+    ],
+)
+def test_every_data_set_keeps_its_number_of_rows(strata: tuple[str, str], error: float) -> None:
+    population = Population()
+    wrong, right = (
+        population.admit(name, range(first, first + 200)) for name, first in zip(strata, (0, 200), strict=True)
+    )
+    both = Ratio.sum(
+        [population.ratio(strata[0], wrong, np.zeros(200)), population.ratio(strata[1], right, np.ones(200))]
+    )
+    assert both.value[0] == 0.5
+    assert np.std(both.value[1:]) == pytest.approx(error, rel=0.09)
+
+
+def test_a_difference_keeps_its_pairs() -> None:
+    population = Population()
+    numbers = population.admit("data", range(ROWS))
+    easy, hard = answers(), answers(right=80)
+    first, second = (population.ratio("data", numbers, values).value for values in (easy, hard))
+    # They differ in 40 rows, by 1: sqrt(0.1 * 0.9 / 400) = 0.015; without pairs it would be 0.0305.
+    assert np.std((first - second)[1:]) == pytest.approx(0.015, rel=0.09)
+
+
+def test_rows_of_two_models_that_are_the_same_are_drawn_alike_every_time() -> None:
+    assert mean_of(answers()).value.tolist() == mean_of(answers()).value.tolist()
+
+
+def test_another_data_set_is_drawn_otherwise() -> None:
+    assert mean_of(answers()).value.tolist() != mean_of(answers(), stratum="other").value.tolist()
+
+
+def test_a_row_that_comes_after_the_draw_is_refused() -> None:
+    population = Population()
+    population.ratio("data", population.admit("data", [1, 2]), np.ones(2))
+    with pytest.raises(RuntimeError, match="data: rows are to be admitted before"):
+        population.admit("data", [3])
+    assert population.admit("other", [3]).tolist() == [0]
+
+
+# Figures that are not there
+
+
+def test_a_missing_value_does_not_count() -> None:
+    found = mean_of(np.array([1.0, nan, 0.0, 1.0]))
+    assert (found.total[0], found.count[0]) == (2, 3)
+
+
+def test_the_mean_of_nothing_does_not_exist() -> None:
+    found = estimate(mean_of(np.array([nan, nan])).value)
+    assert not found.exists
+    assert not found.has_interval
+
+
+@pytest.mark.parametrize(("missing", "has_interval"), [(DRAWS // 2 - 1, True), (DRAWS // 2, False)])
+def test_an_interval_needs_more_than_half_of_the_resamples(missing: int, has_interval: bool) -> None:
+    replicates = np.linspace(0, 1, 1 + DRAWS)
+    replicates[1 : 1 + missing] = nan
+    assert estimate(replicates).has_interval == has_interval
+
+
+def test_a_figure_without_rows_has_no_interval_but_adds_up() -> None:
+    both = Ratio.sum([Ratio.of(0.5, 100), Ratio.of(0.8, 50)])
+    # (50 + 40) / 150
+    assert estimate(both.value).value == 0.6
+    assert not estimate(both.value).has_interval
+
+
+# The paired test
+
+
+@pytest.mark.parametrize(
+    ("up", "down"), [(10, 3), (3, 10), (1, 0), (0, 1), (2, 2), (8, 8), (30, 5), (60, 45), (300, 240), (5000, 4900)]
+)
+@pytest.mark.parametrize("greater", [False, True], ids=["two-sided", "one-sided"])
+def test_with_one_right_or_wrong_answer_to_a_row_it_is_mcnemars_exact_test(up: int, down: int, greater: bool) -> None:
+    differences = np.array([1.0] * up + [-1.0] * down + [0.0] * 17)
+    exact = stats.binomtest(up, up + down, alternative="greater" if greater else "two-sided").pvalue
+    assert sign_flip_p(differences, greater=greater) == pytest.approx(exact, abs=1e-11, rel=1e-6)
+
+
+@pytest.mark.parametrize("greater", [False, True], ids=["two-sided", "one-sided"])
+def test_sums_over_a_row_are_flipped_as_a_whole(greater: bool) -> None:
+    differences = np.array([3.0, -1.0, 4.0, 1.0, -2.0, 5.0, -3.0, 2.0, 2.0])
+    exact = stats.permutation_test(
+        (differences,),
+        lambda flipped, axis: flipped.sum(axis=axis),
+        permutation_type="samples",
+        vectorized=True,
+        n_resamples=2**9,
+        alternative="greater" if greater else "two-sided",
+    ).pvalue
+    assert sign_flip_p(differences, greater=greater) == pytest.approx(exact, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_of_differences_that_are_no_whole_numbers_it_is_the_exact_test_within_a_hundredth(seed: int) -> None:
+    differences = np.random.default_rng(seed).normal(0.3, 1, 12)
+    exact = stats.permutation_test(
+        (differences,),
+        lambda flipped, axis: flipped.sum(axis=axis),
+        permutation_type="samples",
+        vectorized=True,
+        n_resamples=2**12,
+    ).pvalue
+    assert sign_flip_p(differences) == pytest.approx(exact, rel=0.03, abs=2 / 2**12)
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.03, 0.06, -0.06])
+@pytest.mark.parametrize("greater", [False, True], ids=["two-sided", "one-sided"])
+def test_of_many_rows_it_is_the_t_test(shift: float, greater: bool) -> None:
+    differences = np.random.default_rng(1).normal(shift, 1, 2000)
+    expected = stats.ttest_1samp(differences, 0, alternative="greater" if greater else "two-sided").pvalue
+    assert sign_flip_p(differences, greater=greater) == pytest.approx(expected, rel=0.05, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("differences", "p"),
+    [
+        pytest.param([], 1.0, id="no rows"),
+        pytest.param([0.0, 0.0], 1.0, id="no difference"),
+        pytest.param([0.1 + 0.2 - 0.3], 1.0, id="what floating point leaves of none"),
+        pytest.param([1.0, -1.0], 1.0, id="evenly"),
+        pytest.param([1.0], 1.0, id="one row: either sign is as extreme"),
+        pytest.param([1.0, 1.0], 0.5, id="two of four patterns"),
+    ],
+)
+def test_p_of_next_to_nothing(differences: list[float], p: float) -> None:
+    assert sign_flip_p(np.array(differences)) == pytest.approx(p)
+
+
+@pytest.mark.parametrize(("scale"), [1.0, 0.01, 1000.0])
+def test_p_does_not_depend_on_the_scale(scale: float) -> None:
+    differences = np.array([1.0] * 12 + [-1.0] * 3)
+    # McNemar: 2 * (1 + 15 + 105 + 455) / 2**15
+    assert sign_flip_p(differences * scale) == pytest.approx(1152 / 32768)
+
+
+def test_a_chance_that_is_too_small_to_add_up_is_still_a_chance() -> None:
+    assert sign_flip_p(np.ones(5000)) == 1e-12
+
+
+@pytest.mark.parametrize(
+    ("differences", "greater", "p"),
+    [([-1.0, 1.0, -1.0, 0.0], True, 1 / 8), ([-1.0, 1.0, -1.0, 0.0], False, 2 / 8), ([0.0], True, 1), ([], False, 1)],
+)
+def test_the_smallest_p_is_that_of_one_direction(differences: list[float], greater: bool, p: float) -> None:
+    found = np.array(differences)
+    assert smallest_p(found, greater=greater) == p
+    assert sign_flip_p(np.abs(found), greater=greater) == pytest.approx(p)
+
+
+# Many tests
+
+
+def test_holms_adjustment_by_hand() -> None:
+    # In order: 4 * 0.005, 3 * 0.01, 2 * 0.03, and 1 * 0.04, which may not be below the one before it.
+    assert holm({"a": 0.01, "b": 0.04, "c": 0.03, "d": 0.005}) == pytest.approx(
+        {"a": 0.03, "b": 0.06, "c": 0.06, "d": 0.02}
+    )
+
+
+@pytest.mark.parametrize(
+    ("found", "adjusted"),
+    [({}, {}), ({"a": 0.04}, {"a": 0.04}), ({"a": 0.6, "b": 0.7}, {"a": 1.0, "b": 1.0})],
+)
+def test_holms_adjustment_of_few(found: dict[str, float], adjusted: dict[str, float]) -> None:
+    assert holm(found) == adjusted

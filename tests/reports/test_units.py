@@ -1,0 +1,156 @@
+"""What of two runs is held against each other."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lm_eval_ext.reports.load import load, load_apart
+from lm_eval_ext.reports.units import Sides, Unit, Unpaired, topmost
+from tests.reports.conftest import ResultFolder
+from tests.reports.files import CONFIG, SST2, write_run
+from tests.reports.two_runs import GOLDEN, NAMES, SNLI, right, sides
+
+BOTH = {SST2: right(3), SNLI: right(4)}
+TREE = {"all": ["level"], "level": [SST2, SNLI]}
+
+
+def metadata(**changed: Any) -> dict[str, Any]:
+    return {"config": {"metadata": {**CONFIG["metadata"], **changed}}}
+
+
+def reason(found: Unit | Unpaired) -> str:
+    assert isinstance(found, Unpaired)
+    return found.reason
+
+
+def test_a_task_is_paired_with_itself_and_a_group_with_all_its_tasks(tmp_path: Path) -> None:
+    both = sides(tmp_path, BOTH, BOTH, groups=TREE)
+    assert both.known == ("all", "level", SNLI, SST2)
+    for name, tasks in (("all", [SST2, SNLI]), ("level", [SST2, SNLI]), (SNLI, [SNLI])):
+        unit = both.take(name)
+        assert isinstance(unit, Unit)
+        assert (unit.name, unit.family, unit.headline.metric) == (name, "verbalizer", "acc")
+        assert unit.is_group == (len(tasks) > 1)
+        assert [pair.before.task for pair in unit.pairs] == [pair.after.task for pair in unit.pairs] == tasks
+
+
+def test_one_model_at_two_times_is_two_sides(tmp_path: Path) -> None:
+    same = {"arguments": {"pretrained": "owner/one"}, "date": 2000.0}
+    unit = sides(tmp_path, {SST2: right(3)}, {SST2: right(9)}, of_after=same).take(SST2)
+    assert isinstance(unit, Unit)
+    assert [pair.figure("acc") for pair in (unit.pairs[0].before, unit.pairs[0].after)] == [0.03, 0.09]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "name", "expected"),
+    [
+        ([SST2, SNLI], [SST2], SNLI, "missing in B"),
+        ([SST2], [SST2, SNLI], SNLI, "missing in A"),
+        ([SST2, SNLI], [SST2], "all", f"missing in B: {SNLI}"),
+        ([SST2], [SST2, SNLI], "all", f"missing in A: {SNLI}"),
+        ([SST2, SNLI], [GOLDEN], "all", "missing in B"),
+        ([SST2], [SST2], "no_such_task", "missing in A"),
+    ],
+)
+def test_what_one_side_lacks_is_named(
+    tmp_path: Path, before: Sequence[str], after: Sequence[str], name: str, expected: str
+) -> None:
+    first, second = ({task: right(3) for task in tasks} for tasks in (before, after))
+    assert reason(sides(tmp_path, first, second, groups={"all": [SST2, SNLI]}).take(name)) == expected
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        (metadata(version=2.0), "version 1.0 in A, 2.0 in B"),
+        (metadata(rows_hash="others"), "other rows: hash rows in A, others in B"),
+        # What else the metadata say changes nothing of what is asked.
+        (metadata(note="something else"), ""),
+    ],
+)
+def test_scores_of_two_things_are_not_paired(tmp_path: Path, changed: Mapping[str, Any], expected: str) -> None:
+    both = sides(tmp_path, BOTH, BOTH, groups=TREE, of_after=changed)
+    if not expected:
+        assert isinstance(both.take("all"), Unit)
+        return
+    assert reason(both.take(SST2)) == expected
+    assert reason(both.take("all")) == f"{expected} ({SST2}, {SNLI})"
+
+
+MCQ = "paired_mcq_arc_challenge_medium"
+
+
+@pytest.fixture(scope="module")
+def mcq(result_folder: ResultFolder) -> Path:
+    return result_folder("oracle", [MCQ], limit=20, answer_classifier="rules")
+
+
+def test_a_reader_that_both_have_is_taken(mcq: Path, tmp_path: Path) -> None:
+    # The rules read better, but the other run has matching only.
+    matched = without_reader(mcq, "rules", tmp_path)
+    for paths, reader in (((mcq, matched), "string_match"), ((matched, mcq), "string_match"), ((mcq, mcq), "rules")):
+        first, second = load_apart([[path] for path in paths])
+        unit = Sides(first, second, NAMES).take(MCQ)
+        assert isinstance(unit, Unit)
+        assert [run.reader for pair in unit.pairs for run in (pair.before, pair.after)] == [reader, reader]
+        assert not unit.headline.higher_is_better
+
+
+def test_answers_that_no_reader_in_common_has_read_are_not_paired(mcq: Path, tmp_path: Path) -> None:
+    ours, theirs = (without_reader(mcq, name, tmp_path / name) for name in ("rules", "string_match"))
+    first, second = load_apart([[ours], [theirs]])
+    found = Sides(first, second, NAMES).take(MCQ)
+    assert reason(found) == "answers read by string_match in A, rules in B"
+
+
+def without_reader(run: Path, reader: str, into: Path) -> Path:
+    shutil.copytree(run, into, dirs_exist_ok=True)
+    (path,) = into.rglob("results_*.json")
+    content = json.loads(path.read_text(encoding="utf-8"))
+    figures = content["results"][MCQ]
+    content["results"][MCQ] = {field: value for field, value in figures.items() if not field.endswith(f",{reader}")}
+    path.write_text(json.dumps(content), encoding="utf-8")
+    return into
+
+
+def test_a_group_without_a_figure_in_common_is_not_compared(tmp_path: Path, mcq: Path) -> None:
+    groups = {"mixed": [SST2, MCQ], "all": ["mixed", SNLI], "level": [SST2, SNLI]}
+    write_run(tmp_path, BOTH, arguments={"policy": "oracle"}, group_subtasks=groups)
+    first, second = load_apart([[tmp_path, mcq], [tmp_path, mcq]])
+    assert reason(Sides(first, second, NAMES).take("mixed")) == "its tasks have no figure in common: acc, mismatch"
+
+
+# What covers everything
+
+
+@pytest.mark.parametrize(
+    ("groups", "expected"),
+    [
+        ({}, [SNLI, GOLDEN, SST2]),
+        ({"all": ["level", GOLDEN], "level": [SST2, SNLI]}, ["all"]),
+        ({"level": [SST2, SNLI]}, ["level", GOLDEN]),
+        # The upper of two groups of the same tasks; the harness has it first.
+        ({"all": ["level"], "level": [SST2, SNLI]}, ["all", GOLDEN]),
+        # Neither holds the other.
+        ({"one": [SST2, SNLI], "two": [SNLI, GOLDEN]}, ["one", "two"]),
+        # A task of others, or of no row, is in no average of ours.
+        ({"all": ["level", "ifeval"], "level": [SST2, SNLI]}, ["level", GOLDEN]),
+    ],
+)
+def test_as_few_groups_and_tasks_as_cover_everything(
+    tmp_path: Path, groups: Mapping[str, Sequence[str]], expected: Sequence[str]
+) -> None:
+    write_run(tmp_path, {**BOTH, GOLDEN: right(5)}, group_subtasks=groups)
+    assert list(topmost(load([tmp_path]))) == expected
+
+
+def test_a_group_without_a_figure_in_common_is_taken_apart(tmp_path: Path, mcq: Path) -> None:
+    groups = {"all": ["level", MCQ], "level": [SST2, SNLI]}
+    write_run(tmp_path, BOTH, arguments={"policy": "oracle"}, group_subtasks=groups)
+    assert list(topmost(load([tmp_path, mcq]))) == ["level", MCQ]

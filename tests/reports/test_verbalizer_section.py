@@ -1,0 +1,369 @@
+"""What the report says of verbalizer manipulation: known answers, hand-made rows, and what is missing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scipy.stats import binom
+
+from lm_eval_ext import tasks_dir
+from lm_eval_ext.reports.figure import Bars, Estimate, HeatMap, Section
+from lm_eval_ext.reports.load import load
+from lm_eval_ext.reports.verbalizer import section
+from lm_eval_ext.reports.verbalizer_tasks import DIRECT, THOUGHT, Place, place
+from tests.reports.conftest import ResultFolder
+from tests.reports.files import SST2, write_run
+from tests.reports.reading_tables import exact, figure, names, numbers, titles, values
+
+DATA_SETS = ("sst2", "emotion")
+WORDS = ("natural_golden", "neutral_foo_bar", "unnatural_flipped")
+TASKS = (
+    *(f"verbalizer_{data_set}_{words}" for data_set in DATA_SETS for words in WORDS),
+    *(f"verbalizer_cot_{data_set}_unnatural_flipped" for data_set in DATA_SETS),
+)
+ORACLE, PRIOR, RANDOM = (f"reference policy={policy}" for policy in ("oracle", "prior", "random"))
+GOLDEN, THOUGHT_OUT = "verbalizer_sst2_natural_golden", "verbalizer_cot_sst2_unnatural_flipped"
+FOO_BAR = "verbalizer_sst2_neutral_foo_bar"
+ONE = "one"
+
+
+@pytest.fixture(scope="module")
+def known(result_folder: ResultFolder) -> Section | None:
+    """The section of three policies of the reference LM."""
+    return section(load([result_folder(policy, TASKS) for policy in ("oracle", "prior", "random")]))
+
+
+def of_rows(folder: Path, scores: Mapping[str, Sequence[float]], **options: Any) -> Section | None:
+    """Return the section of hand-made rows; where a row is wrong, the answer is what the label means."""
+    write_run(folder, scores, arguments={"pretrained": f"owner/{ONE}"}, **options)
+    return section(load([folder]))
+
+
+# Known answers
+
+
+@pytest.mark.parametrize(
+    ("model", "words", "rates"),
+    [
+        (ORACLE, "natural", (1, 1, 0)),
+        (ORACLE, "neutral", (1, 0, 0)),
+        (ORACLE, "unnatural", (1, 0, 0)),
+        (PRIOR, "natural", (1, 1, 0)),
+        (PRIOR, "neutral", (0, 1, 1)),  # "positive" is neither "foo" nor "bar"
+        (PRIOR, "unnatural", (0, 1, 0)),
+    ],
+)
+def test_every_kind_of_words_scores_as_the_policy_implies(
+    known: Section, model: str, words: str, rates: tuple[int, int, int]
+) -> None:
+    expected = dict(zip(("accuracy", "prior rate", "invalid rate"), map(exact, rates), strict=True))
+    assert numbers(known, "verbalizer_naturalness")[model, DIRECT, words] == expected
+
+
+def test_random_answers_have_the_accuracy_that_was_recorded(known: Section, result_folder: ResultFolder) -> None:
+    (path,) = result_folder("random", TASKS).rglob("results_*.json")
+    recorded = json.loads(path.read_text(encoding="utf-8"))["results"]
+    tasks = [f"verbalizer_{data_set}_unnatural_flipped" for data_set in DATA_SETS]
+    found = numbers(known, "verbalizer_naturalness")[RANDOM, DIRECT, "unnatural"]["accuracy"]
+    # Both data sets have as many rows, so that the mean over rows is that of the tasks.
+    assert found.value == pytest.approx(sum(recorded[task]["acc,answer"] for task in tasks) / 2)
+    # 200 coins: with a chance of 0.9999 within four standard deviations, 4 · sqrt(0.25 / 200) = 0.14, of a half.
+    assert found.value == pytest.approx(0.5, abs=0.14)
+    assert found.low < found.value < found.high
+
+
+def test_words_data_sets_and_thought_score_as_the_policy_implies(known: Section) -> None:
+    by_words = numbers(known, "verbalizer_words")[PRIOR, DIRECT]
+    assert {column: cell.value for column, cell in by_words.items() if cell.exists} == {
+        "golden (natural)": 1.0,
+        "foo/bar (neutral)": 0.0,
+        "flipped (unnatural)": 0.0,
+    }
+    by_data_set = numbers(known, "verbalizer_data_sets")
+    assert values(by_data_set[PRIOR, DIRECT, "emotion"]) == {"natural": 1.0, "neutral": 0.0, "unnatural": 0.0}
+    assert values(by_data_set[ORACLE, DIRECT, "sst2"]) == {"natural": 1.0, "neutral": 1.0, "unnatural": 1.0}
+    thought = numbers(known, "verbalizer_thought")
+    assert list(thought[PRIOR, "all together"].values()) == [exact(1.0), exact(0.0), exact(0.0)]
+    assert list(thought[ORACLE, "emotion"].values()) == [exact(1.0), exact(1.0), exact(1.0)]
+    gain = numbers(known, "verbalizer_thought_gain")
+    assert gain[PRIOR,] == {"all together": exact(0.0), "sst2": exact(0.0), "emotion": exact(0.0)}
+
+
+def test_the_line_of_random_guessing_is_that_of_the_labels(known: Section) -> None:
+    panel = figure(known, "verbalizer_naturalness").panels[0]
+    assert isinstance(panel.mark, Bars)
+    assert (panel.mark.reference, panel.mark.reference_name) == (0.5, "random guessing")
+
+
+def test_models_stand_in_one_plot(known: Section) -> None:
+    direct, thought = figure(known, "verbalizer_naturalness").panels
+    assert isinstance(direct.mark, Bars)
+    assert isinstance(thought.mark, Bars)
+    assert direct.mark.categories == thought.mark.categories
+    assert len(direct.mark.categories) == 3
+    assert [series.name for series in direct.mark.series] == ["natural", "neutral", "unnatural"]
+    assert [series.name for series in thought.mark.series] == ["unnatural"]
+
+
+def test_samples_of_known_answers_are_ten_at_most_and_from_every_model(known: Section) -> None:
+    assert 5 <= len(known.samples) <= 10
+    assert {sample.model for sample in known.samples} == {ORACLE, PRIOR, RANDOM}
+    (followed, *_) = [sample for sample in known.samples if sample.why.startswith("Follows flipped")]
+    assert followed.model == ORACLE
+    assert followed.why == "Follows flipped label words where 2 of 2 other models do not."
+    facts = dict(followed.facts)
+    assert facts["expected"] == facts["read"] == followed.answer != facts["meant by itself"] == facts["label"]
+    assert followed.prompt.endswith("Answer:")
+
+
+def test_the_same_files_give_the_same_section(known: Section, result_folder: ResultFolder) -> None:
+    again = section(load([result_folder(policy, TASKS) for policy in ("oracle", "prior", "random")]))
+    assert again is not None
+    assert repr(again) == repr(known)  # by its text, for no NaN is another
+
+
+# Intervals
+
+
+def test_the_interval_is_that_of_drawing_rows_anew(tmp_path: Path) -> None:
+    cells = numbers(of_rows(tmp_path, {SST2: [1, 0] * 50}), "verbalizer_naturalness")[ONE, DIRECT, "unnatural"]
+    # Of 100 rows drawn from a half of right ones, 40 to 60 are right in 95 of 100 draws.
+    low, high = binom.ppf([0.025, 0.975], 100, 0.5) / 100
+    assert (low, high) == (0.40, 0.60)
+    assert cells["accuracy"].value == 0.5
+    assert cells["accuracy"].low == pytest.approx(low, abs=0.02)
+    assert cells["accuracy"].high == pytest.approx(high, abs=0.02)
+
+
+def test_the_same_rows_under_other_words_make_no_figure_surer(tmp_path: Path) -> None:
+    scores = [1, 0] * 50
+    alone = of_rows(tmp_path / "alone", {SST2: scores})
+    twice = of_rows(tmp_path / "twice", {SST2: scores, "verbalizer_sst2_unnatural_no_yes": scores})
+    # Answers that fail on the other half of the rows: however rows are drawn, half of the answers are right.
+    halves = of_rows(
+        tmp_path / "halves", {SST2: scores, "verbalizer_sst2_unnatural_no_yes": [1 - score for score in scores]}
+    )
+    key = (ONE, DIRECT, "unnatural")
+    first, second, third = (numbers(one, "verbalizer_naturalness")[key]["accuracy"] for one in (alone, twice, halves))
+    assert first == second
+    assert third == exact(0.5)
+
+
+def test_the_gain_of_thought_is_paired(tmp_path: Path) -> None:
+    direct = [1, 0] * 50
+    same = of_rows(tmp_path / "same", {SST2: direct, THOUGHT_OUT: direct})
+    other = of_rows(tmp_path / "other", {SST2: direct, THOUGHT_OUT: [1 - score for score in direct]})
+    assert numbers(same, "verbalizer_thought_gain")[ONE,]["sst2"] == exact(0.0)
+    gain = numbers(other, "verbalizer_thought_gain")[ONE,]["sst2"]
+    # Every row gains or loses 1: the sum of 100 such differences is 100 less twice the number of losses, 40 to 60.
+    assert gain.value == 0.0
+    assert (gain.low, gain.high) == pytest.approx((-0.2, 0.2), abs=0.04)
+    assert figure(other, "verbalizer_thought_gain").table.unit == "change"
+
+
+# What is missing
+
+
+def test_without_samples_there_are_figures_and_no_intervals(tmp_path: Path) -> None:
+    found = of_rows(tmp_path, {SST2: [1, 0, 1, 1], GOLDEN: [1, 1, 1, 1]}, samples=False)
+    assert found is not None
+    assert values(numbers(found, "verbalizer_naturalness")[ONE, DIRECT, "unnatural"])["accuracy"] == 0.75
+    assert not any(
+        cell.has_interval for one in names(found) for cells in numbers(found, one).values() for cell in cells.values()
+    )
+    assert found.samples == ()
+
+
+def test_a_mean_over_other_tasks_than_the_other_models_is_no_figure(tmp_path: Path) -> None:
+    snli = "verbalizer_snli_unnatural_flipped"
+    write_run(tmp_path / "a", {SST2: [1, 1], snli: [0, 0]}, arguments={"pretrained": "whole"})
+    write_run(tmp_path / "b", {SST2: [1, 0]}, arguments={"pretrained": "part"})
+    found = section(load([tmp_path]))
+    pooled = numbers(found, "verbalizer_naturalness")
+    assert pooled["whole", DIRECT, "unnatural"]["accuracy"].value == 0.5
+    assert not pooled["part", DIRECT, "unnatural"]["accuracy"].exists
+    by_data_set = numbers(found, "verbalizer_data_sets")
+    assert by_data_set["part", DIRECT, "sst2"]["unnatural"].value == 0.5
+    assert not by_data_set["part", DIRECT, "snli"]["unnatural"].exists
+    assert figure(found, "verbalizer_naturalness").notes == (
+        "part: not asked 1 of the direct tasks that others were; no figure where it would be over other tasks than "
+        "theirs",
+    )
+
+
+def test_thought_is_compared_only_where_it_was_asked_for(tmp_path: Path) -> None:
+    direct = {SST2: [0, 1], GOLDEN: [1, 1], "verbalizer_snli_unnatural_flipped": [0, 0]}
+    assert "verbalizer_thought" not in names(of_rows(tmp_path / "direct", direct))
+    both = of_rows(tmp_path / "both", {**direct, THOUGHT_OUT: [1, 1]})
+    # snli was not asked after a chain of thought: it is in neither bar.
+    assert numbers(both, "verbalizer_thought").keys() == {(ONE, "all together"), (ONE, "sst2")}
+    cells = numbers(both, "verbalizer_thought")[ONE, "all together"]
+    assert [cell.value for cell in cells.values()] == [1.0, 0.5, 1.0]
+    assert numbers(both, "verbalizer_thought_gain")[ONE,]["all together"].value == 0.5
+
+
+def test_runs_of_other_families_make_no_section(result_folder: ResultFolder) -> None:
+    folder = result_folder("oracle", ["paired_mcq_arc_challenge_low"], limit=1)
+    assert section(load([folder])) is None
+
+
+# How many models
+
+
+@pytest.mark.parametrize(
+    ("models", "panels"),
+    [(1, ["direct"]), (2, ["m0, direct", "m1, direct"]), (4, ["natural, direct", "unnatural, direct"])],
+)
+def test_data_sets_have_a_panel_for_each_of_few_models_or_one_for_each_kind_of_words(
+    models: int, panels: list[str], tmp_path: Path
+) -> None:
+    for number in range(models):
+        write_run(tmp_path / str(number), {SST2: [1, 0], GOLDEN: [1, 1]}, arguments={"pretrained": f"m{number}"})
+    found = section(load([tmp_path]))
+    assert titles(found, "verbalizer_data_sets") == panels
+    (words, *_) = figure(found, "verbalizer_words").panels
+    assert isinstance(words.mark, HeatMap)
+    assert words.mark.rows == tuple(f"m{number}" for number in range(models))
+
+
+# Tasks of a user's own
+
+
+@pytest.mark.parametrize(
+    ("task", "found"),
+    [
+        ("verbalizer_sst2_natural_golden", Place(DIRECT, "sst2", "natural", "golden")),
+        ("verbalizer_cot_subj_neutral_lake_river", Place(THOUGHT, "subj", "neutral", "lake_river")),
+        ("verbalizer_qqp_unnatural_0_1", Place(DIRECT, "qqp", "unnatural", "0_1")),
+        ("verbalizer_topic_rotated", None),
+        ("verbalizer_topic_natural_golden", None),
+        ("verbalizer_sst2_natural_flipped", None),
+        ("verbalizer_sst2_unnatural_flipped_mine", None),
+        ("my_verbalizer_sst2_natural_golden", None),
+    ],
+)
+def test_a_published_name_says_what_is_asked(task: str, found: Place | None) -> None:
+    assert place(task) == found
+
+
+@pytest.fixture
+def own_tasks(tmp_path: Path) -> Path:
+    """A folder with a task of three classes, direct and with a chain of thought, and its rows in ``rows``."""
+    words = {"sports": "business", "business": "science", "science": "sports"}
+    (tmp_path / "rows").mkdir()
+    lines = [
+        json.dumps({"headline": f"headline {number}", "topic": sorted(words)[number % 3]}) for number in range(120)
+    ]
+    (tmp_path / "rows" / "topic_test.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    folder = tmp_path / "tasks"
+    folder.mkdir()
+    for name, template in (("verbalizer_topic_rotated", "_direct"), ("verbalizer_topic_thought", "_cot")):
+        leaf = [
+            f"include: {tasks_dir()}/verbalizer/{template}",
+            f"task: {name}",
+            "dataset_path: topic",
+            "test_split: test",
+            "doc_to_target: topic",
+            f"doc_to_choice: {json.dumps(words)}",
+            'doc_to_text: "Name the topic, by another word. Headline: {{headline}}"',
+        ]
+        (folder / f"{name}.yaml").write_text("\n".join(leaf), encoding="utf-8")
+    return tmp_path
+
+
+def test_a_users_own_tasks_are_shown_by_their_names(own_tasks: Path, result_folder: ResultFolder) -> None:
+    tasks = ["verbalizer_topic_rotated", "verbalizer_topic_thought"]
+    folder = result_folder("prior", tasks, own_tasks=own_tasks / "tasks", source=str(own_tasks / "rows"))
+    found = section(load([folder]))
+    assert names(found) == ["verbalizer_others"]
+    assert numbers(found, "verbalizer_others") == {
+        (PRIOR, task, how, 3): {"accuracy": exact(0.0), "prior rate": exact(1.0), "invalid rate": exact(0.0)}
+        for task, how in zip(tasks, (DIRECT, THOUGHT), strict=True)
+    }
+    (panel,) = figure(found, "verbalizer_others").panels
+    assert isinstance(panel.mark, Bars)
+    assert panel.mark.reference == pytest.approx(1 / 3)
+    assert found is not None
+    assert {sample.why for sample in found.samples} == {"Wrong in a task of the user's own."}
+
+
+def test_a_users_own_task_is_in_no_figure_of_the_published_ones(tmp_path: Path) -> None:
+    found = of_rows(tmp_path, {SST2: [1, 1], "verbalizer_topic_rotated": [0, 0]})
+    assert numbers(found, "verbalizer_naturalness")[ONE, DIRECT, "unnatural"]["accuracy"] == exact(1.0)
+    assert numbers(found, "verbalizer_others")[ONE, "verbalizer_topic_rotated", DIRECT, None]["accuracy"] == exact(0.0)
+
+
+# Samples
+
+PRIOR_WINS, ACCIDENT, FOLLOWS = "Its prior wins", "Right by accident?", "Follows:"
+OUT, INTO = "Talks itself out", "Thinking helps"
+
+
+@pytest.mark.parametrize(
+    ("scores", "whys"),
+    [
+        pytest.param({GOLDEN: [1], SST2: [0]}, [PRIOR_WINS], id="right with natural words, wrong with flipped ones"),
+        pytest.param({GOLDEN: [0], SST2: [0]}, [], id="wrong with both: nothing is known of its prior"),
+        pytest.param({GOLDEN: [0], SST2: [1]}, [ACCIDENT], id="wrong with natural words, right with flipped ones"),
+        pytest.param({GOLDEN: [1], SST2: [1]}, [FOLLOWS], id="right with both"),
+        pytest.param({SST2: [1], THOUGHT_OUT: [0]}, [OUT], id="right directly, wrong after a thought"),
+        pytest.param({SST2: [0], THOUGHT_OUT: [1]}, [INTO], id="wrong directly, right after a thought"),
+        pytest.param({SST2: [1], THOUGHT_OUT: [1]}, [], id="right directly and after a thought"),
+    ],
+)
+def test_two_answers_to_a_row_teach_something(
+    scores: Mapping[str, Sequence[float]], whys: list[str], tmp_path: Path
+) -> None:
+    found = of_rows(tmp_path, scores)
+    assert found is not None
+    assert [why for sample in found.samples for why in whys if sample.why.startswith(why)] == whys
+    assert len(found.samples) == len(whys)
+
+
+def test_a_sample_tells_what_was_expected_and_read_in_both(tmp_path: Path) -> None:
+    found = of_rows(tmp_path, {GOLDEN: [1, 1], SST2: [1, 0]})
+    assert found is not None
+    (sample,) = [sample for sample in found.samples if sample.why.startswith(PRIOR_WINS)]
+    assert (sample.task, sample.prompt, sample.answer) == (SST2, "Review: review 1\n\nAnswer:", "negative")
+    assert dict(sample.facts) == {
+        "expected": "positive",
+        "read": "negative",
+        "score": "wrong",
+        "the same row, natural label words": "expected positive, read positive",
+    }
+
+
+@pytest.mark.parametrize(
+    ("prior_rate", "invalid_rate", "why"),
+    [(0.0, 1.0, "Names no label word"), (1.0, 1.0, "Says what the label means"), (1.0, 0.0, "")],
+)
+def test_an_answer_that_is_no_label_word_is_told_apart(
+    prior_rate: float, invalid_rate: float, why: str, tmp_path: Path
+) -> None:
+    results = write_run(tmp_path, {FOO_BAR: [0]})
+    (path,) = tmp_path.glob("samples_*")
+    line = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps({**line, "prior_rate": prior_rate, "invalid_rate": invalid_rate}), encoding="utf-8")
+    found = section(load([results]))
+    assert found is not None
+    assert [sample.why.startswith(why) for sample in found.samples] == ([True] if why else [])
+
+
+def test_rows_of_another_number_are_no_pair(tmp_path: Path) -> None:
+    # Both have a row 0, but not of the same data: the hashes of their rows differ.
+    write_run(tmp_path, {GOLDEN: [1]}, arguments={"pretrained": "one"})
+    other = {"metadata": {"version": 1.0, "source": "hub", "rows_hash": "others"}}
+    write_run(tmp_path, {SST2: [0]}, arguments={"pretrained": "one"}, config=other, stamp="2026-01-03T00-00-00.000000")
+    found = section(load([tmp_path]))
+    assert found is not None
+    assert found.samples == ()
+
+
+def test_a_figure_that_nobody_has_is_no_number(tmp_path: Path) -> None:
+    found = of_rows(tmp_path, {SST2: [1]})
+    assert not numbers(found, "verbalizer_data_sets")[ONE, DIRECT, "sst2"]["natural"].exists
+    assert numbers(found, "verbalizer_data_sets")[ONE, DIRECT, "sst2"]["unnatural"] == Estimate(1.0, 1.0, 1.0)

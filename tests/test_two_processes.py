@@ -1,0 +1,214 @@
+"""Two data-parallel processes give the samples and scores of one, in every family.
+
+All evaluations run in one pair of processes, one after the other: starting a pair costs more than they do.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lm_eval_ext.families.natural_instructions.subtasks import EVALUATION
+from tests.conftest import Run, evaluate_one_after_the_other, offline_environment
+
+# The instructions of some are judged with them, and all evaluations are of one process.
+pytestmark = pytest.mark.usefixtures("sentence_data")
+
+# Data-parallel without any GPU. Port 0: accelerate takes a free one, so that several tests may run at once.
+TWO_PROCESSES = ("-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes", "2", "--main_process_port", "0")
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What is evaluated; no task is in two evaluations, so that the log says of which a line is."""
+
+    model: str
+    model_args: str
+    tasks: tuple[str, ...]
+    rows: int
+
+    def options(self) -> list[str]:
+        metadata = json.dumps({"source": "embedded", "answer_classifier": "rules"})
+        return [
+            *("--model", self.model, "--model_args", self.model_args, "--tasks", ",".join(self.tasks)),
+            *("--limit", str(self.rows), "--metadata", metadata),
+        ]
+
+
+EVALUATIONS = {
+    "verbalizer, even": Evaluation(
+        "reference",
+        "policy=random,seed=7",
+        (
+            "verbalizer_snli_unnatural_flipped",
+            "verbalizer_sst2_neutral_lake_river",
+            "verbalizer_cot_qqp_natural_golden",
+        ),
+        100,
+    ),
+    "verbalizer, odd": Evaluation(
+        "reference",
+        "policy=random,seed=7",
+        (
+            "verbalizer_sick_unnatural_flipped",
+            "verbalizer_rte_neutral_lake_river",
+            "verbalizer_cot_mrpc_natural_golden",
+        ),
+        7,
+    ),
+    # An odd number of rows. With one instruction per row, no process sees every instruction type.
+    "manyifeval": Evaluation(
+        "reference", "policy=drop_one", ("manyifeval_n01", "manyifeval_n02", "manyifeval_repeat_n03"), 37
+    ),
+    # An odd number of rows: the harness pads the shorter half with one of its requests.
+    "self_refine": Evaluation(
+        "self_refine", "base=reference,policy=drop_one,strategy=feedback_each,rounds=2", ("manyifeval_n03",), 7
+    ),
+    "natural_instructions": Evaluation(
+        "reference",
+        "policy=echo",
+        (f"natural_instructions_{EVALUATION[0]}_all", f"natural_instructions_{EVALUATION[1]}_positive"),
+        7,
+    ),
+    # An odd number of rows, and questions whose shuffles lie in both processes.
+    "paired_mcq": Evaluation(
+        "reference", "policy=always_a", ("paired_mcq_opinionqa_medium", "text_mcq_arc_challenge_low"), 37
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Runs:
+    """The same evaluations by one process and by two.
+
+    Attributes:
+        one: name of an evaluation to its run.
+        two: likewise.
+        folder: where the two wrote, by name of the evaluation.
+    """
+
+    one: Mapping[str, Run]
+    two: Mapping[str, Run]
+    folder: Path
+
+
+@pytest.fixture(scope="module")
+def runs(small_harness: str, tmp_path_factory: pytest.TempPathFactory) -> Runs:
+    pytest.importorskip("accelerate", reason="accelerate is not installed (extra: hf)")
+    one, two = tmp_path_factory.mktemp("one"), tmp_path_factory.mktemp("two")
+    options = {name: evaluation.options() for name, evaluation in EVALUATIONS.items()}
+    # The spelling of two processes on a CPU: without the variable, or with accelerate's own --cpu, one would start.
+    environment = offline_environment(ACCELERATE_USE_CPU="true", PYTHONPATH=small_harness)
+    return Runs(
+        evaluate_one_after_the_other(one, options, environment),
+        evaluate_one_after_the_other(two, options, environment, TWO_PROCESSES),
+        two,
+    )
+
+
+@pytest.mark.parametrize("name", EVALUATIONS)
+def test_each_process_has_a_share_of_the_rows_and_one_writes_the_results(runs: Runs, name: str) -> None:
+    for task in EVALUATIONS[name].tasks:
+        assert (ranks(runs.one[name], task), ranks(runs.two[name], task)) == ({"0"}, {"0", "1"})
+    assert len(list((runs.folder / name).glob("*/results_*.json"))) == 1
+    assert len(list((runs.folder / name).glob("*/samples_*.jsonl"))) == len(EVALUATIONS[name].tasks)
+
+
+def ranks(run: Run, task: str) -> set[str]:
+    """Return the ranks that built requests of a task, as the harness logs them."""
+    return set(re.findall(rf"Building contexts for {task} on rank (\d+)", run.output))
+
+
+def in_order(run: Run, task: str) -> list[dict[str, Any]]:
+    """Return a task's samples in the order of the rows."""
+    return sorted(run.samples[task], key=lambda sample: (sample["filter"], sample["doc_id"]))
+
+
+def by_row(run: Run, task: str) -> list[dict[str, Any]]:
+    """Return a task's samples in the order of the rows, each with the set of its responses.
+
+    The harness gives a rank with fewer rows copies of its last request, and logs what is answered to them too.
+    """
+    return [sample | {"resps": set(sample["resps"][0])} for sample in in_order(run, task)]
+
+
+def near(expected: float) -> Any:
+    """Return a mean or a sum over the rows in the order of the ranks: equal but for the last digits."""
+    return pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ["verbalizer, even", "verbalizer, odd"])
+def test_the_verbalizer_tasks_have_the_samples_and_scores_of_one_process(runs: Runs, name: str) -> None:
+    one, two, rows = runs.one[name], runs.two[name], EVALUATIONS[name].rows
+    for task in EVALUATIONS[name].tasks:
+        assert [sample["doc_id"] for sample in by_row(two, task)] == list(range(rows))
+        assert by_row(two, task) == by_row(one, task)
+        assert two.results["n-samples"][task] == one.results["n-samples"][task] == {"original": 100, "effective": rows}
+        for metric in ("acc", "prior_rate", "invalid_rate"):
+            assert two.score(task, metric) == one.score(task, metric), metric
+            error = two.results["results"][task][f"{metric}_stderr,answer"]
+            assert error == pytest.approx(one.results["results"][task][f"{metric}_stderr,answer"], rel=1e-12)
+        assert 0 < two.score(task, "acc") < 1, "answers all alike would match whichever row they were given to"
+
+
+def test_the_manyifeval_tasks_have_the_samples_and_scores_of_one_process(runs: Runs) -> None:
+    one, two = runs.one["manyifeval"], runs.two["manyifeval"]
+    for task in EVALUATIONS["manyifeval"].tasks:
+        assert by_row(two, task) == by_row(one, task)
+        scored = [metric for metric in one.results["results"][task] if metric.endswith(",none")]
+        assert set(two.results["results"][task]) == set(one.results["results"][task])
+        for metric in (metric for metric in scored if "_stderr" not in metric):
+            alone, together = (run.results["results"][task][metric] for run in (one, two))
+            assert together == (near(alone) if isinstance(alone, float) else alone), metric
+    # One of two instructions dropped: 0 - (1/2) ** 2.
+    assert two.results["results"]["manyifeval_n02"]["curse_residual,none"] == near(-0.25)
+
+
+def test_answers_are_refined_as_by_one_process(runs: Runs) -> None:
+    one, two = runs.one["self_refine"], runs.two["self_refine"]
+    (task,) = EVALUATIONS["self_refine"].tasks
+    assert [without_padding(sample) for sample in in_order(two, task)] == in_order(one, task)
+    assert len(in_order(one, task)) == 7
+    assert sum(len(sample["resps"][0]) for sample in in_order(two, task)) == 7 + 1
+    assert two.results["results"] == one.results["results"]
+    assert one.results["results"][task]["feedback_f1,none"] == 1.0
+
+
+def without_padding(sample: dict[str, Any]) -> dict[str, Any]:
+    ((first, *padding),) = sample["resps"]
+    assert padding in ([], [first])
+    return sample | {"resps": [[first]]}
+
+
+def test_the_natural_instructions_tasks_have_the_scores_of_one_process(runs: Runs) -> None:
+    one, two = runs.one["natural_instructions"], runs.two["natural_instructions"]
+    for task in EVALUATIONS["natural_instructions"].tasks:
+        of_one, of_two = ({row["doc_hash"]: row["rouge_l"] for row in run.samples[task]} for run in (one, two))
+        assert of_two == of_one
+        assert len(of_one) == 7
+        alone, together = (run.results["results"][task]["rouge_l,none"] for run in (one, two))
+        assert together == pytest.approx(alone, rel=1e-12)
+
+
+def test_the_multiple_choice_tasks_have_the_figures_of_one_process(runs: Runs) -> None:
+    one, two = runs.one["paired_mcq"], runs.two["paired_mcq"]
+    for task in EVALUATIONS["paired_mcq"].tasks:
+        alone, together = (figures(run, task) for run in (one, two))
+        assert set(together) == set(alone)
+        for metric, value in alone.items():
+            assert together[metric] == (pytest.approx(value, rel=1e-12) if isinstance(value, float) else value), metric
+        # The copies are of any of a row's requests, the letters' too.
+        scored = [[{**sample, "resps": None} for sample in in_order(run, task)] for run in (one, two)]
+        assert scored[0] == scored[1]
+        assert len(scored[0]) == 37 * len(("string_match", "rules"))
+    assert figures(two, "paired_mcq_opinionqa_medium")["consistency_text,rules"] > 0
+
+
+def figures(run: Run, task: str) -> dict[str, Any]:
+    return {name: value for name, value in run.results["results"][task].items() if "_stderr" not in name}
