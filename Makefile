@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 OUT := .demo
 LABELS := verbalizer_natural,verbalizer_neutral,verbalizer_unnatural
 QUESTIONS := paired_mcq_opinionqa_low,paired_mcq_opinionqa_medium,paired_mcq_opinionqa_high
-PICTURES := verbalizer_naturalness.png paired_mcq_letters_reference-policy-always-a.png
+PICTURES := verbalizer_naturalness_direct.png paired_mcq_mismatch.png
 
 # What the reference LM of a policy scores in tasks.
 define evaluated

@@ -1,10 +1,12 @@
-"""How far a file has been read, shown while a command works."""
+"""How far a command is, shown while it works."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from typing import BinaryIO
+from collections.abc import Iterable, Sequence
+from typing import BinaryIO, TypeVar
+
+T = TypeVar("T")
 
 
 def with_progress(lines: BinaryIO) -> Iterable[bytes]:
@@ -16,3 +18,10 @@ def with_progress(lines: BinaryIO) -> Iterable[bytes]:
         for line in lines:
             yield line
             progress.update(len(line))
+
+
+def counted(things: Sequence[T], unit: str) -> Iterable[T]:
+    """Yield things, and show on standard error, where that is a terminal, how many have been done."""
+    from tqdm import tqdm  # noqa: PLC0415 # as above
+
+    yield from tqdm(things, unit=unit, disable=None)

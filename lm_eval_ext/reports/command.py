@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from lm_eval_ext.progress import counted
 from lm_eval_ext.reports.errors import ReportError
-
-if TYPE_CHECKING:
-    from lm_eval_ext.reports.load import TaskRun
 
 
 def add_report_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -53,7 +49,7 @@ def _report(options: argparse.Namespace) -> int:
         )
     if not output.absolute().parent.is_dir():
         raise ReportError(f"{output}: its folder is not there; make it first")
-    report = build(load(options.runs, _with_progress))
+    report = build(load(options.runs, lambda runs: counted(runs, " tasks")))
     for note in report.notes:
         print(f"lm-eval-ext: {note}", file=sys.stderr)
     # A page that is there stays whole until the new one is.
@@ -64,9 +60,3 @@ def _report(options: argparse.Namespace) -> int:
     if options.export is not None:
         print(f"{options.export} ({len(export(report, options.export))} files)")
     return 0
-
-
-def _with_progress(runs: Sequence[TaskRun]) -> Iterable[TaskRun]:
-    from tqdm import tqdm  # noqa: PLC0415 # the library's import takes a tenth of a second
-
-    yield from tqdm(runs, unit="task", desc="reading samples", disable=None)

@@ -11,6 +11,7 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lm_eval_ext.progress import counted
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.sources import RowsError
 
@@ -142,7 +143,7 @@ def _read(before: Path, after: Path, names: tuple[str, str]) -> Sides:
     from lm_eval_ext.reports.load import load_apart  # noqa: PLC0415 # numpy
     from lm_eval_ext.reports.units import Sides  # noqa: PLC0415
 
-    found = load_apart([[before], [after]])
+    found = load_apart([[before], [after]], lambda runs: counted(runs, " tasks"))
     for path, runs, name in zip((before, after), found, names, strict=True):
         if len(runs.subjects) > 1:
             raise ReportError(

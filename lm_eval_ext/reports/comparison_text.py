@@ -92,8 +92,8 @@ def _reading(tests: tuple[int, int], names: tuple[str, str]) -> Iterator[str]:
     )
     groups, tasks = tests
     yield (
-        f"Holm: p adjusted for the number of comparisons, {groups} of groups and {tasks} of single tasks, each by itself; "
-        f"{after} is called better or worse where it is below 0.05."
+        f"Holm: p adjusted for the number of comparisons, {groups} of groups and {tasks} of single tasks, each by "
+        f"itself; {after} is called better or worse where it is below 0.05."
     )
 
 

@@ -75,7 +75,7 @@ def mismatch_figure(
         f"none, or refuses. Less is better. The lighter portion of a bar: {part}. {interval} As Figure 2 (a) of the "
         "paper.",
         tuple(_panels_by_level(measured, "mismatch", "mismatch", part=("mismatch_refusal", part))),
-        _table(measured, ("mismatch", part), lambda cell: (cell["mismatch"], cell["mismatch_refusal"])),
+        _table(measured, ("mismatch", f"mismatch: {part}"), lambda cell: (cell["mismatch"], cell["mismatch_refusal"])),
         tuple(notes),
     )
 

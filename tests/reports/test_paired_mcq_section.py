@@ -90,7 +90,7 @@ def test_a_policy_has_the_mismatch_and_the_refusals_that_it_implies(
 ) -> None:
     mismatch = cells(figure(known, "mismatch"))[label(policy), data_set, level]
     refusal = cells(figure(known, "refusal"))[label(policy), data_set, level]
-    found = (mismatch["mismatch"], mismatch["the text refuses"], refusal["text"], refusal["first token"])
+    found = (mismatch["mismatch"], mismatch["mismatch: the text refuses"], refusal["text"], refusal["first token"])
     # Every row is alike, so is every resample.
     assert found == tuple(Estimate(value, value, value) for value in KNOWN[policy])
 

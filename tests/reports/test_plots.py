@@ -43,6 +43,15 @@ def texts(svg: ElementTree.Element) -> list[str]:
     return [element.text or "" for element in svg.iter(f"{SVG}text")]
 
 
+def inks(svg: ElementTree.Element) -> list[tuple[str, str]]:
+    """Return each text and its colour, which it may share with its neighbours."""
+    return [
+        (text.text or "", parent.get("fill", "var(--ink)"))
+        for parent in svg.iter()
+        for text in parent.findall(f"{SVG}text")
+    ]
+
+
 def paths(svg: ElementTree.Element, role: str) -> list[str]:
     """Return the lines of what is filled in a colour."""
     return [path.get("d", "") for path in svg.iter(f"{SVG}path") if path.get("fill") == f"var(--{role})"]
@@ -79,8 +88,8 @@ def test_every_drawing_is_well_formed_small_and_no_wider_than_a_phone(count: int
             for element in inside:
                 assert -8 <= float(element.get("x", "")) <= 348, ElementTree.tostring(element)
                 assert -8 <= float(element.get("y", "")) <= box[3] + 2, ElementTree.tostring(element)
-            # A cell is some 120 bytes; nothing of matplotlib's metadata, clip paths or six decimals is left.
-            assert len(svg) < 4_000 + 125 * len(list(root.iter()))
+            # Some 50 bytes for a number of a heat map; no metadata, clip paths or six decimals.
+            assert len(svg) < 3_000 + 60 * len(texts(root)) + 100 * (len(list(root.iter())) - len(texts(root)))
             assert not re.search(r"\d\.\d\d", re.sub(r' (fill-opacity|aria-label)="[^"]*"|>[^<]*<', "", svg))
 
 
@@ -198,6 +207,33 @@ def test_an_interval_is_drawn_where_there_is_one(estimate: Estimate, whiskers: i
     assert len([line for line in line_ends(curves, "series0") if "V" in line]) == whiskers
 
 
+def test_a_part_that_is_not_known_is_none() -> None:
+    known, unknown = (
+        drawn(Bars(("a",), (Series("mismatch", one(0.4), parts=(part,)),), "mismatch")) for part in (0.0, nan)
+    )
+    assert paths(unknown, "series0") == paths(known, "series0")
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [
+        Bars((), (), "axis"),
+        Bars(("a",), (), "axis"),
+        Bars(("",), (Series("", one(nan)),), ""),
+        Curves((), (), "n", "axis"),
+        Curves((1,), (Series("s", one(nan)),), "n", "axis"),
+        HeatMap((), (), (), "axis"),
+        HeatMap(("row",), (), ((),), "axis"),
+        HeatMap(("row",), ("column",), (one(nan),), "axis", "change"),
+    ],
+    ids=repr,
+)
+def test_a_drawing_of_nothing_is_a_drawing(mark: Mark) -> None:
+    assert len(list(drawn(mark).iter())) > 1
+    (png,) = pngs(Figure("name", "title", "", (Panel("", mark),), TABLE))
+    assert png.startswith(b"\x89PNG")
+
+
 def test_a_missing_bar_is_a_dash_and_no_bar() -> None:
     svg = drawn(Bars(("a",), (Series("", one(nan)),), "accuracy"))
     assert "–" in texts(svg)  # noqa: RUF001 # as it is written
@@ -250,10 +286,10 @@ def test_twenty_series_are_told_apart_by_more_than_colour() -> None:
 
 def test_a_heat_map_has_each_number_on_the_colour_of_its_value() -> None:
     svg = drawn(HeatMap(("row",), ("low", "high", "none"), (one(0.0, 1.0, nan),), "accuracy"))
-    inks = {element.text: element.get("fill") for element in svg.iter(f"{SVG}text")}
-    assert inks["0"] == "var(--heat0-ink)"
-    assert inks["100"] == f"var(--heat{LEVELS - 1}-ink)"
-    assert inks["–"] == "var(--muted)"  # noqa: RUF001 # as it is written
+    colours = dict(inks(svg))
+    assert colours["0"] == "var(--heat0-ink)"
+    assert colours["100"] == f"var(--heat{LEVELS - 1}-ink)"
+    assert colours["–"] == "var(--muted)"  # noqa: RUF001 # as it is written
     assert paths(svg, "missing")
 
 
@@ -264,8 +300,8 @@ def test_a_heat_map_has_each_number_on_the_colour_of_its_value() -> None:
 )
 def test_the_middle_of_changes_is_no_change(values: tuple[float, ...], roles: tuple[str, ...]) -> None:
     svg = drawn(HeatMap(("row",), ("a", "b", "c"), (one(*values),), "gain", "change"))
-    inks = [element.get("fill") for element in svg.iter(f"{SVG}text") if "change" in (element.get("fill") or "")]
-    assert inks == [f"var(--{role}-ink)" for role in roles]
+    colours = [colour for _, colour in inks(svg) if "change" in colour]
+    assert colours == [f"var(--{role}-ink)" for role in roles]
 
 
 def test_more_columns_than_fit_are_put_under_each_other() -> None:

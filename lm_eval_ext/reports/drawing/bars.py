@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import isnan
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -32,7 +33,7 @@ def draw(mark: Bars, scale: Scale, heading: Sequence[str]) -> Figure:
     lines = max(2, min(3, int((thick + _GAP) // _LABEL_LINE)))
     labels = told_apart(mark.categories, lambda category: wrapped(category, TEXT, _LABEL_ROOM, lines))
     group = max(thick, max(map(len, labels), default=1) * _LABEL_LINE) + _GAP
-    height = group * len(labels)
+    height = group * max(1, len(labels))
     numbers = [[shown(estimate.value, mark.unit) for estimate in series.values] for series in mark.series]
     margins = Margins(
         left=widest((line for label in labels for line in label), TEXT) + 8,
@@ -68,7 +69,8 @@ def draw(mark: Bars, scale: Scale, heading: Sequence[str]) -> Figure:
 def _draw_series(axes: Axes, mark: Bars, number: int, places: Sequence[float]) -> None:
     values = [estimate.value if estimate.exists else 0.0 for estimate in mark.series[number].values]
     parts = mark.series[number].parts or (0.0,) * len(values)
-    starts = [value - part for value, part in zip(values, parts, strict=True)]
+    # A part that is not known is none.
+    starts = [value - (0.0 if isnan(part) else part) for value, part in zip(values, parts, strict=True)]
     for lighter, spans in (
         (False, zip([0.0] * len(values), starts, strict=True)),
         (True, zip(starts, values, strict=True)),

@@ -29,7 +29,7 @@ _MOST_DODGED = 14.0
 def draw(mark: Curves, scale: Scale, heading: Sequence[str]) -> Figure:
     """Return the drawing of curves."""
     labels = [scale.label(tick) for tick in scale.ticks]
-    margins = Margins(left=widest(labels, SMALL) + 8, right=10, bottom=34, top=_AXIS_NAME)
+    margins = Margins(left=widest(labels, SMALL) + 8, right=10, bottom=37, top=_AXIS_NAME)
     lines = [_line(series, number) for number, series in enumerate(mark.series)]
     figure, axes = framed(
         heading, [Entry(line, s.name) for line, s in zip(lines, mark.series, strict=True)], margins, _HEIGHT
@@ -41,6 +41,8 @@ def draw(mark: Curves, scale: Scale, heading: Sequence[str]) -> Figure:
     axes.set(xlim=(first - edge, last + edge), ylim=(scale.low, scale.high), xlabel=shortened(mark.x_axis, SMALL, room))
     axes.set_yticks(list(scale.ticks), labels)
     axes.set_xticks(_spread(mark.x, room))
+    # A marker at nothing reaches below the axis.
+    axes.tick_params(axis="x", pad=7)
     axes.grid(axis="y")
     axes.text(
         -margins.left / room,

@@ -29,6 +29,8 @@ _AROUND = 4.0
 _UPRIGHT_ROOM = 116.0
 _WIDEST_CELL = 76.0
 _KEY = 30.0
+_Cell = tuple[float, float, str]
+"""Its top left corner, and its number."""
 
 
 def draw(mark: HeatMap, scale: Scale, heading: Sequence[str]) -> Figure:
@@ -56,7 +58,7 @@ def draw(mark: HeatMap, scale: Scale, heading: Sequence[str]) -> Figure:
     axes.set(xlim=(0, WIDTH), ylim=(_KEY + height, 0))
     axes.set_axis_off()
     _draw_key(axes, mark, scale)
-    places: dict[str, list[tuple[float, float]]] = {}
+    cells: dict[str, list[_Cell]] = {}
     for number, name in enumerate(names):
         x = left + wide * (number % columns + 0.5)
         y = _KEY + (number // columns) * (block + 12) + above
@@ -71,20 +73,10 @@ def draw(mark: HeatMap, scale: Scale, heading: Sequence[str]) -> Figure:
             linespacing=1.08,
         )
         for row, values in enumerate(mark.values):
-            top = y + row * tall
-            role = _role(values[number], mark, scale)
-            places.setdefault(role, []).append((x - wide / 2, top))
-            axes.text(
-                x,
-                top + tall / 2,
-                shown(values[number].value, mark.unit, 0),
-                ha="center",
-                va="center",
-                size=SMALL,
-                color=LIGHT[f"{role}-ink" if role != "missing" else "muted"],
-            )
-    for role, corners in sorted(places.items()):
-        axes.add_patch(PathPatch(_cells(corners, wide, tall), facecolor=LIGHT[role], linewidth=0, zorder=0.5))
+            cell = (x - wide / 2, y + row * tall, shown(values[number].value, mark.unit, 0))
+            cells.setdefault(_role(values[number], mark, scale), []).append(cell)
+    for role, alike in sorted(cells.items()):
+        _draw_cells(axes, alike, role, (wide, tall))
     for start in range(blocks):
         for row, label in enumerate(labels):
             y = _KEY + start * (block + 12) + above + (row + 0.5) * tall
@@ -117,8 +109,18 @@ def _level(share: float) -> int:
     return max(0, min(LEVELS - 1, int(share * LEVELS)))
 
 
-def _cells(corners: Sequence[tuple[float, float]], wide: float, tall: float) -> Path:
-    """Return cells of one colour as one path, with the paper showing between them."""
+def _draw_cells(axes: Axes, cells: Sequence[_Cell], role: str, size: tuple[float, float]) -> None:
+    """Draw the cells of one colour, and then all of their numbers, which a page holds in less room."""
+    wide, tall = size
+    path = _rectangles([(x, y) for x, y, _ in cells], wide, tall)
+    axes.add_patch(PathPatch(path, facecolor=LIGHT[role], linewidth=0, zorder=0.5))
+    ink = LIGHT["muted" if role == "missing" else f"{role}-ink"]
+    for x, y, number in cells:
+        axes.text(x + wide / 2, y + tall / 2, number, ha="center", va="center", size=SMALL, color=ink)
+
+
+def _rectangles(corners: Sequence[tuple[float, float]], wide: float, tall: float) -> Path:
+    """Return rectangles as one path, with the paper showing between them."""
     gap = 1.0
     points = [
         point
@@ -146,4 +148,4 @@ def _draw_key(axes: Axes, mark: HeatMap, scale: Scale) -> None:
     axes.text(WIDTH - 1, 9, ends[1], ha="right", va="center", size=SMALL, color=LIGHT["muted"])
     for level in range(LEVELS):
         corner = [(start + level * swatch, 4.0)]
-        axes.add_patch(PathPatch(_cells(corner, swatch + 1, 11), facecolor=LIGHT[f"{name}{level}"], linewidth=0))
+        axes.add_patch(PathPatch(_rectangles(corner, swatch + 1, 11), facecolor=LIGHT[f"{name}{level}"], linewidth=0))

@@ -72,9 +72,11 @@ class _Renderer(RendererBase):
         self._name = name
         self._definitions: dict[str, str] = {}
         self._written = StringIO()
+        self._group = ""
 
     def text(self) -> str:
         """Return what was drawn."""
+        self._write("", "")
         definitions = "".join(self._definitions.values())
         return (f"<defs>{definitions}</defs>" if definitions else "") + self._written.getvalue()
 
@@ -101,9 +103,9 @@ class _Renderer(RendererBase):
         lines = _lines(path, transform, self._size[1])
         if not lines:
             return
-        self._written.write(f'<path d="{lines}"{_paint(gc, rgbFace)}/>')
+        self._write(f'<path d="{lines}"{_paint(gc, rgbFace)}/>')
         if hatch := gc.get_hatch():
-            self._written.write(f'<path d="{lines}" fill="url(#{self._hatch(hatch, gc)})"/>')
+            self._write(f'<path d="{lines}" fill="url(#{self._hatch(hatch, gc)})"/>')
 
     def draw_markers(  # noqa: PLR0913, PLR0917 # as the base class has it
         self,
@@ -118,7 +120,7 @@ class _Renderer(RendererBase):
         marker = self._define(shape, lambda key: f'{shape} id="{key}"/>')
         for vertices, _ in path.iter_segments(trans, simplify=False):
             x, y = vertices[-2:]
-            self._written.write(f'<use href="#{marker}" x="{_number(x)}" y="{_number(self._size[1] - y)}"/>')
+            self._write(f'<use href="#{marker}" x="{_number(x)}" y="{_number(self._size[1] - y)}"/>')
 
     def draw_text(  # noqa: PLR0913, PLR0917 # as the base class has it
         self,
@@ -141,8 +143,16 @@ class _Renderer(RendererBase):
         attributes += ' font-weight="600"' if prop.get_weight() == "bold" else ""
         role = ROLE_OF[to_hex(gc.get_rgb())]
         attributes += "" if role == "ink" else f' fill="var(--{role})"'
-        attributes += f' transform="rotate({_number(-angle)} {_number(x)} {_number(y)})"' if angle else ""
-        self._written.write(f'<text x="{_number(x)}" y="{_number(y)}"{attributes}>{escape(s)}</text>')
+        turned = f' transform="rotate({_number(-angle)} {_number(x)} {_number(y)})"' if angle else ""
+        self._write(f'<text x="{_number(x)}" y="{_number(y)}"{turned}>{escape(s)}</text>', attributes)
+
+    def _write(self, element: str, attributes: str = "") -> None:
+        """Write an element down; those in a row that have the same attributes share them."""
+        if attributes != self._group:
+            self._written.write("</g>" if self._group else "")
+            self._written.write(f"<g{attributes}>" if attributes else "")
+            self._group = attributes
+        self._written.write(element)
 
     def _hatch(self, hatch: str, gc: GraphicsContextBase) -> str:
         paint = f'stroke="var(--{ROLE_OF[to_hex(gc.get_hatch_color())]})" stroke-width="1.1"'
