@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -95,7 +96,7 @@ class Runs:
     """Everything that the files say of our tasks.
 
     Attributes:
-        runs: of each subject and task one, subjects in the order of their files, tasks by name.
+        runs: of each subject and task one, subjects in the order of the arguments, then by name, tasks by name.
         labels: a short name for each subject.
         groups: of tasks, by name: their tasks, without groups between.
         population: the rows of the data sets.
@@ -110,7 +111,7 @@ class Runs:
 
     @property
     def subjects(self) -> tuple[Subject, ...]:
-        """Who was evaluated, in the order of the files."""
+        """Who was evaluated, in the order of the arguments, then by name."""
         return tuple(self.labels)
 
     def of(self, family: str, who: Subject | None = None) -> tuple[TaskRun, ...]:
@@ -213,7 +214,7 @@ class _Found:
 
     Attributes:
         runs: of each subject and task the newest.
-        subjects: in the order of the files.
+        subjects: in the order of the arguments, then by name.
         groups: the leaves of each.
         notes: what was left out or replaced, and why.
     """
@@ -248,7 +249,22 @@ def _find(paths: Sequence[Path]) -> _Found:
             f"`lm_eval --tasks … --output_path FOLDER` writes of the families {', '.join(KINDS)}: results_*.json"
         )
     notes += [f"{task}; left out" for task in empty]
-    return _Found(_newest(found, notes), list(dict.fromkeys(run.subject for run in found)), groups, notes)
+    return _Found(_newest(found, notes), _in_order(found, paths), groups, notes)
+
+
+def _in_order(found: Sequence[TaskRun], paths: Sequence[Path]) -> list[Subject]:
+    """Return who was evaluated in the order of the arguments, those of one folder by name: 7B comes before 70B."""
+    names = labels(dict.fromkeys(run.subject for run in found))
+    places: dict[Subject, int] = {}
+    for run in found:
+        path = run.file.path
+        place = next(number for number, given in enumerate(paths) if given == path or given in path.parents)
+        places[run.subject] = min(place, places.get(run.subject, place))
+    in_words_and_numbers = {
+        who: [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", name.casefold())]
+        for who, name in names.items()
+    }
+    return sorted(names, key=lambda who: (places[who], in_words_and_numbers[who], names[who]))
 
 
 def _loaded(found: _Found, readers: Mapping[str, set[str]], population: Population, progress: Progress) -> Runs:

@@ -104,7 +104,7 @@ def by_type(study: Study) -> Figure:
         "manyifeval_types",
         "Which instructions does it follow?",
         "The share of the instructions of each type that are followed (strictly), with every number of instructions at "
-        "once. A row that is pale from the first is a type that the model cannot do; one that grows paler is a type "
+        "once. A row that is low from the first is a type that the model cannot do; one that falls is a type "
         f"that it drops when there is much to attend to. {INTERVALS}",
         tuple(panels),
         Table(

@@ -72,3 +72,18 @@ def result_folder(tmp_path_factory: pytest.TempPathFactory) -> ResultFolder:
         return folder
 
     return make
+
+
+@pytest.fixture(scope="session")
+def known_runs(result_folder: ResultFolder) -> list[Path]:
+    """Return the runs of everybody whose right figures are known, in a small part of each family."""
+    words = [f"verbalizer_sst2_{words}" for words in ("natural_golden", "neutral_foo_bar", "unnatural_flipped")]
+    levels = [f"manyifeval_n{n:02}" for n in (1, 2, 5)]
+    encodings = [f"natural_instructions_subtask033_winogrande_answer_generation_{name}" for name in ("prompt", "all")]
+    mcq, rules = ["paired_mcq_opinionqa_medium"], {"answer_classifier": "rules"}
+    return [
+        *(result_folder(policy, words) for policy in ("oracle", "prior", "random")),
+        *(result_folder(policy, levels) for policy in ("oracle", "drop_one")),
+        *(result_folder(policy, mcq, limit=200, **rules) for policy in ("oracle", "chatty", "refuser", "always_a")),
+        *(result_folder(policy, encodings) for policy in ("oracle", "echo")),
+    ]

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from lm_eval_ext.cli import main
-from tests.reports.conftest import ResultFolder
 from tests.reports.files import SST2, write_run
 
 WORDS = {
@@ -19,7 +18,6 @@ WORDS = {
     "neutral": "verbalizer_sst2_neutral_foo_bar",
     "unnatural": "verbalizer_sst2_unnatural_flipped",
 }
-RULES = {"answer_classifier": "rules"}
 
 
 @dataclass
@@ -66,19 +64,10 @@ def of_page(path: Path) -> Tables:
 
 
 @pytest.fixture(scope="module")
-def tables(result_folder: ResultFolder, tmp_path_factory: pytest.TempPathFactory) -> Tables:
+def tables(known_runs: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Tables:
     """Return the tables of one report of everybody whose right figures are known."""
-    levels = [f"manyifeval_n{n:02}" for n in (1, 2, 5)]
-    folders = [
-        *(result_folder(policy, list(WORDS.values())) for policy in ("oracle", "prior", "random")),
-        *(result_folder(policy, levels) for policy in ("oracle", "drop_one")),
-        *(
-            result_folder(policy, ["paired_mcq_opinionqa_medium"], limit=200, **RULES)
-            for policy in ("oracle", "chatty", "refuser", "always_a")
-        ),
-    ]
     page = tmp_path_factory.mktemp("page") / "report.html"
-    assert main(["report", *map(str, folders), "-o", str(page)]) == 0
+    assert main(["report", *map(str, known_runs), "-o", str(page)]) == 0
     return of_page(page)
 
 
@@ -127,6 +116,16 @@ def test_text_against_first_token(policy: str, mismatch: float, refusal: float |
     assert float(cells["mismatch"]) == mismatch
     if refusal is not None:
         assert float(cells["mismatch: the text refuses"]) == refusal
+
+
+def test_references_score_1_and_the_input_said_again_little(tables: Tables) -> None:
+    encodings = ("prompt", "all")
+    oracle = tables.numbers("natural_instructions_rouge_l", "reference policy=oracle")
+    assert [float(oracle[encoding]) for encoding in encodings] == [1.0, 1.0]
+    # The echo says the input whatever the instruction: under each encoding the same.
+    echo = tables.numbers("natural_instructions_rouge_l", "reference policy=echo")
+    assert 0 < float(echo["prompt"]) < 0.5
+    assert echo["prompt"] == echo["all"]
 
 
 def test_the_summary_has_a_headline_of_each_family_for_who_ran_it(tables: Tables) -> None:
