@@ -121,13 +121,17 @@ def _judge(difference: Difference, most: float, p: float, best: float, tests: in
         )
     elif dropped:
         remarks.append("more than allowed, but within noise")
+    # What was not asked of the candidate could be what it has lost.
+    if verdict == "PASS" and difference.lost:
+        verdict = "CANNOT TELL"
+        remarks.append(f"the candidate lacks {difference.lost} of the baseline's answers: evaluate it on the same rows")
     detectable = smallest_drop(difference, tests)
     if verdict == "PASS" and detectable > most:
         remarks.append(
             f"too few rows to tell a drop of {most:g}: these show one of {detectable:.2g} or more in four runs of five"
         )
-    if difference.alone:
-        remarks.append(f"{difference.alone} answers that only one side has do not count")
+    if difference.added:
+        remarks.append(f"{difference.added} answers that only the candidate has do not count")
     return Finding(unit.name, unit.family, verdict, most, difference, p, tuple(remarks))
 
 

@@ -24,7 +24,7 @@ class Difference:
         error: the standard error of the change.
         by_row: the sum of the changes of all answers to each row of the data sets, shape (rows,).
         answers: how many pairs of answers there are.
-        alone: how many answers have no partner.
+        lost, added: how many answers only the first side has, and only the second.
         unsampled: why there are no pairs of answers, in words; the scores are then those of the results.
     """
 
@@ -35,7 +35,8 @@ class Difference:
     error: float
     by_row: Floats
     answers: int
-    alone: int = 0
+    lost: int = 0
+    added: int = 0
     unsampled: str = ""
 
     @property
@@ -161,13 +162,13 @@ def _of_rows(unit: Unit, population: Population) -> Difference:
     changes: dict[str, Floats] = {}
     counts: dict[str, Floats] = {}
     before = after = 0.0
-    answers = alone = 0
+    answers = lost = added = 0
     for pair in unit.pairs:
         first, second, clusters = pair.before.rows, pair.after.rows, pair.before.clusters
         if first is None or second is None or clusters is None:
             raise ValueError(f"{pair.before.task}: no samples")
         both, mine, theirs = np.intersect1d(first.ids, second.ids, assume_unique=True, return_indices=True)
-        alone += len(first) + len(second) - 2 * len(both)
+        lost, added = lost + len(first) - len(both), added + len(second) - len(both)
         if not len(both):
             continue
         answers += len(both)
@@ -178,7 +179,7 @@ def _of_rows(unit: Unit, population: Population) -> Difference:
         for sums, values in ((changes, weight * (new - old)), (counts, np.full(len(both), weight))):
             sums[stratum] = sums.get(stratum, 0.0) + population.by_cluster(stratum, clusters[mine], values)
     if not answers:
-        return Difference(unit, nan, nan, Estimate(nan), nan, np.empty(0), 0, alone)
+        return Difference(unit, nan, nan, Estimate(nan), nan, np.empty(0), 0, lost, added)
     by_row = np.concatenate([changes[stratum][of_stratum > 0] for stratum, of_stratum in counts.items()])
     total = sum(float(of_stratum.sum()) for of_stratum in counts.values())
     mean = Ratio(
@@ -193,5 +194,6 @@ def _of_rows(unit: Unit, population: Population) -> Difference:
         float(np.nanstd(mean[1:])),
         by_row,
         answers,
-        alone,
+        lost,
+        added,
     )

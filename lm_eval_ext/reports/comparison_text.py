@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from math import isnan
 
-from lm_eval_ext.reports.comparison import Compared, Comparison
+from lm_eval_ext.reports.comparison import Compared, Comparison, Difference
 from lm_eval_ext.reports.statistics import DRAWS
 from lm_eval_ext.reports.wording import MISSING, figure, interval
 
@@ -33,12 +33,17 @@ def text(comparison: Comparison, names: tuple[str, str], titles: tuple[str, str]
         ("No interval and no test:", ((each.unit.name, each.unsampled) for each in differences if each.unsampled)),
         (
             "Answers that only one side has do not count:",
-            ((each.unit.name, f"{each.alone} of them") for each in differences if each.alone),
+            ((each.unit.name, _unpaired(each, names)) for each in differences if each.lost or each.added),
         ),
         ("Not compared:", ((each.name, each.reason) for each in comparison.unpaired)),
     ):
         if lines := by_remark(remarks):
             yield from ("", head, *lines)
+
+
+def _unpaired(found: Difference, names: tuple[str, str]) -> str:
+    counts = zip((found.lost, found.added), names, strict=True)
+    return ", ".join(f"{count} of {name}" for count, name in counts if count)
 
 
 def _table(compared: Sequence[Compared], names: tuple[str, str]) -> Iterator[str]:

@@ -226,9 +226,21 @@ def test_equal_answers_to_few_rows_are_too_few_as_well(tmp_path: Path) -> None:
     assert (few.verdict, many.verdict, many.remarks) == ("PASS", "PASS", ())
 
 
-def test_answers_without_a_partner_are_said(tmp_path: Path) -> None:
+def test_a_candidate_that_lacks_answers_does_not_pass(tmp_path: Path) -> None:
     finding = only(check(between(tmp_path, {SST2: right(60)}, {SST2: right(50, of=50)}), {SST2: 0.2}))
-    assert finding.remarks == ("50 answers that only one side has do not count",)
+    assert finding.verdict == "CANNOT TELL"
+    assert finding.remarks == ("the candidate lacks 50 of the baseline's answers: evaluate it on the same rows",)
+
+
+def test_a_regression_in_the_answers_that_are_there_is_one_whatever_is_lacking(tmp_path: Path) -> None:
+    finding = only(check(between(tmp_path, {SST2: right(60)}, {SST2: right(10, of=50)}), {SST2: 0.2}))
+    assert finding.verdict == "REGRESSION"
+
+
+def test_answers_that_the_baseline_lacks_are_said_and_do_not_count(tmp_path: Path) -> None:
+    finding = only(check(between(tmp_path, {SST2: right(50, of=50)}, {SST2: right(50)}), {SST2: 0.2}))
+    assert finding.verdict == "PASS"
+    assert finding.remarks == ("50 answers that only the candidate has do not count",)
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def test_the_change_of_a_task_its_interval_and_mcnemars_test(tmp_path: Path) -> 
     (one,) = found(sides(tmp_path, {SST2: right(60)}, {SST2: right(80, skip=10)})).values()
     change = one.difference.change
     assert [one.difference.before, one.difference.after, change.value] == pytest.approx([0.6, 0.8, 0.2])
-    assert (one.difference.rows, one.difference.answers, one.difference.alone) == (100, 100, 0)
+    assert (one.difference.rows, one.difference.answers, one.difference.lost, one.difference.added) == (100, 100, 0, 0)
     # The variance of a row's change: (30 + 10) / 100 - 0.2 ** 2 = 0.36; of their mean: 0.06 ** 2. 1.96 * 0.06 = 0.118.
     assert one.difference.error == pytest.approx(0.06, rel=0.09)
     assert [change.low, change.high] == pytest.approx([0.082, 0.318], abs=0.02)
@@ -85,8 +85,9 @@ def test_only_rows_that_both_have_count_and_it_is_said(tmp_path: Path) -> None:
     (one,) = found(both).values()
     # Of the first fifty rows all were right, thirty are.
     assert (one.difference.before, one.difference.after) == (1.0, 0.6)
-    assert (one.difference.answers, one.difference.alone) == (50, 50)
-    assert "Answers that only one side has do not count:" in "\n".join(text(compare(both), NAMES, ("a", "b")))
+    assert (one.difference.answers, one.difference.lost, one.difference.added) == (50, 50, 0)
+    lines = list(text(compare(both), NAMES, ("a", "b")))
+    assert lines[lines.index("Answers that only one side has do not count:") + 1] == f"  {SST2}: 50 of A"
 
 
 def test_without_samples_there_is_a_change_but_no_test(tmp_path: Path) -> None:
