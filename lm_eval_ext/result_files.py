@@ -10,6 +10,9 @@ from typing import Any
 
 from lm_eval_ext.sources import RowsError
 
+LATEST = 1e11
+"""A date that no clock has: what is beyond it, or is no number, was not written by the harness."""
+
 
 @dataclass(frozen=True)
 class ResultFile:
@@ -71,7 +74,7 @@ def read(path: Path) -> ResultFile:
     if not isinstance(content, dict) or not all(isinstance(content.get(key), dict) for key in ("results", "configs")):
         raise RowsError(f"{path}: no 'results' and 'configs'; expected a results_*.json of the harness")
     date = content.get("date")
-    when = float(date) if isinstance(date, int | float) else path.stat().st_mtime
+    when = float(date) if isinstance(date, int | float) and 0 <= date < LATEST else path.stat().st_mtime
     return ResultFile(path, content, when)
 
 

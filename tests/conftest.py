@@ -48,6 +48,11 @@ import json, runpy, sys
 for options in json.loads(sys.argv[1]):
     sys.argv[1:] = options
     runpy.run_module("lm_eval", run_name="__main__", alter_sys=True)
+distributed = sys.modules.get("torch.distributed")
+if distributed and distributed.is_initialized():
+    # A process that leaves while the other still talks to it can abort at its end.
+    distributed.barrier()
+    distributed.destroy_process_group()
 """
 
 

@@ -41,6 +41,7 @@ def _report(options: argparse.Namespace) -> int:
     from lm_eval_ext.reports.export import export  # noqa: PLC0415
     from lm_eval_ext.reports.load import load  # noqa: PLC0415
     from lm_eval_ext.reports.page import page  # noqa: PLC0415
+    from lm_eval_ext.reports.wording import readable  # noqa: PLC0415
 
     output: Path = options.output
     if output.is_dir():
@@ -51,7 +52,7 @@ def _report(options: argparse.Namespace) -> int:
         raise ReportError(f"{output}: its folder is not there; make it first")
     report = build(load(options.runs, lambda runs: counted(runs, " tasks")))
     for note in report.notes:
-        print(f"lm-eval-ext: {note}", file=sys.stderr)
+        print(f"lm-eval-ext: {readable(note)}", file=sys.stderr)
     # A page that is there stays whole until the new one is.
     written = output.with_name(f"{output.name}.part")
     written.write_text(page(report), encoding="utf-8")

@@ -62,8 +62,14 @@ def _values(cell: Cell, has_interval: bool) -> list[str | int | float]:
     """Return a cell's values; what there is none of is empty."""
     if isinstance(cell, Estimate):
         return ["" if value != value else value for value in (cell.value, cell.low, cell.high)]  # noqa: PLR0124 # NaN
-    value = "" if cell is None else readable(cell) if isinstance(cell, str) else cell
+    value = "" if cell is None else _as_text(cell) if isinstance(cell, str) else cell
     return [value, "", ""] if has_interval else [value]
+
+
+def _as_text(cell: str) -> str:
+    """Return a text that a spreadsheet does not take for a formula; models are named by whoever made them."""
+    text = readable(cell)
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t")) else text
 
 
 def _names(figure: Figure) -> Iterator[str]:

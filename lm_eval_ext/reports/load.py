@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import isclose, isfinite
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lm_eval_ext.reports.kinds import KINDS, Headline, Kind, recognise
+from lm_eval_ext.reports.remarks import (
+    disagreement,
+    named,
+    rows_that_differ,
+    versions_that_differ,
+    without_samples,
+)
 from lm_eval_ext.reports.samples import Rows, read_samples
 from lm_eval_ext.reports.statistics import Floats, Population, Ratio, Replicates
 from lm_eval_ext.reports.subjects import Subject, labels, subject
@@ -37,6 +44,8 @@ class TaskRun:
         config: of the task.
         count: how many rows were evaluated.
         file: the file of its results.
+        offered: the reader that is the best of those in its file; a model that it is compared with may lack it.
+        doubts: in words, how its samples and its results do not agree.
         rows: its samples; ``None`` if there are none.
         clusters: by row, the number that its row of the data set has in the population, shape (rows,).
     """
@@ -49,6 +58,8 @@ class TaskRun:
     config: Mapping[str, Any]
     count: int
     file: ResultFile
+    offered: str
+    doubts: tuple[str, ...] = ()
     rows: Rows | None = None
     clusters: NDArray[np.int32] | None = None
 
@@ -56,6 +67,12 @@ class TaskRun:
     def reader(self) -> str:
         """The one whose figures count."""
         return self.readers[0]
+
+    @property
+    def samples_path(self) -> Path:
+        """Where the harness writes its samples: beside the results, with the same time in the name."""
+        stamp = self.file.path.stem.removeprefix("results_")
+        return self.file.path.with_name(f"samples_{self.task}_{stamp}.jsonl")
 
     @property
     def metadata(self) -> Mapping[str, Any]:
@@ -100,6 +117,7 @@ class Runs:
         labels: a short name for each subject.
         groups: of tasks, by name: their tasks, without groups between.
         population: the rows of the data sets.
+        empty: tasks of which no row was evaluated.
         notes: what was left out or replaced, and why.
     """
 
@@ -107,6 +125,7 @@ class Runs:
     labels: Mapping[Subject, str]
     groups: Mapping[str, tuple[str, ...]]
     population: Population
+    empty: frozenset[str]
     notes: tuple[str, ...]
 
     @property
@@ -216,12 +235,14 @@ class _Found:
         runs: of each subject and task the newest.
         subjects: in the order of the arguments, then by name.
         groups: the leaves of each.
+        empty: tasks of which no row was evaluated.
         notes: what was left out or replaced, and why.
     """
 
     runs: list[TaskRun]
     subjects: list[Subject]
     groups: dict[str, tuple[str, ...]]
+    empty: frozenset[str]
     notes: list[str]
 
 
@@ -230,26 +251,28 @@ def _find(paths: Sequence[Path]) -> _Found:
     found: list[TaskRun] = []
     groups: dict[str, tuple[str, ...]] = {}
     foreign: set[str] = set()
-    empty: list[str] = []
+    empty: dict[str, str] = {}
     for path in find(paths):
         file = read(path)
         runs = _task_runs(file)
         found += [run for run in runs if run.count]
-        empty += [f"{path}, task {run.task!r}: no row was evaluated" for run in runs if not run.count]
+        empty |= {run.task: f"{path}, task {run.task!r}: no row was evaluated" for run in runs if not run.count}
         if not runs:
             others = sorted(file.content["results"])
             foreign |= set(others)
-            notes.append(f"{path}: no results of our tasks ({_named(others)}); not used")
+            notes.append(f"{path}: no results of our tasks ({named(others)}); not used")
         groups |= _groups(file)
     if empty and not found:
-        raise RowsError(f"{'; '.join(empty)}; expected at least one row, run the task anew")
+        raise RowsError(f"{'; '.join(empty.values())}; expected at least one row, run the task anew")
     if not found:
         raise RowsError(
-            f"no results of our tasks in {', '.join(map(str, paths))}, but of {_named(sorted(foreign))}; expected what "
+            f"no results of our tasks in {', '.join(map(str, paths))}, but of {named(sorted(foreign))}; expected what "
             f"`lm_eval --tasks … --output_path FOLDER` writes of the families {', '.join(KINDS)}: results_*.json"
         )
-    notes += [f"{task}; left out" for task in empty]
-    return _Found(_newest(found, notes), _in_order(found, paths), groups, notes)
+    notes += [f"{task}; left out" for task in empty.values()]
+    newest = _newest(found, notes)
+    never = frozenset(empty).difference(run.task for run in newest)
+    return _Found(newest, _in_order(found, paths), groups, never, notes)
 
 
 def _in_order(found: Sequence[TaskRun], paths: Sequence[Path]) -> list[Subject]:
@@ -269,16 +292,15 @@ def _in_order(found: Sequence[TaskRun], paths: Sequence[Path]) -> list[Subject]:
 
 def _loaded(found: _Found, readers: Mapping[str, set[str]], population: Population, progress: Progress) -> Runs:
     notes = found.notes
+    names = labels(found.subjects)
     chosen = _same_readers(found.runs, readers, notes)
-    notes += _versions(chosen)
-    runs = [_with_samples(run, population, notes) for run in progress(chosen)]
+    notes += versions_that_differ(chosen, found.groups)
+    notes += rows_that_differ(chosen, names)
+    runs = [_with_samples(run, population) for run in progress(chosen)]
     runs.sort(key=lambda run: (found.subjects.index(run.subject), run.task))
-    return Runs(tuple(runs), labels(found.subjects), found.groups, population, tuple(dict.fromkeys(notes)))
-
-
-def _named(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:5])
-    return f"{shown} and {len(names) - 5} more" if len(names) > 5 else shown or "nothing"
+    notes += without_samples(runs)
+    notes += [doubt for run in runs for doubt in run.doubts]
+    return Runs(tuple(runs), names, found.groups, population, found.empty, tuple(dict.fromkeys(notes)))
 
 
 def _task_runs(file: ResultFile) -> list[TaskRun]:
@@ -290,9 +312,8 @@ def _task_runs(file: ResultFile) -> list[TaskRun]:
             continue
         kind, readers = recognised
         count = _count(file, task)
-        runs.append(
-            TaskRun(subject(file, config.get("num_fewshot")), task, kind, readers, figures, config, count, file)
-        )
+        who = subject(file, config.get("num_fewshot"), config["metadata"].get("source"))
+        runs.append(TaskRun(who, task, kind, readers, figures, config, count, file, readers[0]))
     return runs
 
 
@@ -329,7 +350,10 @@ def _newest(found: Sequence[TaskRun], notes: list[str]) -> list[TaskRun]:
     for run in sorted(found, key=lambda run: (run.file.date, str(run.file.path))):
         older = newest.get((run.subject, run.task))
         if older is not None:
-            notes.append(f"{older.file.path}: replaced by the newer run {run.file.path}, where both have the same task")
+            rows = "" if older.count == run.count else f" ({run.count} rows replace {older.count})"
+            notes.append(
+                f"{older.file.path}: replaced by the newer run {run.file.path}, where both have the same task{rows}"
+            )
         newest[run.subject, run.task] = run
     return list(newest.values())
 
@@ -349,75 +373,36 @@ def _same_readers(runs: Sequence[TaskRun], common: Mapping[str, set[str]], notes
             notes.append(
                 f"{task}: no reader of answers is common to all models; each has its own, figures may differ by it"
             )
+    worse = {run.task: run.offered for run in runs if common[run.task] and run.offered not in common[run.task]}
+    if worse:
+        notes.append(
+            f"not every model's answers were read by {named(sorted(set(worse.values())))} in {named(sorted(worse))}: "
+            "all are shown as the best reader that is common to all has them"
+        )
     return [
         replace(run, readers=tuple(sorted(run.readers, key=lambda reader: reader not in common[run.task])))
         for run in runs
     ]
 
 
-def _versions(runs: Sequence[TaskRun]) -> list[str]:
-    """Return which tasks are not the same thing for everybody."""
-    notes = []
-    versions: dict[str, set[str]] = {}
-    hashes: dict[str, set[str]] = {}
-    for run in runs:
-        version, rows = map(str, run.identity)
-        versions.setdefault(run.task, set()).add(version)
-        hashes.setdefault(run.task, set()).add(rows)
-    mixed = sorted(task for task, found in versions.items() if len(found) > 1)
-    if mixed:
-        named = ", ".join(sorted(versions[mixed[0]]))
-        notes.append(f"mixed versions of {_named(mixed)} ({named}): their scores are not of one thing")
-    other = sorted(task for task, found in hashes.items() if len(found) > 1 and task not in mixed)
-    if other:
-        notes.append(f"not the same rows for every model in {_named(other)}: their scores are not of one thing")
-    embedded = [run.task for run in runs if run.metadata.get("source") == "embedded"]
-    if embedded:
-        everything = len(embedded) == len(runs)
-        notes.append(
-            f"{'All' if everything else 'Some'} rows are embedded ones"
-            + ("" if everything else f" ({_named(sorted(set(embedded)))})")
-            + ": written for demonstrations and tests, comparable to nothing"
-        )
-    limited = sorted({run.task for run in runs if run.file.config.get("limit")})
-    if limited:
-        notes.append(f"evaluated with --limit: {_named(limited)}")
-    return notes
-
-
-def _with_samples(run: TaskRun, population: Population, notes: list[str]) -> TaskRun:
+def _with_samples(run: TaskRun, population: Population) -> TaskRun:
     """Return a run with its rows, if its file of samples can be found."""
-    stamp = run.file.path.stem.removeprefix("results_")
-    path = run.file.path.with_name(f"samples_{run.task}_{stamp}.jsonl")
+    path = run.samples_path
     if not path.is_file():
-        notes.append(
-            f"{run.file.path}: no samples of the {run.kind.name} tasks beside it (expected {path.name} and the like; "
-            "run with --log_samples): figures without intervals, no samples"
-        )
         return run
     rows, wrong = read_samples(path, run.kind, run.metrics, run.readers)
+    doubts = []
     if wrong:
         more = f" and {len(wrong) - FEW} more" if len(wrong) > FEW else ""
-        notes.append(f"{path}: {len(wrong)} of its lines left out ({'; '.join(wrong[:FEW])}{more})")
+        doubts.append(f"{path}: {len(wrong)} of its lines left out ({'; '.join(wrong[:FEW])}{more})")
     if not len(rows):
-        notes.append(f"{path}: no row of the filter {run.reader!r}: figures without intervals, no samples")
-        return run
+        doubts.append(f"{path}: no row of the filter {run.reader!r}: figures without intervals, no samples")
+        return replace(run, doubts=tuple(doubts))
     if len(rows) != run.count:
-        notes.append(
+        doubts.append(
             f"{path}: {len(rows)} rows, and {run.count} in the results; figures are of the rows that are there"
         )
     else:
-        notes += _disagreement(run, rows)
-    return replace(run, rows=rows, clusters=population.admit(run.stratum, rows.clusters))
-
-
-def _disagreement(run: TaskRun, rows: Rows) -> list[str]:
-    """Return whether results and samples are of two runs."""
-    metric = run.headline.metric
-    said, found = run.figure(metric), float(rows.values[metric].mean())
-    if said is not None and isclose(said, found, rel_tol=1e-6, abs_tol=1e-9):
-        return []
-    return [
-        f"{rows.path}: {metric} of its rows is {found:.6g}, and {said} in the results; expected both of one run; "
-        "figures are of the rows"
-    ]
+        doubts += disagreement(run, rows)
+    clusters = population.admit(run.stratum, rows.clusters)
+    return replace(run, doubts=tuple(doubts), rows=rows, clusters=clusters)

@@ -8,11 +8,14 @@ from datetime import datetime, timezone
 from typing import Any
 
 from lm_eval_ext.reports.load import Runs, TaskRun
-from lm_eval_ext.reports.subjects import Subject, command
+from lm_eval_ext.reports.subjects import SEEDS, Subject, arguments, command
 from lm_eval_ext.result_files import ResultFile
 
-GIVEN = ("source", "answer_classifier", "answer_llm", "examples")
-"""What a user gives our tasks with ``--metadata``; the rest of a task's metadata is its own or the model's."""
+OWN = frozenset(
+    {"version", "config_source", "note", "rows", "rows_hash", "instances_hash", "constraint", "paired"}
+    | {"subtask", "category", "encoding", "prompt_budget"}
+)
+"""What our tasks say of themselves; the rest of their metadata is the model's arguments or a user's ``--metadata``."""
 
 Facts = tuple[tuple[str, str], ...]
 
@@ -35,7 +38,7 @@ def _facts(runs: Runs, who: Subject, of_file: Sequence[TaskRun]) -> Facts:
     given = {
         key: value
         for key, value in of_file[0].metadata.items()
-        if key in GIVEN and value is not None and (key, value) != ("source", "hub")
+        if key not in OWN and key not in arguments(file.config.get("model_args")) and (key, value) != ("source", "hub")
     }
     facts = {
         "command (as far as the results tell)": shlex.join(
@@ -63,8 +66,7 @@ def _facts(runs: Runs, who: Subject, of_file: Sequence[TaskRun]) -> Facts:
 
 def _seeds(file: ResultFile) -> str:
     config: Mapping[str, Any] = file.config
-    names = ("random_seed", "numpy_seed", "torch_seed", "fewshot_seed")
-    return ", ".join(f"{name} {config[name]}" for name in names if name in config)
+    return ", ".join(f"{name} {config[name]}" for name in SEEDS if name in config)
 
 
 def _counted(values: Any) -> str:

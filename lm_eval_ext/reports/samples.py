@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from array import array
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,6 +31,7 @@ class Rows:
         values: numbers by metric, each of shape (rows,).
         letters: pairs of letters by metric, each of length rows.
         outcomes: what was chosen, by metric, each of length rows.
+        docs, prompts: the beginning of the hash of each row, and of what was asked; empty where the file has none.
         offsets: where in the file each line begins, in bytes, shape (rows,).
         path: the file.
     """
@@ -39,6 +41,8 @@ class Rows:
     values: Mapping[str, NDArray[np.float64]]
     letters: Mapping[str, tuple[tuple[str, str], ...]]
     outcomes: Mapping[str, tuple[tuple[str, ...], ...]]
+    docs: tuple[str, ...]
+    prompts: tuple[str, ...]
     offsets: NDArray[np.int64]
     path: Path
 
@@ -64,6 +68,8 @@ class _Columns:
     values: dict[str, array[float]] = field(default_factory=dict)
     letters: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
     outcomes: dict[str, list[tuple[str, ...]]] = field(default_factory=dict)
+    docs: list[str] = field(default_factory=list)
+    prompts: list[str] = field(default_factory=list)
     # Each distinct text is kept once.
     seen: dict[Any, Any] = field(default_factory=dict)
 
@@ -117,6 +123,8 @@ def read_samples(path: Path, kind: Kind, metrics: Sequence[str], readers: Sequen
             {name: np.array(values, np.float64) for name, values in columns.values.items()},
             {name: tuple(pairs) for name, pairs in columns.letters.items()},
             {name: tuple(chosen) for name, chosen in columns.outcomes.items()},
+            tuple(columns.docs),
+            tuple(columns.prompts),
             np.array(columns.offsets, np.int64),
             path,
         ),
@@ -149,6 +157,8 @@ def _recorder(kind: Kind, metrics: Sequence[str], columns: _Columns) -> Callable
         two = [columns.one(_two_letters(line, name)) for name in letters]
         chosen = [columns.one(_outcome(line, name)) for name in outcomes]
         columns.ids.append(row_id)
+        columns.docs.append(_beginning(line.get("doc_hash")))
+        columns.prompts.append(_beginning(line.get("prompt_hash")))
         columns.offsets.append(offset)
         columns.clusters.append(cluster)
         for column, value in zip(into, found, strict=True):
@@ -159,6 +169,11 @@ def _recorder(kind: Kind, metrics: Sequence[str], columns: _Columns) -> Callable
             outcome_column.append(outcome)
 
     return put
+
+
+def _beginning(digest: object) -> str:
+    # The same rows are asked of every model: each text is kept once for all files.
+    return sys.intern(digest[:16]) if isinstance(digest, str) else ""
 
 
 def _number(line: Mapping[str, Any], name: str) -> float:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from lm_eval_ext.reports.figure import Estimate
 
 DRAWS = 1000
-"""Resamples of an interval: its ends are the 25th and the 976th value, in order."""
+"""Resamples of an interval: its ends are the 2.5th and the 97.5th percentile."""
 SEED = 20231101
 
 Floats = NDArray[np.float64]
@@ -130,7 +130,7 @@ def sign_flip_p(differences: Floats, *, greater: bool = False) -> float:
     If nothing changed, each row's difference could as well have had the other sign; all patterns of signs count, none
     is drawn at random. With one answer to a row, right or wrong, this is McNemar's exact test. Differences that are no
     whole numbers are rounded to steps of a 64th of their root mean square, which leaves the test exact (it is then of
-    the rounded differences) and changes its p-value by about a hundredth of it.
+    the rounded differences) and changes its p-value by a hundredth of it or less, with a dozen rows by up to a tenth.
 
     Args:
         differences: one for each row of the data set (its sum over everything that is asked of the row), shape (rows,).

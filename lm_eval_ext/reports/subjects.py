@@ -12,6 +12,9 @@ from lm_eval_ext.result_files import ResultFile
 NAMES = ("pretrained", "model", "base_model", "path")
 """The arguments that name a model's weights, in the harness's kinds of models."""
 
+SEEDS = {"random_seed": 0, "numpy_seed": 1234, "torch_seed": 1234, "fewshot_seed": 1234}
+"""In the order of ``--seed``, with the harness's defaults."""
+
 
 @dataclass(frozen=True)
 class Subject:
@@ -40,25 +43,33 @@ class Subject:
         return " ".join([arguments.get("base", self.model), *named]) + of_base
 
 
-def subject(file: ResultFile, shots: object) -> Subject:
+def subject(file: ResultFile, shots: object, source: object) -> Subject:
     """Return who a file's results are of.
 
     Args:
         file: the results.
         shots: how many demonstrations the task had.
+        source: where its rows come from.
     """
     config = file.config
     setting = {
-        "chat template": file.content.get("chat_template_sha"),
+        "chat template": _chat_template(file),
         "system instruction": file.content.get("system_instruction_sha"),
         "demonstrations": shots or None,
         "gen_kwargs": _as_text(config.get("gen_kwargs")),
+        "rows": "embedded" if source == "embedded" else None,
     }
     return Subject(
         str(config.get("model") or file.content.get("model_name") or "unknown model"),
         tuple(sorted(arguments(config.get("model_args")).items())),
         tuple((name, str(value)) for name, value in setting.items() if value),
     )
+
+
+def _chat_template(file: ResultFile) -> str | None:
+    """Return the hash of the chat template that prompts went through; a model can be asked for one and have none."""
+    template, digest = file.content.get("chat_template"), file.content.get("chat_template_sha")
+    return None if template is None and digest is None else str(digest or "without a text of its own")
 
 
 def arguments(found: object) -> dict[str, str]:
@@ -100,6 +111,8 @@ def _facts(one: Subject) -> Mapping[str, str]:
 def _in_words(name: str, value: str) -> str:
     if name == "demonstrations":
         return f"{value}-shot"
+    if name == "rows":
+        return f"{value} rows"
     # Hashes of templates and instructions are told by their first digits.
     return f"{name} {value[:8]}" if name in ("chat template", "system instruction") else f"{name}={value}"
 
@@ -123,10 +136,13 @@ def command(file: ResultFile, who: Subject, tasks: Sequence[str], metadata: Mapp
         words += ["--metadata", json.dumps(metadata, sort_keys=True)]
     if shots := dict(who.setting).get("demonstrations"):
         words += ["--num_fewshot", shots]
+    seeds = [str(config.get(name)) for name in SEEDS]
+    if seeds != list(map(str, SEEDS.values())) and "None" not in seeds:
+        words += ["--seed", ",".join(seeds)]
     for option in ("gen_kwargs", "limit", "batch_size"):
         if value := _as_text(config.get(option)):
             words += [f"--{option}", value]
-    if content.get("chat_template_sha"):
+    if _chat_template(file):
         words.append("--apply_chat_template")
     if content.get("system_instruction"):
         words += ["--system_instruction", str(content["system_instruction"])]

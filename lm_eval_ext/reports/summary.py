@@ -46,7 +46,12 @@ def columns(runs: Runs) -> list[Column]:
     for family in KINDS:
         of_task = {run.task: run.headline for run in runs.of(family)}
         leaves = set(of_task)
-        groups = {name: parts for name, parts in runs.groups.items() if set(parts) <= leaves}
+        # A group without a headline of its own is taken apart.
+        groups = {
+            name: parts
+            for name, parts in runs.groups.items()
+            if set(parts) <= leaves and len({of_task[part] for part in parts}) == 1
+        }
         lowest = {
             name: parts
             for name, parts in sorted(groups.items())
@@ -56,13 +61,13 @@ def columns(runs: Runs) -> list[Column]:
         for headline in dict.fromkeys(of_task[task] for task in alone):
             tasks = tuple(task for task in alone if of_task[task] == headline)
             lowest |= (
-                {task: (task,) for task in tasks} if len(tasks) <= MANY else {f"{family}, {len(tasks)} tasks": tasks}
+                {task: (task,) for task in tasks}
+                if len(tasks) <= MANY
+                else {f"{family}, {len(tasks)} tasks with {headline.metric}": tasks}
             )
         for name, tasks in lowest.items():
-            headlines = {of_task[task] for task in tasks}
-            if len(headlines) == 1:
-                (headline,) = headlines
-                found.append(Column(family, name, headline.metric, headline.higher_is_better, tuple(tasks)))
+            headline = of_task[tasks[0]]
+            found.append(Column(family, name, headline.metric, headline.higher_is_better, tuple(tasks)))
     return found
 
 

@@ -84,3 +84,9 @@ def test_text_that_is_no_number_is_quoted_and_can_be_encoded() -> None:
     text = as_csv(Table(("a,b", "c"), (('say "no"', "\ud800"),)))
     assert text == '"a,b",c\n"say ""no""",<U+D800>\n'
     text.encode("utf-8")
+
+
+@pytest.mark.parametrize("begins", ["=", "+", "-", "@", "\t"])
+def test_a_model_is_no_formula(begins: str) -> None:
+    rows = list(csv.reader(as_csv(Table(("model", "n"), ((f"{begins}1+1", 1), (f"a{begins}1", 2)))).splitlines()))
+    assert rows[1:] == [[f"'{begins}1+1", "1"], [f"a{begins}1", "2"]]

@@ -127,10 +127,16 @@ def test_without_samples_the_results_are_there_without_intervals(tmp_path: Path)
     figure = estimate(runs.ratio(runs.runs[0], "acc").value)
     assert (figure.value, figure.has_interval) == (0.5, False)
     (note,) = runs.notes
-    assert note.startswith(
-        f"{path}: no samples of the verbalizer tasks beside it (expected samples_{SST2}_{STAMP}.jsonl"
-    )
+    assert note.startswith(f"{path}: no samples of {SST2} beside it (expected samples_{SST2}_{STAMP}.jsonl; run with")
     assert "--log_samples" in note
+
+
+def test_of_many_tasks_without_samples_a_file_has_one_note(tmp_path: Path) -> None:
+    path = write_run(tmp_path, {f"verbalizer_{number}": [1] for number in range(9)}, samples=False)
+    (note,) = load([tmp_path]).notes
+    assert note.startswith(
+        f"{path}: no samples of verbalizer_0, verbalizer_1, verbalizer_2, verbalizer_3, verbalizer_4 and 4 more beside"
+    )
 
 
 def test_a_line_that_is_cut_off_is_named_and_the_others_count(tmp_path: Path) -> None:
@@ -202,8 +208,61 @@ def test_embedded_rows_and_a_limit_are_said_aloud(tmp_path: Path) -> None:
     path.write_text(json.dumps(content))
     assert load([tmp_path]).notes == (
         "All rows are embedded ones: written for demonstrations and tests, comparable to nothing",
-        f"evaluated with --limit: {SST2}",
+        f"hf: evaluated with --limit 2: {SST2}",
     )
+
+
+def test_a_model_that_was_asked_fewer_rows_than_another_is_named(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", {SST2: [1, 1, 0], SNLI: [1]})
+    write_run(tmp_path / "b", {SST2: [1], SNLI: [1]}, arguments={"pretrained": "two"})
+    assert load([tmp_path]).notes == (
+        f"not as many rows of every model in {SST2} (1 of two, 3 of one): their scores are of other rows",
+    )
+
+
+def test_a_newer_run_of_fewer_rows_says_how_many_it_replaces(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", {SST2: [1, 1, 0]})
+    write_run(tmp_path / "b", {SST2: [1]}, date=2000)
+    (note,) = load([tmp_path]).notes
+    assert note.endswith("where both have the same task (1 rows replace 3)")
+
+
+def test_embedded_rows_do_not_replace_real_ones(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", {SST2: [1]})
+    write_run(tmp_path / "b", {SST2: [1]}, date=2000, config=metadata(source="embedded"))
+    assert sorted(load([tmp_path]).labels.values()) == ["one, embedded rows", "one, no rows"]
+
+
+def test_mixed_versions_within_a_group_are_named(tmp_path: Path) -> None:
+    tree = {"group_subtasks": {"level": [SST2, SNLI]}}
+    write_run(tmp_path / "a", {SST2: [1]}, **tree)
+    write_run(tmp_path / "b", {SNLI: [1]}, config=metadata(version=2.0), **tree)
+    assert load([tmp_path]).notes == (
+        "mixed versions of the tasks of level (1.0, 2.0): its figures are not of one thing",
+    )
+
+
+@pytest.mark.parametrize("said", [0.1, float("nan"), "N/A"])
+def test_any_figure_that_its_rows_do_not_give_is_a_doubt(said: object, tmp_path: Path) -> None:
+    path = write_run(tmp_path, {SST2: [1, 0]})
+    content = json.loads(path.read_text())
+    content["results"][SST2]["prior_rate,answer"] = said
+    path.write_text(json.dumps(content))
+    (run,) = load([tmp_path]).runs
+    (doubt,) = run.doubts
+    assert "prior_rate of its rows is 0.5, and " in doubt
+
+
+def test_a_task_of_which_no_row_was_evaluated_is_known_by_name(tmp_path: Path) -> None:
+    write_run(tmp_path, {SST2: [], SNLI: [1]})
+    assert load([tmp_path]).empty == {SST2}
+
+
+@pytest.mark.parametrize("date", [float("inf"), float("nan"), -1, 1e20, "yesterday"])
+def test_a_date_that_is_none_is_that_of_the_file(date: object, tmp_path: Path) -> None:
+    path = write_run(tmp_path, {SST2: [1]})
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"date": date}))
+    assert load([tmp_path]).runs[0].file.date == path.stat().st_mtime
 
 
 # What cannot be read at all

@@ -154,8 +154,17 @@ def test_what_was_left_out_is_said_in_the_page_and_beside_it(
     write_run(tmp_path / "run", {SST2: [1, 0]}, samples=False)
     page = tmp_path / "report.html"
     assert main(["report", str(tmp_path / "run"), "-o", str(page)]) == 0
-    assert "no samples of the verbalizer tasks" in capsys.readouterr().err
-    assert "no samples of the verbalizer tasks" in page.read_text(encoding="utf-8")
+    assert f"no samples of {SST2} beside it" in capsys.readouterr().err
+    assert f"no samples of {SST2} beside it" in page.read_text(encoding="utf-8")
+
+
+def test_a_models_name_cannot_clear_the_screen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_run(tmp_path / "1", {SST2: [1]}, arguments={"pretrained": "x\x1b[2J"})
+    write_run(tmp_path / "2", {SST2: [1, 0]}, arguments={"pretrained": "y"})
+    assert main(["report", str(tmp_path), "-o", str(tmp_path / "report.html")]) == 0
+    said = capsys.readouterr().err
+    assert "x<U+001B>[2J" in said
+    assert "\x1b" not in said
 
 
 def test_two_pages_of_the_same_files_are_the_same_bytes(tmp_path: Path) -> None:

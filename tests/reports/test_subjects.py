@@ -85,22 +85,38 @@ def test_arguments_are_a_mapping_or_text(found: object, expected: dict[str, str]
     assert arguments(found) == expected
 
 
-def of_file(folder: Path, shots: object = 0, **changed: Any) -> Subject:
+def of_file(folder: Path, shots: object = 0, source: object = "hub", **changed: Any) -> Subject:
     path = write_run(folder, {SST2: [1]})
     path.write_text(json.dumps(json.loads(path.read_text()) | changed))
-    return subject(read(path), shots)
+    return subject(read(path), shots, source)
 
 
 def test_the_setting_is_only_what_is_not_the_harnesss_default(tmp_path: Path) -> None:
     assert of_file(tmp_path).setting == ()
     config = {"model": "hf", "model_args": {}, "gen_kwargs": {"temperature": 1, "do_sample": True}}
-    asked = of_file(tmp_path, 4, chat_template_sha="c", system_instruction_sha="s", config=config)
+    asked = of_file(tmp_path, 4, "embedded", chat_template_sha="c", system_instruction_sha="s", config=config)
     assert asked.setting == (
         ("chat template", "c"),
         ("system instruction", "s"),
         ("demonstrations", "4"),
         ("gen_kwargs", "do_sample=True,temperature=1"),
+        ("rows", "embedded"),
     )
+
+
+def test_a_chat_template_counts_where_the_model_has_no_text_of_it(tmp_path: Path) -> None:
+    # The harness writes an empty text where --apply_chat_template was given to such a model, and null without it.
+    assert of_file(tmp_path, chat_template=None).setting == ()
+    assert of_file(tmp_path, chat_template="").setting == (("chat template", "without a text of its own"),)
+
+
+def test_the_command_has_seeds_where_they_are_not_the_harnesss(tmp_path: Path) -> None:
+    path = write_run(tmp_path, {SST2: [1]})
+    seeds = {"random_seed": 0, "numpy_seed": 1234, "torch_seed": 1234, "fewshot_seed": 1234}
+    for changed, expected in ((seeds, False), (seeds | {"torch_seed": 7}, True)):
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"config": {"model": "hf", **changed}}))
+        words = command(read(path), subject(read(path), 0, "hub"), [SST2], {})
+        assert ("--seed 0,1234,7,1234" in shlex.join(words)) is expected
 
 
 def test_the_command_asks_for_the_same_again(tmp_path: Path) -> None:
@@ -108,7 +124,9 @@ def test_the_command_asks_for_the_same_again(tmp_path: Path) -> None:
     config = {"model": "hf", "model_args": {"pretrained": "a b"}, "gen_kwargs": {"top_k": 1}, "limit": 5.0}
     more = {"config": config, "chat_template_sha": "c", "system_instruction": "Be brief."}
     path.write_text(json.dumps(json.loads(path.read_text()) | more))
-    assert shlex.join(command(read(path), subject(read(path), 4), ["verbalizer", SST2], {"source": "rows"})) == (
+    assert shlex.join(
+        command(read(path), subject(read(path), 4, "rows"), ["verbalizer", SST2], {"source": "rows"})
+    ) == (
         f"lm_eval --model hf --model_args 'pretrained=a b' --tasks verbalizer,{SST2} "
         """--metadata '{"source": "rows"}' --num_fewshot 4 --gen_kwargs top_k=1 --limit 5.0 --apply_chat_template """
         "--system_instruction 'Be brief.' --output_path results --log_samples"

@@ -28,7 +28,30 @@ def test_each_lowest_group_and_each_task_in_no_group_is_a_headline(tmp_path: Pat
 def test_many_tasks_in_no_group_are_one_headline(tmp_path: Path) -> None:
     write_run(tmp_path, {f"verbalizer_own_{number}": [1] for number in range(7)})
     (column,) = columns(load([tmp_path]))
-    assert (column.name, len(column.tasks)) == ("verbalizer, 7 tasks", 7)
+    assert (column.name, len(column.tasks)) == ("verbalizer, 7 tasks with acc", 7)
+
+
+def test_a_group_without_a_headline_of_its_own_is_taken_apart(tmp_path: Path) -> None:
+    mixed = {"group_subtasks": {"both": [SST2, "mcq"]}}
+    write_run(tmp_path, {SST2: [1], "mcq": [1]}, **mixed)
+    path = next(tmp_path.glob("results_*.json"))
+    content = json.loads(path.read_text())
+    content["results"]["mcq"] = {"refusal,rules": 0.5, "no_answer,rules": 0.0, "consistency_text,rules": 0.0}
+    path.write_text(json.dumps(content))
+    assert [(column.name, column.metric) for column in columns(load([tmp_path]))] == [(SST2, "acc"), ("mcq", "refusal")]
+
+
+def test_many_tasks_of_two_headlines_are_two(tmp_path: Path) -> None:
+    path = write_run(tmp_path, {f"mcq_{number:02}": [1] for number in range(14)}, samples=False)
+    content = json.loads(path.read_text())
+    text = {"refusal,rules": 0.5, "no_answer,rules": 0.0, "consistency_text,rules": 0.0}
+    for number, task in enumerate(content["results"]):
+        content["results"][task] = text | ({"mismatch,rules": 0.25} if number < 7 else {})
+    path.write_text(json.dumps(content))
+    assert [(column.name, len(column.tasks)) for column in columns(load([tmp_path]))] == [
+        ("paired_mcq, 7 tasks with mismatch", 7),
+        ("paired_mcq, 7 tasks with refusal", 7),
+    ]
 
 
 def test_a_headline_is_the_mean_over_all_rows_of_its_tasks(tmp_path: Path) -> None:
@@ -73,6 +96,15 @@ def test_how_a_model_was_run_names_groups_where_all_of_them_was_run(tmp_path: Pa
     assert (told["lm-eval"], told["chat template (sha256)"]) == ("0.4.13", "abc")
     assert (told["task versions"], told["rows (hashes)"]) == ("1.0 (3 tasks)", "rows")
     assert "transformers" not in told
+
+
+def test_the_command_has_the_metadata_that_was_given_and_not_the_models_or_the_tasks_own(tmp_path: Path) -> None:
+    given = {"source": "rows", "tokenizer": "t", "bleurt": "b"}
+    merged = {"version": 1.0, "rows_hash": "h", "constraint": "low", "pretrained": "owner/one", **given}
+    write_run(tmp_path, {SST2: [1]}, config={"metadata": merged})
+    ((_, facts),) = provenance(load([tmp_path]))
+    command = dict(facts)["command (as far as the results tell)"]
+    assert """--metadata '{"bleurt": "b", "source": "rows", "tokenizer": "t"}' """ in command
 
 
 def test_a_model_that_was_run_twice_has_two_entries(tmp_path: Path) -> None:

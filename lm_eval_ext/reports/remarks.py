@@ -1,0 +1,107 @@
+"""What a reader must know of runs before the figures: what is missing, what is not the same for everybody."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import isclose
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lm_eval_ext.reports.samples import Rows
+from lm_eval_ext.reports.subjects import Subject
+
+if TYPE_CHECKING:
+    from lm_eval_ext.reports.load import TaskRun
+
+FEW = 5
+"""So many names of a list are said; the rest are counted."""
+
+
+def named(names: Sequence[str]) -> str:
+    """Return a list in words, cut short."""
+    shown = ", ".join(names[:FEW])
+    return f"{shown} and {len(names) - FEW} more" if len(names) > FEW else shown or "nothing"
+
+
+def versions_that_differ(runs: Sequence[TaskRun], groups: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return which tasks, or tasks of a group, are not the same thing."""
+    notes = []
+    versions: dict[str, set[str]] = {}
+    hashes: dict[str, set[str]] = {}
+    for run in runs:
+        version, rows = map(str, run.identity)
+        versions.setdefault(run.task, set()).add(version)
+        hashes.setdefault(run.task, set()).add(rows)
+    mixed = sorted(task for task, found in versions.items() if len(found) > 1)
+    if mixed:
+        example = ", ".join(sorted(versions[mixed[0]]))
+        notes.append(f"mixed versions of {named(mixed)} ({example}): their scores are not of one thing")
+    of_group = {
+        name: sorted({version for part in parts for version in versions.get(part, ())})
+        for name, parts in groups.items()
+    }
+    for name, found in of_group.items():
+        if len(found) > 1 and not set(mixed) & set(groups[name]):
+            notes.append(
+                f"mixed versions of the tasks of {name} ({', '.join(found)}): its figures are not of one thing"
+            )
+    other = sorted(task for task, found in hashes.items() if len(found) > 1 and task not in mixed)
+    if other:
+        notes.append(f"not the same rows for every model in {named(other)}: their scores are not of one thing")
+    embedded = [run.task for run in runs if run.metadata.get("source") == "embedded"]
+    if embedded:
+        everything = len(embedded) == len(runs)
+        notes.append(
+            f"{'All' if everything else 'Some'} rows are embedded ones"
+            + ("" if everything else f" ({named(sorted(set(embedded)))})")
+            + ": written for demonstrations and tests, comparable to nothing"
+        )
+    return notes
+
+
+def rows_that_differ(runs: Sequence[TaskRun], names: Mapping[Subject, str]) -> list[str]:
+    """Return who was not asked all rows."""
+    notes = []
+    of_limit: dict[tuple[Subject, str], list[str]] = {}
+    counts: dict[str, dict[int, str]] = {}
+    for run in runs:
+        counts.setdefault(run.task, {}).setdefault(run.count, names[run.subject])
+        if limit := run.file.config.get("limit"):
+            of_limit.setdefault((run.subject, f"{limit:g}" if isinstance(limit, float) else str(limit)), []).append(
+                run.task
+            )
+    notes += [
+        f"{names[who]}: evaluated with --limit {limit}: {named(tasks)}" for (who, limit), tasks in of_limit.items()
+    ]
+    uneven = sorted(task for task, found in counts.items() if len(found) > 1)
+    if uneven:
+        example = ", ".join(f"{count} of {name}" for count, name in sorted(counts[uneven[0]].items()))
+        notes.append(f"not as many rows of every model in {named(uneven)} ({example}): their scores are of other rows")
+    return notes
+
+
+def disagreement(run: TaskRun, rows: Rows) -> list[str]:
+    """Return whether results and samples are of two runs."""
+    for metric in (run.headline.metric, *(name for name in rows.values if run.kind.numbers.fullmatch(name))):
+        said, found = run.figure(metric), float(rows.values[metric].mean())
+        if said is None or not isclose(said, found, rel_tol=1e-6, abs_tol=1e-9):
+            told = "no number" if said is None else said
+            return [
+                f"{rows.path}: {metric} of its rows is {found:.6g}, and {told} in the results; expected both of one "
+                "run; figures are of the rows"
+            ]
+    return []
+
+
+def without_samples(runs: Sequence[TaskRun]) -> list[str]:
+    """Return which files of results have no samples beside them, each once."""
+    missing: dict[Path, list[TaskRun]] = {}
+    for run in runs:
+        if run.rows is None and not run.doubts:
+            missing.setdefault(run.file.path, []).append(run)
+    return [
+        f"{path}: no samples of {named([run.task for run in of_file])} beside it (expected "
+        f"{of_file[0].samples_path.name}{' and the like' if len(of_file) > 1 else ''}; run with --log_samples): "
+        "figures without intervals, no samples"
+        for path, of_file in missing.items()
+    ]
