@@ -10,7 +10,7 @@ from math import isfinite
 from pathlib import Path
 
 from lm_eval_ext.reports.errors import ReportError
-from lm_eval_ext.reports.units import Sides, topmost
+from lm_eval_ext.reports.units import Sides, lowest
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -37,7 +37,7 @@ class Bounds:
     def over(self, sides: Sides) -> dict[str, float]:
         """Return what is to be checked, each with its bound.
 
-        With a default that is every group and task of the baseline, as few as cover it, and all that is named.
+        With a default that is every lowest group of the baseline and every task in no group, and all that is named.
 
         Args:
             sides: the baseline and the candidate.
@@ -51,7 +51,7 @@ class Bounds:
                     f"{self.where}: neither side has a task or group {name!r}; expected names as in the results."
                     + _meant(name, sides)
                 )
-        rest = () if self.default is None else topmost(sides.before)
+        rest = () if self.default is None else lowest(sides.before)
         return {**dict.fromkeys(rest, self.default or 0.0), **self.named}
 
 

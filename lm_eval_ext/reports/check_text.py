@@ -24,9 +24,10 @@ def text(findings: Sequence[Finding], titles: tuple[str, str]) -> Iterator[str]:
     yield f"baseline: {titles[0]}; candidate: {titles[1]}"
     if tests:
         yield (
-            "A drop is a regression if it is greater than allowed and no chance: one-sided paired randomisation "
-            f"(sign-flip) test by row of the data set, p below {LEVEL:g} after Holm's adjustment for {tests} "
-            f"comparison{'s' if tests > 1 else ''}. Intervals: 95 %, paired cluster bootstrap by row."
+            "A drop is a regression if it is greater than allowed and if no change at all does not explain it: "
+            f"one-sided paired randomisation (sign-flip) test by row of the data set, p below {LEVEL:g} after Holm's "
+            f"adjustment for {tests} comparison{'s' if tests > 1 else ''}. Intervals: 95 %, paired cluster bootstrap "
+            "by row."
         )
 
 

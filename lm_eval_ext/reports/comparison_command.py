@@ -13,10 +13,13 @@ from typing import TYPE_CHECKING
 
 from lm_eval_ext.progress import counted
 from lm_eval_ext.reports.errors import ReportError
+from lm_eval_ext.reports.wording import one_line, readable
+from lm_eval_ext.result_files import find
 from lm_eval_ext.sources import RowsError
 
 if TYPE_CHECKING:
     from lm_eval_ext.reports.bounds import Bounds
+    from lm_eval_ext.reports.load import Runs
     from lm_eval_ext.reports.units import Sides
 
 CANNOT_TELL = 2
@@ -46,11 +49,14 @@ def add_check_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "check",
         help="has a candidate become worse than a baseline? Exit status 0: no, 1: yes, 2: cannot tell",
         description="Reads what `lm_eval --output_path FOLDER --log_samples` wrote for a baseline and for a candidate. "
-        "A task or group has regressed if its main figure has become worse by more than it may, and not by chance: a "
-        "one-sided paired randomisation test by row of the data set, p below 0.05 after Holm's adjustment. Checked "
-        "are the baseline's groups, the upper ones only, and its tasks that are in no group, or what --bounds names. "
-        "Exit status: 0 pass; 1 a regression; 2 cannot tell: a task, its samples or its rows are missing or are not "
-        "the same, too few rows differ, or the command could not do its work.",
+        "A task or group has regressed if its main figure has become worse by more than it may, and if no "
+        "change at all does not explain it: a one-sided paired randomisation test by row of the data set, p "
+        "below 0.05 after Holm's adjustment. So a model that has not changed fails once in twenty times at "
+        "most; one that has really lost a little less than it may can fail, too. Checked are the baseline's "
+        "lowest groups and its tasks that are in no group, or what --bounds names. Exit status: 0 pass; 1 a "
+        "regression; 2 cannot tell: a task, its samples or its rows are missing or are not the same, it was "
+        "asked or read otherwise, samples and results do not agree, too few rows differ, or the command could "
+        "not do its work.",
     )
     check.add_argument("candidate", metavar="CANDIDATE", type=Path, help=RUN)
     check.add_argument("--against", metavar="BASELINE", type=Path, required=True, help="the same of the baseline")
@@ -82,11 +88,15 @@ def _compare(options: argparse.Namespace) -> int:
     from lm_eval_ext.reports.comparison import compare  # noqa: PLC0415 # numpy: other commands answer at once
     from lm_eval_ext.reports.comparison_text import by_remark, text  # noqa: PLC0415
 
-    sides = _read(options.before, options.after, ("A", "B"))
+    try:
+        sides = _read(options.before, options.after, ("A", "B"))
+    except RowsError as error:
+        raise RowsError(one_line(str(error))) from error
     comparison = compare(sides)
     if not comparison.compared:
         reasons = by_remark((each.name, each.reason) for each in comparison.unpaired)
-        raise ReportError("\n".join([f"{options.before} and {options.after}: nothing to compare", *reasons]))
+        found = [f"{options.before} and {options.after}: nothing to compare", *reasons]
+        raise ReportError("\n".join(map(one_line, found)))
     _print(text(comparison, sides.names, _titles(sides, options.before, options.after)))
     return 0
 
@@ -96,9 +106,9 @@ def _check(options: argparse.Namespace) -> int:
     try:
         return _checked(options)
     except (OSError, RowsError, ReportError) as error:
-        print(f"lm-eval-ext: cannot tell: {error}", file=sys.stderr)
+        print(f"lm-eval-ext: cannot tell: {one_line(str(error))}", file=sys.stderr)
     except Exception:  # as above
-        traceback.print_exc()
+        print(readable(traceback.format_exc()), file=sys.stderr)
     return CANNOT_TELL
 
 
@@ -113,6 +123,9 @@ def _checked(options: argparse.Namespace) -> int:
         raise ReportError(f"{options.junit}: its folder is not there; make it first")
     bounds = _bounds(options.max_drop, options.bounds)
     sides = _read(baseline, candidate, ("the baseline", "the candidate"))
+    # Also one that a newer run has replaced: the newest of the candidate's would be its own baseline.
+    if shared := {path.resolve() for path in find([candidate])} & {path.resolve() for path in find([baseline])}:
+        raise ReportError(f"{min(shared)}: is on both sides; expected two runs, name their folders")
     findings = check(sides, bounds.over(sides))
     titles = _titles(sides, baseline, candidate)
     _print(check_text.text(findings, titles))
@@ -147,17 +160,29 @@ def _read(before: Path, after: Path, names: tuple[str, str]) -> Sides:
     for path, runs, name in zip((before, after), found, names, strict=True):
         if len(runs.subjects) > 1:
             raise ReportError(
-                f"{path}: results of {len(runs.subjects)} models or settings ({'; '.join(runs.labels.values())}); "
-                "expected one: name the folder or file of one"
+                one_line(
+                    f"{path}: results of {len(runs.subjects)} models or settings ({'; '.join(runs.labels.values())}); "
+                    "expected one: name the folder or file of one"
+                )
             )
         for note in runs.notes:
-            print(f"lm-eval-ext: {name}: {note}", file=sys.stderr)
+            print(one_line(f"lm-eval-ext: {name}: {note}"), file=sys.stderr)
     return Sides(found[0], found[1], names)
 
 
 def _titles(sides: Sides, before: Path, after: Path) -> tuple[str, str]:
-    (first,), (second,) = sides.before.labels.values(), sides.after.labels.values()
-    return f"{first} ({before})", f"{second} ({after})"
+    return _title(sides.before, before), _title(sides.after, after)
+
+
+def _title(runs: Runs, path: Path) -> str:
+    return one_line(f"{', '.join([*runs.labels.values(), *_setting(runs)])} ({path})")
+
+
+def _setting(runs: Runs) -> list[str]:
+    """Return how a model was asked, where that is not the harness's default; of a hash the beginning."""
+    (who,) = runs.subjects
+    hashes = ("chat template", "system instruction")
+    return [f"{name}: {value[:8] if name in hashes else value}" for name, value in who.setting]
 
 
 def _properties(sides: Sides, titles: tuple[str, str]) -> dict[str, str]:
@@ -170,6 +195,7 @@ def _properties(sides: Sides, titles: tuple[str, str]) -> dict[str, str]:
         for fact, values in (
             ("lm-eval", [content.get("lm_eval_version") for content in files]),
             ("task versions", [run.metadata.get("version") for run in runs.runs]),
+            ("setting", _setting(runs) or ["default"]),
         ):
             properties[f"{name}: {fact}"] = ", ".join(sorted({str(value) for value in values}))
     return properties
@@ -179,7 +205,7 @@ def _print(lines: Iterable[str]) -> None:
     """Print whatever the terminal can show; somebody who has seen enough does not change the exit status."""
     encoding = sys.stdout.encoding or "utf-8"
     try:
-        print("\n".join(lines).encode(encoding, "replace").decode(encoding), flush=True)
+        print("\n".join(map(one_line, lines)).encode(encoding, "replace").decode(encoding), flush=True)
     except BrokenPipeError:
         # The interpreter would complain again at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

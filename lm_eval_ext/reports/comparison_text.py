@@ -35,6 +35,10 @@ def text(comparison: Comparison, names: tuple[str, str], titles: tuple[str, str]
             "Answers that only one side has do not count:",
             ((each.unit.name, _unpaired(each, names)) for each in differences if each.lost or each.added),
         ),
+        (
+            "To be known:",
+            ((each.unit.name, remark) for each in differences for remark in (*each.unit.doubts, *each.unit.remarks)),
+        ),
         ("Not compared:", ((each.name, each.reason) for each in comparison.unpaired)),
     ):
         if lines := by_remark(remarks):

@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 
 from lm_eval_ext.reports.check import Finding
 from lm_eval_ext.reports.check_text import what
+from lm_eval_ext.reports.wording import one_line
 
 SUITE = "lm-eval-ext check"
 ELEMENTS = {"REGRESSION": "failure", "CANNOT TELL": "error"}
@@ -68,8 +69,8 @@ def _case(suite: ElementTree.Element, finding: Finding) -> None:
 
 
 def _clean(text: str) -> str:
-    """Return a text without what XML has no way to write."""
-    return _NOT_XML.sub("", text)
+    """Return a text in one line, without what XML has no way to write."""
+    return _NOT_XML.sub("", one_line(text))
 
 
 def write(path: Path, content: bytes) -> None:

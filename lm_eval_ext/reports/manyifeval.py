@@ -16,10 +16,12 @@ def section(runs: Runs) -> Section | None:
     study = Study.of(runs)
     if not study.models:
         return None
+    shown, notes = samples(runs, pick(lessons(study)))
     return Section(
         "manyifeval",
         "Many instructions at once",
         "Does it follow one, two, … ten instructions at once?",
         (*figures(study), *refinement(study)),
-        samples(runs, pick(lessons(study))),
+        shown,
+        notes,
     )

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from lm_eval_ext.reports.common_rows import Common, common_rows, ratio
 from lm_eval_ext.reports.figure import Bars, Cell, Curves, Estimate, Figure, HeatMap, Panel, Series, Table
-from lm_eval_ext.reports.manyifeval_tasks import INST_LEVEL, PROMPT_LEVEL, Model, Place, Study, readable, types
-from lm_eval_ext.reports.statistics import estimate
+from lm_eval_ext.reports.manyifeval_tasks import (
+    INST_LEVEL,
+    PROMPT_LEVEL,
+    Model,
+    Place,
+    Study,
+    nothing,
+    readable,
+    types,
+)
+from lm_eval_ext.reports.statistics import Replicates, estimate
 
 PROMPT, INST = "prompt level: all followed", "instruction level: share followed"
 INTERVALS = (
@@ -173,11 +183,21 @@ def repetition(study: Study) -> Figure:
     models = _compared(study)
     panels: list[Panel] = []
     rows: list[tuple[Cell, ...]] = []
+    notes: list[str] = []
     for model in models:
         found = []
+        left_out: dict[int, int] = {}
         for number in numbers:
-            different, repeated = (study.mean(model, Place(again, number)) for again in (False, True))
+            different, repeated, common = _once_and_again(study, model, number)
             found.append(tuple(map(estimate, (different, repeated, repeated - different))))
+            if common.reason:
+                reason = f"for both are not of the same rows: {common.reason}"
+                notes.append(f"{model.label}: no figure for n = {number}, {reason}")
+            elif common.left_out:
+                left_out[number] = common.left_out
+        if left_out:
+            counts = ", ".join(f"{count} with n = {number}" for number, count in left_out.items())
+            notes.append(f"{model.label}: task prompts left out, which only one of the two was asked with: {counts}")
         unlike, same, _ = zip(*found, strict=True)
         series = (Series("n different instructions", unlike), Series("one instruction, n times", same))
         title = model.label if len(models) > 1 else ""
@@ -188,14 +208,33 @@ def repetition(study: Study) -> Figure:
         "Is it the number of instructions, or the length of the prompt?",
         "Prompt-level accuracy with n different instructions, and with the first one repeated n times, which makes as "
         "long a prompt with one thing to do. If the second stays level where the first falls, it is the number of "
-        f"instructions. As the paper's Figure 8 (appendix C). {INTERVALS}",
+        f"instructions. Both are of the same task prompts. As the paper's Figure 8 (appendix C). {INTERVALS}",
         tuple(panels),
         Table(("model", "instructions", "different", "repeated", "repeated minus different"), tuple(rows)),
+        tuple(notes),
     )
 
 
+def _once_and_again(study: Study, model: Model, number: int) -> tuple[Replicates, Replicates, Common]:
+    """Return the accuracies with n different instructions and with one n times, and what they have in common.
+
+    They are over the task prompts that both were asked with; if only one of them was run, over all of its own.
+    """
+    places = Place(False, number), Place(True, number)
+    runs = [model.placed[where] for where in places if where in model.placed]
+    if len(runs) < len(places):
+        return study.mean(model, places[0]), study.mean(model, places[1]), Common(())
+    common = common_rows(runs, of_one_table=False)
+    if common.reason:
+        return nothing(), nothing(), common
+    different, repeated = (
+        ratio(study.runs, run, PROMPT_LEVEL, kept).value for run, kept in zip(runs, common.kept, strict=True)
+    )
+    return different, repeated, common
+
+
 def other_tasks(study: Study) -> Figure:
-    """Return the figures of tasks of which it is not known how many instructions they have, or that ask the same."""
+    """Return the figures of tasks without one known number of instructions, or that ask what another one does."""
     models = [model for model in study.models if model.others]
     levels = {PROMPT: PROMPT_LEVEL, INST: INST_LEVEL}
     found = {
@@ -206,8 +245,8 @@ def other_tasks(study: Study) -> Figure:
     return Figure(
         "manyifeval_others",
         "Other tasks",
-        "Tasks of which it is not known how many instructions their rows have, for lack of samples, or that ask what "
-        f"a published task asks as well. {INTERVALS}",
+        "Tasks whose rows have not all as many instructions, or of which it is not known how many, for lack of "
+        f"samples; or that ask what a published task asks as well. {INTERVALS}",
         tuple(
             Panel(
                 model.label if len(models) > 1 else "",

@@ -76,19 +76,19 @@ def _follows_all(model: Model) -> Iterator[Candidate]:
 def _not_for_a_reader(model: Model) -> Iterator[Candidate]:
     for _, run, rows in _runs(model):
         why = "Follows, a reader would say (repaired verdict); IFEval's strict verdict says it does not."
-        yield from _one(run, (rows.values[PROMPT_LEVEL] == 0) & (rows.values[REPAIRED] == 1), why)
+        yield from _one(run, _told_apart(rows, REPAIRED, strict=0), why)
 
 
 def _not_for_ifeval(model: Model) -> Iterator[Candidate]:
     for _, run, rows in _runs(model):
         why = "IFEval's strict verdict says that it follows; a reader would not (repaired verdict)."
-        yield from _one(run, (rows.values[PROMPT_LEVEL] == 1) & (rows.values[REPAIRED] == 0), why)
+        yield from _one(run, _told_apart(rows, REPAIRED, strict=1), why)
 
 
 def _wrapped(model: Model) -> Iterator[Candidate]:
     for _, run, rows in _runs(model):
         why = "Follows but for its first or last line, or its asterisks (loose verdict)."
-        yield from _one(run, (rows.values[PROMPT_LEVEL] == 0) & (rows.values[LOOSE] == 1), why)
+        yield from _one(run, _told_apart(rows, LOOSE, strict=0), why)
 
 
 def _mended(model: Model) -> Iterator[Candidate]:
@@ -108,8 +108,8 @@ def _spoilt(model: Model) -> Iterator[Candidate]:
 def _tired_of_repetition(model: Model) -> Iterator[Candidate]:
     once = model.placed.get(Place(False, 1))
     for where, run, rows in _runs(model, repeated=True):
-        if once is None or once.rows is None:
-            return
+        if once is None or once.rows is None or once.identity[0] != run.identity[0]:
+            continue
         followed = {
             key for key, acc in zip(once.rows.clusters, once.rows.values[PROMPT_LEVEL], strict=True) if acc == 1
         }
@@ -154,6 +154,15 @@ def _one(run: TaskRun, hits: NDArray[np.bool_], why: str) -> Iterator[Candidate]
         yield Candidate(run, row, why, partial(_facts, run))
 
 
+def _told_apart(rows: Rows, edition: str, *, strict: float) -> NDArray[np.bool_]:
+    """Return the rows with some strict verdict where another edition has the opposite; none if it was not asked."""
+    other = rows.values.get(edition)
+    if other is None:
+        return np.zeros(len(rows), np.bool_)
+    opposite: NDArray[np.bool_] = (rows.values[PROMPT_LEVEL] == strict) & (other == 1 - strict)
+    return opposite
+
+
 def _broken(rows: Rows, metric: str) -> NDArray[np.bool_]:
     broken: NDArray[np.bool_] = rows.values[metric] < rows.values[ASKED + metric]
     return broken
@@ -174,6 +183,7 @@ def _facts(run: TaskRun, line: Line) -> Mapping[str, str]:
         "verdicts": ", ".join(
             f"{edition}: {'all followed' if line[f'prompt_level_{edition}_acc'] else 'not all'}"
             for edition in ("strict", "loose", "repaired")
+            if f"prompt_level_{edition}_acc" in line
         ),
     }
     return facts | _rounds(line, asked)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from lm_eval_ext.reports.load import Runs, TaskRun
-from lm_eval_ext.reports.samples import ASKED
-from lm_eval_ext.reports.statistics import DRAWS, Ratio, Replicates
+from lm_eval_ext.reports.samples import ASKED, Rows
+from lm_eval_ext.reports.statistics import DRAWS, Floats, Ratio, Replicates
 from lm_eval_ext.reports.subjects import Subject
 
 PROMPT_LEVEL, INST_LEVEL = "prompt_level_strict_acc", "inst_level_strict_acc"
@@ -46,14 +47,51 @@ class Place:
 
 
 def place(run: TaskRun) -> Place | None:
-    """Return what a task asks, by its rows, or without samples by its name; ``None`` if that is not known."""
+    """Return what a task asks, by its rows, or if they do not tell by its name.
+
+    ``None`` if neither tells, or if the rows have not all as many instructions.
+    """
     if run.rows is None:
-        match = _PUBLISHED.fullmatch(run.task)
-        return Place(match[1] is not None, int(match[2])) if match else None
-    names = run.rows.line(0)["doc"]["instruction_id_list"]
-    # All rows of a task have as many instructions; those of IFEval's other types have no metric of their own.
-    most = np.max([np.zeros(len(run.rows)), *(run.rows.values[ASKED + metric] for metric in types(run))], axis=0)
-    return Place(len(names) > 1 and bool(np.all(most == len(names))), len(names))
+        return _published(run.task)
+    asked = _asked(run.rows, types(run))
+    counts = _counts(run.rows, asked)
+    if not counts:
+        return _published(run.task)
+    if len(counts) > 1:
+        return None
+    (number,) = counts
+    return Place(number > 1 and bool(np.all(asked.max(axis=0) == number)), number)
+
+
+def _published(task: str) -> Place | None:
+    """Return what a task asks by its name; ``None`` if that is not a published one."""
+    match = _PUBLISHED.fullmatch(task)
+    return Place(match[1] is not None, int(match[2])) if match else None
+
+
+def _asked(rows: Rows, metrics: Sequence[str]) -> Floats:
+    """Return how often each row asks for each type, shape (1 + types, rows), the first of them none at all."""
+    return np.array([np.zeros(len(rows)), *(rows.values[ASKED + metric] for metric in metrics)])
+
+
+def _counts(rows: Rows, asked: Floats) -> set[int]:
+    """Return how many instructions the rows of a task have; empty if a row does not tell.
+
+    It stands in the lines of the file, of which a few are read: types without a metric are not in the columns, but a
+    row that asks for more or fewer of the others may have another number.
+    """
+    of_metrics = asked.sum(axis=0)
+    rows_read = {0, len(rows) // 2, len(rows) - 1, int(of_metrics.argmin()), int(of_metrics.argmax())}
+    found = [_count(rows.line(row)) for row in rows_read]
+    return set() if 0 in found else set(found)
+
+
+def _count(line: Mapping[str, Any]) -> int:
+    """Return how many instructions a row has; 0 if its line does not tell."""
+    match line.get("doc"):
+        case {"instruction_id_list": [_, *_] as names}:
+            return len(names)
+    return 0
 
 
 def types(run: TaskRun) -> tuple[str, ...]:

@@ -97,13 +97,14 @@ def section(runs: Runs) -> Section | None:
     )
     if not plan.others or plan.base not in plan.encodings:
         notes.append(f"No gains: nobody was run under both {plan.base!r}, the base, and another encoding.")
+    shown, not_shown = samples(runs, pick(lessons(found, base)))
     return Section(
         FAMILY,
         "Natural Instructions",
         "Which part of an instruction does a model use: the prompt, the definition, the examples?",
         tuple(figure for figure in figures if figure is not None),
-        samples(runs, pick(lessons(found, base))),
-        tuple(notes),
+        shown,
+        (*notes, *not_shown),
     )
 
 

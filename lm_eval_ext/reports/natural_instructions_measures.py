@@ -14,6 +14,7 @@ import numpy as np
 from lm_eval_ext.families.natural_instructions.encodings import ALL_ENCODINGS
 from lm_eval_ext.families.natural_instructions.gains import OWN
 from lm_eval_ext.families.natural_instructions.subtasks import EVALUATION
+from lm_eval_ext.reports.common_rows import common_rows, ratio
 from lm_eval_ext.reports.figure import Estimate
 from lm_eval_ext.reports.load import Runs, TaskRun
 from lm_eval_ext.reports.statistics import Replicates, estimate
@@ -47,6 +48,7 @@ class Scores:
     """One model's ROUGE-L, with resamples: the same instances of a subtask under every encoding."""
 
     def __init__(self, runs: Runs, of_model: OfModel) -> None:
+        self._runs, self._of_model = runs, of_model
         self._replicates = {place: runs.ratio(run, METRIC).value for place, run in of_model.items()}
 
     def rouge_l(self, scope: Scope, encoding: str) -> Estimate:
@@ -55,15 +57,16 @@ class Scores:
         return NOTHING if found is None else estimate(found)
 
     def gain(self, scope: Scope, encoding: str, base: str) -> Estimate:
-        """Return by how much an encoding's mean exceeds another's."""
-        found, beside = self._mean(scope, encoding), self._mean(scope, base)
-        return NOTHING if found is None or beside is None else estimate(found - beside)
+        """Return by how much an encoding's mean exceeds another's on the same instances."""
+        means = self._both(scope, encoding, base)
+        return NOTHING if means is None else estimate(means[0] - means[1])
 
     def relative_gain(self, scope: Scope, encoding: str, base: str) -> Estimate:
         """Return the gain as a share of the base's mean (the last column of Table 3); none if that is 0."""
-        found, beside = self._mean(scope, encoding), self._mean(scope, base)
-        if found is None or beside is None:
+        means = self._both(scope, encoding, base)
+        if means is None:
             return NOTHING
+        found, beside = means
         with np.errstate(invalid="ignore", divide="ignore"):
             return estimate(np.where(beside > 0, (found - beside) / beside, nan))
 
@@ -71,8 +74,32 @@ class Scores:
         places = [(subtask, encoding) for subtask in scope.subtasks]
         if not places or any(place not in self._replicates for place in places):
             return None
-        mean: Replicates = np.mean([self._replicates[place] for place in places], axis=0)
-        return mean
+        return _over_subtasks([self._replicates[place] for place in places])
+
+    def _both(self, scope: Scope, encoding: str, base: str) -> tuple[Replicates, Replicates] | None:
+        """Return the means under two encodings over the instances that both were run on; none if there are none."""
+        of_subtasks: list[tuple[Replicates, Replicates]] = []
+        for subtask in scope.subtasks:
+            places = (subtask, encoding), (subtask, base)
+            if any(place not in self._of_model for place in places):
+                return None
+            runs = [self._of_model[place] for place in places]
+            common = common_rows(runs)
+            if common.reason:
+                return None
+            one, other = (
+                ratio(self._runs, run, METRIC, kept).value if common.left_out else self._replicates[place]
+                for place, run, kept in zip(places, runs, common.kept, strict=True)
+            )
+            of_subtasks.append((one, other))
+        if not of_subtasks:
+            return None
+        return _over_subtasks([one for one, _ in of_subtasks]), _over_subtasks([other for _, other in of_subtasks])
+
+
+def _over_subtasks(found: Sequence[Replicates]) -> Replicates:
+    mean: Replicates = np.mean(found, axis=0)
+    return mean
 
 
 def by_model(runs: Runs) -> tuple[dict[Subject, OfModel], str, list[str]]:
@@ -97,7 +124,7 @@ def by_model(runs: Runs) -> tuple[dict[Subject, OfModel], str, list[str]]:
                 )
         if of_model:
             found[who], unlike = _alike(of_model, base)
-            notes += [f"{runs.labels[who]}: {note}" for note in unlike]
+            notes += [f"{runs.labels[who]}: {note}" for note in (*unlike, *_unpaired(found[who], base))]
     return found, base, [*notes, *_other_instances(found)]
 
 
@@ -117,6 +144,19 @@ def _alike(of_model: OfModel, base: str) -> tuple[OfModel, list[str]]:
             else:
                 kept[place] = run
     return kept, [f"{named(tasks)} left out: {reason}" for reason, tasks in left_out.items()]
+
+
+def _unpaired(of_model: OfModel, base: str) -> list[str]:
+    """Return which runs are compared with the base on some of their instances alone, or on none."""
+    notes = []
+    for (subtask, _), run in of_model.items():
+        beside = of_model.get((subtask, base), run)
+        common = common_rows([run, beside])
+        if common.reason:
+            notes.append(f"{run.task}: no gain over {base!r}: {common.reason}")
+        elif common.left_out:
+            notes.append(f"{run.task}: {common.left_out} instances that it or {base!r} lacks are left out of gains")
+    return notes
 
 
 def place_in_words(run: TaskRun) -> str:

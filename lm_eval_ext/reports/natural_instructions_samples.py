@@ -9,7 +9,7 @@ import numpy as np
 
 from lm_eval_ext.reports.load import TaskRun
 from lm_eval_ext.reports.natural_instructions_measures import METRIC, OfModel
-from lm_eval_ext.reports.picking import Candidate, Facts, Line, asked_and_answered
+from lm_eval_ext.reports.picking import LACKING, Candidate, Facts, Line, asked_and_answered
 from lm_eval_ext.reports.statistics import Floats
 from lm_eval_ext.reports.subjects import Subject
 
@@ -17,9 +17,6 @@ MOST_ANSWERS, MOST_LINES = 1500, 5
 """How many answers are looked at for what numbers do not tell, and how many of one task."""
 POOR = 0.5
 """Below this ROUGE-L an answer is looked at for what went wrong."""
-
-GAINS = "Under more of the instruction the same instance is answered better: no other gains as much."
-LOSES = "Under more of the instruction the same instance is answered worse: no other loses as much."
 
 
 def _is_empty(_line: Line, answer: str) -> bool:
@@ -44,10 +41,15 @@ LOOKS: Mapping[str, Callable[[Line, str], bool]] = {
     "The answer is empty.": _is_empty,
     "The answer repeats its input.": _is_echo,
     "The right words stand in the answer, and so much else that little of them counts.": _is_wordy,
-    "The answer goes on to give a reason, as the examples of the instruction do.": _explains,
+    "The answer goes on to give a reason.": _explains,
 }
 """What is to be seen in a poor answer alone, the first that applies."""
-PERFECT = "For comparison: an answer that agrees with a reference word for word."
+UNSEEN = "An answer that has little in common with the references."
+"""Of one that cannot be looked at; it is passed on, so that the report says that it cannot be shown."""
+PERFECT = (
+    "For comparison: an answer with a ROUGE-L of 100 %, for which capitals, punctuation and the endings of words do "
+    "not count."
+)
 
 
 def lessons(found: Mapping[Subject, OfModel], base: str) -> list[list[Candidate]]:
@@ -83,7 +85,12 @@ def _changes(of_model: OfModel, base: str) -> Iterator[tuple[float, Candidate]]:
                 best[encoding, gain] = (change, run, instance, beside)
     for (_, gain), (change, run, instance, beside) in best.items():
         row, its_row = _row(run, instance), _row(beside, instance)
-        yield change, Candidate(run, row, GAINS if gain else LOSES, _facts(run, (beside, its_row)))
+        yield change, Candidate(run, row, _changed(run, beside, better=gain), _facts(run, (beside, its_row)))
+
+
+def _changed(run: TaskRun, beside: TaskRun, *, better: bool) -> str:
+    shown, base = (str(one.metadata.get("encoding")) for one in (run, beside))
+    return f"The same instance is answered {'better' if better else 'worse'} under “{shown}” than under “{base}”."
 
 
 def _by_instance(run: TaskRun) -> Floats:
@@ -102,7 +109,7 @@ def _row(run: TaskRun, instance: int) -> int:
 
 def _seen(found: Mapping[Subject, OfModel]) -> list[list[Candidate]]:
     """Return the poor answers that show what is wrong with them, by what it is: of each model one."""
-    lessons: dict[str, dict[Subject, Candidate]] = {why: {} for why in LOOKS}
+    lessons: dict[str, dict[Subject, Candidate]] = {why: {} for why in (*LOOKS, UNSEEN)}
     places = [
         (run, int(row), run.rows)
         for of_model in found.values()
@@ -112,12 +119,19 @@ def _seen(found: Mapping[Subject, OfModel]) -> list[list[Candidate]]:
     ]
     # Evenly over models and tasks: every line is read from its file.
     for run, row, rows in places[:: len(places) // MOST_ANSWERS + 1]:
-        line = rows.line(row)
-        _, answer = asked_and_answered(line)
-        why = next((why for why, shows in LOOKS.items() if shows(line, answer)), None)
+        why = _look(rows.line(row))
         if why is not None:
             lessons[why].setdefault(run.subject, Candidate(run, row, why, _facts(run)))
     return [list(lesson.values()) for lesson in lessons.values()]
+
+
+def _look(line: Line) -> str | None:
+    """Return what is to be seen in a poor answer; ``None`` if nothing of ``LOOKS``."""
+    try:
+        _, answer = asked_and_answered(line)
+        return next((why for why, shows in LOOKS.items() if shows(line, answer)), None)
+    except LACKING:
+        return UNSEEN
 
 
 def _perfect(found: Mapping[Subject, OfModel], shown: Collection[tuple[Subject, str, int]]) -> list[Candidate]:

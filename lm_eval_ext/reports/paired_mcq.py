@@ -37,13 +37,14 @@ def section(runs: Runs) -> Section | None:
         no_answer_figure(cells),
         readers_figure(cells),
     )
+    shown, not_shown = samples(runs, pick(lessons(of_family)))
     return Section(
         FAMILY,
         "First token against text",
         "Does the letter that the first token's probabilities favour name the answer that the model then writes?",
         tuple(figure for figure in figures if figure is not None),
-        samples(runs, pick(lessons(of_family))),
-        tuple(_notes(of_family)),
+        shown,
+        (*_notes(of_family), *not_shown),
     )
 
 

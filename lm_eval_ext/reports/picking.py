@@ -23,6 +23,8 @@ Line = Mapping[str, Any]
 """Of a file of samples."""
 Facts = Callable[[Line], Mapping[str, str]]
 """From a line what was expected, what was read, how it scored: names and values."""
+LACKING = (KeyError, IndexError, TypeError, ValueError, AttributeError)
+"""What is raised by reading a line that lacks something, or has it in another form than the harness writes."""
 
 
 @dataclass(frozen=True)
@@ -86,42 +88,74 @@ def one_of(run: TaskRun, hits: NDArray[np.bool_]) -> int | None:
     return int(found[crc32(run.task.encode()) % len(found)]) if len(found) else None
 
 
-def samples(runs: Runs, chosen: Sequence[Candidate]) -> tuple[Sample, ...]:
-    """Return what is shown of the chosen answers."""
-    return tuple(sample(runs, one.run, one.row, one.why, one.facts) for one in chosen)
+def samples(runs: Runs, chosen: Sequence[Candidate]) -> tuple[tuple[Sample, ...], tuple[str, ...]]:
+    """Return what is shown of the chosen answers, and how many of them cannot be shown and why.
 
-
-def sample(runs: Runs, run: TaskRun, row: int, why: str, facts: Facts) -> Sample:
-    """Return what is shown of one answer.
+    Files of samples that are handed on may have been stripped of prompts and answers.
 
     Args:
-        runs: that it is of.
-        run: the task and the model.
-        row: its place in ``run.rows``.
-        why: what it shows.
-        facts: see there.
+        runs: that they are of.
+        chosen: the answers.
 
     Raises:
-        ValueError: the task's samples are not there.
+        ValueError: the samples of a task are not there.
     """
-    if run.rows is None:
-        raise ValueError(f"{run.task}: no samples")
-    line = run.rows.line(row)
+    shown: list[Sample] = []
+    reasons: Counter[str] = Counter()
+    for one in chosen:
+        line = _line(one)
+        try:
+            shown.append(_sample(runs.labels[one.run.subject], one, line))
+        except LACKING as error:
+            reasons[_reason(error)] += 1
+    if not reasons:
+        return tuple(shown), ()
+    counted = "; ".join(f"{reason} ({count})" for reason, count in reasons.items())
+    return tuple(shown), (
+        f"{reasons.total()} of the {len(chosen)} answers that were chosen cannot be shown; in their lines of the files "
+        f"of samples: {counted}.",
+    )
+
+
+def _reason(error: Exception) -> str:
+    match error:
+        case KeyError(args=(str() as name, *_)):
+            return f"no {name!r}"
+        case NoAnswerError():
+            return str(error)
+    return "something in another form than the harness writes"
+
+
+def _line(one: Candidate) -> Line:
+    if one.run.rows is None:
+        raise ValueError(f"{one.run.task}: no samples")
+    return one.run.rows.line(one.row)
+
+
+def _sample(model: str, one: Candidate, line: Line) -> Sample:
     prompt, answer = asked_and_answered(line)
-    return Sample(why, runs.labels[run.subject], run.task, prompt, answer, tuple(facts(line).items()))
+    return Sample(one.why, model, one.run.task, prompt, answer, tuple(one.facts(line).items()))
+
+
+class NoAnswerError(ValueError):
+    """A row has no answer in words."""
 
 
 def asked_and_answered(line: Line) -> tuple[str, str]:
     """Return the prompt and the answer of a row; of several requests those that an answer in words was given to.
 
     A conversation is shown as ``role: content``.
+
+    Raises:
+        NoAnswerError: there is no answer in words.
+        KeyError, IndexError, TypeError, AttributeError: the line has no requests and answers, or in another form.
     """
     requests = zip(line["arguments"].values(), line["resps"], strict=False)
     for request, answers in requests:
         # A log-likelihood is a list: the number, and whether it is the most likely continuation.
         if answers and isinstance(answers[0], str):
             return _as_text(request["arg_0"]), answers[0]
-    return "", ""
+    raise NoAnswerError("no answer in words")
 
 
 def _as_text(prompt: object) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from lm_eval_ext.reports.common_rows import Common, common_rows, ratio
 from lm_eval_ext.reports.figure import Bars, Cell, Curves, Estimate, Figure, Panel, Series, Table
 from lm_eval_ext.reports.load import TaskRun
 from lm_eval_ext.reports.manyifeval_tasks import INST_LEVEL, PROMPT_LEVEL, Model, Place, Study, nothing
@@ -50,22 +51,28 @@ class Base:
         label: its name.
         methods: in Table 2's order; zero-shot, if it was run, the first.
         places: what all of them were asked.
+        common: the rows that all methods have of each place, in the order of the methods.
+        notes: what was left out, and why.
     """
 
     label: str
     methods: tuple[Method, ...]
     places: tuple[Place, ...]
+    common: Mapping[Place, Common]
+    notes: tuple[str, ...]
 
     def runs(self, method: Method) -> list[TaskRun]:
         """Return a method's runs of what all methods were asked."""
         return [method.model.placed[where] for where in self.places]
 
     def mean(self, study: Study, method: Method, metric: str) -> Replicates:
-        """Return a mean over the rows of all these tasks."""
+        """Return a mean over those rows of all these tasks that all methods have; NaN if a task has none such."""
         found = self.runs(method)
-        if any(metric not in run.metrics for run in found):
+        if any(metric not in run.metrics for run in found) or any(one.reason for one in self.common.values()):
             return nothing()
-        return Ratio.sum(study.runs.ratio(run, metric) for run in found).value
+        number = self.methods.index(method)
+        kept = [self.common[where].kept[number] for where in self.places]
+        return Ratio.sum(ratio(study.runs, run, metric, rows) for run, rows in zip(found, kept, strict=True)).value
 
     def after(self, study: Study, method: Method, level: str, number: int) -> Replicates:
         """Return the accuracy of the answers after a round; without refinement it is that of the only ones."""
@@ -97,11 +104,40 @@ def bases(study: Study) -> list[Base]:
         refining = [set(method.model.placed) for method in methods if method.rounds]
         places = sorted(where for where in set.intersection(*refining) if not where.repeated) if refining else []
         if places:
-            # A run without refinement that lacks some of these tasks is no measure for those with it.
-            alike = [method for method in methods if {*places} <= {*method.model.placed}]
+            alike, unlike = _alike(methods, places)
             alike.sort(key=lambda one: order.index(one.strategy) if one.strategy in order else len(order))
-            found.append(Base(_label(study, who), tuple(_told_apart(alike)), tuple(places)))
+            common = {where: _common(alike, where) for where in places}
+            notes = (*unlike, *_left_out(common))
+            found.append(Base(_label(study, who), tuple(_told_apart(alike)), tuple(places), common, notes))
     return found
+
+
+def _alike(methods: Sequence[Method], places: Sequence[Place]) -> tuple[list[Method], list[str]]:
+    """Return the methods with refinement, those without that can be held against them, and why others cannot."""
+    alike, notes = [method for method in methods if method.rounds], []
+    for method in methods:
+        # A run without refinement that lacks some of these tasks is no measure for those with it.
+        if method.rounds or not {*places} <= {*method.model.placed}:
+            continue
+        reasons = {reason for where in places if (reason := _common([*alike, method], where).reason)}
+        if reasons:
+            notes.append(f"{method.title} is not held against refinement: {'; '.join(sorted(reasons))}")
+        else:
+            alike.append(method)
+    return alike, notes
+
+
+def _common(methods: Sequence[Method], where: Place) -> Common:
+    return common_rows([method.model.placed[where] for method in methods])
+
+
+def _left_out(common: Mapping[Place, Common]) -> Iterator[str]:
+    """Yield what is not in the figures of several methods."""
+    reasons = sorted({one.reason for one in common.values() if one.reason})
+    if reasons:
+        yield f"no figure, for its methods were not asked the same rows: {'; '.join(reasons)}"
+    elif rows := sum(one.left_out for one in common.values()):
+        yield f"{rows} rows left out, which not all its methods were asked"
 
 
 def by_round(study: Study, found: Sequence[Base]) -> Figure:
@@ -134,12 +170,12 @@ def by_round(study: Study, found: Sequence[Base]) -> Figure:
         "Accuracy of the answers that stand after each round; round 0 is the first answer. Zero-shot has no rounds and "
         "is drawn as a level line. With the oracle, which is told the truth about every answer, one sees how well the "
         "model mends what it knows to be wrong; what other methods lack to it is due to their feedback. As the paper's "
-        f"section 5 and Table 2. {INTERVALS}",
+        f"section 5 and Table 2. All methods of a model are of the same rows. {INTERVALS}",
         tuple(panels),
         Table(
             ("model", "method", "level", "requests per row", *(f"round {number}" for number in numbers)), tuple(rows)
         ),
-        tuple(f"{base.label}: over {_in_words(base.places)}" for base in found),
+        tuple(f"{base.label}: {note}" for base in found for note in (f"over {_in_words(base.places)}", *base.notes)),
     )
 
 
@@ -162,7 +198,8 @@ def feedback(judged: Sequence[tuple[Base, Method]]) -> Figure:
         "Every judgement of an instruction against the checker's verdict; the positive class is “followed”. Precision "
         "weighs followed and broken instructions alike, as the paper's does (Table 2, Figure 9): low precision leaves "
         "broken instructions unmended, low recall has followed ones mended. What cannot be read counts as not "
-        "followed. Of all judgements in all rounds; no intervals, for the files have their counts only.",
+        "followed. Of all judgements in all rounds, of every row that a method was asked; no intervals, for the files "
+        "have their counts only.",
         (
             Panel(
                 "",

@@ -7,22 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from lm_eval_ext.reports.kinds import Headline
+from lm_eval_ext.reports.likeness import Pair, of_an_older_run
 from lm_eval_ext.reports.load import Runs, TaskRun
 
 FEW = 3
 """So many tasks are named in a reason; the rest are counted."""
-
-
-@dataclass(frozen=True)
-class Pair:
-    """One task, as both sides did it.
-
-    Attributes:
-        before, after: its runs.
-    """
-
-    before: TaskRun
-    after: TaskRun
 
 
 @dataclass(frozen=True)
@@ -42,6 +31,33 @@ class Unit:
     family: str
     headline: Headline
     pairs: tuple[Pair, ...]
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """What makes equal scores no proof of equal models, in words, each with the tasks that it is about."""
+        older = of_an_older_run([pair.after for pair in self.pairs])
+        return (
+            *self._of_tasks({pair.before.task: pair.doubts for pair in self.pairs}),
+            *([f"{self.pairs[0].names[1]}: {older}"] if older else []),
+        )
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What differs and may."""
+        older = of_an_older_run([pair.before for pair in self.pairs])
+        return (
+            *self._of_tasks({pair.before.task: pair.remarks for pair in self.pairs}),
+            *([f"{self.pairs[0].names[0]}: {older}"] if older else []),
+        )
+
+    def _of_tasks(self, said: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+        of_remark: dict[str, list[str]] = {}
+        for task, remarks in said.items():
+            for remark in remarks:
+                of_remark.setdefault(remark, []).append(task)
+        return tuple(
+            remark if len(tasks) == len(said) else f"{remark} ({named(tasks)})" for remark, tasks in of_remark.items()
+        )
 
     @property
     def tasks_weigh_alike(self) -> bool:
@@ -96,7 +112,8 @@ class Sides:
     def known(self) -> tuple[str, ...]:
         """The names of all groups and tasks that a side has, groups first."""
         before, after = self.tasks
-        return (*self.groups, *sorted({*before, *after} - {*self.groups}))
+        empty = self.before.empty | self.after.empty
+        return (*self.groups, *sorted({*before, *after, *empty} - {*self.groups}))
 
     def take(self, name: str) -> Unit | Unpaired:
         """Return what both sides have under a name.
@@ -109,13 +126,16 @@ class Sides:
         family = next((side[part].kind.name for part in parts for side in self.tasks if part in side), "")
         if reason := self._gap(parts):
             return Unpaired(name, family, reason)
-        pairs = tuple(Pair(before[part], after[part]) for part in parts)
+        pairs = tuple(Pair(before[part], after[part], self.names) for part in parts)
         if reason := self._difference(pairs) or unlike([pair.before for pair in pairs]):
             return Unpaired(name, family, reason)
         return Unit(name, name in self.groups, family, pairs[0].before.headline, pairs)
 
     def _gap(self, parts: Sequence[str]) -> str:
         """Return which tasks are not there, in words."""
+        for runs, side in zip((self.before, self.after), self.names, strict=True):
+            if empty := sorted(runs.empty.intersection(parts)):
+                return f"no row was evaluated in {side}" + ("" if len(parts) == 1 else f": {named(empty)}")
         missing = [{part for part in parts if part not in side} for side in self.tasks]
         for absent, side in zip(missing, self.names, strict=True):
             if absent:
@@ -126,27 +146,12 @@ class Sides:
         """Return why the scores of the sides are not of one thing, in words."""
         found: dict[str, list[str]] = {}
         for pair in pairs:
-            if reason := self._difference_of(pair):
+            if reason := pair.difference:
                 found.setdefault(reason, []).append(pair.before.task)
         if not found:
             return ""
         reason, tasks = next(iter(found.items()))
         return f"{reason} ({named(tasks)})" if len(pairs) > 1 else reason
-
-    def _difference_of(self, pair: Pair) -> str:
-        (version, rows), (other_version, other_rows) = pair.before.identity, pair.after.identity
-        if version != other_version:
-            return self._each("version", version, other_version)
-        if rows != other_rows:
-            return self._each("other rows: hash", rows, other_rows)
-        if pair.before.reader != pair.after.reader:
-            return self._each("answers read by", pair.before.reader, pair.after.reader)
-        if pair.before.headline != pair.after.headline:
-            return self._each("its figure is", pair.before.headline.metric, pair.after.headline.metric)
-        return ""
-
-    def _each(self, fact: str, before: object, after: object) -> str:
-        return f"{fact} {before} in {self.names[0]}, {after} in {self.names[1]}"
 
 
 def tasks_of(runs: Runs) -> Mapping[str, TaskRun]:
@@ -165,10 +170,11 @@ def unlike(runs: Sequence[TaskRun]) -> str:
     return ""
 
 
-def topmost(runs: Runs) -> tuple[str, ...]:
-    """Return the names of groups and tasks that cover all tasks of a side, as few as there can be.
+def lowest(runs: Runs) -> tuple[str, ...]:
+    """Return the names of the groups without groups in them, and of the tasks that are in none.
 
-    Groups without a figure in common, or with tasks that are not there, are taken apart.
+    An average over natural and unnatural words would hide what unnatural ones show. Groups without a figure in common,
+    or with tasks that are not there, are taken apart.
     """
     tasks = tasks_of(runs)
     whole = {
@@ -178,16 +184,16 @@ def topmost(runs: Runs) -> tuple[str, ...]:
     }
     order = list(whole)
     # Of two groups of the same tasks, the harness has the upper one first.
-    highest = [
+    found = [
         name
         for name in order
         if not any(
-            whole[name] < whole[other] or (whole[name] == whole[other] and order.index(other) < order.index(name))
+            whole[other] < whole[name] or (whole[name] == whole[other] and order.index(other) > order.index(name))
             for other in order
         )
     ]
-    covered = {part for name in highest for part in whole[name]}
-    return (*highest, *(task for task in tasks if task not in covered))
+    covered = {part for name in found for part in whole[name]}
+    return (*found, *(task for task in (*tasks, *sorted(runs.empty)) if task not in covered))
 
 
 def named(names: Sequence[str]) -> str:

@@ -15,10 +15,12 @@ def section(runs: Runs) -> Section | None:
     study = Study.of(runs)
     if not study.models:
         return None
+    shown, notes = samples(runs, pick(lessons(study)))
     return Section(
         "verbalizer",
         "Verbalizer manipulation",
         "Does it label as told when the label words fight its priors?",
         tuple(figures(study)),
-        samples(runs, pick(lessons(study))),
+        shown,
+        notes,
     )

@@ -7,9 +7,6 @@ from collections.abc import Iterator, Sequence
 from lm_eval_ext.reports.figure import Bars, Cell, Estimate, Figure, HeatMap, Panel, Series, Table
 from lm_eval_ext.reports.statistics import estimate
 from lm_eval_ext.reports.verbalizer_tasks import (
-    DIRECT,
-    FLIPPED,
-    GOLDEN,
     THOUGHT,
     VERBALIZERS,
     Model,
@@ -18,6 +15,7 @@ from lm_eval_ext.reports.verbalizer_tasks import (
     label_words,
     prompting,
 )
+from lm_eval_ext.reports.verbalizer_thought import FLIPPED_SETTINGS, SETTINGS, SideBySide, compared_data_sets
 
 FEW = 3
 """So many models have a panel each where a panel could be of one model or of one kind of label words."""
@@ -147,12 +145,6 @@ def by_data_set(study: Study) -> Figure:
     )
 
 
-def compared_data_sets(study: Study) -> tuple[str, ...]:
-    """Return the data sets on which flipped label words were asked for directly and after a chain of thought."""
-    asked = {(one.prompting, one.data_set) for one in study.places if one.verbalizer == FLIPPED}
-    return tuple(name for name in study.data_sets(THOUGHT) if {(DIRECT, name), (THOUGHT, name)} <= asked)
-
-
 def direct_and_thought(study: Study, data_sets: tuple[str, ...]) -> Figure:
     """Return Figures 4 and 5: whether thinking first helps against one's priors.
 
@@ -161,24 +153,20 @@ def direct_and_thought(study: Study, data_sets: tuple[str, ...]) -> Figure:
         data_sets: those that are compared.
     """
     models = study.asked(THOUGHT)
-    settings = {
-        f"natural ({GOLDEN}), {DIRECT}": (DIRECT, GOLDEN),
-        f"unnatural ({FLIPPED}), {DIRECT}": (DIRECT, FLIPPED),
-        f"unnatural ({FLIPPED}), {THOUGHT}": (THOUGHT, FLIPPED),
-    }
+    beside = {model: SideBySide.of(study, model, tuple(SETTINGS.values()), data_sets) for model in models}
     places = {TOGETHER: data_sets, **{name: (name,) for name in data_sets}}
     found = {
-        (model, name, title): estimate(study.mean(model, how, data_sets=names, verbalizers=(verbalizer,)))
+        (model, name, title): estimate(beside[model].mean(names, setting))
         for model in models
         for name, names in places.items()
-        for title, (how, verbalizer) in settings.items()
+        for title, setting in SETTINGS.items()
     }
-    together = tuple(Series(title, tuple(found[model, TOGETHER, title] for model in models)) for title in settings)
+    together = tuple(Series(title, tuple(found[model, TOGETHER, title] for model in models)) for title in SETTINGS)
     panels = [
         Panel(TOGETHER, Bars(_labels(models), together, ACCURACY, reference=_guessing(study), reference_name=GUESSING))
     ]
     for model in models:
-        series = tuple(Series(title, tuple(found[model, name, title] for name in data_sets)) for title in settings)
+        series = tuple(Series(title, tuple(found[model, name, title] for name in data_sets)) for title in SETTINGS)
         if any(value.exists for one in series for value in one.values):
             panels.append(
                 Panel(
@@ -190,18 +178,18 @@ def direct_and_thought(study: Study, data_sets: tuple[str, ...]) -> Figure:
         "Does thinking first help against its priors?",
         "Natural label words, asked for directly, show what the model can do. Flipped ones (positive is to be called "
         "“negative”), asked for directly and after “Let's think step by step”, show what it does when told otherwise: "
-        f"the nearer to the first bar, the better. As the paper's Figures 4 (all together) and 5 (by data set). "
-        f"{INTERVALS}",
+        "the nearer to the first bar, the better. All three are of the same rows. As the paper's Figures 4 (all "
+        f"together) and 5 (by data set). {INTERVALS}",
         tuple(panels),
         Table(
-            ("model", "data set", *settings),
+            ("model", "data set", *SETTINGS),
             tuple(
-                (model.label, name, *(found[model, name, title] for title in settings))
+                (model.label, name, *(found[model, name, title] for title in SETTINGS))
                 for model in models
                 for name in places
             ),
         ),
-        _incomplete(study),
+        (*_incomplete(study), *(note for model in models for note in beside[model].notes)),
     )
 
 
@@ -212,13 +200,14 @@ def gain_of_thought(study: Study, data_sets: tuple[str, ...]) -> Figure:
         study: what was run.
         data_sets: those that are compared.
     """
+    models = study.asked(THOUGHT)
+    beside = [SideBySide.of(study, model, FLIPPED_SETTINGS, data_sets) for model in models]
 
-    def gain(model: Model, names: tuple[str, ...]) -> Estimate:
-        direct, thought = (study.mean(model, how, data_sets=names, verbalizers=(FLIPPED,)) for how in (DIRECT, THOUGHT))
+    def gain(of_model: SideBySide, names: tuple[str, ...]) -> Estimate:
+        direct, thought = (of_model.mean(names, setting) for setting in FLIPPED_SETTINGS)
         return estimate(thought - direct)
 
-    models = study.asked(THOUGHT)
-    values = tuple((gain(model, data_sets), *(gain(model, (name,)) for name in data_sets)) for model in models)
+    values = tuple((gain(one, data_sets), *(gain(one, (name,)) for name in data_sets)) for one in beside)
     columns = (TOGETHER, *data_sets)
     return Figure(
         "verbalizer_thought_gain",
@@ -233,7 +222,7 @@ def gain_of_thought(study: Study, data_sets: tuple[str, ...]) -> Figure:
             tuple((model.label, *of_model) for model, of_model in zip(models, values, strict=True)),
             "change",
         ),
-        _incomplete(study),
+        (*_incomplete(study), *(note for one in beside for note in one.notes)),
     )
 
 

@@ -11,7 +11,17 @@ from numpy.typing import NDArray
 
 from lm_eval_ext.reports.load import TaskRun
 from lm_eval_ext.reports.picking import Candidate, Line, one_of
-from lm_eval_ext.reports.verbalizer_tasks import DIRECT, FLIPPED, GOLDEN, THOUGHT, Model, Place, Study, label_words
+from lm_eval_ext.reports.verbalizer_tasks import (
+    DIRECT,
+    FLIPPED,
+    GOLDEN,
+    THOUGHT,
+    Model,
+    Place,
+    Setting,
+    Study,
+    label_words,
+)
 
 ENOUGH = 3
 """So many models are needed for most of them to say anything."""
@@ -56,8 +66,8 @@ class Comparison:
     """
 
     why: str
-    shown: tuple[str, str]
-    other: tuple[str, str]
+    shown: Setting
+    other: Setting
     name: str
     scores: Mapping[str, float]
     other_acc: float
@@ -86,7 +96,8 @@ def lessons(study: Study) -> list[list[Candidate]]:
 def _against_the_others(study: Study, model: Model) -> Iterator[Candidate]:
     for where, run in _flipped(model):
         others = [other.placed[where] for other in study.models if other is not model and where in other.placed]
-        others = [other for other in others if other.rows is not None]
+        # Rows of the same number are the same only if the tasks were run on the same rows.
+        others = [other for other in others if other.rows is not None and other.identity == run.identity]
         if len(others) + 1 < ENOUGH or run.rows is None:
             continue
         wrong: dict[int, int] = {}
@@ -120,7 +131,8 @@ def _wrong_in_another_task(_study: Study, model: Model) -> Iterator[Candidate]:
 
 LESSONS: tuple[Lesson, ...] = (
     Comparison(
-        "Its prior wins: right with the natural label words, and with flipped ones still what the label means.",
+        "Goes by what the words mean here: right with natural label words, and with flipped ones still says what the "
+        "label means.",
         (DIRECT, FLIPPED),
         (DIRECT, GOLDEN),
         "natural label words",
@@ -131,7 +143,7 @@ LESSONS: tuple[Lesson, ...] = (
     _meaning_for_word,
     _against_the_others,
     Comparison(
-        "Talks itself out of it: its direct answer follows, that after a chain of thought does not.",
+        "Its direct answer follows, that after a chain of thought does not.",
         (THOUGHT, FLIPPED),
         (DIRECT, FLIPPED),
         "direct answer",
@@ -139,7 +151,7 @@ LESSONS: tuple[Lesson, ...] = (
         other_acc=1.0,
     ),
     Comparison(
-        "Thinking helps: its direct answer does not follow, that after a chain of thought does.",
+        "Its direct answer does not follow, that after a chain of thought does.",
         (THOUGHT, FLIPPED),
         (DIRECT, FLIPPED),
         "direct answer",
@@ -166,13 +178,10 @@ LESSONS: tuple[Lesson, ...] = (
 )
 
 
-def _pairs(model: Model, shown: tuple[str, str], other: tuple[str, str]) -> Iterator[Pair]:
-    """Yield the same rows in two settings (prompting, verbalizer), by data set."""
-    by_setting: dict[tuple[str, str, str], TaskRun] = {
-        (one.data_set, one.prompting, one.verbalizer): run for one, run in model.placed.items()
-    }
+def _pairs(model: Model, shown: Setting, other: Setting) -> Iterator[Pair]:
+    """Yield the same rows in two settings, by data set."""
     for data_set in dict.fromkeys(one.data_set for one in model.placed):
-        run, partner = by_setting.get((data_set, *shown)), by_setting.get((data_set, *other))
+        run, partner = model.run(data_set, shown), model.run(data_set, other)
         # Rows of the same number are the same only if the tasks were run on the same rows.
         if run and partner and run.rows and partner.rows and run.identity == partner.identity:
             _, rows, partner_rows = np.intersect1d(_ids(run), _ids(partner), return_indices=True)

@@ -26,6 +26,9 @@ VERBALIZERS: Mapping[str, tuple[str, ...]] = {
 _WORDS = "|".join(f"{naturalness}_{name}" for naturalness, names in VERBALIZERS.items() for name in names)
 _TASK = re.compile(rf"verbalizer_(?P<thought>cot_)?(?P<data_set>{'|'.join(DATA_SETS)})_(?P<words>{_WORDS})")
 
+Setting = tuple[str, str]
+"""How a data set is asked: ``DIRECT`` or ``THOUGHT``, and the label words."""
+
 
 @dataclass(frozen=True)
 class Place:
@@ -90,6 +93,14 @@ class Model:
     label: str
     placed: Mapping[Place, TaskRun]
     others: Mapping[str, TaskRun]
+
+    @cached_property
+    def _by_setting(self) -> Mapping[tuple[str, Setting], TaskRun]:
+        return {(where.data_set, (where.prompting, where.verbalizer)): run for where, run in self.placed.items()}
+
+    def run(self, data_set: str, setting: Setting) -> TaskRun | None:
+        """Return its run on a data set in a setting; ``None`` if it was not asked so."""
+        return self._by_setting.get((data_set, setting))
 
 
 @dataclass(frozen=True)

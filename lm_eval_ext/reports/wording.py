@@ -21,6 +21,11 @@ def readable(text: str) -> str:
     return _UNSHOWABLE.sub(lambda found: f"<U+{ord(found[0]):04X}>", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
+def one_line(text: str) -> str:
+    """Return a text that a terminal shows as it is, in one line, whoever wrote it."""
+    return " ".join(readable(text).splitlines())
+
+
 def beginning(text: str) -> tuple[str, int]:
     """Return what is shown of a text that may be long, and how many characters of it are not."""
     return text[:LONGEST], max(0, len(text) - LONGEST)

@@ -219,9 +219,9 @@ def test_too_few_rows_for_the_bound_is_said(tmp_path: Path) -> None:
 
 
 def test_equal_answers_to_few_rows_are_too_few_as_well(tmp_path: Path) -> None:
-    # Five signs are the fewest with a p below 0.05: five of ten rows, or of 500.
+    # Of 500 rows, of which five must become worse for p to be below 0.05, that is so from 0.013 on.
     few = only(check(between(tmp_path / "few", {SST2: right(5, of=10)}, {SST2: right(5, of=10)}), {SST2: 0.02}))
-    assert few.remarks == ("too few rows to tell a drop of 0.02: these show one of 0.5 or more in four runs of five",)
+    assert few.remarks == ("too few rows to tell a drop of 0.02: these show one of 0.62 or more in four runs of five",)
     many = only(check(between(tmp_path / "many", {SST2: right(5, of=500)}, {SST2: right(5, of=500)}), {SST2: 0.02}))
     assert (few.verdict, many.verdict, many.remarks) == ("PASS", "PASS", ())
 
@@ -229,7 +229,7 @@ def test_equal_answers_to_few_rows_are_too_few_as_well(tmp_path: Path) -> None:
 def test_a_candidate_that_lacks_answers_does_not_pass(tmp_path: Path) -> None:
     finding = only(check(between(tmp_path, {SST2: right(60)}, {SST2: right(50, of=50)}), {SST2: 0.2}))
     assert finding.verdict == "CANNOT TELL"
-    assert finding.remarks == ("the candidate lacks 50 of the baseline's answers: evaluate it on the same rows",)
+    assert finding.remarks == ("the candidate lacks 50 of the baseline's answers: evaluate both on the same rows",)
 
 
 def test_a_regression_in_the_answers_that_are_there_is_one_whatever_is_lacking(tmp_path: Path) -> None:
@@ -237,10 +237,40 @@ def test_a_regression_in_the_answers_that_are_there_is_one_whatever_is_lacking(t
     assert finding.verdict == "REGRESSION"
 
 
-def test_answers_that_the_baseline_lacks_are_said_and_do_not_count(tmp_path: Path) -> None:
+def test_a_baseline_that_lacks_answers_lets_nothing_pass(tmp_path: Path) -> None:
     finding = only(check(between(tmp_path, {SST2: right(50, of=50)}, {SST2: right(50)}), {SST2: 0.2}))
-    assert finding.verdict == "PASS"
-    assert finding.remarks == ("50 answers that only the candidate has do not count",)
+    assert finding.verdict == "CANNOT TELL"
+    assert finding.remarks == ("the baseline lacks 50 of the candidate's answers: evaluate both on the same rows",)
+
+
+def test_whatever_makes_equal_scores_doubtful_lets_nothing_pass(tmp_path: Path) -> None:
+    asked = {"config": {"num_fewshot": 4}}
+    for after, verdict in ((right(60), "CANNOT TELL"), (right(30), "REGRESSION")):
+        finding = only(check(sides(tmp_path, {SST2: right(60)}, {SST2: after}, of_after=asked), {SST2: 0.2}))
+        assert finding.verdict == verdict
+        assert "asked otherwise: demonstrations: none in A, 4 in B" in finding.remarks
+
+
+@pytest.mark.parametrize("rows", [100, 300, 900])
+@pytest.mark.parametrize("differing", [0, 1, 4, 30])
+def test_a_drop_that_is_said_to_show_does_so_four_times_out_of_five(rows: int, differing: int, tmp_path: Path) -> None:
+    # So many rows differ, as many for the better as for the worse; then each row becomes worse with the chance said.
+    lost, won = differing - differing // 2, differing // 2
+    before = [1.0] * (rows - won) + [0.0] * won
+    after = [0.0] * lost + [1.0] * (rows - lost)
+    both = between(tmp_path, {SST2: before}, {SST2: after})
+    unit = both.take(SST2)
+    assert isinstance(unit, Unit)
+    said = smallest_drop(difference_of(unit, both), 1)
+    generator = np.random.default_rng(rows + differing)
+    trials = 400
+    caught = 0
+    for _ in range(trials):
+        noise = np.where(generator.random(rows) < differing / rows, generator.choice([-1.0, 1.0], rows), 0.0)
+        worse = np.where(generator.random(rows) < said, 1.0, noise)
+        caught += sign_flip_p(worse, greater=True) < 0.05
+    # Four in five, less three standard errors of 0.02.
+    assert caught / trials >= 0.74
 
 
 @pytest.mark.parametrize(
@@ -318,19 +348,21 @@ def test_noise_is_called_a_regression_once_in_twenty_at_most(template: Sides) ->
 
 
 def test_a_drop_of_the_size_that_is_called_detectable_is_seen_four_times_out_of_five(template: Sides) -> None:
-    # An error of sqrt((0.6 * 0.4 + 0.48 * 0.52) / 200) = 0.0495, times 1.645 + 0.842: 0.123.
-    drops = simulated(template, (0.6, 0.477))
+    # An error of sqrt((0.6 * 0.4 + 0.46 * 0.54) / 200) = 0.0494, times 1.645 + 0.842: 0.123; of which the drop's own
+    # part is counted twice: 6.18 / 200 = 0.031, and (0.031 + sqrt(0.031**2 + 4 * 0.123**2)) / 2 = 0.139.
+    drops = simulated(template, (0.6, 0.461))
     findings = [only(check(both, {GROUP: 0.0})) for both in drops]
     seen = sum(finding.verdict == "REGRESSION" for finding in findings)
-    # 200 pairs: 160, give or take three times sqrt(200 * 0.8 * 0.2) = 17.
-    assert abs(seen - 0.8 * PAIRS) <= 17
+    # 200 pairs: at least 160, less three times sqrt(200 * 0.8 * 0.2) = 17.
+    assert seen >= 0.8 * PAIRS - 17
     differences = [finding.difference for finding in findings if finding.difference is not None]
-    assert np.mean([smallest_drop(difference, 1) for difference in differences]) == pytest.approx(0.123, rel=0.05)
+    assert np.mean([smallest_drop(difference, 1) for difference in differences]) == pytest.approx(0.139, rel=0.05)
 
 
 def test_a_drop_is_harder_to_see_among_many(template: Sides) -> None:
     (both, *_) = simulated(template, (0.6, 0.5))
     difference = only(check(both, {GROUP: 0.0})).difference
     assert difference is not None
-    # The 99.5th percentile of a normal distribution instead of the 95th: (2.576 + 0.842) / (1.645 + 0.842)
-    assert smallest_drop(difference, 10) / smallest_drop(difference, 1) == pytest.approx(1.374, abs=0.001)
+    # The 99.5th percentile of a normal distribution instead of the 95th: (2.576 + 0.842) / (1.645 + 0.842) = 1.374, and
+    # a little more, because a greater drop has a variance of its own.
+    assert 1.374 < smallest_drop(difference, 10) / smallest_drop(difference, 1) < 1.45

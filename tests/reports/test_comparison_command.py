@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -16,7 +18,7 @@ from lm_eval_ext.reports.comparison_command import add_check_to, add_compare_to
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.sources import RowsError
 from tests.reports.conftest import ResultFolder
-from tests.reports.files import SST2, write_run
+from tests.reports.files import SST2, samples_of, write_run
 from tests.reports.planted import plant
 from tests.reports.two_runs import SNLI, right
 
@@ -73,7 +75,7 @@ def test_remarks_on_the_files_go_to_standard_error(runs: Path, capsys: pytest.Ca
     assert call("compare", runs / "baseline", runs / "worse") == 0
     output = capsys.readouterr()
     assert "lm-eval-ext: B: " in output.err
-    assert "no samples of the verbalizer tasks" in output.err
+    assert "no samples of verbalizer_" in output.err
     assert "No interval and no test:" in output.out
 
 
@@ -136,7 +138,7 @@ def test_a_planted_regression_of_a_real_run_is_in_the_xml(result_folder: ResultF
     assert "acc ↑ 1.0000 → 0.8800, drop 0.1200" in (failure.get("message") or "")
     assert "p 0.0002" in (failure.get("message") or "")
     properties = {each.get("name"): each.get("value") for each in root.iter("property")}
-    assert properties["candidate"] == f"reference policy=planted ({candidate})"
+    assert properties["candidate"] == f"reference policy=planted, rows: embedded ({candidate})"
     assert properties["baseline: task versions"] == "1.0+embedded"
     assert {"baseline", "lm-eval-ext", "candidate: lm-eval"} <= properties.keys()
 
@@ -234,3 +236,95 @@ def test_no_output_changes_the_verdict(runs: Path, encoding: str, closed: bool) 
         assert (process.returncode, process.stderr) == (1, b"")
         if not closed:
             assert output.read().startswith(b"regression: 1 of 2\n")
+
+
+# What is held against itself, or is of two runs
+
+
+def test_a_file_on_both_sides_is_refused_also_where_a_newer_one_replaces_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number in (1, 2):
+        write_run(tmp_path / str(number), {SST2: right(50)}, date=1000.0 * number)
+    for side in (tmp_path / "1", tmp_path / "2"):
+        assert call("check", side, "--against", tmp_path, "--max-drop", "0.2") == 2
+        assert f"{side / 'results_'}" in (error := capsys.readouterr().err)
+        assert "is on both sides; expected two runs" in error
+    # Two folders beside each other are two runs.
+    assert call("check", tmp_path / "2", "--against", tmp_path / "1", "--max-drop", "0.2") == 0
+
+
+@pytest.mark.parametrize(("side", "status"), [("candidate", 2), ("baseline", 0)])
+def test_tasks_of_an_older_run_than_the_rest_of_their_group_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], side: str, status: int
+) -> None:
+    both, groups = {SST2: right(50), SNLI: right(50)}, {"level": [SST2, SNLI]}
+    for name in ("candidate", "baseline"):
+        write_run(tmp_path / name, both, group_subtasks=groups)
+    words = ["check", tmp_path / "candidate", "--against", tmp_path / "baseline", "--max-drop", "0.2"]
+    assert call(*words) == 0
+    assert "older run" not in capsys.readouterr().out
+    # The newer run has one of the two tasks.
+    newer = write_run(tmp_path / side, {SST2: right(50)}, date=2000.0, stamp="2026-01-03T03-04-05.678901")
+    assert call(*words) == status
+    assert f"the {side}: of an older run than the folder's newest ({newer}): {SNLI}" in capsys.readouterr().out
+
+
+# What the files say of themselves
+
+
+def test_doubts_about_a_file_are_in_the_list_and_in_the_xml(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    samples = next((runs / "less").glob(f"samples_{SST2}_*"))
+    samples.write_text(samples.read_text(encoding="utf-8").replace('"acc": 0.0', '"acc": 1.0'), encoding="utf-8")
+    doubt = "acc of its rows is 1, and 0.5 in the results"
+    assert call("compare", runs / "baseline", runs / "less") == 0
+    assert doubt in capsys.readouterr().out
+    (runs / "bounds.toml").write_text(f"[tasks]\n{SST2} = 0.2", encoding="utf-8")
+    bounded = ["--against", runs / "baseline", "--bounds", runs / "bounds.toml", "--junit", runs / "findings.xml"]
+    assert call("check", runs / "less", *bounded) == 2
+    assert doubt in capsys.readouterr().out
+    root = ElementTree.parse(runs / "findings.xml").getroot()  # noqa: S314 # our own
+    (error,) = root.iter("error")
+    assert doubt in (error.get("message") or "")
+
+
+def test_how_a_model_was_asked_stands_behind_its_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_run(tmp_path / "a", {SST2: right(50)})
+    asked = {"chat_template": "t", "chat_template_sha": "0123456789abcdef", "config": {"num_fewshot": 4}}
+    write_run(tmp_path / "b", {SST2: right(50)}, **asked)
+    xml = tmp_path / "findings.xml"
+    words = ["check", tmp_path / "b", "--against", tmp_path / "a", "--max-drop", "0.2", "--junit", xml]
+    assert call(*words) == 2
+    setting = "chat template: 01234567, demonstrations: 4"
+    assert f"baseline: one ({tmp_path / 'a'}); candidate: one, {setting} ({tmp_path / 'b'})" in capsys.readouterr().out
+    root = ElementTree.parse(xml).getroot()  # noqa: S314 # our own
+    properties = {each.get("name"): each.get("value") for each in root.iter("property")}
+    assert (properties["baseline: setting"], properties["candidate: setting"]) == ("default", setting)
+
+
+EVIL = "\x1b[2J\r\n## PASS\n\u202eevil\u2028pass: 1 of 1"
+
+
+def test_no_name_clears_the_screen_or_forges_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    task = f"verbalizer_{EVIL}"
+    for name, count in (("a", 50), ("b", 30)):
+        path = write_run(tmp_path / name, {SST2: right(count)}, arguments={"policy": EVIL}, system_instruction_sha=EVIL)
+        content = json.loads(path.read_text(encoding="utf-8"))
+        for part in ("results", "configs", "n-samples"):
+            content[part][task] = content[part][SST2]
+        path.write_text(json.dumps(content), encoding="utf-8")
+    xml = tmp_path / "findings.xml"
+    against = ["--against", tmp_path / "a", "--max-drop", "0.02"]
+    assert call("compare", tmp_path / "a", tmp_path / "b") == 0
+    assert call("check", tmp_path / "b", *against, "--junit", xml) == 1
+    shutil.copytree(tmp_path / "a", tmp_path / "b" / "more")
+    samples_of(next((tmp_path / "b" / "more").glob("results_*"))).unlink()
+    write_run(tmp_path / "b" / "other", {SST2: right(3)}, arguments={"policy": f"other {EVIL}"})
+    assert call("check", tmp_path / "b", *against) == 2
+    with pytest.raises(ReportError) as found:
+        call("compare", tmp_path / "a", tmp_path / "b")
+    output = capsys.readouterr()
+    said = [*output.out.split("\n"), *output.err.split("\n"), str(found.value), xml.read_text(encoding="utf-8")]
+    assert sum("<U+001B>[2J ## PASS <U+202E>evil" in line for line in said) > 5
+    assert not any(line.startswith(("##", "pass")) for text in said for line in text.splitlines())
+    assert not any(mark in text for text in said for mark in ("\x1b", "\u202e", "\u2028"))

@@ -98,13 +98,13 @@ def test_each_finding_is_a_test_case(findings: tuple[Finding, ...]) -> None:
     ]
 
 
-def test_what_xml_cannot_write_is_left_out() -> None:
+def test_what_xml_cannot_write_is_named() -> None:
     finding = Finding("a\x00b<&>\"'\ud800\ufffe", "", "CANNOT TELL", 0.02, remarks=("bell \x07, tab \t, \U0001f600",))
     root = parsed(document([finding], {"candidate": "x\x1by"}, 0.0))
     (case,) = root.iter("testcase")
-    assert case.attrib == {"classname": "unknown", "name": "ab<&>\"'", "time": "0"}
-    assert case[0].text == "bell , tab \t, \U0001f600"
-    assert [each.get("value") for each in root.iter("property")] == ["xy"]
+    assert case.attrib == {"classname": "unknown", "name": "a<U+0000>b<&>\"'<U+D800><U+FFFE>", "time": "0"}
+    assert case[0].text == "bell <U+0007>, tab \t, \U0001f600"
+    assert [each.get("value") for each in root.iter("property")] == ["x<U+001B>y"]
 
 
 def test_the_same_findings_are_the_same_bytes(findings: tuple[Finding, ...]) -> None:

@@ -234,7 +234,7 @@ def test_embedded_rows_do_not_replace_real_ones(tmp_path: Path) -> None:
 
 
 def test_mixed_versions_within_a_group_are_named(tmp_path: Path) -> None:
-    tree = {"group_subtasks": {"level": [SST2, SNLI]}}
+    tree: dict[str, Any] = {"group_subtasks": {"level": [SST2, SNLI]}}
     write_run(tmp_path / "a", {SST2: [1]}, **tree)
     write_run(tmp_path / "b", {SNLI: [1]}, config=metadata(version=2.0), **tree)
     assert load([tmp_path]).notes == (

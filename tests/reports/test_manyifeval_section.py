@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -81,6 +82,41 @@ def test_a_repeated_instruction_that_is_broken_is_broken_throughout(known: Secti
     assert found.keys() == {(ORACLE, 3), (DROP_ONE, 3)}
     assert list(found[ORACLE, 3].values()) == [exact(1.0), exact(1.0), exact(0.0)]
     assert list(found[DROP_ONE, 3].values()) == [exact(0.0), exact(0.0), exact(0.0)]
+
+
+def test_repetition_is_held_against_the_same_task_prompts(tmp_path: Path) -> None:
+    # Of four task prompts two are followed, of the two that are repeated, 3 and 4, none; in another order.
+    tasks = {
+        N03: [row(key, [key < 3, 1, 1]) for key in (1, 2, 3, 4)],
+        REPEAT: [row(key, [key == 3] * 3, repeated=True) for key in (4, 3)],
+    }
+    found = of_rows(tmp_path, tasks)
+    # 0 and 1/2, and not 1/2 both.
+    assert list(values(numbers(found, "manyifeval_repetition")[ONE, 3]).values()) == [0.0, 0.5, 0.5]
+    assert figure(found, "manyifeval_repetition").notes == (
+        "one: task prompts left out, which only one of the two was asked with: 2 with n = 3",
+    )
+    assert numbers(found, "manyifeval_curse")[ONE, 3]["prompt level"].value == 0.5
+
+
+@pytest.mark.parametrize(
+    ("key", "version", "reason"),
+    [
+        pytest.param(1, 1.0, "", id="the same task prompt"),
+        pytest.param(2, 1.0, "no row was asked in all", id="another task prompt"),
+        pytest.param(1, 2.0, "not all are of one version", id="another version"),
+    ],
+)
+def test_repetition_is_held_against_nothing_else(key: int, version: float, reason: str, tmp_path: Path) -> None:
+    results = write_rows(tmp_path, {N03: [row(1, [1, 0, 1])], REPEAT: [row(key, [1, 1, 1], repeated=True)]})
+    content = json.loads(results.read_text(encoding="utf-8"))
+    content["configs"][REPEAT]["metadata"]["version"] = version
+    results.write_text(json.dumps(content), encoding="utf-8")
+    found = section(load([tmp_path]))
+    cells = numbers(found, "manyifeval_repetition")[ONE, 3].values()
+    assert [cell.value for cell in cells if cell.exists] == ([] if reason else [0.0, 1.0, 1.0])
+    notes = (f"one: no figure for n = 3, for both are not of the same rows: {reason}",) if reason else ()
+    assert figure(found, "manyifeval_repetition").notes == notes
 
 
 def test_types_are_those_of_the_rows(known: Section, result_folder: ResultFolder) -> None:
@@ -187,6 +223,69 @@ def test_the_number_of_instructions_is_that_of_the_rows_or_of_the_name(
     write_rows(tmp_path, {task: [line]}, samples=bool(samples))
     (run,) = load([tmp_path]).runs
     assert place(run) == found
+
+
+def stripped(line: Line) -> Line:
+    """Return a row whose instructions were taken away."""
+    return {**line, "doc": {"key": line["doc"]["key"]}}
+
+
+@pytest.mark.parametrize(
+    ("task", "rows", "found"),
+    [
+        pytest.param(N03, [stripped(row(1, [1, 0, 1]))], Place(False, 3), id="not told, by the published name"),
+        pytest.param(REPEAT, [stripped(row(1, [1] * 3, repeated=True))], Place(True, 3), id="not told, repeated"),
+        pytest.param("mine", [stripped(row(1, [1, 0, 1]))], None, id="not told, no published name"),
+        pytest.param(N03, [row(1, [1] * 3), stripped(row(2, [1] * 3))], Place(False, 3), id="told by one row alone"),
+        pytest.param("mine", [row(1, [1] * 3), stripped(row(2, [1] * 3))], None, id="told by one row, no such name"),
+        pytest.param("mine", [row(key, [1] * 2) for key in range(9)], Place(False, 2), id="all rows alike"),
+        pytest.param("mine", [row(1, [1] * 3), *(row(key, [1] * 2) for key in range(9))], None, id="first differs"),
+        pytest.param(N02, [row(1, [1] * 2), row(2, [1] * 2), row(3, [1] * 3)], None, id="last differs"),
+        pytest.param("mine", [row(key, [1] * (3 if key == 2 else 2)) for key in range(9)], None, id="one differs"),
+        pytest.param("mine", [row(1, [1] * 3, repeated=True), row(2, [1] * 3)], Place(False, 3), id="not all repeated"),
+    ],
+)
+def test_rows_tell_their_number_of_instructions_only_if_all_have_it(
+    task: str, rows: Sequence[Line], found: Place | None, tmp_path: Path
+) -> None:
+    write_rows(tmp_path, {task: rows})
+    (run,) = load([tmp_path]).runs
+    assert place(run) == found
+
+
+@pytest.mark.parametrize("differing", [0, 2, 4])
+def test_a_row_with_one_more_of_a_type_without_metric_has_another_number(differing: int, tmp_path: Path) -> None:
+    rows = [row(key, [1, 0]) for key in range(5)]
+    rows[differing]["doc"]["instruction_id_list"].append("language:response_language")
+    write_rows(tmp_path, {"mine": rows})
+    (run,) = load([tmp_path]).runs
+    assert place(run) is None
+
+
+def test_a_task_of_several_numbers_is_shown_by_its_name(tmp_path: Path) -> None:
+    found = of_rows(tmp_path, {"mine": [row(1, [1, 0]), row(2, [1, 1, 1])]})
+    assert names(found) == ["manyifeval_others"]
+    assert values(numbers(found, "manyifeval_others")[ONE, "mine"]) == {"prompt level": 0.5, "instruction level": 0.75}
+
+
+def test_what_was_stripped_of_its_instructions_is_not_shown_and_counted(tmp_path: Path) -> None:
+    found = of_rows(tmp_path, {N02: [stripped(row(1, [1, 0])), row(2, [1, 1])]})
+    assert found is not None
+    assert [sample.why for sample in found.samples] == ["Follows all 2 instructions."]
+    assert found.notes == (
+        "1 of the 2 answers that were chosen cannot be shown; in their lines of the files of samples: "
+        "no 'instruction_id_list' (1).",
+    )
+    assert numbers(found, "manyifeval_curse")[ONE, 2]["prompt level"].value == 0.5
+
+
+def test_a_task_without_loose_and_repaired_verdicts_has_its_other_figures(tmp_path: Path) -> None:
+    line = row(1, [1, 0])
+    bare = {name: value for name, value in line.items() if "_loose_" not in name and "_repaired_" not in name}
+    found = of_rows(tmp_path, {N02: [bare]})
+    assert found is not None
+    assert numbers(found, "manyifeval_curse")[ONE, 2]["instruction level"] == exact(0.5)
+    assert dict(found.samples[0].facts)["verdicts"] == "strict: not all"
 
 
 def test_a_type_that_has_no_metric_counts_as_an_instruction(tmp_path: Path) -> None:
@@ -352,6 +451,57 @@ def test_first_answers_are_held_against_refined_ones_only_if_run_alike(
     assert {about[1] for about in found} == {BY_ORACLE}
 
 
+def test_methods_are_held_against_each_other_on_the_same_rows(tmp_path: Path) -> None:
+    # Without refinement 3 of 4 are followed, of the two that were refined 1.
+    write_rows(tmp_path / "plain", {N02: [row(key, [1, key != 2]) for key in (1, 2, 3, 4)]})
+    refined = [row(1, [1, 1], **after(0.0, 1.0)), row(2, [1, 1], **after(1.0, 1.0))]
+    write_rows(tmp_path / "a", {N02: refined}, config=method("oracle", 1))
+    found = section(load([tmp_path]))
+    cells = numbers(found, "manyifeval_rounds")
+    assert [cell.value for cell in cells[ONE, ZERO_SHOT, "prompt level", None].values()] == [0.5, 0.5]
+    assert [cell.value for cell in cells[ONE, BY_ORACLE, "prompt level", "3.00"].values()] == [0.5, 1.0]
+    assert figure(found, "manyifeval_rounds").notes == (
+        "one: over the tasks with 2 instructions, which all its methods were asked",
+        "one: 2 rows left out, which not all its methods were asked",
+    )
+    assert numbers(found, "manyifeval_curse")[ONE, 2]["prompt level"].value == 0.75
+
+
+@pytest.mark.parametrize(
+    ("key", "rows_hash", "reason"),
+    [
+        pytest.param(1, N02, "", id="the same row"),
+        pytest.param(2, N02, "no row was asked in all", id="another row"),
+        pytest.param(1, "others", "their rows are not of one data set", id="rows of another hash"),
+    ],
+)
+def test_first_answers_to_other_rows_are_not_held_against_refined_ones(
+    key: int, rows_hash: str, reason: str, tmp_path: Path
+) -> None:
+    results = write_rows(tmp_path / "plain", {N02: [row(key, [1, 1])]})
+    content = json.loads(results.read_text(encoding="utf-8"))
+    content["configs"][N02]["metadata"]["rows_hash"] = rows_hash
+    results.write_text(json.dumps(content), encoding="utf-8")
+    write_rows(tmp_path / "a", {N02: [row(1, [1, 1], **after(0.0, 1.0))]}, config=method("oracle", 1))
+    found = section(load([tmp_path]))
+    shown = {about[1] for about in numbers(found, "manyifeval_rounds")}
+    assert shown == ({BY_ORACLE} if reason else {ZERO_SHOT, BY_ORACLE})
+    notes = [f"one: {ZERO_SHOT} is not held against refinement: {reason}"] if reason else []
+    assert list(figure(found, "manyifeval_rounds").notes[1:]) == notes
+
+
+def test_refinements_of_no_common_row_have_no_figure_and_it_is_said(tmp_path: Path) -> None:
+    write_rows(tmp_path / "a", {N02: [row(1, [1, 1], **after(0.0, 1.0))]}, config=method("oracle", 1))
+    write_rows(tmp_path / "b", {N02: [row(2, [1, 0], **after(0.0, 0.0))]}, config=method("feedback", 1))
+    found = section(load([tmp_path]))
+    cells = [cell for of_row in numbers(found, "manyifeval_rounds").values() for cell in of_row.values()]
+    assert cells
+    assert not any(cell.exists for cell in cells)
+    assert figure(found, "manyifeval_rounds").notes[1:] == (
+        "one: no figure, for its methods were not asked the same rows: no row was asked in all",
+    )
+
+
 def test_the_same_method_with_other_rounds_is_another(tmp_path: Path) -> None:
     write_rows(tmp_path / "a", {N02: [row(1, [1, 1], **after(0.0, 1.0))]}, config=method("oracle", 1))
     write_rows(tmp_path / "b", {N02: [row(1, [1, 1], **after(0.0, 0.0, 1.0))]}, config=method("oracle", 2))
@@ -409,6 +559,19 @@ def test_an_answer_teaches_something(tasks: Mapping[str, Sequence[Line]], why: s
     assert found is not None
     first = [sample.why for sample in found.samples][:1]
     assert [one.startswith(why) for one in first] == ([True] if why else [])
+
+
+@pytest.mark.parametrize(("version", "shown"), [(1.0, True), (2.0, False)])
+def test_once_and_again_are_of_one_version(version: float, shown: object, tmp_path: Path) -> None:
+    tasks = {"manyifeval_n01": [row(1, [1])], REPEAT: [row(1, [1, 0, 0], repeated=True)]}
+    results = write_rows(tmp_path, tasks)
+    content = json.loads(results.read_text(encoding="utf-8"))
+    content["configs"][REPEAT]["metadata"]["version"] = version
+    results.write_text(json.dumps(content), encoding="utf-8")
+    found = section(load([tmp_path]))
+    assert found is not None
+    whys = [sample.why for sample in found.samples]
+    assert any(why.startswith("Follows the instruction when it is given once") for why in whys) == shown
 
 
 def test_a_lost_instruction_is_named_with_those_that_were_followed_before(tmp_path: Path) -> None:

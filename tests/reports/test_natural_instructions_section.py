@@ -375,12 +375,14 @@ def test_samples_show_the_largest_gain_and_loss_of_one_instance_and_how_answers_
     loss = next(sample for why, sample in by_why.items() if "worse" in why)
     # The third: 0.4 beside 1.0.
     assert (loss.prompt, dict(loss.facts)["ROUGE-L under “prompt”"]) == ("all 2", "100.0 %")
+    assert gain.why == "The same instance is answered better under “all” than under “prompt”."
+    assert loss.why == "The same instance is answered worse under “all” than under “prompt”."
     looks = {why.split(",")[0]: sample.prompt for why, sample in by_why.items()}
     assert looks["The answer is empty."] == "prompt 1"
     assert looks["The answer repeats its input."] == "prompt 4"
     assert looks["The right words stand in the answer"] == "prompt 5"
-    assert looks["The answer goes on to give a reason"] == "prompt 6"
-    assert any(why.startswith("For comparison") for why in by_why)
+    assert looks["The answer goes on to give a reason."] == "prompt 6"
+    assert any(why.startswith("For comparison: an answer with a ROUGE-L of 100 %") for why in by_why)
     assert len(found.samples) == len(by_why) == 7
 
 
@@ -395,9 +397,49 @@ def test_of_several_subtasks_the_one_with_the_largest_change_is_shown(tmp_path: 
         ("two", "all"): [0.8, 0.5],
     }
     found = {
-        sample.why.split()[10]: (sample.task, sample.prompt) for sample in section_of(write(tmp_path, scores)).samples
+        sample.why.split()[5]: (sample.task, sample.prompt) for sample in section_of(write(tmp_path, scores)).samples
     }
-    assert found == {"better:": (f"{NI}_two_all", "all 0"), "worse:": (f"{NI}_one_all", "all 1")}
+    assert found == {"better": (f"{NI}_two_all", "all 0"), "worse": (f"{NI}_one_all", "all 1")}
+
+
+def test_each_encoding_that_changes_most_is_named(tmp_path: Path) -> None:
+    scores = {"prompt": [0.5, 0.5], "instance": [0.6, 0.5], "all": [0.8, 0.5], "positive": [0.5, 0.5]}
+    found = section_of(write(tmp_path, {("one", encoding): values for encoding, values in scores.items()}))
+    # The largest gain first; under “positive” nothing changes.
+    assert [sample.why for sample in found.samples] == [
+        "The same instance is answered better under “all” than under “prompt”.",
+        "The same instance is answered better under “instance” than under “prompt”.",
+    ]
+
+
+def test_what_was_stripped_of_its_prompt_is_not_shown_and_counted(tmp_path: Path) -> None:
+    write(tmp_path, {("one", "prompt"): [0.1, 0.0]})
+    assert len(section_of(tmp_path).samples) == 2
+    file = next(tmp_path.glob("samples_*"))
+    lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    file.write_text("".join(json.dumps({**line, "arguments": None}) + "\n" for line in lines), encoding="utf-8")
+    found = section_of(tmp_path)
+    assert found.samples == ()
+    # Of the poor answers that cannot be looked at one of each model is chosen.
+    assert found.notes[-1] == (
+        "1 of the 1 answers that were chosen cannot be shown; in their lines of the files of samples: something in "
+        "another form than the harness writes (1)."
+    )
+
+
+def test_a_gain_is_of_the_instances_that_both_encodings_have(tmp_path: Path) -> None:
+    write(tmp_path, {("one", "prompt"): [0.2, 0.2, 0.8], ("one", "all"): [0.4, 0.4, 0.9]})
+    scope = "the one subtask"
+    # 0.2, 0.2 and 0.1 more.
+    assert cells(figure(section_of(tmp_path), "gain"))["one", scope]["all"].value == pytest.approx(0.5 / 3)
+    file = tmp_path / f"samples_{NI}_one_all_1.jsonl"
+    lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
+    file.write_text("".join(lines[:2]), encoding="utf-8")
+    found = section_of(tmp_path)
+    gain = cells(figure(found, "gain"))["one", scope]
+    # 0.4 beside 0.2 where both were run, and not beside the 0.4 of all three.
+    assert (gain["all"].value, gain["all, relative (%)"].value) == pytest.approx((0.2, 1.0))
+    assert f"one: {NI}_one_all: 1 instances that it or 'prompt' lacks are left out of gains" in found.notes
 
 
 def test_a_word_or_two_of_the_input_are_no_echo(tmp_path: Path) -> None:

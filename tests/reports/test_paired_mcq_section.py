@@ -430,3 +430,24 @@ def test_a_level_that_a_model_was_not_asked_is_a_gap() -> None:
     assert [isnan(value.value) for value in low.values] == [False, True]
     assert low.parts == (0.1, 0.0)
     assert len(found.table.rows) == 3
+
+
+def test_what_was_stripped_is_not_shown_and_counted_and_figures_are_the_same(
+    known: Section, folders: Mapping[str, Path], tmp_path: Path
+) -> None:
+    for policy, folder in folders.items():
+        copytree(folder, tmp_path / policy)
+    for number, path in enumerate(sorted(tmp_path.rglob("samples_*.jsonl"))):
+        stripped = ("arguments", "filtered_resps")[number % 2]
+        lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        for line in lines:
+            del line[stripped]
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    found = section_of(*(tmp_path / policy for policy in folders))
+    assert len(known.samples) == 10
+    assert found.samples == ()
+    assert found.notes[:-1] == known.notes
+    assert found.notes[-1].startswith("10 of the 10 answers that were chosen cannot be shown")
+    assert "no 'arguments' (" in found.notes[-1]
+    assert "no 'filtered_resps' (" in found.notes[-1]
+    assert repr(found.figures) == repr(known.figures)  # by their text, for no NaN is another

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from lm_eval_ext.reports.load import Runs, load
-from lm_eval_ext.reports.picking import Candidate, asked_and_answered, pick, samples
-from tests.reports.files import SST2, write_run
+from lm_eval_ext.reports.picking import Candidate, NoAnswerError, asked_and_answered, pick, samples
+from tests.reports.files import SST2, verbalizer_line, write_run
 
 CHAT = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Is 1 odd?"}]
 
@@ -48,8 +48,9 @@ def test_of_several_requests_the_one_that_was_answered_in_words_is_shown() -> No
     assert asked_and_answered(row) == ("Q in words", "The answer is A.")
 
 
-def test_a_row_without_an_answer_in_words_shows_nothing() -> None:
-    assert asked_and_answered(line("Q", ["-1.5", "True"])) == ("", "")
+def test_a_row_without_an_answer_in_words_has_nothing_to_show() -> None:
+    with pytest.raises(NoAnswerError, match="no answer in words"):
+        asked_and_answered(line("Q", ["-1.5", "True"]))
 
 
 @pytest.fixture
@@ -89,10 +90,44 @@ def test_models_take_turns(runs: Runs) -> None:
 
 
 def test_a_sample_is_what_stands_in_the_file(runs: Runs) -> None:
-    (shown,) = samples(runs, candidates(runs, 1, [3], "it teaches"))
+    (shown,), notes = samples(runs, candidates(runs, 1, [3], "it teaches"))
+    assert notes == ()
     assert (shown.why, shown.model, shown.task) == ("it teaches", runs.labels[runs.runs[1].subject], SST2)
     assert (shown.prompt, shown.answer) == ("Review: review 3\n\nAnswer:", "negative")
     assert shown.facts == (("target", "positive"),)
+
+
+REQUEST = {"gen_args_0": {"arg_0": "Q", "arg_1": {}}}
+FORM = "something in another form than the harness writes"
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        pytest.param({}, "", id="as the harness writes it"),
+        pytest.param({"arguments": ...}, "no 'arguments'", id="no arguments"),
+        pytest.param({"resps": ...}, "no 'resps'", id="no resps"),
+        pytest.param({"target": ...}, "no 'target'", id="nothing of what is told beside it"),
+        pytest.param({"arguments": [["Q", {}]]}, FORM, id="arguments in a list"),
+        pytest.param({"arguments": None}, FORM, id="null for arguments"),
+        pytest.param({"arguments": {"gen_args_0": ["Q", {}]}}, FORM, id="a request in a list"),
+        pytest.param({"arguments": {"gen_args_0": {}}}, "no 'arg_0'", id="a request without its prompt"),
+        pytest.param({"arguments": REQUEST, "resps": []}, "no answer in words", id="no answers"),
+        pytest.param({"arguments": REQUEST, "resps": [[]]}, "no answer in words", id="no answer"),
+        pytest.param({"arguments": REQUEST, "resps": [None]}, "no answer in words", id="null for an answer"),
+        pytest.param({"arguments": REQUEST, "resps": [7]}, FORM, id="a number for an answer"),
+    ],
+)
+def test_an_answer_is_shown_or_it_is_said_why_not(changed: dict[str, object], reason: str, tmp_path: Path) -> None:
+    write_run(tmp_path, {SST2: [0, 0]})
+    row = {name: value for name, value in verbalizer_line(1, 0.0, **changed).items() if value is not ...}
+    lines = [json.dumps(one) for one in (verbalizer_line(0, 0.0), row)]
+    next(tmp_path.glob("samples_*")).write_text("\n".join(lines), encoding="utf-8")
+    runs = load([tmp_path])
+    shown, notes = samples(runs, candidates(runs, 0, [0, 1], ""))
+    assert len(shown) == (1 if reason else 2)
+    expected = "1 of the 2 answers that were chosen cannot be shown; in their lines of the files of samples: "
+    assert notes == ((f"{expected}{reason} (1).",) if reason else ())
 
 
 def test_there_is_no_sample_of_a_run_without_samples(tmp_path: Path) -> None:

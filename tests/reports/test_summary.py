@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 from lm_eval_ext.reports.figure import Estimate, HeatMap
 from lm_eval_ext.reports.load import load
@@ -32,7 +33,7 @@ def test_many_tasks_in_no_group_are_one_headline(tmp_path: Path) -> None:
 
 
 def test_a_group_without_a_headline_of_its_own_is_taken_apart(tmp_path: Path) -> None:
-    mixed = {"group_subtasks": {"both": [SST2, "mcq"]}}
+    mixed: dict[str, Any] = {"group_subtasks": {"both": [SST2, "mcq"]}}
     write_run(tmp_path, {SST2: [1], "mcq": [1]}, **mixed)
     path = next(tmp_path.glob("results_*.json"))
     content = json.loads(path.read_text())

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from lm_eval_ext.reports.load import load, load_apart
-from lm_eval_ext.reports.units import Sides, Unit, Unpaired, topmost
+from lm_eval_ext.reports.units import Sides, Unit, Unpaired, lowest
 from tests.reports.conftest import ResultFolder
 from tests.reports.files import CONFIG, SST2, write_run
 from tests.reports.two_runs import GOLDEN, NAMES, SNLI, right, sides
@@ -133,24 +133,121 @@ def test_a_group_without_a_figure_in_common_is_not_compared(tmp_path: Path, mcq:
     ("groups", "expected"),
     [
         ({}, [SNLI, GOLDEN, SST2]),
-        ({"all": ["level", GOLDEN], "level": [SST2, SNLI]}, ["all"]),
+        # An average over all would hide what the level shows.
+        ({"all": ["level", GOLDEN], "level": [SST2, SNLI]}, ["level", GOLDEN]),
         ({"level": [SST2, SNLI]}, ["level", GOLDEN]),
-        # The upper of two groups of the same tasks; the harness has it first.
-        ({"all": ["level"], "level": [SST2, SNLI]}, ["all", GOLDEN]),
+        # The lower of two groups of the same tasks; the harness has it last.
+        ({"all": ["level"], "level": [SST2, SNLI]}, ["level", GOLDEN]),
         # Neither holds the other.
         ({"one": [SST2, SNLI], "two": [SNLI, GOLDEN]}, ["one", "two"]),
         # A task of others, or of no row, is in no average of ours.
         ({"all": ["level", "ifeval"], "level": [SST2, SNLI]}, ["level", GOLDEN]),
     ],
 )
-def test_as_few_groups_and_tasks_as_cover_everything(
+def test_the_lowest_groups_and_the_tasks_in_none_cover_everything(
     tmp_path: Path, groups: Mapping[str, Sequence[str]], expected: Sequence[str]
 ) -> None:
     write_run(tmp_path, {**BOTH, GOLDEN: right(5)}, group_subtasks=groups)
-    assert list(topmost(load([tmp_path]))) == expected
+    assert list(lowest(load([tmp_path]))) == expected
 
 
 def test_a_group_without_a_figure_in_common_is_taken_apart(tmp_path: Path, mcq: Path) -> None:
     groups = {"all": ["level", MCQ], "level": [SST2, SNLI]}
     write_run(tmp_path, BOTH, arguments={"policy": "oracle"}, group_subtasks=groups)
-    assert list(topmost(load([tmp_path, mcq]))) == ["level", MCQ]
+    assert list(lowest(load([tmp_path, mcq]))) == ["level", MCQ]
+
+
+# What was asked otherwise
+
+
+def of_rows(folder: Path, changed: Mapping[str, Any]) -> Sides:
+    """Return two runs of three rows; in the second one, row 1 has other fields."""
+    both = sides(folder, {SST2: right(3, of=3)}, {SST2: right(3, of=3)})
+    for run, fields in ((both.before.runs[0], {}), (both.after.runs[0], changed)):
+        path = run.samples_path
+        lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        lines = [
+            line | {"doc_hash": f"doc{line['doc_id']}", "prompt_hash": f"prompt{line['doc_id']}"} for line in lines
+        ]
+        lines[1] |= fields
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    first, second = load_apart([[folder / "a"], [folder / "b"]])
+    return Sides(first, second, NAMES)
+
+
+def unit(found: Unit | Unpaired) -> Unit:
+    assert isinstance(found, Unit)
+    return found
+
+
+def test_the_same_rows_and_prompts_leave_no_doubt(tmp_path: Path) -> None:
+    found = unit(of_rows(tmp_path, {}).take(SST2))
+    assert (found.doubts, found.remarks) == ((), ())
+
+
+def test_another_row_under_the_same_number_is_no_pair(tmp_path: Path) -> None:
+    assert reason(of_rows(tmp_path, {"doc_hash": "other"}).take(SST2)) == "other rows under the same numbers"
+
+
+def test_another_prompt_for_the_same_row_is_a_doubt(tmp_path: Path) -> None:
+    assert unit(of_rows(tmp_path, {"prompt_hash": "other"}).take(SST2)).doubts == ("other prompts for the same rows",)
+
+
+@pytest.mark.parametrize(
+    ("changed", "doubt"),
+    [
+        ({"config": {"num_fewshot": 4}}, "asked otherwise: demonstrations: none in A, 4 in B"),
+        ({"system_instruction_sha": "s"}, "asked otherwise: system instruction: none in A, s in B"),
+        (
+            {"config": {"generation_kwargs": {"max_gen_toks": 1}}},
+            "asked otherwise: generation: none in A, {'max_gen_toks': 1} in B",
+        ),
+    ],
+)
+def test_another_way_of_asking_is_a_doubt(tmp_path: Path, changed: Mapping[str, Any], doubt: str) -> None:
+    assert unit(sides(tmp_path, BOTH, BOTH, groups=TREE, of_after=changed).take("all")).doubts == (doubt,)
+
+
+def test_another_chat_template_is_a_remark_for_a_new_model_has_its_own(tmp_path: Path) -> None:
+    found = unit(sides(tmp_path, BOTH, BOTH, of_after={"chat_template": "t", "chat_template_sha": "c"}).take(SST2))
+    assert (found.doubts, found.remarks) == ((), ("chat template: none in A, c in B",))
+
+
+def test_a_doubt_names_the_tasks_of_a_group_that_it_is_about(tmp_path: Path) -> None:
+    both = sides(tmp_path, BOTH, BOTH, groups=TREE)
+    samples = next(run for run in both.after.runs if run.task == SNLI).samples_path
+    samples.write_text(samples.read_text(encoding="utf-8") + "{", encoding="utf-8")
+    first, second = load_apart([[tmp_path / "a"], [tmp_path / "b"]])
+    (doubt,) = unit(Sides(first, second, NAMES).take("all")).doubts
+    assert doubt.startswith(f"{samples}: 1 of its lines left out")
+    assert doubt.endswith(f"({SNLI})")
+
+
+def test_a_reader_that_only_one_side_has_is_a_doubt(mcq: Path, tmp_path: Path) -> None:
+    matched = without_reader(mcq, "rules", tmp_path)
+    first, second = load_apart([[mcq], [matched]])
+    assert unit(Sides(first, second, NAMES).take(MCQ)).doubts == ("read by string_match, because B has no rules",)
+
+
+def test_two_models_behind_one_reader_are_no_pair(mcq: Path, tmp_path: Path) -> None:
+    for name, model in (("a", "own"), ("b", "other"), ("c", "own")):
+        shutil.copytree(mcq, tmp_path / name)
+        (path,) = (tmp_path / name).rglob("results_*.json")
+        text = path.read_text(encoding="utf-8").replace(",rules", ",classifier")
+        content = json.loads(text)
+        content["configs"][MCQ]["metadata"]["answer_classifier"] = model
+        path.write_text(json.dumps(content), encoding="utf-8")
+        for samples in path.parent.glob("samples_*"):
+            lines = samples.read_text(encoding="utf-8").replace('"filter": "rules"', '"filter": "classifier"')
+            samples.write_text(lines, encoding="utf-8")
+    for other, expected in (("b", "answer_classifier own in A, other in B"), ("c", "")):
+        first, second = load_apart([[tmp_path / "a"], [tmp_path / other]])
+        found = Sides(first, second, NAMES).take(MCQ)
+        assert (reason(found) if isinstance(found, Unpaired) else "") == expected
+
+
+def test_a_task_of_which_no_row_was_evaluated_is_looked_at_and_not_paired(tmp_path: Path) -> None:
+    both = sides(tmp_path, {SST2: [], SNLI: right(5)}, {SST2: right(5), SNLI: right(5)}, groups=TREE)
+    assert lowest(both.before) == (SNLI, SST2)
+    assert reason(both.take(SST2)) == "no row was evaluated in A"
+    assert reason(both.take("all")) == f"no row was evaluated in A: {SST2}"

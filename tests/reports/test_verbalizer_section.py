@@ -16,7 +16,7 @@ from lm_eval_ext.reports.load import load
 from lm_eval_ext.reports.verbalizer import section
 from lm_eval_ext.reports.verbalizer_tasks import DIRECT, THOUGHT, Place, place
 from tests.reports.conftest import ResultFolder
-from tests.reports.files import SST2, write_run
+from tests.reports.files import SST2, samples_of, verbalizer_line, write_run
 from tests.reports.reading_tables import exact, figure, names, numbers, titles, values
 
 DATA_SETS = ("sst2", "emotion")
@@ -165,6 +165,74 @@ def test_the_gain_of_thought_is_paired(tmp_path: Path) -> None:
     assert figure(other, "verbalizer_thought_gain").table.unit == "change"
 
 
+def test_thought_is_held_against_direct_answers_to_the_same_rows(tmp_path: Path) -> None:
+    # Of 100 direct answers 46 follow, but of the first ten 4; of ten after a thought 7. Natural words: 1 of the ten.
+    write_run(tmp_path / "direct", {SST2: [1] * 4 + [0] * 6 + [1] * 42 + [0] * 48, GOLDEN: [1] + [0] * 49 + [1] * 50})
+    write_run(tmp_path / "thought", {THOUGHT_OUT: [1] * 7 + [0] * 3})
+    found = section(load([tmp_path]))
+    # 0.7 - 0.4, and not 0.7 - 0.46.
+    assert values(numbers(found, "verbalizer_thought_gain")[ONE,])["sst2"] == pytest.approx(0.3)
+    assert values(numbers(found, "verbalizer_thought_gain")[ONE,])["all together"] == pytest.approx(0.3)
+    natural, direct, thought = numbers(found, "verbalizer_thought")[ONE, "sst2"].values()
+    assert (natural.value, direct.value, thought.value) == pytest.approx((0.1, 0.4, 0.7))
+    note = "one: rows left out, for they were not asked in all settings: 90 of sst2"
+    assert figure(found, "verbalizer_thought").notes == (note,)
+    assert figure(found, "verbalizer_thought_gain").notes == (note,)
+    # Other figures are of all rows.
+    assert numbers(found, "verbalizer_data_sets")[ONE, DIRECT, "sst2"]["unnatural"].value == 0.46
+
+
+def test_where_the_same_rows_were_asked_nothing_is_left_out(tmp_path: Path) -> None:
+    found = of_rows(tmp_path, {SST2: [1, 0], GOLDEN: [1, 1], THOUGHT_OUT: [1, 1]})
+    assert figure(found, "verbalizer_thought").notes == figure(found, "verbalizer_thought_gain").notes == ()
+
+
+@pytest.mark.parametrize(
+    ("changed", "samples", "reason"),
+    [
+        pytest.param({}, True, "", id="as many rows, and the same ones"),
+        pytest.param({}, False, "", id="as many rows, without samples"),
+        pytest.param({"rows_hash": "others"}, True, "their rows are not of one data set", id="other rows"),
+        pytest.param({"version": 2.0}, True, "not all are of one version", id="another version"),
+    ],
+)
+def test_thought_is_held_against_nothing_else(
+    changed: Mapping[str, object], samples: object, reason: str, tmp_path: Path
+) -> None:
+    write_run(tmp_path / "direct", {SST2: [0, 1]}, samples=bool(samples))
+    config = {"metadata": {"version": 1.0, "source": "hub", "rows_hash": "rows", **changed}}
+    write_run(tmp_path / "thought", {THOUGHT_OUT: [1, 1]}, config=config)
+    found = section(load([tmp_path]))
+    notes = (f"one: no figure for sst2, for its settings are not of the same rows: {reason}",) if reason else ()
+    for name in ("verbalizer_thought", "verbalizer_thought_gain"):
+        assert figure(found, name).notes == notes
+    gain = numbers(found, "verbalizer_thought_gain")[ONE,]
+    assert [cell.exists for cell in gain.values()] == [not reason] * 2
+    assert {cell.value for cell in gain.values() if cell.exists} == (set() if reason else {0.5})
+    # What is held against nothing is shown all the same.
+    assert numbers(found, "verbalizer_data_sets")[ONE, THOUGHT, "sst2"]["unnatural"].value == 1.0
+
+
+@pytest.mark.parametrize(
+    ("ids", "reason"),
+    [
+        pytest.param((2, 3), "no row was asked in all", id="no row in common"),
+        pytest.param((), "not as many rows were asked, and without samples it is not known which", id="no samples"),
+    ],
+)
+def test_rows_that_are_not_the_same_have_no_gain(ids: Sequence[int], reason: str, tmp_path: Path) -> None:
+    write_run(tmp_path / "direct", {SST2: [0, 1]})
+    results = write_run(tmp_path / "thought", {THOUGHT_OUT: [1, 1] if ids else [1, 1, 1]}, samples=bool(ids))
+    lines = [json.dumps(verbalizer_line(number, 1.0)) for number in ids]
+    if ids:
+        samples_of(results, THOUGHT_OUT).write_text("\n".join(lines), encoding="utf-8")
+    found = section(load([tmp_path]))
+    assert not any(cell.exists for cell in numbers(found, "verbalizer_thought_gain")[ONE,].values())
+    assert figure(found, "verbalizer_thought_gain").notes == (
+        f"one: no figure for sst2, for its settings are not of the same rows: {reason}",
+    )
+
+
 # What is missing
 
 
@@ -299,8 +367,8 @@ def test_a_users_own_task_is_in_no_figure_of_the_published_ones(tmp_path: Path) 
 
 # Samples
 
-PRIOR_WINS, ACCIDENT, FOLLOWS = "Its prior wins", "Right by accident?", "Follows:"
-OUT, INTO = "Talks itself out", "Thinking helps"
+PRIOR_WINS, ACCIDENT, FOLLOWS = "Goes by what the words mean here:", "Right by accident?", "Follows:"
+OUT, INTO = "Its direct answer follows, that", "Its direct answer does not follow, that"
 
 
 @pytest.mark.parametrize(
@@ -361,6 +429,36 @@ def test_rows_of_another_number_are_no_pair(tmp_path: Path) -> None:
     found = section(load([tmp_path]))
     assert found is not None
     assert found.samples == ()
+
+
+@pytest.mark.parametrize(("rows_hash", "follows"), [("rows", True), ("others", False)])
+def test_other_models_fail_on_a_row_only_if_they_were_asked_it(rows_hash: str, follows: object, tmp_path: Path) -> None:
+    other = {"metadata": {"version": 1.0, "source": "hub", "rows_hash": rows_hash}}
+    write_run(tmp_path / "a", {SST2: [1]}, arguments={"pretrained": "one"})
+    for name in ("two", "three"):
+        write_run(tmp_path / name, {SST2: [0]}, arguments={"pretrained": name}, config=other)
+    found = section(load([tmp_path]))
+    assert found is not None
+    whys = [sample.why for sample in found.samples]
+    assert whys == (["Follows flipped label words where 2 of 2 other models do not."] if follows else [])
+
+
+def test_what_was_stripped_of_its_prompt_is_not_shown_and_counted(tmp_path: Path) -> None:
+    results = write_run(tmp_path, {GOLDEN: [1, 1], SST2: [1, 0]})
+    for task in (GOLDEN, SST2):
+        lines = [json.loads(line) for line in samples_of(results, task).read_text(encoding="utf-8").splitlines()]
+        for line in lines:
+            del line["arguments"], line["resps"]
+        samples_of(results, task).write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    found = section(load([tmp_path]))
+    assert found is not None
+    assert found.samples == ()
+    # One follows, one does not.
+    assert found.notes == (
+        "2 of the 2 answers that were chosen cannot be shown; in their lines of the files of samples: "
+        "no 'arguments' (2).",
+    )
+    assert numbers(found, "verbalizer_data_sets")[ONE, DIRECT, "sst2"]["unnatural"].value == 0.5
 
 
 def test_a_figure_that_nobody_has_is_no_number(tmp_path: Path) -> None:
