@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from lm_eval_ext.reports import manyifeval, natural_instructions, paired_mcq, verbalizer
 from lm_eval_ext.reports.figure import Report
-from lm_eval_ext.reports.load import Runs
 from lm_eval_ext.reports.provenance import provenance
+from lm_eval_ext.reports.runs import Runs
 from lm_eval_ext.reports.summary import summary
 
 TITLE = "Does it do what it is told?"

@@ -26,8 +26,9 @@ def text(findings: Sequence[Finding], titles: tuple[str, str]) -> Iterator[str]:
         yield (
             "A drop is a regression if it is greater than allowed and if no change at all does not explain it: "
             f"one-sided paired randomisation (sign-flip) test by row of the data set, p below {LEVEL:g} after Holm's "
-            f"adjustment for {tests} comparison{'s' if tests > 1 else ''}. Intervals: 95 %, paired cluster bootstrap "
-            "by row."
+            f"adjustment for {tests} comparison{'s' if tests > 1 else ''}. A candidate that has not changed fails once "
+            "in twenty times at most; one that has really lost a little less than is allowed can fail, too. Intervals: "
+            "95 %, paired cluster bootstrap by row."
         )
 
 

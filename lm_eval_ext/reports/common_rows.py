@@ -9,7 +9,7 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from lm_eval_ext.reports.load import Runs, TaskRun
+from lm_eval_ext.reports.runs import Runs, TaskRun
 from lm_eval_ext.reports.statistics import Ratio
 
 Kept = NDArray[np.bool_] | None

@@ -19,7 +19,7 @@ from lm_eval_ext.sources import RowsError
 
 if TYPE_CHECKING:
     from lm_eval_ext.reports.bounds import Bounds
-    from lm_eval_ext.reports.load import Runs
+    from lm_eval_ext.reports.runs import Runs
     from lm_eval_ext.reports.units import Sides
 
 CANNOT_TELL = 2

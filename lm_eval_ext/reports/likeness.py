@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from lm_eval_ext.reports.load import TaskRun
 from lm_eval_ext.reports.remarks import named
+from lm_eval_ext.reports.runs import TaskRun
 
 READ_BY_A_MODEL = ("classifier", "llm")
 """Readers of answers behind which any model can be."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from lm_eval_ext.reports.figure import Section
-from lm_eval_ext.reports.load import Runs
 from lm_eval_ext.reports.manyifeval_figures import figures
 from lm_eval_ext.reports.manyifeval_samples import lessons
 from lm_eval_ext.reports.manyifeval_tasks import Study
 from lm_eval_ext.reports.picking import pick, samples
+from lm_eval_ext.reports.runs import Runs
 from lm_eval_ext.reports.self_refine_figures import figures as refinement
 
 

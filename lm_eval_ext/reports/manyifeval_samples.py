@@ -8,9 +8,9 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from lm_eval_ext.reports.load import TaskRun
 from lm_eval_ext.reports.manyifeval_tasks import INST_LEVEL, PROMPT_LEVEL, Model, Place, Study, readable, types
 from lm_eval_ext.reports.picking import Candidate, Line, one_of
+from lm_eval_ext.reports.runs import TaskRun
 from lm_eval_ext.reports.samples import ASKED, Rows
 
 FIRST_ANSWER = f"{PROMPT_LEVEL}_round_0"

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from lm_eval_ext.families.natural_instructions.encodings import ABLATIONS, ENCODINGS
 from lm_eval_ext.families.natural_instructions.subtasks import EVALUATION
 from lm_eval_ext.reports.figure import Bars, Estimate, Figure, HeatMap, Panel, Section, Series, Table
-from lm_eval_ext.reports.load import Runs
 from lm_eval_ext.reports.natural_instructions_measures import (
     FAMILY,
     OfModel,
@@ -21,6 +20,7 @@ from lm_eval_ext.reports.natural_instructions_measures import (
 )
 from lm_eval_ext.reports.natural_instructions_samples import lessons
 from lm_eval_ext.reports.picking import pick, samples
+from lm_eval_ext.reports.runs import Runs
 from lm_eval_ext.reports.subjects import Subject
 
 MOST_CELLS = 1500

@@ -16,7 +16,7 @@ from lm_eval_ext.families.natural_instructions.gains import OWN
 from lm_eval_ext.families.natural_instructions.subtasks import EVALUATION
 from lm_eval_ext.reports.common_rows import common_rows, ratio
 from lm_eval_ext.reports.figure import Estimate
-from lm_eval_ext.reports.load import Runs, TaskRun
+from lm_eval_ext.reports.runs import Runs, TaskRun
 from lm_eval_ext.reports.statistics import Replicates, estimate
 from lm_eval_ext.reports.subjects import Subject
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 
 import numpy as np
 
-from lm_eval_ext.reports.load import TaskRun
 from lm_eval_ext.reports.natural_instructions_measures import METRIC, OfModel
 from lm_eval_ext.reports.picking import LACKING, Candidate, Facts, Line, asked_and_answered
+from lm_eval_ext.reports.runs import TaskRun
 from lm_eval_ext.reports.statistics import Floats
 from lm_eval_ext.reports.subjects import Subject
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lm_eval_ext.reports.figure import Section
-from lm_eval_ext.reports.load import Runs, TaskRun
 from lm_eval_ext.reports.paired_mcq_figures import (
     accuracy_figure,
     consistency_figure,
@@ -19,6 +18,7 @@ from lm_eval_ext.reports.paired_mcq_figures import (
 from lm_eval_ext.reports.paired_mcq_measures import FAMILY, HEADLINE, cell
 from lm_eval_ext.reports.paired_mcq_samples import lessons
 from lm_eval_ext.reports.picking import pick, samples
+from lm_eval_ext.reports.runs import Runs, TaskRun
 
 
 def section(runs: Runs) -> Section | None:

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from lm_eval_ext.families.paired_mcq.scores import NO_LETTER
 from lm_eval_ext.reports.figure import Estimate
-from lm_eval_ext.reports.load import Runs, TaskRun
 from lm_eval_ext.reports.paired_mcq_figures import Cell
+from lm_eval_ext.reports.runs import Runs, TaskRun
 from lm_eval_ext.reports.samples import Rows
 from lm_eval_ext.reports.statistics import Floats, Population, Ratio, estimate
 

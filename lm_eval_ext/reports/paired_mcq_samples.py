@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from lm_eval_ext.families.paired_mcq.prompt import LETTERS
 from lm_eval_ext.families.paired_mcq.scores import NO_LETTER
-from lm_eval_ext.reports.load import TaskRun
 from lm_eval_ext.reports.paired_mcq_measures import BIAS, entropy
 from lm_eval_ext.reports.picking import Candidate, Facts, Line
+from lm_eval_ext.reports.runs import TaskRun
 from lm_eval_ext.reports.samples import Rows
 from lm_eval_ext.reports.statistics import Floats
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lm_eval_ext.reports.figure import Sample
-from lm_eval_ext.reports.load import Runs, TaskRun
+from lm_eval_ext.reports.runs import Runs, TaskRun
 from lm_eval_ext.reports.subjects import Subject
 
 MOST = 10

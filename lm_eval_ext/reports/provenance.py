@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
-from lm_eval_ext.reports.load import Runs, TaskRun
+from lm_eval_ext.reports.runs import Runs, TaskRun
 from lm_eval_ext.reports.subjects import SEEDS, Subject, arguments, command
 from lm_eval_ext.result_files import ResultFile
 

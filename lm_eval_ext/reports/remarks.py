@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import isclose
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from lm_eval_ext.reports.runs import TaskRun
 from lm_eval_ext.reports.samples import Rows
 from lm_eval_ext.reports.subjects import Subject
-
-if TYPE_CHECKING:
-    from lm_eval_ext.reports.load import TaskRun
 
 FEW = 5
 """So many names of a list are said; the rest are counted."""

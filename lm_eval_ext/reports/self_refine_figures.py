@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from lm_eval_ext.reports.common_rows import Common, common_rows, ratio
 from lm_eval_ext.reports.figure import Bars, Cell, Curves, Estimate, Figure, Panel, Series, Table
-from lm_eval_ext.reports.load import TaskRun
 from lm_eval_ext.reports.manyifeval_tasks import INST_LEVEL, PROMPT_LEVEL, Model, Place, Study, nothing
+from lm_eval_ext.reports.runs import TaskRun
 from lm_eval_ext.reports.statistics import Ratio, Replicates, estimate
 from lm_eval_ext.reports.subjects import Subject
 from lm_eval_ext.self_refine.confusion import Confusion

@@ -8,7 +8,7 @@ from math import nan
 
 from lm_eval_ext.reports.figure import Estimate, Figure, HeatMap, Panel, Table
 from lm_eval_ext.reports.kinds import KINDS
-from lm_eval_ext.reports.load import Runs
+from lm_eval_ext.reports.runs import Runs
 from lm_eval_ext.reports.statistics import estimate
 from lm_eval_ext.reports.subjects import Subject
 

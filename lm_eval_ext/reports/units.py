@@ -8,10 +8,12 @@ from functools import cached_property
 
 from lm_eval_ext.reports.kinds import Headline
 from lm_eval_ext.reports.likeness import Pair, of_an_older_run
-from lm_eval_ext.reports.load import Runs, TaskRun
+from lm_eval_ext.reports.runs import Runs, TaskRun
 
 FEW = 3
 """So many tasks are named in a reason; the rest are counted."""
+MANY = 5
+"""So many remarks on its tasks a group has; the rest are counted."""
 
 
 @dataclass(frozen=True)
@@ -55,9 +57,11 @@ class Unit:
         for task, remarks in said.items():
             for remark in remarks:
                 of_remark.setdefault(remark, []).append(task)
-        return tuple(
+        found = [
             remark if len(tasks) == len(said) else f"{remark} ({named(tasks)})" for remark, tasks in of_remark.items()
-        )
+        ]
+        more = len(found) - MANY
+        return tuple(found) if more <= 0 else (*found[:MANY], f"and {more} more remarks on its tasks")
 
     @property
     def tasks_weigh_alike(self) -> bool:

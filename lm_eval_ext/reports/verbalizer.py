@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from lm_eval_ext.reports.figure import Section
-from lm_eval_ext.reports.load import Runs
 from lm_eval_ext.reports.picking import pick, samples
+from lm_eval_ext.reports.runs import Runs
 from lm_eval_ext.reports.verbalizer_figures import figures
 from lm_eval_ext.reports.verbalizer_samples import lessons
 from lm_eval_ext.reports.verbalizer_tasks import Study

@@ -9,8 +9,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from lm_eval_ext.reports.load import TaskRun
 from lm_eval_ext.reports.picking import Candidate, Line, one_of
+from lm_eval_ext.reports.runs import TaskRun
 from lm_eval_ext.reports.verbalizer_tasks import (
     DIRECT,
     FLIPPED,

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from lm_eval_ext.reports.load import Runs, TaskRun
+from lm_eval_ext.reports.runs import Runs, TaskRun
 from lm_eval_ext.reports.statistics import DRAWS, Ratio, Replicates
 
 DIRECT, THOUGHT = "direct", "chain of thought"

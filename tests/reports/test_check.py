@@ -15,7 +15,8 @@ from scipy import stats
 from lm_eval_ext.reports.check import Finding, Verdict, check, smallest_drop, status
 from lm_eval_ext.reports.check_text import text
 from lm_eval_ext.reports.comparison import difference_of
-from lm_eval_ext.reports.load import Runs, load_apart
+from lm_eval_ext.reports.load import load_apart
+from lm_eval_ext.reports.runs import Runs
 from lm_eval_ext.reports.statistics import Floats, sign_flip_p
 from lm_eval_ext.reports.units import Sides, Unit
 from tests.reports.conftest import ResultFolder

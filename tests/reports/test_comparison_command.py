@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -290,7 +291,11 @@ def test_doubts_about_a_file_are_in_the_list_and_in_the_xml(runs: Path, capsys: 
 
 def test_how_a_model_was_asked_stands_behind_its_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_run(tmp_path / "a", {SST2: right(50)})
-    asked = {"chat_template": "t", "chat_template_sha": "0123456789abcdef", "config": {"num_fewshot": 4}}
+    asked: dict[str, Any] = {
+        "chat_template": "t",
+        "chat_template_sha": "0123456789abcdef",
+        "config": {"num_fewshot": 4},
+    }
     write_run(tmp_path / "b", {SST2: right(50)}, **asked)
     xml = tmp_path / "findings.xml"
     words = ["check", tmp_path / "b", "--against", tmp_path / "a", "--max-drop", "0.2", "--junit", xml]

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.reports.load import Runs, load
+from lm_eval_ext.reports.load import load
 from lm_eval_ext.reports.picking import Candidate, NoAnswerError, asked_and_answered, pick, samples
+from lm_eval_ext.reports.runs import Runs
 from tests.reports.files import SST2, verbalizer_line, write_run
 
 CHAT = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Is 1 odd?"}]

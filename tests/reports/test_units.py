@@ -251,3 +251,54 @@ def test_a_task_of_which_no_row_was_evaluated_is_looked_at_and_not_paired(tmp_pa
     assert lowest(both.before) == (SNLI, SST2)
     assert reason(both.take(SST2)) == "no row was evaluated in A"
     assert reason(both.take("all")) == f"no row was evaluated in A: {SST2}"
+
+
+INSTRUCTIONS = "natural_instructions_subtask033_winogrande_answer_generation_all"
+
+
+@pytest.mark.parametrize(
+    ("lines", "metadata", "doubt"),
+    [
+        ({}, {}, ""),
+        # Its rows hold the examples that the model has room for.
+        ({"doc_hash": "other", "prompt_hash": "other"}, {}, ""),
+        ({}, {"prompt_budget": {"limit": 100, "unit": "words"}}, "asked otherwise: room for examples: {"),
+        ({}, {"examples": 1}, "asked otherwise: examples: "),
+        ({}, {"note": "another"}, ""),
+    ],
+)
+def test_examples_that_a_model_has_no_room_for_are_no_other_rows(
+    result_folder: ResultFolder, tmp_path: Path, lines: Mapping[str, str], metadata: Mapping[str, Any], doubt: str
+) -> None:
+    run = result_folder("echo", [INSTRUCTIONS])
+    other = Path(shutil.copytree(run, tmp_path / "other"))
+    (path,), (samples,) = other.rglob("results_*.json"), other.rglob("samples_*.jsonl")
+    content = json.loads(path.read_text(encoding="utf-8"))
+    content["configs"][INSTRUCTIONS]["metadata"] |= metadata
+    path.write_text(json.dumps(content), encoding="utf-8")
+    changed = [{**json.loads(line), **lines} for line in samples.read_text(encoding="utf-8").splitlines()]
+    samples.write_text("".join(json.dumps(line) + "\n" for line in changed), encoding="utf-8")
+    first, second = load_apart([[run], [other]])
+    doubts = unit(Sides(first, second, NAMES).take(INSTRUCTIONS)).doubts
+    assert len(doubts) == bool(doubt)
+    assert all(each.startswith(doubt) for each in doubts)
+
+
+def test_prompts_are_not_held_against_each_other_where_the_chat_template_is_another(tmp_path: Path) -> None:
+    both = of_rows(tmp_path, {"prompt_hash": "other"})
+    path = both.after.runs[0].file.path
+    content = json.loads(path.read_text(encoding="utf-8")) | {"chat_template": "t", "chat_template_sha": "c"}
+    path.write_text(json.dumps(content), encoding="utf-8")
+    first, second = load_apart([[tmp_path / "a"], [tmp_path / "b"]])
+    found = unit(Sides(first, second, NAMES).take(SST2))
+    assert (found.doubts, found.remarks) == ((), ("chat template: none in A, c in B",))
+
+
+def test_of_many_doubts_about_a_group_the_first_are_said_and_the_rest_counted(tmp_path: Path) -> None:
+    scores = {f"verbalizer_sst2_natural_{number}": right(5) for number in range(8)}
+    sides(tmp_path, scores, scores, groups={"many": [*scores]})
+    for samples in (tmp_path / "b").glob("samples_*"):
+        samples.write_text(samples.read_text(encoding="utf-8") + "{", encoding="utf-8")
+    first, second = load_apart([[tmp_path / "a"], [tmp_path / "b"]])
+    *shown, rest = unit(Sides(first, second, NAMES).take("many")).doubts
+    assert (len(shown), rest) == (5, "and 3 more remarks on its tasks")
