@@ -31,7 +31,7 @@ WHEEL = ("lm_eval_ext", "lm_eval_ext.pth", METADATA)
 # An editable install maps the package to the checkout and holds no file of it.
 EDITABLE = ("_editable_impl_lm_eval_ext.pth", "_editable_impl_lm_eval_ext.py", "lm_eval_ext.pth", METADATA)
 # What we require; what these require comes with them.
-REQUIRED = ("langdetect", "lm-eval", "nltk", "regex", "rouge-score")
+REQUIRED = ("langdetect", "lm-eval", "nltk", "regex", "rouge-score", "scipy")
 # What a checkout has beside the package, and what must not become importable by installing us.
 NOT_TO_INSTALL = ("tasks", "tests", "benchmarks", "verifiers", "hatch_build")
 
@@ -208,7 +208,7 @@ def test_the_wheel_requires_the_harness_and_what_the_verifiers_judge_with(wheel:
         metadata = email.message_from_bytes(archive.read(f"{METADATA}/METADATA"))
     requirements = [Requirement(line) for line in metadata.get_all("Requires-Dist", [])]
     always = [str(requirement) for requirement in requirements if requirement.marker is None]
-    assert always == ["langdetect>=1.0.9", "lm-eval>=0.4.12", "nltk>=3.9.1", "regex", "rouge-score>=0.1.2"]
+    assert always == ["langdetect>=1.0.9", "lm-eval>=0.4.12", "nltk>=3.9.1", "regex", "rouge-score>=0.1.2", "scipy"]
 
 
 def test_the_entry_points_name_what_the_autoload_registers(wheel: Path) -> None:

@@ -8,6 +8,8 @@ from math import ceil, nan, sqrt
 from statistics import NormalDist
 from typing import Literal
 
+import numpy as np
+
 from lm_eval_ext.reports.comparison import Difference, difference_of
 from lm_eval_ext.reports.figure import Estimate
 from lm_eval_ext.reports.statistics import holm, sign_flip_p, smallest_p
@@ -165,13 +167,15 @@ def smallest_drop(difference: Difference, tests: int) -> float:
     errors = normal.inv_cdf(1 - level) + normal.inv_cdf(POWER)
     own = errors**2 / difference.rows
     by_error = (own + sqrt(own**2 + 4 * (errors * difference.error) ** 2)) / 2
-    # Half of the rows that differ are for the better, where nothing has changed: so many more must become worse.
-    better, worse = ceil(difference.differing / 2), difference.differing // 2
-    counts = range(difference.rows + worse + 1)
-    needed = next((count for count in counts if binom.sf(count - 1, count + better, 0.5) < level), len(counts))
-    more = max(1, needed - worse)
-    if more > difference.rows:
+    # So many rows would make this error if each went from right to wrong or back, half of them for the better where
+    # nothing has changed: so many more must become worse.
+    differing = round((difference.error * difference.rows) ** 2)
+    better, worse = ceil(differing / 2), differing // 2
+    counts = np.arange(worse + difference.rows + 1)
+    enough = counts[binom.sf(counts - 1, counts + better, 0.5) < level]
+    if not len(enough):
         return 1.0
+    more = max(1, int(enough[0]) - worse)
     # P(binomial >= more) = POWER: the share of rows that become worse (Clopper and Pearson 1934).
     by_signs = float(betaincinv(more, difference.rows - more + 1, POWER))
     return min(1.0, max(by_error, by_signs))

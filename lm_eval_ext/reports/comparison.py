@@ -45,11 +45,6 @@ class Difference:
         return len(self.by_row)
 
     @property
-    def differing(self) -> int:
-        """How many of them differ."""
-        return int(np.count_nonzero(np.abs(self.by_row) > 1e-9))
-
-    @property
     def sign(self) -> int:
         """Of a change for the better."""
         return 1 if self.unit.headline.higher_is_better else -1

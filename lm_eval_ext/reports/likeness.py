@@ -57,9 +57,16 @@ class Pair:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What differs and may: a new model has its own chat template."""
-        templates = [dict(run.subject.setting).get(TEMPLATE) for run in (self.before, self.after)]
-        return () if templates[0] == templates[1] else (self._each(f"{TEMPLATE}:", *templates),)
+        """What differs and may: a new model has its own chat template, and a template can print the day's date."""
+        first, second = self._templates
+        if first != second:
+            return (self._each(f"{TEMPLATE}:", first, second),)
+        return ("other prompts of one chat template",) if first is not None and self._differ("prompts") else ()
+
+    @property
+    def _templates(self) -> tuple[str | None, str | None]:
+        first, second = (dict(run.subject.setting).get(TEMPLATE) for run in (self.before, self.after))
+        return first, second
 
     def _doubts(self) -> Iterator[str]:
         yield from (*self.before.doubts, *self.after.doubts)
@@ -70,7 +77,7 @@ class Pair:
         for fact in first:
             if first[fact] != second[fact]:
                 yield f"asked otherwise: {self._each(f'{fact}:', first[fact], second[fact])}"
-        if first == second and not self.remarks and self._differ("prompts"):
+        if first == second and self._templates == (None, None) and self._differ("prompts"):
             yield "other prompts for the same rows"
 
     def _differ(self, field: str) -> bool:

@@ -57,7 +57,7 @@ def columns(runs: Runs) -> list[Column]:
             for name, parts in sorted(groups.items())
             if not any(set(other) < set(parts) for other in groups.values())
         }
-        alone = sorted(leaves.difference(*groups.values()))
+        alone = sorted(leaves.difference(*lowest.values()))
         for headline in dict.fromkeys(of_task[task] for task in alone):
             tasks = tuple(task for task in alone if of_task[task] == headline)
             lowest |= (

@@ -227,6 +227,14 @@ def test_equal_answers_to_few_rows_are_too_few_as_well(tmp_path: Path) -> None:
     assert (few.verdict, many.verdict, many.remarks) == ("PASS", "PASS", ())
 
 
+@pytest.mark.parametrize("rows", [1, 4])
+def test_rows_that_are_too_few_for_any_drop_are_said_to_show_a_whole_one_at_best(tmp_path: Path, rows: int) -> None:
+    # Five signs are the fewest with a p below 0.05.
+    finding = only(check(between(tmp_path, {SST2: [1.0] * rows}, {SST2: [1.0] * rows}), {SST2: 0.02}))
+    assert finding.verdict == "PASS"
+    assert "these show one of 1 or more" in finding.remarks[0]
+
+
 def test_a_candidate_that_lacks_answers_does_not_pass(tmp_path: Path) -> None:
     finding = only(check(between(tmp_path, {SST2: right(60)}, {SST2: right(50, of=50)}), {SST2: 0.2}))
     assert finding.verdict == "CANNOT TELL"

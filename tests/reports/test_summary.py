@@ -42,6 +42,12 @@ def test_a_group_without_a_headline_of_its_own_is_taken_apart(tmp_path: Path) ->
     assert [(column.name, column.metric) for column in columns(load([tmp_path]))] == [(SST2, "acc"), ("mcq", "refusal")]
 
 
+def test_a_task_that_only_an_upper_group_has_is_a_headline(tmp_path: Path) -> None:
+    tree = {"all": ["level", GOLDEN], "level": [SST2, SNLI]}
+    write_run(tmp_path, {SST2: [1], SNLI: [1], GOLDEN: [1]}, group_subtasks=tree)
+    assert [column.name for column in columns(load([tmp_path]))] == ["level", GOLDEN]
+
+
 def test_many_tasks_of_two_headlines_are_two(tmp_path: Path) -> None:
     path = write_run(tmp_path, {f"mcq_{number:02}": [1] for number in range(14)}, samples=False)
     content = json.loads(path.read_text())

@@ -284,6 +284,16 @@ def test_examples_that_a_model_has_no_room_for_are_no_other_rows(
     assert all(each.startswith(doubt) for each in doubts)
 
 
+def test_prompts_of_one_chat_template_may_differ_for_it_can_print_the_date(tmp_path: Path) -> None:
+    of_rows(tmp_path, {"prompt_hash": "other"})
+    for path in tmp_path.glob("*/results_*.json"):
+        content = json.loads(path.read_text(encoding="utf-8")) | {"chat_template": "t", "chat_template_sha": "c"}
+        path.write_text(json.dumps(content), encoding="utf-8")
+    first, second = load_apart([[tmp_path / "a"], [tmp_path / "b"]])
+    found = unit(Sides(first, second, NAMES).take(SST2))
+    assert (found.doubts, found.remarks) == ((), ("other prompts of one chat template",))
+
+
 def test_prompts_are_not_held_against_each_other_where_the_chat_template_is_another(tmp_path: Path) -> None:
     both = of_rows(tmp_path, {"prompt_hash": "other"})
     path = both.after.runs[0].file.path
