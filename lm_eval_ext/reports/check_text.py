@@ -24,7 +24,7 @@ def text(findings: Sequence[Finding], titles: tuple[str, str]) -> Iterator[str]:
     yield f"baseline: {titles[0]}; candidate: {titles[1]}"
     if tests:
         yield (
-            "A drop is a regression if it is greater than allowed and if no change at all does not explain it: "
+            "A drop is a regression if it is greater than allowed, and than what an unchanged model shows by chance: "
             f"one-sided paired randomisation (sign-flip) test by row of the data set, p below {LEVEL:g} after Holm's "
             f"adjustment for {tests} comparison{'s' if tests > 1 else ''}. A candidate that has not changed fails once "
             "in twenty times at most; one that has really lost a little less than is allowed can fail, too. Intervals: "

@@ -49,8 +49,8 @@ def add_check_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "check",
         help="has a candidate become worse than a baseline? Exit status 0: no, 1: yes, 2: cannot tell",
         description="Reads what `lm_eval --output_path FOLDER --log_samples` wrote for a baseline and for a candidate. "
-        "A task or group has regressed if its main figure has become worse by more than it may, and if no "
-        "change at all does not explain it: a one-sided paired randomisation test by row of the data set, p "
+        "A task or group has regressed if its main figure has become worse by more than it may, and by more "
+        "than an unchanged model shows by chance: a one-sided paired randomisation test by row of the data set, p "
         "below 0.05 after Holm's adjustment. So a model that has not changed fails once in twenty times at "
         "most; one that has really lost a little less than it may can fail, too. Checked are the baseline's "
         "lowest groups and its tasks that are in no group, or what --bounds names. Exit status: 0 pass; 1 a "
