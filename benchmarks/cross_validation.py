@@ -13,11 +13,15 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from lm_eval_ext.classifier import examples, predict, rules, string_match
-from lm_eval_ext.classifier.evaluate import as_markdown, evaluate
+from lm_eval_ext.classifier.encoder.reader import encoder_reader
+from lm_eval_ext.classifier.encoder.training import train_encoder
+from lm_eval_ext.classifier.evaluation.scores import evaluate
+from lm_eval_ext.classifier.evaluation.tables import as_markdown
 from lm_eval_ext.classifier.labelled import Labelled, labelled_file, question_key
 from lm_eval_ext.classifier.reading import Reading
-from lm_eval_ext.classifier.train import train
+from lm_eval_ext.classifier.rules import reader as rules
+from lm_eval_ext.classifier.rules import string_match
+from lm_eval_ext.classifier.training.generated import generated
 
 FOLDS = 5
 
@@ -38,7 +42,7 @@ def main() -> None:
     options = parser.parse_args()
     files = [labelled_file(path) for path in options.data]
     rows = [row for file in files for row in file]
-    written = [] if options.trained_on == "annotated" else examples.generated(options.generated, options.seed)
+    written = [] if options.trained_on == "annotated" else generated(options.generated, options.seed)
     if options.trained_on == "generated":
         splits: list[Split] = [("all", [], list(range(len(rows))))]
     else:
@@ -47,8 +51,8 @@ def main() -> None:
     for name, taught, read in splits:
         with tempfile.TemporaryDirectory() as folder:
             learned = [rows[number] for number in taught] + written
-            train(learned, Path(folder), seed=options.seed, epochs=options.epochs)
-            readings = predict.encoder_reader(Path(folder))([rows[number].answer for number in read])
+            train_encoder(learned, Path(folder), seed=options.seed, epochs=options.epochs)
+            readings = encoder_reader(Path(folder))([rows[number].answer for number in read])
         found |= dict(zip(read, readings, strict=True))
         print(f"{name}: trained on {len(learned)}, read {len(read)}", flush=True)
     encoder = [found[number] for number in range(len(rows))]

@@ -12,20 +12,20 @@ from typing import Any
 
 from lm_eval.tasks import TaskManager
 
-from benchmarks.row import Row
+from benchmarks.ratio import Ratio
 from lm_eval_ext import tasks_dir
 
 ROUNDS = 3
 
 
-def measure() -> Iterator[Row]:
+def measure() -> Iterator[Ratio]:
     """Yield one row: the least CPU time of alternating rounds, after one that warms the file cache."""
     ours, peer = [], []
     _cpu_seconds()
     for _ in range(ROUNDS):
         ours.append(_cpu_seconds(include_path=tasks_dir(), include_defaults=False))
         peer.append(_cpu_seconds())
-    yield Row(
+    yield Ratio(
         "TaskManager(): indexing our tasks, the harness's own",
         min(ours),
         min(peer),

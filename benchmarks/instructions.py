@@ -18,7 +18,7 @@ from pathlib import Path
 import yaml
 
 from benchmarks.building import ours_and_peers
-from benchmarks.row import Row
+from benchmarks.ratio import Ratio
 from lm_eval_ext.families.natural_instructions.encodings import ENCODINGS, encode, most_examples
 from lm_eval_ext.families.natural_instructions.read import read
 from lm_eval_ext.families.natural_instructions.subtasks import EVALUATION
@@ -69,7 +69,7 @@ def chosen(dataset):
 """
 
 
-def measure() -> Iterator[Row]:
+def measure() -> Iterator[Ratio]:
     """Yield both; nothing where the real files are absent."""
     if not REAL.is_dir():
         return
@@ -77,12 +77,12 @@ def measure() -> Iterator[Row]:
     yield _requests()
 
 
-def _scoring() -> Row:
+def _scoring() -> Ratio:
     file = str(REAL / "gpt3_predictions.jsonl")
     (mean, ours), (peers_mean, peer) = (_score(side, file) for side in ("ours", "peer"))
     if abs(mean - peers_mean) > 1e-12:
         raise RuntimeError(f"the means differ: {mean}, {peers_mean}")
-    return Row(
+    return Ratio(
         "scoring 13,200 predictions by ROUGE-L",
         ours,
         peer,
@@ -92,12 +92,12 @@ def _scoring() -> Row:
     )
 
 
-def _requests() -> Row:
+def _requests() -> Ratio:
     with tempfile.TemporaryDirectory() as folder:
         files = _files(Path(folder) / "files")
         peer_tasks = str(_write_peer(Path(folder) / "peer", files))
         ours, peer = ours_and_peers("natural_instructions", 6_000, str(files), peer_tasks)
-    return Row(
+    return Ratio(
         "loading natural_instructions, building its 6,000 requests",
         ours,
         peer,

@@ -25,7 +25,7 @@ from typing import Any
 
 import yaml
 
-from benchmarks.row import Row
+from benchmarks.ratio import Ratio
 from lm_eval_ext import tasks_dir
 from lm_eval_ext.families.paired_mcq.datasets import OPINIONQA
 from lm_eval_ext.families.paired_mcq.prompt import LETTERS, prompt_of
@@ -46,7 +46,7 @@ class Cost:
     tokens: int
 
 
-def measure() -> Iterator[Row]:
+def measure() -> Iterator[Ratio]:
     """Yield seconds and tokens, against generation alone and against two tasks: the best of interleaved rounds.
 
     Raises:
@@ -86,8 +86,8 @@ def _costs() -> dict[str, list[Cost]]:
     return costs
 
 
-def _row(work: str, ours: float, peer: float, most: float) -> Row:
-    return Row(
+def _row(work: str, ours: float, peer: float, most: float) -> Ratio:
+    return Ratio(
         work,
         ours,
         peer,

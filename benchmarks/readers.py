@@ -12,10 +12,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks.row import Row
-from lm_eval_ext.classifier import rules, string_match
+from benchmarks.ratio import Ratio
 from lm_eval_ext.classifier.labelled import labelled_file
 from lm_eval_ext.classifier.reading import Answer, Reader, Reading
+from lm_eval_ext.classifier.rules import reader as rules
+from lm_eval_ext.classifier.rules import string_match
 
 REAL = Path(__file__).resolve().parents[2] / "shared" / "data" / "mcq" / "mismatch_train.jsonl"
 CORES = 2
@@ -24,7 +25,7 @@ ROUNDS = 2
 WARM_UP = 64
 
 
-def measure(folder: Path | None = None) -> Iterator[Row]:
+def measure(folder: Path | None = None) -> Iterator[Ratio]:
     """Yield the readers' rows, the best of interleaved rounds; those with an encoder only where it can be had.
 
     Args:
@@ -37,7 +38,7 @@ def measure(folder: Path | None = None) -> Iterator[Row]:
     readers: dict[str, Reader] = {"string_match": string_match.read, "rules": rules.read} | _with_encoder(folder)
     taken = _seconds(readers, answers)
     for name in [name for name in readers if name != "encoder"]:
-        yield Row(
+        yield Ratio(
             f"{name}, the paper's pattern: {len(answers):,} responses",
             taken[name],
             taken["pattern"],
@@ -48,7 +49,7 @@ def measure(folder: Path | None = None) -> Iterator[Row]:
     if "encoder" in readers:
         left = sum(rules.decide(answer) is None for answer in answers) / len(answers)
         rate = len(answers) / taken["encoder"]
-        yield Row(
+        yield Ratio(
             f"default ({left:.1%} to the encoder), encoder ({rate:.0f} a second)",
             taken["default"],
             taken["encoder"],
@@ -59,10 +60,10 @@ def measure(folder: Path | None = None) -> Iterator[Row]:
 
 
 def _with_encoder(folder: Path | None) -> dict[str, Reader]:
-    from lm_eval_ext.classifier import predict  # noqa: PLC0415 # the others need nothing that it needs
+    from lm_eval_ext.classifier.encoder import reader as encoder  # noqa: PLC0415 # the others need nothing that it needs
 
     try:
-        return {"default": predict.default_reader(folder), "encoder": predict.encoder_reader(folder)}
+        return {"default": encoder.default_reader(folder), "encoder": encoder.encoder_reader(folder)}
     except ValueError as error:
         print(f"readers default and encoder: left out, {error}")
         return {}

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks.row import Row
+from benchmarks.ratio import Ratio
 from benchmarks.synthetic_runs import write
 
 MODELS = 20
@@ -24,17 +24,18 @@ for path in sorted(pathlib.Path(sys.argv[1]).rglob("samples_*.jsonl")):
         for line in lines:
             json.loads(line)
 """
-# Says its largest resident set, in KiB, which only the process itself knows apart from its siblings.
+# Says its largest resident set, in KiB. What the system counts for a process begins with that of whoever started it, so
+# that it is read where it begins anew with each program (Linux).
 OURS = """
-import resource, sys
+import re, sys
 from lm_eval_ext.cli import main
 status = main(["report", *sys.argv[1:]])
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+print(re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read())[1])
 sys.exit(status)
 """
 
 
-def measure() -> Iterator[Row]:
+def measure() -> Iterator[Ratio]:
     """Yield the lines of the table."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -44,9 +45,9 @@ def measure() -> Iterator[Row]:
         peer, _ = _seconds(PEER, str(folder / "runs"))
         memory, size = int(printed.split()[-1]) * 1024 / 1e9, page.stat().st_size / 1e6
     work = f"report of {MODELS} models, all tasks, {gigabytes:.1f} GB"
-    yield Row(f"{work}: seconds", ours, peer, "under 60", lambda ours, _peer: ours, lambda figure: figure < 60)
-    yield Row(f"{work}: GB of memory", ours, peer, "under 1", lambda _ours, _peer: memory, lambda figure: figure < 1)
-    yield Row(f"{work}: MB of page", ours, peer, "under 5", lambda _ours, _peer: size, lambda figure: figure < 5)
+    yield Ratio(f"{work}: seconds", ours, peer, "under 60", lambda ours, _peer: ours, lambda figure: figure < 60)
+    yield Ratio(f"{work}: GB of memory", ours, peer, "under 1", lambda _ours, _peer: memory, lambda figure: figure < 1)
+    yield Ratio(f"{work}: MB of page", ours, peer, "under 5", lambda _ours, _peer: size, lambda figure: figure < 5)
 
 
 def _seconds(code: str, *arguments: str) -> tuple[float, str]:

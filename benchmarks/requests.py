@@ -14,7 +14,7 @@ from pathlib import Path
 import yaml
 
 from benchmarks.building import ours_and_peers
-from benchmarks.row import Row
+from benchmarks.ratio import Ratio
 from lm_eval_ext import tasks_dir
 from lm_eval_ext.families.verbalizer.datasets import DATASETS
 from lm_eval_ext.sources import EMBEDDED_FOLDER
@@ -34,12 +34,12 @@ first_two, outer_two = draw((0, 1)), draw((0, 2))
 """
 
 
-def measure() -> Iterator[Row]:
+def measure() -> Iterator[Ratio]:
     """Yield one row: seconds to load and build, each side in a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
         peer_tasks = str(_write_peer(Path(folder) / "peer"))
         ours, peer = ours_and_peers("verbalizer", 10_800, str(EMBEDDED_FOLDER), peer_tasks)
-    yield Row(
+    yield Ratio(
         "loading verbalizer and building its 10,800 requests",
         ours,
         peer,

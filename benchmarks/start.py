@@ -11,13 +11,13 @@ import venv
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks.row import Row
+from benchmarks.ratio import Ratio
 
 ROUNDS = 200
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def measure() -> Iterator[Row]:
+def measure() -> Iterator[Ratio]:
     """Yield one row: the median of interleaved starts of two bare environments, one of them with our wheel."""
     with tempfile.TemporaryDirectory() as folder:
         bare, with_wheel = (Path(folder) / name for name in ("bare", "with_wheel"))
@@ -32,7 +32,7 @@ def measure() -> Iterator[Row]:
             for environment, taken in times.items():
                 taken.append(_start(environment))
         ours, peer = (statistics.median(times[environment]) for environment in (with_wheel, bare))
-    yield Row(
+    yield Ratio(
         "python -c pass with our wheel, without",
         ours,
         peer,

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks.row import Row
+from benchmarks.ratio import Ratio
 
 REAL = Path(__file__).resolve().parents[2] / "shared" / "data"
 
@@ -74,7 +74,7 @@ print(json.dumps([sum(map(len, verdicts)), digest, seconds, outside]))
 """
 
 
-def measure() -> Iterator[Row]:
+def measure() -> Iterator[Ratio]:
     """Yield, strictly and loosely, the seconds outside langdetect and altogether.
 
     Raises:
@@ -88,7 +88,7 @@ def measure() -> Iterator[Row]:
         peer_count, peer_digest, peer, peer_outside = _run("peer", mode)
         if (count, digest) != (peer_count, peer_digest):
             raise RuntimeError(f"{mode} verdicts differ: {count} of ours, {peer_count} of the harness")
-        yield Row(
+        yield Ratio(
             f"{count:,} {mode} verdicts, outside langdetect",
             ours_outside,
             peer_outside,
@@ -96,7 +96,7 @@ def measure() -> Iterator[Row]:
             lambda ours, peer: peer / ours,
             lambda ratio: ratio >= 5,
         )
-        yield Row(
+        yield Ratio(
             f"{count:,} {mode} verdicts, langdetect included",
             ours,
             peer,

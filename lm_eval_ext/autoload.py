@@ -1,26 +1,25 @@
 """Makes the unmodified harness see this package's tasks, LMs and filters.
 
-No released harness (up to 0.4.13) discovers plugins. ``lm_eval_ext.pth`` therefore calls ``install`` at interpreter
-start: it puts one finder on ``sys.meta_path`` that waits for ``lm_eval.tasks`` and ``lm_eval.models``, lets their own
-loader run, and then registers what we have. Rules it keeps:
+No released harness (up to 0.5.0.dev1) discovers task plugins. ``lm_eval_ext.pth`` therefore calls ``start.install`` when
+an interpreter starts: it puts one finder on ``sys.meta_path`` that waits for ``lm_eval.tasks`` and ``lm_eval.models``,
+lets their own loader run, and then has this module register what we have. Rules it keeps:
 
 * It never raises: whatever goes wrong here, the harness goes on as if we were not installed.
 * A user's choice wins: our folder stands in front of ``--include_path`` (the last path wins in the harness),
   ``include_defaults=False`` means no tasks of ours either, a name that is taken stays with its owner, and
   ``LM_EVAL_EXT_AUTOLOAD=0`` switches all of it off.
 * It stands down where the harness finds us by entry point.
-* At start it imports nothing that the interpreter has not loaded itself, but for ``__future__``: one that never imports
-  the harness pays well under a millisecond.
+* At start, nothing is imported but ``start``, which imports nothing: an interpreter that never imports the harness
+  pays well under a millisecond.
 """
 
 from __future__ import annotations
 
 import sys
 
-# Imported for annotations alone; typing and importlib.machinery at interpreter start would cost more than this module.
-TYPE_CHECKING = False
+TYPE_CHECKING = False  # for annotations alone
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from importlib.machinery import ModuleSpec
     from inspect import BoundArguments, Signature
     from types import ModuleType
@@ -39,47 +38,13 @@ FILTERS = {
     "mcq_llm": "lm_eval_ext.families.paired_mcq.filters:LLMFilter",
     "mcq_rules": "lm_eval_ext.families.paired_mcq.filters:RulesFilter",
     "mcq_string_match": "lm_eval_ext.families.paired_mcq.filters:StringMatchFilter",
-    "verbalizer_answer": "lm_eval_ext.families.verbalizer.task:VerbalizerAnswer",
+    "verbalizer_answer": "lm_eval_ext.families.verbalizer.filters:VerbalizerAnswer",
 }
 
 
-class HarnessFinder:
-    """A meta-path finder that adds one step after the harness's own loading of the two packages it waits for."""
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        """Return the other finders' spec for the two packages, with our step appended; ``None`` for anything else."""
-        after = _AFTER.get(fullname)
-        if after is None:
-            return None
-        for finder in sys.meta_path:
-            if finder is not self and hasattr(finder, "find_spec"):
-                spec = finder.find_spec(fullname, path, target)
-                if spec is not None:
-                    _append(spec, after)
-                    return spec
-        return None
-
-
-def install() -> None:
-    """Put the finder in place, once. A harness that is imported already is served at once."""
-    if is_active():
-        return
-    sys.meta_path.insert(0, HarnessFinder())
-    for name, after in _AFTER.items():
-        if name in sys.modules:
-            _quietly(after, sys.modules[name])
-
-
-def is_active() -> bool:
-    """Tell whether this interpreter was started with the autoload line (or ``install`` was called)."""
-    # By name: after a reload of this module the class is another one.
-    ours = (__name__, HarnessFinder.__name__)
-    return any((type(finder).__module__, type(finder).__name__) == ours for finder in sys.meta_path)
-
-
-def _append(spec: ModuleSpec, after: Callable[[ModuleType], None]) -> None:
+def append_to(spec: ModuleSpec) -> None:
+    """Have our step follow the loading of one of the two packages."""
+    after = _AFTER[spec.name]
     loader = spec.loader
     run = getattr(loader, "exec_module", None)
     if run is None or not hasattr(loader, "__dict__"):
@@ -94,6 +59,11 @@ def _append(spec: ModuleSpec, after: Callable[[ModuleType], None]) -> None:
     # A spec's loader belongs to this one import, so its instance can carry the step: unlike a wrapping loader it
     # stays what importlib.resources, inspect and pkgutil expect.
     vars(loader)["exec_module"] = exec_module
+
+
+def serve(package: ModuleType) -> None:
+    """Register what we have with one of the two packages, which is imported already."""
+    _quietly(_AFTER[package.__name__], package)
 
 
 def _quietly(after: Callable[[ModuleType], None], module: ModuleType) -> None:
@@ -130,12 +100,18 @@ def _register_tasks(tasks: ModuleType) -> None:
 
     manager = tasks.TaskManager
     original = manager.__init__
-    if getattr(original, "_lm_eval_ext", False) or _harness_reads_task_entry_points(manager):
+    if getattr(original, "_lm_eval_ext", False):
         return
     signature = inspect.signature(original)
+    finds_us = _harness_reads_task_entry_points(manager)
 
     @functools.wraps(original)
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807 # it is TaskManager.__init__
+        if finds_us:
+            original(self, *args, **kwargs)
+            if _wants_no_tasks_of_ours(signature, self, *args, **kwargs):
+                _leave_out_our_tasks(self)
+            return
         failure = None
         bound = _bound_with_our_tasks(signature, self, *args, **kwargs)
         if bound is not None:
@@ -167,6 +143,43 @@ def _bound_with_our_tasks(signature: Signature, *args: Any, **kwargs: Any) -> Bo
     return bound
 
 
+def _wants_no_tasks_of_ours(signature: Signature, *args: Any, **kwargs: Any) -> bool:
+    """Return whether the arguments of ``TaskManager.__init__`` ask for no defaults and do not name our folder."""
+    try:
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        paths = bound.arguments["include_path"]
+        return not bound.arguments["include_defaults"] and len(with_our_tasks(paths)) > len(_as_list(paths))
+    except Exception:
+        return False
+
+
+def _leave_out_our_tasks(manager: Any) -> None:
+    """Take our tasks out of a manager's index and lists, however it calls them.
+
+    It found them by entry point, and an entry point cannot know that ``include_defaults`` is false.
+    """
+    from pathlib import Path  # noqa: PLC0415 # not at interpreter start
+
+    from lm_eval_ext import tasks_dir  # noqa: PLC0415
+
+    ours = Path(tasks_dir())
+    attributes = vars(manager)
+    left_out: set[str] = set()
+    for name, value in attributes.items():
+        if isinstance(value, dict):
+            found = {task for task, entry in value.items() if _lies_in(getattr(entry, "yaml_path", None), ours)}
+            left_out |= found
+            attributes[name] = {task: entry for task, entry in value.items() if task not in found}
+    for name, value in attributes.items():
+        if isinstance(value, list):
+            attributes[name] = [task for task in value if not (isinstance(task, str) and task in left_out)]
+
+
+def _lies_in(path: Any, folder: Any) -> bool:
+    return path is not None and folder in type(folder)(path).resolve().parents
+
+
 def with_our_tasks(include_path: Any) -> list[Any]:
     """Return the include paths with our folder in front, unless the user already names it.
 
@@ -177,9 +190,15 @@ def with_our_tasks(include_path: Any) -> list[Any]:
 
     from lm_eval_ext import tasks_dir  # noqa: PLC0415
 
-    paths = include_path if isinstance(include_path, (list, tuple)) else [include_path] if include_path else []
+    paths = _as_list(include_path)
     ours = Path(tasks_dir())
-    return list(paths) if any(Path(path).resolve() == ours for path in paths) else [str(ours), *paths]
+    return paths if any(Path(path).resolve() == ours for path in paths) else [str(ours), *paths]
+
+
+def _as_list(include_path: Any) -> list[Any]:
+    if isinstance(include_path, (list, tuple)):
+        return list(include_path)
+    return [include_path] if include_path else []
 
 
 def _harness_reads_task_entry_points(manager: type) -> bool:

@@ -11,15 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval_ext import __version__, tasks_dir
-from lm_eval_ext.classifier import command as classifier
-from lm_eval_ext.classifier.adapter import AdapterError
-from lm_eval_ext.classifier.readers import ReaderError
-from lm_eval_ext.classifier.weights import WeightsError
-from lm_eval_ext.families.natural_instructions import command as natural_instructions
+from lm_eval_ext.classifier import commands as classifier
+from lm_eval_ext.classifier.availability import ReaderError
+from lm_eval_ext.classifier.encoder.adapter import AdapterError
+from lm_eval_ext.classifier.encoder.weights import WeightsError
+from lm_eval_ext.families.natural_instructions.command import add_score_to
 from lm_eval_ext.progress import with_progress
-from lm_eval_ext.reports.command import add_report_to
-from lm_eval_ext.reports.comparison_command import add_check_to, add_compare_to
 from lm_eval_ext.reports.errors import ReportError
+from lm_eval_ext.reports.gains.command import add_gains_to
+from lm_eval_ext.reports.gate.commands import add_check_to, add_compare_to
+from lm_eval_ext.reports.page.command import add_report_to
 from lm_eval_ext.self_refine.command import add_table_to
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import MissingDataError
@@ -110,7 +111,12 @@ def _parser() -> argparse.ArgumentParser:
     add_compare_to(commands)
     add_check_to(commands)
     classifier.add_to(commands)
-    natural_instructions.add_to(commands)
+
+    natural_instructions = commands.add_parser(
+        "natural-instructions", help="which part of an instruction does a model use: score predictions, compare"
+    ).add_subparsers(metavar="command", required=True)
+    add_score_to(natural_instructions)
+    add_gains_to(natural_instructions)
     return parser
 
 

@@ -189,6 +189,20 @@ def _folder(source: str) -> Path:
     return folder.resolve()
 
 
+def file_names(source: str) -> list[str]:
+    """Return the names of the files in a folder; none if it is no folder."""
+    folder = Path(source).expanduser()
+    return sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
+
+
+def columns_in(path: Path) -> tuple[str, ...]:
+    """Return the columns of a file; none if it cannot be read."""
+    try:
+        return from_file(path.resolve()).columns
+    except RowsError:
+        return ()
+
+
 def no_folder(source: str, files: str) -> RowsError:
     """Return the error for a source that is none; ``files`` says what a folder would hold."""
     return RowsError(

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from lm_eval_ext.verifiers import MissingDataError, sentences
+from tests.across_versions import bare_name
 from tests.small_harness import copy_small_harness
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -135,15 +136,30 @@ def harness(tmp_path: Path, small_harness: str) -> Harness:
 
 
 def _written(output: Path) -> tuple[dict[str, Any], dict[str, list[dict[str, Any]]]]:
+    """Return results and samples by the bare names of tasks: 0.5 says ``group::task`` of what a group brings."""
     results: dict[str, Any] = {}
     samples = {}
     for path in sorted(output.glob("*/*")):
         if path.name.startswith("results_"):
-            results = json.loads(path.read_text(encoding="utf-8"))
+            content = json.loads(path.read_text(encoding="utf-8"))
+            bare = {name: bare_name(name) for name in content["configs"]}
+            results = {key: _renamed(value, bare) if key in BY_TASK else value for key, value in content.items()}
         else:
             lines = path.read_text(encoding="utf-8").splitlines()
-            samples[path.name.removeprefix("samples_").rsplit("_", 1)[0]] = [json.loads(line) for line in lines]
+            name = path.name.removeprefix("samples_").rsplit("_", 1)[0]
+            samples[bare_name(name)] = [json.loads(line) for line in lines]
     return results, samples
+
+
+BY_TASK = ("results", "group_subtasks", "configs", "versions", "n-shot", "higher_is_better", "n-samples")
+
+
+def _renamed(found: Mapping[str, Any], bare: Mapping[str, str]) -> dict[str, Any]:
+    # Groups can have the mark in their names, too; what has a config is a task.
+    return {
+        bare.get(name, name): [bare.get(part, part) for part in value] if isinstance(value, list) else value
+        for name, value in found.items()
+    }
 
 
 @pytest.fixture(scope="session")

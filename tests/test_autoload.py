@@ -14,10 +14,12 @@ from typing import Any
 import pytest
 from lm_eval.tasks import TaskManager
 
-from lm_eval_ext import tasks_dir
-from lm_eval_ext.autoload import FILTERS, MODELS, TASKS_GROUP
+from lm_eval_ext import start, tasks_dir
+from lm_eval_ext.autoload import _AFTER, FILTERS, MODELS, TASKS_GROUP
 from tests.conftest import ROOT, Harness, Run, offline_environment
 from tests.small_harness import HARNESS_TASK
+
+pytestmark = pytest.mark.harness
 
 OURS = tasks_dir()
 TASK = "verbalizer_sst2_natural_golden"
@@ -135,7 +137,7 @@ def run_two_rows(
 # What is registered
 
 REGISTERED = """
-import json, lm_eval.tasks, lm_eval.models
+import json, lm_eval.filters, lm_eval.tasks, lm_eval.models
 from lm_eval.api.registry import filter_registry, model_registry
 print(json.dumps([list(model_registry), list(filter_registry), lm_eval.tasks.TaskManager().all_tasks]))
 """
@@ -157,8 +159,8 @@ def test_beside_all_tasks_of_the_harness_a_name_of_ours_means_what_it_means_alon
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     # The installed harness, with all of its tasks; most other tests start a small one.
-    beside = TaskManager(include_path=OURS).task_index
-    alone = TaskManager(include_path=OURS, include_defaults=False).task_index
+    beside = TaskManager(include_path=OURS)._index
+    alone = TaskManager(include_path=OURS, include_defaults=False)._index
     assert {entry.kind.name for entry in alone.values()} == {"GROUP", "PY_TASK", "TAG"}
     assert len(beside) - len(alone) > 10_000, "the harness's own tasks were really indexed"
     assert {name: beside[name] for name in alone} == alone
@@ -223,7 +225,7 @@ def index(call):
     handler.emit = lambda record: overridden.append(record.args[0]) if "overrides" in record.msg else None
     logging.getLogger().addHandler(handler)
     try:
-        tasks = eval(call).task_index
+        tasks = eval(call)._index
     except Exception as error:
         return f"{type(error).__name__}: {error}"
     finally:
@@ -374,15 +376,15 @@ def test_the_start_of_an_interpreter_imports_two_modules_of_ours_and_no_other(
     python: Python, site_folder: Path
 ) -> None:
     because_of_us = started(python, site_folder) - started(python, site_folder, LM_EVAL_EXT_AUTOLOAD="0")
-    # __future__ is a page of assignments; typing, pathlib or importlib.metadata would be milliseconds.
-    assert because_of_us - {"__future__"} == {"lm_eval_ext", "lm_eval_ext.autoload"}
+    # Not even __future__; typing, pathlib or importlib.metadata would be milliseconds.
+    assert because_of_us == {"lm_eval_ext", "lm_eval_ext.start"}
 
 
 def test_the_start_of_the_installed_environment_imports_two_modules_of_ours(python: Python) -> None:
     lines = python("-X", "importtime", "-c", "pass").stderr.splitlines()
     imported = {line.rsplit("|", 1)[-1].strip() for line in lines}
     ours = {name for name in imported if name.split(".")[0] in {"lm_eval", "lm_eval_ext"}}
-    assert ours == {"lm_eval_ext", "lm_eval_ext.autoload"}
+    assert ours == {"lm_eval_ext", "lm_eval_ext.start"}
 
 
 @pytest.mark.parametrize(("value", "on"), [("0", False), ("1", True), ("", True), ("00", True), ("false", True)])
@@ -405,8 +407,24 @@ def test_an_interpreter_starts_in_silence_whatever_became_of_the_package(
     if source is None:
         shutil.rmtree(site_folder / "lm_eval_ext")
     else:
-        (site_folder / "lm_eval_ext/autoload.py").write_text(source, encoding="utf-8")
+        (site_folder / "lm_eval_ext/start.py").write_text(source, encoding="utf-8")
     assert "site" in started(python, site_folder)
+
+
+@pytest.mark.parametrize("source", ["def append_to(:", "raise RuntimeError", "def append_to(spec): raise RuntimeError"])
+def test_the_harness_is_imported_whatever_became_of_what_follows_the_start(
+    python: Python, site_folder: Path, source: str
+) -> None:
+    (site_folder / "lm_eval_ext/autoload.py").write_text(source, encoding="utf-8")
+    (site_folder / "lm_eval/tasks").mkdir(parents=True)
+    (site_folder / "lm_eval/tasks/__init__.py").write_text("THERE = True", encoding="utf-8")
+    script = "import site, sys; site.addsitedir(sys.argv[1]); import lm_eval.tasks; print(lm_eval.tasks.THERE)"
+    process = python("-I", "-S", "-c", script, str(site_folder))
+    assert (process.stdout, process.stderr) == ("True\n", "")
+
+
+def test_the_start_waits_for_what_the_autoload_knows() -> None:
+    assert set(start.WAITS_FOR) == set(_AFTER)
 
 
 # A harness of another kind: a stand-in for each, because no release is like it (yet)
@@ -675,11 +693,50 @@ def test_we_stand_down_where_the_harness_finds_us_by_entry_point(
     assert called(python, path, "TaskManager(include_path='mine').arguments[1]").answer == paths
 
 
+FINDS_PLUGINS = f"""
+from importlib.metadata import entry_points
+from pathlib import Path
+class Entry:
+    def __init__(self, yaml_path): self.yaml_path = yaml_path
+class TaskManager:
+    def __init__(self, verbosity=None, include_path=None, include_defaults=True, metadata=None):
+        named = include_path if isinstance(include_path, list) else [include_path] if include_path else []
+        plugins = [entry.load()() for entry in entry_points(group="{TASKS_GROUP}")]
+        files = [file for folder in [*plugins, *named] for file in sorted(Path(folder).rglob("*_n0[12].yaml"))]
+        self._index = {{file.stem: Entry(file) for file in files}}
+        self._index["theirs"] = Entry(None)
+        self._all_tasks = sorted(self._index)
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "listed"),
+    [
+        ("TaskManager()", ["manyifeval_n01", "manyifeval_n02", "manyifeval_repeat_n02", "theirs"]),
+        ("TaskManager(include_defaults=False)", ["theirs"]),
+        ("TaskManager(include_path='mine', include_defaults=False)", ["theirs"]),
+        (
+            f"TaskManager(include_path={OURS!r}, include_defaults=False)",
+            ["manyifeval_n01", "manyifeval_n02", "manyifeval_repeat_n02", "theirs"],
+        ),
+    ],
+)
+def test_without_the_defaults_there_are_none_of_our_tasks_where_the_harness_finds_us_by_entry_point(
+    python: Python, tmp_path: Path, call: str, listed: list[str]
+) -> None:
+    path = StandIn(tasks=FINDS_PLUGINS).write(tmp_path / "stand-in")
+    declare(Path(path), *OUR_PLUGIN)
+    assert called(python, path, f"(lambda manager: [manager._all_tasks, sorted(manager._index)])({call})").answer == [
+        listed,
+        listed,
+    ]
+
+
 def test_a_name_that_is_taken_stays_with_its_owner(observe: Observe, tmp_path: Path) -> None:
     taken = {"model": "reference", "filter": "verbalizer_answer"}
     assert (taken["model"] in MODELS, taken["filter"] in FILTERS) == (True, True)
     script = """
-import json, lm_eval.tasks, lm_eval.models
+import json, lm_eval.filters, lm_eval.tasks, lm_eval.models
 from lm_eval.api.registry import filter_registry, model_registry
 print(json.dumps([model_registry, filter_registry]))
 """
@@ -699,11 +756,11 @@ print(json.dumps([model_registry, filter_registry]))
 INSTALLED = """
 import importlib, json, sys
 {before}
-from lm_eval_ext import autoload
+from lm_eval_ext import autoload, start
 {after}
 import lm_eval.models, lm_eval.tasks
 from lm_eval.api.registry import filter_registry, model_registry
-autoload.install()
+start.install()
 
 layers, function = 0, lm_eval.tasks.TaskManager.__init__
 while hasattr(function, "__wrapped__"):
@@ -717,15 +774,20 @@ print(json.dumps([finders, layers, "reference" in model_registry, "verbalizer_an
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        pytest.param("", "autoload.install()", id="install twice"),
-        pytest.param("import lm_eval.tasks, lm_eval.models", "autoload.install()", id="the harness before install"),
+        pytest.param("", "start.install()", id="install twice"),
+        pytest.param("import lm_eval.tasks, lm_eval.models", "start.install()", id="the harness before install"),
         pytest.param("import lm_eval.tasks", "", id="half of the harness before install"),
         pytest.param(
             "import lm_eval.tasks, lm_eval.models",
-            "autoload.install(); importlib.reload(sys.modules['lm_eval.tasks'])",
+            "start.install(); importlib.reload(sys.modules['lm_eval.tasks'])",
             id="the harness reloaded",
         ),
-        pytest.param("", "autoload.install(); importlib.reload(autoload); autoload.install()", id="we reloaded"),
+        pytest.param("", "start.install(); importlib.reload(autoload); start.install()", id="we reloaded"),
+        pytest.param(
+            "from lm_eval_ext import start",
+            "start.install(); importlib.reload(start); importlib.reload(autoload); start.install()",
+            id="all of us reloaded",
+        ),
     ],
 )
 def test_there_is_one_finder_and_one_layer_around_the_harness(

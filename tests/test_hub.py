@@ -17,6 +17,8 @@ import pytest
 from tests.conftest import Run
 from tests.hub import Hub, Table, closed_port, laid_out, serve, tables
 
+pytestmark = pytest.mark.harness
+
 GOLDEN = "verbalizer_natural_golden"
 CONVERTED_PHRASEBANK = "takala/financial_phrasebank/sentences_allagree/train/0000.parquet"
 

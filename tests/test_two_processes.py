@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,11 @@ from typing import Any
 import pytest
 
 from lm_eval_ext.families.natural_instructions.subtasks import EVALUATION
+from lm_eval_ext.harness.versions import HAS_SCORERS
 from tests.conftest import Run, evaluate_one_after_the_other, offline_environment
 
 # The instructions of some are judged with them, and all evaluations are of one process.
-pytestmark = pytest.mark.usefixtures("sentence_data")
+pytestmark = [pytest.mark.harness, pytest.mark.usefixtures("sentence_data")]
 
 # Data-parallel without any GPU. Port 0: accelerate takes a free one, so that several tests may run at once.
 TWO_PROCESSES = ("-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes", "2", "--main_process_port", "0")
@@ -104,12 +105,25 @@ def runs(small_harness: str, tmp_path_factory: pytest.TempPathFactory) -> Runs:
     one, two = tmp_path_factory.mktemp("one"), tmp_path_factory.mktemp("two")
     options = {name: evaluation.options() for name, evaluation in EVALUATIONS.items()}
     # The spelling of two processes on a CPU: without the variable, or with accelerate's own --cpu, one would start.
-    environment = offline_environment(ACCELERATE_USE_CPU="true", PYTHONPATH=small_harness)
+    # 0.5 says which process builds which requests at the level DEBUG.
+    environment = offline_environment(ACCELERATE_USE_CPU="true", LMEVAL_LOG_LEVEL="DEBUG", PYTHONPATH=small_harness)
     return Runs(
         evaluate_one_after_the_other(one, options, environment),
-        evaluate_one_after_the_other(two, options, environment, TWO_PROCESSES),
+        _by_two_processes(two, options, environment),
         two,
     )
+
+
+def _by_two_processes(
+    folder: Path, options: Mapping[str, Sequence[str]], environment: Mapping[str, str]
+) -> dict[str, Run]:
+    if not HAS_SCORERS:
+        return evaluate_one_after_the_other(folder, options, environment, TWO_PROCESSES)
+    # 0.5 ends the processes' group with a run, and no other can follow in the same processes.
+    found: dict[str, Run] = {}
+    for name, of_one in options.items():
+        found |= evaluate_one_after_the_other(folder, {name: of_one}, environment, TWO_PROCESSES)
+    return found
 
 
 @pytest.mark.parametrize("name", EVALUATIONS)

@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import venv
 import zipfile
 from collections.abc import Iterable
@@ -26,12 +27,14 @@ from tests.conftest import ROOT, offline_environment
 from tests.small_harness import HARNESS_TASK, copy_small_harness
 from tests.test_autoload import TASK
 
+pytestmark = pytest.mark.harness
+
 METADATA = f"lm_eval_ext-{__version__}.dist-info"
 WHEEL = ("lm_eval_ext", "lm_eval_ext.pth", METADATA)
 # An editable install maps the package to the checkout and holds no file of it.
 EDITABLE = ("_editable_impl_lm_eval_ext.pth", "_editable_impl_lm_eval_ext.py", "lm_eval_ext.pth", METADATA)
 # What we require; what these require comes with them.
-REQUIRED = ("langdetect", "lm-eval", "nltk", "regex", "rouge-score", "scipy")
+REQUIRED = ("langdetect", "lm-eval", "nltk", "orjson", "regex", "requests", "rouge-score", "scipy")
 # What a checkout has beside the package, and what must not become importable by installing us.
 NOT_TO_INSTALL = ("tasks", "tests", "benchmarks", "verifiers", "hatch_build")
 
@@ -148,9 +151,8 @@ def needed(requirements: Iterable[str]) -> list[importlib.metadata.Distribution]
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Copy the repository: builds may leave traces in it."""
     folder = tmp_path_factory.mktemp("repository") / "checkout"
-    shutil.copytree(
-        ROOT, folder, ignore=shutil.ignore_patterns(".git", ".venv*", "__pycache__", ".*_cache", ".demo", "dist")
-    )
+    left_out = shutil.ignore_patterns(".git", ".venv*", "__pycache__", ".*_cache", ".demo", "dist")
+    shutil.copytree(ROOT, folder, symlinks=True, ignore=left_out)
     # What Python leaves in a checkout that was used.
     (folder / "tasks/verbalizer/__pycache__").mkdir()
     (folder / "tasks/verbalizer/__pycache__/left.cpython-310.pyc").touch()
@@ -158,13 +160,21 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def wheel(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def built(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the source distribution, and the wheel out of it: what the one lacks, the other does too."""
-    folder = tmp_path_factory.mktemp("wheel")
-    options = ("--no-isolation", "--outdir", str(folder / "dist"))
-    run(sys.executable, "-m", "build", *options, str(checkout), folder=folder)
-    (built,) = (folder / "dist").glob("*.whl")
-    return built
+    return build(checkout, tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="module")
+def wheel(built: Path) -> Path:
+    """Return the wheel that was built out of the source distribution."""
+    (wheel,) = built.glob("*.whl")
+    return wheel
+
+
+def build(checkout: Path, folder: Path, *options: str) -> Path:
+    run(sys.executable, "-m", "build", "--no-isolation", *options, "--outdir", folder / "dist", checkout, folder=folder)
+    return folder / "dist"
 
 
 @pytest.fixture(scope="module")
@@ -186,15 +196,20 @@ def test_the_wheel_holds_the_package_the_tasks_and_the_line_and_nothing_else(whe
     with zipfile.ZipFile(wheel) as archive:
         content = {name for name in archive.namelist() if not name.startswith(f"{METADATA}/")}
         line = archive.read("lm_eval_ext.pth")
-    expected = files("lm_eval_ext", "lm_eval_ext") | files("tasks", "lm_eval_ext/tasks")
+    package = {name for name in files("lm_eval_ext", "lm_eval_ext") if not name.startswith("lm_eval_ext/verifiers")}
+    expected = package | files("verifiers", "lm_eval_ext/verifiers") | files("tasks", "lm_eval_ext/tasks")
     assert content == {*expected, "lm_eval_ext.pth"}
     # So the expectation itself knows what build tools like to lose: files without a suffix, data, an empty marker.
     assert content >= {
         "lm_eval_ext/tasks/verbalizer/_direct",
         "lm_eval_ext/tasks/verbalizer/direct/sst2_natural_golden.yaml",
         "lm_eval_ext/tasks/manyifeval/_manyifeval",
+        "lm_eval_ext/classifier/encoder/adapter/adapter_config.json",
+        "lm_eval_ext/classifier/training/corpus/frames.jsonl",
         "lm_eval_ext/embedded/sst2_validation.jsonl",
+        "lm_eval_ext/families/manyifeval/keywords.txt",
         "lm_eval_ext/families/manyifeval/recipe.jsonl",
+        "lm_eval_ext/reports/page/page.html.jinja",
         "lm_eval_ext/verifiers/text.py",
         "lm_eval_ext/py.typed",
     }
@@ -203,12 +218,49 @@ def test_the_wheel_holds_the_package_the_tasks_and_the_line_and_nothing_else(whe
     assert wheel.name == f"lm_eval_ext-{__version__}-py3-none-any.whl"
 
 
+def test_a_wheel_out_of_the_checkout_and_the_source_distribution_hold_the_same(
+    built: Path, wheel: Path, checkout: Path, tmp_path: Path
+) -> None:
+    (direct,) = build(checkout, tmp_path, "--wheel").glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive, zipfile.ZipFile(direct) as other:
+        content = {name: archive.read(name) for name in archive.namelist()}
+        assert {name: other.read(name) for name in other.namelist()} == content
+    (source,) = built.glob("*.tar.gz")
+    with tarfile.open(source) as archive:
+        # The first folder is the distribution's own.
+        files = {name.partition("/")[2]: archive.extractfile(name) for name in archive.getnames()}
+        kept = {name: file.read() for name, file in files.items() if file}
+    package = {name: data for name, data in content.items() if not name.startswith(f"{METADATA}/")}
+    assert {name: kept.get(name.replace("lm_eval_ext/tasks/", "tasks/")) for name in package} == package
+
+
+def test_a_checkout_without_symbolic_links_is_told_what_it_lacks(checkout: Path, tmp_path: Path) -> None:
+    # As git makes it where links are switched off.
+    without = tmp_path / "checkout"
+    shutil.copytree(checkout, without, symlinks=True)
+    (without / "lm_eval_ext/verifiers").unlink()
+    (without / "lm_eval_ext/verifiers").write_text("../verifiers", encoding="utf-8")
+    command = (sys.executable, "-m", "build", "--no-isolation", "--wheel", str(without))
+    process = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
+    assert process.returncode != 0
+    assert "lm_eval_ext/verifiers is no link to ../verifiers here" in process.stdout + process.stderr
+
+
 def test_the_wheel_requires_the_harness_and_what_the_verifiers_judge_with(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         metadata = email.message_from_bytes(archive.read(f"{METADATA}/METADATA"))
     requirements = [Requirement(line) for line in metadata.get_all("Requires-Dist", [])]
     always = [str(requirement) for requirement in requirements if requirement.marker is None]
-    assert always == ["langdetect>=1.0.9", "lm-eval>=0.4.12", "nltk>=3.9.1", "regex", "rouge-score>=0.1.2", "scipy"]
+    assert always == [
+        "langdetect>=1.0.9",
+        "lm-eval<0.6,>=0.4.12",
+        "nltk>=3.9.1",
+        "orjson>=3.10",
+        "regex",
+        "requests",
+        "rouge-score>=0.1.2",
+        "scipy",
+    ]
 
 
 def test_the_entry_points_name_what_the_autoload_registers(wheel: Path) -> None:
@@ -247,8 +299,7 @@ def test_a_wheel_costs_an_interpreter_start_two_modules(installed: Environment) 
     script = "import json, sys; print(json.dumps(sorted(sys.modules)))"
     with_us = set(json.loads(installed.run("python", "-c", script)))
     alone = set(json.loads(installed.run("python", "-c", script, LM_EVAL_EXT_AUTOLOAD="0")))
-    # __future__ is a page of assignments.
-    assert with_us - alone - {"__future__"} == {"lm_eval_ext", "lm_eval_ext.autoload"}
+    assert with_us - alone == {"lm_eval_ext", "lm_eval_ext.start"}
 
 
 # Installed, used and uninstalled

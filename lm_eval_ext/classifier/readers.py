@@ -5,9 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from lm_eval_ext.classifier import adapter, predict, rules, string_match
+from lm_eval_ext.classifier.availability import file_of, folder_of, is_offline, require_libraries, unavailable
+from lm_eval_ext.classifier.causal import model as causal_model
+from lm_eval_ext.classifier.causal import reader as causal
+from lm_eval_ext.classifier.encoder import adapter
+from lm_eval_ext.classifier.encoder import reader as encoder
+from lm_eval_ext.classifier.encoder.adapter import AdapterError
+from lm_eval_ext.classifier.encoder.weights import WeightsError
 from lm_eval_ext.classifier.reading import Reader
-from lm_eval_ext.sources import reason
+from lm_eval_ext.classifier.rules import reader as rules
+from lm_eval_ext.classifier.rules import string_match
 
 NAMES = ("string_match", "rules", "encoder", "default")
 """The readers that need no folder of the user's, in order of cost."""
@@ -19,20 +26,6 @@ EXPECTED = (
     f"{', '.join(NAMES)}, or the folder or hub id (owner/name) of an adapter, or {LLM} and that of a language model"
 )
 """What may be asked for, in words."""
-
-RULES_ONLY = (
-    'The rules read answers without any model: --metadata \'{"answer_classifier": "rules"}\' and no answer_llm '
-    "(with lm-eval-ext classifier: --reader rules)"
-)
-
-
-class ReaderError(ValueError):
-    """A reader that cannot be had; the message names what is missing and says what to do."""
-
-
-def unavailable(what: str) -> ReaderError:
-    """Return the error that says what is missing and how to do without it."""
-    return ReaderError(f"{what}\n{RULES_ONLY}")
 
 
 def reader(name: str) -> Reader:
@@ -55,12 +48,10 @@ def reader(name: str) -> Reader:
     require(name)
     name = _expanded(name)
     if name not in NAMES and file_of(name, adapter.DESCRIPTION) is None:
-        from lm_eval_ext.classifier import causal  # noqa: PLC0415 # it imports this module
-
         return causal.adapter_reader(name)
     if name == "encoder":
-        return predict.encoder_reader(None)
-    return predict.default_reader() if name == "default" else predict.default_reader(_fetched(name))
+        return encoder.encoder_reader(None)
+    return encoder.default_reader() if name == "default" else encoder.default_reader(folder_of(name))
 
 
 def require(name: str) -> None:
@@ -77,11 +68,11 @@ def require(name: str) -> None:
     name = _expanded(name)
     if not name or (name not in NAMES and not Path(name).is_dir() and "/" not in name):
         raise unavailable(f"no reader {name!r}: expected {EXPECTED}")
-    require_packages()
+    require_libraries()
     if name in NAMES:
         _require_encoder(None)
     elif file_of(name, adapter.DESCRIPTION):
-        _require_encoder(_fetched(name))
+        _require_encoder(folder_of(name))
     else:
         _require_causal(name)
 
@@ -97,8 +88,6 @@ def llm(path: str, shots: Literal[0, 4]) -> Reader:
         ReaderError: it cannot be loaded.
     """
     require_llm(path)
-    from lm_eval_ext.classifier import causal  # noqa: PLC0415
-
     return causal.llm_reader(_expanded(path), shots)
 
 
@@ -108,26 +97,14 @@ def require_llm(path: str) -> None:
     Raises:
         ReaderError: it cannot; the message names what is missing and the way without it.
     """
-    require_packages()
+    require_libraries()
     _require_causal(_expanded(path))
-
-
-def require_packages() -> None:
-    """Check that the packages can be imported which loading or training a model needs.
-
-    Raises:
-        ReaderError: one cannot.
-    """
-    try:
-        predict.require_libraries()
-    except ValueError as error:
-        raise unavailable(str(error)) from error
 
 
 def _require_encoder(folder: Path | None) -> None:
     try:
-        predict.require_default(folder)
-    except ValueError as error:
+        encoder.require_default(folder)
+    except (AdapterError, WeightsError) as error:
         raise unavailable(str(error)) from error
 
 
@@ -141,8 +118,6 @@ def _expanded(name: str) -> str:
 
 
 def _require_causal(name: str) -> None:
-    from lm_eval_ext.classifier import causal_model  # noqa: PLC0415 # it imports this module
-
     if file_of(name, causal_model.ADAPTER_CONFIG) is None and file_of(name, "config.json") is None:
         raise unavailable(
             f"{_place(name)} holds no reader: expected {adapter.DESCRIPTION} or {causal_model.ADAPTER_CONFIG} "
@@ -155,56 +130,3 @@ def _place(name: str) -> str:
     if Path(name).is_dir():
         return f"the folder {name!r}"
     return f"{name!r}" + (", of which only the local cache counts under HF_HUB_OFFLINE," if is_offline() else "")
-
-
-def is_offline() -> bool:
-    """Tell whether the hub is switched off (``HF_HUB_OFFLINE``), so that only its local cache counts."""
-    from huggingface_hub import constants  # noqa: PLC0415
-
-    return bool(constants.HF_HUB_OFFLINE)
-
-
-def file_of(place: str, name: str, revision: str | None = None) -> Path | None:
-    """Return one file of a folder, or of a repository on the hub (then it is fetched, or found in the local cache).
-
-    Args:
-        place: a folder, or a repository's id.
-        name: the file's.
-        revision: of the repository.
-
-    Returns:
-        The file's path; ``None`` where there is no such file.
-
-    Raises:
-        ReaderError: the repository does not exist or cannot be reached.
-    """
-    folder = Path(place)
-    if folder.is_dir():
-        return file if (file := folder / name).is_file() else None
-    import huggingface_hub  # noqa: PLC0415 # only for the hub
-    from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError  # noqa: PLC0415
-
-    try:
-        return Path(huggingface_hub.hf_hub_download(place, name, revision=revision))
-    except EntryNotFoundError as error:
-        if isinstance(error, LocalEntryNotFoundError) and not is_offline():
-            raise _unreachable(place, error) from error
-        return None
-    except (OSError, ValueError) as error:
-        raise _unreachable(place, error) from error
-
-
-def _unreachable(place: str, error: Exception) -> ReaderError:
-    return unavailable(f"{place!r} is no folder, and it could not be had from the Hugging Face Hub: {reason(error)}")
-
-
-def _fetched(place: str) -> Path:
-    folder = Path(place)
-    if folder.is_dir():
-        return folder
-    import huggingface_hub  # noqa: PLC0415
-
-    try:
-        return Path(huggingface_hub.snapshot_download(place, allow_patterns=["*.json", "*.safetensors"]))
-    except Exception as error:
-        raise _unreachable(place, error) from error

@@ -9,7 +9,7 @@ from typing import Literal
 REFUSED = "Refused"
 """The option by which OpinionQA's questions offer not to answer."""
 
-Kind = Literal["option", "several", "refused", "none"]
+ReadingKind = Literal["option", "several", "refused", "none"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Reading:
         certainty: the reader's own estimate, from 0 to 1, that the reading is right.
     """
 
-    kind: Kind
+    kind: ReadingKind
     letters: tuple[str, ...] = ()
     certainty: float = 1.0
 
@@ -52,7 +52,7 @@ class Reading:
     def of(cls, letters: Sequence[str], certainty: float = 1.0) -> Reading:
         """Return the reading that chooses these letters: ``option``, ``several``, or ``none`` if there are none."""
         chosen = tuple(sorted(set(letters)))
-        kind: Kind = "option" if len(chosen) == 1 else "several" if chosen else "none"
+        kind: ReadingKind = "option" if len(chosen) == 1 else "several" if chosen else "none"
         return cls(kind, chosen, certainty)
 
     @classmethod

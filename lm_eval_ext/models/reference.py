@@ -9,14 +9,13 @@ import os
 import random
 from typing import TYPE_CHECKING, Any
 
-from lm_eval.api.model import LM
-
-from lm_eval_ext.known_answers import KnownInstance
+from lm_eval_ext.harness.known_answers import KnownInstance
+from lm_eval_ext.harness.lm import LM
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lm_eval.api.instance import Instance
+    from lm_eval_ext.harness.lm import Instance
 
 CERTAIN = 0.0
 """Log-likelihood, in nats, of the known answer."""

@@ -9,21 +9,17 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
-from lm_eval.api.instance import Instance
-from lm_eval.api.model import LM, CachingLM
-from lm_eval.api.registry import get_model
-
 from lm_eval_ext.families.manyifeval.answers import Judgements, MendedAnswers
 from lm_eval_ext.families.manyifeval.request import RowInstance
-from lm_eval_ext.known_answers import KnownInstance
+from lm_eval_ext.harness.known_answers import KnownInstance
+from lm_eval_ext.harness.lm import LM, CachingLM, Instance, get_model
 from lm_eval_ext.self_refine import prompts
 from lm_eval_ext.self_refine.loop import First, Judge, Mend, Question, refine
 from lm_eval_ext.self_refine.strategies import ARGUMENTS, DEFAULT, NAME, STRATEGIES, strategy_named
 
 if TYPE_CHECKING:
-    from lm_eval.api.model import CacheHook
-
-    from lm_eval_ext.known_answers import KnownAnswers
+    from lm_eval_ext.harness.known_answers import KnownAnswers
+    from lm_eval_ext.harness.lm import CacheHook
     from lm_eval_ext.self_refine.refined import Refined
 
 WITHOUT_EFFECT = ("batch_size", "max_batch_size", "device")
@@ -101,14 +97,8 @@ class SelfRefineLM(LM):  # type: ignore[misc] # the harness ships no types
     def _request(self, request: RowInstance, question: Question) -> Instance:
         if isinstance(question, First):
             return request
-        asked = Instance(
-            request_type="generate_until",
-            doc=request.doc,
-            arguments=(self._context(request, question.prompt), deepcopy(request.arguments[1])),
-            idx=request.idx,
-            metadata=request.metadata,
-        )
-        return KnownInstance.of(asked, self._known_answers(request, question))
+        arguments = self._context(request, question.prompt), deepcopy(request.arguments[1])
+        return KnownInstance.of(request, self._known_answers(request, question), arguments=arguments)
 
     def _context(self, request: RowInstance, prompt: str) -> Any:
         """Show a prompt to the base as the harness shows the row's own."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import isnan, nan
 from typing import Literal
+
+from lm_eval_ext.results.issue import Issue
 
 Unit = Literal["share", "change", "number"]
 """``share``: 0 to 1, shown in percent; ``change``: a difference of shares, in points; ``number``: as it is."""
@@ -35,7 +37,7 @@ class Estimate:
         return not (isnan(self.low) or isnan(self.high))
 
 
-Cell = str | int | Estimate | None
+TableCell = str | int | Estimate | None
 """Of a table; ``None``: there is no such figure."""
 
 
@@ -50,7 +52,7 @@ class Table:
     """
 
     columns: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
+    rows: tuple[tuple[TableCell, ...], ...]
     unit: Unit = "share"
 
     def __post_init__(self) -> None:
@@ -91,7 +93,7 @@ class Bars:
         axis: what the values are.
         part: what the lighter portion is, if a series has parts.
         unit: of the values.
-        reference: where a line stands that the values are held against, for example random guessing.
+        reference: where a line for comparison stands, for example random guessing.
         reference_name: in the legend.
     """
 
@@ -167,7 +169,8 @@ class Figure:
         reading: how to read it: what is good, what the interval is, which section of a paper it follows.
         panels: at least one.
         table: every number that is drawn.
-        notes: what is missing and why.
+        issues: what is missing and why.
+        metrics: which metrics of the family's schema it shows; ``*`` stands for any text, as there.
     """
 
     name: str
@@ -175,12 +178,13 @@ class Figure:
     reading: str
     panels: tuple[Panel, ...]
     table: Table
-    notes: tuple[str, ...] = ()
+    issues: tuple[Issue, ...] = ()
+    metrics: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
-class Sample:
-    """One answer, shown because it teaches something.
+class Example:
+    """One answer, shown because it is instructive.
 
     Attributes:
         why: what it shows.
@@ -204,20 +208,20 @@ class Section:
     """What the report says of one family.
 
     Attributes:
-        name: of the family, as in the names of its tasks.
+        name: of the family.
         title: for people.
         question: that it asks of a model.
         figures: in the order to be read in.
-        samples: at most ten.
-        notes: what is missing and why.
+        examples: at most ten.
+        issues: what is missing and why.
     """
 
     name: str
     title: str
     question: str
     figures: Sequence[Figure]
-    samples: Sequence[Sample] = ()
-    notes: Sequence[str] = ()
+    examples: Sequence[Example] = ()
+    issues: Sequence[Issue] = ()
 
 
 @dataclass(frozen=True)
@@ -229,11 +233,11 @@ class Report:
         summary: a row for each model, a column for each headline.
         sections: one for each family that was run.
         runs: how each model was run: names and values (command, versions, hashes), by model.
-        notes: what the reader should know before the figures: what was left out or replaced, and why.
+        issues: what the reader should know before the figures: what was left out or replaced, and why.
     """
 
     title: str
     summary: Figure
     sections: Sequence[Section]
     runs: Sequence[tuple[str, Sequence[tuple[str, str]]]]
-    notes: Sequence[str] = field(default=())
+    issues: Sequence[Issue] = ()

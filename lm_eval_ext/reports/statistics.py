@@ -1,14 +1,14 @@
 """How sure a figure is: rows are drawn anew, and all that was measured on a row goes with it.
 
 The same rows are asked under every verbalizer, in every shuffle and with every number of instructions, by every model.
-They are no independent observations, so a resample draws rows of the data set, not answers (the cluster bootstrap), and
+They are no independent observations, so a resample draws rows of the dataset, not answers (the cluster bootstrap), and
 it draws the same rows for everything that is measured on them: a difference keeps its pairs. Data sets are strata: each
 keeps its number of rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from zlib import crc32
 
@@ -71,56 +71,51 @@ class Ratio:
 
 @dataclass
 class Population:
-    """The rows of all data sets that any run was asked, and how often each resample draws each of them.
+    """How often each resample draws each row of each dataset.
 
     Attributes:
-        strata: by data set, the number of each of its rows.
+        count: returns how many rows a dataset has.
     """
 
-    strata: dict[str, dict[Hashable, int]] = field(default_factory=dict)
+    count: Callable[[str], int]
     _weights: dict[str, Floats] = field(default_factory=dict)
 
-    def admit(self, stratum: str, clusters: Iterable[Hashable]) -> NDArray[np.int32]:
-        """Return the numbers of rows, shape (rows,); a row that is met for the first time gets the next one.
+    def weights(self, dataset: str) -> Floats:
+        """Return how often each resample has each row, shape (1 + DRAWS, rows); the first has each once.
 
         Raises:
-            RuntimeError: a resample was already drawn.
+            RuntimeError: the dataset has other rows than when they were drawn.
         """
-        if stratum in self._weights:
-            raise RuntimeError(f"{stratum}: rows are to be admitted before the first resample is drawn")
-        numbers = self.strata.setdefault(stratum, {})
-        return np.fromiter((numbers.setdefault(cluster, len(numbers)) for cluster in clusters), np.int32)
-
-    def weights(self, stratum: str) -> Floats:
-        """Return how often each resample has each row, shape (1 + DRAWS, rows); the first has each once."""
-        if stratum not in self._weights:
-            rows = len(self.strata[stratum])
-            generator = np.random.default_rng([SEED, crc32(stratum.encode())])
+        rows = self.count(dataset)
+        if dataset not in self._weights:
+            generator = np.random.default_rng([SEED, crc32(dataset.encode())])
             drawn = (np.bincount(generator.integers(rows, size=rows), minlength=rows) for _ in range(DRAWS))
-            self._weights[stratum] = np.array([np.ones(rows), *drawn])
-        return self._weights[stratum]
+            self._weights[dataset] = np.array([np.ones(rows), *drawn])
+        if self._weights[dataset].shape[1] != rows:
+            raise RuntimeError(f"{dataset}: all rows are to be read before the first resample is drawn")
+        return self._weights[dataset]
 
-    def by_cluster(self, stratum: str, clusters: NDArray[np.int32], values: Floats) -> Floats:
-        """Return the sums of values over each row of the data set, shape (rows,)."""
-        return np.bincount(clusters, values, minlength=len(self.strata[stratum])).astype(np.float64)
+    def by_cluster(self, dataset: str, clusters: NDArray[np.int32], values: Floats) -> Floats:
+        """Return the sums of values over each row of the dataset, shape (rows,)."""
+        return np.bincount(clusters, values, minlength=self.count(dataset)).astype(np.float64)
 
-    def sum(self, stratum: str, clusters: NDArray[np.int32], values: Floats) -> Replicates:
+    def sum(self, dataset: str, clusters: NDArray[np.int32], values: Floats) -> Replicates:
         """Return the replicates of the sum of values that stand for rows.
 
         Args:
-            stratum: the data set.
+            dataset: the dataset.
             clusters: the row's number of each value, shape (values,).
             values: shape (values,).
         """
-        sums: Replicates = self.weights(stratum) @ self.by_cluster(stratum, clusters, values)
+        sums: Replicates = self.weights(dataset) @ self.by_cluster(dataset, clusters, values)
         return sums
 
-    def ratio(self, stratum: str, clusters: NDArray[np.int32], values: Floats) -> Ratio:
+    def ratio(self, dataset: str, clusters: NDArray[np.int32], values: Floats) -> Ratio:
         """Return the replicates of the mean of values; a NaN among them does not count."""
         counts = ~np.isnan(values)
         return Ratio(
-            self.sum(stratum, clusters, np.where(counts, values, 0.0)),
-            self.sum(stratum, clusters, counts.astype(np.float64)),
+            self.sum(dataset, clusters, np.where(counts, values, 0.0)),
+            self.sum(dataset, clusters, counts.astype(np.float64)),
         )
 
 
@@ -133,7 +128,7 @@ def sign_flip_p(differences: Floats, *, greater: bool = False) -> float:
     the rounded differences) and changes its p-value by a hundredth of it or less, with a dozen rows by up to a tenth.
 
     Args:
-        differences: one for each row of the data set (its sum over everything that is asked of the row), shape (rows,).
+        differences: one for each row of the dataset (its sum over everything that is asked of the row), shape (rows,).
         greater: whether only an increase counts (one-sided).
     """
     steps = _in_steps(differences)

@@ -32,11 +32,11 @@ def add_table_to(manyifeval: argparse._SubParsersAction[argparse.ArgumentParser]
 
 
 def _table(options: argparse.Namespace) -> int:
-    from lm_eval_ext.self_refine.results import read_runs  # noqa: PLC0415 # the harness is slow to import
+    from lm_eval_ext.self_refine.results import read_methods  # noqa: PLC0415 # numpy: other commands answer at once
     from lm_eval_ext.self_refine.table import markdown  # noqa: PLC0415
 
-    found = read_runs(options.results)
-    for note in found.notes:
-        print(note, file=sys.stderr)
-    print("\n".join(markdown(found.runs)), flush=True)
+    methods, issues = read_methods(options.results)
+    for issue in issues:
+        print(issue, file=sys.stderr)
+    print("\n".join(markdown(methods)), flush=True)
     return 0

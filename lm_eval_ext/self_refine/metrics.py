@@ -5,11 +5,9 @@ Every row has every metric, whether or not it was still refined in a round: the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import astuple, dataclass
-from typing import Any
-
-from lm_eval.api.metrics import mean
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import astuple
+from typing import Any, Final, Literal
 
 from lm_eval_ext.self_refine.confusion import Confusion
 from lm_eval_ext.self_refine.refined import Refined, Round, followed
@@ -23,17 +21,10 @@ COUNTS = tuple(f"feedback_{name}" for name in Confusion.__dataclass_fields__)
 """``feedback_true_positives`` and the other three."""
 
 
-@dataclass(frozen=True)
-class Metric:
-    """How the harness is to aggregate a metric.
-
-    Attributes:
-        aggregation: of the rows' values.
-        higher_is_better: or lower, or neither.
-    """
-
-    aggregation: Callable[[list[Any]], float | int | str]
-    higher_is_better: bool | None = None
+Aggregation = Callable[[list[Any]], float | int | str]
+"""From the rows' values to a figure."""
+MEAN: Final = "mean"
+"""The harness's own, by its name: the harness knows the standard error of that function, and of no other mean."""
 
 
 def scores(refined: Refined, instructions: Sequence[Checker]) -> dict[str, Any]:
@@ -67,7 +58,8 @@ def scores(refined: Refined, instructions: Sequence[Checker]) -> dict[str, Any]:
         | {
             "feedback_unparsable": (unread, len(judgements)),
             "base_requests": refined.requests,
-            "rounds": list(_as_json(refined.rounds, truths)),
+            # A tuple, because lm-eval 0.5 takes a list for the values of several draws.
+            "rounds": tuple(_as_json(refined.rounds, truths)),
         }
     )
 
@@ -83,23 +75,23 @@ def _as_json(rounds: Sequence[Round], truths: Sequence[Sequence[bool]]) -> Itera
         }
 
 
-def metric(name: str) -> Metric:
+def aggregation(name: str) -> Aggregation | Literal["mean"]:
     """Return how to aggregate one of the metrics that ``scores`` names.
 
     Raises:
         KeyError: there is no such metric.
     """
     if name.startswith(("prompt_level_strict_acc_round_", "inst_level_strict_acc_round_")):
-        return Metric(mean, higher_is_better=True)
-    return METRICS[name]
+        return MEAN
+    return AGGREGATIONS[name]
 
 
 def _of_confusion(figure: Callable[[Confusion], float | None]) -> Callable[[Iterable[Counts]], float | str]:
-    def aggregation(rows: Iterable[Counts]) -> float | str:
+    def total(rows: Iterable[Counts]) -> float | str:
         found = figure(Confusion.total(Confusion(*counts) for counts in rows))
         return NONE if found is None else found
 
-    return aggregation
+    return total
 
 
 def share_unparsable(rows: Iterable[tuple[int, int]]) -> float | str:
@@ -118,23 +110,22 @@ def refinements(rows: Iterable[Sequence[object]]) -> float:
     Args:
         rows: the answers of each, the first one included.
     """
-    return float(mean([len(answers) - 1 for answers in rows]))
+    counts = [len(answers) - 1 for answers in rows]
+    return sum(counts) / len(counts)
 
 
-_SHARES = {
-    "feedback_precision": Metric(_of_confusion(lambda counts: counts.precision), higher_is_better=True),
-    "feedback_recall": Metric(_of_confusion(lambda counts: counts.recall), higher_is_better=True),
-    "feedback_f1": Metric(_of_confusion(lambda counts: counts.f1), higher_is_better=True),
-    "feedback_precision_by_count": Metric(
-        _of_confusion(lambda counts: counts.precision_by_count), higher_is_better=True
-    ),
-    "feedback_f1_by_count": Metric(_of_confusion(lambda counts: counts.f1_by_count), higher_is_better=True),
+_SHARES: Mapping[str, Aggregation] = {
+    "feedback_precision": _of_confusion(lambda counts: counts.precision),
+    "feedback_recall": _of_confusion(lambda counts: counts.recall),
+    "feedback_f1": _of_confusion(lambda counts: counts.f1),
+    "feedback_precision_by_count": _of_confusion(lambda counts: counts.precision_by_count),
+    "feedback_f1_by_count": _of_confusion(lambda counts: counts.f1_by_count),
 }
-METRICS = {
-    **dict.fromkeys(COUNTS, Metric(sum)),
+AGGREGATIONS: Mapping[str, Aggregation | Literal["mean"]] = {
+    **dict.fromkeys(COUNTS, sum),
     **_SHARES,
-    "feedback_unparsable": Metric(share_unparsable, higher_is_better=False),
-    "base_requests": Metric(mean),
-    "rounds": Metric(refinements),
+    "feedback_unparsable": share_unparsable,
+    "base_requests": MEAN,
+    "rounds": refinements,
 }
-"""All but the accuracies by round, whose number is the run's."""
+"""All but those of the accuracies by round, whose number is the run's. Which way is better: the families' schema."""

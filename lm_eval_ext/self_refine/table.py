@@ -60,8 +60,8 @@ class TaskScore:
 
 
 @dataclass(frozen=True)
-class Run:
-    """One method of one model. All runs of a model are alike in source, tasks and, where they refine, rounds.
+class MethodScores:
+    """What one method scored. All methods of a model are alike in source, tasks and, where they refine, rounds.
 
     Attributes:
         model: the base, with its arguments.
@@ -92,18 +92,18 @@ class Line:
     requests: float | None
 
 
-def line(run: Run) -> Line:
-    """Return a run's row of the table.
+def line(method: MethodScores) -> Line:
+    """Return a method's row of the table.
 
     Accuracies and requests are means over the rows of all tasks, as in the harness's row of a group; the figures of the
     feedback are those of all its judgements, whichever the task.
     """
-    scores = run.scores
+    scores = method.scores
     feedback = Confusion.total(score.feedback for score in scores)
     unparsable = fsum(score.unparsable * score.feedback.judgements for score in scores)
     requests = [score.requests for score in scores if score.requests is not None]
     return Line(
-        STRATEGIES[run.strategy].title,
+        STRATEGIES[method.strategy].title,
         _mean_over_rows(scores, [score.prompt_level for score in scores]),
         _mean_over_rows(scores, [score.inst_level for score in scores]),
         feedback.precision,
@@ -114,7 +114,7 @@ def line(run: Run) -> Line:
     )
 
 
-def by_round(run: Run) -> tuple[tuple[float, float], ...]:
+def by_round(run: MethodScores) -> tuple[tuple[float, float], ...]:
     """Return the accuracies (prompt level, inst level) after each round from 0, as means over the rows of all tasks."""
     found = []
     for of_tasks in zip(*(score.by_round for score in run.scores), strict=True):
@@ -128,7 +128,7 @@ def _mean_over_rows(scores: Sequence[TaskScore], values: Sequence[float]) -> flo
     return fsum(weighted) / sum(score.rows for score in scores)
 
 
-def markdown(runs: Sequence[Run]) -> list[str]:
+def markdown(runs: Sequence[MethodScores]) -> list[str]:
     """Return the lines of the tables and how to read them.
 
     Each model, in the order of names, has its Table 2 and, if one of its methods refines, the accuracies by round.
@@ -143,7 +143,7 @@ def markdown(runs: Sequence[Run]) -> list[str]:
     return lines + [f"- {sentence}" for sentence in LEGEND]
 
 
-def _section(model: str, runs: Sequence[Run]) -> Iterator[str]:
+def _section(model: str, runs: Sequence[MethodScores]) -> Iterator[str]:
     yield f"### `{model}`"
     yield ""
     yield from _table(COLUMNS, [_cells(line(run)) for run in runs])
@@ -186,7 +186,7 @@ def _joined(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _footnotes(runs: Sequence[Run]) -> Iterator[str]:
+def _footnotes(runs: Sequence[MethodScores]) -> Iterator[str]:
     source, scores = runs[0].source, runs[0].scores
     yield f"Rows: source `{source}`" + (f"; {EMBEDDED_NOTE}." if source == EMBEDDED else ".")
     yield f"Tasks: {_tasks(scores)}; each row counts the same."

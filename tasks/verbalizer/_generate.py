@@ -144,6 +144,8 @@ def leaf(family: str, dataset: str, naturalness: str, verbalizer: str) -> str:
         f"task: {family}_{dataset}_{naturalness}_{verbalizer}",
         f"tag: [{family}_{dataset}, {family}_{naturalness}_{verbalizer}]",
         f"dataset_path: {dataset}",
+        f"naturalness: {naturalness}",
+        f"verbalizer: {json.dumps(verbalizer)}",
         f"doc_to_choice: {json.dumps(dict(zip(golden, words, strict=True)))}",
     ]
     if frozenset(words) in MEANT:

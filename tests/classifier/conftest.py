@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from lm_eval_ext.classifier.causal_training import train_causal
+from lm_eval_ext.classifier.causal.training import train_causal
 from lm_eval_ext.classifier.labelled import Labelled
 from lm_eval_ext.classifier.reading import Answer, Reading
-from tests.classifier.causal_models import DRINKS, EPOCHS, louder, rows_to_learn
+from tests.classifier.causal.models import DRINKS, EPOCHS, louder, rows_to_learn
 
 
 @pytest.fixture

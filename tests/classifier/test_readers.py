@@ -10,16 +10,8 @@ from typing import Literal
 
 import pytest
 
-from lm_eval_ext.classifier.predict import LIBRARIES
-from lm_eval_ext.classifier.readers import (
-    RULES_ONLY,
-    ReaderError,
-    file_of,
-    llm,
-    reader,
-    require,
-    require_llm,
-)
+from lm_eval_ext.classifier.availability import LIBRARIES, RULES_ONLY, ReaderError, file_of
+from lm_eval_ext.classifier.readers import llm, reader, require, require_llm
 from lm_eval_ext.classifier.reading import Answer, Option, Reading
 
 TEA = Answer("B. Coffee", (Option("A", "Tea"), Option("B", "Coffee")))

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from lm_eval_ext.classifier.reading import Kind, Option, Reading, refusal_option
+from lm_eval_ext.classifier.reading import Option, Reading, ReadingKind, refusal_option
 
 OFFERED = (Option("A", "Tea"), Option("B", "Coffee"))
 WITH_REFUSED = (Option("A", "Tea"), Option("B", "Refused"))
@@ -24,7 +24,7 @@ WITH_REFUSED = (Option("A", "Tea"), Option("B", "Refused"))
     ],
 )
 def test_a_reading_of_letters_is_one_several_or_none(
-    letters: tuple[str, ...], kind: Kind, chosen: tuple[str, ...], value: str | list[str]
+    letters: tuple[str, ...], kind: ReadingKind, chosen: tuple[str, ...], value: str | list[str]
 ) -> None:
     reading = Reading.of(letters, 0.75)
     assert reading == Reading(kind, chosen, 0.75)

@@ -7,8 +7,11 @@ from typing import Literal
 import pytest
 from lm_eval.api.instance import Instance
 
-from lm_eval_ext.known_answers import KnownAnswers, KnownInstance
+from lm_eval_ext.harness.known_answers import KnownAnswers, KnownInstance
 from lm_eval_ext.models.reference import CERTAIN, UNLIKELY, ReferenceLM
+from tests.across_versions import plain_instance
+
+pytestmark = pytest.mark.harness
 
 ANSWERS: KnownAnswers = {"oracle": "foo", "prior": "positive", "random": ("foo", "bar")}
 
@@ -20,7 +23,7 @@ def request(
 ) -> Instance:
     kind: Literal["generate_until", "loglikelihood"] = "generate_until" if continuation is None else "loglikelihood"
     arguments = ("prompt", {} if continuation is None else continuation)
-    plain = Instance(kind, {"text": "row"}, arguments, 0, metadata=("some_task", row, 1))
+    plain = plain_instance(kind, {"text": "row"}, arguments, task="some_task", row=row)
     return KnownInstance.of(plain, answers)
 
 
@@ -50,7 +53,7 @@ def test_an_unknown_policy_names_the_task_and_the_policies_it_knows() -> None:
 
 
 def test_a_request_without_known_answers_is_an_error_that_names_its_task() -> None:
-    plain = Instance("generate_until", {}, ("prompt", {}), 0, metadata=("hellaswag", 0, 1))
+    plain = plain_instance("generate_until", {}, ("prompt", {}), task="hellaswag")
     with pytest.raises(ValueError, match="'hellaswag' brings no known answers"):
         ReferenceLM().generate_until([plain])
 

@@ -6,17 +6,22 @@ import copy
 import logging
 import pickle
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 from lm_eval.api.instance import Instance
 from lm_eval.api.model import LM
 
+from lm_eval_ext.families.manyifeval.answers import PolicyAnswers
 from lm_eval_ext.families.manyifeval.request import RowInstance, Shown
 from lm_eval_ext.models.reference import ReferenceLM
 from lm_eval_ext.models.self_refine import SelfRefineLM
 from lm_eval_ext.self_refine.prompts import VERSION
 from lm_eval_ext.self_refine.strategies import STRATEGIES
+from tests.across_versions import plain_instance
 from tests.self_refine.scripted import FIRST_PROMPT, NO_COMMAS, QUOTED, TASK, Reply, ScriptedLM, request, row
+
+pytestmark = pytest.mark.harness
 
 COMMA_BARE, BARE, DONE = "Blue, deep.", "Blue and deep.", '"Blue and deep."'
 """Answers that break both instructions, the second alone, and none."""
@@ -280,7 +285,7 @@ def test_all_but_generation_is_the_bases() -> None:
     base._rank, base._world_size, base._device = 1, 2, "somewhere"  # as a base that runs in parallel has them
     base.batch_sizes = {0: 8}
     model = SelfRefineLM(base, strategy="none")
-    one = Instance(request_type="loglikelihood", doc={}, arguments=("a", "b"), idx=0)
+    one = plain_instance("loglikelihood", {}, ("a", "b"))
     assert model.loglikelihood([one]) == [(-1.5, True)]
     assert model.loglikelihood_rolling([one]) == [-2.5]
     assert model.apply_chat_template([{"role": "user", "content": "Hi"}]) == "<user>Hi|answer:"
@@ -358,20 +363,14 @@ def test_the_strategy_none_is_one_on_the_command_line_too() -> None:
 
 def test_rows_without_instructions_are_refused_before_anything_is_asked() -> None:
     base = ScriptedLM(lambda _prompt: DONE)
-    other = Instance(
-        request_type="generate_until",
-        doc={},
-        arguments=("Hi", {}),
-        idx=0,
-        metadata=("verbalizer_sst2_natural_golden", 0, 1),
-    )
+    other = plain_instance("generate_until", {}, ("Hi", {}), task="verbalizer_sst2_natural_golden")
     with pytest.raises(ValueError, match=r"without instructions: verbalizer_sst2_natural_golden \(2 requests\)"):
         SelfRefineLM(base).generate_until([request(), other, other])
     assert base.calls == []
 
 
 def test_many_tasks_without_instructions_are_not_all_named() -> None:
-    others = [Instance("generate_until", {}, ("Hi", {}), 0, (f"task_{number}", 0, 1)) for number in range(5)]
+    others = [plain_instance("generate_until", {}, ("Hi", {}), task=f"task_{number}") for number in range(5)]
     with pytest.raises(ValueError, match=r"instructions: task_0 \(1 requests\), .*, task_2 \(.*\) and 2 more tasks\."):
         SelfRefineLM(ScriptedLM([])).generate_until(others)
 
@@ -423,14 +422,9 @@ def test_every_request_is_of_the_rows_document() -> None:
             return super().generate_until(requests)
 
     asked: list[Instance] = []
-    plain = Instance(
-        request_type="generate_until",
-        doc={"key": 7},
-        arguments=("as the harness shows it", {"until": []}),
-        idx=2,
-        metadata=("manyifeval_n02", 5, 1),
-    )
-    of = RowInstance.asking(plain, row(), Shown())
+    arguments: tuple[Any, ...] = ("as the harness shows it", {"until": []})
+    plain = plain_instance("generate_until", {"key": 7}, arguments, task="manyifeval_n02", row=5, idx=2)
+    of = RowInstance.of(plain, PolicyAnswers(row()), row=row(), shown=Shown())
     SelfRefineLM(Recording(lambda _prompt: "NO"), strategy="feedback_each", rounds=1).generate_until([of])
     assert len(asked) == 1 + 2 + 1
     assert asked[0].args == plain.args

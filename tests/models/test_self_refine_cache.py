@@ -12,6 +12,8 @@ from lm_eval_ext.models.self_refine import SelfRefineLM
 from tests.models.test_self_refine import BARE, DONE, mending
 from tests.self_refine.scripted import QUOTED, ScriptedLM, request
 
+pytestmark = pytest.mark.harness
+
 
 def test_a_cache_keeps_the_rounds_and_serves_one_model_and_strategy_alone(tmp_path: Path) -> None:
     path = str(tmp_path / "responses.db")

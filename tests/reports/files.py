@@ -13,8 +13,20 @@ SST2 = "verbalizer_sst2_unnatural_flipped"
 CONFIG: Mapping[str, Any] = {
     "dataset_path": "sst2",
     "num_fewshot": 0,
-    "metadata": {"version": 1.0, "source": "hub", "rows_hash": "rows"},
+    "metadata": {
+        "family": "verbalizer",
+        "dataset": "sst2",
+        "source": "hub",
+        "version": 1.0,
+        "rows_hash": "rows",
+        "verbalizer": "flipped",
+        "naturalness": "unnatural",
+        "prompting": "direct",
+        "label_words": {"negative": "positive", "positive": "negative"},
+        "prior_words": {"negative": "negative", "positive": "positive"},
+    },
 }
+"""Of every task, whatever its name: what it is, it records."""
 
 
 def verbalizer_line(number: int, acc: float, **changed: Any) -> dict[str, Any]:

@@ -85,9 +85,7 @@ def write_rows(
         results[task] |= {f"{name},none": value for name, value in (figures or {}).items()}
     content = {
         "results": results,
-        "configs": {
-            task: {"num_fewshot": 0, "metadata": {"version": 1.0, "source": "hub", "rows_hash": task}} for task in tasks
-        },
+        "configs": {task: {"num_fewshot": 0, "metadata": _metadata(task, rows)} for task, rows in tasks.items()},
         "n-samples": {task: {"original": len(rows), "effective": len(rows)} for task, rows in tasks.items()},
         "config": {**(config or of_model("one"))},
         "date": 1000.0,
@@ -95,6 +93,19 @@ def write_rows(
     path = folder / f"results_{STAMP}.json"
     path.write_text(json.dumps(content), encoding="utf-8")
     return path
+
+
+def _metadata(task: str, rows: Sequence[Line]) -> Mapping[str, Any]:
+    asked = rows[0]["doc"]["instruction_id_list"]
+    return {
+        "family": "manyifeval",
+        "dataset": "manyifeval",
+        "source": "hub",
+        "version": 1.0,
+        "rows_hash": task,
+        "instructions": len(asked),
+        "repeat": len(asked) > 1 and len({*asked}) == 1,
+    }
 
 
 def _means(lines: Sequence[Line]) -> Mapping[str, Any]:

@@ -9,16 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from lm_eval_ext.reports.statistics import (
-    DRAWS,
-    Floats,
-    Population,
-    Ratio,
-    estimate,
-    holm,
-    sign_flip_p,
-    smallest_p,
-)
+from lm_eval_ext.reports.statistics import DRAWS, Floats, Population, Ratio, estimate, holm, sign_flip_p, smallest_p
 
 # Of 400 rows 120 are right: 0.3, standard error sqrt(0.3 * 0.7 / 400) = 0.0229.
 ROWS, RIGHT = 400, 120
@@ -29,10 +20,14 @@ def answers(rows: int = ROWS, right: int = RIGHT) -> Floats:
     return (np.arange(rows) < right).astype(np.float64)
 
 
-def mean_of(values: Floats, clusters: NDArray[np.int64] | None = None, stratum: str = "data") -> Ratio:
-    population = Population()
-    numbers = population.admit(stratum, (np.arange(len(values)) if clusters is None else clusters).tolist())
-    return population.ratio(stratum, numbers, values)
+def population(**rows: int) -> Population:
+    """Return one of so many rows of each dataset."""
+    return Population(rows.__getitem__)
+
+
+def mean_of(values: Floats, clusters: NDArray[np.int64] | None = None, dataset: str = "data") -> Ratio:
+    numbers = np.arange(len(values)) if clusters is None else clusters
+    return population(**{dataset: len({*numbers.tolist()})}).ratio(dataset, numbers.astype(np.int32), values)
 
 
 # The bootstrap's interval
@@ -60,31 +55,29 @@ def test_copies_of_a_rows_answer_tell_nothing_new() -> None:
 
 
 @pytest.mark.parametrize(
-    ("strata", "error"),
+    ("datasets", "error"),
     [
-        # 0 of 200 right in one data set and 200 of 200 in the other: no draw can change that.
+        # 0 of 200 right in one dataset and 200 of 200 in the other: no draw can change that.
         (("one", "other"), 0.0),
-        # As one data set it is 200 of 400: sqrt(0.5 * 0.5 / 400) = 0.025.
+        # As one dataset it is 200 of 400: sqrt(0.5 * 0.5 / 400) = 0.025.
         (("one", "one"), 0.025),
     ],
 )
-def test_every_data_set_keeps_its_number_of_rows(strata: tuple[str, str], error: float) -> None:
-    population = Population()
-    wrong, right = (
-        population.admit(name, range(first, first + 200)) for name, first in zip(strata, (0, 200), strict=True)
-    )
+def test_every_dataset_keeps_its_number_of_rows(datasets: tuple[str, str], error: float) -> None:
+    everything = population(one=400) if len({*datasets}) == 1 else population(one=200, other=200)
+    wrong = np.arange(200, dtype=np.int32)
+    right = wrong + np.int32(200 if len({*datasets}) == 1 else 0)
     both = Ratio.sum(
-        [population.ratio(strata[0], wrong, np.zeros(200)), population.ratio(strata[1], right, np.ones(200))]
+        [everything.ratio(datasets[0], wrong, np.zeros(200)), everything.ratio(datasets[1], right, np.ones(200))]
     )
     assert both.value[0] == 0.5
     assert np.std(both.value[1:]) == pytest.approx(error, rel=0.09)
 
 
 def test_a_difference_keeps_its_pairs() -> None:
-    population = Population()
-    numbers = population.admit("data", range(ROWS))
+    numbers, everything = np.arange(ROWS, dtype=np.int32), population(data=ROWS)
     easy, hard = answers(), answers(right=80)
-    first, second = (population.ratio("data", numbers, values).value for values in (easy, hard))
+    first, second = (everything.ratio("data", numbers, values).value for values in (easy, hard))
     # They differ in 40 rows, by 1: sqrt(0.1 * 0.9 / 400) = 0.015; without pairs it would be 0.0305.
     assert np.std((first - second)[1:]) == pytest.approx(0.015, rel=0.09)
 
@@ -93,16 +86,19 @@ def test_rows_of_two_models_that_are_the_same_are_drawn_alike_every_time() -> No
     assert mean_of(answers()).value.tolist() == mean_of(answers()).value.tolist()
 
 
-def test_another_data_set_is_drawn_otherwise() -> None:
-    assert mean_of(answers()).value.tolist() != mean_of(answers(), stratum="other").value.tolist()
+def test_another_dataset_is_drawn_otherwise() -> None:
+    assert mean_of(answers()).value.tolist() != mean_of(answers(), dataset="other").value.tolist()
 
 
 def test_a_row_that_comes_after_the_draw_is_refused() -> None:
-    population = Population()
-    population.ratio("data", population.admit("data", [1, 2]), np.ones(2))
-    with pytest.raises(RuntimeError, match="data: rows are to be admitted before"):
-        population.admit("data", [3])
-    assert population.admit("other", [3]).tolist() == [0]
+    rows = {"data": 2, "other": 1}
+    drawn = Population(rows.__getitem__)
+    numbers, values = np.arange(2, dtype=np.int32), np.ones(2)
+    drawn.ratio("data", numbers, values)
+    rows["data"] = 3
+    with pytest.raises(RuntimeError, match="data: all rows are to be read before"):
+        drawn.ratio("data", numbers, values)
+    assert drawn.ratio("other", numbers[:1], values[:1]).value[0] == 1
 
 
 # Figures that are not there

@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterable
 from lm_eval.api.instance import Instance
 from lm_eval.api.model import LM
 
+from lm_eval_ext.families.manyifeval.answers import PolicyAnswers
+from lm_eval_ext.families.manyifeval.instruction_row import InstructionRow
 from lm_eval_ext.families.manyifeval.prompt import prompt_of
 from lm_eval_ext.families.manyifeval.request import RowInstance, Shown
-from lm_eval_ext.families.manyifeval.row import Row
 from lm_eval_ext.verifiers import instructions_of
+from tests.across_versions import plain_instance
 
 TASK = "Describe the sea."
 NO_COMMAS = "In your entire response, refrain from the use of any commas."
@@ -54,20 +56,15 @@ class ScriptedLM(LM):  # type: ignore[misc] # the harness ships no types
         return f"template {chat_template}"
 
 
-def row(task: str = TASK) -> Row:
+def row(task: str = TASK) -> InstructionRow:
     """Return a row with two instructions: no commas, and quotation marks around everything."""
     instructions = instructions_of(["punctuation:no_comma", "startend:quotation"], [{}, {}])
-    return Row(1, task, prompt_of(task, instructions), instructions)
+    return InstructionRow(1, task, prompt_of(task, instructions), instructions)
 
 
-def request(of: Row | None = None, shown: Shown | None = None) -> RowInstance:
+def request(of: InstructionRow | None = None, shown: Shown | None = None) -> RowInstance:
     """Return the harness's request for a row."""
     of = of or row()
-    plain = Instance(
-        request_type="generate_until",
-        doc={"prompt": of.prompt},
-        arguments=(of.prompt, {"until": ["<|endoftext|>"], "do_sample": False}),
-        idx=0,
-        metadata=("manyifeval_n02", 0, 1),
-    )
-    return RowInstance.asking(plain, of, shown or Shown())
+    arguments = (of.prompt, {"until": ["<|endoftext|>"], "do_sample": False})
+    plain = plain_instance("generate_until", {"prompt": of.prompt}, arguments, task="manyifeval_n02")
+    return RowInstance.of(plain, PolicyAnswers(of), row=of, shown=shown or Shown())

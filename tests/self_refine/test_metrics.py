@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from lm_eval_ext.families.manyifeval.schema import SCHEMA
+from lm_eval_ext.harness.aggregation import function_of
 from lm_eval_ext.models.self_refine import SelfRefineLM
-from lm_eval_ext.self_refine.metrics import METRICS, metric, scores
+from lm_eval_ext.self_refine.metrics import AGGREGATIONS, aggregation, scores
 from lm_eval_ext.self_refine.refined import Feedback, Refined, Round
 from tests.self_refine.scripted import ScriptedLM, request, row
 
@@ -18,7 +20,7 @@ BOTH, BARE, COMMA, NEITHER = '"Blue and deep."', "Blue and deep.", '"Blue, deep.
 
 
 def aggregated(rows: Sequence[dict[str, Any]], name: str) -> Any:
-    return metric(name).aggregation([found[name] for found in rows])
+    return function_of(aggregation(name))([found[name] for found in rows])
 
 
 def run(strategy: str, rounds: int, *replies: str, rows: int = 1) -> list[dict[str, Any]]:
@@ -77,7 +79,7 @@ def test_the_cost_of_a_written_run() -> None:
 
 
 def test_the_rounds_say_what_was_answered_and_judged() -> None:
-    assert ALL_FOUR_CELLS[1]["rounds"] == [
+    assert list(ALL_FOUR_CELLS[1]["rounds"]) == [
         {"answer": NEITHER, "followed": [False, False], "judged": [False, True], "replies": ["1: NO\n2: YES"]},
         {"answer": BARE, "followed": [True, False], "judged": [True, None], "replies": ["1: YES\n2: well"]},
         {"answer": BOTH, "followed": [True, True], "judged": None, "replies": None},
@@ -103,7 +105,7 @@ def test_feedback_figures_where_no_model_judges(strategy: str, replies: list[str
 def test_every_row_has_every_metric_whatever_became_of_it() -> None:
     names = {frozenset(found) for found in ALL_FOUR_CELLS}
     by_round = {f"{level}_level_strict_acc_round_{k}" for level in ("prompt", "inst") for k in range(3)}
-    assert names == {frozenset(by_round | METRICS.keys())}
+    assert names == {frozenset(by_round | AGGREGATIONS.keys())}
 
 
 def test_no_refinement_has_no_round_but_the_first() -> None:
@@ -123,9 +125,15 @@ def test_reasoning_does_not_count_in_a_verdict() -> None:
     assert found["feedback_true_positives"] == 2
 
 
+def test_a_mean_is_the_harness_own_which_has_a_standard_error() -> None:
+    stderr = pytest.importorskip("lm_eval.api.metrics").stderr_for_metric
+    for name in ("prompt_level_strict_acc_round_0", "inst_level_strict_acc_round_5", "base_requests"):
+        assert stderr(metric=function_of(aggregation(name)), bootstrap_iters=1)([0.0, 1.0]) == 0.5
+
+
 def test_there_is_no_other_metric() -> None:
     with pytest.raises(KeyError, match="feedback_accuracy"):
-        metric("feedback_accuracy")
+        aggregation("feedback_accuracy")
 
 
 @pytest.mark.parametrize(
@@ -141,7 +149,7 @@ def test_there_is_no_other_metric() -> None:
     ],
 )
 def test_what_is_better_the_higher_it_is(better: bool | None, names: tuple[str, ...]) -> None:
-    assert [metric(name).higher_is_better for name in names] == [better] * len(names)
+    assert [SCHEMA.metric(name).higher_is_better for name in names] == [better] * len(names)
 
 
 def test_where_no_model_judges_there_are_verdicts_and_no_replies() -> None:

@@ -16,10 +16,12 @@ from lm_eval.tasks import TaskManager
 from lm_eval_ext import tasks_dir
 from lm_eval_ext.cli import main
 from lm_eval_ext.self_refine.confusion import Confusion
-from lm_eval_ext.self_refine.results import read_runs
+from lm_eval_ext.self_refine.results import read_methods
 from lm_eval_ext.self_refine.strategies import NAME
-from lm_eval_ext.self_refine.table import Run, TaskScore
+from lm_eval_ext.self_refine.table import MethodScores, TaskScore
 from lm_eval_ext.sources import RowsError
+
+pytestmark = pytest.mark.harness
 
 Content = dict[str, Any]
 FEEDBACK = Confusion(30, 4, 10, 16)
@@ -28,7 +30,8 @@ BASE = {"pretrained": "tiny", "dtype": "float32"}
 
 def leaf(name: str, figures: Mapping[str, Any], n: int = 100, **metadata: Any) -> Content:
     """Return what the harness writes of one of our tasks, by its keys at the top."""
-    said = {"version": "1.0", "source": "hub", "rows_hash": f"hash of {name}", "rows": "cut out"} | metadata
+    said: Content = {"family": "manyifeval", "dataset": "manyifeval", "version": "1.0", "source": "hub"}
+    said |= {"rows_hash": f"hash of {name}", "rows": "cut out", "instructions": 1, "repeat": False} | metadata
     results: Content = {"name": name, "alias": name, "sample_len": n}
     for metric, figure in figures.items():
         results |= {f"{metric},none": figure, f"{metric}_stderr,none": "N/A"}
@@ -115,17 +118,17 @@ def write_refined(path: Path, strategy: str, *tasks: Content, **top: Any) -> Pat
 def test_a_plain_run_is_zero_shot_of_the_model_that_others_refine(tmp_path: Path) -> None:
     write(tmp_path / "plain" / "results_1.json", plain())
     write_refined(tmp_path / "refined" / "results_2.json", "feedback_each")
-    found = read_runs([tmp_path])
+    methods, issues = read_methods([tmp_path])
     model = "hf dtype=float32,pretrained=tiny"
     accuracies = ((0.0, 0.5), (0.03125, 0.53125), (0.0625, 0.5625), (0.09375, 0.59375), (0.125, 0.625), (0.75, 0.875))
     first, last = (
         TaskScore("manyifeval_n01", 100, 0.25, 0.5),
         TaskScore("manyifeval_n01", 100, 0.75, 0.875, FEEDBACK, 0.05, 12.5, accuracies),
     )
-    assert found.notes == ()
-    assert found.runs == (
-        Run(model, "none", "hub", None, (first,)),
-        Run(model, "feedback_each", "hub", 5, (last,)),
+    assert tuple(map(str, issues)) == ()
+    assert methods == (
+        MethodScores(model, "none", "hub", None, (first,)),
+        MethodScores(model, "feedback_each", "hub", 5, (last,)),
     )
 
 
@@ -151,7 +154,7 @@ def test_a_model_is_its_base_with_all_arguments_but_those_of_the_refinement(
 ) -> None:
     for number, arguments in enumerate((one, other), start=1):
         write(tmp_path / f"results_{number}.json", refined(), model=NAME, model_args=arguments)
-    assert [run.model for run in read_runs([tmp_path]).runs] == models
+    assert [run.model for run in read_methods([tmp_path])[0]] == models
 
 
 @pytest.mark.parametrize(
@@ -164,7 +167,7 @@ def test_a_model_is_its_base_with_all_arguments_but_those_of_the_refinement(
     ],
 )
 def test_the_method_is_the_strategy_that_was_asked_for(arguments: object, strategy: str, tmp_path: Path) -> None:
-    (run,) = read_runs([write(tmp_path / "mine.json", refined(), model=NAME, model_args=arguments)]).runs
+    (run,) = read_methods([write(tmp_path / "mine.json", refined(), model=NAME, model_args=arguments)])[0]
     assert run.strategy == strategy
 
 
@@ -172,7 +175,7 @@ def test_without_judgements_there_is_no_share_of_unparsable_ones_to_read(tmp_pat
     write_refined(tmp_path / "results_1.json", "none", unjudged())
     write_refined(tmp_path / "results_2.json", "without_feedback", unjudged(rounds=5))
     score = TaskScore("manyifeval_n01", 100, 0.75, 0.875)
-    assert [(run.rounds, run.scores) for run in read_runs([tmp_path]).runs] == [
+    assert [(run.rounds, run.scores) for run in read_methods([tmp_path])[0]] == [
         (None, (replace(score, requests=1.0, by_round=((0.75, 0.875),)),)),
         (5, (replace(score, requests=6.0, by_round=by_round(5)),)),
     ]
@@ -183,9 +186,9 @@ def test_a_run_may_be_split_over_files(tmp_path: Path) -> None:
         name = f"manyifeval_n0{number}"
         write(tmp_path / f"results_plain_{number}.json", plain(name))
         write_refined(tmp_path / f"results_{number}.json", "oracle", refined(name), date=float(number))
-    found = read_runs([tmp_path])
-    assert found.notes == ()
-    assert [[score.task for score in run.scores] for run in found.runs] == [["manyifeval_n01", "manyifeval_n02"]] * 2
+    methods, issues = read_methods([tmp_path])
+    assert tuple(map(str, issues)) == ()
+    assert [[score.task for score in run.scores] for run in methods] == [["manyifeval_n01", "manyifeval_n02"]] * 2
 
 
 @pytest.mark.parametrize(("dates", "newest"), [((1.0, 2.0), 0.875), ((2.0, 1.0), 0.625)])
@@ -202,22 +205,21 @@ def test_of_two_runs_of_a_method_the_newest_counts_and_the_other_is_named_once(
         )
         for date, accuracy in zip(dates, (0.625, 0.875), strict=True)
     )
-    found = read_runs([tmp_path])
-    assert [score.prompt_level for score in found.runs[0].scores] == [newest] * 2
+    methods, issues = read_methods([tmp_path])
+    assert [score.prompt_level for score in methods[0].scores] == [newest] * 2
     used, unused = (second, first) if newest == 0.875 else (first, second)
-    assert found.notes == (
-        f"hf dtype=float32,pretrained=tiny, 'oracle': {used} is newer than {unused}, which is not used for "
-        "manyifeval_n01, manyifeval_n02",
-    )
+    assert tuple(map(str, issues)) == (f"{unused}: not used for manyifeval_n01, manyifeval_n02: {used} is newer",)
 
 
 def test_a_plain_run_and_one_of_the_strategy_none_are_two_runs_of_one_method(tmp_path: Path) -> None:
     write(tmp_path / "results_1.json", plain(), date=2.0)
     write_refined(tmp_path / "results_2.json", "none", unjudged(), date=1.0)
-    found = read_runs([tmp_path])
-    assert [run.scores[0].prompt_level for run in found.runs] == [0.25]
-    assert "'none': " in found.notes[0]
-    assert "results_1.json is newer than" in found.notes[0]
+    methods, issues = read_methods([tmp_path])
+    assert [run.scores[0].prompt_level for run in methods] == [0.25]
+    (issue,) = issues
+    assert issue.severity == "note"
+    assert "results_2.json: not used for manyifeval_n01: " in issue.text
+    assert issue.text.endswith("results_1.json is newer")
 
 
 def test_files_and_tasks_that_are_not_ours_are_left_out_and_only_files_are_named(tmp_path: Path) -> None:
@@ -225,17 +227,17 @@ def test_files_and_tasks_that_are_not_ours_are_left_out_and_only_files_are_named
     mixed = plain()
     mixed["results"]["manyifeval"] = dict(mixed["results"]["manyifeval_n01"])  # the row of a group
     write(tmp_path / "results_1.json", mixed, other_task())
-    found = read_runs([tmp_path])
-    assert [[score.task for score in run.scores] for run in found.runs] == [["manyifeval_n01"]]
-    assert found.notes == (f"{ifeval}: no results of manyifeval tasks; not used",)
+    methods, issues = read_methods([tmp_path])
+    assert [[score.task for score in run.scores] for run in methods] == [["manyifeval_n01"]]
+    assert tuple(map(str, issues)) == (f"{ifeval}: no results of manyifeval tasks (ifeval); not used",)
 
 
 def test_nothing_at_all_is_an_error(tmp_path: Path) -> None:
     write(tmp_path / "results_0.json", other_task())
     with pytest.raises(
-        RowsError, match=r"^no results of manyifeval tasks in .*; expected what `lm_eval --model self_re"
+        RowsError, match=r"^no results of manyifeval tasks in .*, but of ifeval; expected what `lm_eval --tasks"
     ):
-        read_runs([tmp_path])
+        read_methods([tmp_path])
 
 
 @pytest.mark.parametrize(
@@ -251,9 +253,9 @@ def test_methods_on_other_rows_are_not_compared(change: dict[str, Any], complain
     write(tmp_path / "results_1.json", plain())
     write_refined(tmp_path / "results_2.json", "oracle", refined(**change))
     with pytest.raises(
-        RowsError, match=rf"^hf dtype=float32,pretrained=tiny: .* not run alike, .*: {complaint}.*\. Run them anew"
+        RowsError, match=rf"^hf dtype=float32,pretrained=tiny: .* not run alike, .*: {complaint}.*\. Run them again"
     ) as error:
-        read_runs([tmp_path])
+        read_methods([tmp_path])
     assert all(str(tmp_path / f"results_{number}.json") in str(error.value) for number in (1, 2))
 
 
@@ -274,7 +276,7 @@ def test_methods_in_another_setting_are_not_compared(
     write(tmp_path / "results_1.json", plain())
     write_refined(tmp_path / "results_2.json", "oracle", task, **top)
     with pytest.raises(RowsError, match=f"not run alike, .*: {complaint}"):
-        read_runs([tmp_path])
+        read_methods([tmp_path])
 
 
 def few_shot(folder: Path, num_fewshot: int) -> None:
@@ -287,19 +289,19 @@ def few_shot(folder: Path, num_fewshot: int) -> None:
 
 def test_examples_as_turns_matter_only_where_there_are_examples(tmp_path: Path) -> None:
     few_shot(tmp_path, 0)
-    assert len(read_runs([tmp_path]).runs) == 2
+    assert len(read_methods([tmp_path])[0]) == 2
     few_shot(tmp_path, 1)
     with pytest.raises(RowsError, match=r"fewshot_as_multiturn: False for 'feedback'.* and True for 'oracle'"):
-        read_runs([tmp_path])
+        read_methods([tmp_path])
 
 
 def test_methods_that_refine_do_so_equally_often(tmp_path: Path) -> None:
     write_refined(tmp_path / "results_1.json", "none", unjudged(rounds=0))
     write_refined(tmp_path / "results_2.json", "feedback", refined(rounds=5))
-    assert [run.rounds for run in read_runs([tmp_path]).runs] == [None, 5]
+    assert [run.rounds for run in read_methods([tmp_path])[0]] == [None, 5]
     write_refined(tmp_path / "results_3.json", "oracle", refined(rounds=10))
     with pytest.raises(RowsError, match=r"rounds: 5 for 'feedback'.*results_2.* and 10 for 'oracle'.*results_3"):
-        read_runs([tmp_path])
+        read_methods([tmp_path])
 
 
 def test_methods_that_refine_are_asked_to_in_the_same_words(tmp_path: Path) -> None:
@@ -309,9 +311,9 @@ def test_methods_that_refine_are_asked_to_in_the_same_words(tmp_path: Path) -> N
         content = json.loads(file.read_text(encoding="utf-8"))
         content["config"]["self_refine_version"] = 1.0 if strategy == "feedback" else 2.0
         file.write_text(json.dumps(content), encoding="utf-8")
-    assert len(read_runs([tmp_path / "results_1.json", tmp_path / "results_2.json"]).runs) == 2
+    assert len(read_methods([tmp_path / "results_1.json", tmp_path / "results_2.json"])[0]) == 2
     with pytest.raises(RowsError, match=r"self_refine_version: 1\.0 for 'feedback'.* and 2\.0 for 'oracle'"):
-        read_runs([tmp_path])
+        read_methods([tmp_path])
 
 
 def test_methods_on_other_tasks_are_not_compared(tmp_path: Path) -> None:
@@ -322,7 +324,7 @@ def test_methods_on_other_tasks_are_not_compared(tmp_path: Path) -> None:
         match=r"tasks: manyifeval_n01, manyifeval_n02 for 'none' \(.*results_1.json\) and manyifeval_n01 for 'oracle' "
         r"\(.*results_2.json\)",
     ):
-        read_runs([tmp_path])
+        read_methods([tmp_path])
 
 
 def test_tasks_of_one_method_are_not_mixed_from_two_settings(tmp_path: Path) -> None:
@@ -331,13 +333,13 @@ def test_tasks_of_one_method_are_not_mixed_from_two_settings(tmp_path: Path) -> 
     with pytest.raises(
         RowsError, match=r"source: 'hub' for 'none', task manyifeval_n01 .* and 'embedded' for 'none', t"
     ):
-        read_runs([tmp_path])
+        read_methods([tmp_path])
 
 
 def test_tasks_may_differ_in_their_rows_and_models_in_everything(tmp_path: Path) -> None:
     write(tmp_path / "results_1.json", plain(), plain("manyifeval_n02", n=7))
     write(tmp_path / "results_2.json", plain("manyifeval_n03", source="embedded"), model_args={"pretrained": "b"})
-    assert [len(run.scores) for run in read_runs([tmp_path]).runs] == [2, 1]
+    assert [len(run.scores) for run in read_methods([tmp_path])[0]] == [2, 1]
 
 
 ABSENT = object()
@@ -376,7 +378,7 @@ def test_a_figure_that_is_none_is_named_with_file_and_task(
         figures[field] = value
     file = write_refined(tmp_path / "results_1.json", "oracle", task)
     with pytest.raises(RowsError) as error:
-        read_runs([tmp_path])
+        read_methods([tmp_path])
     assert str(error.value).startswith(f"{file}, task 'manyifeval_n01': {complaint}")
 
 
@@ -386,7 +388,7 @@ def test_a_refinement_without_accuracies_by_round_is_incomplete(tmp_path: Path) 
     task["results"]["manyifeval_n01"] = {name: figures[name] for name in figures if "_round_" not in name}
     write_refined(tmp_path / "results_1.json", "oracle", task)
     with pytest.raises(RowsError, match="task 'manyifeval_n01': no prompt_level_strict_acc_round_0,none; expected it"):
-        read_runs([tmp_path])
+        read_methods([tmp_path])
 
 
 @pytest.mark.parametrize("strategy", ["oracle", "none"])
@@ -400,11 +402,11 @@ def test_a_file_whose_last_round_is_not_of_its_last_answers_is_of_two_runs(
     last = figures[f"{level}_level_strict_acc,none"]
     figures[f"{level}_level_strict_acc,none"] = last + 1e-12  # a mean of the same figures in another order
     file = write_refined(tmp_path / "results_1.json", strategy, task)
-    assert len(read_runs([file]).runs) == 1
+    assert len(read_methods([file])[0]) == 1
     figures[f"{level}_level_strict_acc,none"] = last - 0.01  # one of 100 rows
     write_refined(file, strategy, task)
     with pytest.raises(RowsError) as error:
-        read_runs([file])
+        read_methods([file])
     assert str(error.value) == (
         f"{file}, task 'manyifeval_n01': {level}_level_strict_acc,none is {last - 0.01}; expected {last}, as after "
         f"round {rounds}, the last: both are of the last answers, so the file mixes two runs; name one as "
@@ -415,11 +417,13 @@ def test_a_file_whose_last_round_is_not_of_its_last_answers_is_of_two_runs(
 @pytest.mark.parametrize(
     ("path", "complaint"),
     [
-        (("n-samples", "manyifeval_n01", "effective"), "no 'effective' in n-samples; expected it"),
-        (("n-samples", "manyifeval_n01"), "no 'effective' in n-samples; expected it"),
-        (("n-samples",), "no 'effective' in n-samples; expected it"),
-        (("configs", "manyifeval_n01", "metadata", "source"), "no 'source' in the metadata; expected it"),
-        (("configs", "manyifeval_n01", "num_fewshot"), "no 'num_fewshot' in configs; expected it"),
+        (("n-samples", "manyifeval_n01", "effective"), "'effective' in n-samples is None; expected the number of rows"),
+        (("n-samples", "manyifeval_n01"), "'effective' in n-samples is None; expected the number of rows"),
+        (("n-samples",), "'effective' in n-samples is None; expected the number of rows"),
+        (
+            ("configs", "manyifeval_n01", "metadata", "source"),
+            "written by an older version of lm-eval-ext, which did not record source in the metadata; run it again",
+        ),
         (("config", "model"), "no config.model and config.model_args; expected both"),
         (("config", "model_args", "base"), "no 'base' in config.model_args; expected one"),
     ],
@@ -433,7 +437,7 @@ def test_what_else_a_file_lacks_is_named(path: tuple[str, ...], complaint: str, 
     del inner[path[-1]]
     file.write_text(json.dumps(content), encoding="utf-8")
     with pytest.raises(RowsError) as error:
-        read_runs([file])
+        read_methods([file])
     assert str(error.value).startswith(f"{file}, task 'manyifeval_n01': {complaint}")
 
 
@@ -443,14 +447,14 @@ def test_an_unknown_strategy_is_named_with_those_that_there_are(tmp_path: Path) 
         RowsError,
         match=r"1\.json, task 'manyifeval_n01', config\.model_args: no strategy 'hope'; expected one of none",
     ):
-        read_runs([tmp_path])
+        read_methods([tmp_path])
 
 
 def test_refined_answers_of_an_unnamed_model_are_not_taken_for_first_ones(tmp_path: Path) -> None:
     # The harness, given an LM and no name of one, writes down the name of its class.
     write(tmp_path / "results_1.json", refined(), model="SelfRefineLM")
     with pytest.raises(RowsError, match=r"config\.model is 'SelfRefineLM'; expected 'self_refine'"):
-        read_runs([tmp_path])
+        read_methods([tmp_path])
 
 
 @pytest.mark.usefixtures("sentence_data")
@@ -504,7 +508,7 @@ def test_the_command_prints_the_table_and_says_aside_what_it_left_out(
         "| refinement w/ feedback+each+cot | 0.000 / 0.500 | 0.031 / 0.531 | 0.062 / 0.562 | 0.094 / 0.594 "
         "| 0.125 / 0.625 | 0.750 / 0.875 |",
     ]
-    assert printed.err == f"{other}: no results of manyifeval tasks; not used\n"
+    assert printed.err == f"{other}: no results of manyifeval tasks (ifeval); not used\n"
 
 
 @pytest.mark.parametrize(

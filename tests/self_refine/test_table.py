@@ -8,21 +8,21 @@ import pytest
 
 from lm_eval_ext.self_refine.confusion import Confusion
 from lm_eval_ext.self_refine.strategies import STRATEGIES
-from lm_eval_ext.self_refine.table import Run, TaskScore, by_round, line, markdown
+from lm_eval_ext.self_refine.table import MethodScores, TaskScore, by_round, line, markdown
 
 FIGURE_9 = Confusion(true_positives=76, false_positives=17, false_negatives=24, true_negatives=83)
 
 
 def run(
     strategy: str, *scores: TaskScore, model: str = "hf pretrained=tiny", source: str = "hub", rounds: int = 5
-) -> Run:
+) -> MethodScores:
     """Return a run; of scores without accuracies by round no refinement changed anything."""
     refines = STRATEGIES[strategy].refines
     found = (
         replace(score, by_round=score.by_round or ((score.prompt_level, score.inst_level),) * (rounds + 1))
         for score in scores or (TaskScore("manyifeval_n01", 100, 0.5, 0.5),)
     )
-    return Run(model, strategy, source, rounds if refines else None, tuple(found))
+    return MethodScores(model, strategy, source, rounds if refines else None, tuple(found))
 
 
 def tables(lines: list[str], head: str) -> list[list[str]]:

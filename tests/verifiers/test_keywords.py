@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import sys
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from lm_eval_ext.verifiers import EDITIONS, instruction
+from lm_eval_ext.verifiers.phrases import occurrences
 from lm_eval_ext.verifiers.text import Text
 
 
@@ -264,3 +268,25 @@ def test_a_letter_is_counted_in_either_case(  # noqa: PLR0913, PLR0917 # a row o
 )
 def test_the_description_is_ifevals(name: str, arguments: dict[str, object], description: str) -> None:
     assert instruction(name, arguments).describe() == description
+
+
+# --- What is counted without a regular expression, counted with one ---------------------------------------------------
+
+
+def test_no_character_matches_a_letter_of_ascii_but_those_that_are_looked_for() -> None:
+    letter = re.compile("[a-z]", re.IGNORECASE)
+    likes = [chr(code) for code in range(128, sys.maxunicode + 1) if letter.match(chr(code))]
+    assert sorted(likes) == ["\u0130", "\u0131", "\u017f", "\u212a"]
+    assert [Text(like).caseless for like in likes] == [None] * 4
+
+
+@settings(derandomize=True, deadline=None, max_examples=1000)
+@given(st.text("kis K", min_size=1), st.one_of(st.text("kisKIS é’"), st.text("kis\u212a\u017f\u0130\u0131"), st.text()))
+def test_a_phrase_of_letters_occurs_as_often_as_it_matches(phrase: str, text: str) -> None:
+    found = occurrences(phrase, Text(text))
+    assert found is None or found == len(re.findall(phrase, text, re.IGNORECASE))
+
+
+@pytest.mark.parametrize("phrase", ["a.b", "C++", "café", "a-b", "10", "", " "])
+def test_a_phrase_of_anything_else_is_left_to_the_regular_expression(phrase: str) -> None:
+    assert occurrences(phrase, Text("a b 10")) is None

@@ -325,6 +325,8 @@ def cases(
 def test_any_text_is_judged_alike(
     name: str, ifeval: Ifeval, prompts: Mapping[int, Mapping[str, Any]], texts: Sequence[str]
 ) -> None:
+    if name not in ifeval.registry:
+        pytest.skip("no instruction of IFEval's; test_checker.py says that all of IFEval's are here")
     published = [
         {argument: value for argument, value in arguments.items() if value is not None}
         for row in prompts.values()

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from lm_eval_ext.verifiers import Response, instruction_ids, instructions_of
+from lm_eval_ext.verifiers import Response, instructions_of
 from tests.conftest import SHARED
 
 # Instruction: (verdicts, faithful says yes and repaired no, faithful says no and repaired yes), strictly judged.
@@ -95,7 +95,7 @@ def measured(data: Path) -> dict[str, tuple[int, int, int]]:
             verdicts[name, True, False],
             verdicts[name, False, True],
         )
-        for name in instruction_ids()
+        for name in sorted({name for name, _, _ in verdicts})
     }
 
 

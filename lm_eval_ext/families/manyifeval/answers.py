@@ -5,32 +5,36 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from lm_eval_ext.families.manyifeval.row import Row
+from lm_eval_ext.families.manyifeval.instruction_row import InstructionRow
 from lm_eval_ext.families.manyifeval.witness import break_one, respond
 from lm_eval_ext.verifiers import Response
 
 
-def _oracle(row: Row) -> str | None:
+def _oracle(row: InstructionRow) -> str | None:
     return row.witness or respond(row.instructions)
 
 
-def _drop_one(row: Row) -> str | None:
+def _drop_one(row: InstructionRow) -> str | None:
     return break_one(row.instructions)
 
 
-def _ignore(row: Row) -> str | None:
+def _ignore(row: InstructionRow) -> str | None:
     return respond(row.instructions, range(len(row.instructions)))
 
 
-POLICIES: Mapping[str, Callable[[Row], str | None]] = {"oracle": _oracle, "drop_one": _drop_one, "ignore": _ignore}
+POLICIES: Mapping[str, Callable[[InstructionRow], str | None]] = {
+    "oracle": _oracle,
+    "drop_one": _drop_one,
+    "ignore": _ignore,
+}
 """``oracle`` follows every instruction, ``drop_one`` all but one, ``ignore`` none."""
 
 
 @dataclass(frozen=True)
-class Answers(Mapping[str, str]):
+class PolicyAnswers(Mapping[str, str]):
     """The answers to one row, by policy."""
 
-    row: Row
+    row: InstructionRow
 
     def __getitem__(self, policy: str) -> str:
         """Return a policy's answer.
@@ -60,7 +64,7 @@ class Answers(Mapping[str, str]):
 
 
 @dataclass(frozen=True)
-class MendedAnswers(Answers):
+class MendedAnswers(PolicyAnswers):
     """The answers to one row, once some of its instructions are said to be broken.
 
     ``drop_one`` mends what it is told of. ``ignore`` goes on ignoring.
@@ -82,7 +86,7 @@ class MendedAnswers(Answers):
 
 
 @dataclass(frozen=True)
-class Judgements(Answers):
+class Judgements(PolicyAnswers):
     """The replies to the question which instructions an answer follows.
 
     Every policy tells the truth, but ``ignore``, which sees nothing wrong.

@@ -13,7 +13,7 @@ CASES = frozenset({"upper", "lower", "mixed"})
 
 
 @dataclass
-class Bounds:
+class CountBounds:
     """How often something may occur: at least ``low`` and, if ``high`` is given, at most ``high`` times."""
 
     low: int = 0
@@ -50,12 +50,12 @@ class Demands:
         cases: which are allowed: all letters capitals (``"upper"``), all small (``"lower"``), both (``"mixed"``).
     """
 
-    words: Bounds = field(default_factory=Bounds)
-    sentences: Bounds = field(default_factory=Bounds)
-    capital_words: Bounds = field(default_factory=Bounds)
-    placeholders: Bounds = field(default_factory=Bounds)
-    letters: dict[str, Bounds] = field(default_factory=dict)
-    phrases: dict[str, Bounds] = field(default_factory=dict)
+    words: CountBounds = field(default_factory=CountBounds)
+    sentences: CountBounds = field(default_factory=CountBounds)
+    capital_words: CountBounds = field(default_factory=CountBounds)
+    placeholders: CountBounds = field(default_factory=CountBounds)
+    letters: dict[str, CountBounds] = field(default_factory=dict)
+    phrases: dict[str, CountBounds] = field(default_factory=dict)
     paragraphs: int = 1
     bullets: int = 0
     title: bool = False
@@ -73,9 +73,9 @@ class Demands:
             and all(bounds.are_possible for bounds in (*counts, *self.letters.values(), *self.phrases.values()))
         )
 
-    def phrase(self, phrase: str) -> Bounds:
+    def phrase(self, phrase: str) -> CountBounds:
         """Return the bounds of a phrase; its case does not matter."""
-        return self.phrases.setdefault(phrase.casefold(), Bounds())
+        return self.phrases.setdefault(phrase.casefold(), CountBounds())
 
 
 def demands_of(instructions: Sequence[Checker], broken: Collection[int] = ()) -> Demands | None:
@@ -102,7 +102,7 @@ def _enter(demands: Demands, instruction: Checker, follow: bool) -> bool:  # noq
             for phrase in phrases:
                 demands.phrase(phrase).narrow(**({"high": 0} if follow else {"low": 1}))
         case keywords.LetterFrequency(letter, frequency, relation):
-            demands.letters.setdefault(letter, Bounds()).relate(relation, frequency, follow)
+            demands.letters.setdefault(letter, CountBounds()).relate(relation, frequency, follow)
         case length.NumberWords(count, relation):
             demands.words.relate(relation, count, follow)
         case length.NumberSentences(count, relation):

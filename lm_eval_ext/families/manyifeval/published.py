@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from lm_eval_ext.families.manyifeval.compose import INSTRUCTIONS
-from lm_eval_ext.families.manyifeval.row import Row, check_keys, instructions_of_row
+from lm_eval_ext.families.manyifeval.instruction_row import InstructionRow, check_keys, instructions_of_row
 from lm_eval_ext.sources import RowsError, Table
 from lm_eval_ext.verifiers import Checker
 
@@ -16,7 +16,7 @@ FIELDS = ("key", "prompt", "instruction_id_list", "kwargs", *FURTHER_FIELDS)
 """IFEval's, and the bare task, all its instructions and those of the row in words (which are not read)."""
 
 
-def rows_of(table: Table) -> tuple[Row, ...]:
+def rows_of(table: Table) -> tuple[InstructionRow, ...]:
     """Return the rows of a published file, in its order.
 
     Raises:
@@ -44,7 +44,7 @@ def rows_of(table: Table) -> tuple[Row, ...]:
     return rows
 
 
-def _row(where: str, row: Mapping[str, Any]) -> Row:
+def _row(where: str, row: Mapping[str, Any]) -> InstructionRow:
     for field in FIELDS:
         if field not in row:
             raise RowsError(f"{where}: no field {field!r}; expected {', '.join(FIELDS)}; found {', '.join(row)}")
@@ -56,10 +56,10 @@ def _row(where: str, row: Mapping[str, Any]) -> Row:
         raise RowsError(f"{where}, field 'instruction_id_list': expected a list of instruction ids, found {ids!r}")
     if len(ids) > INSTRUCTIONS:
         raise RowsError(f"{where}, field 'instruction_id_list': {len(ids)} instructions; expected 1 to {INSTRUCTIONS}")
-    return Row(row["key"], row["task_prompt"], row["prompt"], instructions_of_row(where, row))
+    return InstructionRow(row["key"], row["task_prompt"], row["prompt"], instructions_of_row(where, row))
 
 
-def as_published(rows: Sequence[Row]) -> Iterator[dict[str, Any]]:
+def as_published(rows: Sequence[InstructionRow]) -> Iterator[dict[str, Any]]:
     """Yield rows in the published schema, ready for JSON.
 
     Args:
@@ -71,7 +71,7 @@ def as_published(rows: Sequence[Row]) -> Iterator[dict[str, Any]]:
     return (_as_published(row, most[row.key]) for row in rows)
 
 
-def _as_published(row: Row, together: Sequence[Checker]) -> dict[str, Any]:
+def _as_published(row: InstructionRow, together: Sequence[Checker]) -> dict[str, Any]:
     return {
         "key": row.key,
         "prompt": row.prompt,

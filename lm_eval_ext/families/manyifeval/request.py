@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from lm_eval.api.instance import Instance
-
-from lm_eval_ext.families.manyifeval.answers import Answers
-from lm_eval_ext.families.manyifeval.row import Row
-from lm_eval_ext.known_answers import KnownInstance
+from lm_eval_ext.families.manyifeval.instruction_row import InstructionRow
+from lm_eval_ext.harness.known_answers import KnownInstance
 
 
 @dataclass(frozen=True)
@@ -33,10 +30,5 @@ class RowInstance(KnownInstance):
         shown: how prompts are shown.
     """
 
-    row: Row = field(kw_only=True)
+    row: InstructionRow = field(kw_only=True)
     shown: Shown = field(kw_only=True)
-
-    @classmethod
-    def asking(cls, request: Instance, row: Row, shown: Shown) -> RowInstance:
-        """Return a request of the harness with its row."""
-        return cls.of(request, Answers(row), row=row, shown=shown)

@@ -17,9 +17,9 @@ from pathlib import Path
 from lm_eval_ext import sources
 from lm_eval_ext.families.manyifeval import published
 from lm_eval_ext.families.manyifeval.compose import INSTRUCTIONS, Composition, Task, compose
+from lm_eval_ext.families.manyifeval.instruction_row import InstructionRow, check_keys
 from lm_eval_ext.families.manyifeval.prompt import prompt_of
 from lm_eval_ext.families.manyifeval.reconstruction import IFEVAL, IFEVAL_SPLIT, reconstruct
-from lm_eval_ext.families.manyifeval.row import Row, check_keys
 from lm_eval_ext.sources import RowsError, Table
 
 NAME = "manyifeval"
@@ -30,7 +30,7 @@ TEST, TRAIN, FEWSHOT = "test", "train", "fewshot"
 SPLITS = (TEST, TRAIN, FEWSHOT)
 
 
-def rows(source: str, split: str, count: int, repeat: bool = False) -> tuple[Row, ...]:
+def rows(source: str, split: str, count: int, repeat: bool = False) -> tuple[InstructionRow, ...]:
     """Return the rows of one split that have ``count`` instructions.
 
     Args:
@@ -50,20 +50,20 @@ def rows(source: str, split: str, count: int, repeat: bool = False) -> tuple[Row
     return tuple(_repeated(row, count) for row in found)
 
 
-def _repeated(row: Row, count: int) -> Row:
+def _repeated(row: InstructionRow, count: int) -> InstructionRow:
     instructions = row.instructions * count
     return replace(row, instructions=instructions, prompt=prompt_of(row.task_prompt, instructions))
 
 
 @cache
-def all_rows(source: str, split: str) -> tuple[Row, ...]:
+def all_rows(source: str, split: str) -> tuple[InstructionRow, ...]:
     """Return the rows of one split, those of a task prompt one after the other.
 
     Raises:
         RowsError: as ``rows``.
     """
     table = _table(source, split)
-    if _kind(table) == Kind.FINISHED:
+    if _content(table) == Content.FINISHED:
         return published.rows_of(table)
     return tuple(row for task in tasks(source, split) for row in nested(task, compose(task)))
 
@@ -75,14 +75,14 @@ def tasks(source: str, split: str) -> tuple[Task, ...]:
         RowsError: as ``rows``.
     """
     table = _table(source, split)
-    return _bare(table) if _kind(table) == Kind.BARE else reconstruct(table, split)
+    return _bare(table) if _content(table) == Content.BARE else reconstruct(table, split)
 
 
-def nested(task: Task, composed: Composition) -> tuple[Row, ...]:
+def nested(task: Task, composed: Composition) -> tuple[InstructionRow, ...]:
     """Return a task prompt's rows: the first instruction, the first two, and so on to all ten."""
     prefixes = (composed.instructions[:count] for count in range(1, INSTRUCTIONS + 1))
     return tuple(
-        Row(task.key, task.task_prompt, prompt_of(task.task_prompt, prefix), prefix, composed.witness)
+        InstructionRow(task.key, task.task_prompt, prompt_of(task.task_prompt, prefix), prefix, composed.witness)
         for prefix in prefixes
     )
 
@@ -94,7 +94,7 @@ def rows_hash(source: str, split: str, count: int, repeat: bool = False) -> str:
     return hashlib.sha256(json.dumps(shown, ensure_ascii=False).encode()).hexdigest()[:16]
 
 
-class Kind(Enum):
+class Content(Enum):
     """What a table of rows holds; the value is how the results record it."""
 
     FINISHED = "finished rows in the published schema"
@@ -108,13 +108,13 @@ def origin(source: str) -> str:
     Raises:
         RowsError: as ``rows``.
     """
-    return _kind(_table(source, TEST)).value
+    return _content(_table(source, TEST)).value
 
 
-def _kind(table: Table) -> Kind:
+def _content(table: Table) -> Content:
     if set(table.columns) <= set(BARE_FIELDS):
-        return Kind.BARE
-    return Kind.FINISHED if set(table.columns) & set(published.FURTHER_FIELDS) else Kind.IFEVAL
+        return Content.BARE
+    return Content.FINISHED if set(table.columns) & set(published.FURTHER_FIELDS) else Content.IFEVAL
 
 
 def _bare(table: Table) -> tuple[Task, ...]:
@@ -161,6 +161,6 @@ def _table(source: str, split: str) -> Table:
 
 def _of_file(path: Path, split: str) -> Table:
     table = sources.from_file(path)
-    if split != TEST and _kind(table) != Kind.IFEVAL:
+    if split != TEST and _content(table) != Content.IFEVAL:
         raise RowsError(f"{path}: a single file has no {split} split; give a folder with {NAME}_{split}.jsonl")
     return table

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lm_eval_ext.families.manyifeval.arguments import ARGUMENTS
+from lm_eval_ext.families.manyifeval.schema import SCHEMA
 from lm_eval_ext.reasoning import without_reasoning
 from lm_eval_ext.self_refine.metrics import NONE
 from lm_eval_ext.verifiers import Checker, Response, Verdict, instructions_of
@@ -15,10 +16,11 @@ Residual = tuple[float, float, int]
 """Of one row: whether all its instructions are followed, the share that is, and their number."""
 Occurrences = tuple[int, int]
 """Of one row: how many of its instructions are of a type and followed, and how many are of the type."""
-Metric = float | Residual | Occurrences
+RowValue = float | Residual | Occurrences
+"""What a row gives of a metric."""
 
 
-def scores(response: str, instructions: Sequence[Checker]) -> dict[str, Metric]:
+def scores(response: str, instructions: Sequence[Checker]) -> dict[str, RowValue]:
     """Return the metrics of one row.
 
     Args:
@@ -38,7 +40,7 @@ def scores(response: str, instructions: Sequence[Checker]) -> dict[str, Metric]:
         "loose": answer.follows(instructions, loose=True),
         "repaired": answer.follows(instructions, "repaired"),
     }
-    result: dict[str, Metric] = {}
+    result: dict[str, RowValue] = {}
     for name, verdict in verdicts.items():
         result[f"prompt_level_{name}_acc"] = float(verdict.follow_all_instructions)
         result[f"inst_level_{name}_acc"] = verdict.share
@@ -59,8 +61,10 @@ def type_metrics() -> list[dict[str, Any]]:
 
     They do not stand in the leaves' template, because the harness would parse fifteen long lines for each leaf.
     """
+    metrics = [SCHEMA.metric(type_metric(name)) for name in ARGUMENTS]
     return [
-        {"metric": type_metric(name), "aggregation": share_followed, "higher_is_better": True} for name in ARGUMENTS
+        {"metric": type_metric(name), "aggregation": share_followed, "higher_is_better": metric.higher_is_better}
+        for name, metric in zip(ARGUMENTS, metrics, strict=True)
     ]
 
 
@@ -90,12 +94,12 @@ def curse_residual(rows: Iterable[Residual]) -> float:
 
 
 @dataclass(frozen=True)
-class Score:
+class ProcessResults:
     """``process_results``: the metrics of one row.
 
     A dataclass and no closure, because the harness copies a task's config and writes it into the results.
     """
 
-    def __call__(self, doc: Mapping[str, Any], results: Sequence[str | None]) -> dict[str, Metric]:
+    def __call__(self, doc: Mapping[str, Any], results: Sequence[str | None]) -> dict[str, RowValue]:
         """Score the response; an API that withholds a completion gives ``None``, which counts as empty."""
         return scores(results[0] or "", instructions_of(doc["instruction_id_list"], doc["kwargs"]))

@@ -87,7 +87,7 @@ def _checked(budget: Budget, context: int, new_tokens: int) -> Budget:
 
 
 @dataclass(frozen=True)
-class _Tokenizer:
+class _ModelTokenizer:
     """What is asked of a tokenizer.
 
     Attributes:
@@ -103,7 +103,7 @@ class _Tokenizer:
 
 
 @cache
-def _tokenizer(name: str, revision: str, trust_remote_code: bool) -> _Tokenizer:
+def _tokenizer(name: str, revision: str, trust_remote_code: bool) -> _ModelTokenizer:
     try:
         from transformers import AutoConfig, AutoTokenizer  # noqa: PLC0415 # seconds, and only for models that have one
 
@@ -124,7 +124,7 @@ def _tokenizer(name: str, revision: str, trust_remote_code: bool) -> _Tokenizer:
     def count(text: str) -> int:
         return len(tokenizer(text, verbose=False)["input_ids"])
 
-    return _Tokenizer(_context(config, tokenizer), partial(_frame, tokenizer, count), count)
+    return _ModelTokenizer(_context(config, tokenizer), partial(_frame, tokenizer, count), count)
 
 
 def _context(config: Any, tokenizer: Any) -> int:

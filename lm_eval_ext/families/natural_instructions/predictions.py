@@ -19,7 +19,7 @@ JOINT = " + "
 
 
 @dataclass(frozen=True)
-class Scores:
+class PredictionScores:
     """The means of a file of predictions. All mappings are in alphabetical order.
 
     Attributes:
@@ -45,7 +45,7 @@ class _Prediction:
     references: tuple[str, ...]
 
 
-def score(lines: Iterable[bytes], origin: str) -> Scores:
+def score(lines: Iterable[bytes], origin: str) -> PredictionScores:
     """Return the mean ROUGE-L of predictions, per task and encoding.
 
     Args:
@@ -75,7 +75,7 @@ def score(lines: Iterable[bytes], origin: str) -> Scores:
     rows = {task: {name: len(values) for name, values in sorted(of.items())} for task, of in sorted(scores.items())}
     encodings = sorted({name for of in means.values() for name in of})
     overall = {name: fmean([of[name] for of in means.values() if name in of]) for name in encodings}
-    return Scores(means, rows, overall, scored, skipped)
+    return PredictionScores(means, rows, overall, scored, skipped)
 
 
 def _prediction(where: str, line: bytes) -> _Prediction:

@@ -41,10 +41,10 @@ def has_words(text: str) -> bool:
 def _scorer() -> Any:
     from rouge_score.rouge_scorer import RougeScorer  # noqa: PLC0415 # brings all of NLTK: a second
 
-    return RougeScorer(["rougeL"], tokenizer=_Tokenizer())
+    return RougeScorer(["rougeL"], tokenizer=_StemmedWords())
 
 
-class _Tokenizer:
+class _StemmedWords:
     """The library's tokenizer with its stemmer, which remembers what it has seen.
 
     The library tokenizes a prediction once for each reference, and encodings of one subtask share their references.

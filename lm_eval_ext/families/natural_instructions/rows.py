@@ -8,12 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lm_eval_ext.families.natural_instructions.budget import Budget
-from lm_eval_ext.families.natural_instructions.encodings import (
-    Encoding,
-    encode,
-    example_pool,
-    most_examples,
-)
+from lm_eval_ext.families.natural_instructions.encodings import Encoding, encode, example_pool, most_examples
 from lm_eval_ext.families.natural_instructions.instruction import HEADINGS, Instruction
 from lm_eval_ext.families.natural_instructions.rouge import has_words
 from lm_eval_ext.sources import RowsError
@@ -25,7 +20,7 @@ PUBLISHED = 100
 
 
 @dataclass(frozen=True)
-class Row:
+class EncodedInstance:
     """One prompt.
 
     Attributes:
@@ -57,7 +52,9 @@ def evaluated(total: int, n: int = PUBLISHED) -> range:
     return range(FIRST, total - 1, max(1, (total - FIRST) // n))[:n]
 
 
-def rows(instruction: Instruction, encoding: Encoding, budget: Budget, n: int, examples: int | None) -> list[Row]:
+def rows(
+    instruction: Instruction, encoding: Encoding, budget: Budget, n: int, examples: int | None
+) -> list[EncodedInstance]:
     """Return the prompts of a subtask, each with as many examples as fit (section 5.1).
 
     An instance without a reference that ROUGE sees anything of (``{}?``, an empty text) is left out: whatever a model
@@ -85,7 +82,7 @@ def rows(instruction: Instruction, encoding: Encoding, budget: Budget, n: int, e
         prompt, fitting = _fit(shown, encoding, index, most, budget)
         kinds = encoding.positive * min(fitting, len(shown.positive))
         kinds += encoding.negative * min(fitting, len(shown.negative))
-        found.append(Row(instruction.task, index, instance.input, instance.outputs, kinds, prompt))
+        found.append(EncodedInstance(instruction.task, index, instance.input, instance.outputs, kinds, prompt))
     if not found:
         raise RowsError(
             f"{instruction.task} ({instruction.origin}): none of its {len(indices)} evaluated instances has a "
@@ -113,12 +110,12 @@ def _fit(instruction: Instruction, encoding: Encoding, index: int, most: int, bu
     )
 
 
-def rows_hash(found: Sequence[Row]) -> str:
+def rows_hash(found: Sequence[EncodedInstance]) -> str:
     """Return 16 hexadecimal digits that are equal where prompts, references and their order are."""
     return _digest([vars(row) for row in found])
 
 
-def instances_hash(found: Sequence[Row]) -> str:
+def instances_hash(found: Sequence[EncodedInstance]) -> str:
     """Return 16 hexadecimal digits that are equal where the evaluated instances are, whatever their encoding."""
     return _digest([(row.subtask, row.index, row.input, row.output) for row in found])
 

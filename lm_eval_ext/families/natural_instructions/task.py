@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 
 import datasets
-from lm_eval.api.task import ConfigurableTask
 
 from lm_eval_ext import sources
+from lm_eval_ext.families.natural_instructions import files
 from lm_eval_ext.families.natural_instructions.bleurt import bleurt_scorer
 from lm_eval_ext.families.natural_instructions.budget import budget_of
 from lm_eval_ext.families.natural_instructions.encodings import ALL_ENCODINGS, missing_field
-from lm_eval_ext.families.natural_instructions.files import REPOSITORY, address, instruction
+from lm_eval_ext.families.natural_instructions.files import REPOSITORY, address, instruction, is_there
 from lm_eval_ext.families.natural_instructions.rouge import has_words, rouge_l
 from lm_eval_ext.families.natural_instructions.rows import PUBLISHED, evaluated, instances_hash, rows, rows_hash
-from lm_eval_ext.families.natural_instructions.subtasks import SUBTASKS
-from lm_eval_ext.known_answers import KnownInstance
+from lm_eval_ext.families.natural_instructions.schema import SCHEMA
+from lm_eval_ext.families.natural_instructions.subtasks import EVALUATION, SUBTASKS
+from lm_eval_ext.harness.family_task import Documents, FamilyTask
+from lm_eval_ext.harness.known_answers import KnownAnswers
 from lm_eval_ext.reasoning import without_reasoning
-
-if TYPE_CHECKING:
-    from lm_eval.api.instance import Instance
 
 NAME = "natural_instructions"
 SPLIT = "test"
@@ -34,7 +33,7 @@ GENERATION = {"until": ["\n\n"], "do_sample": False, "temperature": 0.0, "max_ge
 
 
 @dataclass(frozen=True)
-class Score:
+class ProcessResults:
     """``process_results``: the metrics of one row.
 
     A dataclass and no closure, because the harness copies a task's config and writes it into the results.
@@ -54,7 +53,7 @@ class Score:
         return scores
 
 
-class NaturalInstructionsTask(ConfigurableTask):  # type: ignore[misc] # the harness ships no types
+class NaturalInstructionsTask(FamilyTask):
     """One subtask under one encoding of its instruction (Mishra et al., ACL 2022).
 
     A leaf's YAML says, besides the harness's own keys:
@@ -72,9 +71,38 @@ class NaturalInstructionsTask(ConfigurableTask):  # type: ignore[misc] # the har
         RowsError: a task file that cannot be had or is not what it should be, or prompts that do not fit.
     """
 
-    def __init__(self, config: dict[str, Any]) -> None:
-        config = {key: value for key, value in config.items() if key != "class"}
-        name, subtask = config["task"], config.get("dataset_name")
+    FAMILY = "natural_instructions"
+
+    @classmethod
+    def datasets(cls) -> Mapping[str, str]:
+        """Return the subtasks, and of each a task that files of either version serve."""
+        return {name: f"natural_instructions_{name}_instance" for name in SUBTASKS}
+
+    @classmethod
+    def datasets_at(cls, source: str) -> list[str]:
+        """Return the subtasks that a folder has a file of."""
+        return [name for name in SUBTASKS if is_there(name, source)]
+
+    @classmethod
+    def web_address(cls) -> tuple[str, str] | None:
+        """Return the public repository of the files, and the address of one of them."""
+        return files.ADDRESS, address(next(iter(SUBTASKS)))
+
+    @classmethod
+    def incomplete(cls, datasets: Collection[str]) -> str:
+        """Return how many subtasks of the evaluation split are not there."""
+        missing = len(set(EVALUATION) - set(datasets))
+        return f"{missing} of the evaluation split missing" if missing else ""
+
+    NO_DEMONSTRATIONS = (
+        "a prompt shows the examples of its subtask as its encoding says, as many as fit; for a number of your own say "
+        "--metadata '{{\"examples\": {n}}}' with an encoding that has examples, as positive"
+    )
+    METADATA: ClassVar[Mapping[str, Any]] = {"version": VERSION}
+
+    def configure(self, config: dict[str, Any]) -> Mapping[str, Any]:
+        """Take the subtask and the encoding from a leaf's config; see the base class."""
+        name, subtask, metadata = config["task"], config.get("dataset_name"), config["metadata"]
         encoding = config.pop("encoding", None)
         if not isinstance(subtask, str) or not subtask:
             raise ValueError(
@@ -82,83 +110,64 @@ class NaturalInstructionsTask(ConfigurableTask):  # type: ignore[misc] # the har
             )
         if encoding not in ALL_ENCODINGS:
             raise ValueError(f"task {name!r}: encoding {encoding!r}; expected one of {', '.join(ALL_ENCODINGS)}")
-        metadata = config["metadata"] = {"version": VERSION} | (config.get("metadata") or {})
-        self._source = sources.chosen_source(metadata)
         self._encoding = ALL_ENCODINGS[encoding]
         self._n = _count(name, metadata, "n") or PUBLISHED
         self._examples = _count(name, metadata, "examples")
         bleurt = _checkpoint(name, metadata)
-        metadata |= {
-            "subtask": subtask,
-            "category": SUBTASKS[subtask].category if subtask in SUBTASKS else None,
-            "encoding": encoding,
-        }
-        # More examples are neither better nor worse.
-        higher_is_better = {"rouge_l": True, "examples": None} | ({"bleurt": True} if bleurt else {})
+        given = [metric for metric in SCHEMA.metrics if metric.name != "bleurt" or bleurt]
         config |= {
-            "dataset_path": REPOSITORY if self._source == sources.HUB else NAME,
+            "dataset_path": REPOSITORY if self.source == sources.HUB else NAME,
             "test_split": SPLIT,
             "output_type": "generate_until",
             "generation_kwargs": GENERATION | (config.get("generation_kwargs") or {}),
             "doc_to_text": "prompt",
             "doc_to_target": "output",
-            "process_results": Score(bleurt),
+            "process_results": ProcessResults(bleurt),
             "metric_list": [
-                {"metric": metric, "aggregation": "mean", "higher_is_better": better}
-                for metric, better in higher_is_better.items()
+                {"metric": metric.name, "aggregation": "mean", "higher_is_better": metric.higher_is_better}
+                for metric in given
             ],
         }
-        super().__init__(config=config)
+        return {
+            "dataset": subtask,
+            "subtask": subtask,
+            "category": SUBTASKS[subtask].category if subtask in SUBTASKS else None,
+            "encoding": encoding,
+        }
 
-    def download(self, *_args: Any, **_kwargs: Any) -> None:
-        """Read the task file and make the prompts; the harness's name for it."""
-        self._make_rows("")
-
-    def _make_rows(self, system_instruction: str) -> None:
+    def documents(self) -> Documents:
+        """Return the instances with their prompts, which have as many examples as there is room for."""
+        subtask = self.config.dataset_name
         merged = [field for field in self._encoding.fields if field != "definition"]
-        if self._source == sources.HUB and merged:
+        if self.source == sources.HUB and merged:
             # Known without a download.
-            raise missing_field(self.config.dataset_name, address(self.config.dataset_name), merged[0])
-        file = instruction(self.config.dataset_name, self._source)
-        self._made_for = (self.config.generation_kwargs["max_gen_toks"], system_instruction)
+            raise missing_field(subtask, address(subtask), merged[0])
+        file = instruction(subtask, self.source)
+        self._made_for = self._room()
         budget = budget_of(self.config.metadata, *self._made_for)
         found = rows(file, self._encoding, budget, self._n, self._examples)
-        self.dataset = {SPLIT: datasets.Dataset.from_list([vars(row) for row in found])}
-        self.config.metadata |= {
+        facts: dict[str, Any] = {
             "prompt_budget": budget.described(),
             "instances_hash": instances_hash(found),
             "rows_hash": rows_hash(found),
         }
         if left_out := len(evaluated(len(file.instances), self._n)) - len(found):
-            self.config.metadata["left_out"] = left_out
-            _warn_of(self.config.dataset_name, file.origin, left_out)
+            facts["left_out"] = left_out
+            _warn_of(subtask, file.origin, left_out)
+        return Documents(SPLIT, datasets.Dataset.from_list([vars(row) for row in found]), facts)
 
-    def fewshot_docs(self) -> None:
-        """Return nothing: the harness reads this of every task, and the prompts bring their own examples."""
+    def _room(self) -> tuple[int, str]:
+        """Return what leaves less room for examples: the number of new tokens, and the system instruction."""
+        return self.config.generation_kwargs["max_gen_toks"], self.asking.system_instruction
 
-    def build_all_requests(self, *, tokenizer_name: str = "", **options: Any) -> None:
-        """Build the requests; a cache of them (``--cache_requests``) serves only the prompts that it was made of.
+    def before_requests(self) -> None:
+        """Make the prompts anew if the run leaves another room for examples than was known when they were made."""
+        if self._made_for != self._room():
+            self.download()
 
-        Raises:
-            ValueError: demonstrations are asked for.
-        """
-        if self.config.num_fewshot:
-            raise ValueError(
-                f"task {self.config.task!r}: --num_fewshot {self.config.num_fewshot}; a prompt shows the examples of "
-                "its subtask as its encoding says, as many as fit; for a number of your own say --metadata "
-                f"'{{\"examples\": {self.config.num_fewshot}}}' with an encoding that has examples, as positive"
-            )
-        system_instruction = options.get("system_instruction") or ""
-        if self._made_for != (self.config.generation_kwargs["max_gen_toks"], system_instruction):
-            # Both come after the prompts were made, and leave less room for examples.
-            self._make_rows(system_instruction)
-        made_of = self.config.metadata["rows_hash"]
-        super().build_all_requests(tokenizer_name=f"{tokenizer_name}-rows{made_of}", **options)
-
-    def construct_requests(self, doc: dict[str, Any], ctx: str, **kwargs: Any) -> KnownInstance:
-        """Return the harness's request, with what each policy of the ``reference`` LM would answer to it."""
-        request: Instance = super().construct_requests(doc, ctx, **kwargs)
-        return KnownInstance.of(request, {"oracle": _right(doc["output"]), "echo": doc["input"]})
+    def known_answers(self, doc: dict[str, Any]) -> KnownAnswers:
+        """Return a right answer, and the input."""
+        return {"oracle": _right(doc["output"]), "echo": doc["input"]}
 
 
 def _right(outputs: Sequence[str]) -> str:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import jinja2
 import jinja2.meta
-from lm_eval.utils import env
+
+from lm_eval_ext.harness.versions import template_environment
 
 if TYPE_CHECKING:
     from jinja2.environment import TemplateExpression
@@ -29,7 +30,9 @@ def columns_of(expression: str) -> tuple[str, ...]:
     """
     if not _IS_TEMPLATE.search(expression):
         return (expression,)
-    return tuple(sorted(jinja2.meta.find_undeclared_variables(env.parse(expression)) - set(env.globals)))
+    environment = template_environment()
+    undeclared = jinja2.meta.find_undeclared_variables(environment.parse(expression))
+    return tuple(sorted(undeclared - set(environment.globals)))
 
 
 def value_of(expression: str, row: Mapping[str, Any]) -> Any:
@@ -51,11 +54,11 @@ def value_of(expression: str, row: Mapping[str, Any]) -> Any:
 
 @cache
 def _template(text: str) -> jinja2.Template:
-    template: jinja2.Template = env.from_string(text)
+    template: jinja2.Template = template_environment().from_string(text)
     return template
 
 
 @cache
 def _field(text: str) -> TemplateExpression:
-    field: TemplateExpression = env.compile_expression(text, undefined_to_none=False)
+    field: TemplateExpression = template_environment().compile_expression(text, undefined_to_none=False)
     return field

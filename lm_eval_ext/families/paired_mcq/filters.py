@@ -11,15 +11,13 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
-from lm_eval.api.filter import Filter
-from lm_eval.api.registry import filter_registry
-
 from lm_eval_ext.classifier.reading import Answer, Option, Reader, Reading
 from lm_eval_ext.families.paired_mcq.prompt import LETTERS
+from lm_eval_ext.harness import filters
 from lm_eval_ext.reasoning import without_reasoning
 
 
-class ReadingFilter(Filter):  # type: ignore[misc] # the harness ships no types
+class ReadingFilter(filters.Filter):  # type: ignore[misc] # the harness ships no types
     """Turns each text into what it says, see ``said``."""
 
     @abstractmethod
@@ -69,7 +67,7 @@ class StringMatchFilter(ReadingFilter):
 
     def reader(self) -> Reader:
         """Return the reader."""
-        from lm_eval_ext.classifier import string_match  # noqa: PLC0415 # each filter imports what it reads with
+        from lm_eval_ext.classifier.rules import string_match  # noqa: PLC0415 # each filter imports what it reads with
 
         return string_match.read
 
@@ -79,7 +77,7 @@ class RulesFilter(ReadingFilter):
 
     def reader(self) -> Reader:
         """Return the reader."""
-        from lm_eval_ext.classifier import rules  # noqa: PLC0415
+        from lm_eval_ext.classifier.rules import reader as rules  # noqa: PLC0415
 
         return rules.read
 
@@ -128,7 +126,5 @@ FILTERS = {
     "mcq_llm": LLMFilter,
 }
 
-# For a run without autoload (--include_path): the YAML names the filters, so they must be known once the task is.
 for _name, _filter in FILTERS.items():
-    if _name not in filter_registry:
-        filter_registry.register(_name, target=_filter)
+    filters.register(_name, _filter)

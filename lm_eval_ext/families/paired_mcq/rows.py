@@ -20,13 +20,9 @@ from lm_eval_ext.families.paired_mcq.prompt import LETTERS
 from lm_eval_ext.families.paired_mcq.questions import Question, questions
 from lm_eval_ext.families.paired_mcq.shuffles import SEED, orders
 
-Row = Mapping[str, Any]
-"""``key`` of the question, ``shuffle`` (0 to 9), ``question``, ``options`` as they are shown, ``gold`` (a letter, or
-empty)."""
-
 
 @cache
-def rows(dataset: MultipleChoice, source: str) -> tuple[Row, ...]:
+def rows(dataset: MultipleChoice, source: str) -> tuple[Mapping[str, Any], ...]:
     """Return the rows of a dataset, see the module.
 
     Raises:
@@ -45,7 +41,7 @@ def _keyed(asked: tuple[Question, ...]) -> Iterator[tuple[str, Question]]:
         yield key if seen[key] == 1 else f"{key}-{seen[key]}", question
 
 
-def _of_question(key: str, question: Question) -> Iterator[Row]:
+def _of_question(key: str, question: Question) -> Iterator[Mapping[str, Any]]:
     options = (*question.options, REFUSED)
     for number, order in enumerate(orders(question.text, options)):
         yield {

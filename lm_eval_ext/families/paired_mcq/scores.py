@@ -7,7 +7,6 @@ name.
 
 from __future__ import annotations
 
-import math
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,6 +14,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from lm_eval_ext.classifier.reading import REFUSED, Option, refusal_option
+from lm_eval_ext.distributions import entropy
+from lm_eval_ext.distributions import total_variation as total_variation_distance
+from lm_eval_ext.families.paired_mcq.schema import NO_LETTER, SCHEMA
 
 Value = str | Sequence[str]
 """What a text says, as ``Reading.value`` has it: a letter, a list of letters, ``"refused"`` or ``"none"``."""
@@ -27,9 +29,9 @@ Outcome = tuple[str, tuple[str, ...]]
 Letters = tuple[str, str]
 """Of one row: the letter that the first token says and the one that the text says, ``NO_LETTER`` if it says no single
 one."""
-Metric = float | InShuffle | Refused | Outcome | Letters
+RowValue = float | InShuffle | Refused | Outcome | Letters
+"""What a row gives of a metric."""
 
-NO_LETTER = "-"
 NONE = "N/A"
 """The harness's own word for a figure that there is none of."""
 
@@ -56,7 +58,7 @@ def first_token(letters: Sequence[str], loglikelihoods: Sequence[float]) -> str:
     return letters[max(range(len(letters)), key=loglikelihoods.__getitem__)]
 
 
-def scores(asked: Asked, text: Value, token: str | None = None) -> dict[str, Metric]:
+def scores(asked: Asked, text: Value, token: str | None = None) -> dict[str, RowValue]:
     """Return the metrics of one row.
 
     Args:
@@ -66,12 +68,13 @@ def scores(asked: Asked, text: Value, token: str | None = None) -> dict[str, Met
         token: the letter that the first token says; ``None`` if it was not asked.
 
     Returns:
-        Those of ``METRICS`` that apply. ``mismatch`` is 0 only if the text says the first token's letter and no other.
+        Those of the family's metrics that apply. ``mismatch`` is 0 only if the text says the first token's letter and
+        no other.
     """
     chosen = _letters(text, asked.options)
     refusal = refusal_option(asked.options)
     refuses = text == "refused" or chosen == (refusal,)
-    result: dict[str, Metric] = {
+    result: dict[str, RowValue] = {
         "refusal": float(refuses),
         "no_answer": float(text == "none"),
         "several": float(len(chosen) > 1),
@@ -138,12 +141,7 @@ def mean_entropy(rows: Iterable[Outcome]) -> float:
     chosen: defaultdict[str, Counter[tuple[str, ...]]] = defaultdict(Counter)
     for question, outcome in rows:
         chosen[question][tuple(outcome)] += 1
-    return statistics.fmean(map(_entropy, (chosen[question] for question in sorted(chosen))))
-
-
-def _entropy(counts: Counter[tuple[str, ...]]) -> float:
-    total = counts.total()
-    return math.fsum(count / total * math.log(total / count) for count in counts.values())
+    return statistics.fmean(entropy(chosen[question].values()) for question in sorted(chosen))
 
 
 def total_variation(rows: Iterable[Letters]) -> float:
@@ -152,42 +150,24 @@ def total_variation(rows: Iterable[Letters]) -> float:
     A text without a single letter is an outcome of its own, which no first token has.
     """
     tokens, texts = (Counter(letters) for letters in zip(*rows, strict=True))
-    differences = (abs(tokens[letter] - texts[letter]) for letter in sorted(tokens | texts))
-    return sum(differences) / (2 * tokens.total())
+    letters = tokens | texts
+    return total_variation_distance(
+        [tokens[letter] for letter in letters], [texts[letter] for letter in letters], tokens.total()
+    )
 
 
-@dataclass(frozen=True)
-class Kind:
-    """What the harness is told of a metric.
-
-    Attributes:
-        aggregation: a name of the harness's, or a function.
-        higher_is_better: ``None``: neither.
-        paired, gold: whether it needs the first token, and a right answer.
-    """
-
-    aggregation: str | Callable[[Iterable[Any]], float | str]
-    higher_is_better: bool | None
-    paired: bool = True
-    gold: bool = False
-
-
-METRICS: Mapping[str, Kind] = {
-    "mismatch": Kind("mean", False),
-    "mismatch_sd": Kind(sd_over_shuffles, None),
-    "mismatch_refusal": Kind("mean", None),
-    "mismatch_refusal_share": Kind(share_of_refusals, None),
-    "refusal": Kind("mean", None, paired=False),
-    "refusal_first_token": Kind("mean", None),
-    "no_answer": Kind("mean", False, paired=False),
-    "several": Kind("mean", False, paired=False),
-    "consistency_first_token": Kind(mean_entropy, False),
-    "consistency_text": Kind(mean_entropy, False, paired=False),
-    "position_bias": Kind(total_variation, False),
-    "first_token_acc": Kind("mean", True, gold=True),
-    "text_acc": Kind("mean", True, paired=False, gold=True),
+AGGREGATIONS: Mapping[str, Callable[[Iterable[Any]], float | str]] = {
+    "mismatch_sd": sd_over_shuffles,
+    "mismatch_refusal_share": share_of_refusals,
+    "consistency_first_token": mean_entropy,
+    "consistency_text": mean_entropy,
+    "position_bias": total_variation,
 }
-"""All metrics; the first is the headline."""
+"""How the figures are computed that are no means over rows."""
+OF_TEXT = frozenset({"refusal", "no_answer", "several", "consistency_text", "text_acc"})
+"""The metrics that need no first token."""
+OF_GOLD = frozenset({"first_token_acc", "text_acc"})
+"""The metrics that need a right answer."""
 
 
 def metric_list(paired: bool, gold: bool) -> list[dict[str, Any]]:
@@ -198,7 +178,11 @@ def metric_list(paired: bool, gold: bool) -> list[dict[str, Any]]:
         gold: whether its questions have a right answer.
     """
     return [
-        {"metric": name, "aggregation": kind.aggregation, "higher_is_better": kind.higher_is_better}
-        for name, kind in METRICS.items()
-        if (paired or not kind.paired) and (gold or not kind.gold)
+        {
+            "metric": metric.name,
+            "aggregation": AGGREGATIONS.get(metric.name, "mean"),
+            "higher_is_better": metric.higher_is_better,
+        }
+        for metric in SCHEMA.metrics
+        if (paired or metric.name in OF_TEXT) and (gold or metric.name not in OF_GOLD)
     ]

@@ -7,29 +7,29 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import datasets
 import jinja2
-from lm_eval.api.task import ConfigurableTask
 
 from lm_eval_ext import sources
 from lm_eval_ext.families.leaf import DATASET_KEYS, own_dataset, refuse_keys
-from lm_eval_ext.families.paired_mcq.datasets import DATASETS, MultipleChoice
+from lm_eval_ext.families.paired_mcq.datasets import DATASETS, OPINIONQA, MultipleChoice
 from lm_eval_ext.families.paired_mcq.expression import columns_of
 from lm_eval_ext.families.paired_mcq.filters import options_of
 from lm_eval_ext.families.paired_mcq.known import known
+from lm_eval_ext.families.paired_mcq.opinionqa import TAB_SEPARATED
 from lm_eval_ext.families.paired_mcq.pipelines import pipelines
 from lm_eval_ext.families.paired_mcq.prompt import Prompt, level_of_leaf
 from lm_eval_ext.families.paired_mcq.questions import Questions, questions
 from lm_eval_ext.families.paired_mcq.rows import rows, rows_hash
-from lm_eval_ext.families.paired_mcq.scores import Asked, Metric, first_token, metric_list, scores
-from lm_eval_ext.known_answers import KnownInstance
+from lm_eval_ext.families.paired_mcq.scores import Asked, RowValue, first_token, metric_list, scores
+from lm_eval_ext.harness.family_task import Documents, FamilyTask
+from lm_eval_ext.harness.known_answers import KnownAnswers, KnownInstance
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lm_eval.api.instance import Instance
+    from lm_eval_ext.harness.lm import Instance
 
 PAIRED, TEXT = "paired_mcq_", "text_mcq_"
 """How the names of the leaves begin, and those of their siblings that ask for text alone."""
@@ -37,13 +37,13 @@ EXPRESSIONS = ("doc_to_text", "doc_to_choice", "doc_to_target")
 
 
 @dataclass(frozen=True)
-class Score:
+class ProcessResults:
     """``process_results``: the metrics of one row.
 
     A dataclass and no closure, because the harness copies a task's config and writes it into the results.
     """
 
-    def __call__(self, doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, Metric]:
+    def __call__(self, doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, RowValue]:
         """Score a row: the log-likelihood of each letter, if they were asked for, and what the text says."""
         *loglikelihoods, text = results
         options = options_of(doc)
@@ -54,7 +54,7 @@ class Score:
         return scores(asked, json.loads(text)["reading"], token)
 
 
-class PairedMCQTask(ConfigurableTask):  # type: ignore[misc] # the harness ships no types
+class PairedMCQTask(FamilyTask):
     """A multiple-choice question asked twice at once: for its first token's letter, and for a text.
 
     A leaf's YAML says, besides the harness's own keys:
@@ -74,72 +74,83 @@ class PairedMCQTask(ConfigurableTask):  # type: ignore[misc] # the harness ships
         RowsError: rows that cannot be had or are not what they should be.
     """
 
-    def __init__(self, config: dict[str, Any]) -> None:
-        config = {key: value for key, value in config.items() if key != "class"}
+    FAMILY = "paired_mcq"
+
+    @classmethod
+    def datasets(cls) -> Mapping[str, str]:
+        """Return the datasets, and of each a task that reads it and no log-likelihoods."""
+        return {name: f"{TEXT}{name}_low" for name in DATASETS}
+
+    @classmethod
+    def datasets_at(cls, source: str) -> list[str]:
+        """Return those that a folder has files of, or the one that a file can be."""
+        file = Path(source).expanduser()
+        if file.is_file():
+            is_ours = file.suffix in TAB_SEPARATED or "options" in sources.columns_in(file)
+            return [OPINIONQA.name] if is_ours else []
+        return super().datasets_at(source)
+
+    @classmethod
+    def hub_datasets(cls) -> list[sources.HubDataset]:
+        """Return where those with a gold answer lie."""
+        return [dataset.hub for dataset in DATASETS.values() if dataset.hub is not None]
+
+    NO_DEMONSTRATIONS = (
+        "these tasks have no demonstrations: an example's letter moves both readings (section 4.1), which is what the "
+        "levels example and example_abc are there to show"
+    )
+
+    def configure(self, config: dict[str, Any]) -> Mapping[str, Any]:
+        """Take the constraint level, the dataset and the readers from a leaf's config; see the base class."""
         name = config["task"]
         level = level_of_leaf(name, config.pop("constraint", None))
         self._paired = _is_paired(name, config.pop("paired", True))
-        metadata = config["metadata"] = dict(config.get("metadata") or {})
-        self._source = sources.chosen_source(metadata)
-        metadata |= {"constraint": level, "paired": self._paired}
-        self._dataset = _dataset_of_leaf(config)
-        hub = self._dataset.hub if self._source == sources.HUB else None
+        self._multiple_choice = _dataset_of_leaf(config)
+        hub = self._multiple_choice.hub if self.source == sources.HUB else None
         config |= {
             # What the results should say: the evaluated split, and where the dataset lies.
-            "dataset_path": hub.repository if hub else self._dataset.name,
+            "dataset_path": hub.repository if hub else self._multiple_choice.name,
             "dataset_name": hub.config if hub else None,
-            "test_split": self._dataset.split,
+            "test_split": self._multiple_choice.split,
             "validation_split": None,
             "training_split": None,
             "doc_to_text": Prompt(level),
             "doc_to_choice": None,
             "doc_to_target": "gold",
-            "process_results": Score(),
-            "filter_list": pipelines(name, config.get("filter_list") or [], metadata),
-            "metric_list": metric_list(self._paired, self._dataset.gold is not None),
+            "process_results": ProcessResults(),
+            "filter_list": pipelines(name, config.get("filter_list") or [], config["metadata"]),
+            "metric_list": metric_list(self._paired, self._multiple_choice.gold is not None),
         }
-        super().__init__(config=config)
+        known_dataset = self._multiple_choice.name in DATASETS
+        return {
+            "dataset": self._multiple_choice.name
+            if known_dataset
+            else str(self._multiple_choice.hub or self._multiple_choice.name),
+            "constraint": level,
+            "paired": self._paired,
+        }
 
-    def download(self, *_args: Any, **_kwargs: Any) -> None:
-        """Read the rows; the harness's name for it."""
-        self.dataset = {self.config.test_split: _as_dataset(self._dataset, self._source)}
-        self.config.metadata["rows_hash"] = rows_hash(self._dataset, self._source)
-        found = questions(self._dataset, self._source)
+    def documents(self) -> Documents:
+        """Return the questions, each in ten orders of its options."""
+        facts: dict[str, Any] = {"rows_hash": rows_hash(self._multiple_choice, self.source)}
+        found = questions(self._multiple_choice, self.source)
         if found.left_out:
-            self.config.metadata["left_out"] = len(found.left_out)
+            facts["left_out"] = len(found.left_out)
             _warn_of(found)
+        return Documents(self._multiple_choice.split, _as_dataset(self._multiple_choice, self.source), facts)
 
-    def fewshot_docs(self) -> None:
-        """Return nothing: the harness reads this of every task, and there are no demonstrations."""
-
-    def build_all_requests(self, *, tokenizer_name: str = "", **options: Any) -> None:
-        """Build the requests, once it is clear that they can be answered.
-
-        A cache of them (``--cache_requests``) serves only the rows and the instruction that it was made of.
-
-        Raises:
-            ValueError: demonstrations are asked for, or log-likelihoods of an LM that gives none.
-        """
-        if self.config.num_fewshot:
-            raise ValueError(
-                f"task {self.config.task!r}: --num_fewshot {self.config.num_fewshot}; these tasks have no "
-                "demonstrations: an example's letter moves both readings (section 4.1), which is what the levels "
-                "example and example_abc are there to show"
-            )
-        if self._paired:
-            self._require_loglikelihoods(options.get("chat_template"))
-        made_of = f"{rows_hash(self._dataset, self._source)}-{self.config.metadata['constraint']}"
-        super().build_all_requests(tokenizer_name=f"{tokenizer_name}-rows{made_of}", **options)
-
-    def _require_loglikelihoods(self, chat_template: Callable[..., str] | None) -> None:
+    def before_requests(self) -> None:
         """Ask the LM for the log-likelihoods of nothing.
 
         The harness hands tasks no LM, but its chat template is a method of it, and chat APIs, which are those without
         log-likelihoods, need one. Elsewhere the harness's own error comes before any generation, since the letters
         come first.
+
+        Raises:
+            ValueError: the LM gives none.
         """
-        lm = getattr(chat_template, "__self__", None)
-        if lm is None:
+        lm = getattr(self.asking.chat_template, "__self__", None)
+        if lm is None or not self._paired:
             return
         try:
             lm.loglikelihood([])
@@ -155,35 +166,35 @@ class PairedMCQTask(ConfigurableTask):  # type: ignore[misc] # the harness ships
             # It does not take an empty list, or has another complaint, which is the harness's to hear.
             return
 
-    def construct_requests(self, doc: dict[str, Any], ctx: str, **kwargs: Any) -> list[Instance]:
+    def known_answers(self, doc: dict[str, Any]) -> KnownAnswers:
+        """Return the texts that each policy answers with; its letters go with the requests for letters."""
+        return known(options_of(doc), doc["gold"] or None).texts
+
+    def requests(self, doc: dict[str, Any], request: Instance) -> list[Instance]:
         """Return the letters' log-likelihoods, in their order, and then the text, all after the same context.
 
-        Each with what each policy of the ``reference`` LM would answer to it. The letters of a row cost an LM that
-        keeps its last logits, as HFLM does, a single forward pass.
+        The letters of a row cost an LM that keeps its last logits, as HFLM does, a single forward pass.
         """
         options = options_of(doc)
-        answers = known(options, doc["gold"] or None)
+        policies = known(options, doc["gold"] or None).letters
         letters = [option.letter for option in options] if self._paired else []
-        delimiter = self._delimiter(kwargs.get("apply_chat_template", False))
-        text: Instance = super().construct_requests(doc, ctx, **kwargs)
-        text.idx = len(letters)
+        context, delimiter = request.args[0], self._delimiter()
         asked = [
-            KnownInstance(
+            KnownInstance.of(
+                request,
+                policies,
                 request_type="loglikelihood",
-                doc=doc,
-                arguments=(ctx, f"{delimiter}{letter}"),
+                arguments=(context, f"{delimiter}{letter}"),
                 idx=index,
-                metadata=kwargs["metadata"],
-                known_answers=answers.letters,
             )
             for index, letter in enumerate(letters)
         ]
-        return [*asked, KnownInstance.of(text, answers.texts)]
+        return [*asked, KnownInstance.of(request, self.known_answers(doc), idx=len(letters))]
 
-    def _delimiter(self, apply_chat_template: bool) -> str:
+    def _delimiter(self) -> str:
         """Return what stands between a prompt and a letter: what the harness has for its own multiple choice."""
         prefix = self.config.gen_prefix
-        if apply_chat_template and (not prefix or prefix[-1].isspace()):
+        if self.asking.apply_chat_template and (not prefix or prefix[-1].isspace()):
             return ""
         return str(self.config.target_delimiter)
 

@@ -19,7 +19,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from typing import Literal
 
-from lm_eval_ext.families.verbalizer.mentions import REACH, Mention, mentions, plain
+from lm_eval_ext.families.verbalizer.mentions import REACH, LabelMention, mentions, plain
 from lm_eval_ext.reasoning import without_reasoning
 
 Reads = Literal["first", "final"]
@@ -75,7 +75,7 @@ def read_answer(
     return named[chosen].label
 
 
-def _before_another_row(text: str, named: list[Mention], row_starts: Sequence[str]) -> list[Mention]:
+def _before_another_row(text: str, named: list[LabelMention], row_starts: Sequence[str]) -> list[LabelMention]:
     for row_start in row_starts:
         start = text.find("\n" + plain(row_start))
         before = [mention for mention in named if mention.end <= start]
@@ -84,7 +84,7 @@ def _before_another_row(text: str, named: list[Mention], row_starts: Sequence[st
     return named
 
 
-def _stated(text: str, named: Sequence[Mention]) -> list[int]:
+def _stated(text: str, named: Sequence[LabelMention]) -> list[int]:
     """Return which of the labels named are stated as the answer, the weaker statements only without stronger ones."""
     alone = [index for index, mention in enumerate(named) if _stands_alone(text, mention)]
     final = [*alone, *_after(_FINAL, text, named)]
@@ -98,7 +98,7 @@ def _stated(text: str, named: Sequence[Mention]) -> list[int]:
     return [*chosen, *_after(_CUE, text, named)]
 
 
-def _after(cue: re.Pattern[str], text: str, named: Sequence[Mention]) -> list[int]:
+def _after(cue: re.Pattern[str], text: str, named: Sequence[LabelMention]) -> list[int]:
     """Return, for each cue, the label named in the rest of its sentence: the first one in quotes, else the first."""
     starts = [mention.start for mention in named]
     found = []
@@ -118,16 +118,16 @@ def _after(cue: re.Pattern[str], text: str, named: Sequence[Mention]) -> list[in
     return found
 
 
-def _stands_alone(text: str, mention: Mention) -> bool:
+def _stands_alone(text: str, mention: LabelMention) -> bool:
     near = max(0, mention.start - REACH)
     return bool(_ALONE_BEFORE.search(text, near, mention.start) and _ALONE_AFTER.match(text, mention.end))
 
 
-def _is_quoted(text: str, mention: Mention) -> bool:
+def _is_quoted(text: str, mention: LabelMention) -> bool:
     return text[mention.start - 1 : mention.start] in ('"', "'") and bool(_CLOSING_QUOTE.match(text, mention.end))
 
 
-def _in_one_breath(text: str, named: Sequence[Mention], one: int, other: int) -> bool:
+def _in_one_breath(text: str, named: Sequence[LabelMention], one: int, other: int) -> bool:
     if not 0 <= other < len(named) or named[one].label == named[other].label:
         return False
     first, second = sorted((named[one], named[other]))

@@ -65,7 +65,7 @@ _AFTER_THE_ANSWER_NO = re.compile(
 )
 
 
-class Mention(NamedTuple):
+class LabelMention(NamedTuple):
     """A label named at ``text[start:end]``."""
 
     start: int
@@ -83,7 +83,7 @@ def plain_label(label: str) -> str:
     return " ".join(plain(label).split())
 
 
-def mentions(text: str, labels: tuple[str, ...]) -> list[Mention]:
+def mentions(text: str, labels: tuple[str, ...]) -> list[LabelMention]:
     """Return the labels that a plain text names, in order.
 
     Args:
@@ -91,7 +91,7 @@ def mentions(text: str, labels: tuple[str, ...]) -> list[Mention]:
         labels: the label words.
     """
     words = [
-        Mention(*match.span(), labels[int(str(match.lastgroup).removeprefix("label"))])
+        LabelMention(*match.span(), labels[int(str(match.lastgroup).removeprefix("label"))])
         for match in _pattern(labels).finditer(text)
     ]
     elsewhere = [*_conditions(text, words), *_hand_outs(text, words), *_list_markers(text)]
@@ -115,7 +115,7 @@ def _pattern(labels: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile(f"(?:{'|'.join(alternatives)}){_AFTER}")
 
 
-def _conditions(text: str, words: Sequence[Mention]) -> Iterator[Span]:
+def _conditions(text: str, words: Sequence[LabelMention]) -> Iterator[Span]:
     for match in _ALLOWED.finditer(text):
         yield match.span()
     for match in _CONDITION.finditer(text):
@@ -134,7 +134,7 @@ def _conditions(text: str, words: Sequence[Mention]) -> Iterator[Span]:
             yield start, start + ends.start() if ends else end
 
 
-def _hand_outs(text: str, words: Sequence[Mention]) -> Iterator[Span]:
+def _hand_outs(text: str, words: Sequence[LabelMention]) -> Iterator[Span]:
     handed = [word for word in words if _HANDED_OUT.match(text, word.end)]
     for sentence in _SENTENCE.finditer(text):
         inside = {word.label for word in handed if sentence.start() <= word.start < sentence.end()}
@@ -147,7 +147,7 @@ def _list_markers(text: str) -> list[Span]:
     return markers if len(markers) > 1 else []
 
 
-def _is_no_answer(text: str, word: Mention) -> bool:
+def _is_no_answer(text: str, word: LabelMention) -> bool:
     near = max(0, word.start - REACH)
     if _DENIED.search(text, near, word.start) or _OUTPUT_DENIED.search(text, near, word.start):
         return True

@@ -43,13 +43,11 @@ class Selection:
     source: str
 
 
-Row = Mapping[str, Any]
-"""The text columns and the label column as their file has them, and ``GOLDEN``, the golden label's name."""
 GOLDEN = "golden_label"
 
 
 @cache
-def evaluation_rows(selection: Selection) -> tuple[Row, ...]:
+def evaluation_rows(selection: Selection) -> tuple[Mapping[str, Any], ...]:
     """Return the 100 evaluated rows, in the order of the draw.
 
     Raises:
@@ -67,7 +65,7 @@ def evaluation_rows(selection: Selection) -> tuple[Row, ...]:
 
 
 @cache
-def demonstrations(selection: Selection, count: int) -> tuple[Row, ...]:
+def demonstrations(selection: Selection, count: int) -> tuple[Mapping[str, Any], ...]:
     """Return the first ``count`` demonstrations: fixed, one label after the other, none with an evaluated row's text.
 
     Raises:
@@ -89,10 +87,9 @@ def demonstrations(selection: Selection, count: int) -> tuple[Row, ...]:
 
 
 @cache
-def rows_hash(selection: Selection, shots: int = 0) -> str:
-    """Return 16 hexadecimal digits that are equal where the evaluated rows (and the demonstrations) are."""
-    shown = demonstrations(selection, shots) if shots else ()
-    rows = json.dumps((*evaluation_rows(selection), *shown), sort_keys=True, ensure_ascii=False)
+def rows_hash(selection: Selection) -> str:
+    """Return 16 hexadecimal digits that are equal where the evaluated rows are."""
+    rows = json.dumps(evaluation_rows(selection), sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(rows.encode()).hexdigest()[:16]
 
 
@@ -173,19 +170,21 @@ def _same_name(name: str) -> str:
     return name.replace("_", " ").casefold().strip()
 
 
-def _row(selection: Selection, table: Table, number: int, golden: str) -> Row:
+def _row(selection: Selection, table: Table, number: int, golden: str) -> Mapping[str, Any]:
     row = table.rows[number]
     columns = (*selection.text_columns, selection.dataset.label_column)
     return {**{column: row[column] for column in columns}, GOLDEN: golden}
 
 
-def _one_label_after_the_other(selection: Selection, table: Table, numbers: Sequence[int]) -> Iterator[Row]:
+def _one_label_after_the_other(
+    selection: Selection, table: Table, numbers: Sequence[int]
+) -> Iterator[Mapping[str, Any]]:
     usable = _usable(selection, table, numbers)
     order = sorted(usable)
     _generator(selection.dataset, "demonstrations").shuffle(order)
     seen = {_text_of(selection, row) for row in evaluation_rows(selection)}
 
-    def unseen(golden: str) -> Iterator[Row]:
+    def unseen(golden: str) -> Iterator[Mapping[str, Any]]:
         for number in order:
             if usable[number] == golden:
                 row = _row(selection, table, number, golden)
@@ -198,5 +197,5 @@ def _one_label_after_the_other(selection: Selection, table: Table, numbers: Sequ
     return chain.from_iterable(rounds)
 
 
-def _text_of(selection: Selection, row: Row) -> tuple[str, ...]:
+def _text_of(selection: Selection, row: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(" ".join(row[column].split()).casefold() for column in selection.text_columns)

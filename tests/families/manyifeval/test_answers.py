@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import fields, replace
 
 import pytest
-from lm_eval.api.instance import Instance
 
-from lm_eval_ext.families.manyifeval.answers import Answers, Judgements, MendedAnswers
+from lm_eval_ext.families.manyifeval.answers import Judgements, MendedAnswers, PolicyAnswers
+from lm_eval_ext.families.manyifeval.instruction_row import InstructionRow
 from lm_eval_ext.families.manyifeval.request import RowInstance, Shown
-from lm_eval_ext.families.manyifeval.row import Row
+from tests.across_versions import plain_instance
 from tests.self_refine.scripted import row
+
+pytestmark = pytest.mark.harness
 
 BARE = "Blue and deep."
 ONCE = row()
@@ -32,8 +34,10 @@ TWICE = replace(ONCE, instructions=(ONCE.instructions[0],) * 2)
         (ONCE, (0, 1), "oracle", "oracle"),
     ],
 )
-def test_who_is_told_of_all_that_is_broken_mends_it(of: Row, named: tuple[int, ...], policy: str, like: str) -> None:
-    assert MendedAnswers(of, named)[policy] == Answers(of)[like]
+def test_who_is_told_of_all_that_is_broken_mends_it(
+    of: InstructionRow, named: tuple[int, ...], policy: str, like: str
+) -> None:
+    assert MendedAnswers(of, named)[policy] == PolicyAnswers(of)[like]
 
 
 @pytest.mark.parametrize(
@@ -58,7 +62,7 @@ def test_there_is_no_judge_of_another_policy() -> None:
 
 
 def test_a_request_with_its_row_is_the_harnesss_own() -> None:
-    plain = Instance("generate_until", {"key": 7}, ("shown", {"until": []}), 2, metadata=("manyifeval_n02", 5, 1))
-    asked = RowInstance.asking(plain, ONCE, Shown())
+    plain = plain_instance("generate_until", {"key": 7}, ("shown", {"until": []}), task="manyifeval_n02", row=5, idx=2)
+    asked = RowInstance.of(plain, PolicyAnswers(ONCE), row=ONCE, shown=Shown())
     for part in fields(plain):
         assert getattr(asked, part.name) == getattr(plain, part.name)

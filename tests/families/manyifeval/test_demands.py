@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.families.manyifeval.demands import Bounds, Demands, demands_of
+from lm_eval_ext.families.manyifeval.demands import CountBounds, Demands, demands_of
 from lm_eval_ext.verifiers import instruction
 from lm_eval_ext.verifiers.relation import Relation
 
@@ -26,7 +26,7 @@ from lm_eval_ext.verifiers.relation import Relation
     ],
 )
 def test_bounds_only_become_narrower(steps: list[dict[str, int]], low: int, high: int | None) -> None:
-    bounds = Bounds()
+    bounds = CountBounds()
     for step in steps:
         bounds.narrow(**step)
     assert (bounds.low, bounds.high) == (low, high)
@@ -47,7 +47,7 @@ def test_bounds_only_become_narrower(steps: list[dict[str, int]], low: int, high
 def test_a_relation_is_a_bound_and_its_opposite_the_other(
     relation: Relation, target: int, follow: bool, low: int, high: int | None
 ) -> None:
-    bounds = Bounds()
+    bounds = CountBounds()
     bounds.relate(relation, target, follow)
     assert (bounds.low, bounds.high) == (low, high)
 
@@ -57,46 +57,64 @@ def test_a_relation_is_a_bound_and_its_opposite_the_other(
     [(0, None, True), (9, None, True), (3, 4, True), (3, 3, True), (4, 3, False), (0, 0, True), (0, -1, False)],
 )
 def test_bounds_are_possible_unless_they_cross(low: int, high: int | None, possible: bool) -> None:
-    assert Bounds(low, high).are_possible is possible
+    assert CountBounds(low, high).are_possible is possible
 
 
 AT_LEAST, LESS_THAN = "at least", "less than"
 
 # instruction, arguments, the field of the demands; what it is when the instruction is followed, and broken
 DEMANDED = [
-    ("keywords:existence", {"keywords": ["Oak"]}, "phrases", {"oak": Bounds(1)}, {"oak": Bounds(0, 0)}),
+    ("keywords:existence", {"keywords": ["Oak"]}, "phrases", {"oak": CountBounds(1)}, {"oak": CountBounds(0, 0)}),
     (
         "keywords:existence",
         {"keywords": ["ash", "oak"]},
         "phrases",
-        {"ash": Bounds(1), "oak": Bounds(1)},
-        {"ash": Bounds(0, 0), "oak": Bounds(0, 0)},
+        {"ash": CountBounds(1), "oak": CountBounds(1)},
+        {"ash": CountBounds(0, 0), "oak": CountBounds(0, 0)},
     ),
-    ("keywords:forbidden_words", {"forbidden_words": ["Oak"]}, "phrases", {"oak": Bounds(0, 0)}, {"oak": Bounds(1)}),
+    (
+        "keywords:forbidden_words",
+        {"forbidden_words": ["Oak"]},
+        "phrases",
+        {"oak": CountBounds(0, 0)},
+        {"oak": CountBounds(1)},
+    ),
     (
         "keywords:frequency",
         {"keyword": "oak", "frequency": 3, "relation": LESS_THAN},
         "phrases",
-        {"oak": Bounds(0, 2)},
-        {"oak": Bounds(3)},
+        {"oak": CountBounds(0, 2)},
+        {"oak": CountBounds(3)},
     ),
     (
         "keywords:letter_frequency",
         {"letter": "Q", "let_frequency": 4, "let_relation": AT_LEAST},
         "letters",
-        {"q": Bounds(4)},
-        {"q": Bounds(0, 3)},
+        {"q": CountBounds(4)},
+        {"q": CountBounds(0, 3)},
     ),
-    ("length_constraints:number_words", {"num_words": 100, "relation": AT_LEAST}, "words", Bounds(100), Bounds(0, 99)),
+    (
+        "length_constraints:number_words",
+        {"num_words": 100, "relation": AT_LEAST},
+        "words",
+        CountBounds(100),
+        CountBounds(0, 99),
+    ),
     (
         "length_constraints:number_sentences",
         {"num_sentences": 5, "relation": LESS_THAN},
         "sentences",
-        Bounds(0, 4),
-        Bounds(5),
+        CountBounds(0, 4),
+        CountBounds(5),
     ),
     ("length_constraints:number_paragraphs", {"num_paragraphs": 2}, "paragraphs", 2, 3),
-    ("detectable_content:number_placeholders", {"num_placeholders": 2}, "placeholders", Bounds(2), Bounds(0, 1)),
+    (
+        "detectable_content:number_placeholders",
+        {"num_placeholders": 2},
+        "placeholders",
+        CountBounds(2),
+        CountBounds(0, 1),
+    ),
     ("detectable_format:number_bullet_lists", {"num_bullets": 2}, "bullets", 2, 3),
     ("detectable_format:title", {}, "title", True, False),
     ("change_case:english_capital", {}, "cases", frozenset({"upper"}), frozenset({"lower", "mixed"})),
@@ -105,8 +123,8 @@ DEMANDED = [
         "change_case:capital_word_frequency",
         {"capital_frequency": 7, "capital_relation": LESS_THAN},
         "capital_words",
-        Bounds(0, 6),
-        Bounds(7),
+        CountBounds(0, 6),
+        CountBounds(7),
     ),
     ("startend:quotation", {}, "quoted", True, False),
     ("punctuation:no_comma", {}, "comma", False, True),
@@ -144,6 +162,6 @@ def test_demands_that_exclude_each_other_are_none(instructions: list[Any], possi
 def test_what_excludes_when_followed_may_go_together_when_one_is_broken() -> None:
     both = [word(3, AT_LEAST), word(3, LESS_THAN)]
     assert demands_of(both) is None
-    assert demands_of(both, [0]) == Demands(phrases={"oak": Bounds(0, 2)})
-    assert demands_of(both, [1]) == Demands(phrases={"oak": Bounds(3)})
+    assert demands_of(both, [0]) == Demands(phrases={"oak": CountBounds(0, 2)})
+    assert demands_of(both, [1]) == Demands(phrases={"oak": CountBounds(3)})
     assert demands_of(both, [0, 1]) is None

@@ -5,11 +5,15 @@ from __future__ import annotations
 from operator import itemgetter
 from pathlib import Path
 
+import pytest
+
 from lm_eval_ext.families.manyifeval.rows import rows_hash
 from tests.conftest import Harness, Run
 from tests.families.manyifeval.files import read_jsonl
 from tests.hub import closed_port, ifeval, serve
 from tests.test_hub import environment
+
+pytestmark = pytest.mark.harness
 
 TASKS = "manyifeval_n01,manyifeval_n10"
 REFERENCE = ("--model", "reference", "--model_args", "policy=oracle", "--tasks", TASKS)

@@ -25,6 +25,8 @@ from lm_eval_ext.verifiers import instructions_of
 from tests.conftest import SHARED, Harness, Run, evaluate_one_after_the_other, offline_environment
 from tests.families.manyifeval.files import published_rows, write_jsonl
 
+pytestmark = pytest.mark.harness
+
 REAL = str(SHARED / "data" / "ifeval")
 DISTINCT = {f"manyifeval_n{count:02d}": count for count in range(1, 11)}
 REPEATED = {f"manyifeval_repeat_n{count:02d}": count for count in range(2, 11)}
@@ -210,7 +212,7 @@ def test_cached_requests_of_one_source_do_not_answer_for_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("lm_eval.caching.cache.PATH", str(tmp_path / "cache"))
-    caplog.set_level(logging.INFO)
+    caplog.set_level(logging.DEBUG, "lm_eval")  # where 0.5 says that it builds
     # The same keys, instructions and answers under other prompts.
     changed = [row | {"prompt": f"Well. {row['prompt']}"} for row in published_rows()]
     other = write_jsonl(tmp_path / "other.jsonl", changed)

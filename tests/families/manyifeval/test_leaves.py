@@ -14,7 +14,10 @@ from lm_eval_ext import tasks_dir
 from lm_eval_ext.families.manyifeval.rows import rows, rows_hash
 from lm_eval_ext.families.manyifeval.scores import type_metric
 from lm_eval_ext.verifiers import instructions_of
+from tests.across_versions import bare_name, tasks_of
 from tests.families.manyifeval.table_4 import FIFTEEN
+
+pytestmark = pytest.mark.harness
 
 TASKS = Path(tasks_dir()) / "manyifeval"
 GROUPS = {
@@ -33,8 +36,7 @@ def manager() -> TaskManager:
 
 @pytest.fixture(scope="module")
 def tasks(manager: TaskManager) -> dict[str, Any]:
-    loaded: dict[str, Any] = manager.load(list(GROUPS))["tasks"]
-    return loaded
+    return tasks_of(manager, list(GROUPS))
 
 
 def test_the_folder_is_what_the_generator_writes() -> None:
@@ -58,7 +60,7 @@ def test_the_index_holds_the_leaves_and_the_two_groups_and_nothing_else_of_this_
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_a_group_has_its_leaves_in_order(manager: TaskManager, group: str) -> None:
-    assert manager.load([group])["group_map"][group] == list(GROUPS[group])
+    assert [bare_name(leaf) for leaf in manager.load([group])["group_map"][group]] == list(GROUPS[group])
 
 
 @pytest.mark.parametrize("group", GROUPS)
@@ -121,7 +123,7 @@ def load(folder: Path, changes: dict[str, Any]) -> Any:
     leaf = {"include": f"{tasks_dir()}/manyifeval/_manyifeval", "task": "toy_leaf", **changes}
     (folder / "leaf.yaml").write_text(yaml.safe_dump(leaf, sort_keys=False), encoding="utf-8")
     manager = TaskManager(include_path=str(folder), include_defaults=False, metadata={"source": "embedded"})
-    return manager.load(["toy_leaf"])["tasks"]["toy_leaf"]
+    return tasks_of(manager, ["toy_leaf"])["toy_leaf"]
 
 
 @pytest.mark.parametrize("count", [1, 10])

@@ -11,8 +11,8 @@ from typing import Any
 import datasets
 import pytest
 
+from lm_eval_ext.families.manyifeval.instruction_row import InstructionRow
 from lm_eval_ext.families.manyifeval.published import as_published
-from lm_eval_ext.families.manyifeval.row import Row
 from lm_eval_ext.families.manyifeval.rows import all_rows, rows, rows_hash
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import instruction
@@ -31,7 +31,7 @@ TEXTS = {"prompt": PROMPT, "task_prompt": "Say it.", "not_conflict_rules_list": 
 SMALL: list[dict[str, Any]] = [{"key": key} | shape | TEXTS for key in (7, 8) for shape in (ONE, TWO)]
 
 
-def without_witness(found: tuple[Row, ...]) -> tuple[Row, ...]:
+def without_witness(found: tuple[InstructionRow, ...]) -> tuple[InstructionRow, ...]:
     return tuple(replace(row, witness=None) for row in found)
 
 
@@ -64,7 +64,10 @@ def test_rows_made_of_ifeval_come_back_as_they_were(tmp_path: Path, shared_data:
 def test_a_row_is_written_with_the_published_fields() -> None:
     fox = instruction("keywords:existence", {"keywords": ["hen", "fox"]})
     comma = instruction("punctuation:no_comma")
-    found = [Row(3, "Say it.", "Say it, please.", (fox, comma)), Row(3, "Say it.", "Say it!", (fox,))]
+    found = [
+        InstructionRow(3, "Say it.", "Say it, please.", (fox, comma)),
+        InstructionRow(3, "Say it.", "Say it!", (fox,)),
+    ]
     two, one = as_published(found)
     assert tuple(two) == tuple(one) == FIELDS
     assert one == {

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from lm_eval_ext.families.manyifeval.row import Row
+from lm_eval_ext.families.manyifeval.instruction_row import InstructionRow
 from lm_eval_ext.families.manyifeval.rows import SPLITS, all_rows, origin, rows, rows_hash, tasks
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import EDITIONS, Response
@@ -53,7 +53,7 @@ def test_every_row_has_a_witness_that_follows_all_its_instructions_strictly_in_b
 
 
 def test_every_row_has_its_prefix_of_ten_different_instructions_among_the_fifteen(source: str) -> None:
-    by_key: defaultdict[object, list[Row]] = defaultdict(list)
+    by_key: defaultdict[object, list[InstructionRow]] = defaultdict(list)
     for row in all_rows(source, "test"):
         by_key[row.key].append(row)
     for of_key in by_key.values():
@@ -140,7 +140,7 @@ def test_the_record_tells_what_the_rows_are(source: str, tmp_path: Path) -> None
 PRINT_ROWS = """
 import json, sys
 from dataclasses import asdict
-from lm_eval_ext.families.manyifeval.answers import Answers
+from lm_eval_ext.families.manyifeval.answers import PolicyAnswers
 from lm_eval_ext.families.manyifeval.rows import SPLITS, all_rows, rows_hash
 sys.stdout.reconfigure(encoding="utf-8")
 for source in sys.argv[1:]:
@@ -150,7 +150,7 @@ for source in sys.argv[1:]:
     for count in range(1, 11):
         print(rows_hash(source, "test", count), rows_hash(source, "test", count, True))
     for row in all_rows(source, "test")[::50]:
-        print(json.dumps(dict(Answers(row))))
+        print(json.dumps(dict(PolicyAnswers(row))))
 """
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from lm_eval_ext.families.manyifeval.arguments import ARGUMENTS
 from lm_eval_ext.families.manyifeval.scores import (
+    ProcessResults,
     Residual,
-    Score,
     curse_residual,
     scores,
     share_followed,
@@ -147,11 +147,11 @@ DOC = {"instruction_id_list": ["punctuation:no_comma", "keywords:existence"], "k
 
 
 def test_the_harness_gives_a_row_and_its_response() -> None:
-    assert Score()(DOC, ["a fox, a hen"]) == scores("a fox, a hen", [COMMA, FOX])
+    assert ProcessResults()(DOC, ["a fox, a hen"]) == scores("a fox, a hen", [COMMA, FOX])
 
 
 def test_a_withheld_completion_counts_as_empty() -> None:
-    assert Score()(DOC, [None]) == scores("", [COMMA, FOX])
+    assert ProcessResults()(DOC, [None]) == scores("", [COMMA, FOX])
 
 
 def test_a_row_hands_over_what_the_residual_is_computed_from() -> None:

@@ -17,6 +17,8 @@ from lm_eval_ext.models.self_refine import SelfRefineLM
 from tests.conftest import Harness, Run
 from tests.self_refine.scripted import ScriptedLM
 
+pytestmark = pytest.mark.harness
+
 TASK = "manyifeval_n03"
 LEVELS = ("prompt_level_strict_acc", "inst_level_strict_acc")
 
@@ -138,7 +140,7 @@ def test_demonstrations_stand_before_the_first_answer_alone(
     for _ in range(2):  # the second time the requests, rows and all, come from the harness's cache
         base = ScriptedLM(lambda _prompt: "Well.")
         caplog.clear()
-        with caplog.at_level("INFO"):
+        with caplog.at_level("DEBUG", "lm_eval"):
             simple_evaluate(
                 SelfRefineLM(base, strategy="all_false", rounds=1),
                 tasks=[TASK],

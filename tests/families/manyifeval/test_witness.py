@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.families.manyifeval.answers import POLICIES, Answers
-from lm_eval_ext.families.manyifeval.row import Row
+from lm_eval_ext.families.manyifeval.answers import POLICIES, PolicyAnswers
+from lm_eval_ext.families.manyifeval.instruction_row import InstructionRow
 from lm_eval_ext.families.manyifeval.rows import all_rows
 from lm_eval_ext.families.manyifeval.witness import break_one, respond
 from lm_eval_ext.verifiers import EDITIONS, Checker, Response, instruction
@@ -154,13 +154,13 @@ def test_the_same_instructions_get_the_same_response() -> None:
 
 
 @pytest.fixture(scope="module", params=["embedded", "real"])
-def rows(request: pytest.FixtureRequest) -> tuple[Row, ...]:
+def rows(request: pytest.FixtureRequest) -> tuple[InstructionRow, ...]:
     """Return the 1,000 test rows of a source."""
     source = "embedded" if request.param == "embedded" else str(request.getfixturevalue("shared_data") / "ifeval")
     return all_rows(source, "test")
 
 
-def test_drop_one_breaks_exactly_one_instruction_of_every_row(rows: tuple[Row, ...]) -> None:
+def test_drop_one_breaks_exactly_one_instruction_of_every_row(rows: tuple[InstructionRow, ...]) -> None:
     assert len(rows) == 1000
     for row in rows:
         found = verdicts(break_one(row.instructions), row.instructions)
@@ -168,9 +168,9 @@ def test_drop_one_breaks_exactly_one_instruction_of_every_row(rows: tuple[Row, .
         assert found[0].count(False) == 1, row
 
 
-def test_ignore_breaks_every_instruction_of_every_row(rows: tuple[Row, ...]) -> None:
+def test_ignore_breaks_every_instruction_of_every_row(rows: tuple[InstructionRow, ...]) -> None:
     for row in rows:
-        assert verdicts(Answers(row)["ignore"], row.instructions) == [(False,) * len(row.instructions)] * 2, row
+        assert verdicts(PolicyAnswers(row)["ignore"], row.instructions) == [(False,) * len(row.instructions)] * 2, row
 
 
 def test_where_there_is_a_choice_the_one_that_is_dropped_is_broken_loosely_too() -> None:
@@ -206,22 +206,25 @@ def test_what_cannot_be_broken_is_passed_over() -> None:
 
 def test_the_policies_of_the_reference_lm_answer_to_a_row_with_and_without_a_witness() -> None:
     instructions = (TITLE, COMMA)
-    row = Row("made up", "Say it.", "Say it.", instructions)
-    answers = Answers(row)
+    row = InstructionRow("made up", "Say it.", "Say it.", instructions)
+    answers = PolicyAnswers(row)
     assert set(answers) == set(POLICIES) == {"oracle", "drop_one", "ignore"}
     assert len(answers) == 3
     assert verdicts(answers["oracle"], instructions) == [(True, True)] * 2
     assert verdicts(answers["drop_one"], instructions) == [(False, True)] * 2
     assert verdicts(answers["ignore"], instructions) == [(False, False)] * 2
-    assert Answers(Row("made up", "Say it.", "Say it.", instructions, witness="as it is"))["oracle"] == "as it is"
+    assert (
+        PolicyAnswers(InstructionRow("made up", "Say it.", "Say it.", instructions, witness="as it is"))["oracle"]
+        == "as it is"
+    )
 
 
 def test_a_row_for_which_no_answer_is_known_is_named_with_its_policy() -> None:
-    row = Row(17, "Say it.", "Say it.", (CAPITAL, SMALL))
+    row = InstructionRow(17, "Say it.", "Say it.", (CAPITAL, SMALL))
     with pytest.raises(ValueError, match=r"key 17, 2 instructions: no answer is known for policy 'oracle'"):
-        Answers(row)["oracle"]
+        PolicyAnswers(row)["oracle"]
 
 
 def test_an_unknown_policy_is_a_missing_key() -> None:
     with pytest.raises(KeyError, match="orakel"):
-        Answers(Row(1, "Say it.", "Say it.", (TITLE,)))["orakel"]
+        PolicyAnswers(InstructionRow(1, "Say it.", "Say it.", (TITLE,)))["orakel"]

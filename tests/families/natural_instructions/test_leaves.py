@@ -12,7 +12,10 @@ from lm_eval.tasks import TaskManager
 from lm_eval_ext import tasks_dir
 from lm_eval_ext.families.natural_instructions.encodings import ALL_ENCODINGS
 from lm_eval_ext.families.natural_instructions.subtasks import SUBTASKS
+from tests.across_versions import group_map
 from tests.families.natural_instructions.tides import folder_with, tides
+
+pytestmark = pytest.mark.harness
 
 FAMILY = "natural_instructions"
 TASKS = Path(tasks_dir()) / FAMILY
@@ -137,7 +140,7 @@ MEAN_OF_LEAVES = [("rouge_l", ["none"], "mean", False)]
 @pytest.mark.parametrize("encoding", FIVE)
 def test_an_encodings_group_is_the_twelve_evaluation_subtasks(manager: TaskManager, encoding: str) -> None:
     loaded = manager.load([f"{FAMILY}_{encoding}"])
-    assert loaded["group_map"] == {f"{FAMILY}_{encoding}": leaves(named(*TWELVE), encoding)}
+    assert group_map(loaded) == {f"{FAMILY}_{encoding}": leaves(named(*TWELVE), encoding)}
     assert len(loaded["tasks"]) == 12
     assert aggregated(loaded["groups"][f"{FAMILY}_{encoding}"]) == MEAN_OF_LEAVES
 
@@ -145,7 +148,7 @@ def test_an_encodings_group_is_the_twelve_evaluation_subtasks(manager: TaskManag
 def test_the_familys_group_is_the_five_encodings_and_has_no_number_of_its_own(manager: TaskManager) -> None:
     loaded = manager.load([FAMILY])
     encodings = {f"{FAMILY}_{encoding}": leaves(named(*TWELVE), encoding) for encoding in FIVE}
-    assert loaded["group_map"] == {FAMILY: list(encodings), **encodings}
+    assert group_map(loaded) == {FAMILY: list(encodings), **encodings}
     assert len(loaded["tasks"]) == 12 * 5
     assert aggregated(loaded["groups"][FAMILY]) == []
     assert all(aggregated(loaded["groups"][name]) == MEAN_OF_LEAVES for name in encodings)
@@ -164,7 +167,7 @@ def test_other_groups_have_a_number_per_encoding_and_none_over_all(
     assert len(subtasks) == {**CATEGORIES, "ablation": 3}[group.removeprefix(f"{FAMILY}_")]
     loaded = manager.load([group])
     inner = {f"{group}::{encoding}": leaves(subtasks, encoding) for encoding in encodings}
-    assert loaded["group_map"] == {group: list(inner), **inner}
+    assert group_map(loaded) == {group: list(inner), **inner}
     assert len(loaded["tasks"]) == len(subtasks) * len(encodings)
     assert aggregated(loaded["groups"][group]) == []
     assert all(aggregated(loaded["groups"][name]) == MEAN_OF_LEAVES for name in inner)
@@ -174,6 +177,6 @@ def test_each_subtask_is_in_the_group_of_one_category(manager: TaskManager) -> N
     members = [
         leaf
         for category in CATEGORIES
-        for leaf in manager.load([f"{FAMILY}_{category}"])["group_map"][f"{FAMILY}_{category}::prompt"]
+        for leaf in group_map(manager.load([f"{FAMILY}_{category}"]))[f"{FAMILY}_{category}::prompt"]
     ]
     assert sorted(members) == leaves(list(SUBTASKS), "prompt")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.families.natural_instructions.predictions import Scores, score
+from lm_eval_ext.families.natural_instructions.predictions import PredictionScores, score
 from lm_eval_ext.sources import RowsError
 
 
@@ -17,7 +17,7 @@ def row(prediction: str | None, *references: str, task: str = "t", encoding: Any
     return {"task": task, "encoding": encoding, "prediction": prediction, "references": list(references)}
 
 
-def scored(*rows: Mapping[str, Any]) -> Scores:
+def scored(*rows: Mapping[str, Any]) -> PredictionScores:
     return score([json.dumps(one).encode() + b"\n" for one in rows], "rows.jsonl")
 
 

@@ -12,6 +12,8 @@ import pytest
 
 from tests.conftest import Harness, offline_environment
 
+pytestmark = pytest.mark.harness
+
 
 @pytest.fixture
 def server() -> Iterator[tuple[str, list[dict[str, Any]]]]:

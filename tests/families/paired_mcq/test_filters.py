@@ -16,6 +16,8 @@ from lm_eval_ext.families.paired_mcq import filters
 from lm_eval_ext.families.paired_mcq.filters import ClassifierFilter, ReadingFilter, RulesFilter, StringMatchFilter
 from tests.conftest import offline_environment
 
+pytestmark = pytest.mark.harness
+
 DOC = {"options": ["Yes", "Refused", "No"]}
 OTHER = {"options": ["Red", "Green", "Blue", "Refused"]}
 

@@ -15,6 +15,9 @@ from lm_eval_ext.families.paired_mcq.datasets import DATASETS
 from lm_eval_ext.families.paired_mcq.prompt import prompt_of
 from lm_eval_ext.families.paired_mcq.rows import rows
 from lm_eval_ext.families.paired_mcq.scores import first_token
+from tests.across_versions import filtered
+
+pytestmark = pytest.mark.harness
 
 LIMIT = 30
 TOKENS = 4
@@ -98,7 +101,7 @@ def test_the_letters_of_a_row_cost_one_forward_pass(manager: TaskManager, model:
         assert sample["position_bias"][0] == token
         assert len({value for ((value, _),) in loglikelihoods}) == 5
         assert other["resps"] == [[text]]  # asking for letters changes no text
-        json.loads(sample["filtered_resps"][-1])
+        json.loads(filtered(sample)[-1])
 
 
 def test_the_letters_loglikelihoods_are_what_one_request_at_a_time_gives(manager: TaskManager, model: Any) -> None:

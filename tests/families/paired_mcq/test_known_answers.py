@@ -18,12 +18,16 @@ from lm_eval.tasks import TaskManager
 
 from lm_eval_ext import tasks_dir
 from lm_eval_ext.classifier import readers
+from lm_eval_ext.classifier.availability import ReaderError
 from lm_eval_ext.families.paired_mcq.datasets import DATASETS, OPINIONQA
 from lm_eval_ext.families.paired_mcq.known import REFUSAL
 from lm_eval_ext.families.paired_mcq.prompt import LETTERS, prompt_of
 from lm_eval_ext.families.paired_mcq.rows import rows
+from tests.across_versions import filtered
 from tests.conftest import Harness, Run, evaluate_one_after_the_other, offline_environment
 from tests.families.paired_mcq.files import write_jsonl
+
+pytestmark = pytest.mark.harness
 
 OPINION, FACTS, TEXT = "paired_mcq_opinionqa_medium", "paired_mcq_arc_challenge_example", "text_mcq_arc_challenge_low"
 READERS = ("string_match", "rules")
@@ -120,7 +124,7 @@ def check_samples(run: Run, task: str, dataset: str, level: str, policy: str) ->
                 letter for letter, ((_, greedy),) in zip(LETTERS, loglikelihoods, strict=False) if greedy == "True"
             ]
             assert likeliest == [sample["position_bias"][0]]
-            reading = json.loads(sample["filtered_resps"][-1])["reading"]
+            reading = json.loads(filtered(sample)[-1])["reading"]
             if (policy, reader) == ("refuser", "rules"):
                 assert (response, reading) == (REFUSAL, LETTERS[row["options"].index("Refused")])
             elif policy != "refuser":
@@ -171,7 +175,7 @@ def test_so_they_are_on_the_414_questions_of_the_paper(policy: str, shared_data:
 def test_the_classifier_that_ships_reads_them_as_the_rules_do(policy: str) -> None:
     try:
         readers.require("default")
-    except readers.ReaderError as error:
+    except ReaderError as error:
         pytest.skip(str(error))
     for task in (OPINION, FACTS):
         results = simply_evaluate(
@@ -187,7 +191,7 @@ def test_a_language_model_may_read_beside_the_others(tiny_model: Path) -> None:
     results = simple_evaluate(model="reference", tasks=[FACTS], task_manager=manager, limit=3, bootstrap_iters=0)
     assert results["configs"][FACTS]["metadata"]["answer_llm_shots"] == 4
     assert set(figures(results, FACTS, "llm")) == set(figures(results, FACTS, "rules"))
-    said = [sample["filtered_resps"][-1] for sample in results["samples"][FACTS] if sample["filter"] == "llm"]
+    said = [filtered(sample)[-1] for sample in results["samples"][FACTS] if sample["filter"] == "llm"]
     assert len(said) == 3
     for reading in map(json.loads, said):  # a model of random weights reads at random, but it does read
         assert set(reading) == {"reading", "certainty"}
@@ -211,14 +215,14 @@ def test_equal_rows_have_equal_hashes_at_every_level_and_in_both_ways() -> None:
 def test_predict_only_writes_the_readings() -> None:
     results = simply_evaluate("embedded", FACTS, limit=10, predict_only=True)
     for sample in results["samples"][FACTS]:
-        assert json.loads(sample["filtered_resps"][-1])["reading"] == sample["target"]
+        assert json.loads(filtered(sample)[-1])["reading"] == sample["target"]
 
 
 def test_cached_requests_of_one_source_do_not_answer_for_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("lm_eval.caching.cache.PATH", str(tmp_path / "cache"))
-    caplog.set_level(logging.INFO)
+    caplog.set_level(logging.DEBUG, "lm_eval")  # where 0.5 says that it builds
     other = write_jsonl(tmp_path / "other.jsonl", [{"question": "Is it so?", "options": ["Yes", "Perhaps", "No"]}])
     shown, built = [], []
     for source in ("embedded", other, other):

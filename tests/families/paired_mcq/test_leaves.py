@@ -14,12 +14,15 @@ import yaml
 from lm_eval.tasks import TaskManager
 
 from lm_eval_ext import tasks_dir
-from lm_eval_ext.classifier.readers import ReaderError
+from lm_eval_ext.classifier.availability import ReaderError
 from lm_eval_ext.families.paired_mcq.datasets import DATASETS
 from lm_eval_ext.families.paired_mcq.prompt import INSTRUCTIONS, prompt_of
 from lm_eval_ext.families.paired_mcq.rows import rows, rows_hash
 from lm_eval_ext.families.paired_mcq.scores import metric_list
+from tests.across_versions import arguments_of, tasks_of
 from tests.families.paired_mcq.files import write_jsonl
+
+pytestmark = pytest.mark.harness
 
 TASKS = Path(tasks_dir()) / "paired_mcq"
 FAMILIES = ("paired_mcq", "text_mcq")
@@ -36,8 +39,7 @@ def manager() -> TaskManager:
 
 @pytest.fixture(scope="module")
 def tasks(manager: TaskManager) -> dict[str, Any]:
-    loaded: dict[str, Any] = manager.load(sorted(LEAVES))["tasks"]
-    return loaded
+    return tasks_of(manager, sorted(LEAVES))
 
 
 def test_the_folder_is_what_the_generator_writes() -> None:
@@ -58,7 +60,7 @@ def test_every_leaf_loads(tasks: dict[str, Any]) -> None:
 
 
 def test_a_tag_gathers_the_levels_of_a_dataset(manager: TaskManager) -> None:
-    assert set(manager.load(["text_mcq_mmlu"])["tasks"]) == {f"text_mcq_mmlu_{level}" for level in LEVELS}
+    assert set(tasks_of(manager, ["text_mcq_mmlu"])) == {f"text_mcq_mmlu_{level}" for level in LEVELS}
 
 
 @pytest.mark.parametrize(("family", "dataset", "level"), list(product(FAMILIES, DATASETS, LEVELS)))
@@ -122,7 +124,7 @@ def load(
     (folder / "leaf.yaml").write_text(yaml.safe_dump(leaf, sort_keys=False), encoding="utf-8")
     chosen = {"source": str(folder), "answer_classifier": "rules", **metadata}
     manager = TaskManager(include_path=str(folder), include_defaults=False, metadata=chosen)
-    return manager.load(["toy_leaf"])["tasks"]["toy_leaf"]
+    return tasks_of(manager, ["toy_leaf"])["toy_leaf"]
 
 
 def test_the_leaf_itself_is_right(tmp_path: Path) -> None:
@@ -180,7 +182,7 @@ def test_the_record_says_how_many_published_questions_cannot_be_asked(
     metadata = {"source": str(tmp_path), "answer_classifier": "rules"}
     manager = TaskManager(include_path=str(TASKS), include_defaults=False, metadata=metadata)
     for level in LEVELS:
-        task = manager.load([f"paired_mcq_mmlu_{level}"])["tasks"][f"paired_mcq_mmlu_{level}"]
+        task = tasks_of(manager, [f"paired_mcq_mmlu_{level}"])[f"paired_mcq_mmlu_{level}"]
         assert (len(task.eval_docs), task.config.metadata["left_out"]) == (10, 1)
     (message,) = [record.getMessage() for record in caplog.records if "left out" in record.getMessage()]
     assert message.startswith("1 of 2 questions left out")
@@ -196,7 +198,7 @@ def names(task: Any) -> list[str]:
 
 def classifier_of(task: Any) -> str:
     (pipeline,) = [pipeline for pipeline in task.config.filter_list if pipeline["name"] == "classifier"]
-    name: str = pipeline["filter"][0]["name"]
+    name: str = arguments_of(pipeline["filter"][0])["name"]
     return name
 
 

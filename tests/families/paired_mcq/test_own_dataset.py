@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 import yaml
 
 from lm_eval_ext import tasks_dir
 from tests.conftest import Harness
 from tests.families.paired_mcq.files import write_jsonl
+
+pytestmark = pytest.mark.harness
 
 LEAF = """\
 include: {tasks}/paired_mcq/_paired_mcq

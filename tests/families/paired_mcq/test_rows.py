@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Mapping
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from lm_eval_ext.families.paired_mcq.datasets import DATASETS, OPINIONQA
 from lm_eval_ext.families.paired_mcq.questions import questions
-from lm_eval_ext.families.paired_mcq.rows import Row, rows, rows_hash
+from lm_eval_ext.families.paired_mcq.rows import rows, rows_hash
 from lm_eval_ext.families.paired_mcq.shuffles import SHUFFLES, orders
 from tests.families.paired_mcq.files import read_jsonl, write_jsonl
 
@@ -23,7 +25,7 @@ def real(shared_data: Path) -> str:
     return str(shared_data / "mcq" / "opinionqa_questions.jsonl")
 
 
-def content(found: tuple[Row, ...]) -> set[tuple[str, ...]]:
+def content(found: tuple[Mapping[str, Any], ...]) -> set[tuple[str, ...]]:
     return {(row["question"], *row["options"]) for row in found}
 
 

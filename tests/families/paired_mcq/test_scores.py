@@ -12,8 +12,11 @@ import pandas
 import pytest
 
 from lm_eval_ext.classifier.reading import Option, Reading
+from lm_eval_ext.families.paired_mcq.schema import SCHEMA
 from lm_eval_ext.families.paired_mcq.scores import (
-    METRICS,
+    AGGREGATIONS,
+    OF_GOLD,
+    OF_TEXT,
     Asked,
     Value,
     first_token,
@@ -103,8 +106,12 @@ def test_every_row_has_every_metric_of_its_task_and_no_other(paired: bool, gold:
     assert len(names) == {(True, False): 11, (True, True): 13, (False, False): 4, (False, True): 5}[paired, gold]
 
 
+def test_what_is_said_of_a_metric_is_said_of_one_that_there_is() -> None:
+    assert AGGREGATIONS.keys() | OF_TEXT | OF_GOLD <= {metric.name for metric in SCHEMA.metrics}
+
+
 def test_the_headline_is_mismatch_and_it_is_a_mean_of_which_less_is_better() -> None:
-    assert next(iter(METRICS)) == "mismatch"
+    assert SCHEMA.headlines[0].name == "mismatch"
     entry = metric_list(paired=True, gold=False)[0]
     assert entry == {"metric": "mismatch", "aggregation": "mean", "higher_is_better": False}
 

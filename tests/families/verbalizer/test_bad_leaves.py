@@ -14,6 +14,8 @@ from lm_eval.tasks import TaskManager
 from lm_eval_ext import tasks_dir
 from tests.conftest import Harness
 
+pytestmark = pytest.mark.harness
+
 LEAF = {
     "include": f"{tasks_dir()}/verbalizer/_direct",
     "task": "toy_leaf",
@@ -25,8 +27,9 @@ LEAF = {
 
 
 def load(folder: Path, changes: dict[str, Any], drop: tuple[str, ...] = ()) -> Any:
-    rows = [{"text": f"text {number}", "label": number % 2} for number in range(100)]
-    (folder / "toy_test.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    for split in ("train", "test"):
+        rows = [{"text": f"{split} text {number}", "label": number % 2} for number in range(100)]
+        (folder / f"toy_{split}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     leaf = {key: value for key, value in (LEAF | changes).items() if key not in drop}
     (folder / "leaf.yaml").write_text(yaml.safe_dump(leaf, sort_keys=False), encoding="utf-8")
     manager = TaskManager(include_path=str(folder), include_defaults=False, metadata={"source": str(folder)})
@@ -103,8 +106,8 @@ def test_declared_labels_win_over_the_leafs_order(tmp_path: Path) -> None:
 
 
 def test_demonstrations_may_have_a_template_of_their_own(tmp_path: Path) -> None:
-    task = load(tmp_path, {"fewshot_config": {"doc_to_text": "Short: {{text}}"}})
-    assert task.doc_to_text({"text": "a"}, task.fewshot_cfg.doc_to_text) == "Short: a"
+    task = load(tmp_path, {"fewshot_config": {"doc_to_text": "Short: {{text}}"}, "training_split": "train"})
+    assert task.fewshot_context(task.eval_docs[0], num_fewshot=1).startswith("Short: train text ")
     assert task.doc_to_text({"text": "a"}).endswith("Text: a\n\nAnswer:")
 
 

@@ -15,7 +15,10 @@ from lm_eval.tasks import TaskManager
 
 from lm_eval_ext import tasks_dir
 from lm_eval_ext.families.verbalizer.rows import GOLDEN
+from tests.across_versions import arguments_of, tasks_of
 from tests.families.verbalizer.table_1 import GOLDEN_NAMES, VERBALIZERS
+
+pytestmark = pytest.mark.harness
 
 TASKS = Path(tasks_dir()) / "verbalizer"
 DATASETS = tuple(GOLDEN_NAMES)
@@ -36,8 +39,7 @@ def manager() -> TaskManager:
 
 @pytest.fixture(scope="module")
 def tasks(manager: TaskManager) -> dict[str, Any]:
-    loaded: dict[str, Any] = manager.load(list(FAMILIES))["tasks"]
-    return loaded
+    return tasks_of(manager, list(FAMILIES))
 
 
 def generated() -> Iterator[tuple[str, str]]:
@@ -74,7 +76,7 @@ def test_the_index_holds_the_leaves_the_groups_and_the_tags_and_nothing_else(man
 def test_a_group_has_the_papers_tasks_and_rows(
     manager: TaskManager, family: str, naturalness: str, leaves: int, rows: int
 ) -> None:
-    members = manager.load([f"{family}_{naturalness}"])["tasks"]
+    members = tasks_of(manager, [f"{family}_{naturalness}"])
     assert len(members) == leaves
     assert sum(len(task.eval_docs) for task in members.values()) == rows
     assert all(name.startswith(family) and f"_{naturalness}_" in name for name in members)
@@ -90,7 +92,7 @@ def test_the_whole_group_has_its_three_groups(manager: TaskManager, family: str)
 @pytest.mark.parametrize(("tag", "leaves"), [("sst2", 12), ("natural_golden", 9), ("unnatural_flipped", 9)])
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_tag_gathers_its_leaves(manager: TaskManager, family: str, tag: str, leaves: int) -> None:
-    assert len(manager.load([f"{family}_{tag}"])["tasks"]) == leaves
+    assert len(tasks_of(manager, [f"{family}_{tag}"])) == leaves
 
 
 @pytest.mark.parametrize("dataset", DATASETS)
@@ -108,7 +110,9 @@ def test_a_task_is_greedy_zero_shot_and_names_its_metrics(tasks: dict[str, Any])
     for name, task in tasks.items():
         assert task.config.num_fewshot is None, name
         (pipeline,) = task.config.filter_list
-        assert pipeline["filter"][0]["reads"] == ("final" if name.startswith("verbalizer_cot_") else "first")
+        assert arguments_of(pipeline["filter"][0])["reads"] == (
+            "final" if name.startswith("verbalizer_cot_") else "first"
+        )
         assert task.config.generation_kwargs["do_sample"] is False
         assert task.config.generation_kwargs["temperature"] == 0.0
         assert task.higher_is_better() == {"acc": True, "prior_rate": False, "invalid_rate": False}

@@ -14,9 +14,12 @@ from typing import Any
 import pytest
 
 from lm_eval_ext.families.verbalizer.answer import Reads, read_answer
+from tests.across_versions import filtered
 from tests.conftest import Harness, Run, offline_environment
 from tests.families.verbalizer.table_1 import GOLDEN_NAMES, MEANING, VERBALIZERS
 from tests.families.verbalizer.wordy import build_wordy_model
+
+pytestmark = pytest.mark.harness
 
 Sample = Mapping[str, Any]
 
@@ -85,7 +88,7 @@ def check_readings_and_metrics(run: Run, task: str, reads: Reads = "first") -> N
     totals: Counter[str] = Counter()
     for sample in run.samples[task]:
         answer = read_answer(response(sample), words, reads) or "[invalid]"
-        assert sample["filtered_resps"] == [answer]
+        assert filtered(sample) == [answer]
         prior = prior_word(dataset, verbalizer, sample["doc"]["golden_label"])
         (demanded,) = set(words) - {prior}  # an unnatural verbalizer demands the other word
         assert sample["target"] == demanded
@@ -155,7 +158,7 @@ def test_by_default_a_model_has_64_tokens_to_answer_and_512_to_reason(
     check_readings_and_metrics(run, direct, "first")
     check_readings_and_metrics(run, cot, "final")
     words = GOLDEN_NAMES["mrpc"]
-    readings = [(read_answer(response(sample), words), sample["filtered_resps"][0]) for sample in run.samples[cot]]
+    readings = [(read_answer(response(sample), words), filtered(sample)[0]) for sample in run.samples[cot]]
     assert any(first != final for first, final in readings), "chains too short to tell the two ways of reading apart"
 
 

@@ -15,6 +15,8 @@ import yaml
 from lm_eval_ext import tasks_dir
 from tests.conftest import Harness
 
+pytestmark = pytest.mark.harness
+
 NAMES = ("sports", "business", "science")
 ROTATED = {"sports": "business", "business": "science", "science": "sports"}
 

@@ -16,6 +16,8 @@ from lm_eval_ext.sources import HubDataset, RowsError
 from tests.conftest import Harness
 from tests.families.verbalizer.table_1 import GOLDEN_NAMES
 
+pytestmark = pytest.mark.harness
+
 COLUMNS = {
     "sst2": ("sentence",),
     "fp": ("sentence",),

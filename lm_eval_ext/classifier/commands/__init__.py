@@ -1,0 +1,18 @@
+"""``lm-eval-ext classifier``: train an answer classifier, evaluate readers, read rows."""
+
+from __future__ import annotations
+
+import argparse
+
+from lm_eval_ext.classifier.commands import evaluate as command_evaluate
+from lm_eval_ext.classifier.commands import read as command_read
+from lm_eval_ext.classifier.commands import train as command_train
+
+
+def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add ``classifier`` and its subcommands to the command line."""
+    classifier = commands.add_parser(
+        "classifier", help="which option does a free-text answer choose: train, evaluate, read"
+    ).add_subparsers(metavar="command", required=True)
+    for subcommand in (command_train, command_evaluate, command_read):
+        subcommand.add_to(classifier)

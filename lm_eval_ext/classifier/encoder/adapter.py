@@ -1,0 +1,45 @@
+"""What stands beside an adapter's weights: which base and which encoding it was trained with."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from lm_eval_ext.classifier.availability import ADAPTER_WEIGHTS
+from lm_eval_ext.classifier.encoder import weights
+from lm_eval_ext.classifier.encoder.encoding import ENCODING
+
+EMBEDDED = Path(__file__).resolve().parent / "adapter"
+"""The folder of the adapter that comes with this package."""
+DESCRIPTION = "answer_classifier.json"
+"""The file by which a folder is known to hold one of our encoder adapters."""
+DESCRIBED = {"encoding": ENCODING, "base": weights.REPOSITORY, "revision": weights.REVISION}
+
+
+class AdapterError(ValueError):
+    """An adapter that is missing or incomplete, or was made for another base or encoding."""
+
+
+def describe(folder: Path) -> None:
+    """Write the description of an adapter that was trained with this version into its folder."""
+    (folder / DESCRIPTION).write_text(json.dumps(DESCRIBED, indent=1) + "\n", encoding="utf-8")
+
+
+def check(folder: Path) -> None:
+    """Raise unless a folder holds an adapter that this version can use.
+
+    Raises:
+        AdapterError: it does not; the message says what was found.
+    """
+    path = folder / DESCRIPTION
+    if not path.is_file():
+        raise AdapterError(f"{folder}: no {DESCRIPTION}; expected a folder that `lm-eval-ext classifier train` wrote")
+    # PEFT would take pickled weights where there are no others.
+    if not (folder / ADAPTER_WEIGHTS).is_file():
+        raise AdapterError(f"{folder}: no {ADAPTER_WEIGHTS} (weights of other formats are not loaded)")
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise AdapterError(f"{path}: not JSON in UTF-8 ({error})") from error
+    if found != DESCRIBED:
+        raise AdapterError(f"{path}: {found}, expected {DESCRIBED}; train the adapter anew with this version")

@@ -1,0 +1,123 @@
+"""Reads answers with the encoder, and with the rules before it: the default."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tqdm import tqdm
+
+from lm_eval_ext.classifier.availability import require_libraries
+from lm_eval_ext.classifier.encoder import adapter, weights
+from lm_eval_ext.classifier.encoder.encoding import Encoded, encode
+from lm_eval_ext.classifier.reading import Answer, Option, Reader, Reading
+from lm_eval_ext.classifier.rules import reader as rules
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+BATCH = 32
+MEMBER = 0.5
+"""Probability from which an option is among the several that an answer names."""
+
+
+def default_reader(folder: Path | None = None) -> Reader:
+    """Return the reader that asks the rules first, and the encoder where they abstain.
+
+    Args:
+        folder: of an adapter that ``classifier train`` wrote; the one of this package if absent.
+
+    Raises:
+        WeightsError, AdapterError, ReaderError: as ``require_default``.
+    """
+    require_default(folder)
+    encoder = encoder_reader(folder)
+
+    def read(answers: Sequence[Answer]) -> list[Reading]:
+        readings = [rules.decide(answer) for answer in answers]
+        others = iter(encoder([answer for answer, reading in zip(answers, readings, strict=True) if reading is None]))
+        return [next(others) if reading is None else reading for reading in readings]
+
+    return read
+
+
+def encoder_reader(folder: Path | None = None) -> Reader:
+    """Return the reader that asks the encoder alone; it is loaded when it first reads.
+
+    Raises:
+        WeightsError, AdapterError, ReaderError: when it reads; as ``require_default``.
+    """
+
+    def read(answers: Sequence[Answer]) -> list[Reading]:
+        return _read(answers, *_loaded(folder or adapter.EMBEDDED)) if answers else []
+
+    return read
+
+
+def require_default(folder: Path | None = None) -> None:
+    """Raise unless libraries, adapter and base weights are there; no model is loaded.
+
+    Raises:
+        WeightsError: the base weights are missing, or others.
+        AdapterError: the adapter is missing, or made for another base or encoding.
+        ReaderError: a library is missing.
+    """
+    require_libraries()
+    adapter.check(folder or adapter.EMBEDDED)
+    weights.base_folder()
+
+
+@cache
+def _loaded(folder: Path) -> tuple[Any, Tokenizer]:
+    require_default(folder)
+    from peft import PeftModel  # noqa: PLC0415 # seconds, and missing where only the rules are used
+
+    from lm_eval_ext.classifier.encoder.network import base_encoder  # noqa: PLC0415 # imports torch
+
+    base = weights.base_folder()
+    model = PeftModel.from_pretrained(base_encoder(base), str(folder))
+    return model.merge_and_unload().eval(), weights.tokenizer(base)
+
+
+def _read(answers: Sequence[Answer], model: Any, tokenizer: Tokenizer) -> list[Reading]:
+    encoded = [encode(answer, tokenizer) for answer in answers]
+    # Answers of like length share a batch, which then has little padding.
+    order = sorted(range(len(answers)), key=lambda number: len(encoded[number].ids))
+    found: dict[int, Reading] = {}
+    for at in tqdm(range(0, len(order), BATCH), unit="batch", disable=None, leave=False):
+        batch = order[at : at + BATCH]
+        probabilities = _probabilities(model, [encoded[number] for number in batch])
+        for number, (choices, members) in zip(batch, probabilities, strict=True):
+            found[number] = _reading(answers[number].options, encoded[number].letters, choices, members)
+    return [found[number] for number in range(len(answers))]
+
+
+def _probabilities(model: Any, batch: Sequence[Encoded]) -> list[tuple[Any, Any]]:
+    """Return, per answer, the probability of each choice, and that each option is among several."""
+    import torch  # noqa: PLC0415 # the rules work without it
+
+    from lm_eval_ext.classifier.encoder.network import batch_of  # noqa: PLC0415
+
+    with torch.inference_mode():
+        kind, member = model(*batch_of(batch))
+    choices, members = kind.softmax(-1), member.sigmoid()
+    return [
+        (choices[row, : len(encoded.choices)], members[row, : len(encoded.letters)])
+        for row, encoded in enumerate(batch)
+    ]
+
+
+def _reading(options: Sequence[Option], letters: Sequence[str], choices: Any, members: Any) -> Reading:
+    best = int(choices.argmax())
+    certainty = round(float(choices[best]), 4)
+    if best < len(letters):
+        return Reading.of([letters[best]], certainty)
+    if best == len(letters):
+        return Reading.refusal(options, certainty)
+    if best == len(letters) + 2 or len(letters) < 2:
+        return Reading("none", (), certainty)
+    ranked = members.argsort(descending=True).tolist()
+    chosen = [letters[place] for rank, place in enumerate(ranked) if rank < 2 or members[place] >= MEMBER]
+    return Reading.of(chosen, certainty)

@@ -1,0 +1,153 @@
+"""Trains the encoder's adapter: a listwise choice among the options, refusal, several and none."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.nn import functional
+from tqdm import tqdm
+
+from lm_eval_ext.classifier.encoder import weights
+from lm_eval_ext.classifier.encoder.adapter import describe
+from lm_eval_ext.classifier.encoder.encoding import MARKERS, Encoded, encode
+from lm_eval_ext.classifier.encoder.network import base_encoder, batch_of, with_new_adapter
+from lm_eval_ext.classifier.reading import Reading, refusal_option
+from lm_eval_ext.classifier.rules import reader as rules
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+    from lm_eval_ext.classifier.labelled import Labelled
+
+LEARNING_RATE, WEIGHT_DECAY, CLIP = 1.5e-3, 0.01, 1.0
+BATCH = 16
+WARM_UP = 0.06
+"""Share of the steps in which the learning rate rises; then it falls as a cosine."""
+PLAIN_SHARE = 0.35
+"""Share of the rows that the rules can read which an epoch takes: the encoder is there for the others."""
+POOL = 20
+"""Batches within which rows are sorted by length, so that a batch has little padding."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingTarget:
+    """What the encoder should say of an answer.
+
+    Attributes:
+        choice: index into ``Encoded.choices``.
+        members: per option, whether it is among those chosen.
+    """
+
+    choice: int
+    members: tuple[bool, ...]
+
+
+def train_encoder(rows: Sequence[Labelled], output: Path, *, seed: int = 0, epochs: int = 2) -> None:
+    """Train an adapter and write it, with its description, into a folder.
+
+    Args:
+        rows: at least one.
+        output: an existing folder.
+        seed: of everything that is drawn. The global generators are left as they were.
+        epochs: how often each row that the rules cannot read is seen.
+
+    Raises:
+        WeightsError: the base weights cannot be had.
+    """
+    folder = weights.base_folder()
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = _trained(rows, folder, random.Random(seed), epochs)  # noqa: S311 # reproducible by design
+    model.save_pretrained(output, safe_serialization=True)
+    _sort_modules(output / "adapter_config.json")
+    describe(output)
+
+
+def _sort_modules(config: Path) -> None:
+    """Sort what PEFT writes in the order of a set, which differs from process to process."""
+    settings = json.loads(config.read_text(encoding="utf-8"))
+    settings["target_modules"].sort()
+    config.write_text(json.dumps(settings, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def _trained(rows: Sequence[Labelled], folder: Path, draw: random.Random, epochs: int) -> Any:
+    tokenizer = weights.tokenizer(folder)
+    model = with_new_adapter(base_encoder(folder), tokenizer)
+    model.train()
+    parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    optimizer = torch.optim.AdamW(parameters, lr=LEARNING_RATE, weight_decay=WEIGHT_DECAY)
+    plain = [row for row in rows if rules.decide(row.answer) is not None]
+    others = [row for row in rows if rules.decide(row.answer) is None]
+    taken = math.ceil(PLAIN_SHARE * len(plain))
+    steps = epochs * math.ceil((len(others) + taken) / BATCH)
+    scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: _rate(step, steps))
+    with tqdm(total=steps, unit="step", disable=None) as progress:
+        for _ in range(epochs):
+            for batch in _batches([*others, *draw.sample(plain, taken)], tokenizer, draw):
+                loss = _loss(model, batch)
+                torch.autograd.backward(loss)
+                torch.nn.utils.clip_grad_norm_(parameters, CLIP)
+                optimizer.step()
+                scheduler.step()
+                optimizer.zero_grad()
+                progress.update()
+    return model.eval()
+
+
+def _rate(step: int, steps: int) -> float:
+    return min(1.0, (step + 1) / (WARM_UP * steps)) * 0.5 * (1 + math.cos(math.pi * min(1.0, step / steps)))
+
+
+def _batches(
+    rows: Sequence[Labelled], tokenizer: Tokenizer, draw: random.Random
+) -> Iterator[list[tuple[Encoded, TrainingTarget]]]:
+    """Yield an epoch's batches; each row gets markers drawn anew."""
+    order = draw.sample(rows, len(rows))
+    pairs = []
+    for row in order:
+        encoded = encode(row.answer, tokenizer, draw.sample(range(1, MARKERS + 1), len(row.answer.options)))
+        pairs.append((encoded, target(encoded, row)))
+    pools = [sorted(pairs[at : at + BATCH * POOL], key=_length) for at in range(0, len(pairs), BATCH * POOL)]
+    batches = [pool[at : at + BATCH] for pool in pools for at in range(0, len(pool), BATCH)]
+    draw.shuffle(batches)
+    yield from batches
+
+
+def _length(pair: tuple[Encoded, TrainingTarget]) -> int:
+    return len(pair[0].ids)
+
+
+def target(encoded: Encoded, row: Labelled) -> TrainingTarget:
+    """Return what the encoder should say of a labelled answer."""
+    chosen = set(row.label.letters)
+    members = tuple(letter in chosen for letter in encoded.letters)
+    return TrainingTarget(_choice(encoded, row.label, refusal_option(row.answer.options)), members)
+
+
+def _choice(encoded: Encoded, label: Reading, refusal: str | None) -> int:
+    options = len(encoded.letters)
+    if label.kind == "refused" or label.letters == (refusal,):
+        return options
+    if label.kind == "several":
+        return options + 1
+    return options + 2 if label.kind == "none" else encoded.letters.index(label.letters[0])
+
+
+def _loss(model: Any, batch: Sequence[tuple[Encoded, TrainingTarget]]) -> torch.Tensor:
+    with torch.autocast("cpu", torch.bfloat16):
+        kind, member = model(*batch_of([encoded for encoded, _ in batch]))
+    wanted = torch.tensor([target.choice for _, target in batch])
+    members = torch.zeros_like(member)
+    counted = torch.zeros_like(member, dtype=torch.bool)
+    for row, (_, target_) in enumerate(batch):
+        members[row, : len(target_.members)] = torch.tensor(target_.members, dtype=members.dtype)
+        counted[row, : len(target_.members)] = True
+    choice_loss = functional.cross_entropy(kind, wanted)
+    return choice_loss + functional.binary_cross_entropy_with_logits(member[counted], members[counted])

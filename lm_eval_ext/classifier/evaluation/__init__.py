@@ -1,0 +1,1 @@
+"""How well readers read labelled answers."""

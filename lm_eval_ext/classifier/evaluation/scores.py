@@ -1,0 +1,198 @@
+"""How well readers read labelled answers, with intervals and the remaining errors."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from lm_eval_ext.classifier.labelled import Labelled
+from lm_eval_ext.classifier.reading import Option, Reading, refusal_option
+
+Z_95 = 1.959963984540054
+"""The standard normal distribution's 97.5 % quantile."""
+
+RULES = "rules"
+"""The evaluator whose abstentions and disagreements make up the hard rows."""
+
+UNNAMED = "unnamed"
+"""The model of rows that name none."""
+
+Readings = Mapping[str, Sequence[Reading]]
+"""Evaluator to its readings, one per row, in the rows' order."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderScores:
+    """How well one evaluator read some rows.
+
+    Attributes:
+        rows: how many.
+        accuracy: the share read as labelled.
+        low: of accuracy's 95 % interval (Wilson).
+        high: likewise.
+        macro_f1: the mean of the classes' F1; a class is what a label or a reading says ("A", "A+C", "refused").
+        weighted_f1: likewise, weighted by the labels' counts.
+    """
+
+    rows: int
+    accuracy: float
+    low: float
+    high: float
+    macro_f1: float
+    weighted_f1: float
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """The scores of all evaluators on some of the rows.
+
+    Attributes:
+        name: which rows.
+        overall: evaluator to its scores on all these rows.
+        by_model: evaluator to model to scores.
+    """
+
+    name: str
+    overall: Mapping[str, ReaderScores]
+    by_model: Mapping[str, Mapping[str, ReaderScores]]
+
+    def mean(self, evaluator: str) -> tuple[float, float, float]:
+        """Return accuracy, macro-F1 and weighted-F1, each the mean over the models: Table 4's last column."""
+        cells = list(self.by_model[evaluator].values())
+        return (
+            sum(cell.accuracy for cell in cells) / len(cells),
+            sum(cell.macro_f1 for cell in cells) / len(cells),
+            sum(cell.weighted_f1 for cell in cells) / len(cells),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """What there is to say of some evaluators on some labelled rows.
+
+    Attributes:
+        slices: those that have rows, out of: label is one option; all rows; rules abstain or disagree.
+        errors: evaluator to kind of error ("several read as option") to count, the most frequent first.
+    """
+
+    slices: tuple[Slice, ...]
+    errors: Mapping[str, Mapping[str, int]]
+
+
+def evaluate(rows: Sequence[Labelled], readings: Readings) -> Evaluation:
+    """Compare readings with labels.
+
+    The hard rows are those on which the evaluator ``rules`` abstains (none, with certainty 0) or disagrees with the
+    last evaluator; without ``rules`` there is no such slice.
+
+    Args:
+        rows: labelled.
+        readings: of each evaluator.
+    """
+    slices = [
+        _slice("label is one option", rows, readings, lambda place: rows[place].label.kind == "option"),
+        _slice("all rows", rows, readings, lambda _: True),
+    ]
+    if RULES in readings:
+        last = list(readings)[-1]
+        rules, final = readings[RULES], readings[last]
+        name = "rules abstain" + (f" or disagree with {last}" if last != RULES else "")
+        slices.append(
+            _slice(
+                name,
+                rows,
+                readings,
+                lambda place: _abstains(rules[place]) or not rules[place].same(final[place]),
+            )
+        )
+    errors = {evaluator: error_kinds(rows, said) for evaluator, said in readings.items()}
+    return Evaluation(tuple(part for part in slices if part.overall), errors)
+
+
+def _abstains(reading: Reading) -> bool:
+    return reading.kind == "none" and reading.certainty == 0
+
+
+def _slice(name: str, rows: Sequence[Labelled], readings: Readings, has: Callable[[int], bool]) -> Slice:
+    by_model: dict[str, list[int]] = {}
+    for place, row in enumerate(rows):
+        if has(place):
+            by_model.setdefault(row.model or UNNAMED, []).append(place)
+    if not by_model:
+        return Slice(name, {}, {})
+    everything = [place for places in by_model.values() for place in places]
+
+    def on(places: Sequence[int], said: Sequence[Reading]) -> ReaderScores:
+        return scores([rows[place].label for place in places], [said[place] for place in places])
+
+    return Slice(
+        name,
+        {evaluator: on(everything, said) for evaluator, said in readings.items()},
+        {
+            evaluator: {model: on(places, said) for model, places in sorted(by_model.items())}
+            for evaluator, said in readings.items()
+        },
+    )
+
+
+def scores(labels: Sequence[Reading], readings: Sequence[Reading]) -> ReaderScores:
+    """Score readings by their labels.
+
+    Args:
+        labels: at least one.
+        readings: as many, in the same order.
+    """
+    from sklearn.metrics import f1_score  # noqa: PLC0415 # a second
+
+    right = sum(label.same(reading) for label, reading in zip(labels, readings, strict=True))
+    expected, found = [said(label) for label in labels], [said(reading) for reading in readings]
+    low, high = wilson(right, len(labels))
+    macro, weighted = (
+        float(f1_score(expected, found, average=average, zero_division=0.0)) for average in ("macro", "weighted")
+    )
+    return ReaderScores(len(labels), right / len(labels), low, high, macro, weighted)
+
+
+def said(reading: Reading) -> str:
+    """Return a reading as the name of a class: ``A``, ``A+C``, ``refused``, ``none``."""
+    return "+".join(reading.letters) or reading.kind
+
+
+def wilson(right: int, rows: int) -> tuple[float, float]:
+    """Return the 95 % interval of a share (Wilson's score interval, without continuity correction).
+
+    Args:
+        right: successes.
+        rows: trials, at least one.
+    """
+    share, weight = right / rows, Z_95**2 / rows
+    centre = (share + weight / 2) / (1 + weight)
+    half = Z_95 / (1 + weight) * math.sqrt(share * (1 - share) / rows + weight / (4 * rows))
+    return max(0.0, centre - half), min(1.0, centre + half)
+
+
+def error_kinds(rows: Sequence[Labelled], readings: Sequence[Reading]) -> dict[str, int]:
+    """Count the readings that are not the label's, by what the label is and what it was taken for.
+
+    Returns:
+        For example ``{"option read as another option": 3, "refused option read as option": 1}``, the most frequent
+        first. The refused option is that which offers a refusal; a none of certainty 0 is an abstention.
+    """
+    errors = Counter(
+        _error(_kind(row.label, row.answer.options), _kind(reading, row.answer.options))
+        for row, reading in zip(rows, readings, strict=True)
+        if not row.label.same(reading)
+    )
+    return dict(sorted(errors.items(), key=lambda error: (-error[1], error[0])))
+
+
+def _kind(reading: Reading, options: Sequence[Option]) -> str:
+    if _abstains(reading):
+        return "abstention"
+    return "refused option" if reading.letters == (refusal_option(options),) else reading.kind
+
+
+def _error(label: str, reading: str) -> str:
+    return f"{label} read as {f'another {reading}' if label == reading else reading}"

@@ -1,0 +1,88 @@
+"""An evaluation of readers as JSON, and as the paper's Tables 2 and 4."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from lm_eval_ext.classifier.evaluation.scores import Evaluation, Slice
+
+
+def as_json(evaluation: Evaluation) -> dict[str, Any]:
+    """Return an evaluation as JSON: ``slices`` (each with ``overall``, ``by_model`` and ``mean``) and ``errors``."""
+    return {
+        "slices": [
+            {
+                "name": part.name,
+                "overall": {evaluator: asdict(cell) for evaluator, cell in part.overall.items()},
+                "by_model": {
+                    evaluator: {model: asdict(cell) for model, cell in cells.items()}
+                    for evaluator, cells in part.by_model.items()
+                },
+                "mean": {
+                    evaluator: dict(zip(("accuracy", "macro_f1", "weighted_f1"), part.mean(evaluator), strict=True))
+                    for evaluator in part.overall
+                },
+            }
+            for part in evaluation.slices
+        ],
+        "errors": {evaluator: dict(kinds) for evaluator, kinds in evaluation.errors.items()},
+    }
+
+
+def as_markdown(evaluation: Evaluation) -> str:
+    """Return an evaluation as tables in Markdown, their columns aligned.
+
+    Per slice, the paper's Table 2 (with rows and intervals) and Table 4 (accuracy / macro-F1 / weighted-F1 per model
+    and their mean); then each evaluator's errors by kind.
+    """
+    parts = [_slice_as_markdown(part) for part in evaluation.slices]
+    errors = [
+        [evaluator, kind, str(count)] for evaluator, kinds in evaluation.errors.items() for kind, count in kinds.items()
+    ]
+    if errors:
+        parts.append("### Errors, all rows\n\n" + _table(["Evaluator", "Error", "Rows"], errors))
+    return "\n\n".join(parts) + "\n"
+
+
+def _slice_as_markdown(part: Slice) -> str:
+    overall = [
+        [
+            evaluator,
+            str(cell.rows),
+            f"{100 * cell.accuracy:.1f} %",
+            f"{100 * cell.low:.1f} - {100 * cell.high:.1f} %",
+            f"{cell.macro_f1:.3f}",
+            f"{cell.weighted_f1:.3f}",
+        ]
+        for evaluator, cell in part.overall.items()
+    ]
+    models = list(next(iter(part.by_model.values())))
+    by_model = [
+        [
+            evaluator,
+            *(_cell(cell.accuracy, cell.macro_f1, cell.weighted_f1) for cell in cells.values()),
+            _cell(*part.mean(evaluator)),
+        ]
+        for evaluator, cells in part.by_model.items()
+    ]
+    return (
+        f"### Rows: {part.name}\n\n"
+        + _table(["Evaluator", "Rows", "Acc", "95 % interval", "Macro F1", "Weighted F1"], overall)
+        + "\n\nAcc / macro-F1 / weighted-F1 by model\n\n"
+        + _table(["Evaluator", *models, "Avg"], by_model)
+    )
+
+
+def _cell(accuracy: float, macro_f1: float, weighted_f1: float) -> str:
+    return f"{100 * accuracy:.1f}/{macro_f1:.3f}/{weighted_f1:.3f}"
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    widths = [max(len(row[column]) for row in [header, *rows]) for column in range(len(header))]
+    rule = ["-" * width for width in widths]
+    return "\n".join(
+        "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |"
+        for row in [header, rule, *rows]
+    )

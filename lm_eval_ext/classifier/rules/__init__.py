@@ -1,0 +1,1 @@
+"""Readers that go by rules: careful ones, and the paper's baseline."""

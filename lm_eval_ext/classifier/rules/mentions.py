@@ -1,0 +1,199 @@
+"""Where a response names the options it was given: by letter, by text, or by both."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+from lm_eval_ext.classifier.reading import Option
+
+How = Literal["both", "letter", "bare", "text"]
+
+_PLAIN = str.maketrans(
+    {"‘": "'", "’": "'", "“": '"', "”": '"', "–": "-", "—": "-", "−": "-", "\u00a0": " ", "ﬁ": "fi", "ﬂ": "fl"}  # noqa: RUF001 # what responses have
+)
+# Emphasis and code marks around a letter say nothing; a box is how mathematicians say what the answer is.
+_MARKS = re.compile(r"\*+|`+|__|\\(?:text|textbf|mathrm)\s?(?=\{)")
+_BOX = re.compile(r"\\boxed\s?(?=\{)")
+_TRAILING = " \t\n.,;:!?\"'"
+
+_AND = r"(?:[,;/&+]|\band\b|\bor\b)"
+_COMPANY_AFTER = re.compile(rf"\s?{_AND}\s?(?:option\s)?[\"'(]?[A-Z](?![\w'-])")
+_COMPANY_BEFORE = re.compile(rf"(?<![\w'-])[A-Z][\"')]?\s?(?:{_AND}|\bto\b)\s?(?:(?:and|or|option)\s){{0,2}}[\"'(]?$")
+_NOUN_AFTER = re.compile(
+    r"\s(?!(?:and|or|is|was|because|as|if|since|would|seems|may|might|to|for|by|says|over|with|though|but)\b)[\"'a-z]"
+)
+_NAME_BEFORE = re.compile(r"\b[A-Z](?:[a-z]+|\.) $")
+_NAME_AFTER = re.compile(r"\. [A-Z][a-z]")
+_INITIALS = re.compile(r"\. [A-Z]\. [A-Z][a-z]")
+
+
+@dataclass(frozen=True, slots=True)
+class OptionMention:
+    """One place where a response names an option.
+
+    Attributes:
+        letter: the option's.
+        how: ``both``: its letter and then its text, or the beginning of it; ``letter``: its letter alone, marked as one
+            ("B.", "(B)", "option B", a line of its own); ``bare``: a capital letter that is no article, pronoun or
+            initial; ``text``: its text alone.
+        start, end: offsets in the plain response (``plain``).
+        text: offset at which the option's text begins; ``end`` if there is none.
+    """
+
+    letter: str
+    how: How
+    start: int
+    end: int
+    text: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    letter: str
+    start: int
+    end: int
+
+
+def plain(text: str) -> str:
+    """Return a text without emphasis, typographic quotes, dashes and ligatures; a mathematician's box says "answer"."""
+    whole = text.encode("utf-8", "replace").decode("utf-8")  # half a surrogate pair is no character
+    text = unicodedata.normalize("NFC", whole).translate(_PLAIN)
+    return _MARKS.sub("", _BOX.sub("answer: ", text)).strip()
+
+
+def mentions(response: str, options: Sequence[Option]) -> tuple[OptionMention, ...]:
+    """Return where a plain response names options, in its order; a place belongs to one option only.
+
+    An option's text is found whole, whatever its case and spacing; where one text contains another, the longer wins
+    ("Not very likely" does not name "Very likely").
+    """
+    texts = _texts(response, tuple(options))
+    starts = [span.start for span in texts]
+    by_start = {span.start: span for span in texts}
+    by_letter = {option.letter: option for option in options}
+    found: list[OptionMention] = []
+    last = 0
+    for letter, how, start, end in _letters(response, tuple(by_letter)):
+        inside = bisect_left(starts, start) - 1
+        if start < last or (inside >= 0 and end <= texts[inside].end):
+            continue
+        text, stop = _text_after(response, end, by_letter[letter], by_start)
+        if stop == end and _is_initial(response, start):
+            continue
+        found.append(OptionMention(letter, "both" if stop > end else how, start, stop, text))
+        last = stop
+    taken = [mention.start for mention in found]
+    ends = [mention.end for mention in found]
+    found += [
+        OptionMention(span.letter, "text", span.start, span.end, span.start)
+        for span in texts
+        # Mentions by letter do not overlap: those that end after the text begins, less those that begin after it ends.
+        if bisect_right(ends, span.start) == bisect_left(taken, span.end)
+    ]
+    return tuple(sorted(found, key=lambda mention: mention.start))
+
+
+def _texts(response: str, options: tuple[Option, ...]) -> list[_Span]:
+    pattern, letters = _pattern_of_texts(options)
+    if pattern is None:
+        return []
+    return [
+        _Span(letters[int(found.lastgroup[1:])], found.start(), found.end())
+        for found in pattern.finditer(response)
+        if found.lastgroup
+    ]
+
+
+@lru_cache(maxsize=4096)
+def _pattern_of_texts(options: tuple[Option, ...]) -> tuple[re.Pattern[str] | None, tuple[str, ...]]:
+    cores = [(core(option.text), option.letter) for option in options]
+    cores = sorted([(text, letter) for text, letter in cores if text], key=lambda pair: -len(pair[0]))
+    if not cores:
+        return None, ()
+    alternatives = "|".join(f"(?P<o{number}>{_flexible(text)})" for number, (text, _) in enumerate(cores))
+    return re.compile(rf"(?<!\w)(?:{alternatives})(?!\w)", re.IGNORECASE), tuple(letter for _, letter in cores)
+
+
+def core(text: str) -> str:
+    """Return an option's text as it is looked for: plain, without final punctuation."""
+    return plain(text).rstrip(_TRAILING).lstrip("\"' ")
+
+
+def _flexible(text: str) -> str:
+    return r"\s+".join(re.escape(word) for word in text.split())
+
+
+def _letters(response: str, letters: tuple[str, ...]) -> list[tuple[str, How, int, int]]:
+    return [
+        (found[name], "bare" if name == "bare" else "letter", found.start(), found.end())
+        for found in _pattern_of_letters(letters).finditer(response)
+        for name in ("cued", "marked", "bracketed", "alone", "bare")
+        if found[name] and not _is_word(response, name, *found.span(name))
+    ]
+
+
+@lru_cache(maxsize=64)
+def _pattern_of_letters(letters: tuple[str, ...]) -> re.Pattern[str]:
+    some = f"(?-i:[{''.join(map(re.escape, letters))}])"
+    return re.compile(
+        # "option B", "answer (B)", "answer is: B", "choose B"
+        r"(?:\b(?:options?|answers?|choices?|letters?|select|choose|pick|go\swith)"
+        r"(?:\s{1,2}(?:is|are|would\sbe|was|as|to\sbe|option|answer|letter)){0,3}\s{0,2}:?\s{0,2}[(\[{\"']{0,2}(?<!\w)"
+        rf"(?P<cued>{some})(?![\w'])(?!\.\w)[)\]}}\"']{{0,2}}(?:\s?[:.)](?!\w))?)"
+        # "B." "B)" "B:", no initials such as "U.S."
+        rf"|(?<![\w.'-])(?P<marked>{some})(?:\)(?:\s?[:.])?|[:.](?!\w\.))(?!\w)"
+        # "(B)" "[B]" "{B}" and the like
+        rf"|(?<![\w.'-])[(\[{{\"'](?P<bracketed>{some})[)\]}}\"'](?:\s?[:.])?(?!\w)"
+        # a line of its own
+        rf"|^[ \t]*(?P<alone>{some})[ \t]*$"
+        # any other capital letter
+        rf"|(?<![\w.'-])(?P<bare>{some})(?![\w'-])(?!\.\w)",
+        re.IGNORECASE | re.MULTILINE,
+    )
+
+
+def _is_word(response: str, form: str, start: int, end: int) -> bool:
+    """Tell whether a capital letter is the article "A" or the pronoun "I"."""
+    if response[start] not in "AI" or form not in ("bare", "cued") or _COMPANY_AFTER.match(response, end):
+        return False
+    if _COMPANY_BEFORE.search(response, max(0, start - 14), start):
+        return False
+    return (response[start] == "I" and form == "bare") or _NOUN_AFTER.match(response, end) is not None
+
+
+def _is_initial(response: str, start: int) -> bool:
+    """Tell whether a capital letter is the initial of a name: "John D. Smith"."""
+    named = _NAME_BEFORE.search(response, max(0, start - 30), start) is not None
+    pattern = _NAME_AFTER if named else _INITIALS
+    return pattern.match(response, start + 1) is not None
+
+
+def _text_after(response: str, end: int, option: Option, texts: Mapping[int, _Span]) -> tuple[int, int]:
+    """Return where the option's own text, which follows its letter, begins and ends; twice ``end`` if there is none."""
+    gap = _GAP.match(response, end)
+    start = gap.end() if gap else end
+    for place in (start, start - 1, start + 1):
+        span = texts.get(place)
+        if span is not None and span.letter == option.letter:
+            return place, span.end
+    words = core(option.text).split()
+    stop, matched = start, 0
+    for found in _WORD.finditer(response, start, start + len(option.text) + 40):
+        if matched == len(words) or _bare(found[0]) != _bare(words[matched]):
+            break
+        stop, matched = found.end(), matched + 1
+    return (start, stop) if matched >= min(2, len(words)) and matched else (end, end)
+
+
+_GAP = re.compile(r"[\s:.)\-\"'(]{0,8}")
+_WORD = re.compile(r"\S+")
+
+
+def _bare(word: str) -> str:
+    return word.strip(_TRAILING + "()").casefold()

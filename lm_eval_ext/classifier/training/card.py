@@ -1,0 +1,140 @@
+"""The model card of an adapter: what it was trained on and how, and how well it reads.
+
+It is read on other machines than that of the training, and names no folders.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from importlib import metadata
+from pathlib import Path
+
+from lm_eval_ext.classifier.availability import LIBRARIES
+from lm_eval_ext.classifier.encoder import adapter
+from lm_eval_ext.classifier.evaluation.batches import readings
+from lm_eval_ext.classifier.evaluation.scores import evaluate
+from lm_eval_ext.classifier.evaluation.tables import as_markdown
+from lm_eval_ext.classifier.labelled import Labelled, question_key
+from lm_eval_ext.classifier.reading import Reader
+from lm_eval_ext.classifier.training.division import Data, Division, questions, sha256
+
+
+def card(  # noqa: PLR0913 # all that there is to say of a training
+    mode: str, folder: Path, division: Division, named: Mapping[str, Reader], *, share: float, seed: int, epochs: int
+) -> str:
+    """Return the model card of an adapter that was just trained; for its scores, readers read.
+
+    Args:
+        mode: what was trained: ``encoder`` or ``causal``.
+        folder: of the adapter.
+        division: the rows that it was trained on and those that it was not.
+        named: the readers whose scores it has, by their names in it.
+        share: of the questions that were to be held out.
+        seed: of the split and the training.
+        epochs: of the training.
+    """
+    packages = ["lm-eval-ext", *LIBRARIES]
+    lines = [
+        "---",
+        "library_name: peft",
+        "tags: [lm-eval-ext, answer-classifier]",
+        "---",
+        "",
+        f"# Answer classifier ({mode})",
+        "",
+        "Reads which option a free-text answer to a multiple-choice question chooses.",
+        "Use: `lm-eval-ext classifier read ROWS.jsonl --reader THIS_FOLDER`, or in a task",
+        '`--metadata \'{"answer_classifier": "THIS_FOLDER"}\'`.',
+        "",
+        "## Data",
+        "",
+        "| File | Rows | SHA-256 |",
+        "| --- | --- | --- |",
+        *(f"| {data.name} | {len(data.rows)} | {_hashes(data)} |" for data in _sources(division)),
+        "",
+        *_division(division, share, seed),
+        "",
+        "## Training",
+        "",
+        f"- mode {mode}, seed {seed}, epochs {epochs}",
+        *_base(folder),
+        "- " + ", ".join(f"{package} {metadata.version(package)}" for package in packages),
+        *_records(folder),
+        "",
+        "## Scores",
+        "",
+        _scores(named, division),
+    ]
+    return "\n".join(lines)
+
+
+def _sources(division: Division) -> list[Data]:
+    return [*division.files, *([division.generated] if division.generated else [])]
+
+
+def _hashes(data: Data) -> str:
+    if len(data.hashes) == 1:
+        return "".join(f"`{digest}`" for digest in data.hashes.values())
+    return ", ".join(f"{name} `{digest}`" for name, digest in data.hashes.items())
+
+
+def _division(division: Division, share: float, seed: int) -> list[str]:
+    """Return what was trained on and held out, and whether anybody annotated it."""
+    count = len(division.generated.rows) if division.generated else 0
+    if not division.files:
+        return [
+            f"Trained on {count} generated responses alone. No annotated rows of others were trained on. No rows were "
+            "held out."
+        ]
+    taught, held_out = division.taught, division.held_out
+    lines = [
+        f"Split by question (seed {seed}, share {share}): trained on {len(taught)} rows of {questions(taught)} "
+        f"questions; held out {len(held_out)} rows of {questions(held_out)} questions."
+    ]
+    if count:
+        lines.append(f"Also trained on the {count} generated responses, of which none were held out.")
+    return [*lines, f"Annotated rows were trained on: those {len(taught)} of the files above."]
+
+
+def _base(folder: Path) -> list[str]:
+    """Return what the files beside an adapter say of its base; a local base by its name and its weights' hashes."""
+    ours, its = folder / adapter.DESCRIPTION, folder / "adapter_config.json"
+    described = json.loads((ours if ours.is_file() else its).read_text(encoding="utf-8"))
+    base = described["base" if ours.is_file() else "base_model_name_or_path"]
+    revision = described.get("revision")
+    local = Path(base).is_dir()
+    lines = [f"- base `{Path(base).name if local else base}`" + (f", revision `{revision}`" if revision else "")]
+    if local:
+        weights = sorted(Path(base).glob("*.safetensors"))
+        lines += [f"- base weights {path.name}: SHA-256 `{sha256(path)}`" for path in weights]
+    return lines
+
+
+def _records(folder: Path) -> list[str]:
+    """Return what the training wrote down beside the adapter."""
+    lines = []
+    for file in sorted(folder.glob("*.json")):
+        if file.name in ("training.json", adapter.DESCRIPTION):
+            lines += ["", f"`{file.name}`:", "", "```json", file.read_text(encoding="utf-8").strip(), "```"]
+    return lines
+
+
+def _scores(named: Mapping[str, Reader], division: Division) -> str:
+    parts = [("On the held-out rows.", division.held_out)] if division.held_out else []
+    parts += [(_measured(data, division), data.rows) for data in division.measured]
+    return "\n".join(f"{text}\n\n{_tables(named, rows)}" for text, rows in parts) or "No rows were held out.\n"
+
+
+def _measured(data: Data, division: Division) -> str:
+    """Return what rows these are and, as those of one question are alike, how far their questions are new."""
+    known = {question_key(row) for row in division.trained_on}
+    shared = sum(question_key(row) in known for row in data.rows)
+    return (
+        f"On {data.name} (SHA-256 {_hashes(data)}), of which no rows were trained on; {shared} of its {len(data.rows)} "
+        "rows are about questions that were."
+    )
+
+
+def _tables(named: Mapping[str, Reader], rows: Sequence[Labelled]) -> str:
+    return as_markdown(evaluate(rows, {name: readings(reader, rows, name) for name, reader in named.items()}))

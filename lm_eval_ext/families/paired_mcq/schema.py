@@ -1,0 +1,41 @@
+"""What the results of paired_mcq and text_mcq tasks hold."""
+
+from __future__ import annotations
+
+from lm_eval_ext.families.paired_mcq.prompt import INSTRUCTIONS
+from lm_eval_ext.families.schema import Metric, Schema
+
+NO_LETTER = "-"
+"""What the samples have in place of a letter where a text names no single one."""
+
+SCHEMA = Schema(
+    metrics=(
+        Metric("mismatch", higher_is_better=False),
+        # How much the paper's ten runs differ; the report has confidence intervals instead.
+        Metric("mismatch_sd", higher_is_better=None, per_row=None, drawn=False),
+        Metric("mismatch_refusal", higher_is_better=None),
+        # The quotient of the two, both of which are shown.
+        Metric("mismatch_refusal_share", higher_is_better=None, per_row=None, drawn=False),
+        Metric("refusal", higher_is_better=None),
+        Metric("refusal_first_token", higher_is_better=None),
+        Metric("no_answer", higher_is_better=False),
+        Metric("several", higher_is_better=False),
+        Metric("consistency_first_token", higher_is_better=False, per_row="choice"),
+        Metric("consistency_text", higher_is_better=False, per_row="choice"),
+        Metric("position_bias", higher_is_better=False, per_row="letters"),
+        Metric("first_token_acc", higher_is_better=True),
+        Metric("text_acc", higher_is_better=True),
+    ),
+    # Without first tokens there is no mismatch; whether it answers at all is then what every dataset has.
+    headlines=(
+        Metric("mismatch", higher_is_better=False),
+        Metric("text_acc", higher_is_better=True),
+        Metric("refusal", higher_is_better=False),
+    ),
+    # constraint: how strictly the prompt asks for a letter (Table 1); paired: whether first tokens were asked for.
+    facts=("constraint", "paired"),
+    # The weakest constraint first.
+    values={"constraint": tuple(INSTRUCTIONS)},
+    row_key="key",
+    readers=("classifier", "llm", "rules", "string_match"),
+)

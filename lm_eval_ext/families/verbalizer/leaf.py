@@ -1,0 +1,132 @@
+"""What a verbalizer leaf's YAML says, checked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, get_args
+
+import jinja2
+import jinja2.meta
+
+from lm_eval_ext.families.leaf import DATASET_KEYS, own_dataset, refuse_keys
+from lm_eval_ext.families.verbalizer.answer import Reads
+from lm_eval_ext.families.verbalizer.datasets import DATASETS, Classification
+from lm_eval_ext.families.verbalizer.filters import ANSWER_FILTER
+from lm_eval_ext.families.verbalizer.verbalizer import Verbalizer, verbalizer_of_leaf
+from lm_eval_ext.harness.versions import template_environment
+
+OPENING = 40
+"""Characters of a prompt's beginning by which its repetition is known."""
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """What a leaf says.
+
+    Attributes:
+        dataset: which rows are evaluated.
+        columns: that the prompt shows.
+        verbalizer: the label words.
+        verbalizer_name, naturalness: what the results call it; ``None`` if the leaf does not say.
+        reads: which label of an answer counts.
+        row_starts: how a row begins in a prompt, by which its repetition in an answer is known.
+    """
+
+    dataset: Classification
+    columns: tuple[str, ...]
+    verbalizer: Verbalizer
+    verbalizer_name: str | None
+    naturalness: str | None
+    reads: Reads
+    row_starts: tuple[str, ...]
+
+
+def leaf_of(config: dict[str, Any]) -> Leaf:
+    """Return what a leaf says; the keys of ours are taken out of its config.
+
+    Raises:
+        ValueError: a key is missing, or is not what it should be; the message names leaf and key.
+    """
+    name = config["task"]
+    verbalizer = verbalizer_of_leaf(name, config.get("doc_to_choice"), config.pop("prior", None))
+    names = {key: _name(name, key, config.pop(key, None)) for key in ("verbalizer", "naturalness")}
+    reads = _reads(name, config.get("filter_list") or [])
+    dataset = _dataset(config)
+    columns = _columns(name, config)
+    return Leaf(
+        dataset,
+        columns,
+        verbalizer,
+        names["verbalizer"],
+        names["naturalness"],
+        reads,
+        tuple(_row_starts(config["doc_to_text"])),
+    )
+
+
+def filter_list(pipelines: Sequence[Mapping[str, Any]], leaf: Leaf) -> list[dict[str, Any]]:
+    """Return the filter pipelines of the YAML, with what our filter needs of the leaf."""
+    given = {
+        "labels": list(leaf.verbalizer.words),
+        "prior": list(leaf.verbalizer.prior),
+        "row_starts": list(leaf.row_starts),
+    }
+    return [
+        {**pipeline, "filter": [step | given if step["function"] == ANSWER_FILTER else step for step in steps]}
+        for pipeline in pipelines
+        for steps in [pipeline["filter"]]
+    ]
+
+
+def _name(task: str, key: str, value: object) -> str | None:
+    if value is not None and (not isinstance(value, str) or not value):
+        raise ValueError(f"task {task!r}: {key} {value!r}; expected a name, or leave it out")
+    return value
+
+
+def _reads(task: str, pipelines: Sequence[Mapping[str, Any]]) -> Reads:
+    steps = [step for pipeline in pipelines for step in pipeline["filter"] if step["function"] == ANSWER_FILTER]
+    if not steps:
+        raise ValueError(
+            f"task {task!r}: no {ANSWER_FILTER} in its filter_list, so nothing would read its answers; "
+            "include one of the templates verbalizer/_direct and verbalizer/_cot"
+        )
+    reads: Reads = steps[0].get("reads", "first")
+    if reads not in get_args(Reads):
+        raise ValueError(
+            f"task {task!r}: {ANSWER_FILTER} has reads {reads!r}; expected one of {', '.join(get_args(Reads))}"
+        )
+    return reads
+
+
+def _row_starts(prompt: str) -> list[str]:
+    """Return how a row begins in a prompt: its first words, and what stands before the first field on its line."""
+    before_field = re.search(r"^([^\n{]*\w[^\n{]*?)[ \t]*{{", prompt, re.MULTILINE)
+    return [prompt[:OPENING], *([before_field[1]] if before_field else [])]
+
+
+def _dataset(config: dict[str, Any]) -> Classification:
+    known = DATASETS.get(str(config.get("dataset_path")))
+    if known is not None:
+        refuse_keys(config, DATASET_KEYS, "is one of the nine, whose place and splits are the paper's")
+        return known
+    own = own_dataset(config, DATASETS)
+    label_column = config.get("doc_to_target") or "label"
+    return Classification(own.name, own.hub, own.split, config.get("training_split"), label_column)
+
+
+def _columns(task: str, config: dict[str, Any]) -> tuple[str, ...]:
+    prompt = config.get("doc_to_text")
+    try:
+        parsed = template_environment().parse(prompt) if isinstance(prompt, str) else None
+        columns = sorted(jinja2.meta.find_undeclared_variables(parsed)) if parsed else []
+    except jinja2.TemplateError as error:
+        raise ValueError(f"task {task!r}: doc_to_text is no template ({error}): {prompt!r}") from error
+    if not columns:
+        raise ValueError(
+            f"task {task!r}: doc_to_text must be a prompt that shows the row, as in 'Review: {{{{text}}}}'; "
+            f"found {prompt!r}"
+        )
+    return tuple(columns)

@@ -1,0 +1,1 @@
+"""The boundary to lm-evaluation-harness: nothing else in the package imports ``lm_eval``."""

@@ -1,0 +1,77 @@
+"""What an installation of the harness has: its version, and which of our tasks and models it sees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import lm_eval
+import lm_eval.models  # fills the registry of models
+from lm_eval.api.registry import model_registry
+from lm_eval.tasks import TaskManager
+from packaging.version import Version
+
+from lm_eval_ext import tasks_dir
+from lm_eval_ext.harness.family_task import FamilyTask
+from lm_eval_ext.harness.versions import OLDEST, TESTED, task_index
+
+
+def version() -> str:
+    """Return the harness's version."""
+    return str(lm_eval.__version__)
+
+
+def folder() -> Path:
+    """Return where the harness lies."""
+    return Path(lm_eval.__file__).parent
+
+
+def is_supported() -> bool:
+    """Return whether the harness is new enough."""
+    return Version(version()) >= Version(OLDEST)
+
+
+def is_newer_than_tested() -> bool:
+    """Return whether the harness is newer than any that our tests run with."""
+    return Version(version()) > Version(TESTED[-1])
+
+
+def task_files() -> tuple[set[Path], set[Path]]:
+    """Return the YAML files of our tasks and groups, and those of them that the harness has an entry for."""
+    ours = set(Path(tasks_dir()).resolve().rglob("*.yaml"))
+    entries = task_index(TaskManager()).values()
+    return ours, ours & {Path(entry.yaml_path).resolve() for entry in entries if entry.yaml_path}
+
+
+def missing_models(names: Iterable[str]) -> list[str]:
+    """Return which models the harness does not know by name."""
+    return [name for name in names if name not in model_registry]
+
+
+def task_class(path: str) -> type[FamilyTask]:
+    """Return a class of tasks by its ``module:name``."""
+    module, _, name = path.partition(":")
+    found: type[FamilyTask] = getattr(import_module(module), name)
+    return found
+
+
+class OurTasks:
+    """Our tasks alone, to be loaded one by one.
+
+    Args:
+        metadata: as ``--metadata`` has them.
+    """
+
+    def __init__(self, metadata: Mapping[str, Any]) -> None:
+        self._manager = TaskManager(include_path=tasks_dir(), include_defaults=False, metadata=dict(metadata))
+
+    def load(self, task: str) -> None:
+        """Load a task with its rows.
+
+        Raises:
+            RowsError: its rows cannot be had or are not what they should be.
+            MissingDataError: its verdicts need data that are not installed.
+        """
+        self._manager.load([task])

@@ -1,0 +1,51 @@
+"""``lm-eval-ext natural-instructions gains``: what each encoding of an instruction gains over a base."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+
+def add_gains_to(family: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add ``gains`` to the subcommands of ``natural-instructions``."""
+    gains = family.add_parser(
+        "gains",
+        help="print how much better than a base each encoding of the instruction serves a model",
+        description="Reads what `lm_eval --tasks natural_instructions_... --output_path FOLDER` wrote for one model "
+        "under several encodings, and prints one JSON object: per category of subtasks and on average, each "
+        "encoding's ROUGE-L, the base's on the same subtasks (base_rouge_l), and the gain in percent, (encoding - base)"
+        " / base. Each subtask counts the same; those that lack a run of the encoding or of the base are left out, and "
+        "named. Of several runs of a task the newest counts.",
+    )
+    gains.add_argument(
+        "results",
+        metavar="RESULTS",
+        nargs="+",
+        type=Path,
+        help="a results_*.json, or a folder, which is searched for them with all folders inside",
+    )
+    gains.add_argument(
+        "--base",
+        choices=("prompt", "instance"),
+        default="prompt",
+        help="the encoding that the others are compared with: prompt (the default; the paper's for GPT-3), the task in "
+        "a sentence; instance (the paper's for the fine-tuned BART), no instruction at all",
+    )
+    gains.set_defaults(run=_gains)
+
+
+def _gains(options: argparse.Namespace) -> int:
+    from lm_eval_ext.reports.gains.gains import gains  # noqa: PLC0415 # numpy: other commands answer at once
+    from lm_eval_ext.reports.gains.results import read_scores  # noqa: PLC0415
+
+    read = read_scores(options.results)
+    for issue in read.issues:
+        print(issue, file=sys.stderr)
+    found = gains(read.scores, options.base)
+    for left_out in found.left_out:
+        print(left_out, file=sys.stderr)
+    print(json.dumps({"model": read.model, **asdict(found)}, indent=2, sort_keys=True), flush=True)
+    return 0

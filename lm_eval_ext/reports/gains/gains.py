@@ -1,0 +1,159 @@
+"""What an encoding gains over a base (Table 3 and Figure 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import isnan, nan
+from statistics import fmean
+
+import numpy as np
+
+from lm_eval_ext.reports.statistics import Floats
+from lm_eval_ext.sources import RowsError
+
+OWN = "uncategorised"
+"""Stands for the category of subtasks that have none: a user's own."""
+
+
+@dataclass(frozen=True)
+class SubtaskScore:
+    """What one subtask scored under one encoding.
+
+    Attributes:
+        subtask: its name.
+        category: of the subtask; absent: a user's own task.
+        encoding: of the instruction, as in a leaf's name.
+        rouge_l: the mean over its instances, from 0 to 1.
+        n: how many instances these are.
+    """
+
+    subtask: str
+    category: str | None
+    encoding: str
+    rouge_l: float
+    n: int
+
+
+@dataclass(frozen=True)
+class Gain:
+    """An encoding beside the base, over the subtasks that have both; each subtask counts the same.
+
+    Attributes:
+        rouge_l: the mean of the encoding.
+        base_rouge_l: the mean of the base on the same subtasks.
+        gain_percent: (rouge_l - base_rouge_l) / base_rouge_l in percent; absent if the base scored 0.
+        subtasks: how many they are.
+    """
+
+    rouge_l: float
+    base_rouge_l: float
+    gain_percent: float | None
+    subtasks: int
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A subtask that does not count in an encoding's gain, because it lacks a run of the encoding or of the base.
+
+    Attributes:
+        subtask: its name.
+        encoding: whose gain.
+        missing: the encoding that was not run.
+    """
+
+    subtask: str
+    encoding: str
+    missing: str
+
+    def __str__(self) -> str:
+        return f"{self.subtask} is left out of the gain of {self.encoding!r}: no run of {self.missing!r}"
+
+
+@dataclass(frozen=True)
+class Gains:
+    """Every encoding beside the base. All mappings are in alphabetical order.
+
+    Attributes:
+        base: the encoding that the others are compared with.
+        categories: category to encoding to its gain over the category's subtasks (Figure 4).
+        average: encoding to its gain over all subtasks (the last column of Table 3).
+        left_out: what was not compared.
+    """
+
+    base: str
+    categories: Mapping[str, Mapping[str, Gain]]
+    average: Mapping[str, Gain]
+    left_out: tuple[LeftOut, ...]
+
+
+def relative_gain(found: Floats, base: Floats, whole: float = 1) -> Floats:
+    """Return what an encoding's mean exceeds the base's by, as a part of the base's; NaN if that is 0 (Table 3).
+
+    Args:
+        found: the encoding's mean, or its resamples.
+        base: the base's.
+        whole: 100 for percent.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        gain: Floats = np.where(base > 0, whole * (found - base) / base, nan)
+    return gain
+
+
+def gains(scores: Iterable[SubtaskScore], base: str) -> Gains:
+    """Return the relative gain of every encoding, per category and on average.
+
+    Args:
+        scores: at most one for each subtask and encoding.
+        base: the encoding to compare with, itself among the results (its gain is 0). In the paper ``prompt`` for GPT-3,
+            for which the instance alone makes no sense (section 6.1, footnote 4), and ``instance`` for BART.
+
+    Raises:
+        RowsError: no score is of the base encoding.
+    """
+    table = {(score.subtask, score.encoding): score for score in scores}
+    subtasks = sorted({subtask for subtask, _ in table})
+    encodings = sorted({encoding for _, encoding in table})
+    if base not in encodings:
+        raise RowsError(
+            f"no run of the base encoding {base!r}; found {', '.join(encodings)}. Run its tasks as well, or choose "
+            "another base (--base)"
+        )
+    pairs: dict[str, list[tuple[SubtaskScore, SubtaskScore]]] = {}
+    left_out = []
+    for encoding in encodings:
+        for subtask in subtasks:
+            score, beside = table.get((subtask, encoding)), table.get((subtask, base))
+            if score and beside:
+                pairs.setdefault(encoding, []).append((score, beside))
+            elif score or beside:
+                left_out.append(LeftOut(subtask, encoding, encoding if beside else base))
+    categories = sorted({_category(score) for score in table.values()})
+    compared = {category: _compared(pairs, category) for category in categories}
+    return Gains(
+        base,
+        {category: found for category, found in compared.items() if found},
+        _compared(pairs, None),
+        tuple(left_out),
+    )
+
+
+def _compared(
+    pairs: Mapping[str, Sequence[tuple[SubtaskScore, SubtaskScore]]], category: str | None
+) -> dict[str, Gain]:
+    """Return the gains of the encodings that have any pair in a category; absent: in all."""
+    found = {
+        encoding: [pair for pair in of if category in (None, _category(pair[0]))] for encoding, of in pairs.items()
+    }
+    return {encoding: _gain(of) for encoding, of in found.items() if of}
+
+
+def _gain(pairs: Sequence[tuple[SubtaskScore, SubtaskScore]]) -> Gain:
+    found = fmean([score.rouge_l for score, _ in pairs])
+    base = fmean([beside.rouge_l for _, beside in pairs])
+    percent = float(relative_gain(np.array(found), np.array(base), whole=100))
+    return Gain(found, base, None if isnan(percent) else percent, len(pairs))
+
+
+def _category(score: SubtaskScore) -> str:
+    return score.category or OWN

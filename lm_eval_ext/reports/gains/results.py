@@ -1,0 +1,115 @@
+"""What result files say of one model's subtasks under several encodings of their instructions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lm_eval_ext.reports.gains.gains import SubtaskScore
+from lm_eval_ext.results.comparability import differences
+from lm_eval_ext.results.issue import Issue
+from lm_eval_ext.results.load import find_runs
+from lm_eval_ext.results.runs import TaskRun, newest
+from lm_eval_ext.results.validation import replacements
+from lm_eval_ext.sources import RowsError
+
+FAMILY = "natural_instructions"
+METRIC = "rouge_l"
+ALIKE = (
+    "source",
+    "instances_hash",
+    "number of rows",
+    "version",
+    "prompt_budget",
+    "examples",
+    "generation_kwargs",
+    "chat_template_sha",
+    "system_instruction_sha",
+)
+"""The facts that must be the same under every encoding of a subtask."""
+
+
+@dataclass(frozen=True)
+class EncodingScores:
+    """What one model scored.
+
+    Attributes:
+        model: its name, with all its arguments.
+        scores: one for each subtask and encoding.
+        issues: what the reader should know of the files.
+    """
+
+    model: str
+    scores: tuple[SubtaskScore, ...]
+    issues: tuple[Issue, ...]
+
+
+def read_scores(paths: Sequence[Path]) -> EncodingScores:
+    """Return the scores of the newest run of every task.
+
+    Args:
+        paths: result files, or folders, in which all ``results_*.json`` are read.
+
+    Raises:
+        OSError: a file cannot be read.
+        RowsError: a file is not a result file, none is of our tasks, several models were run, or the encodings of a
+            subtask on different rows or in different settings.
+    """
+    found = find_runs(paths, [FAMILY])
+    _require_one_model(found.runs)
+    chosen, replaced = newest(found.runs, lambda run: run.task)
+    runs = [chosen[task] for task in sorted(chosen)]
+    _require_one_task_each(runs)
+    _require_the_same_setting(runs)
+    return EncodingScores(runs[0].model.full_name, tuple(map(_score, runs)), (*found.issues, *replacements(replaced)))
+
+
+def _score(run: TaskRun) -> SubtaskScore:
+    rouge_l = run.figure(METRIC)
+    if rouge_l is None:
+        field = f"{METRIC},{run.reader}"
+        raise RowsError(
+            f"{run.file.path}, task {run.task!r}: {field} is {run.figures.get(field)!r}; expected a number, as our "
+            "tasks write it"
+        )
+    category = run.metadata["category"]
+    return SubtaskScore(_subtask(run), category, _encoding(run), rouge_l, run.count)
+
+
+def _subtask(run: TaskRun) -> str:
+    return str(run.metadata["subtask"])
+
+
+def _encoding(run: TaskRun) -> str:
+    return str(run.metadata["encoding"])
+
+
+def _require_one_model(runs: Sequence[TaskRun]) -> None:
+    first = {run.model.full_name: run.file.path for run in reversed(runs)}
+    if len(first) > 1:
+        models = "; ".join(f"{model} ({file})" for model, file in sorted(first.items()))
+        raise RowsError(f"results of several models: {models}. Expected one; name the files or the folder of one model")
+
+
+def _require_one_task_each(runs: Sequence[TaskRun]) -> None:
+    seen: dict[tuple[str, str], TaskRun] = {}
+    for run in runs:
+        other = seen.setdefault((_subtask(run), _encoding(run)), run)
+        if other is not run:
+            raise RowsError(
+                f"{_subtask(run)}, encoding {_encoding(run)!r}: two tasks, {other.task} ({other.file.path}) and "
+                f"{run.task} ({run.file.path}); expected one"
+            )
+
+
+def _require_the_same_setting(runs: Sequence[TaskRun]) -> None:
+    seen: dict[str, TaskRun] = {}
+    for run in runs:
+        other = seen.setdefault(_subtask(run), run)
+        for difference in differences(other, run, ALIKE):
+            raise RowsError(
+                f"{_subtask(run)}: its encodings were not run alike, and a gain would say nothing: {difference.fact} "
+                f"is {difference.first!r} for {_encoding(other)!r} ({other.file.path}) and {difference.second!r} for "
+                f"{_encoding(run)!r} ({run.file.path}). Run them again in one setting, or name the files of one"
+            )

@@ -1,0 +1,200 @@
+"""Whether a candidate may be released: what it has lost against a baseline, and whether chance could have done it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil, nan, sqrt
+from statistics import NormalDist
+from typing import Literal
+
+import numpy as np
+
+from lm_eval_ext.reports.figure import Estimate
+from lm_eval_ext.reports.gate.comparison import Difference, difference_of
+from lm_eval_ext.reports.gate.units import Sides, Unpaired
+from lm_eval_ext.reports.statistics import holm, sign_flip_p, smallest_p
+from lm_eval_ext.results.issue import Issue, error, note, warning
+
+LEVEL = 0.05
+"""Of the test: so often is a regression seen somewhere in the list, at most, where nothing has changed.
+
+A real drop that is a little smaller than the allowed one may be called a regression, too: the figure is what counts.
+"""
+POWER = 0.8
+"""How often a drop of the size that is called detectable would be seen."""
+
+Verdict = Literal["REGRESSION", "CANNOT TELL", "PASS"]
+STATUS: Mapping[Verdict, int] = {"REGRESSION": 1, "CANNOT TELL": 2, "PASS": 0}
+"""Exit statuses; the first verdict that is there counts."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What is said of one task or group.
+
+    Attributes:
+        name: of the task or group.
+        family: of its tasks.
+        verdict: whether it has become worse.
+        most: the drop that is allowed.
+        difference: what was found; ``None`` if there was nothing to compare.
+        p: one-sided, adjusted by Holm's method; NaN if it cannot be told.
+        issues: what the reader should know; why it cannot be told.
+    """
+
+    name: str
+    family: str
+    verdict: Verdict
+    most: float
+    difference: Difference | None = None
+    p: float = nan
+    issues: tuple[Issue, ...] = ()
+
+    @property
+    def drop(self) -> Estimate:
+        """How much worse it has become, whichever way is better; NaN if there was nothing to compare."""
+        return Estimate(nan) if self.difference is None else drop_of(self.difference)
+
+
+def drop_of(difference: Difference) -> Estimate:
+    """Return how much worse a score has become, whichever way is better."""
+    change = difference.change
+    if difference.sign > 0:
+        return Estimate(-change.value, -change.high, -change.low)
+    return change
+
+
+def check(sides: Sides, bounds: Mapping[str, float]) -> tuple[Finding, ...]:
+    """Return what is found, the worst first.
+
+    Args:
+        sides: the baseline and the candidate.
+        bounds: by task or group, the greatest drop that is allowed.
+    """
+    findings: list[Finding] = []
+    differences: dict[str, Difference] = {}
+    for name, most in bounds.items():
+        taken = sides.take(name)
+        if isinstance(taken, Unpaired):
+            findings.append(Finding(name, taken.family, "CANNOT TELL", most, issues=(taken.issue,)))
+            continue
+        difference = difference_of(taken, sides)
+        if difference.answers:
+            differences[name] = difference
+        else:
+            why = difference.unsampled or error("no row that both have")
+            issues = (why, *_warnings(taken.issues))
+            findings.append(Finding(name, taken.family, "CANNOT TELL", most, difference, issues=issues))
+    p = {name: _p(difference) for name, difference in differences.items()}
+    adjusted = holm(p)
+    for name, difference in differences.items():
+        best = holm({**p, name: smallest_p(difference.by_row, greater=True)})[name]
+        findings.append(_judge(difference, bounds[name], adjusted[name], best, len(p)))
+    order = list(STATUS)
+    return tuple(sorted(findings, key=lambda finding: (order.index(finding.verdict), _room(finding), finding.name)))
+
+
+def _p(difference: Difference) -> float:
+    return sign_flip_p(-difference.sign * difference.by_row, greater=True)
+
+
+def _room(finding: Finding) -> float:
+    """Return how much more it may drop; of what cannot be compared, nothing."""
+    return finding.most - finding.drop.value if finding.drop.exists else 0.0
+
+
+def _judge(difference: Difference, most: float, p: float, best: float, tests: int) -> Finding:
+    """Return what is said of a difference.
+
+    Args:
+        difference: what was found.
+        most: the drop that is allowed.
+        p: of no drop, adjusted.
+        best: the smallest that p could have been with as many rows that differ.
+        tests: how many drops are tested.
+    """
+    unit = difference.unit
+    # A drop that is just allowed is a sum of floating-point numbers.
+    dropped = drop_of(difference).value > most + 1e-9
+    verdict: Verdict = "PASS"
+    issues: list[Issue] = []
+    if dropped and p < LEVEL:
+        verdict = "REGRESSION"
+    elif dropped and best >= LEVEL:
+        verdict = "CANNOT TELL"
+        issues.append(
+            error(
+                f"too few rows differ to tell this drop from chance: p would be {best:.2g} if they all had become worse"
+            )
+        )
+    elif dropped:
+        issues.append(note("more than allowed, but within noise"))
+    # What was not asked, or asked otherwise, could be what it has lost.
+    warnings = [*_lacking(difference), *_warnings(unit.issues)]
+    if verdict == "PASS" and warnings:
+        verdict = "CANNOT TELL"
+    issues += warnings
+    detectable = smallest_drop(difference, tests)
+    if verdict == "PASS" and detectable > most:
+        issues.append(
+            note(
+                f"too few rows to tell a drop of {most:g}: these show one of {detectable:.2g} or more in four runs of "
+                "five"
+            )
+        )
+    issues += [issue for issue in unit.issues if issue.severity == "note"]
+    return Finding(unit.name, unit.family, verdict, most, difference, p, tuple(issues))
+
+
+def _warnings(issues: Iterable[Issue]) -> list[Issue]:
+    return [issue for issue in issues if issue.severity == "warning"]
+
+
+def _lacking(difference: Difference) -> Iterator[Issue]:
+    for side, count, other in (("candidate", difference.lost, "baseline"), ("baseline", difference.added, "candidate")):
+        if count:
+            yield warning(f"the {side} lacks {count} of the {other}'s answers: evaluate both on the same rows")
+
+
+def smallest_drop(difference: Difference, tests: int) -> float:
+    """Return the smallest true drop that rows like these would show four times out of five.
+
+    It is that of a one-sided test of normal differences, at the level that Holm's method gives the first of the list,
+    or the drop at which enough rows become worse for a test by signs, whichever is greater.
+
+    Args:
+        difference: what was found.
+        tests: how many drops are tested.
+    """
+    from scipy.special import betaincinv  # noqa: PLC0415 # half a second, which only this command needs
+    from scipy.stats import binom  # noqa: PLC0415 # as above
+
+    level = LEVEL / tests
+    normal = NormalDist()
+    # Rows that become worse differ, too: the drop's own variance, at most drop / rows, is added to what is there.
+    errors = normal.inv_cdf(1 - level) + normal.inv_cdf(POWER)
+    own = errors**2 / difference.rows
+    by_error = (own + sqrt(own**2 + 4 * (errors * difference.error) ** 2)) / 2
+    # So many rows would make this error if each went from right to wrong or back, half of them for the better where
+    # nothing has changed: so many more must become worse.
+    differing = round((difference.error * difference.rows) ** 2)
+    better, worse = ceil(differing / 2), differing // 2
+    counts = np.arange(worse + difference.rows + 1)
+    enough = counts[binom.sf(counts - 1, counts + better, 0.5) < level]
+    if not len(enough):
+        return 1.0
+    more = max(1, int(enough[0]) - worse)
+    # P(binomial >= more) = POWER: the share of rows that become worse (Clopper and Pearson 1934).
+    by_signs = float(betaincinv(more, difference.rows - more + 1, POWER))
+    return min(1.0, max(by_error, by_signs))
+
+
+def status(findings: Sequence[Finding]) -> int:
+    """Return the exit status: 1 if anything has become worse, else 2 if anything cannot be told, else 0."""
+    return STATUS[overall(findings)]
+
+
+def overall(findings: Sequence[Finding]) -> Verdict:
+    """Return the verdict on all together."""
+    return next(verdict for verdict in STATUS if any(finding.verdict == verdict for finding in findings))

@@ -1,0 +1,211 @@
+"""``lm-eval-ext compare`` and ``lm-eval-ext check``: what changed between two runs, and whether it may be released."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import traceback
+from collections.abc import Iterable
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lm_eval_ext.progress import counted
+from lm_eval_ext.reports.errors import ReportError
+from lm_eval_ext.reports.wording import one_line, readable
+from lm_eval_ext.results.files import find
+from lm_eval_ext.sources import RowsError
+
+if TYPE_CHECKING:
+    from lm_eval_ext.reports.gate.bounds import Bounds
+    from lm_eval_ext.reports.gate.units import Sides
+    from lm_eval_ext.results.runs import Runs
+
+CANNOT_TELL = 2
+"""Exit status of ``check``."""
+RUN = "a folder with the results and samples of one model in one setting, or a results_*.json"
+
+
+def add_compare_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add ``compare``."""
+    compare = commands.add_parser(
+        "compare",
+        help="what changed between two runs, and whether chance could have done it",
+        description="Reads what `lm_eval --output_path FOLDER --log_samples` wrote for two models, or for one at two "
+        "times. Of every task and group that both have, it prints the main figure of both, the difference row by row "
+        "with a 95 % interval (paired cluster bootstrap by row of the dataset), and the p-value of a two-sided paired "
+        "randomisation test, also adjusted for the length of the list (Holm). What only one of them has is listed with "
+        "the reason, remarks on the files go to standard error.",
+    )
+    compare.add_argument("before", metavar="A", type=Path, help=RUN)
+    compare.add_argument("after", metavar="B", type=Path, help="the one that is compared with it")
+    compare.set_defaults(run=_compare)
+
+
+def add_check_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add ``check``."""
+    check = commands.add_parser(
+        "check",
+        help="has a candidate become worse than a baseline? Exit status 0: no, 1: yes, 2: cannot tell",
+        description="Reads what `lm_eval --output_path FOLDER --log_samples` wrote for a baseline and for a candidate. "
+        "A task or group has regressed if its main figure has become worse by more than it may, and by more "
+        "than an unchanged model shows by chance: a one-sided paired randomisation test by row of the dataset, p "
+        "below 0.05 after Holm's adjustment. So a model that has not changed fails once in twenty times at "
+        "most; one that has really lost a little less than it may can fail, too. Checked are the baseline's "
+        "lowest groups and its tasks that are in no group, or what --bounds names. Exit status: 0 pass; 1 a "
+        "regression; 2 cannot tell: a task, its samples or its rows are missing or are not the same, it was "
+        "asked or read otherwise, samples and results do not agree, too few rows differ, or the command could "
+        "not do its work.",
+    )
+    check.add_argument("candidate", metavar="CANDIDATE", type=Path, help=RUN)
+    check.add_argument("--against", metavar="BASELINE", type=Path, required=True, help="the same of the baseline")
+    check.add_argument(
+        "--max-drop", metavar="SHARE", type=_share, help="how much worse a figure may become: 0.02 is two points"
+    )
+    check.add_argument(
+        "--bounds",
+        metavar="FILE.toml",
+        type=Path,
+        help="bounds by task or group: a table [tasks] with lines like `verbalizer_unnatural = 0.01`, and max_drop for "
+        "everything else; without max_drop only what is named is checked",
+    )
+    check.add_argument("--junit", metavar="FILE.xml", type=Path, help="also write the findings as JUnit XML, for CI")
+    check.set_defaults(run=_check)
+
+
+def _share(text: str) -> float:
+    try:
+        share = float(text)
+    except ValueError:
+        share = -1.0
+    if not (isfinite(share) and 0 <= share <= 1):
+        raise argparse.ArgumentTypeError(f"{text!r}; expected a share from 0 to 1, for example 0.02 for two points")
+    return share
+
+
+def _compare(options: argparse.Namespace) -> int:
+    from lm_eval_ext.reports.gate.comparison import compare  # noqa: PLC0415 # numpy: other commands answer at once
+    from lm_eval_ext.reports.gate.comparison_text import by_issue, text  # noqa: PLC0415
+
+    try:
+        sides = _read(options.before, options.after, ("A", "B"))
+    except RowsError as error:
+        raise RowsError(one_line(str(error))) from error
+    comparison = compare(sides)
+    if not comparison.compared:
+        reasons = by_issue((each.name, str(each.issue)) for each in comparison.unpaired)
+        found = [f"{options.before} and {options.after}: nothing to compare", *reasons]
+        raise ReportError("\n".join(map(one_line, found)))
+    _print(text(comparison, sides.names, _titles(sides, options.before, options.after)))
+    return 0
+
+
+def _check(options: argparse.Namespace) -> int:
+    # Neither an error nor a defect may look like a regression, whose exit status they would have.
+    try:
+        return _checked(options)
+    except (OSError, RowsError, ReportError) as error:
+        print(f"lm-eval-ext: cannot tell: {one_line(str(error))}", file=sys.stderr)
+    except Exception:  # as above
+        print(readable(traceback.format_exc()), file=sys.stderr)
+    return CANNOT_TELL
+
+
+def _checked(options: argparse.Namespace) -> int:
+    from lm_eval_ext.reports.gate import check_text, junit  # noqa: PLC0415 # numpy: other commands answer at once
+    from lm_eval_ext.reports.gate.check import check, status  # noqa: PLC0415
+
+    candidate, baseline = options.candidate, options.against
+    if candidate.resolve() == baseline.resolve():
+        raise ReportError(f"{candidate}: is candidate and baseline; expected two runs")
+    if options.junit is not None and not options.junit.absolute().parent.is_dir():
+        raise ReportError(f"{options.junit}: its folder is not there; make it first")
+    bounds = _bounds(options.max_drop, options.bounds)
+    sides = _read(baseline, candidate, ("the baseline", "the candidate"))
+    # Also one that a newer run has replaced: the newest of the candidate's would be its own baseline.
+    if shared := {path.resolve() for path in find([candidate])} & {path.resolve() for path in find([baseline])}:
+        raise ReportError(f"{min(shared)}: is on both sides; expected two runs, name their folders")
+    findings = check(sides, bounds.over(sides))
+    titles = _titles(sides, baseline, candidate)
+    _print(check_text.text(findings, titles))
+    if options.junit is not None:
+        date = max(run.file.date for run in sides.after.runs)
+        junit.write(options.junit, junit.document(findings, _properties(sides, titles), date))
+    return status(findings)
+
+
+def _bounds(max_drop: float | None, path: Path | None) -> Bounds:
+    from lm_eval_ext.reports.gate.bounds import Bounds, read_bounds  # noqa: PLC0415 # numpy
+
+    if path is None:
+        if max_drop is None:
+            raise ReportError("how much may a figure drop? Expected --max-drop 0.02, for two points, or --bounds FILE")
+        return Bounds(max_drop, {}, "--max-drop")
+    bounds = read_bounds(path)
+    if max_drop is None:
+        if bounds.default is None and not bounds.named:
+            raise ReportError(f"{path}: no bound; expected max_drop, or names in [tasks]")
+        return bounds
+    if bounds.default is not None:
+        raise ReportError(f"{path}: has max_drop = {bounds.default:g}, and --max-drop is given, too; leave one out")
+    return Bounds(max_drop, bounds.named, bounds.where)
+
+
+def _read(before: Path, after: Path, names: tuple[str, str]) -> Sides:
+    from lm_eval_ext.reports.gate.units import Sides  # noqa: PLC0415
+    from lm_eval_ext.results.load import load_apart  # noqa: PLC0415 # numpy
+
+    found = load_apart([[before], [after]], lambda runs: counted(runs, " tasks"))
+    for path, runs, name in zip((before, after), found, names, strict=True):
+        if len(runs.models) > 1:
+            raise ReportError(
+                one_line(
+                    f"{path}: results of {len(runs.models)} models or settings ({'; '.join(runs.labels.values())}); "
+                    "expected one: name the folder or file of one"
+                )
+            )
+        for issue in runs.issues:
+            print(one_line(f"lm-eval-ext: {name}: {issue}"), file=sys.stderr)
+    return Sides(found[0], found[1], names)
+
+
+def _titles(sides: Sides, before: Path, after: Path) -> tuple[str, str]:
+    return _title(sides.before, before), _title(sides.after, after)
+
+
+def _title(runs: Runs, path: Path) -> str:
+    return one_line(f"{', '.join([*runs.labels.values(), *_setting(runs)])} ({path})")
+
+
+def _setting(runs: Runs) -> list[str]:
+    """Return how a model was asked, where that is not the harness's default; of a hash the beginning."""
+    (who,) = runs.models
+    hashes = ("chat template", "system instruction")
+    return [f"{name}: {value[:8] if name in hashes else value}" for name, value in who.setting]
+
+
+def _properties(sides: Sides, titles: tuple[str, str]) -> dict[str, str]:
+    from lm_eval_ext import __version__  # noqa: PLC0415 # only the XML says it
+
+    properties = {"lm-eval-ext": __version__}
+    for name, title, runs in zip(("baseline", "candidate"), titles, (sides.before, sides.after), strict=True):
+        properties[name] = title
+        files = [run.file.content for run in runs.runs]
+        for fact, values in (
+            ("lm-eval", [content.get("lm_eval_version") for content in files]),
+            ("task versions", [run.metadata.get("version") for run in runs.runs]),
+            ("setting", _setting(runs) or ["default"]),
+        ):
+            properties[f"{name}: {fact}"] = ", ".join(sorted({str(value) for value in values}))
+    return properties
+
+
+def _print(lines: Iterable[str]) -> None:
+    """Print whatever the terminal can show; somebody who has seen enough does not change the exit status."""
+    encoding = sys.stdout.encoding or "utf-8"
+    try:
+        print("\n".join(map(one_line, lines)).encode(encoding, "replace").decode(encoding), flush=True)
+    except BrokenPipeError:
+        # The interpreter would complain again at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

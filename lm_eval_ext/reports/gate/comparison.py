@@ -1,0 +1,200 @@
+"""The difference between two runs, row by row, and how sure it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isnan, nan
+
+import numpy as np
+
+from lm_eval_ext.reports.figure import Estimate
+from lm_eval_ext.reports.gate.units import FEW, Sides, Unit, Unpaired
+from lm_eval_ext.reports.statistics import Floats, Population, Ratio, estimate, holm, sign_flip_p
+from lm_eval_ext.results.issue import Issue, error, named, warning
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How a unit's score differs, over the rows that both sides have.
+
+    Attributes:
+        unit: what is compared.
+        before, after: the scores: means over all answers, or over its tasks where each of them counts the same.
+        change: after minus before, with its interval.
+        error: the standard error of the change.
+        by_row: the sum of the changes of all answers to each row of the datasets, shape (rows,).
+        answers: how many pairs of answers there are.
+        lost, added: how many answers only the first side has, and only the second.
+        unsampled: why there are no pairs of answers; the scores are then those of the results.
+    """
+
+    unit: Unit
+    before: float
+    after: float
+    change: Estimate
+    error: float
+    by_row: Floats
+    answers: int
+    lost: int = 0
+    added: int = 0
+    unsampled: Issue | None = None
+
+    @property
+    def rows(self) -> int:
+        """How many rows of the datasets were asked."""
+        return len(self.by_row)
+
+    @property
+    def sign(self) -> int:
+        """Of a change for the better."""
+        return 1 if self.unit.headline.higher_is_better else -1
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A difference, and whether chance could have made it.
+
+    Attributes:
+        difference: what was found.
+        p: two-sided; NaN if it cannot be told.
+        adjusted: by Holm's method for the number of groups, or of single tasks.
+    """
+
+    difference: Difference
+    p: float
+    adjusted: float
+
+    @property
+    def verdict(self) -> str:
+        """Whether the second side is better, in words."""
+        change = self.difference.change.value
+        if change == 0:
+            return "the same"
+        if not self.adjusted < 0.05:
+            return "unclear"
+        return "better" if change * self.difference.sign > 0 else "worse"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All that two runs have in common, and what they have not.
+
+    Attributes:
+        compared: groups first; in each part the greatest difference first.
+        unpaired: what cannot be compared.
+    """
+
+    compared: tuple[Compared, ...]
+    unpaired: tuple[Unpaired, ...]
+
+    @property
+    def tests(self) -> tuple[int, int]:
+        """How many p-values there are of groups, and how many of single tasks."""
+        tested = [each.difference.unit.is_group for each in self.compared if not isnan(each.p)]
+        return tested.count(True), tested.count(False)
+
+
+def compare(sides: Sides) -> Comparison:
+    """Return how the second side differs from the first, in everything that both have."""
+    taken = [sides.take(name) for name in sides.known]
+    unpaired = [each for each in taken if isinstance(each, Unpaired)]
+    found: list[Difference] = []
+    for unit in taken:
+        if isinstance(unit, Unpaired):
+            continue
+        difference = difference_of(unit, sides)
+        if difference.change.exists:
+            found.append(difference)
+        else:
+            unpaired.append(Unpaired(unit.name, unit.family, difference.unsampled or error("no row that both have")))
+    p = {each.unit.name: sign_flip_p(each.by_row) for each in found if not each.unsampled}
+    # Two lists: what hundreds of single tasks may show by chance must not hide what a handful of groups shows.
+    adjusted: dict[str, float] = {}
+    for groups in (True, False):
+        adjusted |= holm(
+            {each.unit.name: p[each.unit.name] for each in found if each.unit.is_group is groups and not each.unsampled}
+        )
+    compared = [Compared(each, p.get(each.unit.name, nan), adjusted.get(each.unit.name, nan)) for each in found]
+    compared.sort(key=_order)
+    return Comparison(tuple(compared), tuple(unpaired))
+
+
+def _order(compared: Compared) -> tuple[bool, float, str]:
+    difference = compared.difference
+    return not difference.unit.is_group, -abs(difference.change.value), difference.unit.name
+
+
+def difference_of(unit: Unit, sides: Sides) -> Difference:
+    """Return how the score of the second side differs; NaN if no answers, or no figures, can be paired."""
+    if unsampled := _unsampled(unit, sides):
+        return _of_figures(unit, unsampled)
+    return _of_rows(unit, sides.evidence.population)
+
+
+def _unsampled(unit: Unit, sides: Sides) -> Issue | None:
+    runs = [pair.before for pair in unit.pairs], [pair.after for pair in unit.pairs]
+    for side, of_side in zip(sides.names, runs, strict=True):
+        lacking = [run.task for run in of_side if run.rows is None]
+        if lacking:
+            return warning(f"no samples in {side}" + (f": {named(lacking, FEW)}" if unit.is_group else ""))
+    return None
+
+
+def _of_figures(unit: Unit, unsampled: Issue) -> Difference:
+    before, after = (
+        _pooled(
+            [run.figure(unit.headline.name) for run in runs],
+            [1 if unit.tasks_weigh_alike else run.count for run in runs],
+        )
+        for runs in zip(*((pair.before, pair.after) for pair in unit.pairs), strict=True)
+    )
+    return Difference(unit, before, after, Estimate(after - before), nan, np.empty(0), 0, unsampled=unsampled)
+
+
+def _pooled(figures: Sequence[float | None], weights: Sequence[int]) -> float:
+    """Return the weighted mean; NaN if a figure is missing."""
+    known = [nan if figure is None else figure for figure in figures]
+    return float(np.average(known, weights=weights))
+
+
+def _of_rows(unit: Unit, population: Population) -> Difference:
+    metric = unit.headline.name
+    changes: dict[str, Floats] = {}
+    counts: dict[str, Floats] = {}
+    before = after = 0.0
+    answers = lost = added = 0
+    for pair in unit.pairs:
+        first, second = pair.before.rows, pair.after.rows
+        if first is None or second is None:
+            raise ValueError(f"{pair.before.task}: no samples")
+        both, mine, theirs = np.intersect1d(first.ids, second.ids, assume_unique=True, return_indices=True)
+        lost, added = lost + len(first) - len(both), added + len(second) - len(both)
+        if not len(both):
+            continue
+        answers += len(both)
+        weight = 1 / len(both) if unit.tasks_weigh_alike else 1.0
+        old, new = first.values[metric][mine], second.values[metric][theirs]
+        before, after = before + weight * old.sum(), after + weight * new.sum()
+        dataset, clusters = pair.before.dataset, first.clusters[mine]
+        for sums, values in ((changes, weight * (new - old)), (counts, np.full(len(both), weight))):
+            sums[dataset] = sums.get(dataset, 0.0) + population.by_cluster(dataset, clusters, values)
+    if not answers:
+        return Difference(unit, nan, nan, Estimate(nan), nan, np.empty(0), 0, lost, added)
+    by_row = np.concatenate([changes[dataset][of_dataset > 0] for dataset, of_dataset in counts.items()])
+    total = sum(float(of_dataset.sum()) for of_dataset in counts.values())
+    mean = Ratio(
+        np.sum([population.weights(dataset) @ changes[dataset] for dataset in changes], axis=0),
+        np.sum([population.weights(dataset) @ counts[dataset] for dataset in counts], axis=0),
+    ).value
+    return Difference(
+        unit,
+        float(before / total),
+        float(after / total),
+        estimate(mean),
+        float(np.nanstd(mean[1:])),
+        by_row,
+        answers,
+        lost,
+        added,
+    )

@@ -1,0 +1,119 @@
+"""A comparison, in plain text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from math import isnan
+
+from lm_eval_ext.reports.gate.comparison import Compared, Comparison, Difference
+from lm_eval_ext.reports.statistics import DRAWS
+from lm_eval_ext.reports.wording import MISSING, figure, interval
+from lm_eval_ext.results.issue import named
+
+SHOWN = 10
+"""So many names of what has one and the same issue are shown; the rest are counted."""
+
+
+def text(comparison: Comparison, names: tuple[str, str], titles: tuple[str, str]) -> Iterator[str]:
+    """Yield the lines.
+
+    Args:
+        comparison: what was found.
+        names: of the sides, in the table.
+        titles: who they are.
+    """
+    yield from (f"{name}: {title}" for name, title in zip(names, titles, strict=True))
+    compared = comparison.compared
+    if compared:
+        yield ""
+        yield from _table(compared, names)
+        yield ""
+        yield from _reading(comparison.tests, names)
+    differences = [each.difference for each in compared]
+    for head, issues in (
+        ("No interval and no test:", ((each.unit.name, str(each.unsampled)) for each in differences if each.unsampled)),
+        (
+            "Answers that only one side has do not count:",
+            ((each.unit.name, _unpaired(each, names)) for each in differences if each.lost or each.added),
+        ),
+        (
+            "To be known:",
+            ((each.unit.name, str(issue)) for each in differences for issue in each.unit.issues),
+        ),
+        ("Not compared:", ((each.name, str(each.issue)) for each in comparison.unpaired)),
+    ):
+        if lines := by_issue(issues):
+            yield from ("", head, *lines)
+
+
+def _unpaired(found: Difference, names: tuple[str, str]) -> str:
+    counts = zip((found.lost, found.added), names, strict=True)
+    return ", ".join(f"{count} of {name}" for count, name in counts if count)
+
+
+def _table(compared: Sequence[Compared], names: tuple[str, str]) -> Iterator[str]:
+    before, after = names
+    head = ("", "metric", before, after, "change", "95 %", f"{after} is", "p", "Holm", "rows", "answers")
+    table = [head, *map(_cells, compared)]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for cells in table:
+        # Words stand to the left, numbers to the right.
+        placed = [
+            cell.ljust(width) if title in (head[0], head[1], head[5], head[6]) else cell.rjust(width)
+            for title, cell, width in zip(head, cells, widths, strict=True)
+        ]
+        yield "  ".join(placed).rstrip()
+
+
+def _cells(compared: Compared) -> tuple[str, ...]:
+    found = compared.difference
+    unit = found.unit
+    return (
+        f"{unit.name} ({len(unit.pairs)} tasks)" if unit.is_group else unit.name,
+        f"{unit.headline.name} {'↑' if unit.headline.higher_is_better else '↓'}",
+        figure(found.before, "share"),
+        figure(found.after, "share"),
+        figure(found.change.value, "change"),
+        interval(found.change, "change"),
+        compared.verdict,
+        p_value(compared.p),
+        p_value(compared.adjusted),
+        *((MISSING, MISSING) if found.unsampled else (str(found.rows), str(found.answers))),
+    )
+
+
+def p_value(p: float) -> str:
+    """Return a p-value as one reads it."""
+    if isnan(p):
+        return MISSING
+    return "<0.0001" if p < 0.0001 else f"{p:.4f}"
+
+
+def _reading(tests: tuple[int, int], names: tuple[str, str]) -> Iterator[str]:
+    before, after = names
+    yield f"Scores in percent (↑ more is better, ↓ less is better); change: {after} minus {before}, in points."
+    yield (
+        f"95 %: interval of the change, paired cluster bootstrap: {DRAWS} times the rows of each dataset are drawn "
+        "anew, each with all answers to it."
+    )
+    yield (
+        "p: of no change, two-sided paired randomisation (sign-flip) test, exact; one observation is the sum over all "
+        "answers to a row."
+    )
+    groups, tasks = tests
+    yield (
+        f"Holm: p adjusted for the number of comparisons, {groups} of groups and {tasks} of single tasks, each by "
+        f"itself; {after} is called better or worse where it is below 0.05."
+    )
+
+
+def by_issue(issues: Iterable[tuple[str, str]]) -> list[str]:
+    """Return a line for each issue, with the names that it is about.
+
+    Args:
+        issues: names and what is said of them.
+    """
+    of_issue: dict[str, list[str]] = {}
+    for name, issue in issues:
+        of_issue.setdefault(issue, []).append(name)
+    return [f"  {named(about, SHOWN)}: {issue}" for issue, about in of_issue.items()]

@@ -1,0 +1,213 @@
+"""What two runs can be compared in: tasks, and groups of tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from lm_eval_ext.families.schema import Metric
+from lm_eval_ext.reports.evidence import Evidence
+from lm_eval_ext.results.comparability import Pair, of_an_older_run
+from lm_eval_ext.results.issue import Issue, Severity, error, named
+from lm_eval_ext.results.runs import Runs, TaskRun
+
+FEW = 3
+"""So many tasks are named in a reason; the rest are counted."""
+MANY = 5
+"""So many issues of its tasks a group has, of each severity; the rest are counted."""
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A task, or a group of tasks that share a headline.
+
+    Attributes:
+        name: of the task or the group.
+        is_group: which of them.
+        family: of its tasks.
+        headline: the figure that is compared.
+        pairs: one for each task.
+    """
+
+    name: str
+    is_group: bool
+    family: str
+    headline: Metric
+    pairs: tuple[Pair, ...]
+
+    @property
+    def issues(self) -> tuple[Issue, ...]:
+        """Warnings, for which equal scores are no proof of equal models; notes on what differs and may.
+
+        Each has the names of the tasks that it is about.
+        """
+        before, after = self.pairs[0].names
+        # What a candidate was not asked again may be what it has lost.
+        older = {"warning": (after, [pair.after for pair in self.pairs])}
+        older |= {"note": (before, [pair.before for pair in self.pairs])}
+        found: list[Issue] = []
+        severities: tuple[Severity, ...] = ("warning", "note")
+        for severity in severities:
+            found += self._of_tasks(severity)
+            side, runs = older[severity]
+            if said := of_an_older_run(runs):
+                found.append(Issue(severity, f"{side}: {said}"))
+        return tuple(found)
+
+    def _of_tasks(self, severity: Severity) -> list[Issue]:
+        of_issue: dict[Issue, list[str]] = {}
+        for pair in self.pairs:
+            for issue in pair.issues:
+                if issue.severity == severity:
+                    of_issue.setdefault(issue, []).append(pair.before.task)
+        found = [
+            issue if len(tasks) == len(self.pairs) else Issue(severity, f"{issue} ({named(tasks, FEW)})")
+            for issue, tasks in of_issue.items()
+        ]
+        more = len(found) - MANY
+        if more <= 0:
+            return found
+        return [*found[:MANY], Issue(severity, f"and {more} more {severity}s about its tasks")]
+
+    @property
+    def tasks_weigh_alike(self) -> bool:
+        """Whether its score is the mean of its tasks', not of all answers."""
+        return self.pairs[0].before.schema.tasks_weigh_alike
+
+
+@dataclass(frozen=True)
+class Unpaired:
+    """What cannot be compared.
+
+    Attributes:
+        name: of the task or the group.
+        family: of its tasks; empty if neither side has any.
+        issue: why not.
+    """
+
+    name: str
+    family: str
+    issue: Issue
+
+
+@dataclass(frozen=True)
+class Sides:
+    """One model's run and another's, or the same model's at another time.
+
+    Attributes:
+        before, after: the runs; each of one model, both with the same numbers of the datasets' rows.
+        names: what they are called.
+    """
+
+    before: Runs
+    after: Runs
+    names: tuple[str, str]
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        """The resamples of both."""
+        return Evidence(self.before)
+
+    @cached_property
+    def tasks(self) -> tuple[Mapping[str, TaskRun], Mapping[str, TaskRun]]:
+        """The runs of each side, by task."""
+        return tasks_of(self.before), tasks_of(self.after)
+
+    @cached_property
+    def groups(self) -> Mapping[str, tuple[str, ...]]:
+        """The tasks of each group that has any of ours; of a group in both, those that one side lacks, too."""
+        found: dict[str, tuple[str, ...]] = {}
+        for groups in (self.before.groups, self.after.groups):
+            for name, parts in groups.items():
+                found[name] = tuple(dict.fromkeys((*found.get(name, ()), *parts)))
+        before, after = self.tasks
+        return {name: parts for name, parts in found.items() if any(part in before or part in after for part in parts)}
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """The names of all groups and tasks that a side has, groups first."""
+        before, after = self.tasks
+        empty = self.before.empty | self.after.empty
+        return (*self.groups, *sorted({*before, *after, *empty} - {*self.groups}))
+
+    def take(self, name: str) -> Unit | Unpaired:
+        """Return what both sides have under a name.
+
+        Args:
+            name: of a group or a task.
+        """
+        before, after = self.tasks
+        parts = self.groups.get(name, (name,))
+        family = next((side[part].family.name for part in parts for side in self.tasks if part in side), "")
+        if gap := self._gap(parts):
+            return Unpaired(name, family, gap)
+        pairs = tuple(Pair(before[part], after[part], self.names) for part in parts)
+        if obstacle := _obstacle(pairs) or unlike([pair.before for pair in pairs]):
+            return Unpaired(name, family, obstacle)
+        return Unit(name, name in self.groups, family, pairs[0].before.headline, pairs)
+
+    def _gap(self, parts: Sequence[str]) -> Issue | None:
+        """Return which tasks are not there; ``None`` if all are."""
+        for runs, side in zip((self.before, self.after), self.names, strict=True):
+            if empty := sorted(runs.empty.intersection(parts)):
+                return error(f"no row was evaluated in {side}" + ("" if len(parts) == 1 else f": {named(empty, FEW)}"))
+        missing = [{part for part in parts if part not in side} for side in self.tasks]
+        for absent, side in zip(missing, self.names, strict=True):
+            if absent:
+                return error(f"missing in {side}" + ("" if absent == {*parts} else f": {named(sorted(absent), FEW)}"))
+        return None
+
+
+def _obstacle(pairs: Sequence[Pair]) -> Issue | None:
+    """Return why the scores of the sides are not of one thing; ``None`` if they are."""
+    found: dict[Issue, list[str]] = {}
+    for pair in pairs:
+        if obstacle := pair.obstacle:
+            found.setdefault(obstacle, []).append(pair.before.task)
+    if not found:
+        return None
+    obstacle, tasks = next(iter(found.items()))
+    return error(f"{obstacle} ({named(tasks, FEW)})") if len(pairs) > 1 else obstacle
+
+
+def tasks_of(runs: Runs) -> Mapping[str, TaskRun]:
+    """Return the runs of a side that is of one model, by task."""
+    return {run.task: run for run in runs.runs}
+
+
+def unlike(runs: Sequence[TaskRun]) -> Issue | None:
+    """Return why tasks have no figure in common; ``None`` if they have one."""
+    metrics = sorted({run.headline.name for run in runs})
+    if len(metrics) > 1:
+        return error(f"its tasks have no figure in common: {', '.join(metrics)}")
+    readers = sorted({run.reader for run in runs})
+    if len(readers) > 1:
+        return error(f"the answers to its tasks were read by {', '.join(readers)}")
+    return None
+
+
+def lowest(runs: Runs) -> tuple[str, ...]:
+    """Return the names of the groups without groups in them, and of the tasks that are in none.
+
+    An average over natural and unnatural words would hide what unnatural ones show. Groups without a figure in common,
+    or with tasks that are not there, are taken apart.
+    """
+    tasks = tasks_of(runs)
+    whole = {
+        name: frozenset(parts)
+        for name, parts in runs.groups.items()
+        if tasks.keys() >= set(parts) and not unlike([tasks[part] for part in parts])
+    }
+    order = list(whole)
+    # Of two groups of the same tasks, the harness has the upper one first.
+    found = [
+        name
+        for name in order
+        if not any(
+            whole[other] < whole[name] or (whole[name] == whole[other] and order.index(other) > order.index(name))
+            for other in order
+        )
+    ]
+    covered = {part for name in found for part in whole[name]}
+    return (*found, *(task for task in (*tasks, *sorted(runs.empty)) if task not in covered))

@@ -1,0 +1,1 @@
+"""The report as one HTML page, and its figures as files."""

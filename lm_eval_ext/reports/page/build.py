@@ -1,0 +1,26 @@
+"""From runs to a report."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from lm_eval_ext.families.registry import FAMILIES
+from lm_eval_ext.reports.evidence import Evidence
+from lm_eval_ext.reports.figure import Report, Section
+from lm_eval_ext.reports.page.provenance import provenance
+from lm_eval_ext.reports.page.summary import summary
+from lm_eval_ext.results.runs import Runs
+
+TITLE = "Does it do what it is told?"
+
+
+def build(runs: Runs) -> Report:
+    """Return everything that the page says."""
+    evidence = Evidence(runs)
+    return Report(TITLE, summary(evidence), _sections(evidence), provenance(runs), runs.issues)
+
+
+def _sections(evidence: Evidence) -> tuple[Section, ...]:
+    """Return a section for each family that was run, in the order of the list of families."""
+    found = (import_module(family.section).section(evidence) for family in FAMILIES.values())
+    return tuple(section for section in found if section is not None)

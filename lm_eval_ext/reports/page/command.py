@@ -1,0 +1,63 @@
+"""``lm-eval-ext report``: the page, and its figures as files."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from lm_eval_ext.progress import counted
+from lm_eval_ext.reports.errors import ReportError
+
+
+def add_report_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the subcommand."""
+    report = commands.add_parser(
+        "report",
+        help="one self-contained HTML page about one or many runs",
+        description="Reads what `lm_eval --output_path FOLDER --log_samples` wrote, for one or many models, and never "
+        "a model. Of several runs of a task by one model the newest counts; what is missing or replaced is said in the "
+        "page and on standard error.",
+    )
+    report.add_argument("runs", nargs="+", type=Path, metavar="RUNS", help="folders or results_*.json files")
+    report.add_argument(
+        "-o", "--output", type=Path, default=Path("report.html"), metavar="FILE", help="the page (report.html)"
+    )
+    report.add_argument(
+        "--export", type=Path, metavar="FOLDER", help="also write each figure as PNG and its numbers as CSV"
+    )
+    report.set_defaults(run=_report)
+
+
+def _report(options: argparse.Namespace) -> int:
+    try:
+        import matplotlib as _drawing  # noqa: F401, PLC0415 # asked for before minutes of reading
+    except ImportError as error:
+        raise ReportError(
+            f"the report's figures are drawn by matplotlib, which is not installed ({error}); "
+            "pip install 'lm-eval-ext[report]'"
+        ) from None
+    from lm_eval_ext.reports.page.build import build  # noqa: PLC0415 # numpy and matplotlib: other commands answer at once
+    from lm_eval_ext.reports.page.export import export  # noqa: PLC0415
+    from lm_eval_ext.reports.page.html import page  # noqa: PLC0415
+    from lm_eval_ext.reports.wording import readable  # noqa: PLC0415
+    from lm_eval_ext.results.load import load  # noqa: PLC0415
+
+    output: Path = options.output
+    if output.is_dir():
+        raise ReportError(
+            f"{output}: is a folder; expected the name of the page to write, for example {output}/report.html"
+        )
+    if not output.absolute().parent.is_dir():
+        raise ReportError(f"{output}: its folder is not there; make it first")
+    report = build(load(options.runs, lambda runs: counted(runs, " tasks")))
+    for issue in report.issues:
+        print(f"lm-eval-ext: {issue.severity}: {readable(issue.text)}", file=sys.stderr)
+    # A page that is there stays whole until the new one is.
+    written = output.with_name(f"{output.name}.part")
+    written.write_text(page(report), encoding="utf-8")
+    written.replace(output)
+    print(output)
+    if options.export is not None:
+        print(f"{options.export} ({len(export(report, options.export))} files)")
+    return 0

@@ -1,0 +1,106 @@
+"""Draws curves over a few numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from lm_eval_ext.reports.figure import Curves, Series
+from lm_eval_ext.reports.page.drawing import scale as scales
+from lm_eval_ext.reports.page.drawing.frame import SMALL, WIDTH, Entry, Margins, colour, framed, whiskers
+from lm_eval_ext.reports.page.drawing.lettering import shortened, widest
+from lm_eval_ext.reports.page.drawing.palette import LIGHT
+from lm_eval_ext.reports.page.drawing.scale import Scale
+
+_HEIGHT = 190.0
+_AXIS_NAME = 20.0
+_MARKERS = "os^DvPX<>ph*d"
+_DASHES = ((4.5, 2.5), (1.5, 2.0), (7.0, 2.0, 1.5, 2.0))
+_MOST_BANDS = 3
+_DODGE = 4.0
+"""Pixels between the intervals of neighbouring curves, so that none hides another."""
+_MOST_DODGED = 14.0
+"""Pixels between those of the first and the last curve."""
+
+
+def draw(mark: Curves, scale: Scale, heading: Sequence[str]) -> Figure:
+    """Return the drawing of curves."""
+    labels = [scale.label(tick) for tick in scale.ticks]
+    margins = Margins(left=widest(labels, SMALL) + 8, right=10, bottom=37, top=_AXIS_NAME)
+    lines = [_line(series, number) for number, series in enumerate(mark.series)]
+    figure, axes = framed(
+        heading, [Entry(line, s.name) for line, s in zip(lines, mark.series, strict=True)], margins, _HEIGHT
+    )
+    first, last = min(mark.x, default=0), max(mark.x, default=1)
+    room = WIDTH - margins.left - margins.right
+    # Half a marker at each side.
+    edge = max((last - first) * 12 / room, 1e-6 if last > first else 0.5)
+    axes.set(xlim=(first - edge, last + edge), ylim=(scale.low, scale.high), xlabel=shortened(mark.x_axis, SMALL, room))
+    axes.set_yticks(list(scale.ticks), labels)
+    axes.set_xticks(_spread(mark.x, room))
+    # A marker at nothing reaches below the axis.
+    axes.tick_params(axis="x", pad=7)
+    axes.grid(axis="y")
+    axes.text(
+        -margins.left / room,
+        1 + 8 / _HEIGHT,
+        scales.named(mark.axis, mark.unit, SMALL, WIDTH),
+        transform=axes.transAxes,
+        color=LIGHT["muted"],
+        size=SMALL,
+    )
+    if scale.low < 0:
+        axes.axhline(0, color=LIGHT["muted"], linewidth=1, zorder=1.5)
+    per_pixel = (last - first + 2 * edge) / room
+    measured = [series for series in mark.series if any(e.has_interval for e in series.values)]
+    for number, (series, line) in enumerate(zip(mark.series, lines, strict=True)):
+        shift = 0.0
+        if series in measured and len(measured) > _MOST_BANDS:
+            shift = (
+                (measured.index(series) - (len(measured) - 1) / 2)
+                * min(_DODGE, _MOST_DODGED / len(measured))
+                * per_pixel
+            )
+            whiskers(axes, [x + shift for x in mark.x], series.values, colour(number), across=False)
+        elif series in measured:
+            _band(axes, mark.x, series, number)
+        line.set_data([x + shift for x in mark.x], [e.value for e in series.values])
+        axes.add_line(line)
+    return figure
+
+
+def _line(series: Series, number: int) -> Line2D:
+    """Return a curve as it looks, still without its values."""
+    line = Line2D([], [], color=colour(number), linewidth=1.8, zorder=5, clip_on=False)
+    if series.dashed:
+        line.set(linestyle=(0, _DASHES[number % len(_DASHES)]), dash_capstyle="butt", zorder=4.5)
+    else:
+        line.set(marker=_MARKERS[number % len(_MARKERS)], markersize=5.5, markeredgewidth=0)
+    return line
+
+
+def _band(axes: Axes, x: Sequence[int], series: Series, number: int) -> None:
+    """Shade an interval; a lone value's is a line."""
+    known = [(place, e) for place, e in zip(x, series.values, strict=True) if e.exists and e.has_interval]
+    if len(known) == 1:
+        whiskers(axes, x, series.values, colour(number), across=False)
+        return
+    places, estimates = zip(*known, strict=True)
+    corners = [*zip(places, (e.low for e in estimates), strict=True)]
+    corners += reversed([*zip(places, (e.high for e in estimates), strict=True)])
+    (band,) = axes.fill(*zip(*corners, strict=True), color=colour(number), alpha=0.16, linewidth=0, zorder=2)
+    band.set_clip_on(False)
+
+
+def _spread(x: Sequence[int], room: float) -> list[int]:
+    """Return the numbers that are written at the axis: those that have room."""
+    chosen: list[int] = []
+    span = max(max(x, default=1) - min(x, default=0), 1)
+    for number in sorted(x):
+        needed = widest([str(number)], SMALL) + 8
+        if not chosen or (number - chosen[-1]) / span * room >= needed:
+            chosen.append(number)
+    return chosen

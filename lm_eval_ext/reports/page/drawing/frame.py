@@ -1,0 +1,157 @@
+"""What every drawing has: a heading where it stands alone, a legend, and the place where values are drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from lm_eval_ext.reports.figure import Estimate
+from lm_eval_ext.reports.page.drawing.lettering import shortened, told_apart, widest, wrapped
+from lm_eval_ext.reports.page.drawing.palette import LIGHT, SERIES
+
+WIDTH = 340
+"""Of a drawing in pixels: what a phone has room for."""
+TEXT, SMALL = 11.0, 10.5
+"""Sizes of text in pixels."""
+_HEADING, _HEADING_LINE = 12.0, 16.0
+_LEGEND_LINE = 15.5
+_HANDLE, _HANDLE_GAP, _COLUMN_GAP = 18.0, 5.0, 14.0
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Of a legend.
+
+    Attributes:
+        handle: as it is drawn.
+        name: what it stands for.
+    """
+
+    handle: Artist
+    name: str
+
+
+@dataclass(frozen=True)
+class Margins:
+    """Around the place where values are drawn, in pixels."""
+
+    left: float
+    right: float
+    bottom: float
+    top: float = 4.0
+
+
+def colour(series: int) -> str:
+    """Return the colour of a series by its place."""
+    return LIGHT[f"series{series % SERIES}"]
+
+
+def framed(heading: Sequence[str], legend: Sequence[Entry], margins: Margins, height: float) -> tuple[Figure, Axes]:
+    """Return an empty drawing.
+
+    Args:
+        heading: paragraphs above it; the first is bold.
+        legend: what stands for what.
+        margins: around the place where values are drawn.
+        height: of that place in pixels.
+    """
+    heading_lines = [
+        # Bold letters are wider.
+        (line, number == 0)
+        for number, text in enumerate(heading)
+        for line in wrapped(text, _HEADING, WIDTH / (1.15 if number == 0 else 1), 3)
+    ]
+    columns, legend_height = _legend_layout(legend)
+    above = len(heading_lines) * _HEADING_LINE + (6.0 if heading_lines else 0.0)
+    total = ceil(above + legend_height + margins.top + height + margins.bottom)
+    figure = Figure(figsize=(WIDTH / 72, total / 72), dpi=72, facecolor=LIGHT["paper"])
+    for number, (line, bold) in enumerate(heading_lines):
+        figure.text(
+            0,
+            1 - (12 + _HEADING_LINE * number) / total,
+            line,
+            size=_HEADING,
+            weight="bold" if bold else "normal",
+        )
+    if legend:
+        room = (WIDTH - (columns - 1) * _COLUMN_GAP) / columns - _HANDLE - _HANDLE_GAP
+        figure.legend(
+            [entry.handle for entry in legend],
+            [
+                name
+                for (name,) in told_apart([entry.name for entry in legend], lambda name: [shortened(name, TEXT, room)])
+            ],
+            ncols=columns,
+            loc="upper left",
+            bbox_to_anchor=(0, 1 - above / total),
+        )
+    axes = figure.add_axes(
+        (
+            margins.left / WIDTH,
+            margins.bottom / total,
+            (WIDTH - margins.left - margins.right) / WIDTH,
+            height / total,
+        )
+    )
+    return figure, axes
+
+
+def _legend_layout(legend: Sequence[Entry]) -> tuple[int, float]:
+    """Return how many columns a legend has, and its height."""
+    if not legend:
+        return 1, 0.0
+    each = widest((entry.name for entry in legend), TEXT) + _HANDLE + _HANDLE_GAP
+    # Twenty long names are shortened rather than stacked.
+    fewest = 2 if len(legend) > 8 else 1
+    columns = min(len(legend), max(fewest, int((WIDTH + _COLUMN_GAP) // (each + _COLUMN_GAP))))
+    return columns, ceil(len(legend) / columns) * _LEGEND_LINE + 8
+
+
+def legend_style() -> dict[str, object]:
+    """Return matplotlib's settings that the legend's layout counts on; its lengths are in units of the text's size."""
+    return {
+        "legend.borderaxespad": 0.0,
+        "legend.borderpad": 0.0,
+        "legend.columnspacing": _COLUMN_GAP / TEXT,
+        "legend.fontsize": TEXT,
+        "legend.frameon": False,
+        "legend.handleheight": 0.8,
+        "legend.handlelength": _HANDLE / TEXT,
+        "legend.handletextpad": _HANDLE_GAP / TEXT,
+        "legend.labelspacing": _LEGEND_LINE / TEXT - 1.05,
+    }
+
+
+def whiskers(axes: Axes, places: Sequence[float], estimates: Sequence[Estimate], ink: str, *, across: bool) -> None:
+    """Draw intervals, with the paper showing around them.
+
+    Args:
+        axes: where values are drawn.
+        places: of the estimates, along the other axis.
+        estimates: those without an interval are left out.
+        ink: the colour.
+        across: whether values run from left to right.
+    """
+    known = [(place, e) for place, e in zip(places, estimates, strict=True) if e.exists and e.has_interval]
+    if not known:
+        return
+    along = [value for _, e in known for value in (e.low, e.high, float("nan"))]
+    beside = [place for place, _ in known for _ in range(3)]
+    for line_colour, thickness in ((LIGHT["paper"], 3.4), (ink, 1.4)):
+        axes.add_line(
+            Line2D(
+                along if across else beside,
+                beside if across else along,
+                color=line_colour,
+                linewidth=thickness,
+                solid_capstyle="butt",
+                clip_on=False,
+                zorder=4,
+            )
+        )

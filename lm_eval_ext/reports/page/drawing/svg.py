@@ -1,0 +1,214 @@
+"""Writes a matplotlib figure down as SVG for a page: text stays text, colours are named by their role.
+
+Matplotlib's own SVG knows nothing of a page's colours, and takes ten times the room.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from html import escape
+from io import StringIO
+from math import cos, radians, sin
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.backend_bases import GraphicsContextBase, RendererBase
+from matplotlib.colors import to_hex, to_rgba
+from matplotlib.figure import Figure
+from matplotlib.path import Path
+from matplotlib.transforms import Transform
+
+from lm_eval_ext.reports.page.drawing.lettering import width
+from lm_eval_ext.reports.page.drawing.palette import ROLE_OF
+from lm_eval_ext.reports.wording import readable
+
+if TYPE_CHECKING:
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.text import Text
+    from matplotlib.typing import ColorType
+
+TEXT_SIZE = 11.0
+"""Of text that says nothing else."""
+HATCHES = {
+    "////": "M-1 1L1-1M0 6L6 0M5 7L7 5",
+    "....": "M1 1h1.6v1.6h-1.6zM4 4h1.6v1.6h-1.6z",
+    "\\\\\\\\": "M-1 5L1 7M0 0L6 6M5-1L7 1",
+    "||||": "M1.5 0V6M4.5 0V6",
+    "xxxx": "M0 6L6 0M0 0L6 6",
+    "----": "M0 1.5H6M0 4.5H6",
+}
+"""Matplotlib's names of patterns, and their lines in a tile of 6 by 6 pixels."""
+
+
+def svg(figure: Figure, name: str, label: str) -> str:
+    """Return a drawing as SVG text.
+
+    Args:
+        figure: of 72 dots per inch, so that a point is a pixel, in the palette's colours.
+        name: that begins every id, for the drawing to share a page with others.
+        label: what a screen reader says.
+    """
+    size, height = (round(inches * 72) for inches in figure.get_size_inches())
+    renderer = _Renderer(size, height, name)
+    figure.draw(renderer)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size} {height}" width="{size}" height="{height}" '
+        f'role="img" aria-label="{escape(readable(label))}" font-size="{_number(TEXT_SIZE)}" fill="var(--ink)">'
+        f"{renderer.text()}</svg>"
+    )
+
+
+class _Renderer(RendererBase):
+    """What matplotlib draws with; its methods are those of the base class that drawings of ours come to.
+
+    Args:
+        width, height: in pixels.
+        name: that begins every id.
+    """
+
+    def __init__(self, width: int, height: int, name: str) -> None:
+        super().__init__()
+        self._size = (width, height)
+        self._name = name
+        self._definitions: dict[str, str] = {}
+        self._written = StringIO()
+        self._group = ""
+
+    def text(self) -> str:
+        """Return what was drawn."""
+        self._write("", "")
+        definitions = "".join(self._definitions.values())
+        return (f"<defs>{definitions}</defs>" if definitions else "") + self._written.getvalue()
+
+    def get_canvas_width_height(self) -> tuple[float, float]:
+        return self._size
+
+    def flipy(self) -> bool:
+        return True
+
+    def points_to_pixels(self, points: Any) -> Any:
+        return points
+
+    def get_text_width_height_descent(self, s: str, prop: FontProperties, ismath: Any) -> tuple[float, float, float]:
+        size = prop.get_size_in_points()
+        return width(s, size), 0.93 * size, 0.2 * size
+
+    def draw_path(
+        self,
+        gc: GraphicsContextBase,
+        path: Path,
+        transform: Transform,
+        rgbFace: ColorType | None = None,  # noqa: N803 # the base class's name
+    ) -> None:
+        lines = _lines(path, transform, self._size[1])
+        if not lines:
+            return
+        self._write(f'<path d="{lines}"{_paint(gc, rgbFace)}/>')
+        if hatch := gc.get_hatch():
+            self._write(f'<path d="{lines}" fill="url(#{self._hatch(hatch, gc)})"/>')
+
+    def draw_markers(  # noqa: PLR0913, PLR0917 # as the base class has it
+        self,
+        gc: GraphicsContextBase,
+        marker_path: Path,
+        marker_trans: Transform,
+        path: Path,
+        trans: Transform,
+        rgbFace: ColorType | None = None,  # noqa: N803 # the base class's name
+    ) -> None:
+        shape = f'<path d="{_lines(marker_path, marker_trans, 0)}"{_paint(gc, rgbFace)}'
+        marker = self._define(shape, lambda key: f'{shape} id="{key}"/>')
+        for vertices, _ in path.iter_segments(trans, simplify=False):
+            x, y = vertices[-2:]
+            self._write(f'<use href="#{marker}" x="{_number(x)}" y="{_number(self._size[1] - y)}"/>')
+
+    def draw_text(  # noqa: PLR0913, PLR0917 # as the base class has it
+        self,
+        gc: GraphicsContextBase,
+        x: float,
+        y: float,
+        s: str,
+        prop: FontProperties,
+        angle: float,
+        ismath: Any = False,
+        mtext: Text | None = None,
+    ) -> None:
+        size = prop.get_size_in_points()
+        side = mtext.get_horizontalalignment() if mtext and not angle else "left"
+        # Matplotlib gives the left end; a reader's font has another width, so that the text hangs where it is aligned.
+        along = {"left": 0.0, "center": 0.5, "right": 1.0}[side] * width(s, size)
+        x, y = x + along * cos(radians(angle)), y - along * sin(radians(angle))
+        attributes = "" if side == "left" else f' text-anchor="{"middle" if side == "center" else "end"}"'
+        attributes += "" if size == TEXT_SIZE else f' font-size="{_number(size)}"'
+        attributes += ' font-weight="600"' if prop.get_weight() == "bold" else ""
+        role = ROLE_OF[to_hex(gc.get_rgb())]
+        attributes += "" if role == "ink" else f' fill="var(--{role})"'
+        turned = f' transform="rotate({_number(-angle)} {_number(x)} {_number(y)})"' if angle else ""
+        self._write(f'<text x="{_number(x)}" y="{_number(y)}"{turned}>{escape(s)}</text>', attributes)
+
+    def _write(self, element: str, attributes: str = "") -> None:
+        """Write an element down; those in a row that have the same attributes share them."""
+        if attributes != self._group:
+            self._written.write("</g>" if self._group else "")
+            self._written.write(f"<g{attributes}>" if attributes else "")
+            self._group = attributes
+        self._written.write(element)
+
+    def _hatch(self, hatch: str, gc: GraphicsContextBase) -> str:
+        paint = f'stroke="var(--{ROLE_OF[to_hex(gc.get_hatch_color())]})" stroke-width="1.1"'
+        return self._define(
+            hatch,
+            lambda key: (
+                f'<pattern id="{key}" width="6" height="6" patternUnits="userSpaceOnUse">'
+                f'<path d="{HATCHES[hatch]}" {paint} fill="none"/></pattern>'
+            ),
+        )
+
+    def _define(self, thing: str, written: Callable[[str], str]) -> str:
+        """Return the id of what is drawn many times, written down when it is met first."""
+        if thing not in self._definitions:
+            self._definitions[thing] = written(self._id(len(self._definitions)))
+        return self._id(list(self._definitions).index(thing))
+
+    def _id(self, number: int) -> str:
+        return f"{self._name}-{number}"
+
+
+def _lines(path: Path, transform: Transform, height: int) -> str:
+    """Return a path as SVG has it."""
+    written: list[str] = []
+    last: tuple[str, str] | None = None
+    for vertices, code in path.iter_segments(transform, remove_nans=True, simplify=False, curves=True):
+        if code == Path.CLOSEPOLY:
+            written.append("Z")
+            continue
+        points = [(_number(x), _number(height - y)) for x, y in zip(vertices[::2], vertices[1::2], strict=True)]
+        if code == Path.LINETO and last is not None and points[0][1] == last[1]:
+            written.append(f"H{points[0][0]}")
+        elif code == Path.LINETO and last is not None and points[0][0] == last[0]:
+            written.append(f"V{points[0][1]}")
+        else:
+            letter = {Path.MOVETO: "M", Path.LINETO: "L", Path.CURVE3: "Q", Path.CURVE4: "C"}[code]
+            written.append(letter + " ".join(f"{x} {y}" for x, y in points))
+        last = points[-1]
+    return "".join(written)
+
+
+def _paint(gc: GraphicsContextBase, face: ColorType | None) -> str:
+    """Return how a path is filled and drawn along."""
+    painted = ' fill="none"'
+    if face is not None:
+        painted = f' fill="var(--{ROLE_OF[to_hex(face)]})"'
+        opacity = gc.get_alpha() if gc.get_forced_alpha() else to_rgba(face)[3]
+        painted += "" if opacity == 1 else f' fill-opacity="{opacity:.2g}"'
+    if gc.get_linewidth() and gc.get_rgb()[3]:
+        painted += f' stroke="var(--{ROLE_OF[to_hex(gc.get_rgb())]})" stroke-width="{_number(gc.get_linewidth())}"'
+        _, dashes = gc.get_dashes()
+        if dashes is not None:
+            painted += f' stroke-dasharray="{" ".join(_number(length) for length in np.asarray(dashes, float))}"'
+    return painted
+
+
+def _number(value: float) -> str:
+    """Return a number with at most one decimal, which is a tenth of a pixel."""
+    return f"{round(value, 1) + 0.0:.1f}".removesuffix(".0")

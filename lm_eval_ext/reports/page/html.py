@@ -1,0 +1,137 @@
+"""Writes a report as one page that needs nothing but itself: no script, no font, no network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from markupsafe import Markup
+
+from lm_eval_ext import __version__
+from lm_eval_ext.reports.figure import Estimate, Figure, Report, Table, TableCell
+from lm_eval_ext.reports.page import plots
+from lm_eval_ext.reports.wording import MISSING, beginning, figure, interval, readable
+from lm_eval_ext.results.issue import Issue, Severity
+
+_SHORT_TABLE = 12
+"""Rows of a table that is open to begin with."""
+_WIDE = 20
+"""Letters of a name that a table does not break."""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure with what is written for it.
+
+    Attributes:
+        figure: itself.
+        panels: titles and SVG.
+        head: how many of the table's first columns say what a row is about.
+        widths: that the table's columns have at least, in letters, before they are broken.
+        is_open: whether its table is.
+    """
+
+    figure: Figure
+    panels: Sequence[tuple[str, Markup]]
+    head: int
+    widths: Sequence[int]
+    is_open: bool
+
+
+def page(report: Report) -> str:
+    """Return a report as HTML.
+
+    Raises:
+        ReportError: matplotlib is not installed.
+    """
+    return _template().render(
+        report=report,
+        summary=_drawn(report.summary),
+        sections=[(section, [_drawn(figure) for figure in section.figures]) for section in report.sections],
+        version=__version__,
+    )
+
+
+@cache
+def _template() -> Template:
+    environment = Environment(
+        loader=PackageLoader("lm_eval_ext.reports.page", ""),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        # Whatever is written, model answers above all, is first made such that a page can hold it.
+        finalize=lambda value: readable(value) if type(value) is str else value,
+    )
+    environment.globals |= {"light": _colours(dark=False), "dark": _colours(dark=True), "unit_words": _UNIT_WORDS}
+    environment.filters |= {"cell": _cell, "beginning": beginning, "by_severity": _by_severity}
+    return environment.get_template("page.html.jinja")
+
+
+_SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
+
+
+def _by_severity(issues: Sequence[Issue]) -> list[Issue]:
+    """Return the issues, those that weigh most first."""
+    return sorted(issues, key=lambda issue: _SEVERITIES.index(issue.severity))
+
+
+_UNIT_WORDS = {"share": "in percent", "change": "in percentage points", "number": ""}
+
+
+def _colours(*, dark: bool) -> Markup:
+    from lm_eval_ext.reports.page.drawing.palette import declarations  # noqa: PLC0415 # needs no matplotlib, its package may
+
+    return Markup(declarations(dark=dark))  # noqa: S704 # our own colours
+
+
+def _drawn(figure: Figure) -> Drawn:
+    drawings = [Markup(svg) for svg in plots.svgs(figure)]  # noqa: S704 # its texts are escaped where it is drawn
+    titles = [panel.title for panel in figure.panels]
+    columns = [(column, *cells) for column, *cells in zip(figure.table.columns, *figure.table.rows, strict=True)]
+    return Drawn(
+        figure,
+        list(zip(titles, drawings, strict=True)),
+        head_columns(figure.table),
+        [min(_WIDE, max(len(cell) for cell in column if isinstance(cell, str))) for column in columns],
+        # A single drawing has room for a longer one beside it.
+        len(figure.table.rows) <= _SHORT_TABLE * (2 if len(drawings) == 1 else 1),
+    )
+
+
+def head_columns(table: Table) -> int:
+    """Return how many columns say what a row is about: those before the first that has estimates."""
+    estimates = (
+        place for place in range(len(table.columns)) if any(isinstance(row[place], Estimate) for row in table.rows)
+    )
+    return next(estimates, min(1, len(table.columns)))
+
+
+def _cell(cell: TableCell, table: Table, column: str) -> Markup:
+    """Return what is written in a cell of a table, with its tag.
+
+    Args:
+        cell: the value.
+        table: it is in.
+        column: its heading, if that is to go with it: on paper, where a wide table is set in lines.
+    """
+    data = {"data-column": readable(column)} if column else {}
+    if isinstance(cell, str):
+        return Markup("<td{}>{}</td>").format(_attributes(data), readable(cell))
+    data["class"] = "n"
+    if isinstance(cell, int):
+        return Markup("<td{}>{}</td>").format(_attributes({**data, "data-value": str(cell)}), f"{cell:,}")
+    if cell is None or not cell.exists:
+        return Markup("<td{}>{}</td>").format(_attributes(data), MISSING)
+    data["data-value"] = f"{cell.value:.9g}"
+    small = Markup("")
+    if cell.has_interval:
+        data |= {"data-low": f"{cell.low:.9g}", "data-high": f"{cell.high:.9g}"}
+        small = Markup(" <small>{}</small>").format(interval(cell, table.unit))
+    return Markup("<td{}>{}{}</td>").format(_attributes(data), figure(cell.value, table.unit), small)
+
+
+def _attributes(values: Mapping[str, str]) -> Markup:
+    return Markup("").join(Markup(' {}="{}"').format(name, value) for name, value in values.items())

@@ -1,0 +1,99 @@
+"""The drawings of a figure: for the page as SVG that takes the page's colours, for elsewhere as PNG."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+from warnings import catch_warnings, filterwarnings
+
+from lm_eval_ext.reports.errors import ReportError
+from lm_eval_ext.reports.figure import Bars, Curves, Figure, Panel
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+    from lm_eval_ext.reports.page.drawing.scale import Scale
+
+ENLARGED = 2
+"""How many pixels of a PNG are one of the page."""
+_AROUND = 12
+"""Pixels of the page around a PNG's drawing."""
+
+
+def svgs(figure: Figure) -> list[str]:
+    """Return a figure's panels as SVG text, in the custom properties of CSS that ``drawing.palette`` declares.
+
+    Raises:
+        ReportError: matplotlib is not installed.
+    """
+    with _style():
+        from lm_eval_ext.reports.page.drawing.svg import svg  # noqa: PLC0415 # of the extra
+
+        return [
+            svg(_draw(panel, figure, ()), f"{figure.name}-{number}", ". ".join(_heading(figure, panel)))
+            for number, panel in enumerate(figure.panels)
+        ]
+
+
+def pngs(figure: Figure) -> list[bytes]:
+    """Return a figure's panels as PNG files in the light colours, each with the figure's title.
+
+    Raises:
+        ReportError: matplotlib is not installed.
+    """
+    with _style(), catch_warnings():
+        # A letter that the font lacks is drawn as a box.
+        filterwarnings("ignore", r"Glyph .* missing from font", UserWarning)
+        return [_png(_draw(panel, figure, _heading(figure, panel))) for panel in figure.panels]
+
+
+def _heading(figure: Figure, panel: Panel) -> tuple[str, ...]:
+    return (figure.title, panel.title) if panel.title else (figure.title,)
+
+
+def _draw(panel: Panel, figure: Figure, heading: tuple[str, ...]) -> Drawing:
+    from lm_eval_ext.reports.page.drawing import bars, curves, heat_map, scale  # noqa: PLC0415 # of the extra
+
+    mark = panel.mark
+    ranges: dict[Any, Scale] = scale.of(other.mark for other in figure.panels)
+    if isinstance(mark, Bars):
+        return bars.draw(mark, ranges[mark.unit], heading)
+    if isinstance(mark, Curves):
+        return curves.draw(mark, ranges[mark.unit], heading)
+    return heat_map.draw(mark, ranges[mark.unit], heading)
+
+
+def _png(drawing: Drawing) -> bytes:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415 # of the extra
+
+    file = BytesIO()
+    FigureCanvasAgg(drawing)
+    drawing.savefig(
+        file,
+        format="png",
+        dpi=72 * ENLARGED,
+        # On the page the drawing's card leaves room around it.
+        bbox_inches=drawing.bbox_inches.padded(_AROUND / 72),
+        # Without the writer's version the same figures give the same file.
+        metadata={"Software": None},
+    )
+    return file.getvalue()
+
+
+@contextmanager
+def _style() -> Iterator[None]:
+    """Draw as a report does, whatever a user's own settings of matplotlib are.
+
+    Raises:
+        ReportError: matplotlib is not installed.
+    """
+    try:
+        from matplotlib import rc_context  # noqa: PLC0415 # of the extra
+    except ImportError as error:
+        raise ReportError("drawing needs matplotlib: pip install 'lm-eval-ext[report]'") from error
+    from lm_eval_ext.reports.page.drawing.style import style  # noqa: PLC0415 # of the extra
+
+    with rc_context(style()):
+        yield

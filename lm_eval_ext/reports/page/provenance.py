@@ -1,0 +1,97 @@
+"""How each model was run: what one needs to run it again, and to see whether two runs are of one thing."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timezone
+from typing import Any
+
+from lm_eval_ext.families.schema import FACTS
+from lm_eval_ext.results.files import ResultFile
+from lm_eval_ext.results.invocation import SEEDS, command
+from lm_eval_ext.results.models import EvaluatedModel, arguments
+from lm_eval_ext.results.runs import Runs, TaskRun
+
+FROM_YAML = ("config_source", "note")
+"""Metadata that a leaf's YAML, or the harness, adds to a task."""
+ABOUT_ROWS = ("rows", "left_out")
+"""What some tasks say of their rows besides the facts of every one."""
+GIVEN = ("source",)
+"""Facts that a user gives with ``--metadata``."""
+
+
+def recorded(run: TaskRun) -> frozenset[str]:
+    """Return which of a task's metadata it recorded itself; the rest are a model's arguments or were given."""
+    return frozenset((*FACTS, *run.schema.facts, *FROM_YAML, *ABOUT_ROWS)) - {*GIVEN}
+
+
+Facts = tuple[tuple[str, str], ...]
+
+
+def provenance(runs: Runs) -> tuple[tuple[str, Facts], ...]:
+    """Return names and values for each file of each model."""
+    found = []
+    for model in runs.models:
+        of_file: dict[str, list[TaskRun]] = {}
+        for run in runs.runs:
+            if run.model == model:
+                of_file.setdefault(str(run.file.path), []).append(run)
+        found += [(runs.labels[model], _facts(runs, model, of_one)) for of_one in of_file.values()]
+    return tuple(found)
+
+
+def _facts(runs: Runs, model: EvaluatedModel, of_file: Sequence[TaskRun]) -> Facts:
+    file = of_file[0].file
+    content = file.content
+    own = recorded(of_file[0])
+    given = {
+        key: value
+        for key, value in of_file[0].metadata.items()
+        if key not in own and key not in arguments(file.config.get("model_args")) and (key, value) != ("source", "hub")
+    }
+    facts = {
+        "command (as far as the results tell)": shlex.join(
+            command(file, model, _named(runs, [run.task for run in of_file]), given)
+        ),
+        "evaluated": datetime.fromtimestamp(file.date, timezone.utc).isoformat(timespec="seconds"),
+        "lm-eval": content.get("lm_eval_version"),
+        "transformers": content.get("transformers_version"),
+        "commit of the working folder": content.get("git_hash"),
+        "model revision": file.config.get("model_revision"),
+        "model commit": file.config.get("model_sha"),
+        "model data type": file.config.get("model_dtype"),
+        "chat template (sha256)": content.get("chat_template_sha"),
+        "system instruction (sha256)": content.get("system_instruction_sha"),
+        "setting": ", ".join(f"{name}: {value}" for name, value in model.setting),
+        "seeds": _seeds(file),
+        "limit": file.config.get("limit"),
+        "task versions": _counted(str(run.metadata.get("version")) for run in of_file),
+        "source of rows": _counted(str(run.metadata.get("source")) for run in of_file),
+        "rows (hashes)": ", ".join(dict.fromkeys(str(run.identity[1]) for run in of_file)),
+        "results": str(file.path),
+    }
+    return tuple((name, str(value)) for name, value in facts.items() if value not in (None, "", "None"))
+
+
+def _seeds(file: ResultFile) -> str:
+    config: Mapping[str, Any] = file.config
+    return ", ".join(f"{name} {config[name]}" for name in SEEDS if name in config)
+
+
+def _counted(values: Any) -> str:
+    counts: dict[str, int] = {}
+    for value in values:
+        counts[value] = counts.get(value, 0) + 1
+    return ", ".join(f"{value} ({count} tasks)" if count > 1 else value for value, count in sorted(counts.items()))
+
+
+def _named(runs: Runs, tasks: Sequence[str]) -> list[str]:
+    """Return the names of groups instead of their tasks, where all of a group were run."""
+    left = set(tasks)
+    named = []
+    for name, parts in sorted(runs.groups.items(), key=lambda group: (-len(group[1]), group[0])):
+        if set(parts) <= left:
+            named.append(name)
+            left -= set(parts)
+    return sorted(named) + sorted(left)

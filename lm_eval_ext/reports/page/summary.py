@@ -1,0 +1,116 @@
+"""Every model's headline figures, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import nan
+
+from lm_eval_ext.families.registry import FAMILIES
+from lm_eval_ext.reports.evidence import Evidence
+from lm_eval_ext.reports.figure import Estimate, Figure, HeatMap, Panel, Table
+from lm_eval_ext.reports.statistics import estimate
+from lm_eval_ext.results.models import EvaluatedModel
+from lm_eval_ext.results.runs import Runs
+
+MANY = 6
+"""So many tasks of a family that are in no group have a column each; more are one column."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A headline.
+
+    Attributes:
+        family: whose it is.
+        name: of the group or the task.
+        metric: of its tasks.
+        higher_is_better: which way is better.
+        tasks: it is the mean over their rows.
+    """
+
+    family: str
+    name: str
+    metric: str
+    higher_is_better: bool | None
+    tasks: tuple[str, ...]
+
+    @property
+    def heading(self) -> str:
+        """Its name, its metric and which way is better."""
+        return f"{self.name} ({self.metric} {'↑' if self.higher_is_better else '↓'})"
+
+
+def columns(runs: Runs) -> list[Column]:
+    """Return the headlines: one for each group without groups in it, and what is in no group."""
+    found = []
+    for family in FAMILIES:
+        of_task = {run.task: run.headline for run in runs.of(family)}
+        leaves = set(of_task)
+        # A group without a headline of its own is taken apart.
+        groups = {
+            name: parts
+            for name, parts in runs.groups.items()
+            if set(parts) <= leaves and len({of_task[part] for part in parts}) == 1
+        }
+        lowest = {
+            name: parts
+            for name, parts in sorted(groups.items())
+            if not any(set(other) < set(parts) for other in groups.values())
+        }
+        alone = sorted(leaves.difference(*lowest.values()))
+        for headline in dict.fromkeys(of_task[task] for task in alone):
+            tasks = tuple(task for task in alone if of_task[task] == headline)
+            lowest |= (
+                {task: (task,) for task in tasks}
+                if len(tasks) <= MANY
+                else {f"{family}, {len(tasks)} tasks with {headline.name}": tasks}
+            )
+        for name, tasks in lowest.items():
+            headline = of_task[tasks[0]]
+            found.append(Column(family, name, headline.name, headline.higher_is_better, tuple(tasks)))
+    return found
+
+
+def summary(evidence: Evidence) -> Figure:
+    """Return the headlines of all models."""
+    runs = evidence.runs
+    chosen = columns(runs)
+    estimates = {
+        (model, column.name): _of_column(evidence, model, column) for model in runs.models for column in chosen
+    }
+    panels = []
+    for family in dict.fromkeys(column.family for column in chosen):
+        of_family = [column for column in chosen if column.family == family]
+        models = [model for model in runs.models if any(estimates[model, column.name].exists for column in of_family)]
+        values = tuple(tuple(estimates[model, column.name] for column in of_family) for model in models)
+        names = tuple(_short(column, of_family) for column in of_family)
+        metrics = ", ".join(dict.fromkeys(column.metric for column in of_family))
+        panels.append(Panel(family, HeatMap(tuple(runs.labels[model] for model in models), names, values, metrics)))
+    return Figure(
+        "summary",
+        "Headline figures",
+        "In percent, aggregated as the harness's groups are; ↑: higher is better, ↓: lower is better. In brackets: "
+        "95 % confidence intervals, from a cluster bootstrap over rows, with the same resamples for every model.",
+        tuple(panels),
+        Table(
+            ("model", *(column.heading for column in chosen)),
+            tuple((runs.labels[model], *(estimates[model, column.name] for column in chosen)) for model in runs.models),
+        ),
+        metrics=tuple(dict.fromkeys(column.metric for column in chosen)),
+    )
+
+
+def _of_column(evidence: Evidence, model: EvaluatedModel, column: Column) -> Estimate:
+    """Return a model's figure; none if it has not done all the tasks, for it would be of something else."""
+    done = [run for run in evidence.runs.of(column.family, model) if run.task in column.tasks]
+    if len(done) < len(column.tasks):
+        return Estimate(nan)
+    return estimate(evidence.mean(done, column.metric))
+
+
+def _short(column: Column, others: Sequence[Column]) -> str:
+    """Return a heading without what a panel's title says already."""
+    name = column.name.removeprefix(f"{column.family}_") or column.name
+    metric = "" if len({other.metric for other in others}) == 1 else f" {column.metric}"
+    return f"{name}{metric} {'↑' if column.higher_is_better else '↓'}"

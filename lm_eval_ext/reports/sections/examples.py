@@ -1,0 +1,180 @@
+"""Which answers are shown as examples, and what is shown of them."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lm_eval_ext.reports.figure import Example
+from lm_eval_ext.results.issue import Issue, note
+from lm_eval_ext.results.models import EvaluatedModel
+from lm_eval_ext.results.runs import Runs, TaskRun
+
+MOST = 10
+"""Examples of a family."""
+
+Line = Mapping[str, Any]
+"""Of a file of samples."""
+Facts = Callable[[Line], Mapping[str, str]]
+"""From a line what was expected, what was read, how it scored: names and values."""
+UNREADABLE = (KeyError, IndexError, TypeError, ValueError, AttributeError)
+"""What is raised by reading a line that lacks something, or has it in another form than the harness writes."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An answer that could be shown as an example of a behaviour.
+
+    Attributes:
+        run: the task and the model.
+        row: its place in ``run.rows``.
+        why: the behaviour that it shows.
+        facts: see there.
+    """
+
+    run: TaskRun
+    row: int
+    why: str
+    facts: Facts
+
+    @property
+    def answer(self) -> tuple[EvaluatedModel, str, int]:
+        """Which answer it is, whatever it shows."""
+        return self.run.model, self.run.task, self.row
+
+
+def choose(behaviours: Sequence[Sequence[Candidate]], most: int = MOST) -> list[Candidate]:
+    """Return candidates for every behaviour in turn: one of each, then a second of each, until there are enough.
+
+    For each behaviour a model that is seldom shown comes before the others. No answer is shown twice.
+
+    Args:
+        behaviours: the candidates of each, the best first.
+        most: as many as there are at most.
+    """
+    left = [list(candidates) for candidates in behaviours]
+    chosen: list[Candidate] = []
+    shown: Counter[EvaluatedModel] = Counter()
+    while any(left) and len(chosen) < most:
+        for candidates in left:
+            answers = {one.answer for one in chosen}
+            candidates[:] = [one for one in candidates if one.answer not in answers]
+            if candidates and len(chosen) < most:
+                best = min(candidates, key=lambda one: shown[one.run.model])
+                candidates.remove(best)
+                chosen.append(best)
+                shown[best.run.model] += 1
+    # Examples of one behaviour stand together.
+    order = {id(one): number for number, candidates in enumerate(behaviours) for one in candidates}
+    return sorted(chosen, key=lambda one: order[id(one)])
+
+
+def one_of(run: TaskRun, hits: NDArray[np.bool_]) -> int | None:
+    """Return the place of one of the rows that show something; ``None`` if none does.
+
+    Which one depends on the task's name: many tasks ask the same rows, and the examples should not all be of one row.
+
+    Args:
+        run: the task.
+        hits: whether a row shows it, shape (rows,).
+    """
+    found = np.flatnonzero(hits)
+    return int(found[crc32(run.task.encode()) % len(found)]) if len(found) else None
+
+
+def examples(runs: Runs, behaviours: Sequence[Sequence[Candidate]]) -> tuple[tuple[Example, ...], tuple[Issue, ...]]:
+    """Return the examples of a family, and how many of the chosen answers cannot be shown and why.
+
+    Files of samples that are handed on may have been stripped of prompts and answers.
+
+    Args:
+        runs: that they are of.
+        behaviours: what the examples are chosen from, as for ``choose``.
+
+    Raises:
+        ValueError: the samples of a task are not there.
+    """
+    chosen = choose(behaviours)
+    shown: list[Example] = []
+    reasons: Counter[str] = Counter()
+    for one in chosen:
+        line = _line(one)
+        try:
+            shown.append(_example(runs.labels[one.run.model], one, line))
+        except UNREADABLE as error:
+            reasons[_reason(error)] += 1
+    if not reasons:
+        return tuple(shown), ()
+    counted = "; ".join(f"{reason} ({count})" for reason, count in reasons.items())
+    text = f"{reasons.total()} of the {len(chosen)} chosen answers cannot be shown; their lines in the samples have"
+    return tuple(shown), (note(f"{text}: {counted}."),)
+
+
+def _reason(error: Exception) -> str:
+    match error:
+        case KeyError(args=(str() as name, *_)):
+            return f"no {name!r}"
+        case NoAnswerError():
+            return str(error)
+    return "another form than the harness writes"
+
+
+def _line(one: Candidate) -> Line:
+    if one.run.rows is None:
+        raise ValueError(f"{one.run.task}: no samples")
+    return one.run.rows.line(one.row)
+
+
+def _example(model: str, one: Candidate, line: Line) -> Example:
+    prompt, answer = asked_and_answered(line)
+    return Example(one.why, model, one.run.task, prompt, answer, tuple(one.facts(line).items()))
+
+
+class NoAnswerError(ValueError):
+    """A row has no answer in words."""
+
+
+def asked_and_answered(line: Line) -> tuple[str, str]:
+    """Return the prompt and the answer of a row; of several requests those that an answer in words was given to.
+
+    A conversation is shown as ``role: content``.
+
+    Raises:
+        NoAnswerError: there is no answer in words.
+        KeyError, IndexError, TypeError, AttributeError: the line has no requests and answers, or in another form.
+    """
+    requests = zip(line["arguments"].values(), line["resps"], strict=False)
+    for request, answers in requests:
+        # A log-likelihood is a list: the number, and whether it is the most likely continuation.
+        if answers and isinstance(answers[0], str):
+            return _as_text(request["arg_0"]), answers[0]
+    raise NoAnswerError("no answer in words")
+
+
+def _as_text(prompt: object) -> str:
+    # The harness writes a conversation for a server as text in JSON, in a list of one.
+    match prompt:
+        case [str() as only]:
+            return _as_text(only)
+        case [dict(), *_]:
+            return "\n\n".join(map(_message, prompt))
+        case str() as text if text.startswith("[{"):
+            try:
+                return _as_text(json.loads(text))
+            except ValueError:
+                return text
+    return str(prompt)
+
+
+def _message(message: object) -> str:
+    match message:
+        case {"role": role, "content": str() as content}:
+            return f"{role}: {content}"
+    return json.dumps(message, ensure_ascii=False)

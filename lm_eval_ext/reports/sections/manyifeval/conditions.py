@@ -1,0 +1,138 @@
+"""Which ManyIFEval tasks each model was asked, by the facts that the tasks record, and their means."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from lm_eval_ext.reports.evidence import Evidence
+from lm_eval_ext.reports.sections.conditions import ModelRuns, by_condition
+from lm_eval_ext.reports.statistics import DRAWS, Ratio, Replicates
+from lm_eval_ext.results.issue import Issue, warning
+from lm_eval_ext.results.runs import TaskRun
+from lm_eval_ext.results.samples import ASKED
+
+FAMILY = "manyifeval"
+PROMPT_LEVEL, INST_LEVEL = "prompt_level_strict_acc", "inst_level_strict_acc"
+BY_TYPE = "strict_acc_"
+"""Before the name of an instruction type, in the name of its metric."""
+INTERVALS = (
+    "Intervals: 95 % confidence, from a cluster bootstrap over task prompts, each resampled with every number of "
+    "instructions."
+)
+
+
+@dataclass(frozen=True, order=True)
+class Condition:
+    """What a task asks.
+
+    Attributes:
+        repeat: whether it is one instruction all the time (appendix C).
+        instructions: how many each of its rows has.
+    """
+
+    repeat: bool
+    instructions: int
+
+
+Model = ModelRuns[Condition]
+
+
+def condition(run: TaskRun) -> Condition:
+    """Return what a task asks."""
+    return Condition(bool(run.metadata["repeat"]), int(run.metadata["instructions"]))
+
+
+def type_metrics(run: TaskRun) -> tuple[str, ...]:
+    """Return the metrics of instruction types that a task has."""
+    return tuple(metric for metric in run.metrics if run.schema.row_form(metric) == "ratio")
+
+
+def type_name(metric: str) -> str:
+    """Return an instruction type in words: ``keywords existence`` for ``strict_acc_keywords_existence``."""
+    return metric.removeprefix(BY_TYPE).replace("_", " ")
+
+
+@dataclass(frozen=True)
+class ManyIFEvalRuns:
+    """All models that were asked anything of the family.
+
+    Attributes:
+        evidence: everything that was run.
+        models: in the order of the files; the conditions of each in order.
+    """
+
+    evidence: Evidence
+    models: tuple[Model, ...]
+
+    @classmethod
+    def of(cls, evidence: Evidence) -> ManyIFEvalRuns:
+        """Return the models and what each was asked."""
+        found = by_condition(evidence.runs, FAMILY, condition)
+        in_order = (ModelRuns(one.model, one.label, dict(sorted(one.runs.items())), one.others) for one in found)
+        return cls(evidence, tuple(in_order))
+
+    @cached_property
+    def conditions(self) -> frozenset[Condition]:
+        """What any model was asked."""
+        return frozenset(where for model in self.models for where in model.runs)
+
+    def numbers(self, *, repeat: bool) -> tuple[int, ...]:
+        """Return how many instructions any model was asked to follow."""
+        return tuple(sorted(where.instructions for where in self.conditions if where.repeat == repeat))
+
+    @property
+    def asked(self) -> tuple[Model, ...]:
+        """The models that were asked to follow instructions that are not one repeated."""
+        return tuple(model for model in self.models if any(not where.repeat for where in model.runs))
+
+    def mean(self, model: Model, where: Condition, metric: str = PROMPT_LEVEL) -> Replicates:
+        """Return a mean over the rows of one task; NaN if the model was not asked it, or has no such figure."""
+        run = model.runs.get(where)
+        return nothing() if run is None or metric not in run.metrics else self.evidence.ratio(run, metric).value
+
+    def together(self, model: Model, metric: str) -> Replicates:
+        """Return a mean over the rows of all tasks, repeated instructions apart.
+
+        NaN if the model was not asked all that any model was: it would be of something else than the others'.
+        """
+        found = [run for where, run in model.runs.items() if not where.repeat]
+        if not found or self.missing(model) or any(metric not in run.metrics for run in found):
+            return nothing()
+        return Ratio.sum(self.evidence.ratio(run, metric) for run in found).value
+
+    def followed(self, model: Model, metric: str, numbers: Collection[int]) -> Replicates:
+        """Return the share of the instructions of a type that are followed, in tasks with some numbers of them.
+
+        NaN if the model was not asked all of these, or if there are several and of one the samples are missing.
+        """
+        found = [run for where, run in model.runs.items() if not where.repeat and where.instructions in numbers]
+        several = len(numbers) > 1
+        if len(found) < len(numbers) or any(metric not in run.metrics for run in found):
+            return nothing()
+        if several and any(run.rows is None for run in found):
+            return nothing()
+        return Ratio.sum(self.evidence.share(run, metric, ASKED + metric) for run in found).value
+
+    def missing(self, model: Model) -> int:
+        """Return how many tasks the model was not asked, but another one was, repeated instructions apart."""
+        return sum(not where.repeat and where not in model.runs for where in self.conditions)
+
+    def incomplete(self) -> tuple[Issue, ...]:
+        """Return which models were not asked all that others were."""
+        return tuple(
+            warning(
+                f"{model.label}: not asked {missing} of the tasks that other models were; it has no figure where that "
+                "would be over other tasks than theirs"
+            )
+            for model in self.asked
+            if (missing := self.missing(model))
+        )
+
+
+def nothing() -> Replicates:
+    """Return the replicates of a figure that there is none of."""
+    return np.full(1 + DRAWS, np.nan)

@@ -1,0 +1,69 @@
+"""The curse of instructions: accuracy by the number of instructions (Figures 1, 4 and 10)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from lm_eval_ext.reports.figure import Curves, Estimate, Figure, Panel, Series, Table, TableCell
+from lm_eval_ext.reports.sections.manyifeval.conditions import (
+    INST_LEVEL,
+    INTERVALS,
+    PROMPT_LEVEL,
+    Condition,
+    ManyIFEvalRuns,
+    Model,
+)
+from lm_eval_ext.reports.statistics import estimate
+
+PROMPT, INST = "prompt level: all followed", "instruction level: share followed"
+JOINT = 8
+"""So many curves can be told apart in one panel."""
+
+
+def curse(found: ManyIFEvalRuns) -> Figure:
+    """Return Figures 1, 4 and 10: accuracy against the number of instructions, and what the curse predicts."""
+    numbers, models = found.numbers(repeat=False), found.asked
+    curves: dict[Model, tuple[tuple[Estimate, ...], ...]] = {}
+    rows: list[tuple[TableCell, ...]] = []
+    for model in models:
+        cells = []
+        for number in numbers:
+            where = Condition(False, number)
+            prompt, inst = (found.mean(model, where, metric) for metric in (PROMPT_LEVEL, INST_LEVEL))
+            predicted = inst**number
+            cells.append(tuple(map(estimate, (prompt, inst, predicted, prompt - predicted))))
+        curves[model] = tuple(zip(*cells, strict=True))
+        rows += [(model.label, number, *of_number) for number, of_number in zip(numbers, cells, strict=True)]
+    panels = []
+    for group, title in _groups(models) if len(models) > 1 else []:
+        together = tuple(Series(model.label, curves[model][0]) for model in group)
+        panels.append(Panel(title, Curves(numbers, together, "instructions", "prompt level")))
+    for model in models:
+        prompt_level, inst_level, predicted_level, _ = curves[model]
+        series = (
+            Series(PROMPT, prompt_level),
+            Series("predicted: instruction level to the power of n", predicted_level, dashed=True),
+            Series(INST, inst_level),
+        )
+        title = model.label if len(models) > 1 else ""
+        panels.append(Panel(title, Curves(numbers, series, "instructions", "accuracy")))
+    return Figure(
+        "manyifeval_curse",
+        "How many instructions does it follow at once?",
+        "The share of answers that follow all n instructions falls like the share of single instructions followed, "
+        "raised to the power of n (dashed): even a model that follows nearly every one seldom follows ten together. "
+        "The residual is what was measured minus what is predicted: above 0, failures concentrate on the same answers; "
+        f"below 0, they spread over different ones. As Figures 1, 4 and 10 of the paper. {INTERVALS}",
+        tuple(panels),
+        Table(("model", "instructions", "prompt level", "instruction level", "predicted", "residual"), tuple(rows)),
+        metrics=(PROMPT_LEVEL, INST_LEVEL, "curse_residual"),
+    )
+
+
+def _groups(models: Sequence[Model]) -> Iterator[tuple[Sequence[Model], str]]:
+    """Yield models that share a panel, and its title."""
+    for start in range(0, len(models), JOINT):
+        group = models[start : start + JOINT]
+        last = start + len(group)
+        title = f"models {start + 1} to {last}" if len(group) > 1 else f"model {last}"
+        yield group, title if len(models) > JOINT else "all models"

@@ -1,0 +1,27 @@
+"""What the report says of ManyIFEval."""
+
+from __future__ import annotations
+
+from lm_eval_ext.reports.evidence import Evidence
+from lm_eval_ext.reports.figure import Section
+from lm_eval_ext.reports.sections.examples import examples
+from lm_eval_ext.reports.sections.manyifeval.conditions import FAMILY, ManyIFEvalRuns
+from lm_eval_ext.reports.sections.manyifeval.examples import candidates
+from lm_eval_ext.reports.sections.manyifeval.figures import figures
+from lm_eval_ext.reports.sections.manyifeval.refinement_figures import figures as refinement_figures
+
+
+def section(evidence: Evidence) -> Section | None:
+    """Return the family's figures and most instructive answers; ``None`` if none of its tasks was run."""
+    found = ManyIFEvalRuns.of(evidence)
+    if not found.models:
+        return None
+    shown, issues = examples(evidence.runs, candidates(found))
+    return Section(
+        FAMILY,
+        "Many instructions at once",
+        "Does it follow one, two, … ten instructions at once?",
+        (*figures(found), *refinement_figures(found)),
+        shown,
+        issues,
+    )

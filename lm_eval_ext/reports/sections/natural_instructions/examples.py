@@ -1,0 +1,174 @@
+"""Which answers of Natural Instructions are instructive: where an encoding helps or hurts, and how answers fail."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+
+import numpy as np
+
+from lm_eval_ext.reports.sections.examples import UNREADABLE, Candidate, Facts, Line, asked_and_answered
+from lm_eval_ext.reports.sections.natural_instructions.conditions import ComparableRuns, OfModel
+from lm_eval_ext.reports.sections.natural_instructions.scores import METRIC
+from lm_eval_ext.reports.statistics import Floats
+from lm_eval_ext.results.models import EvaluatedModel
+from lm_eval_ext.results.runs import TaskRun
+
+MOST_ANSWERS, MOST_LINES = 1500, 5
+"""How many answers are looked at for what numbers do not tell, and how many of one task."""
+POOR = 0.5
+"""Below this ROUGE-L an answer is looked at for what went wrong."""
+
+
+def _is_empty(_line: Line, answer: str) -> bool:
+    return not answer.strip()
+
+
+def _is_echo(line: Line, answer: str) -> bool:
+    # A right answer may be a word or two of its input.
+    return len(answer.split()) > 2 and str(line["doc"]["input"]).strip().startswith(answer.strip())
+
+
+def _is_wordy(line: Line, answer: str) -> bool:
+    references = (re.escape(str(reference).strip().rstrip(".")) for reference in line["doc"]["output"])
+    return any(re.search(rf"(?<!\w){words}(?!\w)", answer, re.IGNORECASE) for words in references if words)
+
+
+def _explains(_line: Line, answer: str) -> bool:
+    return "reason:" in answer.casefold()
+
+
+FAILURES: Mapping[str, Callable[[Line, str], bool]] = {
+    "The answer is empty.": _is_empty,
+    "The answer repeats its input.": _is_echo,
+    "The right words stand in the answer, and so much else that little of them counts.": _is_wordy,
+    "The answer goes on to give a reason.": _explains,
+}
+"""What is wrong with a poor answer, the first that applies."""
+UNSEEN = "An answer that has little in common with the references."
+"""Of one that cannot be looked at; it is passed on, so that the report says that it cannot be shown."""
+PERFECT = (
+    "For comparison: an answer with a ROUGE-L of 100 %, for which capitals, punctuation and the endings of words do "
+    "not count."
+)
+
+
+def candidates(runs: ComparableRuns) -> list[list[Candidate]]:
+    """Return the candidates of each behaviour, the best first."""
+    found, base = runs.by_model, runs.base
+    changes = [change for of_model in found.values() for change in _changes(of_model, base)]
+    gains = [one for change, one in sorted(changes, key=lambda pair: -pair[0]) if change > 0]
+    losses = [one for change, one in sorted(changes, key=lambda pair: pair[0]) if change < 0]
+    instructive = [gains, losses, *_failures(found)]
+    return [*instructive, _perfect(found, {one.answer for of_behaviour in instructive for one in of_behaviour})]
+
+
+def _changes(of_model: OfModel, base: str) -> Iterator[tuple[float, Candidate]]:
+    """Yield, for each encoding, the instance that gains the most over the base, and the one that loses the most."""
+    best: dict[tuple[str, bool], tuple[float, TaskRun, int, TaskRun]] = {}
+    for (subtask, encoding), run in of_model.items():
+        beside = of_model.get((subtask, base))
+        if beside is None or beside is run:
+            continue
+        mine, its = _by_instance(run), _by_instance(beside)
+        size = min(len(mine), len(its))
+        differences = mine[:size] - its[:size]
+        if not size or np.isnan(differences).all():
+            continue
+        for gain, instance in ((True, int(np.nanargmax(differences))), (False, int(np.nanargmin(differences)))):
+            change = float(differences[instance])
+            held = best.get((encoding, gain))
+            if held is None or (change > held[0] if gain else change < held[0]):
+                best[encoding, gain] = (change, run, instance, beside)
+    for (_, gain), (change, run, instance, beside) in best.items():
+        row, its_row = _row(run, instance), _row(beside, instance)
+        yield change, Candidate(run, row, _changed(run, beside, better=gain), _facts(run, (beside, its_row)))
+
+
+def _changed(run: TaskRun, beside: TaskRun, *, better: bool) -> str:
+    shown, base = (str(one.metadata["encoding"]) for one in (run, beside))
+    return f"The same instance is answered {'better' if better else 'worse'} under “{shown}” than under “{base}”."
+
+
+def _by_instance(run: TaskRun) -> Floats:
+    """Return ROUGE-L by the instance's number in the population; NaN for those that were not asked."""
+    if run.rows is None:
+        return np.empty(0)
+    found = np.full(int(run.rows.clusters.max()) + 1, np.nan)
+    found[run.rows.clusters] = run.rows.values[METRIC]
+    return found
+
+
+def _row(run: TaskRun, instance: int) -> int:
+    assert run.rows is not None  # an instance was found there
+    return int(np.flatnonzero(run.rows.clusters == instance)[0])
+
+
+def _failures(found: Mapping[EvaluatedModel, OfModel]) -> list[list[Candidate]]:
+    """Return the poor answers that show what is wrong with them, by what it is: of each model one."""
+    by_behaviour: dict[str, dict[EvaluatedModel, Candidate]] = {why: {} for why in (*FAILURES, UNSEEN)}
+    poor = [
+        (run, int(row), run.rows)
+        for of_model in found.values()
+        for run in of_model.values()
+        if run.rows is not None
+        for row in np.flatnonzero(run.rows.values[METRIC] < POOR)[:MOST_LINES]
+    ]
+    # Evenly over models and tasks: every line is read from its file.
+    for run, row, rows in poor[:: len(poor) // MOST_ANSWERS + 1]:
+        why = _failure(rows.line(row))
+        if why is not None:
+            by_behaviour[why].setdefault(run.model, Candidate(run, row, why, _facts(run)))
+    return [list(of_models.values()) for of_models in by_behaviour.values()]
+
+
+def _failure(line: Line) -> str | None:
+    """Return what is to be seen in a poor answer; ``None`` if nothing of ``FAILURES``."""
+    try:
+        _, answer = asked_and_answered(line)
+        return next((why for why, shows in FAILURES.items() if shows(line, answer)), None)
+    except UNREADABLE:
+        return UNSEEN
+
+
+def _perfect(
+    found: Mapping[EvaluatedModel, OfModel], shown: Collection[tuple[EvaluatedModel, str, int]]
+) -> list[Candidate]:
+    """Return one answer that agrees with a reference and shows nothing else, if there is any."""
+    for of_model in found.values():
+        for run in of_model.values():
+            rows = [] if run.rows is None else np.flatnonzero(run.rows.values[METRIC] == 1).tolist()
+            for row in rows:
+                one = Candidate(run, row, PERFECT, _facts(run))
+                if one.answer not in shown:
+                    return [one]
+    return []
+
+
+def _facts(run: TaskRun, beside: tuple[TaskRun, int] | None = None) -> Facts:
+    """Return what tells an answer's expectation and score from its line.
+
+    Args:
+        run: the task.
+        beside: the same instance under another encoding: the task and its row.
+    """
+
+    def facts(line: Line) -> Mapping[str, str]:
+        found = {
+            "expected": " / ".join(str(reference).strip() for reference in line["doc"]["output"]),
+            "encoding": str(run.metadata["encoding"]),
+            "ROUGE-L": f"{100 * line[METRIC]:.1f} %",
+        }
+        if beside is None:
+            return found
+        other, row = beside
+        assert other.rows is not None  # the row was found there
+        its_line = other.rows.line(row)
+        encoding = other.metadata["encoding"]
+        _, answer = asked_and_answered(its_line)
+        return found | {
+            f"answer under “{encoding}”": answer,
+            f"ROUGE-L under “{encoding}”": f"{100 * its_line[METRIC]:.1f} %",
+        }
+
+    return facts

@@ -1,0 +1,227 @@
+"""What the report shows of Natural Instructions (Table 3, Figure 4 and Table 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from lm_eval_ext.reports.figure import Bars, Estimate, Figure, HeatMap, Panel, Series, Table, TableCell
+from lm_eval_ext.reports.sections.natural_instructions.plan import ADDED, TAKEN_AWAY, ModelFigures, Plan
+from lm_eval_ext.reports.sections.natural_instructions.scores import METRIC
+from lm_eval_ext.results.issue import Issue, warning
+
+INTERVALS = (
+    "Intervals: 95 % confidence, from a cluster bootstrap over the instances of the subtasks, with the same resamples "
+    "for every encoding and model."
+)
+
+
+def figures(measured: Sequence[ModelFigures], plan: Plan) -> tuple[Figure, ...]:
+    """Return the figures that there is something for."""
+    found = (
+        _rouge_l(measured, plan),
+        _gain(measured, plan),
+        _by_category(measured, plan),
+        _ablation(measured, plan),
+        _by_subtask(measured, plan),
+    )
+    return tuple(figure for figure in found if figure is not None)
+
+
+def _rouge_l(measured: Sequence[ModelFigures], plan: Plan) -> Figure | None:
+    if not plan.scopes:
+        return None
+    models = tuple(model.model for model in measured)
+    panels = [
+        Panel(
+            scope.name if len(plan.scopes) > 1 else "",
+            Bars(
+                models,
+                tuple(
+                    Series(encoding, tuple(model.rouge_l[scope, encoding] for model in measured))
+                    for encoding in plan.encodings
+                ),
+                "ROUGE-L",
+            ),
+        )
+        for scope in plan.scopes
+    ]
+    rows: list[tuple[TableCell, ...]] = [
+        (model.model, scope.name, *(model.rouge_l[scope, encoding] for encoding in plan.encodings))
+        for scope in plan.scopes
+        for model in measured
+    ]
+    return Figure(
+        "natural_instructions_rouge_l",
+        "How good are the answers under each encoding?",
+        "ROUGE-L F-measure in percent, best over the references, each subtask counting the same; more is better. "
+        f"“instance” shows no instruction at all. {INTERVALS} As Table 3 of the paper.",
+        tuple(panels),
+        Table(("model", "mean over", *plan.encodings), tuple(rows)),
+        tuple(_gaps(measured, plan)),
+        (METRIC,),
+    )
+
+
+def _gaps(measured: Sequence[ModelFigures], plan: Plan) -> list[Issue]:
+    return [
+        warning(f"{model.model}: not every subtask was run under {encoding!r}, so no mean over {scope.name}.")
+        for scope in plan.scopes
+        for model in measured
+        for encoding in plan.encodings
+        if not model.rouge_l[scope, encoding].exists
+    ]
+
+
+def _gain(measured: Sequence[ModelFigures], plan: Plan) -> Figure | None:
+    shown = [
+        scope for scope in plan.scopes if _any(model.gain[scope, other] for model in measured for other in plan.others)
+    ]
+    if not shown:
+        return None
+    models = tuple(model.model for model in measured)
+    panels = [
+        Panel(
+            scope.name if len(shown) > 1 else "",
+            Bars(
+                models,
+                tuple(Series(other, tuple(model.gain[scope, other] for model in measured)) for other in plan.others),
+                "gain in ROUGE-L",
+                unit="change",
+            ),
+        )
+        for scope in shown
+    ]
+    rows: list[tuple[TableCell, ...]] = [
+        (
+            model.model,
+            scope.name,
+            *(model.gain[scope, other] for other in plan.others),
+            *(model.relative[scope, other] for other in plan.others),
+        )
+        for scope in shown
+        for model in measured
+    ]
+    return Figure(
+        "natural_instructions_gain",
+        f"What does an encoding gain over “{plan.base}”?",
+        f"Difference of mean ROUGE-L, in points, between an encoding and “{plan.base}” on the same instances; above 0 "
+        f"the added instructions help. The table has it relative to “{plan.base}”, too, in percent. {INTERVALS} As the "
+        "last column of Table 3.",
+        tuple(panels),
+        Table(
+            ("model", "mean over", *plan.others, *(f"{other}, relative (%)" for other in plan.others)),
+            tuple(rows),
+            "change",
+        ),
+        metrics=(METRIC,),
+    )
+
+
+def _by_category(measured: Sequence[ModelFigures], plan: Plan) -> Figure | None:
+    if not _any(model.gain[scope, other] for model in measured for scope in plan.categories for other in plan.others):
+        return None
+    lines = (*plan.categories, *plan.scopes[:1])
+    panels = [
+        Panel(
+            model.model if len(measured) > 1 else "",
+            HeatMap(
+                tuple(scope.name.replace("_", " ") for scope in lines),
+                plan.others,
+                tuple(tuple(model.gain[scope, other] for other in plan.others) for scope in lines),
+                "gain in ROUGE-L",
+                "change",
+            ),
+        )
+        for model in measured
+    ]
+    rows: list[tuple[TableCell, ...]] = [
+        (
+            model.model,
+            scope.name,
+            len(scope.subtasks),
+            *(model.gain[scope, other] for other in plan.others),
+            *(model.relative[scope, other] for other in plan.others),
+        )
+        for model in measured
+        for scope in lines
+    ]
+    return Figure(
+        "natural_instructions_gain_by_category",
+        "Which kinds of tasks gain from instructions?",
+        f"Difference of mean ROUGE-L, in points, to “{plan.base}” on the same instances of a category's subtasks. "
+        f"Above 0 the encoding helps, below it hurts. {INTERVALS} As Figure 4 of the paper, which shows relative "
+        "gains; these are in the table, in percent.",
+        tuple(panels),
+        Table(
+            ("model", "category", "subtasks", *plan.others, *(f"{other}, relative (%)" for other in plan.others)),
+            tuple(rows),
+            "change",
+        ),
+        metrics=(METRIC,),
+    )
+
+
+def _ablation(measured: Sequence[ModelFigures], plan: Plan) -> Figure | None:
+    if plan.ablated is None or not _any(found for model in measured for found in model.ablation.values()):
+        return None
+    models = tuple(model.model for model in measured)
+    panels = []
+    for title, fields in (("taken away from “all”", TAKEN_AWAY), ("added to “prompt”", ADDED)):
+        shown = [encoding for encoding in plan.ablations if encoding in fields]
+        if shown:
+            values = tuple(tuple(model.ablation[encoding] for encoding in shown) for model in measured)
+            columns = tuple(fields[encoding] for encoding in shown)
+            panels.append(Panel(title, HeatMap(models, columns, values, "change of ROUGE-L", "change")))
+    rows: list[tuple[TableCell, ...]] = [
+        (model.model, encoding, base, model.ablation[encoding])
+        for model in measured
+        for encoding, base in plan.ablations.items()
+    ]
+    return Figure(
+        "natural_instructions_ablation",
+        "Which field of an instruction helps, and which hurts?",
+        f"Change of mean ROUGE-L, in points, over {plan.ablated.name}, when a field is taken away from all of an "
+        "instruction (below 0: it helped), and when it is added to the prompt (above 0: it helps). "
+        f"{INTERVALS} As Table 4 of the paper.",
+        tuple(panels),
+        Table(("model", "encoding", "compared with", "change of ROUGE-L"), tuple(rows), "change"),
+        metrics=(METRIC,),
+    )
+
+
+def _by_subtask(measured: Sequence[ModelFigures], plan: Plan) -> Figure | None:
+    if not plan.subtasks:
+        return None
+    panels = [
+        Panel(
+            model.model if len(measured) > 1 else "",
+            HeatMap(
+                tuple(_short(scope.name) for scope in plan.subtasks),
+                plan.encodings,
+                tuple(tuple(model.rouge_l[scope, encoding] for encoding in plan.encodings) for scope in plan.subtasks),
+                "ROUGE-L",
+            ),
+        )
+        for model in measured
+    ]
+    rows: list[tuple[TableCell, ...]] = [
+        (model.model, scope.name, *(model.rouge_l[scope, encoding] for encoding in plan.encodings))
+        for model in measured
+        for scope in plan.subtasks
+    ]
+    return Figure(
+        "natural_instructions_subtasks",
+        "Where do the means come from?",
+        f"ROUGE-L of every subtask under every encoding, in percent; more is better. {INTERVALS}",
+        tuple(panels),
+        Table(("model", "subtask", *plan.encodings), tuple(rows)),
+        metrics=(METRIC,),
+    )
+
+
+def _short(subtask: str) -> str:
+    return subtask.removeprefix("subtask").replace("_", " ")
+
+
+def _any(estimates: Iterable[Estimate]) -> bool:
+    return any(found.exists for found in estimates)

@@ -1,0 +1,107 @@
+"""What is measured of every model, and one model's figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from lm_eval_ext.families.natural_instructions.schema import ABLATIONS, ENCODINGS, EVALUATION
+from lm_eval_ext.reports.evidence import Evidence
+from lm_eval_ext.reports.figure import Estimate
+from lm_eval_ext.reports.sections.natural_instructions.conditions import ComparableRuns, OfModel
+from lm_eval_ext.reports.sections.natural_instructions.scopes import Scope, categories, encodings_of, scopes
+from lm_eval_ext.reports.sections.natural_instructions.scores import Scores
+from lm_eval_ext.results.models import EvaluatedModel
+
+MOST_CELLS = 1500
+"""Of the heat maps of subtasks; where there would be more, they show the evaluation split alone."""
+TAKEN_AWAY = {
+    encoding: encoding.removeprefix("all_minus_") for encoding in ABLATIONS if encoding.startswith("all_minus_")
+}
+"""Encodings that lack a field of ``all``, and the field (Table 4, top)."""
+ADDED = {
+    encoding: encoding.removeprefix("prompt_").replace("_", " + ")
+    for encoding in ("prompt_definition", *ABLATIONS)
+    if encoding.startswith("prompt_")
+}
+"""Encodings that add a field to ``prompt``, and the field (Table 4, bottom)."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is measured of every model.
+
+    Attributes:
+        base: of the gains.
+        encodings: the five of appendix C that were run.
+        scopes: of the means.
+        categories: of the first scope.
+        subtasks: one scope each.
+        ablations: encodings of Table 4 that were run, with what each is compared with.
+        ablated: the subtasks of the ablation; ``None`` if there are no such runs.
+    """
+
+    base: str
+    encodings: tuple[str, ...]
+    scopes: tuple[Scope, ...]
+    categories: tuple[Scope, ...]
+    subtasks: tuple[Scope, ...]
+    ablations: Mapping[str, str]
+    ablated: Scope | None
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The encodings that gain something over the base."""
+        return tuple(encoding for encoding in self.encodings if encoding != self.base)
+
+
+@dataclass(frozen=True)
+class ModelFigures:
+    """One model's figures by scope and encoding."""
+
+    model: str
+    rouge_l: Mapping[tuple[Scope, str], Estimate]
+    gain: Mapping[tuple[Scope, str], Estimate]
+    relative: Mapping[tuple[Scope, str], Estimate]
+    ablation: Mapping[str, Estimate]
+
+
+def plan_for(runs: ComparableRuns) -> Plan:
+    """Return what is measured of these runs."""
+    of_models = runs.by_model.values()
+    encodings = encodings_of(of_models, ENCODINGS)
+    chosen = scopes(of_models, encodings)
+    subtasks = sorted({subtask for of_model in of_models for subtask, encoding in of_model if encoding in encodings})
+    if len(subtasks) * len(encodings) * len(of_models) > MOST_CELLS:
+        subtasks = [subtask for subtask in subtasks if subtask in EVALUATION]
+    ablations = {}
+    for encoding in encodings_of(of_models, {*TAKEN_AWAY, *ADDED}):
+        ablations[encoding] = "all" if encoding in TAKEN_AWAY else "prompt"
+    ablated: tuple[Scope, ...] = ()
+    if set(ablations) - {"prompt_definition"}:
+        ablated = scopes(of_models, {*ablations, *ablations.values()})
+    return Plan(
+        runs.base,
+        encodings,
+        chosen,
+        categories(of_models, chosen[0]) if chosen else (),
+        tuple(Scope(subtask, (subtask,)) for subtask in subtasks),
+        ablations,
+        ablated[-1] if ablated else None,
+    )
+
+
+def model_figures(evidence: Evidence, model: EvaluatedModel, of_model: OfModel, plan: Plan) -> ModelFigures:
+    """Return one model's figures."""
+    scores = Scores(evidence, of_model)
+    ways = [(scope, encoding) for scope in (*plan.scopes, *plan.categories) for encoding in plan.encodings]
+    of_subtasks = [(scope, encoding) for scope in plan.subtasks for encoding in plan.encodings]
+    return ModelFigures(
+        evidence.runs.labels[model],
+        {(scope, encoding): scores.rouge_l(scope, encoding) for scope, encoding in (*ways, *of_subtasks)},
+        {(scope, encoding): scores.gain(scope, encoding, plan.base) for scope, encoding in ways},
+        {(scope, encoding): scores.relative_gain(scope, encoding, plan.base) for scope, encoding in ways},
+        {encoding: scores.gain(plan.ablated, encoding, base) for encoding, base in plan.ablations.items()}
+        if plan.ablated
+        else {},
+    )

@@ -1,0 +1,34 @@
+"""What the report says of the natural_instructions family: which part of an instruction does a model use?"""
+
+from __future__ import annotations
+
+from lm_eval_ext.reports.evidence import Evidence
+from lm_eval_ext.reports.figure import Section
+from lm_eval_ext.reports.sections.examples import examples
+from lm_eval_ext.reports.sections.natural_instructions.conditions import FAMILY, ComparableRuns
+from lm_eval_ext.reports.sections.natural_instructions.examples import candidates
+from lm_eval_ext.reports.sections.natural_instructions.figures import figures
+from lm_eval_ext.reports.sections.natural_instructions.plan import model_figures, plan_for
+from lm_eval_ext.results.issue import note
+
+
+def section(evidence: Evidence) -> Section | None:
+    """Return the family's part of the report; ``None`` if no task of it was run."""
+    runs = ComparableRuns.of(evidence.runs)
+    if not runs.by_model:
+        return None
+    plan = plan_for(runs)
+    # One model after the other: the resamples of all at once would fill the memory.
+    measured = [model_figures(evidence, model, of_model, plan) for model, of_model in runs.by_model.items()]
+    issues = list(runs.issues)
+    if not plan.others or runs.base not in plan.encodings:
+        issues.append(note(f"No gains: no model was run under both {runs.base!r}, the base, and another encoding."))
+    shown, not_shown = examples(evidence.runs, candidates(runs))
+    return Section(
+        FAMILY,
+        "Natural Instructions",
+        "Which part of an instruction does a model use: the prompt, the definition, the examples?",
+        figures(measured, plan),
+        shown,
+        (*issues, *not_shown),
+    )

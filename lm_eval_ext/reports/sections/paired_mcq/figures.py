@@ -1,0 +1,157 @@
+"""What the report shows of first tokens and texts, from estimates alone, wherever they come from.
+
+The figures follow Wang et al. 2024: Figure 2 (mismatch and refusal by constraint level), Figures 3 and 7 (letters) and
+Table 3 (consistency).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lm_eval_ext.reports.figure import Figure, Panel
+from lm_eval_ext.reports.sections.paired_mcq.layout import (
+    FIRST_TOKEN,
+    TEXT,
+    panels_by_level,
+    panels_by_reading,
+    table,
+    table_of_readings,
+)
+from lm_eval_ext.reports.sections.paired_mcq.task_result import TaskResult, having
+from lm_eval_ext.results.issue import note
+
+INTERVALS = (
+    "Intervals: 95 % confidence, from a cluster bootstrap over questions, each resampled with all its orders of "
+    "options."
+)
+
+
+def mismatch_figure(
+    results: Sequence[TaskResult], interval: str = INTERVALS, part: str = "the text refuses"
+) -> Figure | None:
+    """Return Figure 2 (a): mismatch by constraint level; ``None`` if nobody was asked for first tokens.
+
+    Args:
+        results: with ``mismatch``, and ``mismatch_refusal``, the part of it that is refusals.
+        interval: what the intervals of the estimates are, a sentence.
+        part: what the lighter portion of a bar is.
+    """
+    metrics = ("mismatch", "mismatch_refusal")
+    measured = having(results, "mismatch")
+    if not measured:
+        return None
+    return Figure(
+        "paired_mcq_mismatch",
+        "How often do first token and text differ?",
+        "Share of rows in which the text does not choose the first token's option: it names another one, several, "
+        f"none, or refuses. Less is better. The lighter portion of a bar: {part}. {interval} As Figure 2 (a) of the "
+        "paper.",
+        tuple(panels_by_level(measured, "mismatch", "mismatch", part=("mismatch_refusal", part))),
+        table(measured, ("mismatch", f"mismatch: {part}"), lambda result: [result[metric] for metric in metrics]),
+        metrics=metrics,
+    )
+
+
+def refusal_figure(results: Sequence[TaskResult], interval: str = INTERVALS) -> Figure | None:
+    """Return Figure 2 (b): refusal by constraint level.
+
+    Args:
+        results: with ``refusal``, of the text, and ``refusal_first_token`` if there is one.
+        interval: what the intervals of the estimates are, a sentence.
+    """
+    measured = having(results, "refusal")
+    if not measured:
+        return None
+    readings = {
+        metric: reading
+        for metric, reading in (("refusal", TEXT), ("refusal_first_token", FIRST_TOKEN))
+        if having(measured, metric)
+    }
+    panels = [
+        panel for metric, reading in readings.items() for panel in panels_by_level(measured, metric, "refusal", reading)
+    ]
+    return Figure(
+        "paired_mcq_refusal",
+        "How often does it refuse?",
+        "Share of rows in which the text refuses, in words or by the option “Refused”, and in which the first token is "
+        f"that option's letter. {interval} As Figure 2 (b) of the paper, which has the text alone.",
+        tuple(panels),
+        table(measured, tuple(readings.values()), lambda result: [result[metric] for metric in readings]),
+        metrics=tuple(readings),
+    )
+
+
+def no_answer_figure(results: Sequence[TaskResult]) -> Figure | None:
+    """Return how often a text gives no answer, or several."""
+    measured = having(results, "no_answer")
+    if not measured:
+        return None
+    panels: list[Panel] = []
+    issues = []
+    for metric, name in (("no_answer", "no answer"), ("several", "several options")):
+        if panels and not any(result[metric].value > 0 for result in measured):
+            issues.append(note(f"Not drawn: {name}, of which there are none."))
+            continue
+        panels += panels_by_level(measured, metric, name, name)
+    return Figure(
+        "paired_mcq_no_answer",
+        "How often is there no single answer?",
+        "Share of rows in which the text holds no answer (and is no refusal), and in which it chooses several options. "
+        f"Less is better. {INTERVALS}",
+        tuple(panels),
+        table(measured, ("no answer", "several options"), lambda result: (result["no_answer"], result["several"])),
+        tuple(issues),
+        ("no_answer", "several"),
+    )
+
+
+def position_bias_figure(results: Sequence[TaskResult]) -> Figure | None:
+    """Return how far the letters of first tokens and those of texts are from one distribution."""
+    measured = having(results, "position_bias")
+    if not measured:
+        return None
+    return Figure(
+        "paired_mcq_position_bias",
+        "How far apart are the letters they choose?",
+        "Total variation distance between the two distributions of letters over all rows: the share of rows whose "
+        "letter would have to change for the two to be alike. 0: both choose each letter equally often. A distance is "
+        f"never negative, so chance alone increases it. {INTERVALS} Summarises Figures 3 and 7 of the paper.",
+        tuple(panels_by_level(measured, "position_bias", "total variation distance")),
+        table(measured, ("position bias",), lambda result: (result["position_bias"],)),
+        metrics=("position_bias",),
+    )
+
+
+def consistency_figure(results: Sequence[TaskResult]) -> Figure | None:
+    """Return Table 3: the entropy of what is chosen over the orders of a question's options."""
+    metrics = ("consistency_first_token", "consistency_text")
+    panels = panels_by_reading(results, metrics, "entropy in nats", "number")
+    if not panels:
+        return None
+    return Figure(
+        "paired_mcq_consistency",
+        "Does the order of the options change the answer?",
+        "Entropy, in nats, of the contents chosen over the orders in which a question's options were shown, averaged "
+        "over questions. 0: the same content whatever the order; less is better. Ten different answers to ten orders "
+        f"would give 2.3. {INTERVALS} As Table 3 of the paper.",
+        panels,
+        table_of_readings(results, metrics, "number"),
+        metrics=metrics,
+    )
+
+
+def accuracy_figure(results: Sequence[TaskResult]) -> Figure | None:
+    """Return the accuracy of both readings, where one option is right."""
+    metrics = ("first_token_acc", "text_acc")
+    panels = panels_by_reading(results, metrics, "accuracy", "share")
+    if not panels:
+        return None
+    return Figure(
+        "paired_mcq_accuracy",
+        "Which of the two is right more often?",
+        "Share of rows in which the first token is the right option's letter, and in which the text chooses that "
+        f"option and no other. More is better. {INTERVALS}",
+        panels,
+        table_of_readings(results, metrics, "share"),
+        metrics=metrics,
+    )

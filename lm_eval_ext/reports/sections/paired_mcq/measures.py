@@ -1,0 +1,110 @@
+"""What is measured of a paired_mcq task: its figures, the letters that were chosen, and how sure both are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from math import nan
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lm_eval_ext import distributions
+from lm_eval_ext.families.paired_mcq.schema import NO_LETTER, SCHEMA
+from lm_eval_ext.reports.evidence import Evidence
+from lm_eval_ext.reports.figure import Estimate
+from lm_eval_ext.reports.sections.conditions import by_condition
+from lm_eval_ext.reports.sections.paired_mcq.task_result import TaskResult
+from lm_eval_ext.reports.statistics import Floats, Population, Ratio, estimate
+from lm_eval_ext.results.runs import TaskRun
+from lm_eval_ext.results.samples import Coded, Rows
+
+FAMILY = "paired_mcq"
+HEADLINE = "mismatch"
+BIAS = "position_bias"
+
+
+def task_results(evidence: Evidence) -> Iterator[TaskResult]:
+    """Yield what each model did in each task of the family."""
+    for model in by_condition(evidence.runs, FAMILY, condition):
+        for (dataset, level), run in model.runs.items():
+            yield _task_result(evidence, run, dataset, level)
+        # Of several tasks on one dataset and level all but one go by their names.
+        for task, run in model.others.items():
+            yield _task_result(evidence, run, task, condition(run)[1])
+
+
+def condition(run: TaskRun) -> tuple[str, str]:
+    """Return the dataset of a task, as it is shown, and its constraint level."""
+    # The same questions without first tokens are asked in tasks of their own.
+    dataset = run.metadata["dataset"] if run.metadata["paired"] else f"{run.metadata['dataset']} (text alone)"
+    return dataset, str(run.metadata["constraint"])
+
+
+def _task_result(evidence: Evidence, run: TaskRun, dataset: str, level: str) -> TaskResult:
+    estimates = {metric: _known(run.figure(metric)) for metric in run.metrics if _is_drawn(metric)}
+    letters: dict[str, tuple[Estimate, Estimate]] = {}
+    if run.rows is not None:
+        estimates, letters = _of_rows(evidence.population, run.dataset, run.rows)
+    readers = {reader: _known(run.figure(HEADLINE, reader)) for reader in run.readers}
+    if HEADLINE in estimates:
+        readers[run.reader] = estimates[HEADLINE]
+    return TaskResult(evidence.runs.labels[run.model], dataset, level, estimates, letters, readers)
+
+
+def _is_drawn(metric: str) -> bool:
+    return any(known.drawn for known in SCHEMA.metrics if known.covers(metric))
+
+
+def _known(value: float | None) -> Estimate:
+    return Estimate(nan if value is None else value)
+
+
+def _of_rows(
+    population: Population, dataset: str, rows: Rows
+) -> tuple[dict[str, Estimate], dict[str, tuple[Estimate, Estimate]]]:
+    """Return the figures of a task's rows and the shares of letters, with intervals."""
+    pairs, clusters = rows.letters.get(BIAS, ()), rows.clusters
+    letters = sorted({letter for pair in pairs for letter in pair}, key=lambda letter: (letter == NO_LETTER, letter))
+    values: dict[object, Floats] = {"rows": np.ones(len(rows))}
+    for metric, column in rows.values.items():
+        values[metric] = column
+    for number in (0, 1):
+        said = np.array([pair[number] for pair in pairs])
+        values |= {(letter, number): (said == letter).astype(np.float64) for letter in letters}
+    by_question = {name: population.by_cluster(dataset, clusters, of_rows) for name, of_rows in values.items()}
+    asked = by_question["rows"] > 0
+    by_question["questions"] = asked.astype(np.float64)
+    by_question |= {metric: entropies(clusters, chosen, len(asked)) for metric, chosen in rows.outcomes.items()}
+    # One product of matrices is many times faster than a column after the other.
+    sums = population.weights(dataset) @ np.stack(list(by_question.values()), axis=1)
+    total = dict(zip(by_question, sums.T, strict=True))
+
+    def mean(name: object, over: str = "rows") -> Floats:
+        return Ratio(total[name], total[over]).value
+
+    found = {metric: estimate(mean(metric)) for metric in rows.values}
+    found |= {metric: estimate(mean(metric, "questions")) for metric in rows.outcomes}
+    if letters:
+        first, text = ([total[letter, number] for letter in letters] for number in (0, 1))
+        # A resample can be without any of these rows.
+        with np.errstate(invalid="ignore"):
+            found[BIAS] = estimate(distributions.total_variation(first, text, total["rows"]))
+    return found, {letter: (estimate(mean((letter, 0))), estimate(mean((letter, 1)))) for letter in letters}
+
+
+def entropies(clusters: NDArray[np.int32], outcomes: Coded[tuple[str, ...]], questions: int) -> Floats:
+    """Return the entropy, in nats, of what was chosen over each question's rows (Table 3), shape (questions,).
+
+    Args:
+        clusters: the question of each row, shape (rows,).
+        outcomes: what was chosen, for each row.
+        questions: how many there are; one without rows has entropy 0.
+    """
+    pairs, counts = np.unique(clusters * np.int64(len(outcomes.values)) + outcomes.codes, return_counts=True)
+    asked, starts = np.unique(pairs // len(outcomes.values), return_index=True)
+    found = np.zeros(questions)
+    bounds = [*starts.tolist(), len(counts)]
+    of_pairs = counts.tolist()
+    found[asked] = [distributions.entropy(of_pairs[start:end]) for start, end in pairwise(bounds)]
+    return found

@@ -1,0 +1,57 @@
+"""A comparison is over the same rows: those that all compared runs have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lm_eval_ext.results.runs import TaskRun
+
+Kept = NDArray[np.bool_] | None
+"""Of a run: whether each of its rows is in all runs, shape (rows,); ``None``: all are, or it has no samples."""
+
+
+@dataclass(frozen=True)
+class SharedRows:
+    """The rows that several runs share.
+
+    Attributes:
+        kept: of each run; see there.
+        left_out: how many rows some run lacks.
+        reason: why no rows are shared, in words; empty if there are any.
+    """
+
+    kept: tuple[Kept, ...]
+    left_out: int = 0
+    reason: str = ""
+
+
+def shared_rows(runs: Sequence[TaskRun], *, same_hash: bool = True) -> SharedRows:
+    """Return the rows of the dataset that all of some runs were asked.
+
+    Without samples it is not known which rows were asked: equal numbers of rows of one dataset are taken for the same.
+
+    Args:
+        runs: what is compared, at least one.
+        same_hash: whether the hash of their rows must be the same, as it is for the verbalizer tasks of a dataset;
+            ManyIFEval's rows have another for every number of instructions, and share their task prompts.
+    """
+    every = tuple[Kept, ...](None for _ in runs)
+    if len({run.identity[0] for run in runs}) > 1:
+        return SharedRows(every, reason="their versions differ")
+    if len({run.dataset for run in runs}) > 1 or (same_hash and len({run.identity[1] for run in runs}) > 1):
+        return SharedRows(every, reason="their rows are from different datasets")
+    asked = [run.rows.clusters for run in runs if run.rows is not None]
+    if len(asked) < len(runs):
+        if len({run.count if run.rows is None else len(run.rows) for run in runs}) > 1:
+            return SharedRows(every, reason="their numbers of rows differ, and without samples it is not known which")
+        return SharedRows(every)
+    shared = reduce(np.intersect1d, asked)
+    if not len(shared):
+        return SharedRows(every, reason="they share no row")
+    everything = np.unique(np.concatenate(asked))
+    return SharedRows(tuple(np.isin(of_run, shared) for of_run in asked), len(everything) - len(shared))

@@ -1,0 +1,40 @@
+"""What the family's figures have in common: names of metrics, of label words and of models, and who lacks tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lm_eval_ext.reports.sections.verbalizer.conditions import Model, VerbalizerRuns, chance, in_words
+from lm_eval_ext.results.issue import Issue, warning
+
+METRICS = {"acc": "accuracy", "prior_rate": "prior rate", "invalid_rate": "invalid rate"}
+ACCURACY = METRICS["acc"]
+INTERVALS = (
+    "Intervals: 95 % confidence, from a cluster bootstrap over rows, each resampled with all the label words it was "
+    "asked under."
+)
+TOGETHER = "all together"
+GUESSING = "random guessing"
+
+
+def labels(models: Sequence[Model]) -> tuple[str, ...]:
+    """Return the names of models."""
+    return tuple(model.label for model in models)
+
+
+def guessing(found: VerbalizerRuns) -> float | None:
+    """Return the accuracy of random guessing; ``None`` if it is not the same in all tasks."""
+    return chance(run for model in found.models for run in model.runs.values())
+
+
+def incomplete(found: VerbalizerRuns) -> tuple[Issue, ...]:
+    """Return which models were not asked all that others were."""
+    return tuple(
+        warning(
+            f"{model.label}: not asked {missing} of the {in_words(prompting)} tasks that other models were; it has no "
+            "figure where that would be over other tasks than theirs"
+        )
+        for prompting in found.values("prompting")
+        for model in found.asked(prompting)
+        if (missing := found.missing(model, prompting))
+    )

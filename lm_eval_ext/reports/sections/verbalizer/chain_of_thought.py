@@ -1,0 +1,125 @@
+"""Answers with and without a chain of thought, to the same rows (section 4.3, Figures 4 and 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from lm_eval_ext.reports.figure import Bars, Estimate, Figure, HeatMap, Panel, Series, Table
+from lm_eval_ext.reports.sections.verbalizer.captions import (
+    ACCURACY,
+    GUESSING,
+    INTERVALS,
+    TOGETHER,
+    guessing,
+    incomplete,
+    labels,
+)
+from lm_eval_ext.reports.sections.verbalizer.conditions import (
+    CHAIN_OF_THOUGHT,
+    DIRECT,
+    FLIPPED,
+    GOLDEN,
+    Setting,
+    VerbalizerRuns,
+    in_words,
+)
+from lm_eval_ext.reports.sections.verbalizer.same_rows import OnSameRows
+from lm_eval_ext.reports.statistics import estimate
+
+SETTINGS: Mapping[str, Setting] = {
+    f"natural ({GOLDEN}), {in_words(DIRECT)}": (DIRECT, GOLDEN),
+    f"unnatural ({FLIPPED}), {in_words(DIRECT)}": (DIRECT, FLIPPED),
+    f"unnatural ({FLIPPED}), {in_words(CHAIN_OF_THOUGHT)}": (CHAIN_OF_THOUGHT, FLIPPED),
+}
+"""Those of Figures 4 and 5, by what they are called."""
+FLIPPED_SETTINGS: tuple[Setting, Setting] = ((DIRECT, FLIPPED), (CHAIN_OF_THOUGHT, FLIPPED))
+"""Those whose difference is the gain."""
+
+
+def compared_datasets(found: VerbalizerRuns) -> tuple[str, ...]:
+    """Return the datasets on which flipped label words were asked for directly and after a chain of thought."""
+    asked = {(one.prompting, one.dataset) for one in found.conditions if one.verbalizer == FLIPPED}
+    return tuple(
+        name
+        for name in found.values("dataset", CHAIN_OF_THOUGHT)
+        if {(DIRECT, name), (CHAIN_OF_THOUGHT, name)} <= asked
+    )
+
+
+def with_and_without_chain_of_thought(found: VerbalizerRuns, datasets: tuple[str, ...]) -> Figure:
+    """Return Figures 4 and 5: whether thinking first helps against one's priors.
+
+    Args:
+        found: what was run.
+        datasets: those that are compared.
+    """
+    models = found.asked(CHAIN_OF_THOUGHT)
+    same_rows = {model: OnSameRows.of(found, model, tuple(SETTINGS.values()), datasets) for model in models}
+    scopes = {TOGETHER: datasets, **{name: (name,) for name in datasets}}
+    cells = {
+        (model, scope, title): estimate(same_rows[model].mean(names, setting))
+        for model in models
+        for scope, names in scopes.items()
+        for title, setting in SETTINGS.items()
+    }
+    line = guessing(found)
+    together = tuple(Series(title, tuple(cells[model, TOGETHER, title] for model in models)) for title in SETTINGS)
+    panels = [Panel(TOGETHER, Bars(labels(models), together, ACCURACY, reference=line, reference_name=GUESSING))]
+    for model in models:
+        series = tuple(Series(title, tuple(cells[model, name, title] for name in datasets)) for title in SETTINGS)
+        if any(value.exists for one in series for value in one.values):
+            bars = Bars(datasets, series, ACCURACY, reference=line, reference_name=GUESSING)
+            panels.append(Panel(model.label, bars))
+    return Figure(
+        "verbalizer_thought",
+        "Does thinking first help against its priors?",
+        "Natural label words, asked for directly, show what the model can do. Flipped ones (positive is to be called "
+        "“negative”), asked for directly and after “Let's think step by step”, show what it does when told otherwise: "
+        "the closer to the first bar, the better. All three are over the same rows. As Figures 4 (all together) and 5 "
+        f"(by dataset) of the paper. {INTERVALS}",
+        tuple(panels),
+        Table(
+            ("model", "dataset", *SETTINGS),
+            tuple(
+                (model.label, scope, *(cells[model, scope, title] for title in SETTINGS))
+                for model in models
+                for scope in scopes
+            ),
+        ),
+        (*incomplete(found), *(issue for model in models for issue in same_rows[model].issues)),
+        ("acc",),
+    )
+
+
+def gain_of_chain_of_thought(found: VerbalizerRuns, datasets: tuple[str, ...]) -> Figure:
+    """Return the difference that thinking makes under flipped label words, on the same rows.
+
+    Args:
+        found: what was run.
+        datasets: those that are compared.
+    """
+    models = found.asked(CHAIN_OF_THOUGHT)
+    same_rows = [OnSameRows.of(found, model, FLIPPED_SETTINGS, datasets) for model in models]
+
+    def gain(of_model: OnSameRows, names: tuple[str, ...]) -> Estimate:
+        direct, thought = (of_model.mean(names, setting) for setting in FLIPPED_SETTINGS)
+        return estimate(thought - direct)
+
+    values = tuple((gain(one, datasets), *(gain(one, (name,)) for name in datasets)) for one in same_rows)
+    columns = (TOGETHER, *datasets)
+    return Figure(
+        "verbalizer_thought_gain",
+        "How much does thinking first gain?",
+        "Accuracy under flipped label words after a chain of thought, minus that of direct answers to the same rows. "
+        "Above 0, thinking helps the model follow; below 0, it talks the model out of it (section 4.3). If 0 is "
+        "outside the interval, the difference is unlikely to be chance. Intervals: 95 % confidence, from a cluster "
+        "bootstrap over rows, of the paired difference.",
+        (Panel("", HeatMap(labels(models), columns, values, "gain in accuracy", "change")),),
+        Table(
+            ("model", *columns),
+            tuple((model.label, *of_model) for model, of_model in zip(models, values, strict=True)),
+            "change",
+        ),
+        (*incomplete(found), *(issue for one in same_rows for issue in one.issues)),
+        ("acc",),
+    )

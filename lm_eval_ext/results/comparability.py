@@ -1,0 +1,156 @@
+"""What two runs differ in: whether their scores are of one thing, and whether both were asked in the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from lm_eval_ext.results.issue import Issue, error, named, note, warning
+from lm_eval_ext.results.models import chat_template
+from lm_eval_ext.results.runs import TaskRun
+
+_OF_RUN: Mapping[str, Callable[[TaskRun], object]] = {
+    "number of rows": lambda run: run.count,
+    "num_fewshot": lambda run: run.shots or 0,
+    # Without demonstrations it makes no prompt different, and the harness's defaults for it do differ.
+    "fewshot_as_multiturn": lambda run: bool(run.shots and run.file.content.get("fewshot_as_multiturn")),
+    "gen_kwargs": lambda run: dict(run.model.setting).get("gen_kwargs"),
+    "generation_kwargs": lambda run: run.config.get("generation_kwargs"),
+    "system_instruction_sha": lambda run: run.file.content.get("system_instruction_sha"),
+    "chat_template_sha": lambda run: chat_template(run.file),
+}
+"""Facts that do not stand in a task's metadata, by the names that the harness has for them."""
+
+
+def fact(run: TaskRun, name: str) -> object:
+    """Return something that a run's scores depend on besides the model; ``None`` if nothing is said of it.
+
+    Args:
+        run: the run.
+        name: of the metadata, or one of the harness's: ``num_fewshot``, ``chat_template_sha``, ….
+    """
+    return _OF_RUN[name](run) if name in _OF_RUN else run.metadata.get(name)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A fact that two runs differ in.
+
+    Attributes:
+        fact: its name.
+        first, second: what it is in each.
+    """
+
+    fact: str
+    first: object
+    second: object
+
+
+def differences(first: TaskRun, second: TaskRun, facts: Collection[str]) -> Iterator[Difference]:
+    """Yield which of some facts two runs differ in.
+
+    Args:
+        first: a run.
+        second: another one.
+        facts: their names, as for ``fact``.
+    """
+    for name in facts:
+        one, other = fact(first, name), fact(second, name)
+        if one != other:
+            yield Difference(name, one, other)
+
+
+def asking_facts(run: TaskRun) -> tuple[str, ...]:
+    """Return the facts that say how a task's rows were asked, its chat template apart."""
+    return ("system_instruction_sha", "num_fewshot", "gen_kwargs", "generation_kwargs", *run.schema.prompt_facts)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One task, as both sides did it.
+
+    Attributes:
+        before, after: its runs.
+        names: of the sides.
+    """
+
+    before: TaskRun
+    after: TaskRun
+    names: tuple[str, str]
+
+    @property
+    def obstacle(self) -> Issue | None:
+        """Why its scores are not of one thing; ``None`` if they are."""
+        rows_fact = self.before.schema.rows_fact
+        for difference in differences(self.before, self.after, ("version", rows_fact)):
+            other_rows = "other rows: " if difference.fact == rows_fact else ""
+            return error(other_rows + self._in_words(difference))
+        reader = self.before.reader
+        if reader != self.after.reader:
+            return error(self._each("answers read by", reader, self.after.reader))
+        # Behind some readers stands a model, which the task records.
+        for key in (f"answer_{reader}", f"answer_{reader}_shots"):
+            first, second = self.before.metadata.get(key), self.after.metadata.get(key)
+            if first != second:
+                return error(self._each(key, first, second))
+        if self.before.headline != self.after.headline:
+            return error(self._each("its figure is", self.before.headline.name, self.after.headline.name))
+        return error("other rows under the same numbers") if self._differ("docs") else None
+
+    @property
+    def issues(self) -> tuple[Issue, ...]:
+        """Warnings, for which equal scores are no proof of equal models; notes on what differs and may."""
+        return (*self._warnings(), *self._notes())
+
+    def _warnings(self) -> Iterator[Issue]:
+        yield from (*self.before.issues, *self.after.issues)
+        for run, other in ((self.before, self.names[1]), (self.after, self.names[0])):
+            if run.reader != run.offered:
+                yield warning(f"read by {run.reader}, because {other} has no {run.offered}")
+        asked_otherwise = list(differences(self.before, self.after, asking_facts(self.before)))
+        for difference in asked_otherwise:
+            yield warning(f"asked otherwise: {self._in_words(difference, ':')}")
+        templates = chat_template(self.before.file), chat_template(self.after.file)
+        if not asked_otherwise and templates == (None, None) and self._differ("prompts"):
+            yield warning("other prompts for the same rows")
+
+    def _notes(self) -> Iterator[Issue]:
+        # A new model has its own chat template, and a template can print the day's date.
+        template = chat_template(self.before.file)
+        for difference in differences(self.before, self.after, ("chat_template_sha",)):
+            yield note(self._in_words(difference, ":"))
+            return
+        if template is not None and self._differ("prompts"):
+            yield note("other prompts of one chat template")
+
+    def _differ(self, field: str) -> bool:
+        """Return whether a row that both have has two hashes."""
+        first, second = self.before.rows, self.after.rows
+        if first is None or second is None or self.before.schema.prompt_facts:
+            return False
+        _, mine, theirs = np.intersect1d(first.ids, second.ids, assume_unique=True, return_indices=True)
+        ours, others = getattr(first, field)[mine], getattr(second, field)[theirs]
+        return bool(np.any((ours != b"") & (others != b"") & (ours != others)))
+
+    def _in_words(self, difference: Difference, colon: str = "") -> str:
+        return self._each(f"{difference.fact}{colon}", difference.first, difference.second)
+
+    def _each(self, fact: str, before: object, after: object) -> str:
+        return f"{fact} {_words(before)} in {self.names[0]}, {_words(after)} in {self.names[1]}"
+
+
+def _words(value: object) -> str:
+    return "none" if value is None else str(value)
+
+
+def of_an_older_run(runs: Sequence[TaskRun]) -> str:
+    """Return which tasks of a group a newer run has not done again, in words; empty if all are of one run.
+
+    Args:
+        runs: of one side.
+    """
+    newest = max((run.file for run in runs), key=lambda file: file.order)
+    older = [run.task for run in runs if run.file.date < newest.date]
+    return f"of an older run than the folder's newest ({newest.path}): {named(older)}" if older else ""

@@ -1,0 +1,230 @@
+"""From the files of one or many runs to what every row of every task scored."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from lm_eval_ext.families.registry import FAMILIES
+from lm_eval_ext.results.files import find, read
+from lm_eval_ext.results.issue import Issue, error, named, note, warning
+from lm_eval_ext.results.models import EvaluatedModel, labels
+from lm_eval_ext.results.recognition import task_runs
+from lm_eval_ext.results.runs import Runs, TaskRun, newest
+from lm_eval_ext.results.samples import DatasetRows, read_samples
+from lm_eval_ext.results.validation import (
+    disagreement,
+    replacements,
+    rows_that_differ,
+    versions_that_differ,
+    without_samples,
+)
+from lm_eval_ext.sources import RowsError
+
+FEW = 3
+"""So many bad lines of a file are named; the rest are counted."""
+
+
+Progress = Callable[[Sequence[TaskRun]], Iterable[TaskRun]]
+"""Is given the runs before their samples are read, and yields them one by one."""
+
+
+def load(paths: Sequence[Path], progress: Progress = lambda runs: runs) -> Runs:
+    """Return what files of results and their samples say of our tasks.
+
+    Of several runs of a task by one model the newest counts.
+
+    Args:
+        paths: result files, or folders, in which all ``results_*.json`` are read.
+        progress: see there.
+
+    Raises:
+        OSError: a file cannot be read.
+        RowsError: a file is no file of results, or none has results of our tasks.
+    """
+    (runs,) = load_apart([paths], progress)
+    return runs
+
+
+def load_apart(sides: Sequence[Sequence[Path]], progress: Progress = lambda runs: runs) -> list[Runs]:
+    """Return the same of each of several sets of files, to be compared: one model may be in all of them.
+
+    They share the numbers of the datasets' rows, and of every task a common reader of answers.
+
+    Args:
+        sides: each as for ``load``.
+        progress: see there.
+
+    Raises:
+        OSError: a file cannot be read.
+        RowsError: a file is no file of results, or a side has no results of our tasks.
+    """
+    found = [find_runs(paths) for paths in sides]
+    common = _common_readers([run for side in found for run in side.runs])
+    dataset_rows = DatasetRows()
+    return [_loaded(side, common, dataset_rows, progress) for side in found]
+
+
+@dataclass(frozen=True)
+class FoundRuns:
+    """What stands in files of results, without their samples.
+
+    Attributes:
+        runs: of each model and task the newest.
+        models: in the order of the arguments, then by name.
+        groups: the tasks of each.
+        unevaluated: what no row was evaluated of in a model's newest run; an older one may be among the runs.
+        issues: what was left out or replaced, and why.
+    """
+
+    runs: tuple[TaskRun, ...]
+    models: tuple[EvaluatedModel, ...]
+    groups: Mapping[str, tuple[str, ...]]
+    unevaluated: tuple[TaskRun, ...]
+    issues: tuple[Issue, ...]
+
+    @property
+    def empty(self) -> frozenset[str]:
+        """The tasks of which no row was evaluated, by any model."""
+        return frozenset(run.task for run in self.unevaluated).difference(run.task for run in self.runs)
+
+
+def find_runs(paths: Sequence[Path], families: Collection[str] = tuple(FAMILIES)) -> FoundRuns:
+    """Return what files of results say, without reading samples.
+
+    Args:
+        paths: result files, or folders, in which all ``results_*.json`` are read.
+        families: whose tasks count.
+
+    Raises:
+        OSError: a file cannot be read.
+        RowsError: a file is no file of results, or none has results of these families.
+    """
+    issues: list[Issue] = []
+    unusable: list[Issue] = []
+    found: list[TaskRun] = []
+    groups: dict[str, tuple[str, ...]] = {}
+    foreign: set[str] = set()
+    for path in find(paths):
+        file = read(path)
+        runs, wrong = task_runs(file, families)
+        found += runs
+        unusable += wrong
+        if not runs and not wrong:
+            others = sorted(file.content["results"])
+            foreign |= set(others)
+            issues.append(note(f"{path}: no results of {_ours(families)} ({named(others)}); not used"))
+        groups |= file.groups()
+    empty = {run.task: run for run in found if not run.count}
+    unusable += [error(f"{run.file.path}, task {run.task!r}: no row was evaluated") for run in empty.values()]
+    latest, _ = newest(found, _what)
+    evaluated = [run for run in found if run.count]
+    if not evaluated and unusable:
+        raise RowsError(f"{'; '.join(map(str, unusable))}; expected at least one task with rows")
+    if not evaluated:
+        raise RowsError(
+            f"no results of {_ours(families)} in {', '.join(map(str, paths))}, but of {named(sorted(foreign))}; "
+            f"expected what `lm_eval --tasks … --output_path FOLDER` writes of the families {', '.join(families)}: "
+            "results_*.json"
+        )
+    issues += [error(f"{issue}; left out") for issue in unusable]
+    chosen, replaced = newest(evaluated, _what)
+    issues += replacements(replaced)
+    return FoundRuns(
+        tuple(chosen.values()),
+        _in_order(evaluated, paths),
+        groups,
+        tuple(run for run in latest.values() if not run.count),
+        tuple(dict.fromkeys(issues)),
+    )
+
+
+def _what(run: TaskRun) -> tuple[EvaluatedModel, str]:
+    return run.model, run.task
+
+
+def _ours(families: Collection[str]) -> str:
+    return "our tasks" if {*families} == {*FAMILIES} else f"{', '.join(families)} tasks"
+
+
+def _in_order(found: Sequence[TaskRun], paths: Sequence[Path]) -> tuple[EvaluatedModel, ...]:
+    """Return who was evaluated in the order of the arguments, those of one folder by name: 7B comes before 70B."""
+    names = labels(dict.fromkeys(run.model for run in found))
+    places: dict[EvaluatedModel, int] = {}
+    for run in found:
+        path = run.file.path
+        place = next(number for number, given in enumerate(paths) if given == path or given in path.parents)
+        places[run.model] = min(place, places.get(run.model, place))
+    in_words_and_numbers = {
+        model: [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", name.casefold())]
+        for model, name in names.items()
+    }
+    return tuple(sorted(names, key=lambda model: (places[model], in_words_and_numbers[model], names[model])))
+
+
+def _loaded(found: FoundRuns, readers: Mapping[str, set[str]], dataset_rows: DatasetRows, progress: Progress) -> Runs:
+    issues = list(found.issues)
+    names = labels(found.models)
+    chosen = _same_readers(found.runs, readers, issues)
+    issues += versions_that_differ(chosen, found.groups)
+    issues += rows_that_differ(chosen, names)
+    runs = [_with_samples(run, dataset_rows) for run in progress(chosen)]
+    runs.sort(key=lambda run: (found.models.index(run.model), run.task))
+    issues += without_samples(runs)
+    issues += [issue for run in runs for issue in run.issues]
+    return Runs(tuple(runs), names, found.groups, dataset_rows, found.empty, tuple(dict.fromkeys(issues)))
+
+
+def _common_readers(runs: Sequence[TaskRun]) -> dict[str, set[str]]:
+    """Return by task which readers everybody's answers to it were read by."""
+    common: dict[str, set[str]] = {}
+    for run in runs:
+        common[run.task] = common.get(run.task, set(run.readers)) & set(run.readers)
+    return common
+
+
+def _same_readers(runs: Sequence[TaskRun], common: Mapping[str, set[str]], issues: list[Issue]) -> list[TaskRun]:
+    """Return the runs, each with the best reader that everybody's answers to its task were read by."""
+    for task in sorted({run.task for run in runs}):
+        if not common[task]:
+            issues.append(
+                warning(
+                    f"{task}: no reader of answers is common to all models; each has its own, figures may differ by it"
+                )
+            )
+    worse = {run.task: run.offered for run in runs if common[run.task] and run.offered not in common[run.task]}
+    if worse:
+        issues.append(
+            note(
+                f"not every model's answers were read by {named(sorted(set(worse.values())))} in "
+                f"{named(sorted(worse))}: all are shown as the best reader that is common to all has them"
+            )
+        )
+    return [
+        replace(run, readers=tuple(sorted(run.readers, key=lambda reader: reader not in common[run.task])))
+        for run in runs
+    ]
+
+
+def _with_samples(run: TaskRun, dataset_rows: DatasetRows) -> TaskRun:
+    """Return a run with its rows, if its file of samples can be found."""
+    path = run.samples_path
+    if not path.is_file():
+        return run
+    rows, wrong = read_samples(path, run.schema, run.metrics, run.readers, dataset_rows.of(run.dataset))
+    issues = []
+    if wrong:
+        more = f" and {len(wrong) - FEW} more" if len(wrong) > FEW else ""
+        issues.append(warning(f"{path}: {len(wrong)} of its lines left out ({'; '.join(wrong[:FEW])}{more})"))
+    if not len(rows):
+        issues.append(warning(f"{path}: no row of the filter {run.reader!r}: figures without intervals, no samples"))
+        return replace(run, issues=tuple(issues))
+    if len(rows) != run.count:
+        issues.append(
+            warning(f"{path}: {len(rows)} rows, and {run.count} in the results; figures are of the rows that are there")
+        )
+    else:
+        issues += disagreement(run, rows)
+    return replace(run, issues=tuple(issues), rows=rows)

@@ -1,0 +1,287 @@
+"""A file of samples: what the harness wrote of every row of one task (``--log_samples``)."""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import isfinite, nan
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from lm_eval_ext.families.schema import Schema
+
+_FILTER = b'"filter": '
+ASKED = "asked "
+"""Before the name of a metric ``[followed, asked]``: the column of the second number."""
+
+Value = TypeVar("Value", bound=Hashable)
+
+
+@dataclass(frozen=True)
+class Coded(Generic[Value]):
+    """A column of values of which there are few, each kept once.
+
+    Attributes:
+        values: the distinct ones.
+        codes: by row the place of its value among them, shape (rows,).
+    """
+
+    values: tuple[Value, ...]
+    codes: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.codes)
+
+    def __getitem__(self, row: int) -> Value:
+        """Return a row's value."""
+        value: Value = self.values[int(self.codes[row])]
+        return value
+
+    def __iter__(self) -> Iterator[Value]:
+        """Yield every row's value."""
+        return (self.values[code] for code in self.codes)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of one task, as one reader has them.
+
+    Attributes:
+        ids: their numbers in the task, shape (rows,).
+        clusters: the row of the dataset that each asks, by its number in ``DatasetRows``, shape (rows,).
+        values: numbers by metric, each of shape (rows,).
+        letters: pairs of letters by metric.
+        outcomes: what was chosen, by metric.
+        docs, prompts: the beginning of the hash of each row, and of what was asked, shape (rows,); empty where the file
+            has none.
+        offsets: where in the file each line begins, in bytes, shape (rows,).
+        path: the file.
+    """
+
+    ids: NDArray[np.int64]
+    clusters: NDArray[np.int32]
+    values: Mapping[str, NDArray[np.float64]]
+    letters: Mapping[str, Coded[tuple[str, str]]]
+    outcomes: Mapping[str, Coded[tuple[str, ...]]]
+    docs: NDArray[np.bytes_]
+    prompts: NDArray[np.bytes_]
+    offsets: NDArray[np.int64]
+    path: Path
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.ids)
+
+    def line(self, row: int) -> dict[str, Any]:
+        """Return everything that the file says of a row."""
+        with self.path.open("rb") as file:
+            file.seek(int(self.offsets[row]))
+            found: dict[str, Any] = json.loads(file.readline())
+        return found
+
+
+@dataclass
+class DatasetRows:
+    """The rows of the datasets that any run was asked, numbered in the order in which they are met."""
+
+    _numbers: dict[str, dict[Hashable, int]] = field(default_factory=dict)
+
+    def of(self, dataset: str) -> dict[Hashable, int]:
+        """Return the number of each row of a dataset, by its key; a reader of samples adds those it meets."""
+        return self._numbers.setdefault(dataset, {})
+
+    def count(self, dataset: str) -> int:
+        """Return how many rows of a dataset were met."""
+        return len(self._numbers.get(dataset, ()))
+
+
+@dataclass
+class _Coding(Generic[Value]):
+    codes: array[int] = field(default_factory=lambda: array("i"))
+    numbers: dict[Value, int] = field(default_factory=dict)
+
+    def append(self, value: Value) -> None:
+        self.codes.append(self.numbers.setdefault(value, len(self.numbers)))
+
+    def column(self) -> Coded[Value]:
+        return Coded(tuple(self.numbers), np.array(self.codes, np.int32))
+
+
+@dataclass
+class _Columns:
+    """What has been read so far; compact, for there are millions of rows."""
+
+    ids: array[int] = field(default_factory=lambda: array("q"))
+    clusters: array[int] = field(default_factory=lambda: array("i"))
+    offsets: array[int] = field(default_factory=lambda: array("q"))
+    names: tuple[str, ...] = ()
+    values: array[float] = field(default_factory=lambda: array("d"))
+    letters: dict[str, _Coding[tuple[str, str]]] = field(default_factory=dict)
+    outcomes: dict[str, _Coding[tuple[str, ...]]] = field(default_factory=dict)
+    docs: list[bytes] = field(default_factory=list)
+    prompts: list[bytes] = field(default_factory=list)
+
+    def rows(self, path: Path) -> Rows:
+        values = np.array(self.values, np.float64).reshape(len(self.ids), len(self.names))
+        return Rows(
+            np.array(self.ids, np.int64),
+            np.array(self.clusters, np.int32),
+            {name: values[:, place].copy() for place, name in enumerate(self.names)},
+            {name: coding.column() for name, coding in self.letters.items()},
+            {name: coding.column() for name, coding in self.outcomes.items()},
+            np.array(self.docs, _HASH),
+            np.array(self.prompts, _HASH),
+            np.array(self.offsets, np.int64),
+            path,
+        )
+
+
+_HASH = np.dtype("S16")
+
+
+def read_samples(
+    path: Path, schema: Schema, metrics: Sequence[str], readers: Sequence[str], numbers: dict[Hashable, int]
+) -> tuple[Rows, list[str]]:
+    """Return the rows of a file of samples, and what was wrong with it.
+
+    A line that is cut off or is none of this family's is left out and named.
+
+    Args:
+        path: the file.
+        schema: of the task's family.
+        metrics: the metrics that the task's results have.
+        readers: the filters whose lines the file has; those of the first are taken.
+        numbers: of the dataset's rows, by key; rows that are met for the first time get the next ones.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    reader = readers[0]
+    columns, wrong, ids = _Columns(), [], set()
+    put = _recorder(schema, metrics, numbers, columns)
+    # Most lines can be another reader's, which need no parsing: a quotation mark inside a text has a backslash before
+    # it, so that these words are no text.
+    others = tuple(_FILTER + json.dumps(other).encode() for other in readers[1:])
+    offset = 0
+    with path.open("rb") as file:
+        for number, text in enumerate(file, start=1):
+            start, offset = offset, offset + len(text)
+            if others and text.startswith(others, text.rfind(_FILTER)):
+                continue
+            try:
+                line = _parsed(text)
+                if not isinstance(line, dict):
+                    raise TypeError(f"{str(line)[:40]!r} is no row")
+                if line["filter"] != reader:
+                    continue
+                if line["doc_id"] in ids:
+                    raise ValueError(f"doc_id {line['doc_id']!r} stands in an earlier line, too")
+                put(line, start)
+                ids.add(line["doc_id"])
+            except (ValueError, KeyError, TypeError, RecursionError) as error:
+                # A number that is too long is no JSON to Python, a text that is too deep neither.
+                wrong.append(f"line {number}: {_reason(error)}")
+    return columns.rows(path), wrong
+
+
+def _parsed(text: bytes) -> Any:
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        # The harness also writes what is JSON to Python alone: NaN, half of a surrogate pair, long numbers.
+        return json.loads(text)
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, json.JSONDecodeError):
+        return "cut off or not JSON"
+    return f"no {error}" if isinstance(error, KeyError) else str(error)
+
+
+def _recorder(
+    schema: Schema, metrics: Sequence[str], rows: dict[Hashable, int], columns: _Columns
+) -> Callable[[Mapping[str, Any], int], None]:
+    """Return a function that puts a line into the columns, or raises and puts nothing."""
+    forms = {name: schema.row_form(name) for name in metrics}
+    numbers, ratios, letters, choices = (
+        [name for name in metrics if forms[name] == form] for form in ("number", "ratio", "letters", "choice")
+    )
+    columns.names = (*numbers, *(column for name in ratios for column in (name, ASKED + name)))
+    letters_into = [columns.letters.setdefault(name, _Coding()) for name in letters]
+    outcomes_into = [columns.outcomes.setdefault(name, _Coding()) for name in choices]
+
+    def put(line: Mapping[str, Any], offset: int) -> None:
+        row_id, key = int(line["doc_id"]), _key(line, schema.row_key)
+        found = _numbers(line, numbers)
+        for name in ratios:
+            found.extend(_two_numbers(line, name))
+        two = [_two_letters(line, name) for name in letters]
+        chosen = [_outcome(line, name) for name in choices]
+        columns.ids.append(row_id)
+        columns.clusters.append(rows.setdefault(key, len(rows)))
+        columns.docs.append(_beginning(line.get("doc_hash")))
+        columns.prompts.append(_beginning(line.get("prompt_hash")))
+        columns.offsets.append(offset)
+        columns.values.extend(found)
+        for pair_column, pair in zip(letters_into, two, strict=True):
+            pair_column.append(pair)
+        for outcome_column, outcome in zip(outcomes_into, chosen, strict=True):
+            outcome_column.append(outcome)
+
+    return put
+
+
+def _key(line: Mapping[str, Any], field: str | None) -> Hashable:
+    if field is None:
+        return int(line["doc_id"])
+    found = line["doc"][field]
+    if not isinstance(found, str | int):
+        raise TypeError(f"doc.{field} is {found!r}; expected text or a whole number")
+    return found
+
+
+def _beginning(digest: object) -> bytes:
+    return digest[:16].encode() if isinstance(digest, str) else b""
+
+
+def _numbers(line: Mapping[str, Any], names: Sequence[str]) -> array[float]:
+    try:
+        found = array("d", [line[name] for name in names])
+    except TypeError:
+        found = array("d", [nan])
+    # One question of all at once: it is asked of every row.
+    if isfinite(sum(found)):
+        return found
+    for name in names:
+        value = line[name]
+        if not isinstance(value, float | int) or not isfinite(value):
+            raise TypeError(f"{name} is {value!r}; expected a number")
+    return array("d", [line[name] for name in names])
+
+
+def _two_numbers(line: Mapping[str, Any], name: str) -> list[float]:
+    match line[name]:
+        case [float() | int() as followed, float() | int() as asked] if isfinite(followed) and isfinite(asked):
+            return [float(followed), float(asked)]
+    raise TypeError(f"{name} is {line[name]!r}; expected two numbers")
+
+
+def _two_letters(line: Mapping[str, Any], name: str) -> tuple[str, str]:
+    match line[name]:
+        case [str() as first, str() as second]:
+            return first, second
+    raise TypeError(f"{name} is {line[name]!r}; expected two letters")
+
+
+def _outcome(line: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    match line[name]:
+        case [str(), [*chosen]] if all(isinstance(text, str) for text in chosen):
+            return tuple(chosen)
+    raise TypeError(f"{name} is {line[name]!r}; expected a question and what was chosen")

@@ -1,0 +1,119 @@
+"""What a reader must know of runs before the figures: what is missing, what is not the same for everybody."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import isclose
+from pathlib import Path
+
+from lm_eval_ext.results.issue import Issue, named, note, warning
+from lm_eval_ext.results.models import EvaluatedModel
+from lm_eval_ext.results.runs import TaskRun
+from lm_eval_ext.results.samples import Rows
+from lm_eval_ext.sources import EMBEDDED
+
+
+def replacements(replaced: Sequence[tuple[TaskRun, TaskRun]]) -> list[Issue]:
+    """Return which runs a newer one of the same task replaced.
+
+    Args:
+        replaced: pairs of the older and the newer run.
+    """
+    tasks: dict[tuple[Path, str], list[str]] = {}
+    for older, newer in replaced:
+        rows = "" if older.count == newer.count else f" ({newer.count} rows replace {older.count})"
+        tasks.setdefault((older.file.path, f"{newer.file.path} is newer{rows}"), []).append(older.task)
+    return [note(f"{path}: not used for {named(of_pair)}: {newer}") for (path, newer), of_pair in tasks.items()]
+
+
+def versions_that_differ(runs: Sequence[TaskRun], groups: Mapping[str, Sequence[str]]) -> list[Issue]:
+    """Return which tasks, or tasks of a group, are not the same thing."""
+    issues = []
+    versions: dict[str, set[str]] = {}
+    hashes: dict[str, set[str]] = {}
+    for run in runs:
+        version, rows = map(str, run.identity)
+        versions.setdefault(run.task, set()).add(version)
+        hashes.setdefault(run.task, set()).add(rows)
+    mixed = sorted(task for task, found in versions.items() if len(found) > 1)
+    if mixed:
+        example = ", ".join(sorted(versions[mixed[0]]))
+        issues.append(warning(f"mixed versions of {named(mixed)} ({example}): their scores are not of one thing"))
+    of_group = {
+        name: sorted({version for part in parts for version in versions.get(part, ())})
+        for name, parts in groups.items()
+    }
+    for name, found in of_group.items():
+        if len(found) > 1 and not set(mixed) & set(groups[name]):
+            issues.append(
+                warning(f"mixed versions of the tasks of {name} ({', '.join(found)}): its figures are not of one thing")
+            )
+    other = sorted(task for task, found in hashes.items() if len(found) > 1 and task not in mixed)
+    if other:
+        issues.append(
+            warning(f"not the same rows for every model in {named(other)}: their scores are not of one thing")
+        )
+    embedded = [run.task for run in runs if run.metadata.get("source") == EMBEDDED]
+    if embedded:
+        everything = len(embedded) == len(runs)
+        which = "All rows" if everything else f"Some rows ({named(sorted(set(embedded)))})"
+        issues.append(
+            warning(f"{which} are embedded ones: written for demonstrations and tests, comparable to nothing")
+        )
+    return issues
+
+
+def rows_that_differ(runs: Sequence[TaskRun], names: Mapping[EvaluatedModel, str]) -> list[Issue]:
+    """Return who was not asked all rows."""
+    issues = []
+    of_limit: dict[tuple[EvaluatedModel, str], list[str]] = {}
+    counts: dict[str, dict[int, str]] = {}
+    for run in runs:
+        counts.setdefault(run.task, {}).setdefault(run.count, names[run.model])
+        if limit := run.file.config.get("limit"):
+            of_limit.setdefault((run.model, f"{limit:g}" if isinstance(limit, float) else str(limit)), []).append(
+                run.task
+            )
+    issues += [
+        warning(f"{names[who]}: evaluated with --limit {limit}: {named(tasks)}")
+        for (who, limit), tasks in of_limit.items()
+    ]
+    uneven = sorted(task for task, found in counts.items() if len(found) > 1)
+    if uneven:
+        example = ", ".join(f"{count} of {name}" for count, name in sorted(counts[uneven[0]].items()))
+        issues.append(
+            warning(f"not as many rows of every model in {named(uneven)} ({example}): their scores are of other rows")
+        )
+    return issues
+
+
+def disagreement(run: TaskRun, rows: Rows) -> list[Issue]:
+    """Return whether results and samples are of two runs."""
+    numbers = (name for name in rows.values if run.schema.row_form(name) == "number")
+    for metric in (run.headline.name, *numbers):
+        said, found = run.figure(metric), float(rows.values[metric].mean())
+        if said is None or not isclose(said, found, rel_tol=1e-6, abs_tol=1e-9):
+            told = "no number" if said is None else said
+            return [
+                warning(
+                    f"{rows.path}: {metric} of its rows is {found:.6g}, and {told} in the results; expected both of "
+                    "one run; figures are of the rows"
+                )
+            ]
+    return []
+
+
+def without_samples(runs: Sequence[TaskRun]) -> list[Issue]:
+    """Return which files of results have no samples beside them, each once."""
+    missing: dict[Path, list[TaskRun]] = {}
+    for run in runs:
+        if run.rows is None and not run.issues:
+            missing.setdefault(run.file.path, []).append(run)
+    return [
+        warning(
+            f"{path}: no samples of {named([run.task for run in of_file])} beside it (expected "
+            f"{of_file[0].samples_path.name}{' and the like' if len(of_file) > 1 else ''}; run with --log_samples): "
+            "figures without intervals, no samples"
+        )
+        for path, of_file in missing.items()
+    ]

@@ -1,0 +1,28 @@
+"""Which method an evaluated model is: its base, and the strategy by which its answers are refined."""
+
+from __future__ import annotations
+
+from lm_eval_ext.results.models import EvaluatedModel
+from lm_eval_ext.self_refine.strategies import ARGUMENTS, DEFAULT, NAME, ZERO_SHOT
+
+
+def is_refined(model: EvaluatedModel) -> bool:
+    """Return whether a model's answers are refined; else it is run by itself."""
+    return model.kind == NAME
+
+
+def strategy_of(model: EvaluatedModel) -> str:
+    """Return by which strategy a model's answers are refined; ``none`` of a model that is run by itself."""
+    if not is_refined(model):
+        return ZERO_SHOT
+    strategy = dict(model.arguments).get("strategy", DEFAULT)
+    # The harness reads the word "none" as Python's None.
+    return ZERO_SHOT if strategy == "None" else strategy
+
+
+def base_of(model: EvaluatedModel) -> EvaluatedModel:
+    """Return the model whose answers are refined, in the same setting; the model itself if it is run by itself."""
+    if not is_refined(model):
+        return model
+    of_base = tuple((name, value) for name, value in model.arguments if name not in ARGUMENTS)
+    return EvaluatedModel(dict(model.arguments).get("base", ""), of_base, model.setting)

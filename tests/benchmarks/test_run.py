@@ -1,0 +1,33 @@
+"""What ``make bench`` says before it measures anything."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_without_nltks_data_it_says_so_at_once_and_measures_nothing(tmp_path: Path) -> None:
+    # None of this machine's folders: NLTK looks into each of them.
+    program = (
+        "import os, sys, nltk.data; nltk.data.path[:] = [os.environ['NLTK_DATA']]\n"
+        "from benchmarks import run\n"
+        "try: run.main()\n"
+        "finally: print(sorted({'lm_eval', 'datasets', 'torch'} & sys.modules.keys()))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=ROOT,
+        env={**os.environ, "NLTK_DATA": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("Nothing was measured: NLTK's sentence data (punkt_tab, English) are not installed")
+    assert "python -m nltk.downloader punkt_tab" in done.stderr
+    assert done.stdout == "[]\n"

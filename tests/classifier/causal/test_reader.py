@@ -1,0 +1,103 @@
+"""Causal models as readers: the first token, and how certain it is."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lm_eval_ext.classifier.causal.prompts import classifier_letters, classifier_prompt, llm_prompt
+from lm_eval_ext.classifier.causal.reader import adapter_reader, llm_reader
+from lm_eval_ext.classifier.reading import Answer, Option, Reading
+from tests.classifier.causal.models import DRINKS, WITH_REFUSED, moved
+
+pytestmark = pytest.mark.usefixtures("offline")
+
+ANSWERS = [
+    Answer("tea", DRINKS),
+    Answer("A much longer answer, which says at its very end, at last: coffee", DRINKS),
+    Answer("sorry", WITH_REFUSED),
+    Answer("ünïcode 🦜", DRINKS),
+    Answer("coffee", DRINKS),
+]
+
+
+def first_token(model: Path, adapter: Path | None, prompt: str) -> Any:
+    """Return the probabilities of the first token, by one plain pass over ``<s>`` and the prompt; no padding."""
+    torch = pytest.importorskip("torch")
+    transformers = pytest.importorskip("transformers")
+    network = transformers.AutoModelForCausalLM.from_pretrained(model)
+    if adapter is not None:
+        network = pytest.importorskip("peft").PeftModel.from_pretrained(network, adapter)
+    tokens = transformers.AutoTokenizer.from_pretrained(model)(prompt, add_special_tokens=False)["input_ids"]
+    with torch.no_grad():
+        return network(torch.tensor([[0, *tokens]])).logits[0, -1].softmax(-1)
+
+
+def letter_tokens(model: Path, letters: str) -> list[int]:
+    vocabulary = pytest.importorskip("transformers").AutoTokenizer.from_pretrained(model).get_vocab()
+    return [vocabulary[letter] for letter in letters]
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 8])
+def test_the_certainty_is_the_letters_share_among_the_letters_offered(
+    learned: Path, base_lm: Path, batch_size: int
+) -> None:
+    readings = adapter_reader(str(learned), batch_size)(ANSWERS)
+    for answer, reading in zip(ANSWERS, readings, strict=True):
+        offered = "".join(classifier_letters(answer))
+        probabilities = first_token(base_lm, learned, classifier_prompt(answer))
+        shares = probabilities[letter_tokens(base_lm, offered)]
+        assert probabilities.max() == shares.max()  # the likeliest token is an offered letter
+        assert reading.same(classifier_letters(answer)[offered[int(shares.argmax())]])
+        assert reading.certainty == pytest.approx(float(shares.max() / shares.sum()), abs=1e-4)
+
+
+def test_a_tokenizer_that_adds_the_first_token_itself_changes_nothing(
+    learned: Path, base_lm: Path, tmp_path: Path
+) -> None:
+    transformers = pytest.importorskip("transformers")
+    processors = pytest.importorskip("tokenizers").processors
+    own = tmp_path / "base"
+    shutil.copytree(base_lm, own)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(own)
+    tokenizer.backend_tokenizer.post_processor = processors.TemplateProcessing(
+        single="<s> $A", special_tokens=[("<s>", 0)]
+    )
+    tokenizer.save_pretrained(own)
+    assert transformers.AutoTokenizer.from_pretrained(own)("A")["input_ids"][0] == 0
+    adapter = moved(learned, tmp_path / "adapter", base_model_name_or_path=str(own))
+    assert adapter_reader(str(adapter))(ANSWERS) == adapter_reader(str(learned))(ANSWERS)
+
+
+def test_a_first_token_that_is_no_letter_is_no_reading(tiny_model: Path) -> None:
+    # Untrained: its likeliest token is some byte.
+    answer = ANSWERS[0]
+    for reader, prompt in (
+        (adapter_reader(str(tiny_model)), classifier_prompt(answer)),
+        (llm_reader(str(tiny_model), 0), llm_prompt(answer, 0)),
+        (llm_reader(str(tiny_model), 4), llm_prompt(answer, 4)),
+    ):
+        assert int(first_token(tiny_model, None, prompt).argmax()) not in letter_tokens(tiny_model, "ABCXYZ")
+        assert reader([answer]) == [Reading("none", (), 0.0)]
+
+
+def test_an_llm_is_asked_for_the_options_letters_alone(learned: Path, base_lm: Path) -> None:
+    # This model's first token is X, which the published classifiers may answer to any question, and an llm may not.
+    drinks = Answer("sorry", DRINKS)
+    more = Answer("sorry", (*DRINKS, Option("X", "Rum")))
+    for answer in (drinks, more):
+        assert [int(first_token(base_lm, learned, llm_prompt(answer, 0)).argmax())] == letter_tokens(base_lm, "X")
+    assert [reading.value for reading in llm_reader(str(learned), 0)([drinks, more])] == ["none", "X"]
+
+
+def test_a_response_longer_than_the_model_can_hold_is_shortened_in_the_middle(learned: Path) -> None:
+    long = Answer("tea" + " " * 10_000 + "tea", DRINKS)  # the tiny model holds 4096 bytes
+    (reading,) = adapter_reader(str(learned))([long])
+    assert reading.kind in ("option", "none", "refused")
+
+
+def test_no_answers_have_no_readings(learned: Path) -> None:
+    assert adapter_reader(str(learned))([]) == []

@@ -1,0 +1,242 @@
+"""``lm-eval-ext classifier train``: labelled rows in, an adapter with its model card out."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import re
+import signal
+import struct
+import subprocess
+import sys
+import termios
+from pathlib import Path
+
+import pytest
+
+from lm_eval_ext.classifier.encoder.weights import REPOSITORY, REVISION, WeightsError, base_folder
+from lm_eval_ext.classifier.training import generated
+from lm_eval_ext.cli import main
+from tests.classifier.labelled_rows import labelled_rows, write
+from tests.conftest import offline_environment
+from tests.test_cli import COMMAND
+
+
+def test_a_causal_adapter_is_trained_evaluated_and_described(
+    base_lm: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
+    first = write(tmp_path / "first.jsonl", *labelled_rows(20))
+    second = write(tmp_path / "second.jsonl", *(row | {"model": "other"} for row in labelled_rows(10)))
+    output = tmp_path / "new" / "adapter"
+    options = ["--mode", "causal", "--base", str(base_lm), "--epochs", "1", "--seed", "5"]
+    assert main(["classifier", "train", str(first), str(second), "--output", str(output), *options]) == 0
+    assert sorted(path.name for path in output.iterdir()) == [
+        "README.md",
+        "adapter_config.json",
+        "adapter_model.safetensors",
+        "training.json",
+    ]
+    assert list(output.parent.iterdir()) == [output]
+    card = (output / "README.md").read_text(encoding="utf-8")
+    assert card in capsys.readouterr().out
+    for path, count in ((first, 20), (second, 10)):
+        assert f"| {path.name} | {count} | `{hashlib.sha256(path.read_bytes()).hexdigest()}` |" in card
+    # 20 questions, of which the second file repeats 10; 0.2 of them are held out, with one or two rows each.
+    split = re.search(r"seed 5, share 0.2\): trained on (\d+) rows of 16 questions; held out (\d+) rows of 4 q", card)
+    assert split is not None
+    assert int(split[1]) + int(split[2]) == 30
+    assert 4 <= int(split[2]) <= 8
+    weights = hashlib.sha256((base_lm / "model.safetensors").read_bytes()).hexdigest()
+    assert str(tmp_path) not in card
+    assert f"- base `{base_lm.name}`\n- base weights model.safetensors: SHA-256 `{weights}`" in card
+    assert "- mode causal, seed 5, epochs 1" in card
+    assert '"learning_rate": 0.0002' in card
+    for evaluator in ("string_match", "rules", "adapter"):
+        assert f"\n| {evaluator:12} | {split[2]}  " in card
+    # What was written can be read with.
+    assert main(["classifier", "read", str(first), "--reader", str(output)]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 20
+
+
+@pytest.fixture(scope="module")
+def base_encoder() -> Path:
+    """Return the folder of the encoder's base weights."""
+    pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
+    try:
+        return base_folder()
+    except WeightsError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.usefixtures("base_encoder")
+def test_an_encoder_adapter_is_trained_evaluated_and_described(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = write(tmp_path / "rows.jsonl", *labelled_rows(20))
+    output = tmp_path / "adapter"
+    output.mkdir()  # empty: it may be there
+    assert main(["classifier", "train", str(data), "--output", str(output), "--epochs", "1"]) == 0
+    card = (output / "README.md").read_text(encoding="utf-8")
+    assert "- mode encoder, seed 0, epochs 1" in card
+    assert f"- base `{REPOSITORY}`, revision `{REVISION}`" in card
+    for evaluator in ("string_match", "rules", "adapter", "rules, then adapter"):
+        assert f"\n| {evaluator:19} | 4 " in card
+    assert "`answer_classifier.json`:" in card
+    capsys.readouterr()
+    assert main(["classifier", "read", str(data), "--reader", str(output)]) == 0
+    assert [json.loads(line)["reading"] for line in capsys.readouterr().out.splitlines()] == ["A", "B"] * 10
+
+
+def test_an_adapter_of_generated_responses_alone_is_measured_on_annotated_rows(
+    base_encoder: Path, tmp_path: Path
+) -> None:
+    first = write(tmp_path / "first.jsonl", *labelled_rows(6))
+    question = generated.questions()[0].text
+    second = write(tmp_path / "second.jsonl", *(row | {"question": question} for row in labelled_rows(4)))
+    output = tmp_path / "adapter"
+    options = ["--generated", "400", "--epochs", "1", "--evaluate-on", str(first), str(second), "--output", str(output)]
+    assert main(["classifier", "train", *options]) == 0
+    card = (output / "README.md").read_text(encoding="utf-8")
+    frames, questions = (
+        (path.read_bytes().count(b"\n"), f"{path.name} `{hashlib.sha256(path.read_bytes()).hexdigest()}`")
+        for path in (generated.CORPUS / "frames.jsonl", generated.CORPUS / "questions.jsonl")
+    )
+    assert (
+        "| File | Rows | SHA-256 |\n| --- | --- | --- |\n"
+        f"| generated by lm-eval-ext (corpus of {frames[0]} frames and {questions[0]} questions) | 400 "
+        f"| {frames[1]}, {questions[1]} |\n\n"
+        "Trained on 400 generated responses alone. No annotated rows of others were trained on. No rows were held out."
+    ) in card
+    for path, count, known in ((first, 6, 0), (second, 4, 4)):
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        _, _, after = card.partition(
+            f"On {path.name} (SHA-256 `{digest}`), of which no rows were trained on; {known} of its {count} rows are "
+            "about questions that were.\n\n"
+        )
+        assert re.match(rf"### Rows: label is one option\n\n.*\n.*\n\| string_match        \| {count} ", after)
+    assert "held-out" not in card
+    assert "base_model:" not in card  # it is ours, not PEFT's
+    # The folder can be given away: nothing in it says where it was made.
+    for file in output.iterdir():
+        for place in (tmp_path, base_encoder, Path.home()):
+            assert str(place).encode() not in file.read_bytes()
+
+
+def test_generated_responses_are_added_to_rows_and_never_held_out(base_lm: Path, tmp_path: Path) -> None:
+    pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
+    data = write(tmp_path / "rows.jsonl", *labelled_rows(10))
+    output = tmp_path / "adapter"
+    options = ["--mode", "causal", "--base", str(base_lm), "--epochs", "1", "--generated", "30"]
+    assert main(["classifier", "train", str(data), "--output", str(output), *options]) == 0
+    card = (output / "README.md").read_text(encoding="utf-8")
+    assert f"| rows.jsonl | 10 | `{hashlib.sha256(data.read_bytes()).hexdigest()}` |\n| generated by lm-eval" in card
+    assert (
+        "trained on 8 rows of 8 questions; held out 2 rows of 2 questions.\n"
+        "Also trained on the 30 generated responses, of which none were held out.\n"
+        "Annotated rows were trained on: those 8 of the files above."
+    ) in card
+    record = json.loads((output / "training.json").read_text(encoding="utf-8"))
+    assert record["rows"] + record["rows_left_out"] == 38
+    assert "\n| string_match | 2 " in card
+    assert "generated        |" not in card  # no model of that name among the scores
+
+
+def test_nothing_to_train_on_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
+    assert main(["classifier", "train", "--output", str(tmp_path / "adapter")]) == 1
+    assert "nothing to train on; give DATA.jsonl, --generated N or both" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_held_out_is_nothing_evaluated(base_lm: Path, tmp_path: Path) -> None:
+    pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
+    data = write(tmp_path / "rows.jsonl", *labelled_rows(4))
+    output = tmp_path / "adapter"
+    options = ["--mode", "causal", "--base", str(base_lm), "--epochs", "1", "--held-out", "0"]
+    assert main(["classifier", "train", str(data), "--output", str(output), *options]) == 0
+    card = (output / "README.md").read_text(encoding="utf-8")
+    assert "trained on 4 rows of 4 questions; held out 0 rows of 0 questions" in card
+    assert "No rows were held out." in card
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (["--mode", "causal"], "--mode causal needs --base"),
+        (["--base", "org/model"], "--base org/model: --mode encoder has its own base"),
+        (["--mode", "causal", "--base", "/no/such/model"], "'/no/such/model' is no folder"),
+        (["--held-out", "0.01"], "--held-out 0.01 of 4 questions leaves 4 rows to train on and 0 to evaluate on"),
+        (["--evaluate-on", "DATA"], "--evaluate-on rows.jsonl: its rows are trained on, too"),
+        (["--held-out", "0.99"], "leaves 0 rows to train on and 4 to evaluate on"),
+    ],
+)
+def test_training_that_cannot_be_leaves_nothing(
+    options: list[str],
+    complaint: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
+    monkeypatch.setattr(pytest.importorskip("huggingface_hub.constants"), "HF_HUB_OFFLINE", True)
+    data = write(tmp_path / "rows.jsonl", *labelled_rows(4))
+    options = [str(data) if option == "DATA" else option for option in options]
+    assert main(["classifier", "train", str(data), "--output", str(tmp_path / "adapter"), *options]) == 1
+    assert complaint in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == [data]
+
+
+def test_a_folder_with_something_in_it_is_not_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
+    data = write(tmp_path / "rows.jsonl", *labelled_rows(4))
+    output = tmp_path / "adapter"
+    output.mkdir()
+    (output / "mine").touch()
+    assert main(["classifier", "train", str(data), "--output", str(output)]) == 1
+    assert f"{output}: --output exists and is not an empty folder" in capsys.readouterr().err
+    assert list(output.iterdir()) == [output / "mine"]
+
+
+# Where the tests run in a shell's background, their children inherit that Ctrl-C is ignored.
+INTERRUPTIBLE = (
+    "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execvp(sys.argv[1], sys.argv[1:])"
+)
+
+
+def test_an_interrupted_training_leaves_nothing_and_says_so(base_lm: Path, tmp_path: Path) -> None:
+    pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
+    data = write(tmp_path / "rows.jsonl", *labelled_rows(20))
+    options = ["--mode", "causal", "--base", str(base_lm), "--epochs", "100000", "--output", str(tmp_path / "adapter")]
+    # A terminal of 80 columns, so that it shows its progress.
+    ours, its = os.openpty()
+    fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    with subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTIBLE, COMMAND, "classifier", "train", str(data), *options],
+        stderr=its,
+        env=offline_environment(),
+    ) as process:
+        os.close(its)
+        seen = b""
+        while b"training:" not in seen:
+            seen += os.read(ours, 1024)
+        assert [path.name for path in tmp_path.iterdir() if ".unfinished-" in path.name]
+        process.send_signal(signal.SIGINT)
+        after = _to_the_end(ours)
+        assert process.wait() == 130
+    assert b"lm-eval-ext: interrupted\r\n" in after
+    assert b"Traceback" not in after
+    assert list(tmp_path.iterdir()) == [data]
+
+
+def _to_the_end(terminal: int) -> bytes:
+    seen = b""
+    try:
+        while part := os.read(terminal, 1024):
+            seen += part
+    except OSError:  # how Linux says that the other end is closed
+        pass
+    os.close(terminal)
+    return seen

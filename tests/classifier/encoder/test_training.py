@@ -1,0 +1,121 @@
+"""Training the encoder's adapter: it learns, the same seed writes the same bytes, and nothing else is touched."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lm_eval_ext.classifier.availability import ADAPTER_WEIGHTS
+from lm_eval_ext.classifier.encoder import adapter, weights
+from lm_eval_ext.classifier.labelled import Labelled
+from lm_eval_ext.classifier.rules import reader as rules
+from lm_eval_ext.classifier.training.generated import generated
+
+pytest.importorskip("torch", reason="torch is not installed (extra: classifier)")
+pytest.importorskip("transformers", reason="transformers is not installed (extra: classifier)")
+pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
+pytest.importorskip(weights.PACKAGE, reason=f"{weights.PIP_PACKAGE} (the base weights) is not installed")
+
+import torch
+
+from lm_eval_ext.classifier.encoder.reader import encoder_reader
+from lm_eval_ext.classifier.encoder.training import train_encoder
+
+MOST_BYTES = 3_000_000
+
+
+def few() -> list[Labelled]:
+    """Return 16 short rows that the rules cannot read."""
+    rows = [row for row in generated(400, 1) if len(row.answer.text) < 90 and len(row.answer.options) <= 5]
+    return [row for row in rows if rules.decide(row.answer) is None][:16]
+
+
+@pytest.fixture(scope="module")
+def hasty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of an adapter that one step was made with."""
+    folder = tmp_path_factory.mktemp("hasty")
+    train_encoder(few(), folder, seed=0, epochs=1)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def thorough(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of an adapter that 30 steps were made with."""
+    folder = tmp_path_factory.mktemp("thorough")
+    train_encoder(few(), folder, seed=0, epochs=30)
+    return folder
+
+
+def weights_of(folder: Path) -> bytes:
+    return (folder / ADAPTER_WEIGHTS).read_bytes()
+
+
+def right(folder: Path) -> int:
+    """Return how many of the rows an adapter reads rightly."""
+    readings = encoder_reader(folder)([row.answer for row in few()])
+    return sum(reading.same(row.label) for reading, row in zip(readings, few(), strict=True))
+
+
+def test_an_adapter_learns_what_it_is_shown(hasty: Path, thorough: Path) -> None:
+    assert {row.label.kind for row in few()} == {"option", "refused", "several"}
+    # Of 16 rows.
+    assert right(hasty) <= 10
+    assert right(thorough) >= 15
+
+
+def test_the_same_seed_writes_the_same_bytes_in_any_process(hasty: Path, tmp_path: Path) -> None:
+    # Sets of strings have another order in each process.
+    program = (
+        "import sys; from pathlib import Path\n"
+        "from lm_eval_ext.classifier.encoder.training import train_encoder\n"
+        "from tests.classifier.encoder.test_training import few\n"
+        "train_encoder(few(), Path(sys.argv[1]), seed=0, epochs=1)\n"
+    )
+    root = Path(__file__).resolve().parents[3]
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path)],
+        cwd=root,
+        env={**os.environ, "PYTHONHASHSEED": "7"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert weights_of(tmp_path) == weights_of(hasty)
+
+
+def test_another_seed_writes_others_and_the_global_generators_go_on_as_if_nothing_had_been(
+    hasty: Path, tmp_path: Path
+) -> None:
+    numpy = pytest.importorskip("numpy")
+    before = random.getstate(), torch.get_rng_state(), numpy.random.get_state()[1].tolist()
+    train_encoder(few(), tmp_path, seed=1, epochs=1)
+    assert random.getstate() == before[0]
+    assert torch.equal(torch.get_rng_state(), before[1])
+    assert numpy.random.get_state()[1].tolist() == before[2]
+    assert len(weights_of(tmp_path)) == len(weights_of(hasty))
+    assert weights_of(tmp_path) != weights_of(hasty)
+
+
+def test_an_adapter_is_small_and_holds_no_pickle(hasty: Path) -> None:
+    adapter.check(hasty)
+    assert {path.name for path in hasty.iterdir()} >= {ADAPTER_WEIGHTS, adapter.DESCRIPTION, "adapter_config.json"}
+    assert {path.suffix for path in hasty.iterdir()} <= {".safetensors", ".json", ".md"}
+    assert len(weights_of(hasty)) <= MOST_BYTES
+
+
+def test_the_adapter_of_this_package_is_one_that_training_writes(hasty: Path) -> None:
+    adapter.check(adapter.EMBEDDED)
+    # As many numbers, of the same kind.
+    assert len(weights_of(adapter.EMBEDDED)) == len(weights_of(hasty))
+
+
+def test_rows_that_the_rules_read_are_enough_to_train_with(tmp_path: Path) -> None:
+    plain = [row for row in generated(40, 1) if rules.decide(row.answer) is not None]
+    train_encoder(plain[:2], tmp_path, epochs=1)
+    adapter.check(tmp_path)

@@ -1,0 +1,147 @@
+"""Where a response names the options: letters that are letters, texts that are whole, and no place twice."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from lm_eval_ext.classifier.reading import Option
+from lm_eval_ext.classifier.rules.mentions import core, mentions, plain
+
+OFTEN = tuple(map(Option, "ABCD", ("Often", "Not very often", "Very often", "Never, ever.")))
+LIKELY = tuple(map(Option, "ABCD", ("Very likely", "Not very likely", "A lot", "I agree")))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("**B**", "B"),
+        ("`B`", "B"),
+        ("__B__", "B"),
+        ("  B \n", "B"),
+        ("“It’s B” – he said", '"It\'s B" - he said'),  # noqa: RUF001 # as models write
+        ("\\boxed{B}", "answer: {B}"),
+        ("\\boxed{\\text{B}}", "answer: {{B}}"),
+        # A single underscore or a word "boxed" is text.
+        ("a_b", "a_b"),
+        ("boxed{B}", "boxed{B}"),
+        # NFC: a letter and a combining mark are one letter.
+        ("cafe\u0301", "café"),
+    ],
+)
+def test_a_plain_text_has_no_emphasis_and_straight_quotes(text: str, expected: str) -> None:
+    assert plain(text) == expected
+    assert plain(expected) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("Never, ever.", "Never, ever"), ('"Yes!"', "Yes"), ("**No**", "No"), ("U.S.", "U.S"), ("...", "")],
+)
+def test_an_options_text_is_looked_for_without_final_punctuation(text: str, expected: str) -> None:
+    assert core(text) == expected
+
+
+def named(response: str, options: tuple[Option, ...] = OFTEN) -> list[tuple[str, str]]:
+    return [(mention.letter, mention.how) for mention in mentions(response, options)]
+
+
+@pytest.mark.parametrize(
+    ("response", "expected"),
+    [
+        # Letters that are marked as such.
+        ("B.", [("B", "letter")]),
+        ("(B)", [("B", "letter")]),
+        ("[B]", [("B", "letter")]),
+        ('"B"', [("B", "letter")]),
+        ("I say: B:", [("B", "letter")]),
+        ("the answer is B", [("B", "letter")]),
+        ("option B", [("B", "letter")]),
+        ("OPTION B", [("B", "letter")]),
+        ("so\nB\nindeed", [("B", "letter")]),
+        # Capital letters that are not.
+        ("I say B indeed", [("B", "bare")]),
+        ("B or C", [("B", "bare"), ("C", "bare")]),
+        ("A or B", [("A", "bare"), ("B", "bare")]),
+        # Near misses: part of a word or an abbreviation, not offered, or small.
+        ("Best", []),
+        ("B2", []),
+        ("C-section", []),
+        ("D'accord", []),
+        ("A.D. 400", []),
+        ("in Washington, D.C.", []),
+        ("E. or F.", []),
+        ("option b", []),
+        # The article.
+        ("A good point", []),
+        ("such is A matter of taste", []),
+        # Letter and text.
+        ("A. Often", [("A", "both")]),
+        ("C: very  often", [("C", "both")]),
+        ("(A) Often", [("A", "both")]),
+        ("D - never, ever!", [("D", "both")]),
+        # ... that do not belong together.
+        ("A. Very often", [("A", "letter"), ("C", "text")]),
+        # Text alone, whole and in any case and spacing; the longest wins.
+        ("I would say often", [("A", "text")]),
+        ("VERY\nOFTEN", [("C", "text")]),
+        ("not very often", [("B", "text")]),
+        ("oftentimes", []),
+        ("very of ten", []),
+        ("never", []),
+        ("often, or very often", [("A", "text"), ("C", "text")]),
+    ],
+)
+def test_a_response_names_options(response: str, expected: list[tuple[str, str]]) -> None:
+    assert named(response) == expected
+
+
+@pytest.mark.parametrize(
+    ("response", "expected"),
+    [
+        ("Very likely", [("A", "text")]),
+        ("Not very likely", [("B", "text")]),
+        # "A" and "I" belong to the text of an option.
+        ("A lot", [("C", "text")]),
+        ("I agree", [("D", "text")]),
+        ("C. A lot", [("C", "both")]),
+    ],
+)
+def test_a_place_belongs_to_the_option_that_takes_most_of_it(response: str, expected: list[tuple[str, str]]) -> None:
+    assert named(response, LIKELY) == expected
+
+
+@pytest.mark.parametrize(
+    ("response", "letter"), [("Tea with milk", "B"), ("tea, I think", "A"), ("Tea with lemon", "A")]
+)
+def test_of_two_texts_of_which_one_begins_as_another_the_longer_is_named(response: str, letter: str) -> None:
+    for texts in (("Tea", "Tea with milk"), ("Tea with milk", "Tea")):
+        options = tuple(map(Option, "AB" if texts[0] == "Tea" else "BA", texts))
+        assert named(response, options) == [(letter, "text")]
+
+
+@pytest.mark.parametrize("pronoun", ["I", "I think", "as far as I know, I do", "I'd say so", "I, for one, agree"])
+def test_the_pronoun_is_no_option(pronoun: str) -> None:
+    options = tuple(map(Option, "HIJ", ("Iron", "Gold", "Tin")))
+    # A response that is nothing but "I" is a letter of its own; in a sentence it is the speaker.
+    assert named(pronoun, options) == ([("I", "letter")] if pronoun == "I" else [])
+
+
+def test_a_mention_says_where_it_is() -> None:
+    response = "I would go for B. Not very often, I think"
+    (found,) = mentions(response, OFTEN)
+    assert response[found.start : found.end] == "B. Not very often"
+
+
+def test_an_option_with_nothing_to_look_for_is_named_by_its_letter_alone() -> None:
+    options = (Option("A", "..."), Option("B", ""), Option("C", "Tea"))
+    assert named("... well", options) == []
+    assert named("B.", options) == [("B", "letter")]
+
+
+def test_mentions_are_in_order_and_do_not_overlap() -> None:
+    response = "A. Often\nB. Not very often\nC. Very often\nD. Never, ever.\n\nVery often (C), or not very often."
+    found = mentions(response, OFTEN)
+    assert [mention.letter for mention in found] == list("ABCDCCB")
+    assert all(one.end <= two.start for one, two in pairwise(found))

@@ -1,0 +1,583 @@
+"""The rules: right where they speak, silent where an answer is not plain, and fast on anything."""
+
+from __future__ import annotations
+
+import gc
+import json
+import random
+import string
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lm_eval_ext.classifier.labelled import Labelled, labelled_file
+from lm_eval_ext.classifier.reading import Answer, Option, Reading
+from lm_eval_ext.classifier.rules.reader import ABSTAINED, decide, read
+
+
+def offered(*texts: str) -> tuple[Option, ...]:
+    return tuple(map(Option, string.ascii_uppercase, texts))
+
+
+OFTEN = offered("Often", "Sometimes", "Rarely", "Never")
+OFTEN_OR_REFUSED = offered("Often", "Sometimes", "Rarely", "Never", "Refused")
+FRUIT = offered("An apple", "A pear", "A plum", "A vitamin")
+MANY = offered(*(f"Item number {number}" for number in range(26)))
+
+ABSTAINS = "abstains"
+Value = str | list[str]
+
+
+def value(response: str, options: tuple[Option, ...] = OFTEN) -> Value:
+    reading = decide(Answer(response, options))
+    return ABSTAINS if reading is None else reading.value
+
+
+# --- What is read, beside what is nearly the same ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("response", "expected"),
+    [
+        ("B", "B"),
+        ("B.", "B"),
+        ("(B)", "B"),
+        ("[B]", "B"),
+        ("B:", "B"),
+        ("**B**", "B"),
+        ('"B"', "B"),
+        ("  B\n", "B"),
+        ("Option B", "B"),
+        ("The correct answer is option (B).", "B"),
+        ("My answer: B", "B"),
+        ('{"answer": "B"}', "B"),
+        ("B. Sometimes", "B"),
+        ("B) sometimes", "B"),
+        ("Sometimes", "B"),
+        ("sometimes.", "B"),
+        ('I would choose "Sometimes".', "B"),
+        ('The answer is "rarely"', "C"),
+        ("The answer is B because A is wrong.", "B"),
+        ("B is the best answer.", "B"),
+        ("I would have said B but C is the correct answer.", "C"),
+        ("Sorry for the delay! The answer is B.", "B"),
+        # Nothing to read, or nothing that is plain.
+        ("b", ABSTAINS),
+        ("Z.", ABSTAINS),
+        ("The answer is E", ABSTAINS),
+        ("It depends.", ABSTAINS),
+        ("I sometimes go there", ABSTAINS),
+        ("Sometimes I go; never on Sunday.", ABSTAINS),
+        ("...", ABSTAINS),
+        ("C++", ABSTAINS),
+        ("", "none"),
+        (" \n ", "none"),
+    ],
+)
+def test_a_plain_answer_is_read(response: str, expected: Value) -> None:
+    assert value(response) == expected
+
+
+@pytest.mark.parametrize(
+    ("response", "expected"),
+    [
+        # "Answer seems to be A" was read as S, its first letter that follows "Answer".
+        ("Answer seems to be A.", "A"),
+        ("Answer: A", "A"),
+        ("The answer is S.", "S"),
+        # The letter that is named last is not the answer.
+        ("The answer is B. Note that A is a common distractor.", "B"),
+        ("B. Note that A is a common distractor.", "B"),
+        # The pronoun and the article.
+        ("I", "I"),
+        ("The answer is I.", "I"),
+        ("I think so.", ABSTAINS),
+        ("I believe that a few of them do", ABSTAINS),
+        ("a good one", ABSTAINS),
+        ("A good one", ABSTAINS),
+        ("A", "A"),
+        # The box is an answer if a letter alone is in it.
+        ("\\boxed{X}", "X"),
+        ("Therefore $\\boxed{X}$.", "X"),
+        ("\\boxed{\\text{X}}", "X"),
+        ("\\boxed{\\langle H\\rangle \\ll \\Delta E}\n\nAnswer: D", "D"),
+        ("So \\boxed{\\langle H\\rangle \\ll \\Delta E}. Answer: D", "D"),
+        ("\\boxed{\\Delta E}", ABSTAINS),
+        ("So $\\boxed{x = \\Delta E}$.", ABSTAINS),
+    ],
+)
+def test_what_other_readers_of_letters_got_wrong_is_read_right(response: str, expected: Value) -> None:
+    assert value(response, MANY) == expected
+
+
+@pytest.mark.parametrize("response", ["Answer seems to be A", "The answer seems to be A", "It seems to be A"])
+def test_a_letter_is_never_taken_from_the_word_seems(response: str) -> None:
+    assert value(response, MANY) in ("A", ABSTAINS)
+
+
+@pytest.mark.parametrize(
+    ("response", "without", "with_option"),
+    [
+        ("I'm sorry, but I can't answer that.", "refused", "E"),
+        ("I’m sorry, but I can’t answer that.", "refused", "E"),  # noqa: RUF001 # as models write
+        ("I cannot answer this question.", "refused", "E"),
+        ("As an AI language model, I do not have personal opinions.", "refused", "E"),
+        ("I prefer not to answer.", "refused", "E"),
+        ("It is not appropriate for me to choose.", "refused", "E"),
+        ("E. Refused", ABSTAINS, "E"),
+        ("Refused", ABSTAINS, "E"),
+        ("I must decline. The answer is E.", "refused", "E"),
+        # A refusal and an answer: not plain. A refusal after the answer: the answer.
+        ("As an AI, I cannot have opinions; however, the answer is D.", ABSTAINS, ABSTAINS),
+        ("I cannot say how often, but I would choose B.", ABSTAINS, ABSTAINS),
+        ("I'm sorry, I can't. A. Often", ABSTAINS, ABSTAINS),
+        ("I can't stress it enough: the answer is B.", ABSTAINS, ABSTAINS),
+        ("B. I cannot imagine otherwise.", "B", "B"),
+        ("The answer is B. As an AI, I have no opinions.", "B", "B"),
+        # Words of refusals in no refusal.
+        ("I don't have a car.", ABSTAINS, ABSTAINS),
+        ("The person refused.", ABSTAINS, ABSTAINS),
+        ("Sorry seems to be the hardest word.", ABSTAINS, ABSTAINS),
+    ],
+)
+def test_a_refusal_is_refused_or_the_option_that_offers_it(response: str, without: Value, with_option: Value) -> None:
+    assert value(response, OFTEN) == without
+    assert value(response, OFTEN_OR_REFUSED) == with_option
+
+
+@pytest.mark.parametrize(
+    ("response", "expected"),
+    [
+        ("The answer is B or C.", ["B", "C"]),
+        ("The answers are A, C and D.", ["A", "C", "D"]),
+        ("Answers: A, C", ["A", "C"]),
+        ("Both B and C are correct.", ["B", "C"]),
+        ("B. Sometimes\nC. Rarely", ["B", "C"]),
+        ("B. Sometimes or C. Rarely", ["B", "C"]),
+        ("(B)\n(C)", ["B", "C"]),
+        ("(A) and (C)", ["A", "C"]),
+        # One of two that are named.
+        ("The answer is B, not C.", "B"),
+        ("The answer is B rather than C.", "B"),
+        ("B or C? I choose B.", "B"),
+        ("B. Sometimes\nThat is more than C. Rarely", "B"),
+        # Not plain: two that contradict each other.
+        ("The answer is A. The answer is C.", ABSTAINS),
+        ("Some say the answer is B, others say the answer is C.", ABSTAINS),
+        ("The answer is A. So the answer is A.", "A"),
+    ],
+)
+def test_options_that_are_named_in_one_breath_are_several(response: str, expected: Value) -> None:
+    assert value(response) == expected
+
+
+@pytest.mark.parametrize(
+    "response", ["B or C", "B and C", "A, B and D", "B/C", "B & C", "B, C", "Both A and C.", "B, or perhaps C"]
+)
+def test_two_letters_are_never_read_as_one(response: str) -> None:
+    assert value(response) in (ABSTAINS, sorted(set(response) & set("ABCD")))
+
+
+@pytest.mark.parametrize(
+    ("response", "expected"),
+    [
+        ("A. Often\nB. Sometimes\nC. Rarely\nD. Never", ABSTAINS),
+        ("A. Often\nB. Sometimes\nC. Rarely\nD. Never\n\nThe answer is C.", "C"),
+        ("The options are:\n(A) Often\n(B) Sometimes\n(C) Rarely\n(D) Never\nI choose (C).", "C"),
+        ("Answer: C\n\nA. Often\nB. Sometimes\nC. Rarely\nD. Never", "C"),
+        ("C. Rarely\n\nA. Often\nB. Sometimes\nC. Rarely\nD. Never", "C"),
+        # Two lines of four are no list of all options.
+        ("A. Often\nD. Never", ["A", "D"]),
+    ],
+)
+def test_a_list_of_all_options_is_no_answer(response: str, expected: Value) -> None:
+    assert value(response) == expected
+
+
+@pytest.mark.parametrize(
+    ("response", "expected"),
+    [
+        ("B. Never", ABSTAINS),
+        ("B: Never", ABSTAINS),
+        ('B) "Never"', ABSTAINS),
+        ("(B) Rarely", ABSTAINS),
+        ("The answer is B. Never.", ABSTAINS),
+        ("B, Never", ABSTAINS),
+        ("B\nNever", ABSTAINS),
+        ("**B.** *Never*", ABSTAINS),
+        # Its own text, and another one that is only mentioned.
+        ("B. Sometimes", "B"),
+        ("The answer is B. Sometimes, not never.", "B"),
+        ("The answer is B. I would never say otherwise.", "B"),
+        ("The answer is B (Never).", ABSTAINS),
+        ('The answer is B ("Never").', ABSTAINS),
+        ("The answer is B, never.", ABSTAINS),
+        ("The answer is Never (B).", ABSTAINS),
+        ('My answer is "Never", that is B.', ABSTAINS),
+    ],
+)
+def test_a_letter_with_another_options_text_is_not_plain(response: str, expected: Value) -> None:
+    assert value(response) == expected
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        "not B",
+        "The answer is not B.",
+        "It is not B.",
+        "It isn't B",
+        "B is wrong.",
+        "B is not correct.",
+        "Anything except B",
+        "Neither A nor B",
+        "The answer is neither B nor C.",
+        "I would not choose B.",
+        "I don't choose B.",
+        "I do not think the answer is B.",
+        "The wrong answer is B.",
+        'Certainly not "Never".',
+        "None of these.",
+        "None of the above",
+        "The answer is none of the above",
+        "Option B is wrong.",
+        "Option B is not correct.",
+        "(B) is wrong.",
+        "B) is incorrect.",
+        "Options B and C are wrong.",
+        "Answer choice B is incorrect.",
+        "I would never choose B.",
+        "The answer cannot be B.",
+        "The answer is anything but B.",
+        "I doubt that the answer is B.",
+        "The least likely answer is B.",
+        "I disagree with option B.",
+    ],
+)
+def test_an_option_that_is_only_denied_is_not_chosen(response: str) -> None:
+    assert value(response) == ABSTAINS
+
+
+@pytest.mark.parametrize(
+    ("response", "right"),
+    [
+        ("A wrong answer is B. The right answer is C.", "C"),
+        ("The answer is not A, it's B.", "B"),
+        ("Not C but B.", "B"),
+        ("It is C, not B.", "C"),
+        ("B is wrong; the answer is D.", "D"),
+        ("Rule out B. Rule out C. D it is.", "D"),
+        ("Option B is wrong. The answer is D.", "D"),
+        ("Options B and C are wrong; the answer is D.", "D"),
+        ("Choice B is wrong, choice C is right.", "C"),
+    ],
+)
+def test_beside_an_option_that_is_denied_nothing_but_the_chosen_one_is_read(response: str, right: str) -> None:
+    assert value(response) in (right, ABSTAINS)
+
+
+@pytest.mark.parametrize(
+    ("response", "right"),
+    [
+        ("B. Wait, actually no, it is C.", "C"),
+        ("The answer is B. No, wait: C.", "C"),
+        ("The answer is B. Correction: the answer is C.", "C"),
+        ("The answer is B. I made a mistake, it is C.", "C"),
+        ("First I thought B. Now I think C.", "C"),
+        ("I was going to say B, but the answer is C.", "C"),
+        ("B - no, C.", "C"),
+        ("B, sorry, C.", "C"),
+        ("The answer is B... actually, C.", "C"),
+        ("B. Actually, C.", "C"),
+        ("B. Hmm, no, C.", "C"),
+        ("B. On reflection, C.", "C"),
+        ("B. Hold on, that is not right: C.", "C"),
+        ("It used to be B. Now it is C.", "C"),
+    ],
+)
+def test_what_is_taken_back_is_not_read(response: str, right: str) -> None:
+    assert value(response) in (right, ABSTAINS)
+
+
+@pytest.mark.parametrize(
+    ("response", "right"),
+    [
+        ("A: 10%\nB: 70%\nC: 20%", "B"),
+        ("A: no\nB: yes\nC: no\nD: no", "B"),
+        ("A: 10%\nB: 90%", "B"),
+        ("A: no\nB: yes", "B"),
+        ("A. no\nB. yes", "B"),
+        ("A: false\nB: true", "B"),
+        ("B: false", ABSTAINS),
+        ("B: no", ABSTAINS),
+    ],
+)
+def test_of_verdicts_on_each_option_the_first_is_not_the_answer(response: str, right: str) -> None:
+    assert value(response) in (right, ABSTAINS)
+
+
+@pytest.mark.parametrize(
+    ("response", "expected"),
+    [("C. Wait and see", "C"), ("Wait and see", "C"), ("A: Yes", "A"), ("B: No", "B"), ("A. Wait, no, B.", ABSTAINS)],
+)
+def test_an_options_own_words_take_nothing_back(response: str, expected: Value) -> None:
+    assert value(response, offered("Yes", "No", "Wait and see")) == expected
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        "U.S. policy",
+        "The U.S. has it.",
+        "Washington, D.C.",
+        "400 B.C.",
+        "A good point",
+        "A good point.",
+        "A lot of people do.",
+        "I think",
+        "I think so.",
+        "Plan B failed.",
+        "Vitamin C",
+        "Hepatitis B is common",
+        "Both B vitamins",
+        "J. B. Smith said so.",
+        "John D. Rockefeller founded it.",
+        "Susan B. Anthony fought for it.",
+        "Plan B.",
+        "He has blood type A.",
+        "The answer is D.C.",
+    ],
+)
+def test_a_capital_letter_in_a_sentence_is_no_answer(response: str) -> None:
+    assert value(response, (*OFTEN, *MANY[4:])) == ABSTAINS
+
+
+@pytest.mark.parametrize(
+    ("response", "expected"),
+    [
+        ("A pear", "B"),
+        ("A pear.", "B"),
+        ("B. A pear", "B"),
+        ("A. A pear", ABSTAINS),
+        ("A. An apple", "A"),
+        ("A lemon.", ABSTAINS),
+        ("Answer: A pear", "B"),
+        ("The answer is A pear.", "B"),
+        ("The correct answer is: A plum", "C"),
+        ("I choose A pear", "B"),
+        ("The answer is A lemon.", ABSTAINS),
+    ],
+)
+def test_the_article_of_an_options_text_is_no_letter(response: str, expected: Value) -> None:
+    assert value(response, FRUIT) == expected
+
+
+@pytest.mark.parametrize(
+    ("response", "letters"),
+    [
+        ("B\n\nC", "BC"),
+        ("B\nC", "BC"),
+        ("A\nB\nC\nD", "ABCD"),
+    ],
+)
+def test_letters_on_lines_of_their_own_are_not_read_as_one(response: str, letters: str) -> None:
+    assert value(response) in (ABSTAINS, list(letters))
+
+
+def test_abstaining_is_a_reading_of_no_certainty_and_saying_nothing_is_not() -> None:
+    assert read([Answer("It depends.", OFTEN), Answer("", OFTEN), Answer("B", OFTEN)]) == [
+        Reading("none", (), 0.0),
+        Reading("none", (), 1.0),
+        Reading("option", ("B",), 1.0),
+    ]
+
+
+def test_reading_by_rules_imports_nothing_heavy() -> None:
+    program = (
+        "import sys; from lm_eval_ext.classifier import Answer, Option; "
+        "from lm_eval_ext.classifier.rules import reader as rules; "
+        "print(rules.decide(Answer('B.', (Option('A', 'Yes'), Option('B', 'No')))).value); "
+        "print(sorted({'torch', 'transformers', 'peft', 'tokenizers', 'lm_eval'} & sys.modules.keys()))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split("\n") == ["B", "[]", ""]
+
+
+# --- On the real, annotated responses ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Figures:
+    rows: int
+    coverage: float
+    precision: float
+
+
+def figures(rows: list[Labelled]) -> Figures:
+    readings = read([row.answer for row in rows])
+    said = [(row, reading) for row, reading in zip(rows, readings, strict=True) if reading != ABSTAINED]
+    right = sum(reading.same(row.label) for row, reading in said)
+    return Figures(len(rows), len(said) / len(rows), right / len(said))
+
+
+@pytest.mark.parametrize(
+    ("name", "one_option", "rows", "least"),
+    [
+        # Measured when this was written: coverage 96.8 %, precision 99.92 %.
+        ("mismatch_train", False, 1319, (0.955, 0.995)),
+        # 97.2 %, 99.92 %.
+        ("mismatch_train", True, 1312, (0.96, 0.995)),
+        # 95.5 %, 99.48 %.
+        ("robustness", False, 3800, (0.94, 0.99)),
+        # 98.1 %, 99.94 %.
+        ("robustness", True, 3577, (0.97, 0.995)),
+    ],
+)
+def test_on_real_responses_the_rules_say_much_and_are_right(
+    shared_data: Path, name: str, one_option: bool, rows: int, least: tuple[float, float]
+) -> None:
+    found = labelled_file(shared_data / "mcq" / f"{name}.jsonl")
+    measured = figures([row for row in found if row.label.kind == "option" or not one_option])
+    assert measured.rows == rows
+    coverage, precision = least
+    assert measured.coverage >= coverage
+    assert measured.precision >= precision
+
+
+@pytest.mark.parametrize("name", ["mismatch_train", "robustness"])
+def test_no_model_is_read_badly(shared_data: Path, name: str) -> None:
+    rows = labelled_file(shared_data / "mcq" / f"{name}.jsonl")
+    for model in Counter(row.model for row in rows):
+        measured = figures([row for row in rows if row.model == model])
+        assert measured.coverage >= 0.9, model
+        assert measured.precision >= 0.98, model
+
+
+@pytest.mark.parametrize("name", ["mismatch_train", "robustness"])
+def test_on_real_responses_with_other_options_what_is_read_is_offered(shared_data: Path, name: str) -> None:
+    draw = random.Random(4)  # noqa: S311 # reproducible by design
+    kinds = Counter[str]()
+    for row in labelled_file(shared_data / "mcq" / f"{name}.jsonl"):
+        options = row.answer.options
+        texts = draw.sample([option.text for option in options], draw.randint(1, len(options)))
+        letters = draw.sample(string.ascii_uppercase, len(texts))
+        answer = Answer(row.answer.text, tuple(map(Option, letters, texts)))
+        kinds[well_formed(answer).kind] += 1
+    assert kinds["option"] > 0
+    assert kinds["none"] > 0
+
+
+# --- On any text ------------------------------------------------------------------------------------------------------
+
+
+def well_formed(answer: Answer) -> Reading:
+    (reading,) = read([answer])
+    assert set(reading.letters) <= {option.letter for option in answer.options}
+    assert list(reading.letters) == sorted(set(reading.letters))
+    least, most = {"option": (1, 1), "several": (2, 26), "refused": (0, 0), "none": (0, 0)}[reading.kind]
+    assert least <= len(reading.letters) <= most
+    assert 0 <= reading.certainty <= 1
+    return reading
+
+
+WORDS = [
+    *"ABCIZ",
+    *(".", ",", ":", ";", ")", "(", "[", "{", '"', "'", "**", "_", "-", "/", "&", "\n", " ", "\t", "\\boxed{", "}"),
+    *("answer", "option", "choose", "is", "not", "or", "and", "both", "none of these", "I cannot", "sorry", "wait"),
+    *("Tea", "tea", "Green tea", "Refused", "A cup", "actually, no", "is correct", "therefore", "25 %", "true"),
+    *(
+        "\ud800",
+        "\u202e",
+        "\u200d",
+        "\ufeff",
+        "\x00",
+        "\u2028",
+        "\u00a0",
+        "İ",
+        "ß",
+        "ſ",  # noqa: RUF001 # a capital S without its case
+        "ﬁ",
+        "e\u0301",
+        "你",
+        "²",
+        "😀",
+    ),
+]
+TEXTS = st.lists(st.one_of(st.sampled_from(WORDS), st.text(max_size=8)), max_size=14).map("".join)
+OPTION_TEXTS = st.one_of(st.sampled_from(["Tea", "Green tea", "Refused", "A cup", "I", "", "...", "B.", "(tea"]), TEXTS)
+
+
+@settings(derandomize=True, deadline=None, max_examples=600)
+@given(TEXTS, st.lists(OPTION_TEXTS, min_size=1, max_size=5), st.randoms(use_true_random=False))
+def test_any_text_gets_a_reading_of_options_that_are_offered(
+    text: str, texts: list[str], generator: random.Random
+) -> None:
+    letters = generator.sample("ABCIZ", len(texts))
+    answer = Answer(text, tuple(map(Option, letters, texts)))
+    assert well_formed(answer) == well_formed(answer)
+
+
+def repeated(unit: str) -> Callable[[int], str]:
+    return lambda size: (unit * (size // len(unit) + 1))[:size]
+
+
+SHAPES: dict[str, Callable[[int], str]] = {
+    unit: repeated(unit)
+    for unit in (
+        *("A ", "A(", "A)", "A: ", "A,", "A and ", "A\n", "(A) ", '"A" ', "A. ", "very likely, "),
+        *("(((", "(B ", "\n", "\t", "-", "- ", '"', ".", "**", "\\boxed{", "a", "I ", "I can't ", "I would say that "),
+        *("the answer the answer ", "the answer ", "therefore it is ", "not not ", "n't", "none of the ", "wait "),
+        *("- no ", "A: no!", "is A the best ", "Question: A? "),
+    )
+} | {
+    "spaces between": lambda size: "x" + " " * size + "x",
+    "A, spaces": lambda size: "x A" + " " * size + "x",
+    "very, spaces": lambda size: "very" + " " * size + "x",
+    "denied far away": lambda size: "not " * (size // 4) + "B.",
+    "brackets between": lambda size: "B " + "(" * size + "C",
+    "commas between": lambda size: "B" + "," * size + "x C",
+    "digits": lambda size: "A:" + "1" * size,
+    "blank lines between": lambda size: "x" + "\n" * size + "x",
+    "lines of spaces": lambda size: "x" + "\n  \n" * (size // 4) + "x",
+    "B. blank lines x C.": lambda size: "B." + "\n" * size + "x C.",
+    "B. C. spaces x": lambda size: "B.\nC." + " " * size + "x",
+    "option, spaces": lambda size: "option" + " " * size + "x",
+    "option option": repeated("option "),
+    "answer is answer is": repeated("answer is "),
+    "A: 1 % A: 1 %": repeated("A: 1 % "),
+    "choose B, choose C": repeated("choose B, choose C, "),
+    "options in a line": repeated("B. Very likely, "),
+    "lines of options": repeated("B. Very likely\nC. A lot\n"),
+}
+LEAST = 0.002
+"""Seconds: less than this cannot be compared with ten times as much."""
+
+
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+def test_ten_times_the_text_takes_some_ten_times_as_long(shape: Callable[[int], str]) -> None:
+    options = offered("Very likely", "Not very likely", "A lot", "Refused")
+    short, long = (seconds(Answer(shape(size), options)) for size in (2_000, 20_000))
+    # A cost that is the square of the length makes it 100 times.
+    assert long <= 25 * max(short, LEAST), json.dumps({"2,000": short, "20,000": long})
+
+
+def seconds(answer: Answer) -> float:
+    """Return the processor's time for one reading, the best of three, or of one that took long."""
+    taken: list[float] = []
+    gc.disable()  # collecting what other tests left is no cost of a reading
+    try:
+        while len(taken) < 3 and sum(taken) < 0.5:
+            begin = time.process_time()
+            decide(answer)
+            taken.append(time.process_time() - begin)
+    finally:
+        gc.enable()
+    return min(taken)

@@ -1,0 +1,163 @@
+"""What tasks give and record is what their family's schema says: no metric and no fact besides, and none less."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from lm_eval_ext.families.registry import FAMILIES
+from lm_eval_ext.families.schema import FACTS, Metric, RowForm, Schema
+from lm_eval_ext.self_refine.refined import Feedback, Refined, Round
+from tests.harness.tasks import OF_FAMILY, make
+
+pytestmark = pytest.mark.harness
+
+TASKS = {
+    **OF_FAMILY,
+    "verbalizer, chain of thought": "verbalizer_cot_rte_neutral_foo_bar",
+    "manyifeval, repeated": "manyifeval_repeat_n03",
+    "paired_mcq, no gold answer": "paired_mcq_opinionqa_high",
+    "paired_mcq, text alone": "text_mcq_mmlu_example",
+    "natural_instructions, ablation": "natural_instructions_subtask033_winogrande_answer_generation_all_minus_avoid",
+}
+
+
+def family_of(case: str) -> str:
+    return case.partition(",")[0]
+
+
+def scored(task: Any) -> dict[str, Any]:
+    """Return the scores of a task's first row, answered as the oracle does."""
+    doc = task.eval_docs[0]
+    if family_of(task.FAMILY) == "paired_mcq":
+        letters = [(0.0, False)] * len(doc["options"]) if task.config.metadata["paired"] else []
+        return dict(task.process_results(doc, [*letters, '{"reading": "A", "certainty": 1.0}']))
+    answer = task.known_answers(doc)["oracle"]
+    return dict(task.process_results(doc, [answer]))
+
+
+@pytest.mark.parametrize("case", TASKS)
+def test_every_metric_that_a_task_gives_is_in_its_schema(case: str) -> None:
+    task, schema = make(TASKS[case]), FAMILIES[family_of(case)].schema
+    assert set(scored(task)) == set(task.aggregation())
+    for name, higher_is_better in task.higher_is_better().items():
+        assert schema.metric(name).higher_is_better is higher_is_better, name
+
+
+def test_every_metric_of_a_refined_answer_is_in_the_schema() -> None:
+    task, schema = make(OF_FAMILY["manyifeval"]), FAMILIES["manyifeval"].schema
+    doc = task.eval_docs[0]
+    refined = Refined([Round("No.", Feedback((False, None), ("NO", "?"))), Round("Yes.")], planned=2)
+    found = task.process_results(doc, [refined])
+    assert found.keys() > scored(task).keys()
+    assert set(found) == set(task.aggregation())
+    for name, higher_is_better in task.higher_is_better().items():
+        assert schema.metric(name).higher_is_better is higher_is_better, name
+
+
+def test_every_metric_of_a_schema_is_given_by_some_task() -> None:
+    given: dict[str, set[str]] = {name: set() for name in FAMILIES}
+    for case, name in TASKS.items():
+        given[family_of(case)] |= set(make(name).aggregation())
+    task = make(OF_FAMILY["manyifeval"])
+    task.process_results(task.eval_docs[0], [Refined([Round("No.", Feedback((False, True)))], planned=1)])
+    given["manyifeval"] |= set(task.aggregation())
+    # It needs a checkpoint.
+    given["natural_instructions"].add("bleurt")
+    for family in FAMILIES.values():
+        never = [metric.name for metric in family.schema.metrics if not any(map(metric.covers, given[family.name]))]
+        assert never == []
+
+
+FORMS: dict[RowForm, Any] = {
+    "number": lambda value: isinstance(value, (int, float)),
+    "ratio": lambda value: len(value) == 2 and all(isinstance(each, (int, float)) for each in value),
+    "letters": lambda value: len(value) == 2 and all(isinstance(each, str) for each in value),
+    "choice": lambda value: isinstance(value[0], str) and all(isinstance(each, str) for each in value[1]),
+}
+
+
+@pytest.mark.parametrize("case", TASKS)
+def test_a_row_holds_what_the_schema_says(case: str) -> None:
+    schema = FAMILIES[family_of(case)].schema
+    for name, value in scored(make(TASKS[case])).items():
+        form = schema.metric(name).per_row
+        assert form is None or FORMS[form](value), (name, value)
+
+
+@pytest.mark.parametrize("case", TASKS)
+def test_a_task_records_what_it_is(case: str) -> None:
+    task, family = make(TASKS[case]), FAMILIES[family_of(case)]
+    recorded = task.dump_config()["metadata"]
+    assert recorded["family"] == family.name
+    assert {*FACTS, *family.schema.facts} <= recorded.keys()
+
+
+RECORDED: Mapping[str, Mapping[str, object]] = {
+    "verbalizer_cot_rte_neutral_foo_bar": {
+        "dataset": "rte",
+        "verbalizer": "foo_bar",
+        "naturalness": "neutral",
+        "prompting": "chain_of_thought",
+        "label_words": {"entailment": "foo", "not entailment": "bar"},
+        "prior_words": {"entailment": "entailment", "not entailment": "not entailment"},
+    },
+    "verbalizer_sst2_unnatural_0_1": {
+        "dataset": "sst2",
+        "verbalizer": "0_1",
+        "naturalness": "unnatural",
+        "prompting": "direct",
+        "label_words": {"positive": "0", "negative": "1"},
+        "prior_words": {"positive": "1", "negative": "0"},
+    },
+    "manyifeval_repeat_n03": {"dataset": "manyifeval", "instructions": 3, "repeat": True},
+    "paired_mcq_opinionqa_high": {"dataset": "opinionqa", "constraint": "high", "paired": True},
+    "text_mcq_mmlu_example": {"dataset": "mmlu", "constraint": "example", "paired": False},
+    OF_FAMILY["natural_instructions"]: {
+        "dataset": "subtask002_quoref_answer_generation",
+        "subtask": "subtask002_quoref_answer_generation",
+        "category": "answer_generation",
+        "encoding": "positive",
+    },
+}
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_the_facts_are_right(name: str) -> None:
+    recorded = make(name).dump_config()["metadata"]
+    assert {key: recorded[key] for key in RECORDED[name]} == RECORDED[name]
+
+
+def test_what_a_user_gives_does_not_change_what_a_task_is() -> None:
+    lies = {"family": "manyifeval", "dataset": "mine", "naturalness": "natural", "rows_hash": "0"}
+    recorded = make("verbalizer_sst2_unnatural_0_1", lies).dump_config()["metadata"]
+    honest = make("verbalizer_sst2_unnatural_0_1").dump_config()["metadata"]
+    assert {key: recorded[key] for key in lies} == {key: honest[key] for key in lies}
+
+
+# The schema itself
+
+ONE = Metric("acc", higher_is_better=True)
+MANY = Metric("strict_acc_*", higher_is_better=True, per_row="ratio")
+
+
+def schema(*headlines: Metric) -> Schema:
+    return Schema((ONE, MANY), headlines, facts=())
+
+
+def test_a_pattern_stands_for_metrics() -> None:
+    assert schema().metric("strict_acc_keywords_existence") is MANY
+    with pytest.raises(KeyError, match="loose"):
+        schema().metric("loose_acc")
+
+
+@pytest.mark.parametrize(("given", "headline"), [(("acc", "f1"), "acc"), (("f1",), "f1"), (("f1", "acc"), "acc")])
+def test_the_first_headline_that_a_task_has_is_its_own(given: Sequence[str], headline: str) -> None:
+    assert schema(ONE, Metric("f1", higher_is_better=False)).headline(given).name == headline
+
+
+def test_a_task_without_a_headline_is_said() -> None:
+    with pytest.raises(KeyError, match="acc"):
+        schema(ONE).headline(["loss"])

@@ -1,0 +1,140 @@
+"""``--cache_requests`` serves requests that were made of the same, and no others."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import lm_eval.caching.cache
+import pytest
+
+from lm_eval_ext.harness.request_cache import DIGITS, fingerprint
+from lm_eval_ext.sources import EMBEDDED_FOLDER
+from tests.harness.tasks import OF_FAMILY, make
+
+pytestmark = pytest.mark.harness
+
+ONE_FEWER = {
+    "verbalizer": "sst2_validation.jsonl",
+    "manyifeval": "manyifeval_test.jsonl",
+    "paired_mcq": "arc_challenge_test.jsonl",
+    "natural_instructions": "natural_instructions/subtask002_quoref_answer_generation.json",
+}
+"""By family, the embedded file of its task's rows."""
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lm_eval.caching.cache, "PATH", str(tmp_path / "cache"))
+
+
+def chat_template(greeting: str) -> Callable[..., str]:
+    def apply(messages: list[dict[str, str]], **_options: Any) -> str:
+        return greeting + "\n".join(f"{message['role']}: {message['content']}" for message in messages)
+
+    return apply
+
+
+def asked(task: Any, **options: Any) -> list[tuple[str, Any]]:
+    """Build a task's requests, and return what they ask."""
+    task.build_all_requests(**options)
+    return [(instance.request_type, instance.args) for instance in task.instances]
+
+
+def other_rows(family: str, folder: Path) -> dict[str, str]:
+    """Write a folder with other rows of the family's task, and return the metadata that choose it."""
+    folder.mkdir()
+    name = ONE_FEWER[family]
+    text = (EMBEDDED_FOLDER / name).read_text(encoding="utf-8")
+    if name.endswith(".json"):
+        content = json.loads(text)
+        content["Instances"] = content["Instances"][::-1]
+        text = json.dumps(content)
+    else:
+        text = "".join(reversed(text.splitlines(keepends=True)[3:]))
+    (folder / Path(name).name).write_text(text, encoding="utf-8")
+    for path in EMBEDDED_FOLDER.iterdir():
+        if path.is_file() and not (folder / path.name).exists():
+            (folder / path.name).write_bytes(path.read_bytes())
+    return {"source": str(folder)}
+
+
+Change = tuple[Mapping[str, str], Callable[[Any], None], Mapping[str, Any]]
+"""Metadata, what is done to the task, and options of the build."""
+
+
+def changes(family: str, folder: Path) -> dict[str, Change]:
+    def generate_more(task: Any) -> None:
+        task.set_config("generation_kwargs", {"max_gen_toks": 17, "temperature": 0.7}, update=True)
+
+    def ask_otherwise(task: Any) -> None:
+        task.config.description = "Mind the gap.\n"
+
+    def nothing(_task: Any) -> None:
+        pass
+
+    found: dict[str, Change] = {
+        "generation arguments": ({}, generate_more, {}),
+        "source": (other_rows(family, folder), nothing, {}),
+        "system instruction": ({}, nothing, {"system_instruction": "Be brief."}),
+        "description": ({}, ask_otherwise, {}),
+        "chat template": ({}, nothing, {"apply_chat_template": True, "chat_template": chat_template("")}),
+        "another chat template": ({}, nothing, {"apply_chat_template": True, "chat_template": chat_template("Hi! ")}),
+        "some of the rows": ({}, nothing, {"samples": [3, 5]}),
+    }
+    if family in ("verbalizer", "manyifeval"):
+        for shots in (2, 4):
+            found[f"{shots} demonstrations"] = ({}, lambda task, n=shots: task.set_config("num_fewshot", n), {})  # type: ignore[misc]
+    return found
+
+
+@pytest.mark.parametrize("family", OF_FAMILY)
+def test_a_stale_request_is_never_served(family: str, tmp_path: Path) -> None:
+    changed = changes(family, tmp_path / "other")
+    plain = asked(make(OF_FAMILY[family]), cache_requests=True)
+    for what, (metadata, change, options) in changed.items():
+        cached, fresh = make(OF_FAMILY[family], metadata), make(OF_FAMILY[family], metadata)
+        change(cached)
+        change(fresh)
+        expected = asked(fresh, **options)
+        assert expected != plain, f"{what}: the change changes nothing, so nothing is tested"
+        assert asked(cached, cache_requests=True, **options) == expected, what
+    assert asked(make(OF_FAMILY[family]), cache_requests=True) == plain
+
+
+@pytest.mark.parametrize("family", OF_FAMILY)
+def test_the_same_request_is_served(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = make(OF_FAMILY[family])
+    plain = asked(first, cache_requests=True)
+    known = [instance.known_answers["oracle"] for instance in first.instances]
+    again = make(OF_FAMILY[family])
+
+    def refuse(*_args: Any, **_options: Any) -> None:
+        raise AssertionError("a request is built that the cache holds")
+
+    monkeypatch.setattr(type(again), "construct_requests", refuse)
+    assert asked(again, cache_requests=True) == plain
+    assert [instance.known_answers["oracle"] for instance in again.instances] == known
+
+
+@pytest.mark.parametrize("family", OF_FAMILY)
+def test_an_edited_template_is_another_one(family: str) -> None:
+    plain = asked(make(OF_FAMILY[family]), cache_requests=True)
+    edited = make(OF_FAMILY[family])
+    edited.config.doc_to_text = lambda doc: f"Edited: {sorted(doc)}"
+    if family == "verbalizer":
+        edited.config.doc_to_text = "Edited: {{sentence}}"
+    assert asked(edited, cache_requests=True) != plain
+
+
+def test_without_the_option_nothing_is_written(tmp_path: Path) -> None:
+    asked(make(OF_FAMILY["manyifeval"]))
+    assert not (tmp_path / "cache").exists()
+
+
+def test_a_fingerprint_is_short_and_does_not_depend_on_the_order_of_keys() -> None:
+    assert fingerprint({"a": 1, "b": [2]}) == fingerprint({"b": [2], "a": 1})
+    assert fingerprint({"a": 1}) != fingerprint({"a": 2})
+    assert len(fingerprint({})) == DIGITS

@@ -1,0 +1,335 @@
+"""``compare`` and ``check`` as they are called: their exit statuses, and what they say of bad input."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from lm_eval_ext.reports.errors import ReportError
+from lm_eval_ext.reports.gate.commands import add_check_to, add_compare_to
+from lm_eval_ext.sources import RowsError
+from tests.reports.conftest import ResultFolder
+from tests.reports.files import SST2, samples_of, write_run
+from tests.reports.gate.two_runs import SNLI, right
+from tests.reports.planted import plant
+
+
+def call(*words: object) -> int:
+    parser = argparse.ArgumentParser()
+    commands = parser.add_subparsers()
+    add_compare_to(commands)
+    add_check_to(commands)
+    options = parser.parse_args([str(word) for word in words])
+    status: int = options.run(options)
+    return status
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    """Return a folder with a baseline, a worse run and one that lacks a task."""
+    for name, scores in (
+        ("baseline", {SST2: right(50), SNLI: right(50)}),
+        ("worse", {SST2: right(30), SNLI: right(50)}),
+        ("less", {SST2: right(50)}),
+    ):
+        write_run(tmp_path / name, scores, arguments={"pretrained": f"owner/{name}"})
+    return tmp_path
+
+
+# compare
+
+
+def test_compare_prints_what_changed(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("compare", runs / "baseline", runs / "worse") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:3] == [f"A: baseline ({runs / 'baseline'})", f"B: worse ({runs / 'worse'})", ""]
+    assert [line.split()[0] for line in lines[4:6]] == [SST2, SNLI]
+    assert " worse " in lines[4]
+    assert " the same " in lines[5]
+
+
+def test_compare_takes_one_model_at_two_times(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before, after = (
+        write_run(tmp_path / str(number), {SST2: right(score)}, date=1000.0 * number)
+        for number, score in ((1, 50), (2, 80))
+    )
+    assert call("compare", before, after) == 0
+    assert "50.0  80.0" in capsys.readouterr().out
+    # The newest does not replace the other, whichever is named first.
+    assert call("compare", after, before) == 0
+    assert "80.0  50.0" in capsys.readouterr().out
+
+
+def test_issues_of_the_files_go_to_standard_error(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for path in (runs / "worse").glob("samples_*"):
+        path.unlink()
+    assert call("compare", runs / "baseline", runs / "worse") == 0
+    output = capsys.readouterr()
+    assert "lm-eval-ext: B: " in output.err
+    assert "no samples of verbalizer_" in output.err
+    assert "No interval and no test:" in output.out
+
+
+def test_nothing_in_common_is_an_error_that_says_why(runs: Path) -> None:
+    write_run(runs / "other", {"verbalizer_rte_natural_golden": right(5)})
+    with pytest.raises(ReportError, match=r"nothing to compare\n.*: missing in A\n.*: missing in B"):
+        call("compare", runs / "baseline", runs / "other")
+
+
+def test_several_models_on_one_side_are_an_error_that_names_them(runs: Path) -> None:
+    with pytest.raises(ReportError, match=r"results of 3 models or settings \(.*baseline.*\); expected one"):
+        call("compare", runs / "baseline", runs)
+
+
+def test_what_is_no_result_is_an_error_of_compare(runs: Path) -> None:
+    (runs / "results_x.json").write_text("[]", encoding="utf-8")
+    with pytest.raises(RowsError, match=r"results_x\.json: no 'results' and 'configs'"):
+        call("compare", runs / "results_x.json", runs / "baseline")
+
+
+# check
+
+
+@pytest.mark.parametrize(
+    ("candidate", "most", "expected"),
+    [
+        ("worse", 0.02, (1, "regression: 1 of 2")),
+        ("worse", 0.2, (0, "pass: 2 of 2")),
+        ("less", 0.02, (2, "cannot tell: 1 of 2")),
+    ],
+)
+def test_the_exit_status_says_it(
+    runs: Path, capsys: pytest.CaptureFixture[str], candidate: str, most: float, expected: tuple[int, str]
+) -> None:
+    status = call("check", runs / candidate, "--against", runs / "baseline", "--max-drop", most)
+    assert (status, capsys.readouterr().out.splitlines()[0]) == expected
+
+
+def test_bounds_of_a_file_count(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bounds = runs / "bounds.toml"
+    for text, extra, status, first in (
+        (f"[tasks]\n{SNLI} = 0.0", [], 0, "pass: 1 of 1"),
+        (f"[tasks]\n{SNLI} = 0.0", ["--max-drop", "0.02"], 1, "regression: 1 of 2"),
+        (f"max_drop = 0.02\n[tasks]\n{SST2} = 0.3", [], 0, "pass: 2 of 2"),
+    ):
+        bounds.write_text(text, encoding="utf-8")
+        found = call("check", runs / "worse", "--against", runs / "baseline", "--bounds", bounds, *extra)
+        assert (found, capsys.readouterr().out.splitlines()[0]) == (status, first)
+
+
+def test_a_planted_regression_of_a_real_run_is_in_the_xml(result_folder: ResultFolder, tmp_path: Path) -> None:
+    task = "verbalizer_sst2_natural_golden"
+    baseline = result_folder("oracle", [task])
+    candidate = plant(baseline, tmp_path / "planted", "acc", {task: dict.fromkeys(range(12), 0.0)}, "policy=planted")
+    xml = tmp_path / "findings.xml"
+    assert call("check", candidate, "--against", baseline, "--max-drop", "0.02", "--junit", xml) == 1
+    root = ElementTree.parse(xml).getroot()  # noqa: S314 # our own
+    (failure,) = root.iter("failure")
+    # Twelve of a hundred; one-sided p: 2**-12
+    assert "acc ↑ 1.0000 → 0.8800, drop 0.1200" in (failure.get("message") or "")
+    assert "p 0.0002" in (failure.get("message") or "")
+    properties = {each.get("name"): each.get("value") for each in root.iter("property")}
+    assert properties["candidate"] == f"reference policy=planted, rows: embedded ({candidate})"
+    assert properties["baseline: task versions"] == "1.0+embedded"
+    assert {"baseline", "lm-eval-ext", "candidate: lm-eval"} <= properties.keys()
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        pytest.param(["{}/nowhere", "--against", "{}/baseline", "--max-drop", "0"], "nowhere", id="no such file"),
+        pytest.param(["{}/empty", "--against", "{}/baseline", "--max-drop", "0"], "no results_*.json", id="no results"),
+        pytest.param(["{}", "--against", "{}/baseline", "--max-drop", "0"], "expected one", id="several models"),
+        pytest.param(["{}/bad.json", "--against", "{}/worse", "--max-drop", "0"], "not JSON", id="not JSON"),
+        pytest.param(
+            ["{}/worse", "--against", "{}/worse", "--max-drop", "0"], "is candidate and baseline", id="itself"
+        ),
+        pytest.param(["{}/worse", "--against", "{}/baseline"], "Expected --max-drop", id="no bound"),
+        pytest.param(["{}/worse", "--against", "{}/baseline", "--bounds", "{}/b.toml"], "not TOML", id="not TOML"),
+        pytest.param(["{}/worse", "--against", "{}/baseline", "--bounds", "{}/c.toml"], "c.toml", id="no bounds file"),
+        pytest.param(["{}/worse", "--against", "{}/baseline", "--bounds", "{}/e.toml"], "no bound", id="empty bounds"),
+        pytest.param(["{}/worse", "--against", "{}/baseline", "--bounds", "{}/n.toml"], "Did you mean", id="a name"),
+        pytest.param(
+            ["{}/worse", "--against", "{}/baseline", "--bounds", "{}/d.toml", "--max-drop", "0"],
+            "leave one out",
+            id="two",
+        ),
+        pytest.param(
+            ["{}/worse", "--against", "{}/baseline", "--max-drop", "0", "--junit", "{}/nowhere/x.xml"],
+            "its folder is not there",
+            id="no folder",
+        ),
+        pytest.param(
+            ["{}/worse", "--against", "{}/baseline", "--max-drop", "0", "--junit", "{}/empty"], "empty", id="a folder"
+        ),
+    ],
+)
+def test_an_error_of_check_is_neither_pass_nor_regression(
+    runs: Path, capsys: pytest.CaptureFixture[str], words: Sequence[str], complaint: str
+) -> None:
+    (runs / "empty").mkdir()
+    for name, text in (
+        ("bad.json", "{"),
+        ("b.toml", "?"),
+        ("d.toml", "max_drop = 0"),
+        ("e.toml", ""),
+        ("n.toml", f"[tasks]\n{SST2}s = 0"),
+    ):
+        (runs / name).write_text(text, encoding="utf-8")
+    assert call("check", *(word.format(runs) for word in words)) == 2
+    error = capsys.readouterr().err
+    assert "lm-eval-ext: cannot tell: " in error
+    assert complaint in error
+
+
+@pytest.mark.parametrize("share", ["2", "-0.01", "nan", "two"])
+def test_a_bound_that_is_no_share_is_refused(runs: Path, capsys: pytest.CaptureFixture[str], share: str) -> None:
+    with pytest.raises(SystemExit) as found:
+        call("check", runs / "worse", "--against", runs / "baseline", f"--max-drop={share}")
+    assert found.value.code == 2
+    assert "expected a share from 0 to 1" in capsys.readouterr().err
+
+
+def test_a_defect_is_neither_pass_nor_regression(
+    runs: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("a defect")
+
+    monkeypatch.setattr("lm_eval_ext.reports.gate.check.check", broken)
+    assert call("check", runs / "worse", "--against", runs / "baseline", "--max-drop", "0.02") == 2
+    assert "ZeroDivisionError: a defect" in capsys.readouterr().err
+
+
+PROGRAM = (
+    "import sys, argparse; from lm_eval_ext.reports.gate.commands import *; p = argparse.ArgumentParser(); "
+    "c = p.add_subparsers(); add_check_to(c); o = p.parse_args(); sys.exit(o.run(o))"
+)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "closed"), [("ascii", False), ("utf-8", True)], ids=["a plain terminal", "a reader that has left"]
+)
+def test_no_output_changes_the_verdict(runs: Path, encoding: str, closed: bool) -> None:
+    words = ["check", str(runs / "worse"), "--against", str(runs / "baseline"), "--max-drop", "0.02"]
+    reading, writing = os.pipe()
+    with os.fdopen(reading, "rb") as output:
+        if closed:
+            output.close()
+        process = subprocess.run(
+            [sys.executable, "-c", PROGRAM, *words],
+            stdout=writing,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "PYTHONIOENCODING": encoding},
+            check=False,
+        )
+        os.close(writing)
+        assert (process.returncode, process.stderr) == (1, b"")
+        if not closed:
+            assert output.read().startswith(b"regression: 1 of 2\n")
+
+
+# What is held against itself, or is of two runs
+
+
+def test_a_file_on_both_sides_is_refused_also_where_a_newer_one_replaces_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number in (1, 2):
+        write_run(tmp_path / str(number), {SST2: right(50)}, date=1000.0 * number)
+    for side in (tmp_path / "1", tmp_path / "2"):
+        assert call("check", side, "--against", tmp_path, "--max-drop", "0.2") == 2
+        assert f"{side / 'results_'}" in (error := capsys.readouterr().err)
+        assert "is on both sides; expected two runs" in error
+    # Two folders beside each other are two runs.
+    assert call("check", tmp_path / "2", "--against", tmp_path / "1", "--max-drop", "0.2") == 0
+
+
+@pytest.mark.parametrize(("side", "status"), [("candidate", 2), ("baseline", 0)])
+def test_tasks_of_an_older_run_than_the_rest_of_their_group_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], side: str, status: int
+) -> None:
+    both, groups = {SST2: right(50), SNLI: right(50)}, {"level": [SST2, SNLI]}
+    for name in ("candidate", "baseline"):
+        write_run(tmp_path / name, both, group_subtasks=groups)
+    words = ["check", tmp_path / "candidate", "--against", tmp_path / "baseline", "--max-drop", "0.2"]
+    assert call(*words) == 0
+    assert "older run" not in capsys.readouterr().out
+    # The newer run has one of the two tasks.
+    newer = write_run(tmp_path / side, {SST2: right(50)}, date=2000.0, stamp="2026-01-03T03-04-05.678901")
+    assert call(*words) == status
+    assert f"the {side}: of an older run than the folder's newest ({newer}): {SNLI}" in capsys.readouterr().out
+
+
+# What the files say of themselves
+
+
+def test_warnings_about_a_file_are_in_the_list_and_in_the_xml(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    samples = next((runs / "less").glob(f"samples_{SST2}_*"))
+    samples.write_text(samples.read_text(encoding="utf-8").replace('"acc": 0.0', '"acc": 1.0'), encoding="utf-8")
+    warning = "acc of its rows is 1, and 0.5 in the results"
+    assert call("compare", runs / "baseline", runs / "less") == 0
+    assert warning in capsys.readouterr().out
+    (runs / "bounds.toml").write_text(f"[tasks]\n{SST2} = 0.2", encoding="utf-8")
+    bounded = ["--against", runs / "baseline", "--bounds", runs / "bounds.toml", "--junit", runs / "findings.xml"]
+    assert call("check", runs / "less", *bounded) == 2
+    assert warning in capsys.readouterr().out
+    root = ElementTree.parse(runs / "findings.xml").getroot()  # noqa: S314 # our own
+    (error,) = root.iter("error")
+    assert warning in (error.get("message") or "")
+
+
+def test_how_a_model_was_asked_stands_behind_its_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_run(tmp_path / "a", {SST2: right(50)})
+    asked: dict[str, Any] = {
+        "chat_template": "t",
+        "chat_template_sha": "0123456789abcdef",
+        "config": {"num_fewshot": 4},
+    }
+    write_run(tmp_path / "b", {SST2: right(50)}, **asked)
+    xml = tmp_path / "findings.xml"
+    words = ["check", tmp_path / "b", "--against", tmp_path / "a", "--max-drop", "0.2", "--junit", xml]
+    assert call(*words) == 2
+    setting = "chat template: 01234567, demonstrations: 4"
+    assert f"baseline: one ({tmp_path / 'a'}); candidate: one, {setting} ({tmp_path / 'b'})" in capsys.readouterr().out
+    root = ElementTree.parse(xml).getroot()  # noqa: S314 # our own
+    properties = {each.get("name"): each.get("value") for each in root.iter("property")}
+    assert (properties["baseline: setting"], properties["candidate: setting"]) == ("default", setting)
+
+
+EVIL = "\x1b[2J\r\n## PASS\n\u202eevil\u2028pass: 1 of 1"
+
+
+def test_no_name_clears_the_screen_or_forges_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    task = f"verbalizer_{EVIL}"
+    for name, count in (("a", 50), ("b", 30)):
+        path = write_run(tmp_path / name, {SST2: right(count)}, arguments={"policy": EVIL}, system_instruction_sha=EVIL)
+        content = json.loads(path.read_text(encoding="utf-8"))
+        for part in ("results", "configs", "n-samples"):
+            content[part][task] = content[part][SST2]
+        path.write_text(json.dumps(content), encoding="utf-8")
+    xml = tmp_path / "findings.xml"
+    against = ["--against", tmp_path / "a", "--max-drop", "0.02"]
+    assert call("compare", tmp_path / "a", tmp_path / "b") == 0
+    assert call("check", tmp_path / "b", *against, "--junit", xml) == 1
+    shutil.copytree(tmp_path / "a", tmp_path / "b" / "more")
+    samples_of(next((tmp_path / "b" / "more").glob("results_*"))).unlink()
+    write_run(tmp_path / "b" / "other", {SST2: right(3)}, arguments={"policy": f"other {EVIL}"})
+    assert call("check", tmp_path / "b", *against) == 2
+    with pytest.raises(ReportError) as found:
+        call("compare", tmp_path / "a", tmp_path / "b")
+    output = capsys.readouterr()
+    said = [*output.out.split("\n"), *output.err.split("\n"), str(found.value), xml.read_text(encoding="utf-8")]
+    assert sum("<U+001B>[2J ## PASS <U+202E>evil" in line for line in said) > 5
+    assert not any(line.startswith(("##", "pass")) for text in said for line in text.splitlines())
+    assert not any(mark in text for text in said for mark in ("\x1b", "\u202e", "\u2028"))

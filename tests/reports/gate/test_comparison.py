@@ -1,0 +1,229 @@
+"""Differences between two runs, and whether chance could have made them."""
+
+from __future__ import annotations
+
+import json
+from math import isnan, sqrt
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from lm_eval_ext.reports.gate.comparison import Compared, compare
+from lm_eval_ext.reports.gate.comparison_text import text
+from lm_eval_ext.reports.gate.units import Sides
+from lm_eval_ext.reports.statistics import Population, estimate
+from lm_eval_ext.results.load import load_apart
+from tests.reports.conftest import ResultFolder
+from tests.reports.files import SST2, samples_of
+from tests.reports.gate.two_runs import GOLDEN, NAMES, SNLI, right, sides
+from tests.reports.planted import plant
+
+TREE = {"level": [SST2, SNLI]}
+
+
+def found(both: Sides) -> dict[str, Compared]:
+    return {each.difference.unit.name: each for each in compare(both).compared}
+
+
+def test_the_change_of_a_task_its_interval_and_mcnemars_test(tmp_path: Path) -> None:
+    # Rows 0 to 59 were right, 10 to 89 are: ten lost, thirty won; 70 to 80 has them 60 + 20.
+    (one,) = found(sides(tmp_path, {SST2: right(60)}, {SST2: right(80, skip=10)})).values()
+    change = one.difference.change
+    assert [one.difference.before, one.difference.after, change.value] == pytest.approx([0.6, 0.8, 0.2])
+    assert (one.difference.rows, one.difference.answers, one.difference.lost, one.difference.added) == (100, 100, 0, 0)
+    # The variance of a row's change: (30 + 10) / 100 - 0.2 ** 2 = 0.36; of their mean: 0.06 ** 2. 1.96 * 0.06 = 0.118.
+    assert one.difference.error == pytest.approx(0.06, rel=0.09)
+    assert [change.low, change.high] == pytest.approx([0.082, 0.318], abs=0.02)
+    assert one.p == one.adjusted == pytest.approx(stats.binomtest(10, 40).pvalue)
+    assert one.verdict == "better"
+
+
+def test_a_group_is_the_mean_over_all_answers(tmp_path: Path) -> None:
+    before, after = {SST2: right(60), SNLI: right(10, of=20)}, {SST2: right(66), SNLI: right(4, of=20)}
+    groups = found(sides(tmp_path, before, after, groups=TREE))
+    level = groups["level"].difference
+    # 70 and 70 of 120; a mean of tasks would be 0.55 and 0.43.
+    assert (level.before, level.after, level.change.value) == (70 / 120, 70 / 120, 0.0)
+    assert (level.answers, groups["level"].verdict) == (120, "the same")
+    # Both are of one data set: rows 0 to 19 are asked twice.
+    assert level.rows == 100
+
+
+def test_answers_to_one_row_are_one_observation(tmp_path: Path) -> None:
+    # The same eight rows are won under two verbalizers: eight signs, not sixteen.
+    before, after = {SST2: right(60), GOLDEN: right(60)}, {SST2: right(68), GOLDEN: right(68)}
+    both = found(sides(tmp_path, before, after, groups={"both": [SST2, GOLDEN]}))
+    assert both["both"].p == pytest.approx(2 / 2**8)
+    assert both[SST2].p == pytest.approx(2 / 2**8)
+    assert both["both"].difference.error == pytest.approx(both[SST2].difference.error)
+
+
+def test_a_row_won_under_one_verbalizer_and_lost_under_another_has_no_sign(tmp_path: Path) -> None:
+    before, after = {SST2: right(60), GOLDEN: right(68)}, {SST2: right(68), GOLDEN: right(60)}
+    both = found(sides(tmp_path, before, after, groups={"both": [SST2, GOLDEN]}))
+    assert (both["both"].p, both["both"].difference.error) == (1, 0)
+    assert both[SST2].p == pytest.approx(2 / 2**8)
+
+
+def test_rows_are_paired_by_their_number_not_by_their_place(tmp_path: Path) -> None:
+    before, after = {SST2: right(60), GOLDEN: right(60)}, {SST2: right(68), GOLDEN: right(68)}
+    sides(tmp_path, before, after, groups={"both": [SST2, GOLDEN]})
+    (samples,) = (tmp_path / "b").glob(f"samples_{SST2}_*")
+    lines = samples.read_text(encoding="utf-8").splitlines(keepends=True)
+    samples.write_text("".join(reversed(lines)), encoding="utf-8")
+    first, second = load_apart([[tmp_path / "a"], [tmp_path / "b"]])
+    both = found(Sides(first, second, NAMES))
+    # Eight rows are won, under either verbalizer the same.
+    assert both[SST2].p == pytest.approx(2 / 2**8)
+    assert both["both"].p == pytest.approx(2 / 2**8)
+
+
+def test_only_rows_that_both_have_count_and_it_is_said(tmp_path: Path) -> None:
+    both = sides(tmp_path, {SST2: right(60)}, {SST2: right(30, of=50)})
+    (one,) = found(both).values()
+    # Of the first fifty rows all were right, thirty are.
+    assert (one.difference.before, one.difference.after) == (1.0, 0.6)
+    assert (one.difference.answers, one.difference.lost, one.difference.added) == (50, 50, 0)
+    lines = list(text(compare(both), NAMES, ("a", "b")))
+    assert lines[lines.index("Answers that only one side has do not count:") + 1] == f"  {SST2}: 50 of A"
+
+
+def test_without_samples_there_is_a_change_but_no_test(tmp_path: Path) -> None:
+    before, after = {SST2: right(60), SNLI: right(10, of=20)}, {SST2: right(66), SNLI: right(4, of=20)}
+    both = sides(tmp_path, before, after, groups=TREE, of_after={"samples": False})
+    for name, change in (("level", 0.0), (SST2, 0.06), (SNLI, -0.3)):
+        one = found(both)[name]
+        assert one.difference.change.value == pytest.approx(change)
+        assert not one.difference.change.has_interval
+        assert isnan(one.p)
+        assert str(one.difference.unsampled).startswith("no samples in B")
+    assert compare(both).tests == (0, 0)
+
+
+def test_runs_without_a_row_in_common_are_not_compared(tmp_path: Path) -> None:
+    both = sides(tmp_path, {SST2: right(60), SNLI: right(60)}, {SST2: right(60), SNLI: right(60)})
+    samples = samples_of(both.after.runs[0].file.path)
+    lines = [json.loads(line) for line in samples.read_text(encoding="utf-8").splitlines()]
+    others = [{**line, "doc_id": line["doc_id"] + 100} for line in lines]
+    samples.write_text("".join(json.dumps(line) + "\n" for line in others), encoding="utf-8")
+    first, second = load_apart([[tmp_path / "a"], [tmp_path / "b"]])
+    comparison = compare(Sides(first, second, NAMES))
+    assert [each.difference.unit.name for each in comparison.compared] == [SNLI]
+    assert [(each.name, str(each.issue)) for each in comparison.unpaired] == [(SST2, "no row that both have")]
+
+
+def test_the_list_has_groups_first_and_the_greatest_change_first(tmp_path: Path) -> None:
+    before = {SST2: right(50), SNLI: right(50), GOLDEN: right(50)}
+    after = {SST2: right(60), SNLI: right(20), GOLDEN: right(50)}
+    groups = {"level": [SST2, SNLI], "calm": [SST2, GOLDEN]}
+    both = sides(tmp_path, before, after, groups=groups)
+    assert [each.difference.unit.name for each in compare(both).compared] == ["level", "calm", SNLI, SST2, GOLDEN]
+
+
+def test_p_values_are_adjusted_for_the_length_of_the_list(tmp_path: Path) -> None:
+    # Six rows are won in one task of three: p is 2 / 2**6 = 0.031, three times that 0.094.
+    before = {SST2: right(50), SNLI: right(50), GOLDEN: right(50)}
+    both = compare(sides(tmp_path, before, {**before, SST2: right(56)}))
+    won = both.compared[0]
+    assert [won.p, won.adjusted] == pytest.approx([2 / 64, 6 / 64])
+    assert (both.tests, won.verdict) == ((0, 3), "unclear")
+
+
+def test_groups_are_a_list_of_their_own(tmp_path: Path) -> None:
+    # Of one group p is 2 / 2**6 as it is; of its two tasks the one that changed has twice that.
+    before = {SST2: right(50), SNLI: right(50)}
+    both = compare(sides(tmp_path, before, {**before, SST2: right(56)}, groups=TREE))
+    assert {each.difference.unit.name: each.adjusted for each in both.compared} == pytest.approx(
+        {"level": 2 / 64, SST2: 4 / 64, SNLI: 1.0}
+    )
+    assert both.tests == (1, 2)
+
+
+MCQ = "paired_mcq_arc_challenge_medium"
+
+
+@pytest.mark.parametrize(
+    ("limit", "questions", "verdicts"),
+    [
+        # Ten shuffles of each question are one observation: p is 2 / 2**16, and of four questions 2 / 2**4.
+        (None, 16, ("worse", "better")),
+        (40, 4, ("unclear", "unclear")),
+    ],
+)
+def test_less_mismatch_is_better(
+    result_folder: ResultFolder, limit: int | None, questions: int, verdicts: tuple[str, str]
+) -> None:
+    oracle, chatty = (
+        result_folder(policy, [MCQ], limit=limit, answer_classifier="rules") for policy in ("oracle", "chatty")
+    )
+    for paths, change, verdict in zip(((oracle, chatty), (chatty, oracle)), (1.0, -1.0), verdicts, strict=True):
+        first, second = load_apart([[path] for path in paths])
+        (one,) = found(Sides(first, second, NAMES)).values()
+        assert (one.difference.unit.headline.name, one.difference.rows) == ("mismatch", questions)
+        assert one.difference.answers == 10 * questions
+        assert one.p == pytest.approx(2 / 2**questions)
+        assert (one.difference.change.value, one.verdict) == (change, verdict)
+
+
+ENCODING = "natural_instructions_instance"
+
+
+def test_the_test_of_real_scores_that_are_no_counts(result_folder: ResultFolder, tmp_path: Path) -> None:
+    echo = result_folder("echo", [ENCODING])
+    task = "natural_instructions_subtask002_quoref_answer_generation_instance"
+    # Every row of one task gains a tenth, but for three that lose it all.
+    (runs,) = load_apart([[echo]])
+    (run,) = [run for run in runs.runs if run.task == task]
+    assert run.rows is not None
+    old = dict(zip(run.rows.ids.tolist(), run.rows.values["rouge_l"].tolist(), strict=True))
+    new = {row: 0.0 if row < 3 else score + 0.1 for row, score in old.items()}
+    better = plant(echo, tmp_path / "better", "rouge_l", {task: new}, "policy=better")
+    first, second = load_apart([[echo], [better]])
+    one = found(Sides(first, second, NAMES))
+    changes = np.array([new[row] - old[row] for row in old])
+    assert one[task].difference.change.value == pytest.approx(changes.mean())
+    assert one[task].p == pytest.approx(stats.ttest_1samp(changes, 0).pvalue, abs=0.02)
+    assert one[ENCODING].difference.change.value == pytest.approx(changes.sum() / one[ENCODING].difference.answers)
+    # Other tasks' rows do not differ: the test of the group is that of the task.
+    assert one[ENCODING].p == pytest.approx(one[task].p)
+
+
+def test_the_interval_covers_the_truth_19_times_of_20() -> None:
+    rows, copies, runs = 150, 4, 300
+    generator = np.random.default_rng(0)
+    population = Population({"data": rows}.__getitem__)
+    numbers = np.repeat(np.arange(rows, dtype=np.int32), copies)
+    covered = 0
+    for _ in range(runs):
+        # What a row is worth holds for all answers to it.
+        values = np.repeat(generator.normal(0.1, 1, rows), copies) + generator.normal(0, 0.5, rows * copies)
+        found_of_run = estimate(population.ratio("data", numbers, values).value)
+        covered += found_of_run.low <= 0.1 <= found_of_run.high
+    # 300 runs: 0.95, give or take three times sqrt(0.95 * 0.05 / 300) = 0.038.
+    assert abs(covered / runs - 0.95) < 3 * sqrt(0.95 * 0.05 / runs)
+
+
+# The text
+
+
+def test_the_text_states_its_test_and_says_which_way_is_better(tmp_path: Path) -> None:
+    before = {SST2: right(50), SNLI: right(50)}
+    both = sides(tmp_path, before, {SST2: right(30), GOLDEN: right(5)}, groups=TREE)
+    lines = list(text(compare(both), NAMES, ("one (a)", "two (b)")))
+    assert lines[:2] == ["A: one (a)", "B: two (b)"]
+    (row,) = [line for line in lines if line.startswith(SST2)]
+    # 20 rows are lost: p is 2 / 2**20.
+    cells = row.split()
+    assert cells[1:5] + cells[8:] == ["acc", "↑", "50.0", "30.0", "worse", "<0.0001", "<0.0001", "100", "100"]
+    assert "20.0" in cells[5]
+    said = "\n".join(lines)
+    assert "two-sided paired randomisation (sign-flip) test" in said
+    assert "paired cluster bootstrap: 1000 times" in said
+    assert "p adjusted for the number of comparisons, 0 of groups and 1 of single tasks" in said
+    assert lines[lines.index("Not compared:") + 1 :] == [
+        f"  level: missing in B: {SNLI}",
+        f"  {SNLI}: missing in B",
+        f"  {GOLDEN}: missing in A",
+    ]

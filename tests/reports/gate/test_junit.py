@@ -1,0 +1,135 @@
+"""The XML that CI systems read."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from lm_eval_ext.reports.gate.check import Finding, check
+from lm_eval_ext.reports.gate.junit import document, write
+from lm_eval_ext.results.issue import note
+from tests.reports.files import SST2
+from tests.reports.gate.two_runs import GOLDEN, SNLI, right, sides
+
+# What each element may hold, in this order, and which attributes it must and may have: as Ant writes the format, with
+# Jenkins' output of a single test case.
+CHILDREN = {
+    "testsuites": "(testsuite )*",
+    "testsuite": "(properties )?(testcase )*(system-out )?(system-err )?",
+    "properties": "(property )*",
+    "property": "",
+    "testcase": "(skipped |error |failure )?(system-out )?(system-err )?",
+    "failure": "",
+    "error": "",
+    "system-out": "",
+}
+REQUIRED = {
+    "testsuite": {"name", "tests", "failures", "errors", "time", "timestamp", "hostname"},
+    "property": {"name", "value"},
+    "testcase": {"name", "classname", "time"},
+    "failure": {"type"},
+    "error": {"type"},
+}
+OPTIONAL = {
+    "testsuites": {"tests", "failures", "errors"},
+    "testsuite": {"skipped"},
+    "failure": {"message"},
+    "error": {"message"},
+}
+SHAPES = {
+    "tests|failures|errors|skipped": r"\d+",
+    "time": r"\d+(\.\d+)?",
+    "timestamp": r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d",
+    "name|classname|hostname|type": r"(?s).+",
+    "message|value": r"(?s).*",
+}
+
+
+def require_valid(element: ElementTree.Element) -> None:
+    """Hold an element, and all in it, to the rules."""
+    tag = element.tag
+    assert re.fullmatch(CHILDREN[tag], "".join(f"{child.tag} " for child in element)), f"in {tag}"
+    required, optional = REQUIRED.get(tag, set()), OPTIONAL.get(tag, set())
+    assert required <= set(element.keys()) <= required | optional, f"attributes of {tag}"
+    for name, value in element.items():
+        (shape,) = (shape for names, shape in SHAPES.items() if re.fullmatch(names, name))
+        assert re.fullmatch(shape, value), f"{tag}, {name}: {value!r}"
+    if len(element):
+        assert not (element.text or "").strip()
+    for child in element:
+        require_valid(child)
+
+
+def parsed(content: bytes) -> ElementTree.Element:
+    root = ElementTree.fromstring(content)  # noqa: S314 # our own
+    require_valid(root)
+    return root
+
+
+@pytest.fixture
+def findings(tmp_path: Path) -> tuple[Finding, ...]:
+    before = {SST2: right(50), SNLI: right(50), GOLDEN: right(50)}
+    return check(sides(tmp_path, before, {SST2: right(30), GOLDEN: right(50, skip=10)}), dict.fromkeys(before, 0.02))
+
+
+def test_each_finding_is_a_test_case(findings: tuple[Finding, ...]) -> None:
+    root = parsed(document(findings, {"candidate": "two", "baseline": "one"}, 86400.0))
+    (suite,) = root
+    assert root.tag == "testsuites"
+    counts = {"tests": "3", "failures": "1", "errors": "1"}
+    assert root.attrib == counts
+    assert {name: suite.get(name) for name in counts} == counts
+    assert suite.get("timestamp") == "1970-01-02T00:00:00"
+    cases = {case.get("name"): case for case in suite.iter("testcase")}
+    assert list(cases) == [SST2, SNLI, GOLDEN]
+    assert {case.get("classname") for case in cases.values()} == {"verbalizer"}
+    (failure,), (error,), (remark,) = cases.values()
+    assert (failure.tag, failure.get("type")) == ("failure", "regression")
+    assert (failure.get("message") or "").startswith("acc ↑ 0.5000 → 0.3000, drop 0.2000 [")
+    assert failure.text == failure.get("message")
+    assert (error.tag, error.get("type"), error.get("message")) == ("error", "cannot tell", "missing in B")
+    assert remark.tag == "system-out"
+    assert "too few rows to tell a drop of 0.02" in (remark.text or "")
+    assert [(each.get("name"), each.get("value")) for each in suite.iter("property")] == [
+        ("candidate", "two"),
+        ("baseline", "one"),
+    ]
+
+
+def test_what_xml_cannot_write_is_named() -> None:
+    finding = Finding(
+        "a\x00b<&>\"'\ud800\ufffe", "", "CANNOT TELL", 0.02, issues=(note("bell \x07, tab \t, \U0001f600"),)
+    )
+    root = parsed(document([finding], {"candidate": "x\x1by"}, 0.0))
+    (case,) = root.iter("testcase")
+    assert case.attrib == {"classname": "unknown", "name": "a<U+0000>b<&>\"'<U+D800><U+FFFE>", "time": "0"}
+    assert case[0].text == "bell <U+0007>, tab \t, \U0001f600"
+    assert [each.get("value") for each in root.iter("property")] == ["x<U+001B>y"]
+
+
+def test_the_same_findings_are_the_same_bytes(findings: tuple[Finding, ...]) -> None:
+    assert document(findings, {"a": "b"}, 1.0) == document(findings, {"a": "b"}, 1.0)
+
+
+def test_the_rules_do_reject(findings: tuple[Finding, ...]) -> None:
+    root = parsed(document(findings, {}, 1.0))
+    (case, *_) = root.iter("testcase")
+    case.insert(0, ElementTree.Element("system-out"))
+    with pytest.raises(AssertionError, match="in testcase"):
+        require_valid(root)
+
+
+def test_a_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
+    path = tmp_path / "findings.xml"
+    path.write_bytes(b"what was there, and longer")
+    write(path, b"<new/>")
+    assert path.read_bytes() == b"<new/>"
+    assert [each.name for each in tmp_path.iterdir()] == ["findings.xml"]
+
+
+def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"findings\.xml"):
+        write(tmp_path / "nowhere" / "findings.xml", b"")

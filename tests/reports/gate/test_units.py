@@ -1,0 +1,324 @@
+"""What of two runs is held against each other."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lm_eval_ext.reports.gate.units import Sides, Unit, Unpaired, lowest
+from lm_eval_ext.results.load import load, load_apart
+from tests.reports.conftest import ResultFolder
+from tests.reports.files import CONFIG, SST2, write_run
+from tests.reports.gate.two_runs import GOLDEN, NAMES, SNLI, right, sides
+
+BOTH = {SST2: right(3), SNLI: right(4)}
+TREE = {"all": ["level"], "level": [SST2, SNLI]}
+
+
+def metadata(**changed: Any) -> dict[str, Any]:
+    return {"config": {"metadata": {**CONFIG["metadata"], **changed}}}
+
+
+def reason(found: Unit | Unpaired) -> str:
+    assert isinstance(found, Unpaired)
+    return str(found.issue)
+
+
+def warnings(found: Unit) -> tuple[str, ...]:
+    return tuple(str(issue) for issue in found.issues if issue.severity == "warning")
+
+
+def notes(found: Unit) -> tuple[str, ...]:
+    return tuple(str(issue) for issue in found.issues if issue.severity == "note")
+
+
+def test_a_task_is_paired_with_itself_and_a_group_with_all_its_tasks(tmp_path: Path) -> None:
+    both = sides(tmp_path, BOTH, BOTH, groups=TREE)
+    assert both.known == ("all", "level", SNLI, SST2)
+    for name, tasks in (("all", [SST2, SNLI]), ("level", [SST2, SNLI]), (SNLI, [SNLI])):
+        unit = both.take(name)
+        assert isinstance(unit, Unit)
+        assert (unit.name, unit.family, unit.headline.name) == (name, "verbalizer", "acc")
+        assert unit.is_group == (len(tasks) > 1)
+        assert [pair.before.task for pair in unit.pairs] == [pair.after.task for pair in unit.pairs] == tasks
+
+
+def test_one_model_at_two_times_is_two_sides(tmp_path: Path) -> None:
+    same = {"arguments": {"pretrained": "owner/one"}, "date": 2000.0}
+    unit = sides(tmp_path, {SST2: right(3)}, {SST2: right(9)}, of_after=same).take(SST2)
+    assert isinstance(unit, Unit)
+    assert [pair.figure("acc") for pair in (unit.pairs[0].before, unit.pairs[0].after)] == [0.03, 0.09]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "name", "expected"),
+    [
+        ([SST2, SNLI], [SST2], SNLI, "missing in B"),
+        ([SST2], [SST2, SNLI], SNLI, "missing in A"),
+        ([SST2, SNLI], [SST2], "all", f"missing in B: {SNLI}"),
+        ([SST2], [SST2, SNLI], "all", f"missing in A: {SNLI}"),
+        ([SST2, SNLI], [GOLDEN], "all", "missing in B"),
+        ([SST2], [SST2], "no_such_task", "missing in A"),
+    ],
+)
+def test_what_one_side_lacks_is_named(
+    tmp_path: Path, before: Sequence[str], after: Sequence[str], name: str, expected: str
+) -> None:
+    first, second = ({task: right(3) for task in tasks} for tasks in (before, after))
+    assert reason(sides(tmp_path, first, second, groups={"all": [SST2, SNLI]}).take(name)) == expected
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        (metadata(version=2.0), "version 1.0 in A, 2.0 in B"),
+        (metadata(rows_hash="others"), "other rows: rows_hash rows in A, others in B"),
+        # What else the metadata say changes nothing of what is asked.
+        (metadata(note="something else"), ""),
+    ],
+)
+def test_scores_of_two_things_are_not_paired(tmp_path: Path, changed: Mapping[str, Any], expected: str) -> None:
+    both = sides(tmp_path, BOTH, BOTH, groups=TREE, of_after=changed)
+    if not expected:
+        assert isinstance(both.take("all"), Unit)
+        return
+    assert reason(both.take(SST2)) == expected
+    assert reason(both.take("all")) == f"{expected} ({SST2}, {SNLI})"
+
+
+MCQ = "paired_mcq_arc_challenge_medium"
+
+
+@pytest.fixture(scope="module")
+def mcq(result_folder: ResultFolder) -> Path:
+    return result_folder("oracle", [MCQ], limit=20, answer_classifier="rules")
+
+
+def test_a_reader_that_both_have_is_taken(mcq: Path, tmp_path: Path) -> None:
+    # The rules read better, but the other run has matching only.
+    matched = without_reader(mcq, "rules", tmp_path)
+    for paths, reader in (((mcq, matched), "string_match"), ((matched, mcq), "string_match"), ((mcq, mcq), "rules")):
+        first, second = load_apart([[path] for path in paths])
+        unit = Sides(first, second, NAMES).take(MCQ)
+        assert isinstance(unit, Unit)
+        assert [run.reader for pair in unit.pairs for run in (pair.before, pair.after)] == [reader, reader]
+        assert not unit.headline.higher_is_better
+
+
+def test_answers_that_no_reader_in_common_has_read_are_not_paired(mcq: Path, tmp_path: Path) -> None:
+    ours, theirs = (without_reader(mcq, name, tmp_path / name) for name in ("rules", "string_match"))
+    first, second = load_apart([[ours], [theirs]])
+    found = Sides(first, second, NAMES).take(MCQ)
+    assert reason(found) == "answers read by string_match in A, rules in B"
+
+
+def without_reader(run: Path, reader: str, into: Path) -> Path:
+    shutil.copytree(run, into, dirs_exist_ok=True)
+    (path,) = into.rglob("results_*.json")
+    content = json.loads(path.read_text(encoding="utf-8"))
+    figures = content["results"][MCQ]
+    content["results"][MCQ] = {field: value for field, value in figures.items() if not field.endswith(f",{reader}")}
+    path.write_text(json.dumps(content), encoding="utf-8")
+    return into
+
+
+def test_a_group_without_a_figure_in_common_is_not_compared(tmp_path: Path, mcq: Path) -> None:
+    groups = {"mixed": [SST2, MCQ], "all": ["mixed", SNLI], "level": [SST2, SNLI]}
+    write_run(tmp_path, BOTH, arguments={"policy": "oracle"}, group_subtasks=groups)
+    first, second = load_apart([[tmp_path, mcq], [tmp_path, mcq]])
+    assert reason(Sides(first, second, NAMES).take("mixed")) == "its tasks have no figure in common: acc, mismatch"
+
+
+# What covers everything
+
+
+@pytest.mark.parametrize(
+    ("groups", "expected"),
+    [
+        ({}, [SNLI, GOLDEN, SST2]),
+        # An average over all would hide what the level shows.
+        ({"all": ["level", GOLDEN], "level": [SST2, SNLI]}, ["level", GOLDEN]),
+        ({"level": [SST2, SNLI]}, ["level", GOLDEN]),
+        # The lower of two groups of the same tasks; the harness has it last.
+        ({"all": ["level"], "level": [SST2, SNLI]}, ["level", GOLDEN]),
+        # Neither holds the other.
+        ({"one": [SST2, SNLI], "two": [SNLI, GOLDEN]}, ["one", "two"]),
+        # A task of others, or of no row, is in no average of ours.
+        ({"all": ["level", "ifeval"], "level": [SST2, SNLI]}, ["level", GOLDEN]),
+    ],
+)
+def test_the_lowest_groups_and_the_tasks_in_none_cover_everything(
+    tmp_path: Path, groups: Mapping[str, Sequence[str]], expected: Sequence[str]
+) -> None:
+    write_run(tmp_path, {**BOTH, GOLDEN: right(5)}, group_subtasks=groups)
+    assert list(lowest(load([tmp_path]))) == expected
+
+
+def test_a_group_without_a_figure_in_common_is_taken_apart(tmp_path: Path, mcq: Path) -> None:
+    groups = {"all": ["level", MCQ], "level": [SST2, SNLI]}
+    write_run(tmp_path, BOTH, arguments={"policy": "oracle"}, group_subtasks=groups)
+    assert list(lowest(load([tmp_path, mcq]))) == ["level", MCQ]
+
+
+# What was asked otherwise
+
+
+def of_rows(folder: Path, changed: Mapping[str, Any]) -> Sides:
+    """Return two runs of three rows; in the second one, row 1 has other fields."""
+    both = sides(folder, {SST2: right(3, of=3)}, {SST2: right(3, of=3)})
+    for run, fields in ((both.before.runs[0], {}), (both.after.runs[0], changed)):
+        path = run.samples_path
+        lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        lines = [
+            line | {"doc_hash": f"doc{line['doc_id']}", "prompt_hash": f"prompt{line['doc_id']}"} for line in lines
+        ]
+        lines[1] |= fields
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    first, second = load_apart([[folder / "a"], [folder / "b"]])
+    return Sides(first, second, NAMES)
+
+
+def unit(found: Unit | Unpaired) -> Unit:
+    assert isinstance(found, Unit)
+    return found
+
+
+def test_the_same_rows_and_prompts_leave_no_warning(tmp_path: Path) -> None:
+    found = unit(of_rows(tmp_path, {}).take(SST2))
+    assert (warnings(found), notes(found)) == ((), ())
+
+
+def test_another_row_under_the_same_number_is_no_pair(tmp_path: Path) -> None:
+    assert reason(of_rows(tmp_path, {"doc_hash": "other"}).take(SST2)) == "other rows under the same numbers"
+
+
+def test_another_prompt_for_the_same_row_is_a_warning(tmp_path: Path) -> None:
+    assert warnings(unit(of_rows(tmp_path, {"prompt_hash": "other"}).take(SST2))) == (
+        "other prompts for the same rows",
+    )
+
+
+@pytest.mark.parametrize(
+    ("changed", "warning"),
+    [
+        ({"config": {"num_fewshot": 4}}, "asked otherwise: num_fewshot: 0 in A, 4 in B"),
+        ({"system_instruction_sha": "s"}, "asked otherwise: system_instruction_sha: none in A, s in B"),
+        (
+            {"config": {"generation_kwargs": {"max_gen_toks": 1}}},
+            "asked otherwise: generation_kwargs: none in A, {'max_gen_toks': 1} in B",
+        ),
+    ],
+)
+def test_another_way_of_asking_is_a_warning(tmp_path: Path, changed: Mapping[str, Any], warning: str) -> None:
+    assert warnings(unit(sides(tmp_path, BOTH, BOTH, groups=TREE, of_after=changed).take("all"))) == (warning,)
+
+
+def test_another_chat_template_is_a_note_for_a_new_model_has_its_own(tmp_path: Path) -> None:
+    found = unit(sides(tmp_path, BOTH, BOTH, of_after={"chat_template": "t", "chat_template_sha": "c"}).take(SST2))
+    assert (warnings(found), notes(found)) == ((), ("chat_template_sha: none in A, c in B",))
+
+
+def test_a_warning_names_the_tasks_of_a_group_that_it_is_about(tmp_path: Path) -> None:
+    both = sides(tmp_path, BOTH, BOTH, groups=TREE)
+    samples = next(run for run in both.after.runs if run.task == SNLI).samples_path
+    samples.write_text(samples.read_text(encoding="utf-8") + "{", encoding="utf-8")
+    first, second = load_apart([[tmp_path / "a"], [tmp_path / "b"]])
+    (warning,) = warnings(unit(Sides(first, second, NAMES).take("all")))
+    assert warning.startswith(f"{samples}: 1 of its lines left out")
+    assert warning.endswith(f"({SNLI})")
+
+
+def test_a_reader_that_only_one_side_has_is_a_warning(mcq: Path, tmp_path: Path) -> None:
+    matched = without_reader(mcq, "rules", tmp_path)
+    first, second = load_apart([[mcq], [matched]])
+    assert warnings(unit(Sides(first, second, NAMES).take(MCQ))) == ("read by string_match, because B has no rules",)
+
+
+def test_two_models_behind_one_reader_are_no_pair(mcq: Path, tmp_path: Path) -> None:
+    for name, model in (("a", "own"), ("b", "other"), ("c", "own")):
+        shutil.copytree(mcq, tmp_path / name)
+        (path,) = (tmp_path / name).rglob("results_*.json")
+        text = path.read_text(encoding="utf-8").replace(",rules", ",classifier")
+        content = json.loads(text)
+        content["configs"][MCQ]["metadata"]["answer_classifier"] = model
+        path.write_text(json.dumps(content), encoding="utf-8")
+        for samples in path.parent.glob("samples_*"):
+            lines = samples.read_text(encoding="utf-8").replace('"filter": "rules"', '"filter": "classifier"')
+            samples.write_text(lines, encoding="utf-8")
+    for other, expected in (("b", "answer_classifier own in A, other in B"), ("c", "")):
+        first, second = load_apart([[tmp_path / "a"], [tmp_path / other]])
+        found = Sides(first, second, NAMES).take(MCQ)
+        assert (reason(found) if isinstance(found, Unpaired) else "") == expected
+
+
+def test_a_task_of_which_no_row_was_evaluated_is_looked_at_and_not_paired(tmp_path: Path) -> None:
+    both = sides(tmp_path, {SST2: [], SNLI: right(5)}, {SST2: right(5), SNLI: right(5)}, groups=TREE)
+    assert lowest(both.before) == (SNLI, SST2)
+    assert reason(both.take(SST2)) == "no row was evaluated in A"
+    assert reason(both.take("all")) == f"no row was evaluated in A: {SST2}"
+
+
+INSTRUCTIONS = "natural_instructions_subtask033_winogrande_answer_generation_all"
+
+
+@pytest.mark.parametrize(
+    ("lines", "metadata", "warning"),
+    [
+        ({}, {}, ""),
+        # Its rows hold the examples that the model has room for.
+        ({"doc_hash": "other", "prompt_hash": "other"}, {}, ""),
+        ({}, {"prompt_budget": {"limit": 100, "unit": "words"}}, "asked otherwise: prompt_budget: {"),
+        ({}, {"examples": 1}, "asked otherwise: examples: "),
+        ({}, {"note": "another"}, ""),
+    ],
+)
+def test_examples_that_a_model_has_no_room_for_are_no_other_rows(
+    result_folder: ResultFolder, tmp_path: Path, lines: Mapping[str, str], metadata: Mapping[str, Any], warning: str
+) -> None:
+    run = result_folder("echo", [INSTRUCTIONS])
+    other = Path(shutil.copytree(run, tmp_path / "other"))
+    (path,), (samples,) = other.rglob("results_*.json"), other.rglob("samples_*.jsonl")
+    content = json.loads(path.read_text(encoding="utf-8"))
+    content["configs"][INSTRUCTIONS]["metadata"] |= metadata
+    path.write_text(json.dumps(content), encoding="utf-8")
+    changed = [{**json.loads(line), **lines} for line in samples.read_text(encoding="utf-8").splitlines()]
+    samples.write_text("".join(json.dumps(line) + "\n" for line in changed), encoding="utf-8")
+    first, second = load_apart([[run], [other]])
+    found = warnings(unit(Sides(first, second, NAMES).take(INSTRUCTIONS)))
+    assert len(found) == bool(warning)
+    assert all(each.startswith(warning) for each in found)
+
+
+def test_prompts_of_one_chat_template_may_differ_for_it_can_print_the_date(tmp_path: Path) -> None:
+    of_rows(tmp_path, {"prompt_hash": "other"})
+    for path in tmp_path.glob("*/results_*.json"):
+        content = json.loads(path.read_text(encoding="utf-8")) | {"chat_template": "t", "chat_template_sha": "c"}
+        path.write_text(json.dumps(content), encoding="utf-8")
+    first, second = load_apart([[tmp_path / "a"], [tmp_path / "b"]])
+    found = unit(Sides(first, second, NAMES).take(SST2))
+    assert (warnings(found), notes(found)) == ((), ("other prompts of one chat template",))
+
+
+def test_prompts_are_not_held_against_each_other_where_the_chat_template_is_another(tmp_path: Path) -> None:
+    both = of_rows(tmp_path, {"prompt_hash": "other"})
+    path = both.after.runs[0].file.path
+    content = json.loads(path.read_text(encoding="utf-8")) | {"chat_template": "t", "chat_template_sha": "c"}
+    path.write_text(json.dumps(content), encoding="utf-8")
+    first, second = load_apart([[tmp_path / "a"], [tmp_path / "b"]])
+    found = unit(Sides(first, second, NAMES).take(SST2))
+    assert (warnings(found), notes(found)) == ((), ("chat_template_sha: none in A, c in B",))
+
+
+def test_of_many_warnings_about_a_group_the_first_are_said_and_the_rest_counted(tmp_path: Path) -> None:
+    scores = {f"verbalizer_sst2_natural_{number}": right(5) for number in range(8)}
+    sides(tmp_path, scores, scores, groups={"many": [*scores]})
+    for samples in (tmp_path / "b").glob("samples_*"):
+        samples.write_text(samples.read_text(encoding="utf-8") + "{", encoding="utf-8")
+    first, second = load_apart([[tmp_path / "a"], [tmp_path / "b"]])
+    *shown, rest = warnings(unit(Sides(first, second, NAMES).take("many")))
+    assert (len(shown), rest) == (5, "and 3 more warnings about its tasks")

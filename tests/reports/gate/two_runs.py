@@ -1,0 +1,45 @@
+"""Two small runs that were never made, to be held against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from lm_eval_ext.reports.gate.units import Sides
+from lm_eval_ext.results.load import load_apart
+from tests.reports.files import write_run
+
+SNLI = "verbalizer_snli_unnatural_flipped"
+GOLDEN = "verbalizer_sst2_natural_golden"
+NAMES = ("A", "B")
+Scores = Mapping[str, Sequence[float]]
+
+
+def right(count: int, of: int = 100, skip: int = 0) -> list[float]:
+    """Return scores of rows, of which those after the first few are right."""
+    return [float(skip <= row < skip + count) for row in range(of)]
+
+
+def sides(
+    folder: Path,
+    before: Scores,
+    after: Scores,
+    *,
+    groups: Mapping[str, Sequence[str]] | None = None,
+    of_after: Mapping[str, Any] | None = None,
+) -> Sides:
+    """Write two runs and read them.
+
+    Args:
+        folder: to write to.
+        before, after: by task, ``acc`` of each row.
+        groups: of both.
+        of_after: what ``write_run`` takes, for the second.
+    """
+    tree: dict[str, Any] = {"group_subtasks": {**(groups or {}), **{task: [] for task in before}}}
+    write_run(folder / "a", before, arguments={"pretrained": "owner/one"}, **tree)
+    changed = {"arguments": {"pretrained": "owner/two"}, **tree, **(of_after or {})}
+    write_run(folder / "b", after, **changed)
+    first, second = load_apart([[folder / "a"], [folder / "b"]])
+    return Sides(first, second, NAMES)

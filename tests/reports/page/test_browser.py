@@ -1,0 +1,267 @@
+"""The page in a real browser, opened from disk: desktop and phone, light, dark and printed."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lm_eval_ext.reports.figure import Report
+from lm_eval_ext.reports.page.build import build
+from lm_eval_ext.reports.page.html import page
+from lm_eval_ext.reports.wording import readable
+from lm_eval_ext.results.load import load
+from tests.reports.page import sample_report
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+pytestmark = pytest.mark.skipif(not CHROMIUM, reason="needs a browser: chromium or google-chrome on PATH")
+ARGUMENTS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+)
+WIDTHS = (1280, 390)
+KNOWN = 8
+"""Policies of the reference LM, in all families: a report of real files."""
+MODELS = (1, KNOWN, 20)
+# What a reader sees: the computed colour of a text, and what lies behind it.
+CONTRASTS = """() => {
+  const parse = c => { const n = c.match(/[\\d.]+/g).map(Number); return {rgb: n.slice(0, 3), alpha: n[3] ?? 1}; };
+  const luminance = rgb => { const [r, g, b] = rgb.map(v => { v /= 255;
+    return v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; }); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+  const behind = element => { for (let e = element; e; e = e.parentElement) {
+    const c = parse(getComputedStyle(e).backgroundColor); if (c.alpha === 1) return c.rgb; } return [255, 255, 255]; };
+  const contrast = (a, b) => { const [x, y] = [luminance(a), luminance(b)].sort((p, q) => q - p);
+    return (x + 0.05) / (y + 0.05); };
+  const found = [];
+  for (const e of document.querySelectorAll("body *")) {
+    if (e.closest("svg") || !e.checkVisibility()) continue;
+    if (![...e.childNodes].some(n => n.nodeType === 3 && n.data.trim())) continue;
+    found.push([e.tagName.toLowerCase(), e.textContent.slice(0, 40),
+      contrast(parse(getComputedStyle(e).color).rgb, behind(e))]);
+  }
+  for (const svg of document.querySelectorAll("svg")) {
+    const fills = ["^='var(--heat", "^='var(--change", "='var(--missing)"];
+    const cells = [...svg.querySelectorAll(fills.map(fill => `path[fill${fill}']`).join())];
+    for (const text of svg.querySelectorAll("text")) {
+      const box = text.getBBox();
+      const point = svg.createSVGPoint();
+      point.x = box.x + box.width / 2; point.y = box.y + box.height / 2;
+      const cell = text.hasAttribute("transform") ? null : cells.find(c => c.isPointInFill(point));
+      found.push([cell ? "cell" : "svg", text.textContent, contrast(parse(getComputedStyle(text).fill).rgb,
+        cell ? parse(getComputedStyle(cell).fill).rgb : behind(svg))]);
+    }
+  }
+  return found; }"""
+OVERLAPS = """() => [...document.querySelectorAll("svg")].flatMap(svg => {
+  const texts = [...svg.querySelectorAll("text")].map(t => [t.textContent, t.getBoundingClientRect()]);
+  const found = [];
+  for (let i = 0; i < texts.length; i++) for (let j = i + 1; j < texts.length; j++) {
+    const [a, b] = [texts[i][1], texts[j][1]];
+    const wide = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+    const high = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+    // Boxes of text are higher than their letters; upright ones are wider.
+    if (wide > 4 && high > 4) found.push([svg.getAttribute("aria-label"), texts[i][0], texts[j][0], wide, high]);
+  }
+  return found; })"""
+
+
+@dataclass
+class Opened:
+    """A page in a browser.
+
+    Attributes:
+        page: playwright's.
+        trouble: errors of the console and of scripts.
+        requests: addresses that were asked for.
+    """
+
+    page: Any
+    trouble: list[str]
+    requests: list[str]
+
+
+@dataclass
+class Reader:
+    """A browser, the reports, by how many models they are of, and where their pages lie."""
+
+    browser: Any
+    reports: dict[int, Report]
+    files: dict[int, Path]
+    looked_at: dict[tuple[int, int], Opened] = field(default_factory=dict)
+
+    def look(self, models: int, width: int) -> Opened:
+        """Return a page in light colours that other tests look at, too, and none changes."""
+        if (models, width) not in self.looked_at:
+            self.looked_at[models, width] = self.open(models, width)
+        return self.looked_at[models, width]
+
+    def open(self, models: int, width: int = 1280, scheme: str = "light") -> Opened:
+        """Open the report of so many models in a window of its own."""
+        context = self.browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        opened = Opened(context.new_page(), [], [])
+        opened.page.on("console", lambda m: opened.trouble.append(m.text) if m.type in {"error", "warning"} else None)
+        opened.page.on("pageerror", lambda error: opened.trouble.append(str(error)))
+        opened.page.on("request", lambda request: opened.requests.append(request.url))
+        opened.page.goto(self.files[models].as_uri())
+        return opened
+
+
+@pytest.fixture(scope="module")
+def reader(known_runs: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
+    folder = tmp_path_factory.mktemp("pages")
+    reports = {models: sample_report.report(models) for models in (1, 20)} | {KNOWN: build(load(known_runs))}
+    files = {models: folder / f"report {models}.html" for models in reports}
+    for models, file in files.items():
+        file.write_text(page(reports[models]), encoding="utf-8")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
+        yield Reader(browser, reports, files)
+        browser.close()
+
+
+@pytest.mark.parametrize("models", MODELS)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_page_opens_from_disk_without_an_error_or_a_request(reader: Reader, width: int, models: int) -> None:
+    opened = reader.look(models, width)
+    opened.page.wait_for_load_state("networkidle")
+    assert opened.trouble == []
+    assert [address for address in opened.requests if not address.startswith("data:")] == [
+        reader.files[models].as_uri()
+    ]
+    assert opened.page.title() == readable(reader.reports[models].title)
+
+
+@pytest.mark.parametrize("models", MODELS)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_every_drawing_is_seen_whole_and_nothing_scrolls_sideways(reader: Reader, width: int, models: int) -> None:
+    opened = reader.look(models, width)
+    assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
+    figures = opened.page.evaluate(
+        "[...document.querySelectorAll('figure')].map(f => [f.id, [...f.querySelectorAll('svg')].map(s => {"
+        "const b = s.getBoundingClientRect(); return [b.left, b.right, b.width, b.height, s.checkVisibility()]; })])"
+    )
+    report = reader.reports[models]
+    expected = [report.summary, *(figure for section in report.sections for figure in section.figures)]
+    assert [(name, len(boxes)) for name, boxes in figures] == [(f.name, len(f.panels)) for f in expected]
+    for name, boxes in figures:
+        for left, right, wide, high, visible in boxes:
+            assert visible, name
+            assert left >= 0, name
+            assert right <= width, name
+            assert wide > 330, name
+            assert high > 50, name
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_all_text_of_drawings_is_large_enough_to_read(reader: Reader, width: int) -> None:
+    sizes = reader.look(20, width).page.evaluate(
+        "[...document.querySelectorAll('svg text')].map(t => [t.textContent,"
+        "parseFloat(getComputedStyle(t).fontSize) * t.ownerSVGElement.getBoundingClientRect().width"
+        "/ t.ownerSVGElement.viewBox.baseVal.width])"
+    )
+    assert len(sizes) > 1000
+    assert [(text, size) for text, size in sizes if size < 10] == []
+
+
+@pytest.mark.parametrize("models", MODELS)
+def test_no_two_texts_of_a_drawing_lie_on_each_other(reader: Reader, models: int) -> None:
+    assert reader.look(models, 390).page.evaluate(OVERLAPS) == []
+
+
+@pytest.mark.parametrize("models", MODELS)
+def test_no_text_leaves_its_drawing(reader: Reader, models: int) -> None:
+    outside = reader.look(models, 390).page.evaluate(
+        "[...document.querySelectorAll('svg text')].filter(t => {const a = t.getBoundingClientRect(),"
+        "b = t.ownerSVGElement.getBoundingClientRect();"
+        "return a.left < b.left - 3 || a.right > b.right + 3 || a.top < b.top - 3 || a.bottom > b.bottom + 3; })"
+        ".map(t => t.textContent)"
+    )
+    assert outside == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_with_everything_open_all_text_stands_out_and_nothing_scrolls_sideways(reader: Reader, scheme: str) -> None:
+    opened = reader.open(20, 390, scheme)
+    opened.page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    assert opened.page.evaluate("document.documentElement.scrollWidth") <= 390
+    found = opened.page.evaluate(CONTRASTS)
+    kinds = {kind for kind, _, _ in found}
+    assert {"h1", "p", "li", "a", "td", "th", "small", "pre", "dt", "dd", "caption", "summary", "svg", "cell"} <= kinds
+    assert [(kind, text, contrast) for kind, text, contrast in found if contrast < 4.5] == []
+
+
+def test_light_and_dark_are_two_pages(reader: Reader) -> None:
+    light, dark = (
+        reader.open(1, scheme=scheme).page.evaluate(
+            "['body', '.card', 'svg path[fill^=\"var(--heat\"]'].map(s => {"
+            "const c = getComputedStyle(document.querySelector(s));"
+            "return s.startsWith('svg') ? c.fill : c.backgroundColor; })"
+        )
+        for scheme in ("light", "dark")
+    )
+    assert not set(light) & set(dark)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_paper_shows_what_is_closed_on_the_screen_in_light_colours(reader: Reader, scheme: str) -> None:
+    page = reader.open(20, 794, scheme).page
+    closed = "[...document.querySelectorAll('details:not([open])')]"
+    assert page.evaluate(f"{closed}.length") > 5
+    cells = (
+        f"{closed}.flatMap(d => [...d.querySelectorAll('td, pre, dd')])"
+        # On paper, a table that is set in lines leaves out what there is no figure of.
+        ".filter(e => e.textContent.trim() && !e.matches('.wide .n:not([data-value])'))"
+    )
+    heights = (
+        f"{cells}.map(e => e.checkVisibility({{contentVisibilityAuto: true}}) ? e.getBoundingClientRect().height : 0)"
+    )
+    assert max(page.evaluate(heights)) == 0
+    page.emulate_media(media="print", color_scheme=scheme)
+    # What was skipped is laid out with the next frame.
+    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    printed = page.evaluate(heights)
+    assert len(printed) > 500
+    assert min(printed) > 5
+    assert page.evaluate("getComputedStyle(document.querySelector('h1')).color") == "rgb(27, 32, 38)"
+    # Nothing sticks out to the right, where the paper ends.
+    assert page.evaluate("document.documentElement.scrollWidth") <= 794
+
+
+def test_a_print_is_as_long_whatever_is_closed_on_the_screen(reader: Reader) -> None:
+    closed, opened = reader.open(20).page, reader.open(20).page
+    opened.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    pages = [len(re.findall(rb"/Type ?/Page\b", page.pdf())) for page in (closed, opened)]
+    assert pages[0] == pages[1] > 10
+
+
+def test_closed_tables_and_links_are_reached_and_opened_by_keyboard(reader: Reader) -> None:
+    page = reader.open(20).page
+    reached = []
+    for _ in range(400):
+        page.keyboard.press("Tab")
+        tag, text = page.evaluate(
+            "[document.activeElement.tagName, document.activeElement.textContent.trim().slice(0, 30)]"
+        )
+        if tag == "BODY":
+            break
+        reached.append(tag)
+        if tag == "SUMMARY" and text.startswith("Instructive"):
+            page.keyboard.press("Enter")
+            assert page.evaluate("document.activeElement.parentElement.open")
+    summaries = page.evaluate("document.querySelectorAll('summary').length")
+    assert (reached.count("SUMMARY"), reached.count("A")) == (summaries, 6)
+    # Tables that scroll are reached, too.
+    assert reached.count("DIV") == page.evaluate(
+        "[...document.querySelectorAll('.scroll')].filter(e => e.checkVisibility()).length"
+    )

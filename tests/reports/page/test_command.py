@@ -1,0 +1,210 @@
+"""``lm-eval-ext report`` from the harness's own files to the page: what known answers imply, read out of its tables."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from lm_eval_ext.cli import main
+from tests.reports.files import SST2, write_run
+
+WORDS = {
+    "natural": "verbalizer_sst2_natural_golden",
+    "neutral": "verbalizer_sst2_neutral_foo_bar",
+    "unnatural": "verbalizer_sst2_unnatural_flipped",
+}
+
+
+@dataclass
+class Tables(HTMLParser):
+    """The tables of a page: of each figure its rows, each a list of what its cells say."""
+
+    found: dict[str, list[list[str]]] = field(default_factory=dict)
+    _figure: str = ""
+    _in_cell: bool = False
+
+    def __post_init__(self) -> None:
+        super().__init__()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        if tag == "table":
+            self._figure = given.get("data-figure") or ""
+            self.found[self._figure] = []
+        elif tag == "tr":
+            self.found[self._figure].append([])
+        elif tag in ("td", "th"):
+            # A number is there to the last digit; what people read is rounded.
+            self._in_cell = "data-value" not in given
+            self.found[self._figure][-1].append(given.get("data-value") or "")
+
+    def handle_data(self, data: str) -> None:
+        if self._in_cell:
+            self.found[self._figure][-1][-1] += data.strip()
+
+    def handle_endtag(self, tag: str) -> None:
+        self._in_cell = self._in_cell and tag not in ("td", "th")
+
+    def numbers(self, figure: str, *about: str) -> Mapping[str, str]:
+        """Return the cells of the one row that begins with these words, by heading."""
+        headings, *rows = self.found[figure]
+        (row,) = [row for row in rows if tuple(row[: len(about)]) == about]
+        return dict(zip(headings[len(about) :], row[len(about) :], strict=True))
+
+
+def of_page(path: Path) -> Tables:
+    tables = Tables()
+    tables.feed(path.read_text(encoding="utf-8"))
+    return tables
+
+
+@pytest.fixture(scope="module")
+def tables(known_runs: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Tables:
+    """Return the tables of one report of everybody whose right figures are known."""
+    page = tmp_path_factory.mktemp("page") / "report.html"
+    assert main(["report", *map(str, known_runs), "-o", str(page)]) == 0
+    return of_page(page)
+
+
+@pytest.mark.parametrize(
+    ("policy", "accuracies"),
+    # Whoever goes by what the words mean is right where they mean their labels, and nowhere else.
+    [("oracle", [1.0, 1.0, 1.0]), ("prior", [1.0, 0.0, 0.0])],
+)
+def test_natural_neutral_and_unnatural_words(policy: str, accuracies: list[float], tables: Tables) -> None:
+    for level, accuracy in zip(WORDS, accuracies, strict=True):
+        cells = tables.numbers("verbalizer_naturalness", f"reference policy={policy}", "direct", level)
+        assert float(cells["accuracy"]) == accuracy
+
+
+def test_guessing_is_right_half_of_the_time(tables: Tables) -> None:
+    accuracies = [
+        float(tables.numbers("verbalizer_naturalness", "reference policy=random", "direct", level)["accuracy"])
+        for level in WORDS
+    ]
+    # 100 tosses of a coin: within four standard deviations of 0.05, and no two words tossed alike.
+    assert all(0.3 <= accuracy <= 0.7 for accuracy in accuracies)
+    assert len(set(accuracies)) > 1
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_whoever_drops_one_instruction_follows_the_others_and_never_all(n: int, tables: Tables) -> None:
+    cells = tables.numbers("manyifeval_curse", "reference policy=drop_one", str(n))
+    inst = (n - 1) / n
+    assert [float(cells[name]) for name in ("prompt level", "instruction level", "predicted")] == pytest.approx(
+        [0.0, inst, inst**n]
+    )
+
+
+def test_the_oracle_follows_all_instructions(tables: Tables) -> None:
+    for n in "125":
+        cells = tables.numbers("manyifeval_curse", "reference policy=oracle", n)
+        assert [float(cells[name]) for name in ("prompt level", "predicted")] == [1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("policy", "mismatch", "refusal"),
+    [("oracle", 0.0, 0.0), ("chatty", 1.0, 0.0), ("refuser", 1.0, 1.0), ("always_a", 0.0, None)],
+)
+def test_text_against_first_token(policy: str, mismatch: float, refusal: float | None, tables: Tables) -> None:
+    cells = tables.numbers("paired_mcq_mismatch", f"reference policy={policy}")
+    assert float(cells["mismatch"]) == mismatch
+    if refusal is not None:
+        assert float(cells["mismatch: the text refuses"]) == refusal
+
+
+def test_references_score_1_and_the_input_said_again_little(tables: Tables) -> None:
+    encodings = ("prompt", "all")
+    oracle = tables.numbers("natural_instructions_rouge_l", "reference policy=oracle")
+    assert [float(oracle[encoding]) for encoding in encodings] == [1.0, 1.0]
+    # The echo says the input whatever the instruction: under each encoding the same.
+    echo = tables.numbers("natural_instructions_rouge_l", "reference policy=echo")
+    assert 0 < float(echo["prompt"]) < 0.5
+    assert echo["prompt"] == echo["all"]
+
+
+def test_the_summary_has_a_headline_of_each_family_for_who_ran_it(tables: Tables) -> None:
+    cells = tables.numbers("summary", "reference policy=prior")
+    assert float(cells[f"{WORDS['natural']} (acc ↑)"]) == 1.0
+    assert float(cells[f"{WORDS['unnatural']} (acc ↑)"]) == 0.0
+    assert cells["paired_mcq_opinionqa_medium (mismatch ↓)"] == "–"  # noqa: RUF001 # as in a printed table
+
+
+# The command
+
+
+def test_the_page_and_its_figures_are_written_and_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_run(tmp_path / "run", {SST2: [1, 0]})
+    page, figures = tmp_path / "a.html", tmp_path / "figures"
+    assert main(["report", str(tmp_path / "run"), "-o", str(page), "--export", str(figures)]) == 0
+    exported = sorted(figures.iterdir())
+    assert {path.suffix for path in exported} == {".png", ".csv"}
+    assert capsys.readouterr().out == f"{page}\n{figures} ({len(exported)} files)\n"
+    assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+
+def test_what_was_left_out_is_said_in_the_page_and_beside_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_run(tmp_path / "run", {SST2: [1, 0]}, samples=False)
+    page = tmp_path / "report.html"
+    assert main(["report", str(tmp_path / "run"), "-o", str(page)]) == 0
+    assert f"lm-eval-ext: warning: {tmp_path}" in (said := capsys.readouterr().err)
+    assert f"no samples of {SST2} beside it" in said
+    assert f"no samples of {SST2} beside it" in page.read_text(encoding="utf-8")
+
+
+def test_a_models_name_cannot_clear_the_screen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_run(tmp_path / "1", {SST2: [1]}, arguments={"pretrained": "x\x1b[2J"})
+    write_run(tmp_path / "2", {SST2: [1, 0]}, arguments={"pretrained": "y"})
+    assert main(["report", str(tmp_path), "-o", str(tmp_path / "report.html")]) == 0
+    said = capsys.readouterr().err
+    assert "x<U+001B>[2J" in said
+    assert "\x1b" not in said
+
+
+def test_two_pages_of_the_same_files_are_the_same_bytes(tmp_path: Path) -> None:
+    write_run(tmp_path / "run", {SST2: [1, 0, 1], WORDS["natural"]: [1, 1, 0]})
+    pages = [tmp_path / "1.html", tmp_path / "2.html"]
+    for page in pages:
+        main(["report", str(tmp_path / "run"), "-o", str(page)])
+    assert pages[0].read_bytes() == pages[1].read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [(".", "is a folder; expected the name of the page"), ("nowhere/report.html", "its folder is not there")],
+)
+def test_a_page_that_cannot_be_written_is_said_before_anything_is_read(
+    output: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["report", "no_run_at_all", "-o", output]) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_a_page_that_is_there_stays_if_the_new_one_cannot_be_made(tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    page.write_text("the old one")
+    (tmp_path / "results_x.json").write_text("{}")
+    assert main(["report", str(tmp_path), "-o", str(page)]) == 1
+    assert page.read_text() == "the old one"
+
+
+def test_runs_that_are_not_there_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", str(tmp_path / "results_x.json"), "-o", str(tmp_path / "report.html")]) == 1
+    assert "results_x.json: No such file or directory" in capsys.readouterr().err
+
+
+def test_without_matplotlib_the_extra_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    write_run(tmp_path, {SST2: [1]})
+    assert main(["report", str(tmp_path), "-o", str(tmp_path / "report.html")]) == 1
+    assert "pip install 'lm-eval-ext[report]'" in capsys.readouterr().err

@@ -1,0 +1,92 @@
+"""Figures as files: numbers that a spreadsheet reads, and pictures."""
+
+from __future__ import annotations
+
+import csv
+from math import nan
+from pathlib import Path
+
+import pytest
+
+from lm_eval_ext.reports.figure import Bars, Estimate, Figure, Panel, Report, Series, Table, TableCell
+from lm_eval_ext.reports.page.export import as_csv, export
+from tests.reports.page import sample_report as sample
+
+
+def figure(name: str, *titles: str) -> Figure:
+    panels = tuple(Panel(title, Bars(("a",), (Series("", (Estimate(0.5),)),), "axis")) for title in titles)
+    return Figure(name, "title", "", panels, Table(("model", "accuracy"), (("m", Estimate(0.5)),)))
+
+
+def test_each_figure_is_written_as_numbers_and_each_panel_as_a_picture(tmp_path: Path) -> None:
+    report = Report("title", figure("summary", ""), [], [])
+    written = export(report, tmp_path / "new" / "folder")
+    assert [path.relative_to(tmp_path / "new" / "folder").as_posix() for path in written] == [
+        "summary.csv",
+        "summary.png",
+    ]
+    assert written[1].read_bytes().startswith(b"\x89PNG")
+    assert written[0].read_bytes() == b"model,accuracy,accuracy low,accuracy high\nm,0.5,,\n"
+
+
+def test_a_whole_report_is_written(tmp_path: Path) -> None:
+    report = sample.report(1)
+    figures = [report.summary, *(figure for section in report.sections for figure in section.figures)]
+    written = export(report, tmp_path)
+    assert sorted(written) == sorted(tmp_path.iterdir())
+    assert len(written) == sum(1 + len(figure.panels) for figure in figures)
+    with (tmp_path / "naturalness.csv").open(encoding="utf-8", newline="") as file:
+        (row,) = csv.DictReader(file)
+    assert row["model"] == sample.LONG_NAME
+    # Its interval is 0.04 to both sides.
+    assert float(row["natural high"]) - float(row["natural"]) == pytest.approx(0.04)
+
+
+@pytest.mark.parametrize(
+    ("titles", "names"),
+    [
+        (("",), ["f"]),
+        (("Model A", "Model B"), ["f_model-a", "f_model-b"]),
+        (("a/b", "a b", "a-b"), ["f_a-b", "f_a-b-2", "f_a-b-3"]),
+        (("../../etc/passwd",), ["f_etc-passwd"]),
+        (("模型", "型模"), ["f", "f-2"]),
+        (("x" * 300,), ["f_" + "x" * 60]),
+    ],
+    ids=["no title", "titles", "alike", "a path", "no letters that every system has", "long"],
+)
+def test_a_panels_file_is_named_after_it(tmp_path: Path, titles: tuple[str, ...], names: list[str]) -> None:
+    written = export(Report("title", figure("f", *titles), [], []), tmp_path)
+    assert [path.name for path in written] == ["f.csv", *(f"{name}.png" for name in names)]
+
+
+@pytest.mark.parametrize(
+    ("cell", "expected"),
+    [
+        (Estimate(1 / 3, 0.25, 0.5), "0.3333333333333333,0.25,0.5"),
+        (Estimate(-0.1, -0.2, 0.0), "-0.1,-0.2,0.0"),
+        (Estimate(nan), ",,"),
+        (None, ",,"),
+        ("not run", "not run,,"),
+        (3, "3,,"),
+    ],
+    ids=["to the last digit", "signs", "no value", "no such figure", "a remark", "a count"],
+)
+def test_figures_are_raw_numbers_with_their_intervals_ends(cell: TableCell, expected: str) -> None:
+    text = as_csv(Table(("model", "accuracy"), (("m", cell), ("other", Estimate(1.0)))))
+    assert text == f"model,accuracy,accuracy low,accuracy high\nm,{expected}\nother,1.0,,\n"
+
+
+def test_columns_without_estimates_stay_one() -> None:
+    assert as_csv(Table(("model", "rows"), (("m", 100), ("o", None)))) == "model,rows\nm,100\no,\n"
+
+
+def test_text_that_is_no_number_is_quoted_and_can_be_encoded() -> None:
+    text = as_csv(Table(("a,b", "c"), (('say "no"', "\ud800"),)))
+    assert text == '"a,b",c\n"say ""no""",<U+D800>\n'
+    text.encode("utf-8")
+
+
+@pytest.mark.parametrize("begins", ["=", "+", "-", "@", "\t"])
+def test_a_model_is_no_formula(begins: str) -> None:
+    rows = list(csv.reader(as_csv(Table(("model", "n"), ((f"{begins}1+1", 1), (f"a{begins}1", 2)))).splitlines()))
+    assert rows[1:] == [[f"'{begins}1+1", "1"], [f"a{begins}1", "2"]]

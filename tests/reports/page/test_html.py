@@ -1,0 +1,299 @@
+"""The page: what stands in it, and that nothing of what it is given becomes markup."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from math import nan
+
+import pytest
+
+from lm_eval_ext.reports.figure import (
+    Bars,
+    Estimate,
+    Example,
+    Figure,
+    Panel,
+    Report,
+    Section,
+    Series,
+    Table,
+    TableCell,
+    Unit,
+)
+from lm_eval_ext.reports.page.html import head_columns, page
+from lm_eval_ext.reports.wording import LONGEST, figure, interval, readable
+from lm_eval_ext.results.issue import error, note, warning
+from tests.reports.page import sample_report as sample
+
+VOID = {"meta", "link", "br", "hr", "img", "input"}
+
+
+class Read(HTMLParser):
+    """A page as a browser reads it, whose every element has to be closed in order.
+
+    Attributes:
+        elements: names and attributes.
+        tables: by the figure's name, rows of cells: names, attributes and texts.
+        text: of the whole page.
+    """
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str]]] = []
+        self.tables: dict[str, list[list[tuple[str, dict[str, str], str]]]] = {}
+        self.text = ""
+        self._open: list[str] = []
+        self._table: list[list[tuple[str, dict[str, str], str]]] = []
+        self.feed(text)
+        self.close()
+        assert not self._open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        attributes = {name: value or "" for name, value in attrs}
+        self.elements.append((tag, attributes))
+        if tag not in VOID:
+            self._open.append(tag)
+        if tag == "table":
+            self._table = self.tables[attributes["data-figure"]] = []
+        elif tag == "tr":
+            self._table.append([])
+        elif tag in {"td", "th"}:
+            self._table[-1].append((tag, attributes, ""))
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, {name: value or "" for name, value in attrs}))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+        if {"td", "th"} & set(self._open):
+            tag, attributes, text = self._table[-1][-1]
+            self._table[-1][-1] = (tag, attributes, text + data)
+
+
+def report_with(table: Table, **changes: object) -> Report:
+    """Return a report whose only figure has this table."""
+    only = Figure(
+        "only", "title", "reading", (Panel("", Bars(("a",), (Series("", (Estimate(0.5),)),), "axis")),), table
+    )
+    return replace(Report("title", only, [], []), **changes)  # type: ignore[arg-type] # as the caller says
+
+
+def cells(table: Table) -> list[list[tuple[str, dict[str, str], str]]]:
+    return Read(page(report_with(table))).tables["only"]
+
+
+@pytest.fixture(scope="module")
+def whole() -> str:
+    return page(sample.report(2))
+
+
+def test_the_page_is_well_formed_and_its_ids_are_its_own(whole: str) -> None:
+    read = Read(whole)
+    assert whole.startswith("<!DOCTYPE html>")
+    ids = [attributes["id"] for _, attributes in read.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    links = [attributes["href"] for tag, attributes in read.elements if tag == "a"]
+    assert links == ["#summary", *(f"#section-{s.name}" for s in sample.report(1).sections), "#runs"]
+    assert {link.removeprefix("#") for link in links} <= set(ids)
+
+
+def test_nothing_in_the_page_runs_or_comes_from_elsewhere(whole: str) -> None:
+    read = Read(whole)
+    assert not {"script", "iframe", "object", "embed", "base", "form", "img"} & {tag for tag, _ in read.elements}
+    for tag, attributes in read.elements:
+        assert not [name for name in attributes if name.startswith("on")], (tag, attributes)
+        for name in ("src", "href", "xlink:href", "action", "srcset"):
+            assert attributes.get(name, "#").startswith(("#", "data:")), (tag, attributes)
+    assert not re.search(r"@import|url\(\s*[\"']?(?!#)|@font-face", whole)
+    assert "default-src 'none'" in whole
+
+
+def test_hostile_text_is_shown_and_does_nothing(whole: str) -> None:
+    read = Read(whole)
+    shown = "<script>document.title = 'taken'</script> & \"quoted\" $x^2$ <U+0000><U+001B>[31m <U+D800> "
+    assert f"Instruction following {shown}<U+202E>right to left<U+202C>" in read.text
+    # The title of the page, issues, headings of tables, examples and commands.
+    assert read.text.count(shown) > 20
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", whole)
+    whole.encode("utf-8")
+
+
+def test_the_page_is_the_same_every_time(whole: str) -> None:
+    assert page(sample.report(2)) == whole
+
+
+@pytest.mark.parametrize(
+    ("cell", "unit", "attributes", "text"),
+    [
+        (
+            Estimate(0.12345678912, 0.101, 0.145),
+            "share",
+            {"data-value": "0.123456789", "data-low": "0.101", "data-high": "0.145"},
+            "12.3 [10.1, 14.5]",
+        ),
+        (Estimate(0.5), "share", {"data-value": "0.5"}, "50.0"),
+        (Estimate(0.0, 0.0, 0.0), "share", {"data-value": "0", "data-low": "0", "data-high": "0"}, "0.0 [0.0, 0.0]"),
+        (
+            Estimate(-0.034, -0.05, 0.01),
+            "change",
+            {"data-value": "-0.034", "data-low": "-0.05", "data-high": "0.01"},
+            "−3.4 [−5.0, +1.0]",  # noqa: RUF001 # the minus
+        ),
+        (Estimate(41.26), "number", {"data-value": "41.26"}, "41.3"),
+        (1234, "share", {"data-value": "1234"}, "1,234"),
+        (Estimate(nan), "share", {}, "–"),  # noqa: RUF001 # as it is written
+        (None, "share", {}, "–"),  # noqa: RUF001 # as it is written
+    ],
+    ids=["interval", "no interval", "certain", "change", "number", "count", "no value", "no such figure"],
+)
+def test_a_figure_can_be_read_by_people_and_programs(
+    cell: TableCell, unit: Unit, attributes: dict[str, str], text: str
+) -> None:
+    # The second row shows that the column holds estimates.
+    rows = (("model", cell), ("other", Estimate(0.5)))
+    (_, (tag, found, words)) = cells(Table(("model", "accuracy"), rows, unit))[1]
+    assert (tag, found, words) == ("td", {"class": "n", **attributes}, text)
+
+
+def test_headings_say_whose_they_are() -> None:
+    rows = (("model", 3, Estimate(0.5), 100), ("model", 4, Estimate(0.6), 100))
+    table = cells(Table(("model", "n", "accuracy", "rows"), rows))
+    assert [(tag, attributes["scope"], text) for tag, attributes, text in table[0]] == [
+        ("th", "col", "model"),
+        ("th", "col", "n"),
+        ("th", "col", "accuracy"),
+        ("th", "col", "rows"),
+    ]
+    assert [(tag, attributes.get("scope"), text) for tag, attributes, text in table[1]] == [
+        ("th", "row", "model"),
+        ("th", "row", "3"),
+        ("td", None, "50.0"),
+        ("td", None, "100"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ([("a", 1, Estimate(0.5))], 2),
+        ([("a", None, Estimate(0.5)), ("b", Estimate(0.5), None)], 1),
+        ([("a", 1, 2)], 1),
+        ([], 1),
+    ],
+    ids=["two headings", "an estimate in another row", "no estimates", "no rows"],
+)
+def test_columns_before_the_first_estimate_are_headings(rows: list[tuple[TableCell, ...]], expected: int) -> None:
+    assert head_columns(Table(("a", "b", "c"), tuple(rows))) == expected
+
+
+@pytest.mark.parametrize(("rows", "is_open"), [(24, True), (25, False)])
+def test_a_long_table_is_closed_to_begin_with(rows: int, is_open: bool) -> None:
+    text = page(report_with(Table(("a", "b"), tuple(("x", Estimate(0.5)) for _ in range(rows)))))
+    assert ('<details class="numbers" open>' in text) == is_open
+    assert f"{rows} rows" in text
+
+
+def test_a_figure_with_several_drawings_has_a_short_table_open() -> None:
+    names = sample.models(3)
+    # Four constraints for each of three models; for four, 16 rows are too many.
+    text = page(replace(report_with(Table(("a",), ())), summary=sample.parts(names)))
+    assert '<details class="numbers" open>' in text
+    text = page(replace(report_with(Table(("a",), ())), summary=sample.parts(sample.models(4))))
+    assert '<details class="numbers">' in text
+
+
+@pytest.mark.parametrize(
+    ("length", "remark"),
+    [
+        (LONGEST, None),
+        (LONGEST + 1, "… 1 more character left out"),
+        (LONGEST + 1234, "… 1,234 more characters left out"),
+    ],
+)
+def test_a_long_answer_is_cut_and_says_how_much_is_left_out(length: int, remark: str | None) -> None:
+    one = Example("why", "model", "task", "prompt", "x" * length, ())
+    text = Read(page(report_with(Table(("a",), ()), sections=[Section("s", "S", "?", [], [one])]))).text
+    assert max(map(len, re.findall("x+", text))) == LONGEST
+    assert re.findall(r"… .* left out", text) == ([remark] if remark else [])
+
+
+def test_the_first_line_break_of_an_answer_is_kept() -> None:
+    one = Example("why", "model", "task", "prompt", "\n\nanswer", ())
+    # A browser drops one line break at the beginning of <pre>.
+    assert '<pre dir="auto">\n\n\nanswer</pre>' in page(
+        report_with(Table(("a",), ()), sections=[Section("s", "S", "?", [], [one])])
+    )
+
+
+def test_an_empty_answer_is_said_to_be_empty() -> None:
+    one = Example("why", "model", "task", "prompt", "", ())
+    assert (
+        Read(page(report_with(Table(("a",), ()), sections=[Section("s", "S", "?", [], [one])]))).text.count("(empty)")
+        == 1
+    )
+
+
+def test_issues_are_shown_by_severity_and_those_that_matter_are_called_by_it() -> None:
+    issues = (note("one"), warning("two"), error("three"), note("four"))
+    text = page(report_with(Table(("a",), ()), issues=issues))
+    found = re.findall(r'<li class="(\w+)">(.*?)</li>', text)
+    assert found == [
+        ("error", "<strong>Error:</strong> three"),
+        ("warning", "<strong>Warning:</strong> two"),
+        ("note", "one"),
+        ("note", "four"),
+    ]
+
+
+def test_a_report_of_nothing_is_a_page() -> None:
+    read = Read(page(report_with(Table(("a",), ()))))
+    assert not [tag for tag, _ in read.elements if tag == "article"]
+    assert "Before you read" not in read.text
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "expected"),
+    [
+        (0.5, "share", "50.0"),
+        (1.0, "share", "100.0"),
+        (0.0004, "share", "0.0"),
+        (0.012, "change", "+1.2"),
+        (-0.012, "change", "−1.2"),  # noqa: RUF001 # the minus
+        (-0.0004, "change", "0.0"),
+        (0.0, "change", "0.0"),
+        (0.012345, "number", "0.0123"),
+        (123.45, "number", "123"),
+        (12345.6, "number", "12346"),
+        (-2.5, "number", "−2.5"),  # noqa: RUF001 # the minus
+        (nan, "share", "–"),  # noqa: RUF001 # as it is written
+    ],
+)
+def test_a_figure_is_written_in_its_unit(value: float, unit: Unit, expected: str) -> None:
+    assert figure(value, unit) == expected
+
+
+def test_an_interval_of_which_one_end_is_not_known_is_not_written() -> None:
+    assert interval(Estimate(0.5, 0.4), "share") == ""
+    assert interval(Estimate(0.5, 0.4, 0.6), "share") == "[40.0, 60.0]"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a\tb\nc", "a\tb\nc"),
+        ("a\r\nb\rc", "a\nb\nc"),
+        ("\x07", "<U+0007>"),
+        ("\x7f\x85", "<U+007F><U+0085>"),
+        ("\udcff", "<U+DCFF>"),
+        ("\u202e", "<U+202E>"),
+        ("\u200f שלום 😀 é", "\u200f שלום 😀 é"),
+    ],
+    ids=["tab and line break", "other line breaks", "bell", "controls", "half a pair", "override", "other scripts"],
+)
+def test_what_cannot_be_shown_is_named(text: str, expected: str) -> None:
+    assert readable(text) == expected

@@ -1,0 +1,50 @@
+"""The pictures of the documentation are what ``make pictures`` draws: runs of the reference LM, drawn anew."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import re
+import shutil
+from collections.abc import Mapping
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from lm_eval_ext.reports.page.build import build
+from lm_eval_ext.reports.page.export import export
+from lm_eval_ext.results.load import load
+from tests.conftest import ROOT
+from tests.reports.conftest import ResultFolder
+
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
+PINNED = dict(re.findall(r"^([\w-]+)==(.+)$", (ROOT / "constraints.txt").read_text(encoding="utf-8"), re.MULTILINE))
+
+
+def variables() -> Mapping[str, str]:
+    return dict(re.findall(r"^(\w+) := (.+)$", MAKEFILE, re.MULTILINE))
+
+
+@pytest.mark.skipif(
+    importlib.metadata.version("matplotlib") != PINNED["matplotlib"],
+    reason="other versions of matplotlib draw other pixels; constraints.txt has the one of the pictures",
+)
+def test_the_pictures_show_what_the_demonstration_draws(result_folder: ResultFolder, tmp_path: Path) -> None:
+    evaluated = re.findall(r"\$\(call evaluated,(\w+),\$\((\w+)\)\)", MAKEFILE)
+    assert len(evaluated) == 6
+    folders = [
+        result_folder(policy, variables()[tasks].split(","), answer_classifier="rules") for policy, tasks in evaluated
+    ]
+    # As in the demonstration's one folder.
+    together = tmp_path / "runs"
+    for number, folder in enumerate(folders):
+        shutil.copytree(folder, together / str(number))
+    drawn = {path.name: path for path in export(build(load([together])), tmp_path / "figures")}
+    committed = sorted((ROOT / "docs/pictures").glob("*.png"))
+    assert [path.name for path in committed] == sorted(variables()["PICTURES"].split())
+    for path in committed:
+        # Pixels, for files of the same ones can differ in how they are packed.
+        first, second = Image.open(path), Image.open(BytesIO(drawn[path.name].read_bytes()))
+        assert first.size == second.size, path.name
+        assert first.convert("RGBA").tobytes() == second.convert("RGBA").tobytes(), path.name

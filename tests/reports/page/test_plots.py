@@ -1,0 +1,458 @@
+"""What is drawn: as SVG for the page and as PNG, from the same figures."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from functools import cache
+from itertools import combinations, pairwise
+from math import nan
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from lm_eval_ext.reports.figure import Bars, Curves, Estimate, Figure, HeatMap, Mark, Panel, Series, Table
+from lm_eval_ext.reports.page.drawing.lettering import ELLIPSIS, shortened, told_apart, width, wrapped
+from lm_eval_ext.reports.page.drawing.palette import LEVELS, ROLE_OF, ROLES, SERIES, contrast
+from lm_eval_ext.reports.page.drawing.scale import Scale, of
+from lm_eval_ext.reports.page.plots import pngs, svgs
+from tests.reports.page import sample_report as sample
+
+SVG = "{http://www.w3.org/2000/svg}"
+TABLE = Table(("a",), ())
+
+
+@cache
+def all_drawn(count: int) -> list[tuple[Figure, list[str]]]:
+    """Return the figures and drawings of a report of so many models."""
+    report = sample.report(count)
+    figures = [report.summary, *(figure for section in report.sections for figure in section.figures)]
+    return [(figure, svgs(figure)) for figure in figures]
+
+
+def drawn(mark: Mark) -> ElementTree.Element:
+    """Return the only panel of a figure with this mark."""
+    (svg,) = svgs(Figure("name", "title", "", (Panel("", mark),), TABLE))
+    return ElementTree.fromstring(svg)  # noqa: S314 # our own
+
+
+def texts(svg: ElementTree.Element) -> list[str]:
+    return [element.text or "" for element in svg.iter(f"{SVG}text")]
+
+
+def inks(svg: ElementTree.Element) -> list[tuple[str, str]]:
+    """Return each text and its colour, which it may share with its neighbours."""
+    return [
+        (text.text or "", parent.get("fill", "var(--ink)"))
+        for parent in svg.iter()
+        for text in parent.findall(f"{SVG}text")
+    ]
+
+
+def paths(svg: ElementTree.Element, role: str) -> list[str]:
+    """Return the lines of what is filled in a colour."""
+    return [path.get("d", "") for path in svg.iter(f"{SVG}path") if path.get("fill") == f"var(--{role})"]
+
+
+def spans(lines: str) -> list[tuple[float, float]]:
+    """Return from where to where rectangles reach from left to right."""
+    found = []
+    for rectangle in re.findall(r"M([\d.-]+) [\d.-]+H([\d.-]+)V", lines):
+        start, end = sorted(map(float, rectangle))
+        found.append((start, end))
+    return found
+
+
+def line_ends(svg: ElementTree.Element, colour: str) -> list[str]:
+    return [path.get("d", "") for path in svg.iter(f"{SVG}path") if path.get("stroke") == f"var(--{colour})"]
+
+
+def one(*values: float) -> tuple[Estimate, ...]:
+    return tuple(map(Estimate, values))
+
+
+@pytest.mark.parametrize("count", [1, 20])
+def test_every_drawing_is_well_formed_small_and_no_wider_than_a_phone(count: int) -> None:
+    for figure, drawings in all_drawn(count):
+        for svg in drawings:
+            root = ElementTree.fromstring(svg)  # noqa: S314 # our own
+            box = [float(number) for number in (root.get("viewBox") or "").split()]
+            assert box[:3] == [0, 0, 340]
+            assert root.get("role") == "img"
+            assert (root.get("aria-label") or "").startswith(figure.title)
+            inside = [element for element in root.iter() if "x" in element.attrib and "y" in element.attrib]
+            assert len(inside) > 4
+            for element in inside:
+                assert -8 <= float(element.get("x", "")) <= 348, ElementTree.tostring(element)
+                assert -8 <= float(element.get("y", "")) <= box[3] + 2, ElementTree.tostring(element)
+            # Some 50 bytes for a number of a heat map; no metadata, clip paths or six decimals.
+            assert len(svg) < 3_000 + 60 * len(texts(root)) + 100 * (len(list(root.iter())) - len(texts(root)))
+            assert not re.search(r"\d\.\d\d", re.sub(r' (fill-opacity|aria-label)="[^"]*"|>[^<]*<', "", svg))
+
+
+def test_drawings_of_a_page_share_no_ids_and_refer_only_to_their_own() -> None:
+    taken: set[str] = set()
+    for svg in [svg for _, drawings in all_drawn(20) for svg in drawings]:
+        ids = re.findall(r' id="([^"]+)"', svg)
+        assert len(ids) == len(set(ids))
+        assert not taken & set(ids)
+        assert set(re.findall(r'(?:href="|url\()#([^")]+)', svg)) == set(ids)
+        taken |= set(ids)
+    assert taken
+
+
+def test_drawing_again_gives_the_same_bytes() -> None:
+    figure = sample.curves(sample.models(2))
+    assert svgs(figure) == svgs(figure)
+    assert pngs(figure) == pngs(figure)
+
+
+def test_the_colours_of_a_drawing_are_those_that_the_page_declares() -> None:
+    for svg in [svg for _, drawings in all_drawn(20) for svg in drawings]:
+        assert set(re.findall(r"var\(--([^)]+)\)", svg)) <= set(ROLES)
+        assert not re.search(r"#[0-9a-f]{6}\b|rgb\(", re.sub(r">[^<]*<", "", svg))
+
+
+def test_a_users_own_settings_of_matplotlib_change_nothing_and_are_kept() -> None:
+    import matplotlib  # noqa: PLC0415 # to be set up as a user may have it
+
+    figure = sample.bars(sample.models(2))
+    expected, picture = svgs(figure), pngs(figure)
+    ours: Any = {
+        "font.size": 30,
+        "axes.grid": True,
+        "text.parse_math": True,
+        "savefig.bbox": "tight",
+        "axes.facecolor": "k",
+    }
+    with matplotlib.rc_context(ours):
+        assert (svgs(figure), pngs(figure)) == (expected, picture)
+        assert matplotlib.rcParams["font.size"] == 30
+
+
+def test_drawing_opens_no_window_and_leaves_no_figure_behind() -> None:
+    code = (
+        "import sys; from tests.reports.page import sample_report as s; "
+        "from lm_eval_ext.reports.page.plots import svgs, pngs;"
+        "f = s.bars(s.models(1)); svgs(f); pngs(f); print('matplotlib.pyplot' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+def test_reports_are_described_without_matplotlib() -> None:
+    code = "import sys; import lm_eval_ext.reports.page.html; print('matplotlib' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+def test_a_missing_matplotlib_is_named_with_what_installs_it(tmp_path: Path) -> None:
+    (tmp_path / "matplotlib.py").write_text("raise ImportError('not here')\n", encoding="utf-8")
+    code = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r});"
+        "from tests.reports.page import sample_report as s; "
+        "from lm_eval_ext.reports.page.plots import svgs; svgs(s.bars(['a']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "ReportError: drawing needs matplotlib: pip install 'lm-eval-ext[report]'" in done.stderr
+
+
+def test_bars_are_as_long_as_their_values() -> None:
+    svg = drawn(Bars(("a", "b"), (Series("", one(0.5, 1.0)),), "accuracy"))
+    (first, second) = spans(paths(svg, "series0")[0])
+    assert first[0] == second[0]
+    # Half as long, to a tenth of a pixel at either end.
+    assert first[1] - first[0] == pytest.approx((second[1] - second[0]) / 2, abs=0.1)
+    assert {"50.0", "100.0", "a", "b", "accuracy", "0%", "25%", "100%"} <= set(texts(svg))
+
+
+def test_bars_of_changes_go_both_ways_from_nothing() -> None:
+    svg = drawn(Bars(("worse", "better"), (Series("", one(-0.1, 0.2)),), "gain", unit="change"))
+    (worse, better) = spans(paths(svg, "series0")[0])
+    assert worse[1] == better[0]
+    assert better[1] - better[0] == pytest.approx(2 * (worse[1] - worse[0]), abs=0.2)
+    assert {"−10.0", "+20.0", "gain (points)"} <= set(texts(svg))  # noqa: RUF001 # the minus
+
+
+def test_the_part_of_a_bar_is_its_lighter_end() -> None:
+    svg = drawn(Bars(("a",), (Series("mismatch", one(0.4), parts=(0.1,)),), "mismatch", part="refusal"))
+    bars = [path for path in svg.iter(f"{SVG}path") if path.get("fill") == "var(--series0)"]
+    # The bar and its part; then the two of the legend.
+    assert [path.get("fill-opacity") for path in bars] == [None, "0.4"] * 2
+    (whole,), (part,) = (spans(path.get("d", "")) for path in bars[:2])
+    assert whole[1] == part[0]
+    # 0.3 to 0.1
+    assert whole[1] - whole[0] == pytest.approx(3 * (part[1] - part[0]), abs=0.4)
+    assert {"mismatch", "refusal"} <= set(texts(svg))
+
+
+@pytest.mark.parametrize(
+    ("estimate", "whiskers"),
+    [(Estimate(0.5, 0.4, 0.6), 1), (Estimate(0.5), 0), (Estimate(nan), 0)],
+    ids=["an interval", "no interval", "no value"],
+)
+def test_an_interval_is_drawn_where_there_is_one(estimate: Estimate, whiskers: int) -> None:
+    bars = drawn(Bars(("a",), (Series("", (estimate,)),), "accuracy"))
+    assert len(line_ends(bars, "ink")) == whiskers
+    if whiskers:
+        (line,) = line_ends(bars, "ink")
+        start, end = re.findall(r"[MH]([\d.]+)", line)
+        (bar,) = spans(paths(bars, "series0")[0])
+        # From 0.4 to 0.6 of an axis of which the bar takes 0.5.
+        assert float(start) - bar[0] == pytest.approx(0.8 * (bar[1] - bar[0]), abs=0.2)
+        assert float(end) - bar[0] == pytest.approx(1.2 * (bar[1] - bar[0]), abs=0.2)
+    curves = drawn(Curves((1,), (Series("a", (estimate,)),), "n", "accuracy"))
+    assert len([line for line in line_ends(curves, "series0") if "V" in line]) == whiskers
+
+
+def test_a_part_that_is_not_known_is_none() -> None:
+    known, unknown = (
+        drawn(Bars(("a",), (Series("mismatch", one(0.4), parts=(part,)),), "mismatch")) for part in (0.0, nan)
+    )
+    assert paths(unknown, "series0") == paths(known, "series0")
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [
+        Bars((), (), "axis"),
+        Bars(("a",), (), "axis"),
+        Bars(("",), (Series("", one(nan)),), ""),
+        Curves((), (), "n", "axis"),
+        Curves((1,), (Series("s", one(nan)),), "n", "axis"),
+        HeatMap((), (), (), "axis"),
+        HeatMap(("row",), (), ((),), "axis"),
+        HeatMap(("row",), ("column",), (one(nan),), "axis", "change"),
+    ],
+    ids=repr,
+)
+def test_a_drawing_of_nothing_is_a_drawing(mark: Mark) -> None:
+    assert len(list(drawn(mark).iter())) > 1
+    (png,) = pngs(Figure("name", "title", "", (Panel("", mark),), TABLE))
+    assert png.startswith(b"\x89PNG")
+
+
+def test_a_missing_bar_is_a_dash_and_no_bar() -> None:
+    svg = drawn(Bars(("a",), (Series("", one(nan)),), "accuracy"))
+    assert "–" in texts(svg)  # noqa: RUF001 # as it is written
+    assert not paths(svg, "series0")
+
+
+def test_the_reference_line_stands_at_its_value_and_is_named() -> None:
+    mark = Bars(("a",), (Series("", one(0.25)),), "accuracy", reference=0.25, reference_name="random guessing")
+    svg = drawn(mark)
+    assert "random guessing (25%)" in texts(svg)
+    (bar,) = spans(paths(svg, "series0")[0])
+    dashed = [p.get("d", "") for p in svg.iter(f"{SVG}path") if p.get("stroke-dasharray")]
+    assert any(line.startswith(f"M{bar[1]:g} ") for line in dashed)
+
+
+def test_a_curve_rises_with_its_values_and_breaks_where_one_is_missing() -> None:
+    svg = drawn(Curves((1, 2, 3, 4), (Series("a", one(0.0, 0.5, nan, 1.0)),), "n", "accuracy"))
+    (line,) = [line for line in line_ends(svg, "series0") if line.count("M") == 2]
+    (first, second, last) = [float(y) for y in re.findall(r"[ML][\d.]+ ([\d.]+)", line)]
+    assert first - second == pytest.approx(second - last, abs=0.2)
+    assert first > second > last
+    # A marker for each value, and that of the legend.
+    assert len(list(svg.iter(f"{SVG}use"))) in {3, 4}
+
+
+def test_predicted_curves_are_dashed_and_have_no_markers() -> None:
+    svg = drawn(Curves((1, 2), (Series("predicted", one(0.5, 0.25), dashed=True),), "n", "accuracy"))
+    assert [path for path in svg.iter(f"{SVG}path") if path.get("stroke-dasharray")]
+    assert not list(svg.iter(f"{SVG}use"))
+
+
+def test_twenty_series_are_told_apart_by_more_than_colour() -> None:
+    names = [f"m{n}" for n in range(20)]
+    curves = drawn(Curves((1, 2), tuple(Series(name, one(0.1, 0.2)) for name in names), "n", "accuracy"))
+    markers = {
+        (path.get("fill"), path.get("d"))
+        for path in curves.iter(f"{SVG}path")
+        if path.get("id", "").startswith("name-")
+    }
+    assert len(markers) == 20
+    bars = drawn(Bars(("a",), tuple(Series(name, one(0.5)) for name in names), "accuracy"))
+    everything = list(bars.iter(f"{SVG}path"))
+    looks = {
+        (path.get("fill"), after.get("fill") if (after.get("fill") or "").startswith("url") else None)
+        for path, after in pairwise(everything)
+        if (path.get("fill") or "").startswith("var(--series")
+    }
+    assert len(looks) == 20
+
+
+def test_a_heat_map_has_each_number_on_the_colour_of_its_value() -> None:
+    svg = drawn(HeatMap(("row",), ("low", "high", "none"), (one(0.0, 1.0, nan),), "accuracy"))
+    colours = dict(inks(svg))
+    assert colours["0"] == "var(--heat0-ink)"
+    assert colours["100"] == f"var(--heat{LEVELS - 1}-ink)"
+    assert colours["–"] == "var(--muted)"  # noqa: RUF001 # as it is written
+    assert paths(svg, "missing")
+
+
+@pytest.mark.parametrize(
+    ("values", "roles"),
+    [((-0.2, 0.0, 0.2), ("change0", "change4", "change8")), ((0.0, 0.2, 0.2), ("change4", "change8", "change8"))],
+    ids=["both ways", "up only"],
+)
+def test_the_middle_of_changes_is_no_change(values: tuple[float, ...], roles: tuple[str, ...]) -> None:
+    svg = drawn(HeatMap(("row",), ("a", "b", "c"), (one(*values),), "gain", "change"))
+    colours = [colour for _, colour in inks(svg) if "change" in colour]
+    assert colours == [f"var(--{role}-ink)" for role in roles]
+
+
+def test_more_columns_than_fit_are_put_under_each_other() -> None:
+    columns = tuple(f"c{number}" for number in range(30))
+    svg = drawn(HeatMap(("row",), columns, (one(*[0.5] * 30),), "accuracy"))
+    assert texts(svg).count("50") == 30
+    places = [(float(e.get("x", "")), float(e.get("y", ""))) for e in svg.iter(f"{SVG}text") if e.text in columns]
+    # Two blocks of fifteen, the row's name at each.
+    assert len(places) == 30
+    assert len({x for x, _ in places}) == 15
+    assert [len({y for _, y in places}), texts(svg).count("row")] == [2, 2]
+
+
+def test_the_names_of_rows_are_narrowed_where_that_spares_a_block() -> None:
+    rows, columns = ("change case: capital word frequency",), tuple(str(n) for n in range(1, 11))
+    svg = drawn(HeatMap(rows, columns, (one(*[1.0] * 10),), "accuracy"))
+    assert len({e.get("y") for e in svg.iter(f"{SVG}text") if e.text in columns}) == 1
+    assert {"change case:", "capital word", "frequency"} <= set(texts(svg))
+
+
+@pytest.mark.parametrize(
+    ("values", "unit", "expected"),
+    [
+        ((0.31, 0.9), "share", (0.0, 1.0)),
+        ((0.0, 0.31), "share", (0.0, 0.5)),
+        ((0.0, 0.2), "share", (0.0, 0.2)),
+        ((0.0,), "share", (0.0, 0.1)),
+        ((-0.11, 0.35), "change", (-0.2, 0.4)),
+        ((0.0,), "change", (-0.1, 0.1)),
+        ((nan,), "number", (0.0, 1.0)),
+        ((3.0, 41.0), "number", (0.0, 50.0)),
+    ],
+)
+def test_an_axis_has_room_for_its_values_and_holds_nothing(
+    values: tuple[float, ...], unit: str, expected: tuple[float, float]
+) -> None:
+    mark = Bars(("a",) * len(values), (Series("", one(*values)),), "axis", unit=unit)  # type: ignore[arg-type] # a row of the table
+    (scale,) = of([mark]).values()
+    assert (scale.low, scale.high) == pytest.approx(expected)
+    assert scale.ticks[0] == pytest.approx(scale.low)
+    assert scale.ticks[-1] == pytest.approx(scale.high)
+
+
+def test_the_panels_of_a_figure_have_one_axis() -> None:
+    panels = tuple(Panel(str(v), Bars(("a",), (Series("", one(v)),), "accuracy")) for v in (0.1, 0.9))
+    for svg in svgs(Figure("name", "title", "", panels, TABLE)):
+        assert "100%" in svg
+
+
+def test_the_ends_of_intervals_count_for_an_axis() -> None:
+    (scale,) = of([Bars(("a",), (Series("", (Estimate(0.15, 0.1, 0.3),)),), "accuracy")]).values()
+    assert scale == Scale(0.0, 0.5, "share")
+
+
+def test_a_name_in_mathematical_notation_or_markup_is_shown_as_it_is() -> None:
+    svg = drawn(Bars(("$x^2$", '<b> & "c"'), (Series("", one(0.1, 0.2)),), "a_b"))
+    assert {"$x^2$", '<b> & "c"', "a_b"} <= set(texts(svg))
+
+
+def test_a_picture_is_twice_as_wide_as_the_drawing() -> None:
+    for png in pngs(sample.parts(sample.models(2))):
+        assert png.startswith(b"\x89PNG\r\n\x1a\n")
+        assert int.from_bytes(png[16:20], "big") == 2 * (340 + 2 * 12)
+
+
+@pytest.mark.parametrize(
+    ("text", "end"),
+    [
+        ("organisation/model-1b-instruct", "model-1b-instruct"),
+        ("organisation/model-11b-it-preview-2024", "it-preview-2024"),
+        ("a" * 60, "a" * 10),
+    ],
+    ids=["two parts", "another part would be half of it", "one part only: letters"],
+)
+def test_a_name_that_is_too_long_keeps_its_beginning_and_whole_parts_of_its_end(text: str, end: str) -> None:
+    found = shortened(text, 11, 140)
+    assert width(found, 11) <= 140
+    beginning, kept = found.split(ELLIPSIS)
+    assert kept == end
+    assert beginning
+    assert text.startswith(beginning)
+
+
+def test_a_name_that_fits_stays_as_it_is() -> None:
+    assert shortened("oracle", 11, width("oracle", 11)) == "oracle"
+
+
+def test_lines_are_broken_between_the_parts_of_a_name() -> None:
+    assert wrapped("organisation/model-3b-instruct", 11, 118, 2) == ["organisation/model-", "3b-instruct"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (4, ["length", "constraints:", "number", "paragraphs"]),
+        (3, ["length", "constraints: n…", "paragraphs"]),
+        (2, ["length constr…", "paragraphs"]),
+        (1, ["le…paragraphs"]),
+    ],
+)
+def test_a_name_for_which_there_are_too_few_lines_keeps_its_beginning_and_its_end(
+    lines: int, expected: list[str]
+) -> None:
+    assert wrapped("length constraints: number paragraphs", 11, 90, lines) == expected
+
+
+@pytest.mark.parametrize("lines", [1, 2, 3])
+@pytest.mark.parametrize("text", [sample.LONG_NAME, sample.HOSTILE, "word" * 99, "说明" * 99, "", " "])
+def test_whatever_is_wrapped_fits(text: str, lines: int) -> None:
+    found = wrapped(text, 11, 118, lines)
+    assert len(found) <= lines
+    assert all(width(line, 11) <= 118 for line in found)
+
+
+def test_names_that_are_shortened_to_the_same_get_a_number() -> None:
+    names = [f"a-model-of-some-organisation-{n}-{'x' * 30}" for n in range(3)]
+    fitted = told_apart([*names, names[0], "short"], lambda name: [shortened(name, 11, 118)])
+    assert len({lines[0] for lines in fitted[:3]}) == 3
+    # The same name twice is one.
+    assert fitted[3] == fitted[0]
+    assert fitted[4] == ["short"]
+    assert all(width(line, 11) <= 124 for (line,) in fitted)
+
+
+def test_text_is_readable_on_every_ground_that_it_stands_on_in_light_and_in_dark() -> None:
+    pairs = [(role, role.removesuffix("-ink")) for role in ROLES if role.endswith("-ink")]
+    pairs += [(text, ground) for text in ("ink", "muted", "link") for ground in ("ground", "paper")]
+    pairs += [("ink", "notice"), ("muted", "missing")]
+    assert len(pairs) == 26
+    for scheme in (0, 1):
+        for text, ground in pairs:
+            assert contrast(ROLES[text][scheme], ROLES[ground][scheme]) >= 4.5, (text, ground, scheme)
+
+
+def test_bars_and_curves_stand_out_from_the_paper_in_light_and_in_dark() -> None:
+    for number in range(SERIES):
+        for scheme in (0, 1):
+            assert contrast(ROLES[f"series{number}"][scheme], ROLES["paper"][scheme]) >= 3, (number, scheme)
+
+
+def test_no_two_roles_are_drawn_in_one_colour() -> None:
+    assert len(ROLE_OF) == len(ROLES)
+    assert all(one[0] != other[0] for one, other in combinations(ROLES.values(), 2))
+
+
+def test_the_levels_of_a_heat_map_go_one_way_so_that_they_are_told_apart_without_colour() -> None:
+    for scheme in (0, 1):
+        against_paper = [contrast(ROLES[f"heat{level}"][scheme], ROLES["paper"][scheme]) for level in range(LEVELS)]
+        assert against_paper == sorted(against_paper)
+        for side in ([4, 3, 2, 1, 0], [4, 5, 6, 7, 8]):
+            away = [contrast(ROLES[f"change{level}"][scheme], ROLES["paper"][scheme]) for level in side]
+            assert away == sorted(away)

@@ -1,0 +1,48 @@
+"""How each model was run, as far as its files tell."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from lm_eval_ext.reports.page.provenance import provenance
+from lm_eval_ext.results.load import load
+from tests.reports.files import CONFIG, SST2, write_run
+
+SNLI = "verbalizer_snli_unnatural_flipped"
+TREE = {"unnatural": [SST2, SNLI]}
+
+
+def test_how_a_model_was_run_names_groups_where_all_of_them_was_run(tmp_path: Path) -> None:
+    path = write_run(tmp_path, {SST2: [1], SNLI: [1], "verbalizer_own": [1]}, group_subtasks=TREE)
+    content = json.loads(path.read_text()) | {"lm_eval_version": "0.4.13", "chat_template_sha": "abc"}
+    path.write_text(json.dumps(content))
+    ((model, facts),) = provenance(load([tmp_path]))
+    told = dict(facts)
+    assert model == "one"
+    assert told["command (as far as the results tell)"] == (
+        "lm_eval --model hf --model_args pretrained=owner/one --tasks unnatural,verbalizer_own "
+        "--apply_chat_template --output_path results --log_samples"
+    )
+    assert told["evaluated"] == "1970-01-01T00:16:40+00:00"  # 1,000 seconds
+    assert (told["lm-eval"], told["chat template (sha256)"]) == ("0.4.13", "abc")
+    assert (told["task versions"], told["rows (hashes)"]) == ("1.0 (3 tasks)", "rows")
+    assert "transformers" not in told
+
+
+def test_the_command_has_the_metadata_that_was_given_and_not_the_models_or_the_tasks_own(tmp_path: Path) -> None:
+    given = {"source": "rows", "tokenizer": "t", "bleurt": "b"}
+    merged = {**CONFIG["metadata"], "config_source": "a.yaml", "rows": 7, "pretrained": "owner/one", **given}
+    write_run(tmp_path, {SST2: [1]}, config={"metadata": merged})
+    ((_, facts),) = provenance(load([tmp_path]))
+    command = dict(facts)["command (as far as the results tell)"]
+    assert """--metadata '{"bleurt": "b", "source": "rows", "tokenizer": "t"}' """ in command
+
+
+def test_a_model_that_was_run_twice_has_two_entries(tmp_path: Path) -> None:
+    first = write_run(tmp_path / "1", {SST2: [1]})
+    second = write_run(tmp_path / "2", {SNLI: [1]})
+    assert [(model, dict(facts)["results"]) for model, facts in provenance(load([tmp_path]))] == [
+        ("one", str(second)),
+        ("one", str(first)),
+    ]

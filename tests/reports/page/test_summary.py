@@ -1,0 +1,91 @@
+"""The headlines of all models."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from lm_eval_ext.reports.evidence import Evidence
+from lm_eval_ext.reports.figure import Estimate, HeatMap
+from lm_eval_ext.reports.page.summary import columns, summary
+from lm_eval_ext.results.load import load
+from tests.reports.files import SST2, write_run
+
+SNLI = "verbalizer_snli_unnatural_flipped"
+GOLDEN = "verbalizer_sst2_natural_golden"
+OF_MCQ = {"family": "paired_mcq", "dataset": "opinionqa", "constraint": "low", "paired": False}
+TREE = {"verbalizer": ["natural", "unnatural"], "natural": [GOLDEN], "unnatural": [SST2, SNLI]}
+
+
+def test_each_lowest_group_and_each_task_in_no_group_is_a_headline(tmp_path: Path) -> None:
+    write_run(tmp_path, {SST2: [1], SNLI: [1], GOLDEN: [1], "verbalizer_own": [1]}, group_subtasks=TREE)
+    assert [(column.name, column.tasks) for column in columns(load([tmp_path]))] == [
+        ("natural", (GOLDEN,)),
+        ("unnatural", (SST2, SNLI)),
+        ("verbalizer_own", ("verbalizer_own",)),
+    ]
+
+
+def test_many_tasks_in_no_group_are_one_headline(tmp_path: Path) -> None:
+    write_run(tmp_path, {f"verbalizer_own_{number}": [1] for number in range(7)})
+    (column,) = columns(load([tmp_path]))
+    assert (column.name, len(column.tasks)) == ("verbalizer, 7 tasks with acc", 7)
+
+
+def test_a_group_without_a_headline_of_its_own_is_taken_apart(tmp_path: Path) -> None:
+    mixed: dict[str, Any] = {"group_subtasks": {"both": [SST2, "mcq"]}}
+    write_run(tmp_path, {SST2: [1], "mcq": [1]}, **mixed)
+    path = next(tmp_path.glob("results_*.json"))
+    content = json.loads(path.read_text())
+    content["results"]["mcq"] = {"refusal,rules": 0.5, "no_answer,rules": 0.0, "consistency_text,rules": 0.0}
+    content["configs"]["mcq"]["metadata"] |= OF_MCQ
+    path.write_text(json.dumps(content))
+    assert [(column.name, column.metric) for column in columns(load([tmp_path]))] == [(SST2, "acc"), ("mcq", "refusal")]
+
+
+def test_a_task_that_only_an_upper_group_has_is_a_headline(tmp_path: Path) -> None:
+    tree = {"all": ["level", GOLDEN], "level": [SST2, SNLI]}
+    write_run(tmp_path, {SST2: [1], SNLI: [1], GOLDEN: [1]}, group_subtasks=tree)
+    assert [column.name for column in columns(load([tmp_path]))] == ["level", GOLDEN]
+
+
+def test_many_tasks_of_two_headlines_are_two(tmp_path: Path) -> None:
+    path = write_run(tmp_path, {f"mcq_{number:02}": [1] for number in range(14)}, samples=False)
+    content = json.loads(path.read_text())
+    text = {"refusal,rules": 0.5, "no_answer,rules": 0.0, "consistency_text,rules": 0.0}
+    for number, task in enumerate(content["results"]):
+        content["results"][task] = text | ({"mismatch,rules": 0.25} if number < 7 else {})
+        content["configs"][task]["metadata"] |= OF_MCQ
+    path.write_text(json.dumps(content))
+    assert [(column.name, len(column.tasks)) for column in columns(load([tmp_path]))] == [
+        ("paired_mcq, 7 tasks with mismatch", 7),
+        ("paired_mcq, 7 tasks with refusal", 7),
+    ]
+
+
+def test_a_headline_is_the_mean_over_all_rows_of_its_tasks(tmp_path: Path) -> None:
+    # (1 + 0 + 0 + 0 + 1 + 1) / 6
+    write_run(tmp_path, {SST2: [1, 0, 0, 0], SNLI: [1, 1]}, group_subtasks=TREE)
+    figure = summary(Evidence(load([tmp_path])))
+    assert figure.table.columns == ("model", "unnatural (acc ↑)")
+    ((model, estimate),) = figure.table.rows
+    assert model == "one"
+    assert isinstance(estimate, Estimate)
+    assert estimate.value == 0.5
+    assert estimate.low < 0.5 < estimate.high
+
+
+def test_who_has_not_run_all_of_a_headline_has_no_figure_in_it(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", {SST2: [1], SNLI: [1]}, group_subtasks=TREE)
+    write_run(tmp_path / "b", {SST2: [1]}, arguments={"pretrained": "two"})
+    figure = summary(Evidence(load([tmp_path])))
+    (_, one), (_, two) = figure.table.rows
+    assert isinstance(one, Estimate)
+    assert one.value == 1
+    assert isinstance(two, Estimate)
+    assert not two.exists
+    # Nor a row in the drawing.
+    mark = figure.panels[0].mark
+    assert isinstance(mark, HeatMap)
+    assert mark.rows == ("one",)

@@ -1,0 +1,544 @@
+"""What the report says of many instructions at once: known answers, hand-made rows, and what is missing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lm_eval_ext.reports.evidence import Evidence
+from lm_eval_ext.reports.figure import Curves, HeatMap, Section
+from lm_eval_ext.reports.sections.manyifeval.conditions import type_name
+from lm_eval_ext.reports.sections.manyifeval.section import section
+from lm_eval_ext.results.issue import error, note, warning
+from lm_eval_ext.results.load import load
+from tests.reports.conftest import ResultFolder
+from tests.reports.manyifeval_files import TYPES, Line, of_model, row, write_rows
+from tests.reports.sections.reading_tables import exact, figure, names, numbers, titles, values
+
+N02, N03, REPEAT = "manyifeval_n02", "manyifeval_n03", "manyifeval_repeat_n03"
+TASKS = (N02, N03, REPEAT)
+ROWS = 4
+REFINED = "self_refine:base=reference,policy=drop_one,strategy=oracle,rounds=2"
+ORACLE, DROP_ONE = "reference policy=oracle", "reference policy=drop_one"
+MENDED = "reference policy=drop_one rounds=2, self_refine oracle"
+ZERO_SHOT, BY_ORACLE = "zero-shot", "refinement w/ oracle"
+ONE = "one"
+
+
+@pytest.fixture(scope="module")
+def known(result_folder: ResultFolder, sentence_data: None) -> Section | None:
+    """The section of two policies of the reference LM, and of one with its answers refined."""
+    folders = [result_folder(policy, TASKS, limit=ROWS) for policy in ("oracle", "drop_one")]
+    return section_of(*folders, result_folder(REFINED, (N02, N03), limit=ROWS))
+
+
+def section_of(*paths: Path) -> Section | None:
+    return section(Evidence(load(paths)))
+
+
+def of_rows(folder: Path, tasks: Mapping[str, Sequence[Line]], **options: Any) -> Section | None:
+    write_rows(folder, tasks, **options)
+    return section_of(folder)
+
+
+# Known answers
+
+
+@pytest.mark.parametrize("instructions", [2, 3])
+def test_one_broken_instruction_is_the_curse_at_its_worst(known: Section, instructions: int) -> None:
+    share = (instructions - 1) / instructions
+    predicted = share**instructions
+    found = numbers(known, "manyifeval_curse")[DROP_ONE, instructions]
+    expected = {"prompt level": 0.0, "instruction level": share, "predicted": predicted, "residual": -predicted}
+    assert values(found) == pytest.approx(expected)
+    # It is so in every row, whichever are drawn.
+    assert all(cell.low == pytest.approx(cell.value) == cell.high for cell in found.values())
+
+
+def test_who_follows_all_instructions_is_under_no_curse(known: Section) -> None:
+    for model in (ORACLE, MENDED):
+        assert values(numbers(known, "manyifeval_curse")[model, 3]) == pytest.approx(
+            {"prompt level": 1.0, "instruction level": 1.0, "predicted": 1.0, "residual": 0.0}
+        )
+
+
+def test_the_prediction_is_dashed_in_a_panel_for_each_model_and_one_panel_has_all(known: Section) -> None:
+    assert titles(known, "manyifeval_curse") == ["all models", ORACLE, DROP_ONE, MENDED]
+    together, first, *_ = (panel.mark for panel in figure(known, "manyifeval_curse").panels)
+    assert isinstance(together, Curves)
+    assert isinstance(first, Curves)
+    assert (together.x, len(together.series)) == ((2, 3), 3)
+    assert [series.dashed for series in first.series] == [False, True, False]
+
+
+def test_verdicts_of_a_policy_are_alike_in_both_editions(known: Section) -> None:
+    found = numbers(known, "manyifeval_verdicts")
+    assert values(found[ORACLE, "prompt level"]) == {"strict": 1.0, "loose": 1.0, "repaired": 1.0}
+    assert values(found[DROP_ONE, "prompt level"])["strict"] == values(found[DROP_ONE, "prompt level"])["repaired"] == 0
+    # As many rows with 2 instructions as with 3: (1/2 + 2/3) / 2.
+    assert values(found[DROP_ONE, "instruction level"])["strict"] == pytest.approx(7 / 12)
+
+
+def test_a_repeated_instruction_that_is_broken_is_broken_throughout(known: Section) -> None:
+    found = numbers(known, "manyifeval_repetition")
+    assert found.keys() == {(ORACLE, 3), (DROP_ONE, 3)}
+    assert list(found[ORACLE, 3].values()) == [exact(1.0), exact(1.0), exact(0.0)]
+    assert list(found[DROP_ONE, 3].values()) == [exact(0.0), exact(0.0), exact(0.0)]
+
+
+def test_repetition_is_compared_on_the_same_task_prompts(tmp_path: Path) -> None:
+    # Of four task prompts two are followed, of the two that are repeated, 3 and 4, none; in another order.
+    tasks = {
+        N03: [row(key, [key < 3, 1, 1]) for key in (1, 2, 3, 4)],
+        REPEAT: [row(key, [key == 3] * 3, repeated=True) for key in (4, 3)],
+    }
+    found = of_rows(tmp_path, tasks)
+    # 0 and 1/2, and not 1/2 both.
+    assert list(values(numbers(found, "manyifeval_repetition")[ONE, 3]).values()) == [0.0, 0.5, 0.5]
+    assert figure(found, "manyifeval_repetition").issues == (
+        note("one: task prompts left out, which one of the two lacks: 2 with n = 3"),
+    )
+    assert numbers(found, "manyifeval_curse")[ONE, 3]["prompt level"].value == 0.5
+
+
+@pytest.mark.parametrize(
+    ("key", "version", "reason"),
+    [
+        pytest.param(1, 1.0, "", id="the same task prompt"),
+        pytest.param(2, 1.0, "they share no row", id="another task prompt"),
+        pytest.param(1, 2.0, "their versions differ", id="another version"),
+    ],
+)
+def test_repetition_is_compared_with_nothing_else(key: int, version: float, reason: str, tmp_path: Path) -> None:
+    results = write_rows(tmp_path, {N03: [row(1, [1, 0, 1])], REPEAT: [row(key, [1, 1, 1], repeated=True)]})
+    content = json.loads(results.read_text(encoding="utf-8"))
+    content["configs"][REPEAT]["metadata"]["version"] = version
+    results.write_text(json.dumps(content), encoding="utf-8")
+    found = section_of(tmp_path)
+    cells = numbers(found, "manyifeval_repetition")[ONE, 3].values()
+    assert [cell.value for cell in cells if cell.exists] == ([] if reason else [0.0, 1.0, 1.0])
+    text = f"one: no comparison for n = 3, where the two do not have the same task prompts: {reason}"
+    assert figure(found, "manyifeval_repetition").issues == ((error(text),) if reason else ())
+
+
+def test_types_are_those_of_the_rows(known: Section, result_folder: ResultFolder) -> None:
+    runs = load([result_folder("drop_one", TASKS, limit=ROWS)])
+    recorded = {run.task: run for run in runs.runs}
+    seen = 0
+    for (model, name), cells in numbers(known, "manyifeval_types").items():
+        if model == DROP_ONE:
+            (metric,) = [
+                one for one in recorded[N02].metrics if one.startswith("strict_acc_") and type_name(one) == name
+            ]
+            for column, task in (("n = 2", N02), ("n = 3", N03)):
+                figure_of_harness = recorded[task].figure(metric)
+                assert cells[column].exists == (figure_of_harness is not None)
+                if figure_of_harness is not None:
+                    assert cells[column].value == pytest.approx(figure_of_harness)
+                    seen += 1
+    assert seen >= 6
+
+
+def test_what_is_told_to_be_broken_is_mended_in_one_round(known: Section) -> None:
+    found = numbers(known, "manyifeval_rounds")
+    # One request for the answer, and one to mend it.
+    assert list(found[DROP_ONE, BY_ORACLE, "prompt level", "2.00"].values()) == [exact(0.0), exact(1.0), exact(1.0)]
+    assert list(found[DROP_ONE, ZERO_SHOT, "prompt level", None].values()) == [exact(0.0)] * 3
+    by_instruction = found[DROP_ONE, BY_ORACLE, "instruction level", "2.00"]
+    assert list(values(by_instruction).values()) == pytest.approx([7 / 12, 1.0, 1.0])
+    # Two answers to each row, 2 or 3 instructions: 2 · 4 · (2 + 3) judgements.
+    ((about, cells),) = numbers(known, "manyifeval_feedback").items()
+    assert about == (DROP_ONE, BY_ORACLE, 40)
+    assert values(cells) == {"precision": 1.0, "recall": 1.0, "F1": 1.0, "unparsable": 0.0}
+
+
+def test_examples_of_known_answers_show_what_is_broken_and_what_is_mended(known: Section) -> None:
+    assert 5 <= len(known.examples) <= 10
+    (broken, *_) = [example for example in known.examples if example.why.startswith("Follows 2 of 3")]
+    facts = dict(broken.facts)
+    assert (broken.model, broken.task, facts["instructions"]) == (DROP_ONE, N03, "3")
+    assert "," not in facts["not followed (strict)"]
+    (mended, *_) = [example for example in known.examples if example.why.startswith("Refinement helps")]
+    facts = dict(mended.facts)
+    assert mended.model == MENDED
+    assert facts["not followed (strict)"] == "none"
+    assert facts["round 0"].startswith("not followed: ")
+    assert not facts["round 0"].startswith("not followed: none")
+    assert facts["round 1"] == "not followed: none; judged not followed: none"
+
+
+def test_the_same_files_give_the_same_section(known: Section, result_folder: ResultFolder) -> None:
+    folders = [result_folder(policy, TASKS, limit=ROWS) for policy in ("oracle", "drop_one")]
+    again = section_of(*folders, result_folder(REFINED, (N02, N03), limit=ROWS))
+    assert repr(again) == repr(known)  # by its text, for no NaN is another
+
+
+# Intervals
+
+
+def test_intervals_are_those_of_drawing_task_prompts_anew(tmp_path: Path) -> None:
+    rows = [row(key, [key % 2, key % 2]) for key in range(100)]
+    found = numbers(of_rows(tmp_path, {N02: rows}), "manyifeval_curse")[ONE, 2]
+    assert values(found) == {"prompt level": 0.5, "instruction level": 0.5, "predicted": 0.25, "residual": 0.25}
+    # Of 100 draws from a half, 40 to 60 are right in 95 of 100 cases: p lies in [0.4, 0.6], so that p² lies in
+    # [0.16, 0.36] and, as every answer follows all or nothing, p - p² in [0.24, 0.25].
+    for column, low, high in (("prompt level", 0.40, 0.60), ("predicted", 0.16, 0.36), ("residual", 0.24, 0.25)):
+        assert (found[column].low, found[column].high) == pytest.approx((low, high), abs=0.025), column
+    assert found["residual"].high <= 0.25
+
+
+def test_the_same_task_prompts_with_other_numbers_make_no_figure_surer(tmp_path: Path) -> None:
+    two, three = ([row(key, [key % 2] * count) for key in range(50)] for count in (2, 3))
+    alone = of_rows(tmp_path / "alone", {N02: two})
+    both = of_rows(tmp_path / "both", {N02: two, N03: three})
+    # Answers that fail on the other half of the task prompts: whichever are drawn, half of the answers are right.
+    opposite = of_rows(tmp_path / "opposite", {N02: two, N03: [row(key, [1 - key % 2] * 3) for key in range(50)]})
+    first, second, third = (
+        numbers(one, "manyifeval_verdicts")[ONE, "prompt level"]["strict"] for one in (alone, both, opposite)
+    )
+    assert first == second
+    assert first.low < 0.5 < first.high
+    assert third == exact(0.5)
+
+
+# How many instructions
+
+
+def test_the_number_of_instructions_is_what_the_task_records_whatever_it_is_called(tmp_path: Path) -> None:
+    found = of_rows(tmp_path, {"mine": [row(1, [1, 0, 1])], "manyifeval_n10": [row(1, [1, 0])]})
+    assert [row[1] for row in figure(found, "manyifeval_curse").table.rows] == [2, 3]
+
+
+@pytest.mark.parametrize("samples", [True, False])
+def test_a_repeated_instruction_is_what_the_task_records(samples: object, tmp_path: Path) -> None:
+    tasks = {"mine": [row(1, [1, 0, 1], repeated=True)], "other": [row(1, [1, 1, 1])]}
+    found = of_rows(tmp_path, tasks, samples=bool(samples))
+    assert values(numbers(found, "manyifeval_repetition")[ONE, 3])["repeated"] == 0.0
+
+
+def stripped(line: Line) -> Line:
+    """Return a row whose instructions were taken away."""
+    return {**line, "doc": {"key": line["doc"]["key"]}}
+
+
+def test_what_was_stripped_of_its_instructions_is_not_shown_and_counted(tmp_path: Path) -> None:
+    found = of_rows(tmp_path, {N02: [row(2, [1, 1]), stripped(row(1, [1, 0]))]})
+    assert found is not None
+    assert [example.why for example in found.examples] == ["Follows all 2 instructions."]
+    assert found.issues == (
+        note(
+            "1 of the 2 chosen answers cannot be shown; their lines in the samples have: no 'instruction_id_list' (1)."
+        ),
+    )
+    assert numbers(found, "manyifeval_curse")[ONE, 2]["prompt level"].value == 0.5
+
+
+def test_a_task_without_loose_and_repaired_verdicts_has_its_other_figures(tmp_path: Path) -> None:
+    line = row(1, [1, 0])
+    bare = {name: value for name, value in line.items() if "_loose_" not in name and "_repaired_" not in name}
+    found = of_rows(tmp_path, {N02: [bare]})
+    assert found is not None
+    assert numbers(found, "manyifeval_curse")[ONE, 2]["instruction level"] == exact(0.5)
+    assert dict(found.examples[0].facts)["verdicts"] == "strict: not all"
+
+
+def test_a_type_that_has_no_metric_counts_as_an_instruction(tmp_path: Path) -> None:
+    line = row(1, [1, 0])
+    line["doc"]["instruction_id_list"].append("language:response_language")
+    found = of_rows(tmp_path, {"mine": [line]})
+    assert [row[1] for row in figure(found, "manyifeval_curse").table.rows] == [3]
+
+
+@pytest.mark.parametrize(
+    ("metric", "name"),
+    [
+        ("strict_acc_keywords_existence", "keywords existence"),
+        ("strict_acc_length_constraints_number_words", "length constraints number words"),
+        ("strict_acc_change_case_english_capital", "change case english capital"),
+        ("strict_acc_of_my_own", "of my own"),
+    ],
+)
+def test_types_have_readable_names(metric: str, name: str) -> None:
+    assert type_name(metric) == name
+
+
+# What is missing
+
+
+def test_without_samples_there_are_figures_and_no_intervals(tmp_path: Path) -> None:
+    tasks = {N02: [row(1, [1, 1]), row(2, [1, 0])], N03: [row(1, [1, 1, 1]), row(2, [1, 1, 1])]}
+    found = of_rows(tmp_path, tasks, samples=False)
+    assert found is not None
+    assert values(numbers(found, "manyifeval_curse")[ONE, 2]) == {
+        "prompt level": 0.5,
+        "instruction level": 0.75,
+        "predicted": 0.5625,  # 0.75²
+        "residual": -0.0625,
+    }
+    assert values(numbers(found, "manyifeval_verdicts")[ONE, "prompt level"])["strict"] == 0.75
+    # How many instructions of a type there are in each task is not known, and so no share of them all.
+    by_type = numbers(found, "manyifeval_types")[ONE, "startend quotation"]
+    assert (by_type["n = 2"].value, by_type["n = 3"].value, by_type["all"].exists) == (0.5, 1.0, False)
+    assert not any(
+        cell.has_interval for one in names(found) for cells in numbers(found, one).values() for cell in cells.values()
+    )
+    assert found.examples == ()
+
+
+def test_a_mean_over_other_tasks_than_the_other_models_is_no_figure(tmp_path: Path) -> None:
+    two, three = [row(1, [1, 1])], [row(1, [0, 0, 0])]
+    write_rows(tmp_path / "a", {N02: two, N03: three}, config=of_model("whole"))
+    write_rows(tmp_path / "b", {N02: two}, config=of_model("part"))
+    found = section_of(tmp_path)
+    verdicts = numbers(found, "manyifeval_verdicts")
+    assert verdicts["whole", "prompt level"]["strict"].value == 0.5
+    assert not verdicts["part", "prompt level"]["strict"].exists
+    curse = numbers(found, "manyifeval_curse")
+    assert curse["part", 2]["prompt level"].value == 1.0
+    assert not curse["part", 3]["prompt level"].exists
+    assert figure(found, "manyifeval_verdicts").issues == (
+        warning(
+            "part: not asked 1 of the tasks that other models were; it has no figure where that would be over other "
+            "tasks than theirs"
+        ),
+    )
+
+
+def test_of_two_tasks_that_ask_the_same_the_one_that_more_models_were_asked_counts(tmp_path: Path) -> None:
+    write_rows(tmp_path / "a", {"a_task_of_mine": [row(1, [0, 0])], N02: [row(1, [1, 1])]})
+    write_rows(tmp_path / "b", {N02: [row(1, [1, 0])]}, config=of_model("two"))
+    found = section_of(tmp_path)
+    assert numbers(found, "manyifeval_curse")[ONE, 2]["prompt level"] == exact(1.0)
+    assert numbers(found, "manyifeval_others")[ONE, "a_task_of_mine"]["prompt level"] == exact(0.0)
+
+
+def test_runs_of_other_families_make_no_section(result_folder: ResultFolder) -> None:
+    assert section_of(result_folder("oracle", ["verbalizer_sst2_natural_golden"], limit=1)) is None
+
+
+# How many models
+
+
+def test_one_model_has_one_panel_of_each_kind(tmp_path: Path) -> None:
+    found = of_rows(tmp_path, {N02: [row(1, [1, 0])]})
+    assert titles(found, "manyifeval_curse") == [""]
+    assert titles(found, "manyifeval_types") == [""]
+
+
+def test_many_models_share_panels_in_which_they_can_be_told_apart(tmp_path: Path) -> None:
+    models = [f"m{number}" for number in range(9)]
+    for name in models:
+        write_rows(tmp_path / name, {N02: [row(1, [1, 0])]}, config=of_model(name))
+    found = section_of(tmp_path)
+    assert titles(found, "manyifeval_curse") == ["models 1 to 8", "model 9", *models]
+    assert titles(found, "manyifeval_types") == ["all together (1 to 5)", "all together (6 to 9)"]
+    first = figure(found, "manyifeval_types").panels[0].mark
+    assert isinstance(first, HeatMap)
+    assert first.columns == ("m0", "m1", "m2", "m3", "m4")
+    assert len(first.rows) == len(TYPES)
+
+
+# Self-refinement
+
+
+def method(strategy: str, rounds: int) -> Mapping[str, Any]:
+    """Return how the harness was called for refined answers."""
+    return {
+        "model": "self_refine",
+        "model_args": {"base": "hf", "pretrained": "one", "strategy": strategy, "rounds": rounds},
+    }
+
+
+def after(*prompt_levels: float) -> Line:
+    """Return what a refined row has more: its accuracies after each round from 0."""
+    return {
+        f"{level}_level_strict_acc_round_{number}": value
+        for level in ("prompt", "inst")
+        for number, value in enumerate(prompt_levels)
+    } | {"base_requests": 3.0}
+
+
+def feedback(*counts: int, unparsable: float = 0.0) -> Mapping[str, float]:
+    """Return the results of judgements: true and false positives, false and true negatives."""
+    which = ("true_positives", "false_positives", "false_negatives", "true_negatives")
+    counted = zip(which, counts, strict=True)
+    return {f"feedback_{name}": count for name, count in counted} | {"feedback_unparsable": unparsable}
+
+
+def test_methods_of_a_model_stand_side_by_side_over_the_tasks_that_all_were_asked(tmp_path: Path) -> None:
+    write_rows(tmp_path / "plain", {N02: [row(1, [1, 0])], N03: [row(1, [1, 1, 1])]})
+    write_rows(tmp_path / "a", {N02: [row(1, [1, 1], **after(0.0, 1.0))]}, config=method("oracle", 1))
+    write_rows(tmp_path / "b", {N02: [row(1, [1, 0], **after(0.0, 0.0, 0.0))]}, config=method("feedback", 2))
+    found = section_of(tmp_path)
+    cells = numbers(found, "manyifeval_rounds")
+    # It follows all three of the other task, which is not in these figures.
+    assert list(cells[ONE, ZERO_SHOT, "prompt level", None].values()) == [exact(0.0)] * 3
+    by_oracle = cells[ONE, BY_ORACLE, "prompt level", "3.00"]
+    assert (by_oracle["round 0"], by_oracle["round 1"]) == (exact(0.0), exact(1.0))
+    assert not by_oracle["round 2"].exists
+    assert list(cells[ONE, "refinement w/ feedback", "prompt level", "3.00"].values()) == [exact(0.0)] * 3
+    curves = figure(found, "manyifeval_rounds").panels[0].mark
+    assert isinstance(curves, Curves)
+    # Table 2's order.
+    assert [series.name for series in curves.series] == [ZERO_SHOT, "refinement w/ feedback", BY_ORACLE]
+    assert figure(found, "manyifeval_rounds").issues == (
+        note("one: over the tasks with 2 instructions, which all its methods were asked"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("config", "task"),
+    [
+        pytest.param(of_model("other"), N02, id="of another model"),
+        pytest.param(of_model("one", dtype="float16"), N02, id="of the model with other arguments"),
+        pytest.param(of_model("one"), N03, id="of other tasks"),
+    ],
+)
+def test_first_answers_are_compared_with_refined_ones_only_if_run_alike(
+    config: Mapping[str, Any], task: str, tmp_path: Path
+) -> None:
+    write_rows(tmp_path / "plain", {task: [row(1, [1] * (2 if task == N02 else 3))]}, config=config)
+    write_rows(tmp_path / "a", {N02: [row(1, [1, 1], **after(0.0, 1.0))]}, config=method("oracle", 1))
+    found = numbers(section_of(tmp_path), "manyifeval_rounds")
+    assert {about[1] for about in found} == {BY_ORACLE}
+
+
+def test_methods_are_compared_on_the_same_rows(tmp_path: Path) -> None:
+    # Without refinement 3 of 4 are followed, of the two that were refined 1.
+    write_rows(tmp_path / "plain", {N02: [row(key, [1, key != 2]) for key in (1, 2, 3, 4)]})
+    refined = [row(1, [1, 1], **after(0.0, 1.0)), row(2, [1, 1], **after(1.0, 1.0))]
+    write_rows(tmp_path / "a", {N02: refined}, config=method("oracle", 1))
+    found = section_of(tmp_path)
+    cells = numbers(found, "manyifeval_rounds")
+    assert [cell.value for cell in cells[ONE, ZERO_SHOT, "prompt level", None].values()] == [0.5, 0.5]
+    assert [cell.value for cell in cells[ONE, BY_ORACLE, "prompt level", "3.00"].values()] == [0.5, 1.0]
+    assert figure(found, "manyifeval_rounds").issues == (
+        note("one: over the tasks with 2 instructions, which all its methods were asked"),
+        note("one: 2 rows left out, which not all its methods were asked"),
+    )
+    assert numbers(found, "manyifeval_curse")[ONE, 2]["prompt level"].value == 0.75
+
+
+@pytest.mark.parametrize(
+    ("key", "rows_hash", "reason"),
+    [
+        pytest.param(1, N02, "", id="the same row"),
+        pytest.param(2, N02, "they share no row", id="another row"),
+        pytest.param(1, "others", "their rows are from different datasets", id="rows of another hash"),
+    ],
+)
+def test_first_answers_to_other_rows_are_not_compared_with_refined_ones(
+    key: int, rows_hash: str, reason: str, tmp_path: Path
+) -> None:
+    results = write_rows(tmp_path / "plain", {N02: [row(key, [1, 1])]})
+    content = json.loads(results.read_text(encoding="utf-8"))
+    content["configs"][N02]["metadata"]["rows_hash"] = rows_hash
+    results.write_text(json.dumps(content), encoding="utf-8")
+    write_rows(tmp_path / "a", {N02: [row(1, [1, 1], **after(0.0, 1.0))]}, config=method("oracle", 1))
+    found = section_of(tmp_path)
+    shown = {about[1] for about in numbers(found, "manyifeval_rounds")}
+    assert shown == ({BY_ORACLE} if reason else {ZERO_SHOT, BY_ORACLE})
+    issues = [warning(f"one: {ZERO_SHOT} is not compared with refinement: {reason}")] if reason else []
+    assert list(figure(found, "manyifeval_rounds").issues[1:]) == issues
+
+
+def test_refinements_of_no_common_row_have_no_figure_and_it_is_said(tmp_path: Path) -> None:
+    write_rows(tmp_path / "a", {N02: [row(1, [1, 1], **after(0.0, 1.0))]}, config=method("oracle", 1))
+    write_rows(tmp_path / "b", {N02: [row(2, [1, 0], **after(0.0, 0.0))]}, config=method("feedback", 1))
+    found = section_of(tmp_path)
+    cells = [cell for of_row in numbers(found, "manyifeval_rounds").values() for cell in of_row.values()]
+    assert cells
+    assert not any(cell.exists for cell in cells)
+    assert figure(found, "manyifeval_rounds").issues[1:] == (
+        error("one: no figure, because its methods were not asked the same rows: they share no row"),
+    )
+
+
+def test_the_same_method_with_other_rounds_is_another(tmp_path: Path) -> None:
+    write_rows(tmp_path / "a", {N02: [row(1, [1, 1], **after(0.0, 1.0))]}, config=method("oracle", 1))
+    write_rows(tmp_path / "b", {N02: [row(1, [1, 1], **after(0.0, 0.0, 1.0))]}, config=method("oracle", 2))
+    found = numbers(section_of(tmp_path), "manyifeval_rounds")
+    assert {about[1] for about in found} == {f"{BY_ORACLE}, 1 round", f"{BY_ORACLE}, 2 rounds"}
+
+
+def test_judgements_of_all_tasks_are_counted_together(tmp_path: Path) -> None:
+    two, three = row(1, [1, 0], **after(0.0, 0.0)), row(1, [1, 0, 0], **after(0.0, 0.0))
+    config = method("feedback", 1)
+    write_rows(tmp_path / "a", {N02: [two]}, figures=feedback(10, 1, 0, 9, unparsable=0.3), config=config)
+    write_rows(tmp_path / "b", {N03: [three]}, figures=feedback(20, 2, 10, 8), config=config)
+    ((about, cells),) = numbers(section_of(tmp_path), "manyifeval_feedback").items()
+    assert about == (ONE, "refinement w/ feedback", 60)
+    # 30 of 40 followed instructions are judged followed, and 3 of 20 broken ones; the two weigh alike.
+    precision, recall = 0.75 / (0.75 + 0.15), 0.75
+    f1 = 2 * precision * recall / (precision + recall)
+    # 6 of the first 20 judgements could not be read, none of the other 40.
+    assert values(cells) == pytest.approx({"precision": precision, "recall": recall, "F1": f1, "unparsable": 0.1})
+
+
+def test_without_judgements_there_is_no_figure_of_them(tmp_path: Path) -> None:
+    line = row(1, [1, 1], **after(0.0, 1.0))
+    found = of_rows(tmp_path, {N02: [line]}, figures=feedback(0, 0, 0, 0), config=method("without_feedback", 1))
+    assert "manyifeval_rounds" in names(found)
+    assert "manyifeval_feedback" not in names(found)
+
+
+# Examples
+
+
+@pytest.mark.parametrize(
+    ("tasks", "why"),
+    [
+        pytest.param({N03: [row(1, [1, 1, 0])]}, "Follows 2 of 3", id="all but one"),
+        pytest.param({N03: [row(1, [1, 0, 0])]}, "", id="one of three"),
+        pytest.param({N03: [row(1, [0, 0, 0])]}, "Follows none of 3", id="none"),
+        pytest.param({N03: [row(1, [1, 1, 1])]}, "Follows all 3", id="all"),
+        pytest.param({N03: [row(1, [1, 0, 0])], N02: [row(1, [1, 1])]}, "The curse: with 2", id="lost with more"),
+        pytest.param({N03: [row(1, [1, 0, 0])], N02: [row(2, [1, 1])]}, "Follows all 2", id="of another prompt"),
+        pytest.param({N03: [row(1, [1, 0, 0], prompt_level_repaired_acc=1.0)]}, "A reader would say", id="repaired"),
+        pytest.param({N03: [row(1, [1, 1, 1], prompt_level_repaired_acc=0.0)]}, "IFEval's strict", id="no repair"),
+        pytest.param({N03: [row(1, [1, 0, 0], prompt_level_loose_acc=1.0)]}, "Follows except for", id="loose"),
+        pytest.param({N03: [row(1, [1, 1, 1], **after(0.0, 1.0))]}, "Refinement helps", id="refined"),
+        pytest.param({N03: [row(1, [1, 0, 0], **after(1.0, 0.0))]}, "Refinement hurts", id="made worse"),
+        pytest.param(
+            {"manyifeval_n01": [row(1, [1])], REPEAT: [row(1, [1, 0, 0], repeated=True)]},
+            "Follows the instruction when it is given once",
+            id="repeated",
+        ),
+    ],
+)
+def test_an_answer_teaches_something(tasks: Mapping[str, Sequence[Line]], why: str, tmp_path: Path) -> None:
+    found = of_rows(tmp_path, tasks)
+    assert found is not None
+    first = [example.why for example in found.examples][:1]
+    assert [one.startswith(why) for one in first] == ([True] if why else [])
+
+
+@pytest.mark.parametrize(("version", "shown"), [(1.0, True), (2.0, False)])
+def test_once_and_again_are_of_one_version(version: float, shown: object, tmp_path: Path) -> None:
+    tasks = {"manyifeval_n01": [row(1, [1])], REPEAT: [row(1, [1, 0, 0], repeated=True)]}
+    results = write_rows(tmp_path, tasks)
+    content = json.loads(results.read_text(encoding="utf-8"))
+    content["configs"][REPEAT]["metadata"]["version"] = version
+    results.write_text(json.dumps(content), encoding="utf-8")
+    found = section_of(tmp_path)
+    assert found is not None
+    whys = [example.why for example in found.examples]
+    assert any(why.startswith("Follows the instruction when it is given once") for why in whys) == shown
+
+
+def test_a_lost_instruction_is_named_with_those_that_were_followed_before(tmp_path: Path) -> None:
+    found = of_rows(tmp_path, {N03: [row(7, [1, 0, 0])], N02: [row(7, [1, 1])]})
+    assert found is not None
+    example = found.examples[0]
+    assert example.why.endswith("with 3 it no longer follows “startend quotation”, which was among them.")
+    assert (example.task, example.prompt, example.answer) == (N03, "Prompt 7", "Answer 7")
+    assert dict(example.facts) == {
+        "instructions": "3",
+        "not followed (strict)": "startend quotation, keywords existence",
+        "verdicts": "strict: not all, loose: not all, repaired: not all",
+        f"followed in {N02}": "punctuation no comma, startend quotation",
+    }

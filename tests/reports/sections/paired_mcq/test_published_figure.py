@@ -1,0 +1,134 @@
+"""The paper's Figure 2, drawn anew from its published counts."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any
+
+import pytest
+
+from lm_eval_ext.reports.figure import Bars, Estimate, Figure
+from lm_eval_ext.reports.sections.paired_mcq.figures import mismatch_figure, refusal_figure
+from lm_eval_ext.reports.sections.paired_mcq.task_result import TaskResult
+
+Counts = Mapping[str, int]
+LEVELS = {
+    "Low Constraint": "low",
+    "Middle Constraint": "medium",
+    "High Constraint": "high",
+    "Example Templates": "example",
+}
+SPREAD = "Error bars: one sample standard deviation over the ten orders of the options, as in the paper's figure."
+# The counts have refusals and mismatches, but not how many rows are both.
+AT_MOST = "refusals, at most so much of it"
+
+
+def of_orders(runs: list[Counts], share: Callable[[Counts], float]) -> Estimate:
+    """Return the mean over the ten orders, and one standard deviation to each side."""
+    shares = [share(run) for run in runs]
+    mean, spread = fmean(shares), stdev(shares)
+    return Estimate(mean, mean - spread, mean + spread)
+
+
+@pytest.fixture(scope="module")
+def published(shared_data: Path) -> Mapping[tuple[str, str], Mapping[str, Any]]:
+    """Return the published means by model and level."""
+    means = json.loads((shared_data / "mcq" / "mismatch_mapping_means.json").read_text(encoding="utf-8"))
+    return {(cell["model"], LEVELS[cell["constraint"]]): cell for cell in means}
+
+
+@pytest.fixture(scope="module")
+def figures(shared_data: Path) -> tuple[Figure, Figure]:
+    """Return Figure 2 (a) and (b)."""
+    counts = json.loads((shared_data / "mcq" / "mismatch_mapping_results.json").read_text(encoding="utf-8"))
+    results = []
+    for constraint, of_models in counts.items():
+        for model, of_shuffles in sorted(of_models.items()):
+            runs = list(of_shuffles.values())
+            estimates = {
+                "mismatch": of_orders(runs, lambda run: run["total_mis"] / run["total"]),
+                "mismatch_refusal": of_orders(
+                    runs, lambda run: min(run["total_mis"], run["total_refuse"]) / run["total"]
+                ),
+                "refusal": of_orders(runs, lambda run: run["total_refuse"] / run["total"]),
+            }
+            results.append(TaskResult(model, "opinionqa", LEVELS[constraint], estimates))
+    mismatch, refusal = mismatch_figure(results, SPREAD, AT_MOST), refusal_figure(results, SPREAD)
+    assert mismatch is not None
+    assert refusal is not None
+    return mismatch, refusal
+
+
+def drawn(figure: Figure) -> dict[tuple[str, str], Estimate]:
+    """Return what a figure's only panel draws, by model and level."""
+    (panel,) = figure.panels
+    assert isinstance(panel.mark, Bars)
+    return {
+        (model, series.name): value
+        for series in panel.mark.series
+        for model, value in zip(panel.mark.categories, series.values, strict=True)
+    }
+
+
+def test_both_figures_draw_six_models_under_four_levels_from_the_weakest_on(figures: tuple[Figure, Figure]) -> None:
+    for figure in figures:
+        (panel,) = figure.panels
+        assert isinstance(panel.mark, Bars)
+        assert len(panel.mark.categories) == 6
+        assert [series.name for series in panel.mark.series] == ["low", "medium", "high", "example"]
+
+
+def test_the_24_mismatches_and_their_error_bars_are_the_published_ones(
+    figures: tuple[Figure, Figure], published: Mapping[tuple[str, str], Mapping[str, Any]]
+) -> None:
+    found = drawn(figures[0])
+    assert len(found) == len(published) == 24
+    for place, value in found.items():
+        assert round(100 * value.value, 2) == published[place]["mis_mean"]
+        assert round(100 * (value.high - value.value), 2) == published[place]["mis_sd"]
+        assert value.high - value.value == pytest.approx(value.value - value.low)
+
+
+def test_the_24_refusals_are_the_published_ones(
+    figures: tuple[Figure, Figure], published: Mapping[tuple[str, str], Mapping[str, Any]]
+) -> None:
+    found = drawn(figures[1])
+    assert {place: round(100 * value.value, 2) for place, value in found.items()} == {
+        place: cell["refuse_mean"] for place, cell in published.items()
+    }
+
+
+def test_the_lighter_portion_is_never_more_than_the_bar_or_the_refusals(figures: tuple[Figure, Figure]) -> None:
+    (panel,) = figures[0].panels
+    refusals = drawn(figures[1])
+    assert isinstance(panel.mark, Bars)
+    assert panel.mark.part == AT_MOST
+    for series in panel.mark.series:
+        for model, value, part in zip(panel.mark.categories, series.values, series.parts, strict=True):
+            assert 0 < part <= min(value.value, refusals[model, series.name].value) + 1e-12
+
+
+def test_the_tables_have_every_number_and_the_reading_says_what_the_bars_are(figures: tuple[Figure, Figure]) -> None:
+    for figure in figures:
+        assert {(row[0], row[2]): row[3] for row in figure.table.rows} == drawn(figure)
+        assert SPREAD in figure.reading
+        assert "bootstrap" not in figure.reading
+
+
+def test_they_are_drawn_with_every_model_and_level(figures: tuple[Figure, Figure]) -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed (extra: report)")
+    from lm_eval_ext.reports.page.plots import pngs, svgs  # noqa: PLC0415 # of the extra
+
+    for figure in figures:
+        (svg,) = svgs(figure)
+        (png,) = pngs(figure)
+        assert png.startswith(b"\x89PNG")
+        # A long name stands on two lines.
+        text = "".join(re.findall(">([^<]+)<", svg))
+        names = {name for place in drawn(figure) for name in place}
+        assert len(names) == 6 + 4
+        assert {name for name in names if name not in text} == set()

@@ -1,0 +1,473 @@
+"""The report's part on paired_mcq: known answers, figures by hand, and what is left when something is missing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from math import isnan, log
+from pathlib import Path
+from shutil import copytree
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lm_eval_ext.classifier.reading import Option
+from lm_eval_ext.families.paired_mcq.prompt import LETTERS
+from lm_eval_ext.families.paired_mcq.scores import Asked, Value, mean_entropy, scores
+from lm_eval_ext.reports.evidence import Evidence
+from lm_eval_ext.reports.figure import Bars, Estimate, Figure, Section
+from lm_eval_ext.reports.sections.paired_mcq.figures import mismatch_figure
+from lm_eval_ext.reports.sections.paired_mcq.letters import letters_figure
+from lm_eval_ext.reports.sections.paired_mcq.measures import entropies
+from lm_eval_ext.reports.sections.paired_mcq.readers import readers_figure
+from lm_eval_ext.reports.sections.paired_mcq.section import section
+from lm_eval_ext.reports.sections.paired_mcq.task_result import TaskResult
+from lm_eval_ext.results.issue import note
+from lm_eval_ext.results.load import load
+from lm_eval_ext.results.samples import Coded
+from tests.reports.conftest import ResultFolder
+
+POLICIES = ("oracle", "chatty", "refuser", "always_a")
+LOW, EXAMPLE, ARC = "paired_mcq_opinionqa_low", "paired_mcq_opinionqa_example", "paired_mcq_arc_challenge_medium"
+ROWS = 60
+"""Of each task: six questions in ten orders."""
+
+
+def label(policy: str) -> str:
+    return f"reference policy={policy}"
+
+
+@pytest.fixture(scope="module")
+def folders(result_folder: ResultFolder) -> dict[str, Path]:
+    """Return the results of each policy."""
+    return {
+        policy: result_folder(policy, (LOW, EXAMPLE, ARC), limit=ROWS, answer_classifier="rules") for policy in POLICIES
+    }
+
+
+@pytest.fixture(scope="module")
+def known(folders: Mapping[str, Path]) -> Section:
+    """Return the section on all policies."""
+    return section_of(*folders.values())
+
+
+@pytest.fixture(scope="module")
+def text_alone(result_folder: ResultFolder) -> Section:
+    folder = result_folder("refuser", ("text_mcq_opinionqa_medium",), limit=30, answer_classifier="rules")
+    return section_of(folder)
+
+
+def section_of(*folders: Path) -> Section:
+    found = section(Evidence(load(folders)))
+    assert found is not None
+    return found
+
+
+def figure(found: Section, name: str) -> Figure:
+    return next(figure for figure in found.figures if figure.name == f"paired_mcq_{name}")
+
+
+def cells(found: Figure) -> dict[tuple[str, str, str], dict[str, Estimate]]:
+    """Return the estimates of a figure's table by model, dataset and level, by heading."""
+    return {
+        (str(row[0]), str(row[1]), str(row[2])): {
+            heading: cell for heading, cell in zip(found.table.columns, row, strict=True) if isinstance(cell, Estimate)
+        }
+        for row in found.table.rows
+    }
+
+
+# policy -> mismatch, its part that is refusals, refusal of the text, of the first token, distance of letters is 0
+KNOWN = {
+    "oracle": (0.0, 0.0, 0.0, 0.0),
+    "chatty": (1.0, 0.0, 0.0, 0.0),
+    "refuser": (1.0, 1.0, 1.0, 0.0),
+}
+
+
+@pytest.mark.parametrize("policy", KNOWN)
+@pytest.mark.parametrize(
+    ("dataset", "level"), [("opinionqa", "low"), ("opinionqa", "example"), ("arc_challenge", "medium")]
+)
+def test_a_policy_has_the_mismatch_and_the_refusals_that_it_implies(
+    policy: str, dataset: str, level: str, known: Section
+) -> None:
+    mismatch = cells(figure(known, "mismatch"))[label(policy), dataset, level]
+    refusal = cells(figure(known, "refusal"))[label(policy), dataset, level]
+    found = (mismatch["mismatch"], mismatch["mismatch: the text refuses"], refusal["text"], refusal["first token"])
+    # Every row is alike, so is every reexample.
+    assert found == tuple(Estimate(value, value, value) for value in KNOWN[policy])
+
+
+def test_whoever_always_says_a_never_mismatches_and_says_a_alone(known: Section) -> None:
+    place = (label("always_a"), "opinionqa", "low")
+    assert cells(figure(known, "mismatch"))[place]["mismatch"].value == 0
+    rows = [row for row in figure(known, "letters").table.rows if row[0] == label("always_a")]
+    assert {row[3] for row in rows} == {"first token", "text"}
+    columns = figure(known, "letters").table.columns
+    for row in rows:
+        shares = {heading: cell.value for heading, cell in zip(columns, row, strict=True) if isinstance(cell, Estimate)}
+        assert shares.pop("A") == 1
+        assert set(shares.values()) == {0.0}
+
+
+def test_letters_are_shares_of_all_rows(known: Section) -> None:
+    table = figure(known, "letters").table
+    for row in table.rows:
+        shares = [cell.value for cell in row[4:-1] if isinstance(cell, Estimate)]
+        assert len(shares) == len(table.columns) - 5
+        assert sum(shares) == pytest.approx(1)
+
+
+def test_consistency_and_position_bias_are_those_of_the_harness(known: Section, folders: Mapping[str, Path]) -> None:
+    runs = load(list(folders.values())).runs
+    compared = 0
+    for run in runs:
+        level, dataset = run.metadata["constraint"], "arc_challenge" if "arc" in run.task else "opinionqa"
+        place = (f"reference {run.model.arguments[0][0]}={run.model.arguments[0][1]}", dataset, level)
+        consistency = cells(figure(known, "consistency"))[place]
+        bias = cells(figure(known, "position_bias"))[place]["position bias"]
+        found = (consistency["first token"].value, consistency["text"].value, bias.value)
+        metrics = ("consistency_first_token", "consistency_text", "position_bias")
+        assert found == pytest.approx(tuple(run.figure(metric) for metric in metrics), abs=1e-12)
+        compared += 1
+    assert compared == len(POLICIES) * 3
+    # What always says A chooses what stands first: something else in nearly every order.
+    assert cells(figure(known, "consistency"))[label("always_a"), "opinionqa", "low"]["text"].value > 1
+    assert cells(figure(known, "consistency"))[label("oracle"), "opinionqa", "low"]["text"].value == 0
+
+
+# policy -> accuracy of the first token and of the text, where one option is right
+RIGHT = {"oracle": (1.0, 1.0), "chatty": (1.0, 0.0), "refuser": (1.0, 0.0)}
+
+
+@pytest.mark.parametrize("policy", RIGHT)
+def test_both_readings_are_marked_where_one_option_is_right(policy: str, known: Section) -> None:
+    found = cells(figure(known, "accuracy"))
+    assert {place[1] for place in found} == {"arc_challenge"}
+    accuracies = found[label(policy), "arc_challenge", "medium"]
+    assert (accuracies["first token"].value, accuracies["text"].value) == RIGHT[policy]
+
+
+def test_readers_stand_side_by_side_and_only_the_one_in_use_has_an_interval(known: Section) -> None:
+    found = cells(figure(known, "readers"))[label("refuser"), "opinionqa", "low"]
+    assert list(found) == ["rules", "string_match"]
+    assert [estimate.value for estimate in found.values()] == [1, 1]
+    assert [estimate.has_interval for estimate in found.values()] == [True, False]
+    assert note("Texts as read by: rules.") in known.issues
+
+
+def test_models_are_groups_of_one_plot_and_levels_its_bars(known: Section) -> None:
+    panels = {panel.title: panel.mark for panel in figure(known, "mismatch").panels}
+    assert list(panels) == ["arc_challenge", "opinionqa"]
+    bars = panels["opinionqa"]
+    assert isinstance(bars, Bars)
+    assert bars.categories == tuple(map(label, POLICIES))
+    assert [series.name for series in bars.series] == ["low", "medium", "example"]
+    assert bars.series[0].parts == (0.0, 0.0, 1.0, 0.0)
+    # Nobody was asked these questions at the level medium.
+    assert all(isnan(value.value) for value in bars.series[1].values)
+
+
+def test_a_level_or_a_reading_has_the_same_place_in_every_panel_of_a_figure(known: Section) -> None:
+    for found in known.figures:
+        series = {tuple(series.name for series in bars.series) for bars in bars_of(found)}
+        assert len(series) == 1, found.name
+
+
+def bars_of(found: Figure) -> list[Bars]:
+    return [panel.mark for panel in found.panels if isinstance(panel.mark, Bars)]
+
+
+def test_one_model_has_its_levels_side_by_side(folders: Mapping[str, Path]) -> None:
+    panels = figure(section_of(folders["always_a"]), "consistency").panels
+    assert [panel.title for panel in panels] == ["arc_challenge", "opinionqa"]
+    assert isinstance(panels[1].mark, Bars)
+    assert panels[1].mark.categories == ("low", "example")
+    assert [series.name for series in panels[1].mark.series] == ["first token", "text"]
+    assert panels[1].mark.unit == "number"
+
+
+def test_every_number_that_is_drawn_is_in_the_table(known: Section) -> None:
+    for found in known.figures:
+        in_table = {cell for row in found.table.rows for cell in row if isinstance(cell, Estimate)}
+        for panel in found.panels:
+            assert isinstance(panel.mark, Bars)
+            drawn = {value for series in panel.mark.series for value in series.values if value.exists}
+            assert drawn <= in_table
+
+
+def test_examples_are_at_most_ten_and_of_every_kind_that_there_is(known: Section) -> None:
+    assert 5 <= len(known.examples) <= 10
+    assert len({(example.model, example.task, example.prompt) for example in known.examples}) == len(known.examples)
+    whys = [example.why for example in known.examples]
+    # What teaches the same stands together.
+    assert sum(one != other for one, other in pairwise(whys)) == len(set(whys)) - 1
+    refusal = next(example for example in known.examples if example.why.startswith("The text refuses, and"))
+    assert refusal.model == label("refuser")
+    assert "cannot answer" in refusal.answer
+    facts = dict(refusal.facts)
+    assert facts["text, as rules reads it"].endswith(". Refused")
+    assert facts["text, over all orders of the options"] == "Refused (10 of 10)"
+    assert facts["mismatch"] == "yes"
+    order = next(example for example in known.examples if example.why.startswith("The order"))
+    assert order.model == label("always_a")
+    assert dict(order.facts)["text, over all orders of the options"].count(" of 10)") > 1
+
+
+def test_two_pages_of_the_same_runs_are_alike(known: Section, folders: Mapping[str, Path]) -> None:
+    assert section_of(*folders.values()) == known
+
+
+def test_without_samples_the_figures_stand_without_intervals(folders: Mapping[str, Path], tmp_path: Path) -> None:
+    bare = copytree(folders["chatty"], tmp_path / "bare")
+    for samples in bare.rglob("samples_*"):
+        samples.unlink()
+    found = section_of(bare)
+    mismatch = cells(figure(found, "mismatch"))[label("chatty"), "opinionqa", "low"]["mismatch"]
+    assert (mismatch.value, mismatch.has_interval) == (1.0, False)
+    assert "paired_mcq_letters" not in {figure.name for figure in found.figures}
+    assert found.examples == ()
+    assert any("Without samples" in issue.text and LOW in issue.text for issue in found.issues)
+
+
+def test_text_alone_shows_refusals_no_answers_and_consistency(text_alone: Section) -> None:
+    names = [found.name.removeprefix("paired_mcq_") for found in text_alone.figures]
+    assert names == ["refusal", "consistency", "no_answer"]
+    place = (label("refuser"), "opinionqa (text alone)", "medium")
+    assert cells(figure(text_alone, "refusal"))[place] == {"text": Estimate(1.0, 1.0, 1.0)}
+    assert cells(figure(text_alone, "consistency"))[place] == {"text": Estimate(0.0, 0.0, 0.0)}
+    assert cells(figure(text_alone, "no_answer"))[place]["no answer"].value == 0
+    assert any("No first tokens" in issue.text for issue in text_alone.issues)
+    (example,) = text_alone.examples
+    assert example.why == "The text refuses."
+
+
+def test_other_families_have_no_section_of_this_one(result_folder: ResultFolder) -> None:
+    folder = result_folder("oracle", ("natural_instructions_subtask033_winogrande_answer_generation_prompt",))
+    assert section(Evidence(load([folder]))) is None
+
+
+# Figures by hand: questions in two orders each, written down
+
+
+def write(folder: Path, rows: Sequence[tuple[str, str, Value]], model: str = "one", task: str = LOW) -> Path:
+    """Write a run of rows: question, first token and what the text says of the options Yes, No and Refused."""
+    texts = ("Yes", "No", "Refused")
+    lines: list[dict[str, Any]] = []
+    for number, (question, token, text) in enumerate(rows):
+        options = tuple(Option(letter, content) for letter, content in zip(LETTERS, texts, strict=False))
+        line = {
+            "doc_id": number,
+            "doc": {"key": question, "shuffle": number, "question": "?", "options": list(texts), "gold": ""},
+            "arguments": {"gen_args_0": {"arg_0": "prompt", "arg_1": {}}},
+            "resps": [["answer"]],
+            "filtered_resps": [json.dumps({"reading": text, "certainty": 1.0})],
+            "filter": "rules",
+            **scores(Asked(question, number, options), text, token),
+        }
+        lines.append(line)
+    metrics = [name for name in lines[0] if name in scores(Asked("", 0, options), "A", "A")]
+    means = {name: sum(line[name] for line in lines) / len(lines) for name in metrics if _is_number(lines[0][name])}
+    results = {f"{name},rules": means.get(name, 0.5) for name in metrics}
+    metadata = {
+        "family": "paired_mcq",
+        "dataset": "opinionqa",
+        "source": "hub",
+        "version": "1",
+        "rows_hash": "rows",
+        "constraint": "low",
+        "paired": True,
+    }
+    content = {
+        "results": {task: results},
+        "configs": {task: {"dataset_path": "opinionqa", "metadata": metadata}},
+        "n-samples": {task: {"original": len(rows), "effective": len(rows)}},
+        "config": {"model": "hf", "model_args": {"pretrained": f"owner/{model}"}},
+        "date": 1.0,
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "results_1.json").write_text(json.dumps(content), encoding="utf-8")
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    (folder / f"samples_{task}_1.jsonl").write_text(text, encoding="utf-8")
+    return folder
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, float)
+
+
+def test_an_interval_draws_questions_with_all_their_orders(tmp_path: Path) -> None:
+    # Of 40 questions in two orders, 10 mismatch in both and 30 in neither: mismatch 1/4.
+    rows: list[tuple[str, str, Value]] = [
+        (f"q{number}", "A", "B" if number < 10 else "A") for number in range(40) for _ in range(2)
+    ]
+    found = cells(figure(section_of(write(tmp_path, rows)), "mismatch"))["one", "opinionqa", "low"]["mismatch"]
+    assert found.value == 0.25
+    # The mean of 40 draws of 0 or 1 with 1/4: standard error sqrt(1/4 * 3/4 / 40) = 0.0685, so 0.25 -+ 1.96 * 0.0685 =
+    # 0.116 to 0.384. Had the 80 rows been drawn one by one: 0.155 to 0.345.
+    assert found.low == pytest.approx(0.116, abs=0.02)
+    assert found.high == pytest.approx(0.384, abs=0.02)
+
+
+def test_the_interval_of_a_consistency_draws_questions(tmp_path: Path) -> None:
+    # Of 20 questions in two orders, 10 are answered in two ways (entropy log 2) and 10 in one (0): log(2) / 2 = 0.347.
+    rows: list[tuple[str, str, Value]] = []
+    for number in range(20):
+        rows += [(f"q{number}", "A", "A"), (f"q{number}", "A", "B" if number < 10 else "A")]
+    found = cells(figure(section_of(write(tmp_path, rows)), "consistency"))["one", "opinionqa", "low"]
+    assert found["text"].value == pytest.approx(log(2) / 2, rel=1e-12)
+    # log 2 times the mean of 20 draws with 1/2: 0.347 -+ 1.96 * log(2) * sqrt(1/4 / 20) = 0.347 -+ 0.152
+    assert found["text"].low == pytest.approx(0.195, abs=0.04)
+    assert found["text"].high == pytest.approx(0.499, abs=0.04)
+    assert found["first token"] == Estimate(0.0, 0.0, 0.0)
+
+
+def test_the_distance_of_letters_counts_texts_without_a_single_one(tmp_path: Path) -> None:
+    # First tokens: A 3, B 1; texts: A 1, B 1, none 2: (|3 - 1| + |1 - 1| + |0 - 2|) / 4 / 2 = 1/2.
+    rows: list[tuple[str, str, Value]] = [
+        ("q1", "A", "A"),
+        ("q1", "A", "none"),
+        ("q2", "A", ["A", "B"]),
+        ("q2", "B", "B"),
+    ]
+    found = figure(section_of(write(tmp_path, rows)), "letters")
+    assert found.table.columns[4:] == ("A", "B", "no single letter", "position bias")
+    first, text = ([cell.value for cell in row[4:] if isinstance(cell, Estimate)] for row in found.table.rows)
+    assert first == [0.75, 0.25, 0.0, 0.5]
+    assert text == [0.25, 0.25, 0.5, 0.5]
+
+
+def test_answers_without_an_option_and_with_several_are_shown(tmp_path: Path) -> None:
+    rows: list[tuple[str, str, Value]] = [
+        ("q1", "A", "none"),
+        ("q2", "A", ["A", "B"]),
+        ("q3", "A", "A"),
+        ("q4", "A", "A"),
+    ]
+    found = section_of(write(tmp_path, rows))
+    assert [panel.title for panel in figure(found, "no_answer").panels] == ["no answer", "several options"]
+    values = cells(figure(found, "no_answer"))["one", "opinionqa", "low"]
+    assert (values["no answer"].value, values["several options"].value) == (0.25, 0.25)
+    readings = {dict(example.facts)["text, as rules reads it"] for example in found.examples}
+    assert {"no answer", "A. Yes; B. No"} <= readings
+
+
+# two orders of each question: first tokens and texts -> what they show
+TWO_ORDERS: dict[str, tuple[list[tuple[str, str, Value]], str]] = {
+    "both agree on the same": ([("q", "A", "A"), ("q", "A", "A")], "First token and text agree"),
+    "both agree on something else each time": (
+        [("q", "A", "A"), ("q", "B", "B"), ("r", "A", "A"), ("r", "B", "B")],
+        "The order of the options",
+    ),
+    "never agree": ([("q", "A", "B"), ("q", "A", "B")], "The first token names one option"),
+}
+
+
+@pytest.mark.parametrize(("rows", "shown"), TWO_ORDERS.values(), ids=TWO_ORDERS.keys())
+def test_what_two_orders_of_a_question_show(rows: list[tuple[str, str, Value]], shown: str, tmp_path: Path) -> None:
+    whys = {example.why for example in section_of(write(tmp_path, rows)).examples}
+    behaviours = [words for _, words in TWO_ORDERS.values() if any(why.startswith(words) for why in whys)]
+    assert behaviours == [shown]
+
+
+def test_models_that_were_asked_the_same_have_the_same_resamples(tmp_path: Path) -> None:
+    rows: list[tuple[str, str, Value]] = [(f"q{number}", "A", "AB"[number % 3 == 0]) for number in range(30)]
+    found = cells(figure(section_of(write(tmp_path / "a", rows), write(tmp_path / "b", rows, "two")), "mismatch"))
+    assert found["one", "opinionqa", "low"] == found["two", "opinionqa", "low"]
+    assert found["one", "opinionqa", "low"]["mismatch"].has_interval
+
+
+def test_entropy_is_that_of_the_harness_on_rows_in_any_order() -> None:
+    generator = np.random.default_rng(7)
+    clusters = generator.integers(0, 9, 200).astype(np.int32)
+    values: tuple[tuple[str, ...], ...] = ((), ("a",), ("b",), ("a", "b"), ("c",))
+    outcomes = Coded(values, generator.integers(0, 5, 200).astype(np.int32))
+    found = entropies(clusters, outcomes, 9)
+    expected = mean_entropy((str(cluster), outcome) for cluster, outcome in zip(clusters, outcomes, strict=True))
+    assert found.mean() == pytest.approx(expected, rel=1e-12)
+
+
+# Too much for one screen
+
+
+def result(model: str, level: str, dataset: str = "opinionqa", bias: float = 0.1, **readers: float) -> TaskResult:
+    estimates = {
+        "mismatch": Estimate(0.5, 0.4, 0.6),
+        "mismatch_refusal": Estimate(0.1),
+        "position_bias": Estimate(bias),
+    }
+    letters = {"A": (Estimate(1.0), Estimate(1.0 - bias)), "B": (Estimate(0.0), Estimate(bias))}
+    return TaskResult(
+        model, dataset, level, estimates, letters, {name: Estimate(value) for name, value in readers.items()}
+    )
+
+
+def test_of_many_distributions_of_letters_each_model_shows_its_most_biased_one() -> None:
+    levels = ("low", "medium", "high", "example")
+    many = [result(f"m{m}", level, bias=0.9 if n == m else 0.1) for m in range(4) for n, level in enumerate(levels)]
+    found = letters_figure(many)
+    assert found is not None
+    assert [panel.title for panel in found.panels] == ["m0, low", "m1, medium", "m2, high", "m3, example"]
+    assert found.issues == (
+        note(
+            "Of each model, the dataset and level with the greatest position bias (m0: opinionqa low; m1: opinionqa "
+            "medium; m2: opinionqa high; m3: opinionqa example)."
+        ),
+    )
+    few = letters_figure(many[:12])
+    assert few is not None
+    assert (len(few.panels), few.issues) == (12, ())
+
+
+def test_of_many_readers_panels_each_dataset_shows_where_they_differ_most() -> None:
+    levels, datasets = ("low", "medium", "high", "example", "example_abc"), ("a", "b", "c")
+    many = [
+        result("m", level, dataset, rules=0.5, classifier=0.9 if level == "high" else 0.5)
+        for dataset in datasets
+        for level in levels
+    ]
+    found = readers_figure(many)
+    assert found is not None
+    assert [panel.title for panel in found.panels] == ["a, high", "b, high", "c, high"]
+    assert len(found.table.rows) == 15
+    assert "all are below" in found.issues[0].text
+
+
+def test_one_reader_alone_is_no_comparison() -> None:
+    assert readers_figure([result("m", "low", rules=0.5)]) is None
+
+
+def test_a_level_that_a_model_was_not_asked_is_a_gap() -> None:
+    found = mismatch_figure([result("one", "low"), result("one", "high"), result("two", "high")])
+    assert found is not None
+    bars = found.panels[0].mark
+    assert isinstance(bars, Bars)
+    low = next(series for series in bars.series if series.name == "low")
+    assert [isnan(value.value) for value in low.values] == [False, True]
+    assert low.parts == (0.1, 0.0)
+    assert len(found.table.rows) == 3
+
+
+def test_what_was_stripped_is_not_shown_and_counted_and_figures_are_the_same(
+    known: Section, folders: Mapping[str, Path], tmp_path: Path
+) -> None:
+    for policy, folder in folders.items():
+        copytree(folder, tmp_path / policy)
+    for number, path in enumerate(sorted(tmp_path.rglob("samples_*.jsonl"))):
+        stripped = ("arguments", "filtered_resps")[number % 2]
+        lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        for line in lines:
+            del line[stripped]
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    found = section_of(*(tmp_path / policy for policy in folders))
+    assert len(known.examples) == 10
+    assert found.examples == ()
+    assert found.issues[:-1] == known.issues
+    last = found.issues[-1].text
+    assert last.startswith("10 of the 10 chosen answers cannot be shown")
+    assert "no 'arguments' (" in last
+    assert "no 'filtered_resps' (" in last
+    assert repr(found.figures) == repr(known.figures)  # by their text, for no NaN is another

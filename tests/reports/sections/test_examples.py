@@ -1,0 +1,139 @@
+"""Which answers are shown as examples, and the words of a row's prompt and answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lm_eval_ext.reports.sections.examples import Candidate, NoAnswerError, asked_and_answered, choose, examples
+from lm_eval_ext.results.issue import note
+from lm_eval_ext.results.load import load
+from lm_eval_ext.results.runs import Runs
+from tests.reports.files import SST2, verbalizer_line, write_run
+
+CHAT = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Is 1 odd?"}]
+
+
+def line(prompt: object, answer: object = "Yes.") -> dict[str, Any]:
+    return {"arguments": {"gen_args_0": {"arg_0": prompt, "arg_1": {}}}, "resps": [[answer]]}
+
+
+@pytest.mark.parametrize(
+    ("prompt", "shown"),
+    [
+        pytest.param("Is 1 odd?", "Is 1 odd?", id="plain text"),
+        pytest.param([json.dumps(CHAT)], "system: Be brief.\n\nuser: Is 1 odd?", id="as the harness writes it"),
+        pytest.param(json.dumps(CHAT), "system: Be brief.\n\nuser: Is 1 odd?", id="messages as text"),
+        pytest.param(CHAT, "system: Be brief.\n\nuser: Is 1 odd?", id="messages"),
+        pytest.param('[{"role": "user', '[{"role": "user', id="text that only begins so"),
+        pytest.param("[1, 2] is a list. Why?", "[1, 2] is a list. Why?", id="text with a list in it"),
+        pytest.param(
+            [json.dumps([{"role": "user", "content": [{"type": "text"}]}])],
+            '{"role": "user", "content": [{"type": "text"}]}',
+            id="a message that is not text",
+        ),
+    ],
+)
+def test_a_prompt_is_shown_as_it_was_asked(prompt: object, shown: str) -> None:
+    assert asked_and_answered(line(prompt)) == (shown, "Yes.")
+
+
+def test_of_several_requests_the_one_that_was_answered_in_words_is_shown() -> None:
+    row = {
+        "arguments": {"gen_args_0": {"arg_0": "Q", "arg_1": " A"}, "gen_args_1": {"arg_0": "Q in words", "arg_1": {}}},
+        "resps": [[["-1.5", "True"]], ["The answer is A."]],
+    }
+    assert asked_and_answered(row) == ("Q in words", "The answer is A.")
+
+
+def test_a_row_without_an_answer_in_words_has_nothing_to_show() -> None:
+    with pytest.raises(NoAnswerError, match="no answer in words"):
+        asked_and_answered(line("Q", ["-1.5", "True"]))
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Runs:
+    """Three models with twenty answers each."""
+    for name in ("a", "b", "c"):
+        write_run(tmp_path / name, {SST2: [0] * 20}, arguments={"pretrained": f"owner/{name}"})
+    return load([tmp_path])
+
+
+def candidates(runs: Runs, model: int, rows: Sequence[int], why: str) -> list[Candidate]:
+    return [Candidate(runs.runs[model], row, why, lambda line: {"target": line["target"]}) for row in rows]
+
+
+def test_every_behaviour_is_shown_before_any_is_shown_twice(runs: Runs) -> None:
+    behaviours = [candidates(runs, 0, range(10), "often"), candidates(runs, 0, range(10, 12), "seldom")]
+    chosen = choose(behaviours, most=5)
+    assert [(one.why, one.row) for one in chosen] == [
+        ("often", 0),
+        ("often", 1),
+        ("often", 2),
+        ("seldom", 10),
+        ("seldom", 11),
+    ]
+
+
+def test_no_more_than_ten_are_shown_and_none_twice(runs: Runs) -> None:
+    chosen = choose([candidates(runs, 0, range(20), "one"), candidates(runs, 0, range(20), "another")])
+    assert len(chosen) == 10
+    assert len({one.answer for one in chosen}) == 10
+
+
+def test_models_take_turns(runs: Runs) -> None:
+    of_behaviour = [one for model in range(3) for one in candidates(runs, model, range(3), "")]
+    names = [runs.labels[one.run.model] for one in choose([of_behaviour], most=6)]
+    assert sorted(names) == sorted([*runs.labels.values()] * 2)
+
+
+def test_an_example_is_what_stands_in_the_file(runs: Runs) -> None:
+    (shown,), issues = examples(runs, [candidates(runs, 1, [3], "it teaches")])
+    assert issues == ()
+    assert (shown.why, shown.model, shown.task) == ("it teaches", runs.labels[runs.runs[1].model], SST2)
+    assert (shown.prompt, shown.answer) == ("Review: review 3\n\nAnswer:", "negative")
+    assert shown.facts == (("target", "positive"),)
+
+
+REQUEST = {"gen_args_0": {"arg_0": "Q", "arg_1": {}}}
+FORM = "another form than the harness writes"
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        pytest.param({}, "", id="as the harness writes it"),
+        pytest.param({"arguments": ...}, "no 'arguments'", id="no arguments"),
+        pytest.param({"resps": ...}, "no 'resps'", id="no resps"),
+        pytest.param({"target": ...}, "no 'target'", id="nothing of what is told beside it"),
+        pytest.param({"arguments": [["Q", {}]]}, FORM, id="arguments in a list"),
+        pytest.param({"arguments": None}, FORM, id="null for arguments"),
+        pytest.param({"arguments": {"gen_args_0": ["Q", {}]}}, FORM, id="a request in a list"),
+        pytest.param({"arguments": {"gen_args_0": {}}}, "no 'arg_0'", id="a request without its prompt"),
+        pytest.param({"arguments": REQUEST, "resps": []}, "no answer in words", id="no answers"),
+        pytest.param({"arguments": REQUEST, "resps": [[]]}, "no answer in words", id="no answer"),
+        pytest.param({"arguments": REQUEST, "resps": [None]}, "no answer in words", id="null for an answer"),
+        pytest.param({"arguments": REQUEST, "resps": [7]}, FORM, id="a number for an answer"),
+    ],
+)
+def test_an_answer_is_shown_or_it_is_said_why_not(changed: dict[str, object], reason: str, tmp_path: Path) -> None:
+    write_run(tmp_path, {SST2: [0, 0]})
+    row = {name: value for name, value in verbalizer_line(1, 0.0, **changed).items() if value is not ...}
+    lines = [json.dumps(one) for one in (verbalizer_line(0, 0.0), row)]
+    next(tmp_path.glob("samples_*")).write_text("\n".join(lines), encoding="utf-8")
+    runs = load([tmp_path])
+    shown, issues = examples(runs, [candidates(runs, 0, [0, 1], "")])
+    assert len(shown) == (1 if reason else 2)
+    expected = "1 of the 2 chosen answers cannot be shown; their lines in the samples have: "
+    assert issues == ((note(f"{expected}{reason} (1)."),) if reason else ())
+
+
+def test_there_is_no_example_of_a_run_without_samples(tmp_path: Path) -> None:
+    write_run(tmp_path, {SST2: [0]}, samples=False)
+    runs = load([tmp_path])
+    with pytest.raises(ValueError, match="verbalizer_sst2_unnatural_flipped: no samples"):
+        examples(runs, [candidates(runs, 0, [0], "")])

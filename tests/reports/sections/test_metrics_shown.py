@@ -1,0 +1,68 @@
+"""What a schema says is drawn is in some figure of the report, and a figure shows nothing that the schema lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from lm_eval_ext.families.registry import FAMILIES
+from lm_eval_ext.reports.evidence import Evidence
+from lm_eval_ext.reports.figure import Figure
+from lm_eval_ext.results.load import load
+from lm_eval_ext.results.runs import Runs
+from tests.reports.conftest import ResultFolder
+
+NI = "natural_instructions_subtask033_winogrande_answer_generation"
+TASKS: Mapping[str, tuple[str, ...]] = {
+    "verbalizer": ("verbalizer_sst2_natural_golden", "verbalizer_sst2_unnatural_flipped"),
+    "manyifeval": ("manyifeval_n02", "manyifeval_n03"),
+    "paired_mcq": ("paired_mcq_arc_challenge_low", "paired_mcq_opinionqa_low"),
+    "natural_instructions": (f"{NI}_prompt", f"{NI}_all"),
+}
+"""Of each family tasks that give all its metrics."""
+ROWS = 20
+REFINED = "self_refine:base=reference,policy=drop_one,strategy=feedback,rounds=1"
+
+
+@pytest.fixture(scope="module")
+def runs(result_folder: ResultFolder, sentence_data: None) -> Runs:
+    folders: list[Path] = [
+        result_folder("oracle", tasks, limit=ROWS, answer_classifier="rules") for tasks in TASKS.values()
+    ]
+    return load([*folders, result_folder(REFINED, TASKS["manyifeval"], limit=2)])
+
+
+@pytest.fixture(scope="module")
+def figures(runs: Runs) -> Mapping[str, tuple[Figure, ...]]:
+    """The figures of each family."""
+    evidence = Evidence(runs)
+    return {family.name: import_module(family.section).section(evidence).figures for family in FAMILIES.values()}
+
+
+def alike(name: str, other: str) -> bool:
+    """Return whether one is a pattern for the other, or both are one."""
+    return fnmatchcase(name, other) or fnmatchcase(other, name)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_metric_that_is_drawn_is_in_a_figure_of_runs_that_have_it(
+    family: str, runs: Runs, figures: Mapping[str, tuple[Figure, ...]]
+) -> None:
+    given = {metric for run in runs.of(family) for metric in run.metrics}
+    shown = {metric for figure in figures[family] for metric in figure.metrics}
+    drawn = [metric.name for metric in FAMILIES[family].schema.metrics if metric.drawn]
+    had = [name for name in drawn if any(fnmatchcase(metric, name) for metric in given)]
+    assert had == drawn
+    assert [name for name in had if not any(alike(name, one) for one in shown)] == []
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_figure_shows_metrics_of_the_schema_alone(family: str, figures: Mapping[str, tuple[Figure, ...]]) -> None:
+    known = [metric.name for metric in FAMILIES[family].schema.metrics if metric.drawn]
+    for figure in figures[family]:
+        assert figure.metrics, figure.name
+        assert [metric for metric in figure.metrics if not any(alike(metric, name) for name in known)] == []

@@ -1,0 +1,48 @@
+"""Which rows several runs share, or why they share none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from lm_eval_ext.reports.sections.shared_rows import shared_rows
+from lm_eval_ext.results.load import load
+from lm_eval_ext.results.runs import TaskRun
+from tests.reports.files import SST2
+from tests.reports.sections.verbalizer.files import GOLDEN, write_run
+
+
+def runs(folder: Path, scores: Mapping[str, Sequence[float]], *, samples: bool = True) -> tuple[TaskRun, ...]:
+    write_run(folder, scores, samples=samples)
+    return load([folder]).runs
+
+
+def test_rows_that_one_run_lacks_are_left_out(tmp_path: Path) -> None:
+    found = shared_rows(runs(tmp_path, {GOLDEN: [1, 0, 1], SST2: [1, 0]}))
+    assert found.left_out == 1
+    assert [kept.tolist() for kept in found.kept if kept is not None] == [[True, True, False], [True, True]]
+
+
+@pytest.mark.parametrize(
+    ("scores", "reason"),
+    [
+        ({GOLDEN: [1, 0], SST2: [1, 0]}, ""),
+        ({GOLDEN: [1, 0, 1], SST2: [1, 0]}, "their numbers of rows differ, and without samples it is not known which"),
+    ],
+)
+def test_without_samples_as_many_rows_are_taken_for_the_same(
+    scores: Mapping[str, Sequence[float]], reason: str, tmp_path: Path
+) -> None:
+    found = shared_rows(runs(tmp_path, scores, samples=False))
+    assert (found.kept, found.left_out, found.reason) == ((None, None), 0, reason)
+
+
+@pytest.mark.parametrize(("same_hash", "reason"), [(True, "their rows are from different datasets"), (False, "")])
+def test_a_hash_of_rows_must_be_the_same_unless_it_covers_more_than_the_dataset(
+    same_hash: bool, reason: str, tmp_path: Path
+) -> None:
+    write_run(tmp_path / "a", {GOLDEN: [1, 0]})
+    write_run(tmp_path / "b", {SST2: [1, 0]}, metadata={"rows_hash": "others"})
+    assert shared_rows(load([tmp_path]).runs, same_hash=same_hash).reason == reason

@@ -1,0 +1,485 @@
+"""What the report says of verbalizer manipulation: known answers, hand-made rows, and what is missing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scipy.stats import binom
+
+from lm_eval_ext import tasks_dir
+from lm_eval_ext.reports.evidence import Evidence
+from lm_eval_ext.reports.figure import Bars, Estimate, HeatMap, Section
+from lm_eval_ext.reports.sections.verbalizer.section import section
+from lm_eval_ext.results.issue import error, note, warning
+from lm_eval_ext.results.load import load
+from tests.reports.conftest import ResultFolder
+from tests.reports.files import SST2, samples_of, verbalizer_line
+from tests.reports.sections.reading_tables import exact, figure, names, numbers, titles, values
+from tests.reports.sections.verbalizer.files import FOO_BAR, GOLDEN, OWN, RECORDED, SNLI, THOUGHT_OUT, facts, write_run
+
+DATASETS = ("sst2", "emotion")
+WORDS = ("natural_golden", "neutral_foo_bar", "unnatural_flipped")
+TASKS = (
+    *(f"verbalizer_{dataset}_{words}" for dataset in DATASETS for words in WORDS),
+    *(f"verbalizer_cot_{dataset}_unnatural_flipped" for dataset in DATASETS),
+)
+ORACLE, PRIOR, RANDOM = (f"reference policy={policy}" for policy in ("oracle", "prior", "random"))
+DIRECT, THOUGHT = "direct", "chain of thought"
+ONE = "one"
+
+
+def section_of(*paths: Path) -> Section | None:
+    return section(Evidence(load(paths)))
+
+
+@pytest.fixture(scope="module")
+def known(result_folder: ResultFolder) -> Section | None:
+    """The section of three policies of the reference LM."""
+    return section_of(*(result_folder(policy, TASKS) for policy in ("oracle", "prior", "random")))
+
+
+def of_rows(folder: Path, scores: Mapping[str, Sequence[float]], **options: Any) -> Section | None:
+    """Return the section of hand-made rows; where a row is wrong, the answer is what the label means."""
+    write_run(folder, scores, arguments={"pretrained": f"owner/{ONE}"}, **options)
+    return section_of(folder)
+
+
+# Known answers
+
+
+@pytest.mark.parametrize(
+    ("model", "words", "rates"),
+    [
+        (ORACLE, "natural", (1, 1, 0)),
+        (ORACLE, "neutral", (1, 0, 0)),
+        (ORACLE, "unnatural", (1, 0, 0)),
+        (PRIOR, "natural", (1, 1, 0)),
+        (PRIOR, "neutral", (0, 1, 1)),  # "positive" is neither "foo" nor "bar"
+        (PRIOR, "unnatural", (0, 1, 0)),
+    ],
+)
+def test_every_kind_of_words_scores_as_the_policy_implies(
+    known: Section, model: str, words: str, rates: tuple[int, int, int]
+) -> None:
+    expected = dict(zip(("accuracy", "prior rate", "invalid rate"), map(exact, rates), strict=True))
+    assert numbers(known, "verbalizer_naturalness")[model, DIRECT, words] == expected
+
+
+def test_random_answers_have_the_accuracy_that_was_recorded(known: Section, result_folder: ResultFolder) -> None:
+    (path,) = result_folder("random", TASKS).rglob("results_*.json")
+    recorded = json.loads(path.read_text(encoding="utf-8"))["results"]
+    tasks = [f"verbalizer_{dataset}_unnatural_flipped" for dataset in DATASETS]
+    found = numbers(known, "verbalizer_naturalness")[RANDOM, DIRECT, "unnatural"]["accuracy"]
+    # Both datasets have as many rows, so that the mean over rows is that of the tasks.
+    assert found.value == pytest.approx(sum(recorded[task]["acc,answer"] for task in tasks) / 2)
+    # 200 coins: with a chance of 0.9999 within four standard deviations, 4 · sqrt(0.25 / 200) = 0.14, of a half.
+    assert found.value == pytest.approx(0.5, abs=0.14)
+    assert found.low < found.value < found.high
+
+
+def test_words_datasets_and_thought_score_as_the_policy_implies(known: Section) -> None:
+    by_words = numbers(known, "verbalizer_words")[PRIOR, DIRECT]
+    assert {column: cell.value for column, cell in by_words.items() if cell.exists} == {
+        "golden (natural)": 1.0,
+        "foo/bar (neutral)": 0.0,
+        "flipped (unnatural)": 0.0,
+    }
+    by_dataset = numbers(known, "verbalizer_datasets")
+    assert values(by_dataset[PRIOR, DIRECT, "emotion"]) == {"natural": 1.0, "neutral": 0.0, "unnatural": 0.0}
+    assert values(by_dataset[ORACLE, DIRECT, "sst2"]) == {"natural": 1.0, "neutral": 1.0, "unnatural": 1.0}
+    thought = numbers(known, "verbalizer_thought")
+    assert list(thought[PRIOR, "all together"].values()) == [exact(1.0), exact(0.0), exact(0.0)]
+    assert list(thought[ORACLE, "emotion"].values()) == [exact(1.0), exact(1.0), exact(1.0)]
+    gain = numbers(known, "verbalizer_thought_gain")
+    assert gain[PRIOR,] == {"all together": exact(0.0), "sst2": exact(0.0), "emotion": exact(0.0)}
+
+
+def test_the_line_of_random_guessing_is_that_of_the_labels(known: Section) -> None:
+    panel = figure(known, "verbalizer_naturalness").panels[0]
+    assert isinstance(panel.mark, Bars)
+    assert (panel.mark.reference, panel.mark.reference_name) == (0.5, "random guessing")
+
+
+def test_models_stand_in_one_plot(known: Section) -> None:
+    direct, thought = figure(known, "verbalizer_naturalness").panels
+    assert isinstance(direct.mark, Bars)
+    assert isinstance(thought.mark, Bars)
+    assert direct.mark.categories == thought.mark.categories
+    assert len(direct.mark.categories) == 3
+    assert [series.name for series in direct.mark.series] == ["natural", "neutral", "unnatural"]
+    assert [series.name for series in thought.mark.series] == ["unnatural"]
+
+
+def test_examples_of_known_answers_are_ten_at_most_and_from_every_model(known: Section) -> None:
+    assert 5 <= len(known.examples) <= 10
+    assert {example.model for example in known.examples} == {ORACLE, PRIOR, RANDOM}
+    (followed, *_) = [example for example in known.examples if example.why.startswith("Follows flipped")]
+    assert followed.model == ORACLE
+    assert followed.why == "Follows flipped label words where 2 of 2 other models do not."
+    facts = dict(followed.facts)
+    assert facts["expected"] == facts["read"] == followed.answer != facts["meant by itself"] == facts["label"]
+    assert followed.prompt.endswith("Answer:")
+
+
+def test_the_same_files_give_the_same_section(known: Section, result_folder: ResultFolder) -> None:
+    again = section_of(*(result_folder(policy, TASKS) for policy in ("oracle", "prior", "random")))
+    assert again is not None
+    assert repr(again) == repr(known)  # by its text, for no NaN is another
+
+
+# Intervals
+
+
+def test_the_interval_is_that_of_drawing_rows_anew(tmp_path: Path) -> None:
+    cells = numbers(of_rows(tmp_path, {SST2: [1, 0] * 50}), "verbalizer_naturalness")[ONE, DIRECT, "unnatural"]
+    # Of 100 rows drawn from a half of right ones, 40 to 60 are right in 95 of 100 draws.
+    low, high = binom.ppf([0.025, 0.975], 100, 0.5) / 100
+    assert (low, high) == (0.40, 0.60)
+    assert cells["accuracy"].value == 0.5
+    assert cells["accuracy"].low == pytest.approx(low, abs=0.02)
+    assert cells["accuracy"].high == pytest.approx(high, abs=0.02)
+
+
+def test_the_same_rows_under_other_words_make_no_figure_surer(tmp_path: Path) -> None:
+    scores = [1, 0] * 50
+    alone = of_rows(tmp_path / "alone", {SST2: scores})
+    twice = of_rows(tmp_path / "twice", {SST2: scores, "verbalizer_sst2_unnatural_no_yes": scores})
+    # Answers that fail on the other half of the rows: however rows are drawn, half of the answers are right.
+    halves = of_rows(
+        tmp_path / "halves", {SST2: scores, "verbalizer_sst2_unnatural_no_yes": [1 - score for score in scores]}
+    )
+    key = (ONE, DIRECT, "unnatural")
+    first, second, third = (numbers(one, "verbalizer_naturalness")[key]["accuracy"] for one in (alone, twice, halves))
+    assert first == second
+    assert third == exact(0.5)
+
+
+def test_the_gain_of_thought_is_paired(tmp_path: Path) -> None:
+    direct = [1, 0] * 50
+    same = of_rows(tmp_path / "same", {SST2: direct, THOUGHT_OUT: direct})
+    other = of_rows(tmp_path / "other", {SST2: direct, THOUGHT_OUT: [1 - score for score in direct]})
+    assert numbers(same, "verbalizer_thought_gain")[ONE,]["sst2"] == exact(0.0)
+    gain = numbers(other, "verbalizer_thought_gain")[ONE,]["sst2"]
+    # Every row gains or loses 1: the sum of 100 such differences is 100 less twice the number of losses, 40 to 60.
+    assert gain.value == 0.0
+    assert (gain.low, gain.high) == pytest.approx((-0.2, 0.2), abs=0.04)
+    assert figure(other, "verbalizer_thought_gain").table.unit == "change"
+
+
+def test_thought_is_held_against_direct_answers_to_the_same_rows(tmp_path: Path) -> None:
+    # Of 100 direct answers 46 follow, but of the first ten 4; of ten after a thought 7. Natural words: 1 of the ten.
+    write_run(tmp_path / "direct", {SST2: [1] * 4 + [0] * 6 + [1] * 42 + [0] * 48, GOLDEN: [1] + [0] * 49 + [1] * 50})
+    write_run(tmp_path / "thought", {THOUGHT_OUT: [1] * 7 + [0] * 3})
+    found = section_of(tmp_path)
+    # 0.7 - 0.4, and not 0.7 - 0.46.
+    assert values(numbers(found, "verbalizer_thought_gain")[ONE,])["sst2"] == pytest.approx(0.3)
+    assert values(numbers(found, "verbalizer_thought_gain")[ONE,])["all together"] == pytest.approx(0.3)
+    natural, direct, thought = numbers(found, "verbalizer_thought")[ONE, "sst2"].values()
+    assert (natural.value, direct.value, thought.value) == pytest.approx((0.1, 0.4, 0.7))
+    issue = note("one: rows left out, which were not asked in all settings: 90 of sst2")
+    assert figure(found, "verbalizer_thought").issues == (issue,)
+    assert figure(found, "verbalizer_thought_gain").issues == (issue,)
+    # Other figures are of all rows.
+    assert numbers(found, "verbalizer_datasets")[ONE, DIRECT, "sst2"]["unnatural"].value == 0.46
+
+
+def test_where_the_same_rows_were_asked_nothing_is_left_out(tmp_path: Path) -> None:
+    found = of_rows(tmp_path, {SST2: [1, 0], GOLDEN: [1, 1], THOUGHT_OUT: [1, 1]})
+    assert figure(found, "verbalizer_thought").issues == figure(found, "verbalizer_thought_gain").issues == ()
+
+
+@pytest.mark.parametrize(
+    ("changed", "samples", "reason"),
+    [
+        pytest.param({}, True, "", id="as many rows, and the same ones"),
+        pytest.param({}, False, "", id="as many rows, without samples"),
+        pytest.param({"rows_hash": "others"}, True, "their rows are from different datasets", id="other rows"),
+        pytest.param({"version": 2.0}, True, "their versions differ", id="another version"),
+    ],
+)
+def test_thought_is_compared_with_nothing_else(
+    changed: Mapping[str, object], samples: object, reason: str, tmp_path: Path
+) -> None:
+    write_run(tmp_path / "direct", {SST2: [0, 1]}, samples=bool(samples))
+    write_run(tmp_path / "thought", {THOUGHT_OUT: [1, 1]}, metadata=changed)
+    found = section_of(tmp_path)
+    text = f"one: no comparison on sst2, whose settings do not have the same rows: {reason}"
+    for name in ("verbalizer_thought", "verbalizer_thought_gain"):
+        assert figure(found, name).issues == ((error(text),) if reason else ())
+    gain = numbers(found, "verbalizer_thought_gain")[ONE,]
+    assert [cell.exists for cell in gain.values()] == [not reason] * 2
+    assert {cell.value for cell in gain.values() if cell.exists} == (set() if reason else {0.5})
+    # What is held against nothing is shown all the same.
+    assert numbers(found, "verbalizer_datasets")[ONE, THOUGHT, "sst2"]["unnatural"].value == 1.0
+
+
+@pytest.mark.parametrize(
+    ("ids", "reason"),
+    [
+        pytest.param((2, 3), "they share no row", id="no row in common"),
+        pytest.param((), "their numbers of rows differ, and without samples it is not known which", id="no samples"),
+    ],
+)
+def test_rows_that_are_not_the_same_have_no_gain(ids: Sequence[int], reason: str, tmp_path: Path) -> None:
+    write_run(tmp_path / "direct", {SST2: [0, 1]})
+    results = write_run(tmp_path / "thought", {THOUGHT_OUT: [1, 1] if ids else [1, 1, 1]}, samples=bool(ids))
+    lines = [json.dumps(verbalizer_line(number, 1.0)) for number in ids]
+    if ids:
+        samples_of(results, THOUGHT_OUT).write_text("\n".join(lines), encoding="utf-8")
+    found = section_of(tmp_path)
+    assert not any(cell.exists for cell in numbers(found, "verbalizer_thought_gain")[ONE,].values())
+    assert figure(found, "verbalizer_thought_gain").issues == (
+        error(f"one: no comparison on sst2, whose settings do not have the same rows: {reason}"),
+    )
+
+
+# What is missing
+
+
+def test_without_samples_there_are_figures_and_no_intervals(tmp_path: Path) -> None:
+    found = of_rows(tmp_path, {SST2: [1, 0, 1, 1], GOLDEN: [1, 1, 1, 1]}, samples=False)
+    assert found is not None
+    assert values(numbers(found, "verbalizer_naturalness")[ONE, DIRECT, "unnatural"])["accuracy"] == 0.75
+    assert not any(
+        cell.has_interval for one in names(found) for cells in numbers(found, one).values() for cell in cells.values()
+    )
+    assert found.examples == ()
+
+
+def test_a_mean_over_other_tasks_than_the_other_models_is_no_figure(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", {SST2: [1, 1], SNLI: [0, 0]}, arguments={"pretrained": "whole"})
+    write_run(tmp_path / "b", {SST2: [1, 0]}, arguments={"pretrained": "part"})
+    found = section_of(tmp_path)
+    pooled = numbers(found, "verbalizer_naturalness")
+    assert pooled["whole", DIRECT, "unnatural"]["accuracy"].value == 0.5
+    assert not pooled["part", DIRECT, "unnatural"]["accuracy"].exists
+    by_dataset = numbers(found, "verbalizer_datasets")
+    assert by_dataset["part", DIRECT, "sst2"]["unnatural"].value == 0.5
+    assert not by_dataset["part", DIRECT, "snli"]["unnatural"].exists
+    assert figure(found, "verbalizer_naturalness").issues == (
+        warning(
+            "part: not asked 1 of the direct tasks that other models were; it has no figure where that would be over "
+            "other tasks than theirs"
+        ),
+    )
+
+
+def test_thought_is_compared_only_where_it_was_asked_for(tmp_path: Path) -> None:
+    direct = {SST2: [0, 1], GOLDEN: [1, 1], SNLI: [0, 0]}
+    assert "verbalizer_thought" not in names(of_rows(tmp_path / "direct", direct))
+    both = of_rows(tmp_path / "both", {**direct, THOUGHT_OUT: [1, 1]})
+    # snli was not asked after a chain of thought: it is in neither bar.
+    assert numbers(both, "verbalizer_thought").keys() == {(ONE, "all together"), (ONE, "sst2")}
+    cells = numbers(both, "verbalizer_thought")[ONE, "all together"]
+    assert [cell.value for cell in cells.values()] == [1.0, 0.5, 1.0]
+    assert numbers(both, "verbalizer_thought_gain")[ONE,]["all together"].value == 0.5
+
+
+def test_runs_of_other_families_make_no_section(result_folder: ResultFolder) -> None:
+    folder = result_folder("oracle", ["paired_mcq_arc_challenge_low"], limit=1)
+    assert section_of(folder) is None
+
+
+# How many models
+
+
+@pytest.mark.parametrize(
+    ("models", "panels"),
+    [(1, ["direct"]), (2, ["m0, direct", "m1, direct"]), (4, ["natural, direct", "unnatural, direct"])],
+)
+def test_datasets_have_a_panel_for_each_of_few_models_or_one_for_each_kind_of_words(
+    models: int, panels: list[str], tmp_path: Path
+) -> None:
+    for number in range(models):
+        write_run(tmp_path / str(number), {SST2: [1, 0], GOLDEN: [1, 1]}, arguments={"pretrained": f"m{number}"})
+    found = section_of(tmp_path)
+    assert titles(found, "verbalizer_datasets") == panels
+    (words, *_) = figure(found, "verbalizer_words").panels
+    assert isinstance(words.mark, HeatMap)
+    assert words.mark.rows == tuple(f"m{number}" for number in range(models))
+
+
+# Tasks of a user's own
+
+
+def test_a_task_is_what_it_records_whatever_it_is_called(tmp_path: Path) -> None:
+    found = of_rows(tmp_path, {"mine": [1, 0]}, recorded={"mine": facts("reviews", "unnatural", "no_yes")})
+    assert numbers(found, "verbalizer_datasets")[ONE, DIRECT, "reviews"]["unnatural"].value == 0.5
+    assert figure(found, "verbalizer_words").table.columns == ("model", "prompting", "no/yes (unnatural)")
+
+
+def test_of_two_tasks_that_ask_the_same_the_one_that_more_models_were_asked_counts(tmp_path: Path) -> None:
+    recorded = {**RECORDED, "a_copy": RECORDED[SST2]}
+    write_run(tmp_path / "a", {"a_copy": [0, 0], SST2: [1, 1]}, recorded=recorded)
+    write_run(tmp_path / "b", {SST2: [1, 0]}, arguments={"pretrained": "two"})
+    found = section_of(tmp_path)
+    assert numbers(found, "verbalizer_naturalness")[ONE, DIRECT, "unnatural"]["accuracy"].value == 1.0
+    assert numbers(found, "verbalizer_others")[ONE, "a_copy", DIRECT, 2]["accuracy"].value == 0.0
+
+
+def test_values_of_a_users_own_come_after_the_papers(tmp_path: Path) -> None:
+    recorded = {
+        GOLDEN: RECORDED[GOLDEN],
+        "mine": facts("reviews", "nonsense", "foo_baz"),
+        SST2: facts("sst2", "unnatural", "flipped"),
+        "other": facts("sst2", "unnatural", "0_1"),
+    }
+    found = of_rows(tmp_path, {task: [1, 0] for task in recorded}, recorded=recorded)
+    assert figure(found, "verbalizer_words").table.columns[2:] == (
+        "golden (natural)",
+        "flipped (unnatural)",
+        "0/1 (unnatural)",
+        "foo/baz (nonsense)",
+    )
+    assert [row[2] for row in figure(found, "verbalizer_datasets").table.rows] == ["sst2", "reviews"]
+
+
+@pytest.fixture
+def own_tasks(tmp_path: Path) -> Path:
+    """A folder with a task of three classes, direct and with a chain of thought, and its rows in ``rows``."""
+    words = {"sports": "business", "business": "science", "science": "sports"}
+    (tmp_path / "rows").mkdir()
+    lines = [
+        json.dumps({"headline": f"headline {number}", "topic": sorted(words)[number % 3]}) for number in range(120)
+    ]
+    (tmp_path / "rows" / "topic_test.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    folder = tmp_path / "tasks"
+    folder.mkdir()
+    for name, template in (("verbalizer_topic_rotated", "_direct"), ("verbalizer_topic_thought", "_cot")):
+        leaf = [
+            f"include: {tasks_dir()}/verbalizer/{template}",
+            f"task: {name}",
+            "dataset_path: topic",
+            "test_split: test",
+            "doc_to_target: topic",
+            f"doc_to_choice: {json.dumps(words)}",
+            'doc_to_text: "Name the topic, by another word. Headline: {{headline}}"',
+        ]
+        (folder / f"{name}.yaml").write_text("\n".join(leaf), encoding="utf-8")
+    return tmp_path
+
+
+def test_a_users_own_tasks_are_shown_by_their_names(own_tasks: Path, result_folder: ResultFolder) -> None:
+    tasks = ["verbalizer_topic_rotated", "verbalizer_topic_thought"]
+    folder = result_folder("prior", tasks, own_tasks=own_tasks / "tasks", source=str(own_tasks / "rows"))
+    found = section_of(folder)
+    assert names(found) == ["verbalizer_others"]
+    assert numbers(found, "verbalizer_others") == {
+        (PRIOR, task, how, 3): {"accuracy": exact(0.0), "prior rate": exact(1.0), "invalid rate": exact(0.0)}
+        for task, how in zip(tasks, (DIRECT, THOUGHT), strict=True)
+    }
+    (panel,) = figure(found, "verbalizer_others").panels
+    assert isinstance(panel.mark, Bars)
+    assert panel.mark.reference == pytest.approx(1 / 3)
+    assert found is not None
+    assert {example.why for example in found.examples} == {"Wrong in a task of the user's own."}
+
+
+def test_a_users_own_task_is_in_no_figure_of_the_published_ones(tmp_path: Path) -> None:
+    found = of_rows(tmp_path, {SST2: [1, 1], OWN: [0, 0]})
+    assert numbers(found, "verbalizer_naturalness")[ONE, DIRECT, "unnatural"]["accuracy"] == exact(1.0)
+    assert numbers(found, "verbalizer_others")[ONE, OWN, DIRECT, 2]["accuracy"] == exact(0.0)
+
+
+# Examples
+
+PRIOR_WINS, ACCIDENT, FOLLOWS = "Goes by what the words mean here:", "Right by accident?", "Follows:"
+OUT, INTO = "Its direct answer follows, that", "Its direct answer does not follow, that"
+
+
+@pytest.mark.parametrize(
+    ("scores", "whys"),
+    [
+        pytest.param({GOLDEN: [1], SST2: [0]}, [PRIOR_WINS], id="right with natural words, wrong with flipped ones"),
+        pytest.param({GOLDEN: [0], SST2: [0]}, [], id="wrong with both: nothing is known of its prior"),
+        pytest.param({GOLDEN: [0], SST2: [1]}, [ACCIDENT], id="wrong with natural words, right with flipped ones"),
+        pytest.param({GOLDEN: [1], SST2: [1]}, [FOLLOWS], id="right with both"),
+        pytest.param({SST2: [1], THOUGHT_OUT: [0]}, [OUT], id="right directly, wrong after a thought"),
+        pytest.param({SST2: [0], THOUGHT_OUT: [1]}, [INTO], id="wrong directly, right after a thought"),
+        pytest.param({SST2: [1], THOUGHT_OUT: [1]}, [], id="right directly and after a thought"),
+    ],
+)
+def test_two_answers_to_a_row_teach_something(
+    scores: Mapping[str, Sequence[float]], whys: list[str], tmp_path: Path
+) -> None:
+    found = of_rows(tmp_path, scores)
+    assert found is not None
+    assert [why for example in found.examples for why in whys if example.why.startswith(why)] == whys
+    assert len(found.examples) == len(whys)
+
+
+def test_an_example_tells_what_was_expected_and_read_in_both(tmp_path: Path) -> None:
+    found = of_rows(tmp_path, {GOLDEN: [1, 1], SST2: [1, 0]})
+    assert found is not None
+    (example,) = [example for example in found.examples if example.why.startswith(PRIOR_WINS)]
+    assert (example.task, example.prompt, example.answer) == (SST2, "Review: review 1\n\nAnswer:", "negative")
+    assert dict(example.facts) == {
+        "expected": "positive",
+        "read": "negative",
+        "score": "wrong",
+        "the same row, natural label words": "expected positive, read positive",
+    }
+
+
+@pytest.mark.parametrize(
+    ("prior_rate", "invalid_rate", "why"),
+    [(0.0, 1.0, "Names no label word"), (1.0, 1.0, "Says what the label means"), (1.0, 0.0, "")],
+)
+def test_an_answer_that_is_no_label_word_is_told_apart(
+    prior_rate: float, invalid_rate: float, why: str, tmp_path: Path
+) -> None:
+    results = write_run(tmp_path, {FOO_BAR: [0]})
+    (path,) = tmp_path.glob("samples_*")
+    line = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps({**line, "prior_rate": prior_rate, "invalid_rate": invalid_rate}), encoding="utf-8")
+    found = section_of(results)
+    assert found is not None
+    assert [example.why.startswith(why) for example in found.examples] == ([True] if why else [])
+
+
+def test_rows_of_another_number_are_no_pair(tmp_path: Path) -> None:
+    # Both have a row 0, but not of the same data: the hashes of their rows differ.
+    write_run(tmp_path, {GOLDEN: [1]}, arguments={"pretrained": "one"})
+    stamp = "2026-01-03T00-00-00.000000"
+    write_run(tmp_path, {SST2: [0]}, arguments={"pretrained": "one"}, metadata={"rows_hash": "others"}, stamp=stamp)
+    found = section_of(tmp_path)
+    assert found is not None
+    assert found.examples == ()
+
+
+@pytest.mark.parametrize(("rows_hash", "follows"), [("rows", True), ("others", False)])
+def test_other_models_fail_on_a_row_only_if_they_were_asked_it(rows_hash: str, follows: object, tmp_path: Path) -> None:
+    write_run(tmp_path / "a", {SST2: [1]}, arguments={"pretrained": "one"})
+    for name in ("two", "three"):
+        write_run(tmp_path / name, {SST2: [0]}, arguments={"pretrained": name}, metadata={"rows_hash": rows_hash})
+    found = section_of(tmp_path)
+    assert found is not None
+    whys = [example.why for example in found.examples]
+    assert whys == (["Follows flipped label words where 2 of 2 other models do not."] if follows else [])
+
+
+def test_what_was_stripped_of_its_prompt_is_not_shown_and_counted(tmp_path: Path) -> None:
+    results = write_run(tmp_path, {GOLDEN: [1, 1], SST2: [1, 0]})
+    for task in (GOLDEN, SST2):
+        lines = [json.loads(line) for line in samples_of(results, task).read_text(encoding="utf-8").splitlines()]
+        for line in lines:
+            del line["arguments"], line["resps"]
+        samples_of(results, task).write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    found = section_of(tmp_path)
+    assert found is not None
+    assert found.examples == ()
+    # One follows, one does not.
+    assert found.issues == (
+        note("2 of the 2 chosen answers cannot be shown; their lines in the samples have: no 'arguments' (2)."),
+    )
+    assert numbers(found, "verbalizer_datasets")[ONE, DIRECT, "sst2"]["unnatural"].value == 0.5
+
+
+def test_a_figure_that_nobody_has_is_no_number(tmp_path: Path) -> None:
+    found = of_rows(tmp_path, {SST2: [1]})
+    assert "natural" not in figure(found, "verbalizer_datasets").table.columns
+    assert numbers(found, "verbalizer_datasets")[ONE, DIRECT, "sst2"]["unnatural"] == Estimate(1.0, 1.0, 1.0)

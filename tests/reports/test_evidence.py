@@ -1,0 +1,37 @@
+"""A family may gain a metric: results from before are still shown, and have no figure of it."""
+
+from __future__ import annotations
+
+from math import isnan
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lm_eval_ext.reports.evidence import Evidence
+from lm_eval_ext.results.load import load
+from tests.reports.files import SST2, write_run
+
+
+def lacking_prior_rate(folder: Path, *, samples: bool) -> Evidence:
+    path = write_run(folder, {SST2: [1, 0]}, samples=samples)
+    for file in folder.iterdir():
+        file.write_text(file.read_text(encoding="utf-8").replace("prior_rate", "of_another_name"), encoding="utf-8")
+    return Evidence(load([path]))
+
+
+@pytest.mark.parametrize("samples", [True, False])
+def test_a_metric_that_results_lack_has_no_figure(samples: bool, tmp_path: Path) -> None:
+    evidence = lacking_prior_rate(tmp_path, samples=samples)
+    (run,) = evidence.runs.runs
+    assert np.isnan(evidence.ratio(run, "prior_rate").value).all()
+    assert evidence.ratio(run, "acc").value[0] == 0.5
+    assert not isnan(evidence.mean([run], "acc")[0])
+
+
+@pytest.mark.parametrize("samples", [True, False])
+def test_a_metric_that_the_family_lacks_is_an_error(samples: bool, tmp_path: Path) -> None:
+    evidence = lacking_prior_rate(tmp_path, samples=samples)
+    (run,) = evidence.runs.runs
+    with pytest.raises(KeyError, match="accuracy"):
+        evidence.ratio(run, "accuracy")

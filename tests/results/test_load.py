@@ -1,0 +1,322 @@
+"""From files to rows: what counts, and what is said of the rest."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lm_eval_ext.reports.evidence import Evidence
+from lm_eval_ext.reports.statistics import estimate
+from lm_eval_ext.results.load import load
+from lm_eval_ext.results.runs import Runs
+from lm_eval_ext.sources import RowsError
+from tests.reports.files import CONFIG, SST2, STAMP, samples_of, verbalizer_line, write_run
+
+SNLI = "verbalizer_snli_unnatural_flipped"
+
+
+def metadata(**changed: Any) -> dict[str, Any]:
+    return {"metadata": {**CONFIG["metadata"], **changed}}
+
+
+def texts(runs: Runs) -> tuple[str, ...]:
+    return tuple(map(str, runs.issues))
+
+
+# What is read
+
+
+def test_a_run_is_its_rows_with_their_scores(tmp_path: Path) -> None:
+    write_run(tmp_path, {SST2: [1, 0, 1, 1]})
+    runs = load([tmp_path])
+    (run,) = runs.runs
+    assert (run.task, run.family.name, run.reader, run.count, run.headline.name) == (
+        SST2,
+        "verbalizer",
+        "answer",
+        4,
+        "acc",
+    )
+    assert run.rows is not None
+    assert run.rows.values["acc"].tolist() == [1, 0, 1, 1]
+    assert run.rows.ids.tolist() == [0, 1, 2, 3]
+    assert run.rows.line(2)["doc"] == {"sentence": "review 2", "label": 0}
+    assert estimate(Evidence(runs).ratio(run, "acc").value).value == 0.75
+    assert texts(runs) == ()
+
+
+def test_the_same_row_under_another_verbalizer_is_one_cluster(tmp_path: Path) -> None:
+    write_run(tmp_path, {SST2: [1, 0], "verbalizer_sst2_natural_golden": [1, 1]})
+    runs = load([tmp_path])
+    assert {run.dataset for run in runs.runs} == {"verbalizer sst2"}
+    assert runs.dataset_rows.of("verbalizer sst2") == {0: 0, 1: 1}
+    assert [run.rows.clusters.tolist() for run in runs.runs if run.rows is not None] == [[0, 1], [0, 1]]
+
+
+def test_rows_of_two_datasets_are_never_one_row(tmp_path: Path) -> None:
+    for name in ("sst2", "qqp"):
+        write_run(tmp_path / name, {f"verbalizer_{name}_natural_golden": [1, 0]}, config=metadata(dataset=name))
+    runs = load([tmp_path])
+    assert {run.dataset for run in runs.runs} == {"verbalizer sst2", "verbalizer qqp"}
+    assert [runs.dataset_rows.count(run.dataset) for run in runs.runs] == [2, 2]
+
+
+def test_several_models_stand_side_by_side_under_short_names(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", {SST2: [1]}, arguments={"pretrained": "owner/small"})
+    write_run(tmp_path / "b", {SST2: [0]}, arguments="pretrained=owner/large,dtype=float16")
+    runs = load([tmp_path])
+    assert sorted(runs.labels.values()) == ["large", "small"]
+    assert [runs.labels[run.model] for run in runs.runs] == list(runs.labels.values())
+
+
+def test_models_stand_in_the_order_of_the_arguments_and_in_a_folder_by_name(tmp_path: Path) -> None:
+    # A folder's name says nothing: the harness makes one up for some models.
+    for folder, model in (("f/1", "m-70b"), ("f/2", "M-7b"), ("f/3", "a"), ("g/1", "b")):
+        write_run(tmp_path / folder, {SST2: [1]}, arguments={"pretrained": model})
+    runs = load([tmp_path / "g", tmp_path / "f"])
+    assert list(runs.labels.values()) == ["b", "a", "M-7b", "m-70b"]
+    assert [runs.labels[run.model] for run in runs.runs] == list(runs.labels.values())
+
+
+def test_groups_are_flattened_to_their_tasks(tmp_path: Path) -> None:
+    tree = {"all": ["level"], "level": [SST2, SNLI], SST2: [], SNLI: []}
+    write_run(tmp_path, {SST2: [1], SNLI: [1]}, group_subtasks=tree)
+    assert load([tmp_path]).groups == {"all": (SST2, SNLI), "level": (SST2, SNLI)}
+
+
+def test_groups_within_groups_keep_their_names_apart(tmp_path: Path) -> None:
+    # The harness puts the upper group's name before that of a group that is written inside it.
+    tree = {"a": ["a::prompt"], "a::prompt": [SST2], "b": ["b::prompt"], "b::prompt": [f"b::prompt::{SNLI}"]}
+    write_run(tmp_path, {SST2: [1], SNLI: [1]}, group_subtasks=tree)
+    assert load([tmp_path]).groups == {"a": (SST2,), "a::prompt": (SST2,), "b": (SNLI,), "b::prompt": (SNLI,)}
+
+
+def test_a_groups_own_row_is_no_task(tmp_path: Path) -> None:
+    path = write_run(tmp_path, {SST2: [1]})
+    content = json.loads(path.read_text())
+    content["results"]["verbalizer"] = content["results"][SST2]
+    path.write_text(json.dumps(content))
+    assert [run.task for run in load([tmp_path]).runs] == [SST2]
+
+
+# Of several runs the newest
+
+
+def test_of_two_runs_the_newest_counts_and_the_other_is_named(tmp_path: Path) -> None:
+    newer = write_run(tmp_path / "1", {SST2: [1, 1]}, date=2000)
+    older = write_run(tmp_path / "2", {SST2: [0, 0], SNLI: [1, 1]}, date=1000)
+    runs = load([tmp_path])
+    assert {run.task: run.figure("acc") for run in runs.runs} == {SST2: 1.0, SNLI: 1.0}
+    assert texts(runs) == (f"{older}: not used for {SST2}: {newer} is newer",)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"arguments": {"pretrained": "owner/one", "dtype": "float16"}},
+        {"config": {"num_fewshot": 4}},
+        {"chat_template_sha": "0123456789"},
+        {"system_instruction_sha": "0123456789"},
+    ],
+    ids=["another argument", "demonstrations", "chat template", "system instruction"],
+)
+def test_the_same_weights_asked_otherwise_are_not_replaced(other: dict[str, Any], tmp_path: Path) -> None:
+    write_run(tmp_path / "1", {SST2: [1]})
+    write_run(tmp_path / "2", {SST2: [0]}, date=2000, **other)
+    runs = load([tmp_path])
+    assert len(runs.runs) == 2
+    first, second = runs.labels.values()
+    assert first != second
+    assert sum(label.startswith("one, no ") for label in (first, second)) == 1
+    assert texts(runs) == ()
+
+
+# What is missing or wrong is named, and the rest is shown
+
+
+def test_without_samples_the_results_are_there_without_intervals(tmp_path: Path) -> None:
+    path = write_run(tmp_path, {SST2: [1, 0]}, samples=False)
+    runs = load([tmp_path])
+    figure = estimate(Evidence(runs).ratio(runs.runs[0], "acc").value)
+    assert (figure.value, figure.has_interval) == (0.5, False)
+    (note,) = texts(runs)
+    assert note.startswith(f"{path}: no samples of {SST2} beside it (expected samples_{SST2}_{STAMP}.jsonl; run with")
+    assert "--log_samples" in note
+
+
+def test_of_many_tasks_without_samples_a_file_has_one_note(tmp_path: Path) -> None:
+    path = write_run(tmp_path, {f"verbalizer_{number}": [1] for number in range(9)}, samples=False)
+    (note,) = texts(load([tmp_path]))
+    assert note.startswith(
+        f"{path}: no samples of verbalizer_0, verbalizer_1, verbalizer_2, verbalizer_3, verbalizer_4 and 4 more beside"
+    )
+
+
+def test_a_line_that_is_cut_off_is_named_and_the_others_count(tmp_path: Path) -> None:
+    samples = samples_of(write_run(tmp_path, {SST2: [1, 0, 1]}))
+    text = samples.read_bytes()
+    samples.write_bytes(text[: len(text) - 40])
+    runs = load([tmp_path])
+    assert estimate(Evidence(runs).ratio(runs.runs[0], "acc").value).value == 0.5
+    assert texts(runs) == (
+        f"{samples}: 1 of its lines left out (line 3: cut off or not JSON)",
+        f"{samples}: 2 rows, and 3 in the results; figures are of the rows that are there",
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ('"text"', "'text' is no row"),
+        (json.dumps({"doc_id": 1, "filter": "answer"}), "no 'acc'"),
+        (json.dumps(verbalizer_line(1, 0) | {"acc": "right"}), "acc is 'right'; expected a number"),
+        (json.dumps(verbalizer_line(1, 0) | {"acc": float("nan")}), "acc is nan; expected a number"),
+        (json.dumps(verbalizer_line(0, 0)), "doc_id 0 stands in an earlier line, too"),
+        ("[" * 100_000, ""),
+    ],
+    ids=["no row", "no score", "a word as a score", "no number", "twice", "too deep"],
+)
+def test_a_line_that_is_none_of_the_familys_is_left_out(line: str, reason: str, tmp_path: Path) -> None:
+    samples = samples_of(write_run(tmp_path, {SST2: [1, 0]}))
+    first, _ = samples.read_text().splitlines()
+    samples.write_text(f"{first}\n{line}\n")
+    runs = load([tmp_path])
+    assert runs.runs[0].rows is not None
+    assert runs.runs[0].rows.values["acc"].tolist() == [1]
+    assert texts(runs)[0].startswith(f"{samples}: 1 of its lines left out (line 2: {reason}")
+
+
+def test_samples_of_another_run_are_told_from_those_of_the_results(tmp_path: Path) -> None:
+    samples = samples_of(write_run(tmp_path, {SST2: [1, 0]}))
+    samples.write_text("".join(json.dumps(verbalizer_line(number, 1.0)) + "\n" for number in range(2)))
+    (note,) = texts(load([tmp_path]))
+    assert note.startswith(f"{samples}: acc of its rows is 1, and 0.5 in the results")
+
+
+def test_mixed_versions_of_a_task_are_named(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", {SST2: [1]})
+    write_run(tmp_path / "b", {SST2: [1]}, arguments={"pretrained": "two"}, config=metadata(version=2.0))
+    (note,) = texts(load([tmp_path]))
+    assert note == f"mixed versions of {SST2} (1.0, 2.0): their scores are not of one thing"
+
+
+def test_other_rows_of_a_task_are_named(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", {SST2: [1]})
+    write_run(tmp_path / "b", {SST2: [1]}, arguments={"pretrained": "two"}, config=metadata(rows_hash="others"))
+    (note,) = texts(load([tmp_path]))
+    assert note == f"not the same rows for every model in {SST2}: their scores are not of one thing"
+
+
+def test_a_task_without_rows_is_left_out_and_named(tmp_path: Path) -> None:
+    path = write_run(tmp_path, {SST2: [], SNLI: [1]})
+    runs = load([tmp_path])
+    assert [run.task for run in runs.runs] == [SNLI]
+    assert texts(runs) == (f"{path}, task {SST2!r}: no row was evaluated; left out",)
+
+
+def test_embedded_rows_and_a_limit_are_said_aloud(tmp_path: Path) -> None:
+    limited = {"config": {"model": "hf", "model_args": {}, "limit": 2}}
+    path = write_run(tmp_path, {SST2: [1]}, config=metadata(source="embedded"))
+    content = json.loads(path.read_text()) | limited
+    path.write_text(json.dumps(content))
+    assert texts(load([tmp_path])) == (
+        "All rows are embedded ones: written for demonstrations and tests, comparable to nothing",
+        f"hf: evaluated with --limit 2: {SST2}",
+    )
+
+
+def test_a_model_that_was_asked_fewer_rows_than_another_is_named(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", {SST2: [1, 1, 0], SNLI: [1]})
+    write_run(tmp_path / "b", {SST2: [1], SNLI: [1]}, arguments={"pretrained": "two"})
+    assert texts(load([tmp_path])) == (
+        f"not as many rows of every model in {SST2} (1 of two, 3 of one): their scores are of other rows",
+    )
+
+
+def test_a_newer_run_of_fewer_rows_says_how_many_it_replaces(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", {SST2: [1, 1, 0]})
+    write_run(tmp_path / "b", {SST2: [1]}, date=2000)
+    (note,) = texts(load([tmp_path]))
+    assert note.endswith("is newer (1 rows replace 3)")
+
+
+def test_embedded_rows_do_not_replace_real_ones(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", {SST2: [1]})
+    write_run(tmp_path / "b", {SST2: [1]}, date=2000, config=metadata(source="embedded"))
+    assert sorted(load([tmp_path]).labels.values()) == ["one, embedded rows", "one, no rows"]
+
+
+def test_mixed_versions_within_a_group_are_named(tmp_path: Path) -> None:
+    tree: dict[str, Any] = {"group_subtasks": {"level": [SST2, SNLI]}}
+    write_run(tmp_path / "a", {SST2: [1]}, **tree)
+    write_run(tmp_path / "b", {SNLI: [1]}, config=metadata(version=2.0), **tree)
+    assert texts(load([tmp_path])) == (
+        "mixed versions of the tasks of level (1.0, 2.0): its figures are not of one thing",
+    )
+
+
+@pytest.mark.parametrize("said", [0.1, float("nan"), "N/A"])
+def test_any_figure_that_its_rows_do_not_give_is_a_warning(said: object, tmp_path: Path) -> None:
+    path = write_run(tmp_path, {SST2: [1, 0]})
+    content = json.loads(path.read_text())
+    content["results"][SST2]["prior_rate,answer"] = said
+    path.write_text(json.dumps(content))
+    (run,) = load([tmp_path]).runs
+    (issue,) = run.issues
+    assert "prior_rate of its rows is 0.5, and " in issue.text
+
+
+def test_a_task_of_which_no_row_was_evaluated_is_known_by_name(tmp_path: Path) -> None:
+    write_run(tmp_path, {SST2: [], SNLI: [1]})
+    assert load([tmp_path]).empty == {SST2}
+
+
+@pytest.mark.parametrize("date", [float("inf"), float("nan"), -1, 1e20, "yesterday"])
+def test_a_date_that_is_none_is_that_of_the_file(date: object, tmp_path: Path) -> None:
+    path = write_run(tmp_path, {SST2: [1]})
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"date": date}))
+    assert load([tmp_path]).runs[0].file.date == path.stat().st_mtime
+
+
+# What cannot be read at all
+
+
+def test_tasks_of_no_family_of_ours_are_an_error_that_names_them_and_the_families(tmp_path: Path) -> None:
+    path = tmp_path / "results_x.json"
+    path.write_text(json.dumps({"results": {"hellaswag": {"acc,none": 0.5}}, "configs": {"hellaswag": {}}}))
+    with pytest.raises(
+        RowsError, match=r"no results of our tasks in .*, but of hellaswag; expected .*verbalizer, many"
+    ):
+        load([tmp_path])
+
+
+def test_beside_results_of_ours_other_tasks_are_a_note(tmp_path: Path) -> None:
+    write_run(tmp_path, {SST2: [1]})
+    other = tmp_path / "results_x.json"
+    other.write_text(json.dumps({"results": {"hellaswag": {"acc,none": 0.5}}, "configs": {"hellaswag": {}}}))
+    assert texts(load([tmp_path])) == (f"{other}: no results of our tasks (hellaswag); not used",)
+
+
+@pytest.mark.parametrize("text", ["no JSON", "[]", '{"results": {}}', "\x00"])
+def test_what_is_no_file_of_results_is_an_error_that_names_it(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "page.json"
+    path.write_text(text)
+    with pytest.raises(RowsError, match=r"page\.json: .*expected a results_\*\.json of the harness"):
+        load([path])
+
+
+def test_only_tasks_without_rows_are_an_error(tmp_path: Path) -> None:
+    write_run(tmp_path, {SST2: []})
+    with pytest.raises(RowsError, match=f"{SST2}': no row was evaluated; expected at least one"):
+        load([tmp_path])
+
+
+@pytest.mark.parametrize("counts", [None, {}, {SST2: {"effective": "2"}}, {SST2: {"effective": -1}}])
+def test_a_file_that_does_not_say_how_many_rows_is_an_error(counts: object, tmp_path: Path) -> None:
+    path = write_run(tmp_path, {SST2: [1]})
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"n-samples": counts}))
+    with pytest.raises(RowsError, match=r"'effective' in n-samples is .*; expected the number of rows"):
+        load([tmp_path])

@@ -1,0 +1,110 @@
+"""Which tasks of a file are ours: those that say so, and nothing is guessed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from lm_eval_ext.cli import main
+from lm_eval_ext.results.load import find_runs, load
+from lm_eval_ext.sources import RowsError
+from tests.reports.files import SST2, write_run
+
+# Files of an older version
+
+
+def old(folder: Path) -> Path:
+    """Write a run as it was before tasks recorded what they are."""
+    path = write_run(folder, {SST2: [1, 0], "verbalizer_snli_natural_golden": [1, 1]})
+    content = json.loads(path.read_text())
+    for config in content["configs"].values():
+        config["metadata"] = {"version": 1.0, "source": "hub", "rows_hash": "rows"}
+    path.write_text(json.dumps(content))
+    return path
+
+
+OLD = "written by an older version of lm-eval-ext, which did not record its family in the metadata; run them again"
+
+
+def test_a_file_of_an_older_version_is_named_with_its_tasks_and_nothing_is_guessed(tmp_path: Path) -> None:
+    path = old(tmp_path)
+    with pytest.raises(RowsError) as error:
+        load([tmp_path])
+    assert str(error.value).startswith(f"{path}, tasks '{SST2}', 'verbalizer_snli_natural_golden': {OLD}")
+
+
+def test_beside_files_with_the_facts_one_without_is_left_out_as_an_error(tmp_path: Path) -> None:
+    path = old(tmp_path / "old")
+    write_run(tmp_path / "new", {SST2: [1]}, arguments={"pretrained": "two"})
+    runs = load([tmp_path])
+    assert list(runs.labels.values()) == ["two"]
+    (issue,) = runs.issues
+    assert issue.severity == "error"
+    assert issue.text == f"{path}, tasks '{SST2}', 'verbalizer_snli_natural_golden': {OLD}; left out"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["report", "{}", "-o", "{}/page.html"],
+        ["compare", "{}", "{}"],
+        ["manyifeval", "table", "{}"],
+        ["natural-instructions", "gains", "{}"],
+    ],
+)
+def test_every_command_says_so(command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    old(tmp_path)
+    assert main([word.format(tmp_path) for word in command]) == 1
+    assert OLD in capsys.readouterr().err
+
+
+def test_a_single_fact_that_is_missing_is_named(tmp_path: Path) -> None:
+    path = write_run(tmp_path, {SST2: [1]})
+    content = json.loads(path.read_text())
+    del content["configs"][SST2]["metadata"]["prompting"]
+    path.write_text(json.dumps(content))
+    with pytest.raises(RowsError, match=f"task '{SST2}': .*which did not record prompting in the metadata; run it"):
+        load([tmp_path])
+
+
+def test_a_family_of_a_newer_version_is_named(tmp_path: Path) -> None:
+    path = write_run(tmp_path, {SST2: [1]})
+    path.write_text(path.read_text().replace('"family": "verbalizer"', '"family": "ifbench"'))
+    with pytest.raises(RowsError) as error:
+        load([tmp_path])
+    assert str(error.value).startswith(f"{path}, task '{SST2}': the family 'ifbench' is none of verbalizer, manyifeval")
+    assert "knows; upgrade lm-eval-ext" in str(error.value)
+
+
+def test_a_task_of_ours_without_any_of_its_figures_is_named(tmp_path: Path) -> None:
+    path = write_run(tmp_path, {SST2: [1]})
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"results": {SST2: {"other,answer": 1.0}}}))
+    with pytest.raises(RowsError, match=f"task '{SST2}': no figure of the family verbalizer; expected one of acc"):
+        load([tmp_path])
+
+
+def test_a_task_is_ours_by_what_it_records_whatever_its_name(tmp_path: Path) -> None:
+    write_run(tmp_path, {"my_own_task": [1, 0]})
+    (run,) = load([tmp_path]).runs
+    assert (run.task, run.family.name) == ("my_own_task", "verbalizer")
+
+
+# As later versions of the harness write
+
+
+def test_a_task_whose_name_bears_its_groups_is_that_task(tmp_path: Path) -> None:
+    path = write_run(tmp_path / "new", {SST2: [1, 0]}, group_subtasks={"level": [f"level::{SST2}"]})
+    text = path.read_text().replace(f'"{SST2}":', f'"level::{SST2}":')
+    content = json.loads(text)
+    del content["configs"][f"level::{SST2}"]["num_fewshot"]
+    path.write_text(json.dumps(content | {"n-shot": {f"level::{SST2}": 4}}))
+    samples = path.with_name(f"samples_{SST2}_{path.stem.removeprefix('results_')}.jsonl")
+    samples.rename(samples.with_name(samples.name.replace("samples_", "samples_level::")))
+    runs = load([tmp_path])
+    (run,) = runs.runs
+    assert (run.task, run.shots, run.rows is not None) == (SST2, 4, True)
+    assert dict(run.model.setting)["demonstrations"] == "4"
+    assert runs.groups == {"level": (SST2,)}
+    assert find_runs([tmp_path]).runs[0].count == 2

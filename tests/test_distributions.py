@@ -1,0 +1,52 @@
+"""Entropy and total variation: figures by hand, and the same from numbers and from arrays."""
+
+from __future__ import annotations
+
+from math import log
+
+import numpy as np
+import pytest
+
+from lm_eval_ext.distributions import entropy, total_variation
+
+
+@pytest.mark.parametrize(
+    ("counts", "expected"),
+    [
+        ([10], 0.0),
+        ([5, 5], log(2)),
+        # 1/4 log 4 + 3/4 log 4/3
+        ([3, 1], 0.25 * log(4) + 0.75 * log(4 / 3)),
+        ([1] * 10, log(10)),
+    ],
+)
+def test_entropy_is_in_nats(counts: list[int], expected: float) -> None:
+    assert entropy(counts) == pytest.approx(expected, rel=1e-15)
+
+
+def test_entropy_does_not_depend_on_the_order_of_outcomes() -> None:
+    assert entropy([7, 2, 1]) == entropy([1, 7, 2]) == entropy(count for count in (2, 1, 7))
+
+
+def test_a_single_outcome_has_no_negative_zero() -> None:
+    assert str(entropy([4])) == "0.0"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ([3, 1, 0], [1, 1, 2], 0.5),  # (2 + 0 + 2) / (2 * 4)
+        ([2, 2], [2, 2], 0.0),
+        ([4, 0], [0, 4], 1.0),
+    ],
+)
+def test_total_variation_is_the_share_that_would_have_to_change(
+    first: list[float], second: list[float], expected: float
+) -> None:
+    assert total_variation(first, second, 4) == expected
+
+
+def test_arrays_hold_many_pairs_of_distributions() -> None:
+    first = [np.array([3.0, 2.0]), np.array([1.0, 2.0])]
+    second = [np.array([1.0, 2.0]), np.array([3.0, 2.0])]
+    assert total_variation(first, second, np.array([4.0, 4.0])).tolist() == [0.5, 0.0]

@@ -1,0 +1,153 @@
+"""The arrows between the rooms of the package point one way."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from lm_eval_ext.families.registry import FAMILIES
+from tests.conftest import ROOT
+
+PACKAGE = "lm_eval_ext"
+MOST_MODULES = 15
+"""In a folder, give or take a few."""
+
+
+@cache
+def modules() -> Mapping[str, Path]:
+    """Return the files of the package by module name; verifiers/ lies beside it and is imported as a part of it."""
+    found = {}
+    for root, prefix in ((ROOT / PACKAGE, ()), (ROOT / "verifiers", (PACKAGE,))):
+        for path in root.rglob("*.py"):
+            parts = (*prefix, *path.relative_to(ROOT).with_suffix("").parts)
+            if parts[:2] != (PACKAGE, "verifiers") or prefix:
+                found[".".join(parts).removesuffix(".__init__")] = path
+    return found
+
+
+def imported(path: Path) -> Iterator[str]:
+    """Yield what a file imports at any place, but for the annotations of type checkers."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for_types = {
+        id(inside)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+        for inside in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if id(node) in for_types:
+            continue
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                yield inner if inner in modules() else node.module
+
+
+@cache
+def arrows() -> Mapping[str, frozenset[str]]:
+    """Return by module what it imports, of the package and of others."""
+    return {name: frozenset(imported(path)) - {name} for name, path in modules().items()}
+
+
+def lies_in(name: str, *rooms: str) -> bool:
+    """Tell whether a module is one of these, or lies in one."""
+    return any(name == f"{PACKAGE}.{room}" or name.startswith(f"{PACKAGE}.{room}.") for room in rooms)
+
+
+def from_room(room: str, to: str) -> list[str]:
+    """Return the imports of a room that go to another, as ``module -> module``."""
+    return sorted(
+        f"{name} -> {target}"
+        for name, targets in arrows().items()
+        if lies_in(name, room)
+        for target in targets
+        if lies_in(target, to)
+    )
+
+
+def test_only_the_boundary_and_the_autoload_import_the_harness() -> None:
+    importing = {name for name, targets in arrows().items() if any(each.split(".")[0] == "lm_eval" for each in targets)}
+    assert {name for name in importing if not lies_in(name, "harness", "autoload")} == set()
+    assert f"{PACKAGE}.harness.family_task" in importing, "the test sees no imports"
+
+
+FORBIDDEN = [
+    ("verifiers", "harness"),
+    ("verifiers", "families"),
+    ("verifiers", "results"),
+    ("classifier", "harness"),
+    ("classifier", "families"),
+    ("self_refine", "harness"),
+    ("self_refine", "families"),
+    ("families", "models"),
+    ("families", "reports"),
+    ("families", "results"),
+    ("results", "reports"),
+    ("results", "harness"),
+    ("results", "models"),
+    ("reports", "harness"),
+    ("reports", "models"),
+    ("harness", "families"),
+    ("harness", "reports"),
+    ("harness", "results"),
+    ("harness", "models"),
+    ("sources", "harness"),
+]
+
+
+@pytest.mark.parametrize(("room", "to"), FORBIDDEN)
+def test_no_arrow_points_back(room: str, to: str) -> None:
+    assert from_room(room, to) == []
+
+
+@pytest.mark.parametrize("room", ["reports", "results"])
+def test_of_the_families_reports_and_results_know_their_schema_alone(room: str) -> None:
+    shared = ("families.schema", "families.family", "families.registry")
+    schemas = tuple(f"families.{name}.schema" for name in FAMILIES)
+    others = [arrow for arrow in from_room(room, "families") if not lies_in(arrow.split(" -> ")[1], *shared, *schemas)]
+    assert others == []
+
+
+def test_no_import_goes_in_a_circle() -> None:
+    state: dict[str, str] = {}
+    path: list[str] = []
+
+    def visit(name: str) -> None:
+        state[name] = "open"
+        path.append(name)
+        for target in sorted(arrows()[name] & modules().keys()):
+            assert state.get(target) != "open", " -> ".join([*path[path.index(target) :], target])
+            if target not in state:
+                visit(target)
+        path.pop()
+        state[name] = "closed"
+
+    for name in modules():
+        if name not in state:
+            visit(name)
+    assert state.keys() == modules().keys()
+
+
+def test_no_folder_is_crowded() -> None:
+    folders: dict[Path, int] = defaultdict(int)
+    for path in modules().values():
+        folders[path.parent] += path.name != "__init__.py"
+    crowded = {str(folder.relative_to(ROOT)): count for folder, count in folders.items() if count > MOST_MODULES + 3}
+    assert crowded == {}
+
+
+def test_the_linter_finds_each_file_of_the_verifiers_once() -> None:
+    command = (sys.executable, "-m", "ruff", "check", "--show-files", "--no-cache")
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    files = [Path(file).relative_to(ROOT) for file in listed]
+    of_ours = [file for file in files if "verifiers" in file.parts and file.parts[0] != "tests"]
+    assert sorted(of_ours) == sorted(file.relative_to(ROOT) for file in (ROOT / "verifiers").glob("*.py"))

@@ -1,0 +1,83 @@
+"""Language identification: langdetect, made deterministic and safe for threads.
+
+Unseeded, langdetect gives different answers to the same text in different runs; and where two threads cause its first
+use together, one of them fails with "Need to load profiles", which IFEval counts as followed. So the profiles are
+loaded once, under a lock and in a fixed order, into a factory of our own: neither its seed nor anybody else's changes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections import OrderedDict
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from langdetect.detector_factory import DetectorFactory
+
+SEED = 0
+REMEMBERED = 100_000
+"""Texts whose language is remembered, by digest: about 25 MB at most."""
+
+
+class Detection(NamedTuple):
+    """What langdetect says of a text.
+
+    Attributes:
+        language: the most probable one (ISO 639-1, ``"zh-cn"``, or ``"unknown"`` if all are improbable); ``None``:
+            there was nothing to go by.
+        probability: of that language, from 0 to 1.
+    """
+
+    language: str | None
+    probability: float
+
+
+_lock = threading.Lock()
+_seen: OrderedDict[bytes, Detection] = OrderedDict()
+
+
+def detect(text: str) -> Detection:
+    """Return langdetect's most probable language of a text.
+
+    Digits, for example, are nothing to go by. Of a word in capitals langdetect looks at the ends alone, so what it says
+    of a text in capitals is half a guess. It is called at most once per distinct text.
+    """
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    with _lock:
+        if digest in _seen:
+            return _seen[digest]
+        detection = _seen[digest] = _detect(text)
+        if len(_seen) > REMEMBERED:
+            _seen.popitem(last=False)
+    return detection
+
+
+def _detect(text: str) -> Detection:
+    from langdetect.lang_detect_exception import LangDetectException  # noqa: PLC0415 # only three instructions need it
+
+    detector = _factory().create()
+    detector.append(text)
+    try:
+        # Those that detect() has just sorted; what is below its threshold is no language to it.
+        return Detection(str(detector.detect()), _above(max(detector.langprob), detector.PROB_THRESHOLD))
+    except LangDetectException:
+        return Detection(None, 0.0)
+
+
+def _above(probability: float, threshold: float) -> float:
+    return probability if probability > threshold else 0.0
+
+
+@cache
+def _factory() -> DetectorFactory:
+    from langdetect.detector_factory import PROFILES_DIRECTORY, DetectorFactory  # noqa: PLC0415
+
+    factory = DetectorFactory()
+    factory.set_seed(SEED)
+    # Sorted, because the order in which a folder lists its files differs between machines.
+    files = sorted(path for path in Path(PROFILES_DIRECTORY).iterdir() if not path.name.startswith("."))
+    factory.load_json_profile([path.read_text(encoding="utf-8") for path in files])
+    return factory

@@ -1,0 +1,229 @@
+"""detectable_format: lists, titles, sections, highlights, JSON and answers from a fixed set."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NoReturn
+
+from lm_eval_ext.verifiers import markdown, phrases
+from lm_eval_ext.verifiers.checker import Checker, check_count, check_phrase, checker, normalise
+from lm_eval_ext.verifiers.text import Text
+
+# IFEval allows any white space before the mark, line feeds too; a line's own gives the same count in linear time.
+_IFEVAL_STAR = re.compile(r"^[^\S\n]*\*[^*].*$", re.MULTILINE)
+_IFEVAL_DASH = re.compile(r"^[^\S\n]*-.*$", re.MULTILINE)
+_IFEVAL_HIGHLIGHT = re.compile(r"\*[^\n*]*\*")
+_IFEVAL_DOUBLE_HIGHLIGHT = re.compile(r"\*\*[^\n*]*\*\*")
+_TITLE = re.compile(r"<<(.+?)>>(?!>)")
+_NUMBER = r"(?:\d+|(?!X\b)[IVX]+(?=[*_ \t]*(?:[:.)–—-]|$))|(?:one|two|three|four|five|six|seven|eight|nine|ten)\b)"
+_NOTHING = object()
+OPTIONS = ("My answer is yes.", "My answer is no.", "My answer is maybe.")
+
+
+@checker("detectable_format:number_bullet_lists")
+@dataclass(frozen=True, slots=True)
+class NumberBulletLists(Checker):
+    """Exactly ``num_bullets`` bullet points.
+
+    Faithful: lines that begin with a dash (so do "---" and "-5 degrees") or with one asterisk ("*italic*"), at any
+    depth. Repaired: the items of the outermost lists, as Markdown has them, with "•" as a further mark; numbered ones
+    count only where there are no others.
+    """
+
+    num_bullets: int
+
+    def __post_init__(self) -> None:
+        check_count(self, "num_bullets", self.num_bullets)
+
+    def describe(self) -> str:
+        return (
+            f"Your answer must contain exactly {self.num_bullets} bullet points. Use the markdown bullet points such "
+            "as: * This is point 1. * This is point 2"
+        )
+
+    def faithful(self, text: Text) -> bool:
+        stars = len(_IFEVAL_STAR.findall(text.raw)) if "*" in text.raw else 0
+        dashes = len(_IFEVAL_DASH.findall(text.raw)) if "-" in text.raw else 0
+        return stars + dashes == self.num_bullets
+
+    def repaired(self, text: Text) -> bool:
+        return markdown.count_outer_items(text.lines) == self.num_bullets
+
+
+@checker("detectable_format:title")
+@dataclass(frozen=True, slots=True)
+class Title(Checker):
+    """A title in double angular brackets, on one line.
+
+    Faithful: anything but brackets between the first ``<<`` and the last ``>>`` of a line ("x << 2 and y >> 3").
+    Repaired: there is a letter or digit in it, and the brackets touch it or it stands alone on its line, after a
+    label at most.
+    """
+
+    def describe(self) -> str:
+        return "Your answer must contain a title, wrapped in double angular brackets, such as <<poem of joy>>."
+
+    def faithful(self, text: Text) -> bool:
+        return any(_is_titled(line) for line in text.lines if "<<" in line)
+
+    def repaired(self, text: Text) -> bool:
+        return any(_has_title(line) for line in text.lines if "<<" in line and ">>" in line)
+
+
+def _has_title(line: str) -> bool:
+    # Beyond the last closing brackets each opening pair would cost the rest of the line.
+    found = _TITLE.finditer(line, 0, line.rfind(">>") + 2)
+    titles = [match for match in found if any(map(str.isalnum, match[1]))]
+    if any(
+        match[1] == match[1].strip() and not line[max(0, match.start() - 1) : match.start()].isalnum()
+        for match in titles
+    ):
+        return True
+    if len(titles) != 1:
+        return False
+    label, rest = line[: titles[0].start()].rstrip(" \t*_"), line[titles[0].end() :]
+    return not any(map(str.isalnum, rest)) and (label.endswith(":") or not any(map(str.isalnum, label)))
+
+
+def _is_titled(line: str) -> bool:
+    first, last = line.find("<<"), line.rfind(">>")
+    return first + 3 <= last and bool(line[first : last + 2].lstrip("<").rstrip(">").strip())
+
+
+@checker("detectable_format:number_highlighted_sections")
+@dataclass(frozen=True, slots=True)
+class NumberHighlightedSections(Checker):
+    """At least ``num_highlights`` highlights, as in ``*highlighted section*``.
+
+    Faithful: whatever stands between two asterisks of a line, those of a bullet and of a product too. Repaired:
+    emphasis as Markdown has it, with asterisks or underscores that touch what they enclose, also inside each other.
+    """
+
+    num_highlights: int
+
+    def __post_init__(self) -> None:
+        check_count(self, "num_highlights", self.num_highlights)
+
+    def describe(self) -> str:
+        return (
+            f"Highlight at least {self.num_highlights} sections in your answer with markdown, i.e. "
+            "*highlighted section*."
+        )
+
+    def faithful(self, text: Text) -> bool:
+        if "*" not in text.raw:
+            return not self.num_highlights
+        found = (*_IFEVAL_HIGHLIGHT.findall(text.raw), *_IFEVAL_DOUBLE_HIGHLIGHT.findall(text.raw))
+        return sum(1 for highlight in found if highlight.strip("*").strip()) >= self.num_highlights
+
+    def repaired(self, text: Text) -> bool:
+        return markdown.count_emphases(text.lines) >= self.num_highlights
+
+
+@checker("detectable_format:multiple_sections")
+@dataclass(frozen=True, slots=True)
+class MultipleSections(Checker):
+    """At least ``num_sections`` sections, each begun with ``section_spliter`` (IFEval's spelling) and a number.
+
+    Faithful: the pair stands anywhere, as a regular expression ("intersection 12") and in the same case. Repaired: it
+    begins a line, after marks at most, in any case; the number may be Roman or a word up to ten.
+    """
+
+    section_spliter: str
+    num_sections: int
+
+    def __post_init__(self) -> None:
+        check_phrase(self, "section_spliter", self.section_spliter)
+        check_count(self, "num_sections", self.num_sections)
+        normalise(self, "section_spliter", self.section_spliter.strip())
+
+    def describe(self) -> str:
+        mark = self.section_spliter
+        return (
+            f"Your response must have {self.num_sections} sections. Mark the beginning of each section with {mark} X, "
+            f"such as:\n{mark} 1\n[content of section 1]\n{mark} 2\n[content of section 2]"
+        )
+
+    def faithful(self, text: Text) -> bool:
+        mark = self.section_spliter
+        if mark.isalpha() and mark.isascii() and text.raw.count(mark) < self.num_sections:
+            return False
+        return len(self._pattern().split(text.raw)) - 1 >= self.num_sections
+
+    def require_judgeable(self) -> None:
+        self._pattern()
+
+    def _pattern(self) -> re.Pattern[str]:
+        return phrases.as_regex(rf"\s?{self.section_spliter}\s?\d+\s?", self.id, re.UNICODE)
+
+    def repaired(self, text: Text) -> bool:
+        return len(_section_start(self.section_spliter).findall(text.raw)) >= self.num_sections
+
+
+@lru_cache(maxsize=1024)
+def _section_start(mark: str) -> re.Pattern[str]:
+    return re.compile(
+        rf"^(?:\s*\d{{1,3}}[.)])?(?:[^\w\n]|_)*{re.escape(mark)}[*_:# \t-]*{_NUMBER}", re.IGNORECASE | re.MULTILINE
+    )
+
+
+@checker("detectable_format:json_format")
+@dataclass(frozen=True, slots=True)
+class JsonFormat(Checker):
+    """The response is JSON, in a fenced block or not.
+
+    Faithful: nothing may follow the block, and NaN, Infinity and bare numbers or strings count as JSON. Repaired: only
+    an object or a list does, and where there is one fenced block, it is judged and the text around it is not.
+    """
+
+    def describe(self) -> str:
+        return "Entire output should be wrapped in JSON format. You can use markdown ticks such as ```."
+
+    def faithful(self, text: Text) -> bool:
+        return _parsed(_without_ticks(text.stripped)) is not _NOTHING
+
+    def repaired(self, text: Text) -> bool:
+        blocks = markdown.fenced_blocks(text.lines)
+        body = blocks[0] if len(blocks) == 1 else _without_ticks(text.stripped)
+        return isinstance(_parsed(body, parse_constant=_refuse), (dict, list))
+
+
+def _without_ticks(body: str) -> str:
+    for ticks in ("```json", "```Json", "```JSON", "```"):
+        body = body.removeprefix(ticks)
+    return body.removesuffix("```").strip()
+
+
+def _parsed(text: str, parse_constant: Callable[[str], Any] | None = None) -> object:
+    try:
+        return json.loads(text, parse_constant=parse_constant)
+    except (ValueError, RecursionError):  # a thousand nested lists are no answer either
+        return _NOTHING
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not JSON")
+
+
+@checker("detectable_format:constrained_response")
+@dataclass(frozen=True, slots=True)
+class ConstrainedResponse(Checker):
+    """One of the three fixed answers is given.
+
+    Faithful: at least one of them occurs. Repaired: exactly one of them does, in any case and with emphasis or without;
+    who says yes and then no chose neither.
+    """
+
+    def describe(self) -> str:
+        return f"Answer with one of the following options: {OPTIONS}"
+
+    def faithful(self, text: Text) -> bool:
+        return any(option in text.raw for option in OPTIONS)
+
+    def repaired(self, text: Text) -> bool:
+        said = " ".join(text.lower.replace("*", "").replace("_", "").split())
+        return sum(option.lower() in said for option in OPTIONS) == 1

@@ -1,0 +1,145 @@
+"""length_constraints: words, sentences and paragraphs."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import regex
+
+from lm_eval_ext.verifiers import markdown
+from lm_eval_ext.verifiers.checker import (
+    Checker,
+    check_count,
+    check_phrase,
+    check_relation,
+    checker,
+    normalise,
+)
+from lm_eval_ext.verifiers.relation import Relation, compare
+from lm_eval_ext.verifiers.text import Text, fold
+
+_IFEVAL_DIVIDER = "***"
+"""IFEval takes a white space on either side away as well, which leaves blank what is blank."""
+_BLANK_LINES = re.compile(r"\n[^\S\n]*\n")
+_FIRST_WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+(?:['-][\p{L}\p{M}\p{N}]+)*")
+
+
+@checker("length_constraints:number_words")
+@dataclass(frozen=True, slots=True)
+class NumberWords(Checker):
+    r"""At least, or less than, ``num_words`` words; a word is a maximal run of ``\\w`` ("don't" is two)."""
+
+    num_words: int
+    relation: Relation
+
+    def __post_init__(self) -> None:
+        check_count(self, "num_words", self.num_words)
+        check_relation(self, "relation", self.relation)
+
+    def describe(self) -> str:
+        return f"Answer with {self.relation} {self.num_words} words."
+
+    def faithful(self, text: Text) -> bool:
+        return compare(text.words, self.relation, self.num_words)
+
+
+@checker("length_constraints:number_sentences")
+@dataclass(frozen=True, slots=True)
+class NumberSentences(Checker):
+    """At least, or less than, ``num_sentences`` sentences, as NLTK's Punkt splitter delimits them."""
+
+    num_sentences: int
+    relation: Relation
+
+    def __post_init__(self) -> None:
+        check_count(self, "num_sentences", self.num_sentences)
+        check_relation(self, "relation", self.relation)
+
+    def describe(self) -> str:
+        return f"Your response should contain {self.relation} {self.num_sentences} sentences."
+
+    def faithful(self, text: Text) -> bool:
+        return text.has_sentences(self.num_sentences) == (self.relation == "at least")
+
+
+@checker("length_constraints:number_paragraphs")
+@dataclass(frozen=True, slots=True)
+class NumberParagraphs(Checker):
+    """Exactly ``num_paragraphs`` paragraphs, divided by ``***``; nothing may be missing between two dividers.
+
+    Faithful: any three asterisks divide, those of ``***bold***`` too. Repaired: three asterisks divide unless they
+    enclose text, and so does a line of three or more, with or without spaces between them (a thematic break of
+    Markdown); and what has no letter or digit in it, such as a quotation mark, is no paragraph.
+    """
+
+    num_paragraphs: int
+
+    def __post_init__(self) -> None:
+        check_count(self, "num_paragraphs", self.num_paragraphs)
+
+    def describe(self) -> str:
+        return (
+            f"There should be {self.num_paragraphs} paragraphs. Paragraphs are separated with the markdown divider: ***"
+        )
+
+    def faithful(self, text: Text) -> bool:
+        return self._is_number_of(text.raw.split(_IFEVAL_DIVIDER))
+
+    def repaired(self, text: Text) -> bool:
+        pieces = markdown.split_at_dividers(text.lines)
+        return self._is_number_of([piece if any(map(str.isalnum, piece)) else "" for piece in pieces])
+
+    def _is_number_of(self, pieces: list[str]) -> bool:
+        blank = [not piece.strip() for piece in pieces]
+        if any(blank[1:-1]):
+            return False
+        at_the_ends = blank[0] + blank[-1] if len(blank) > 1 else blank[0]
+        return len(pieces) - at_the_ends == self.num_paragraphs
+
+
+@checker("length_constraints:nth_paragraph_first_word")
+@dataclass(frozen=True, slots=True)
+class NthParagraphFirstWord(Checker):
+    """Exactly ``num_paragraphs`` paragraphs, and paragraph ``nth_paragraph`` (from 1) begins with ``first_word``.
+
+    Faithful: two line feeds divide; blank paragraphs do not count, yet the n-th is looked up among them; the word ends
+    at one of ``.,?!'"``. Repaired: blank lines divide, what has no letter or digit in it is no paragraph, the n-th is
+    the n-th of the others, and marks around its first word (quotes, asterisks, a colon …) are no part of it.
+    """
+
+    num_paragraphs: int
+    nth_paragraph: int
+    first_word: str
+
+    def __post_init__(self) -> None:
+        check_count(self, "num_paragraphs", self.num_paragraphs, at_least=1)
+        check_count(self, "nth_paragraph", self.nth_paragraph, at_least=1)
+        if self.nth_paragraph > self.num_paragraphs:
+            raise ValueError(
+                f"{self.id}: nth_paragraph must be at most num_paragraphs ({self.num_paragraphs}), "
+                f"found {self.nth_paragraph}"
+            )
+        check_phrase(self, "first_word", self.first_word)
+        normalise(self, "first_word", self.first_word.lower())
+
+    def describe(self) -> str:
+        return (
+            f"There should be {self.num_paragraphs} paragraphs. Paragraphs and only paragraphs are separated with each "
+            "other by two new lines as if it was '\\n\\n' in python. "
+            f"Paragraph {self.nth_paragraph} must start with word {self.first_word}."
+        )
+
+    def faithful(self, text: Text) -> bool:
+        paragraphs = text.raw.split("\n\n")
+        count = sum(1 for paragraph in paragraphs if paragraph.strip())
+        if count != self.num_paragraphs or not paragraphs[self.nth_paragraph - 1].strip():
+            return False
+        word = paragraphs[self.nth_paragraph - 1].split(maxsplit=1)[0].lstrip("'").lstrip('"')
+        # Letter by letter, as IFEval does: a final sigma is no final one then.
+        return "".join(map(str.lower, re.split(r"[.,?!'\"]", word, maxsplit=1)[0])) == self.first_word
+
+    def repaired(self, text: Text) -> bool:
+        words = [_FIRST_WORD.search(paragraph) for paragraph in _BLANK_LINES.split(text.folded)]
+        first = [word[0].lower() for word in words if word]
+        return len(first) == self.num_paragraphs and first[self.nth_paragraph - 1] == fold(self.first_word.strip())

@@ -1,0 +1,95 @@
+"""Sentences: NLTK's Punkt splitter with its English data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from itertools import islice
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from nltk.tokenize.punkt import PunktSentenceTokenizer
+
+DATA = "punkt_tab"
+
+# What may end a sentence: Punkt breaks nowhere else.
+_POSSIBLE_END = re.compile(r"[.?!](?=\W)")
+# What may end a sentence, before something that surely begins one.
+_PLAIN_END = re.compile(r"[.?!](?=\s+[\"“]?[A-Za-z0-9*#(\[-])")
+_PLAIN_CONTEXT = re.compile(r"([A-Za-z]{2,})[.?!]\s+[^\s.]\S*")
+_OPENING = '([*"“'
+_LONGEST = 40
+"""Characters before an end in which its word is looked for; a longer one is no abbreviation."""
+
+
+class MissingDataError(LookupError):
+    """NLTK's sentence data are not installed; the message says how to get them."""
+
+
+def has_at_least(count: int, text: str) -> bool:
+    """Tell whether a text has at least ``count`` sentences; reads no further than the sentence that decides.
+
+    Raises:
+        MissingDataError: NLTK's English data are not installed.
+    """
+    if count <= 0:
+        return True
+    splitter = _splitter()
+    # Splitting is slow, and often what is certain without it decides.
+    if sum(map(text.count, ".?!")) + 1 < count or len(_POSSIBLE_END.findall(text)) + 1 < count:
+        return False
+    if next(islice(_certain_ends(text, splitter.doubtful), max(count - 2, 0), None), None) is not None:
+        return True
+    return next(islice(splitter.punkt.span_tokenize(text), count - 1, None), None) is not None
+
+
+def _certain_ends(text: str, doubtful: frozenset[str]) -> Iterator[int]:
+    """Yield ends at which Punkt breaks in any case: after a word of letters that is none of the doubtful ones."""
+    for match in _PLAIN_END.finditer(text):
+        end = match.start()
+        if end and not text[end - 1].isspace():
+            word = text[max(0, end - _LONGEST) : end].rsplit(maxsplit=1)[-1].lstrip(_OPENING)
+            if len(word) > 1 and word.isalpha() and word.isascii() and word.lower() not in doubtful:
+                yield end
+
+
+def require() -> None:
+    """Raise ``MissingDataError`` now rather than at the first verdict, if NLTK's English data are not installed."""
+    _splitter()
+
+
+@dataclass(frozen=True)
+class _Splitter:
+    """Punkt, and the words after which a full stop may not end a sentence to it."""
+
+    punkt: PunktSentenceTokenizer
+    doubtful: frozenset[str]
+
+
+@cache
+def _splitter() -> _Splitter:
+    import nltk.data  # noqa: PLC0415 # a second, and few instructions need it
+    from nltk.tokenize.punkt import PunktSentenceTokenizer, load_punkt_params  # noqa: PLC0415
+
+    try:
+        parameters = load_punkt_params(nltk.data.find(f"tokenizers/{DATA}/english/"))
+    except LookupError:
+        raise MissingDataError(
+            f"NLTK's sentence data ({DATA}, English) are not installed; counting sentences, and now and then words in "
+            f"capitals, needs them. Install them once with\n    python -m nltk.downloader {DATA}\nOffline: copy "
+            f"tokenizers/{DATA} from a machine that has it and set NLTK_DATA to the folder that holds tokenizers/."
+        ) from None
+    doubtful = frozenset(parameters.abbrev_types | {first for first, _ in parameters.collocations})
+
+    class Punkt(PunktSentenceTokenizer):  # type: ignore[misc] # NLTK ships no types
+        """Punkt, quicker about a full stop that ends a sentence in any case."""
+
+        def text_contains_sentbreak(self, text: str) -> bool:
+            plain = _PLAIN_CONTEXT.fullmatch(text)
+            if plain and plain[1].lower() not in doubtful:
+                return True
+            return bool(super().text_contains_sentbreak(text))
+
+    return _Splitter(Punkt(parameters), doubtful)

@@ -1,0 +1,118 @@
+"""The only tokenisation: what checkers count in a response, each computed at most once per text."""
+
+from __future__ import annotations
+
+import unicodedata
+from functools import cached_property, lru_cache
+
+import regex
+
+from lm_eval_ext.verifiers.capitals import count_capital_words
+from lm_eval_ext.verifiers.detection import Detection, detect
+from lm_eval_ext.verifiers.sentences import has_at_least
+
+# Not re, whose \w ends words of Indic scripts at every vowel sign. NLTK, and so IFEval, uses this library too.
+_WORD = regex.compile(r"\w+")
+# The same where few characters are not of ASCII, many times faster: what is part of a word becomes an a, anything
+# else a space.
+_SPACED = bytes(ord("a" if chr(code).isalnum() or chr(code) == "_" else " ") for code in range(128)) + bytes(128)
+_ASCII = bytes(range(128))
+_FEW = 20
+
+
+@lru_cache(maxsize=4096)
+def _as_ascii(character: str) -> str:
+    return "a" if _WORD.match(character) else " "
+
+
+_LIKE_ASCII = "\u017f\u212a\u0130\u0131"
+"""What regular expressions that ignore case take for s, k and i: the long s, the Kelvin sign, the Turkish letters."""
+_STRAIGHT = str.maketrans("’‘“”", "''\"\"")
+
+
+def fold(text: str) -> str:
+    """Return a text in composed Unicode (NFC) with straight quotation marks and apostrophes."""
+    return unicodedata.normalize("NFC", text).translate(_STRAIGHT)
+
+
+class Text:
+    """A response, or a variant of one, with what is counted in it.
+
+    Attributes:
+        raw: the text itself.
+    """
+
+    def __init__(self, raw: str) -> None:
+        if not isinstance(raw, str):
+            raise TypeError(f"a response must be text, found {type(raw).__name__}")
+        self.raw = raw
+
+    @cached_property
+    def stripped(self) -> str:
+        """The text without surrounding white space."""
+        return self.raw.strip()
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether there is nothing but white space."""
+        return not self.raw or self.raw.isspace()
+
+    @cached_property
+    def lower(self) -> str:
+        """The text in lower case."""
+        return self.raw.lower()
+
+    @cached_property
+    def utf8(self) -> bytes:
+        """The text in UTF-8."""
+        return self.raw.encode("utf-8", "surrogatepass")
+
+    @cached_property
+    def caseless(self) -> bytes | None:
+        """The text in UTF-8 with the letters of ASCII in lower case.
+
+        ``None`` if it has a character that matches such a letter when case is ignored, and is none.
+        """
+        return None if any(character in self.raw for character in _LIKE_ASCII) else self.utf8.lower()
+
+    @cached_property
+    def folded(self) -> str:
+        """The text as ``fold`` makes it: "é" is one character in it and an apostrophe a straight one."""
+        return fold(self.raw)
+
+    @cached_property
+    def lines(self) -> tuple[str, ...]:
+        """What stands between line feeds."""
+        return tuple(self.raw.split("\n"))
+
+    @cached_property
+    def words(self) -> int:
+        r"""The number of maximal runs of ``\w``: "don't" is two words, "well-known" two, "U.S.A." three."""
+        others = set(self.utf8.translate(None, _ASCII).decode("utf-8", "surrogatepass"))
+        if len(others) > _FEW:
+            return len(_WORD.findall(self.raw))
+        text = self.raw
+        for character in others:
+            text = text.replace(character, _as_ascii(character))
+        spaced = text.encode("ascii").translate(_SPACED)
+        # A word begins where an a follows a space.
+        return spaced.count(b" a") + spaced.startswith(b"a")
+
+    @cached_property
+    def capital_words(self) -> int:
+        """The number of NLTK word tokens whose letters are all capitals, "I" and "A" among them."""
+        return count_capital_words(self.raw)
+
+    def has_sentences(self, count: int) -> bool:
+        """Tell whether NLTK's sentence splitter finds at least ``count`` sentences."""
+        return has_at_least(count, self.raw)
+
+    @property
+    def language(self) -> str | None:
+        """The language that langdetect names (ISO 639-1), ``None`` where it finds nothing to go by."""
+        return self.detection.language
+
+    @property
+    def detection(self) -> Detection:
+        """The language that langdetect names, with its probability."""
+        return detect(self.raw)
