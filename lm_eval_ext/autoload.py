@@ -1,8 +1,8 @@
 """Makes the unmodified harness see this package's tasks, LMs and filters.
 
-No released harness (up to 0.5.0.dev1) discovers task plugins. ``lm_eval_ext.pth`` therefore calls ``start.install`` when
-an interpreter starts: it puts one finder on ``sys.meta_path`` that waits for ``lm_eval.tasks`` and ``lm_eval.models``,
-lets their own loader run, and then has this module register what we have. Rules it keeps:
+No released harness (up to 0.5.0.dev1) discovers task plugins. ``lm_eval_ext.pth`` therefore calls ``start.install``
+when an interpreter starts: it puts one finder on ``sys.meta_path`` that waits for ``lm_eval.tasks`` and
+``lm_eval.models``, lets their own loader run, and then has this module register what we have. Rules it keeps:
 
 * It never raises: whatever goes wrong here, the harness goes on as if we were not installed.
 * A user's choice wins: our folder stands in front of ``--include_path`` (the last path wins in the harness),

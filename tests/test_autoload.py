@@ -736,7 +736,7 @@ def test_a_name_that_is_taken_stays_with_its_owner(observe: Observe, tmp_path: P
     taken = {"model": "reference", "filter": "verbalizer_answer"}
     assert (taken["model"] in MODELS, taken["filter"] in FILTERS) == (True, True)
     script = """
-import json, lm_eval.filters, lm_eval.tasks, lm_eval.models
+import json, lm_eval.tasks, lm_eval.models
 from lm_eval.api.registry import filter_registry, model_registry
 print(json.dumps([model_registry, filter_registry]))
 """

@@ -14,6 +14,7 @@ from lm_eval_ext.families.leaf import DATASET_KEYS, own_dataset, refuse_keys
 from lm_eval_ext.families.verbalizer.answer import Reads
 from lm_eval_ext.families.verbalizer.datasets import DATASETS, Classification
 from lm_eval_ext.families.verbalizer.filters import ANSWER_FILTER
+from lm_eval_ext.families.verbalizer.schema import SCHEMA
 from lm_eval_ext.families.verbalizer.verbalizer import Verbalizer, verbalizer_of_leaf
 from lm_eval_ext.harness.versions import template_environment
 
@@ -83,6 +84,9 @@ def filter_list(pipelines: Sequence[Mapping[str, Any]], leaf: Leaf) -> list[dict
 def _name(task: str, key: str, value: object) -> str | None:
     if value is not None and (not isinstance(value, str) or not value):
         raise ValueError(f"task {task!r}: {key} {value!r}; expected a name, or leave it out")
+    # A verbalizer of the user's own may have any name; how natural it is has one of three.
+    if key == "naturalness" and value is not None and value not in SCHEMA.values[key]:
+        raise ValueError(f"task {task!r}: {key} {value!r}; expected one of {', '.join(SCHEMA.values[key])}")
     return value
 
 

@@ -15,7 +15,7 @@ from lm_eval_ext.families.paired_mcq.datasets import DATASETS
 from lm_eval_ext.families.paired_mcq.prompt import prompt_of
 from lm_eval_ext.families.paired_mcq.rows import rows
 from lm_eval_ext.families.paired_mcq.scores import first_token
-from tests.across_versions import filtered
+from tests.across_versions import filtered, plain_instance
 
 pytestmark = pytest.mark.harness
 
@@ -108,9 +108,8 @@ def test_the_letters_loglikelihoods_are_what_one_request_at_a_time_gives(manager
     paired, _ = evaluate(manager, model, "paired_mcq_mmlu_low")
     sample = paired["samples"]["paired_mcq_mmlu_low"][0]
     *letters, _ = sample["arguments"]
-    instance = pytest.importorskip("lm_eval.api.instance").Instance
     singly = [
-        model.loglikelihood([instance("loglikelihood", {}, arguments, 0)], disable_tqdm=True)[0][0]
+        model.loglikelihood([plain_instance("loglikelihood", {}, arguments)], disable_tqdm=True)[0][0]
         for arguments in letters
     ]
     *loglikelihoods, _ = sample["resps"]

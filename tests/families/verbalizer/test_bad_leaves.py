@@ -75,6 +75,8 @@ def test_the_leaf_itself_is_right(tmp_path: Path) -> None:
             {"filter_list": [{"name": "answer", "filter": [{"function": "verbalizer_answer", "reads": "last"}]}]},
             r"'toy_leaf': verbalizer_answer has reads 'last'; expected one of first, final",
         ),
+        ({"naturalness": "un-natural"}, r"'toy_leaf': naturalness 'un-natural'; expected one of natural, neut"),
+        ({"verbalizer": 3}, r"'toy_leaf': verbalizer 3; expected a name, or leave it out"),
         ({"filter_list": []}, r"'toy_leaf': no verbalizer_answer in its filter_list"),
     ],
 )
