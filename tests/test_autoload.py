@@ -78,8 +78,7 @@ def test_the_console_script_lists_our_tasks_beside_the_harness_own(python: Pytho
     assert {TASK, "verbalizer_unnatural", "verbalizer_sst2", HARNESS_TASK} <= listed
 
 
-def test_simple_evaluate_in_a_plain_script_runs_our_task(python: Python, tmp_path: Path) -> None:
-    # Here the harness is the installed one, with all of its tasks.
+def test_simple_evaluate_in_a_plain_script_runs_our_task(python: Python, small_harness: str, tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(
         "import json, lm_eval\n"
@@ -89,7 +88,7 @@ def test_simple_evaluate_in_a_plain_script_runs_our_task(python: Python, tmp_pat
         f"print(json.dumps([results['results'][{TASK!r}]['acc,answer'], results['n-samples'][{TASK!r}]]))\n",
         encoding="utf-8",
     )
-    accuracy, rows = json.loads(python(str(script)).stdout.splitlines()[-1])
+    accuracy, rows = json.loads(python(str(script), PYTHONPATH=small_harness).stdout.splitlines()[-1])
     assert rows["effective"] == 2
     assert accuracy == 1.0
 

@@ -31,8 +31,8 @@ pytestmark = pytest.mark.harness
 
 METADATA = f"lm_eval_ext-{__version__}.dist-info"
 WHEEL = ("lm_eval_ext", "lm_eval_ext.pth", METADATA)
-# An editable install maps the package to the checkout and holds no file of it.
-EDITABLE = ("_editable_impl_lm_eval_ext.pth", "_editable_impl_lm_eval_ext.py", "lm_eval_ext.pth", METADATA)
+# An editable install names a folder of the checkout and holds no file of the package.
+EDITABLE = ("_lm_eval_ext.pth", "lm_eval_ext.pth", METADATA)
 # What we require; what these require comes with them.
 REQUIRED = ("langdetect", "lm-eval", "nltk", "orjson", "regex", "requests", "rouge-score", "scipy")
 # What a checkout has beside the package, and what must not become importable by installing us.
@@ -234,16 +234,26 @@ def test_a_wheel_out_of_the_checkout_and_the_source_distribution_hold_the_same(
     assert {name: kept.get(name.replace("lm_eval_ext/tasks/", "tasks/")) for name in package} == package
 
 
-def test_a_checkout_without_symbolic_links_is_told_what_it_lacks(checkout: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("build", "link", "target"),
+    [
+        ("build_wheel", "lm_eval_ext/verifiers", "../verifiers"),
+        ("build_editable", "lm_eval_ext/verifiers", "../verifiers"),
+        ("build_editable", "editable/lm_eval_ext", "../lm_eval_ext"),
+    ],
+)
+def test_a_checkout_without_symbolic_links_is_told_what_it_lacks(
+    checkout: Path, tmp_path: Path, build: str, link: str, target: str
+) -> None:
     # As git makes it where links are switched off.
     without = tmp_path / "checkout"
     shutil.copytree(checkout, without, symlinks=True)
-    (without / "lm_eval_ext/verifiers").unlink()
-    (without / "lm_eval_ext/verifiers").write_text("../verifiers", encoding="utf-8")
-    command = (sys.executable, "-m", "build", "--no-isolation", "--wheel", str(without))
-    process = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
+    (without / link).unlink()
+    (without / link).write_text(target, encoding="utf-8")
+    command = (sys.executable, "-c", f"import hatchling.build; hatchling.build.{build}({str(tmp_path)!r})")
+    process = subprocess.run(command, cwd=without, capture_output=True, text=True, timeout=300, check=False)
     assert process.returncode != 0
-    assert "lm_eval_ext/verifiers is no link to ../verifiers here" in process.stdout + process.stderr
+    assert f"{link} is no link to {target} here" in process.stdout + process.stderr
 
 
 def test_the_wheel_requires_the_harness_and_what_the_verifiers_judge_with(wheel: Path) -> None:
@@ -309,7 +319,7 @@ def test_a_wheel_costs_an_interpreter_start_two_modules(installed: Environment) 
 def test_an_uninstall_leaves_nothing_and_a_working_harness(
     kind: str, wheel: Path, checkout: Path, small_harness: str, tmp_path: Path
 ) -> None:
-    environment = new_environment(tmp_path, *REQUIRED, "hatchling", "editables", harness=Path(small_harness))
+    environment = new_environment(tmp_path, *REQUIRED, "hatchling", harness=Path(small_harness))
     files, content = environment.files(), environment.content()
 
     environment.install(*([wheel] if kind == "wheel" else ["-e", checkout]))

@@ -16,7 +16,6 @@ from tests.conftest import SHARED, Harness, Run, evaluate_one_after_the_other, o
 pytestmark = pytest.mark.harness
 
 REAL = str(SHARED / "data" / "classification")
-SOURCES = ["embedded", REAL]
 GROUPS = {"natural": 27, "neutral": 54, "unnatural": 27}
 
 # naturalness -> acc, prior_rate, invalid_rate: of an LM that does what the prompt says, and of one with its prior
@@ -25,7 +24,8 @@ ORACLE = {"natural": (1.0, 1.0, 0.0), "neutral": (1.0, 0.0, 0.0), "unnatural": (
 PRIOR = {"natural": (1.0, 1.0, 0.0), "neutral": (0.0, 1.0, 1.0), "unnatural": (0.0, 1.0, 0.0)}
 
 
-FAMILIES = ("verbalizer", "verbalizer_cot")
+# On real rows the direct prompts alone: a chain of thought is asked about the same rows.
+PROMPTINGS = {"embedded": ("verbalizer", "verbalizer_cot"), REAL: ("verbalizer",)}
 
 
 def evaluate(harness: Harness, policy: str, tasks: str) -> Run:
@@ -35,18 +35,21 @@ def evaluate(harness: Harness, policy: str, tasks: str) -> Run:
     return run
 
 
-@pytest.fixture(scope="module", params=SOURCES, ids=["embedded", "real"])
-def by_policy(
-    request: pytest.FixtureRequest, small_harness: str, tmp_path_factory: pytest.TempPathFactory
-) -> Mapping[str, Run]:
-    """Return the runs of each policy over all tasks on one source."""
+@pytest.fixture(scope="module", params=PROMPTINGS, ids=["embedded", "real"])
+def source(request: pytest.FixtureRequest) -> str:
     if request.param == REAL and not (SHARED / "data").is_dir():
         pytest.skip(f"the real rows are not at {REAL}")
-    metadata = json.dumps({"source": request.param})
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def by_policy(source: str, small_harness: str, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Run]:
+    """Return the runs of each policy over all tasks on one source."""
+    metadata = json.dumps({"source": source})
     options = {
         policy: (
             *("--model", "reference", "--model_args", f"policy={policy},seed=1"),
-            *("--tasks", ",".join(FAMILIES), "--metadata", metadata),
+            *("--tasks", ",".join(PROMPTINGS[source]), "--metadata", metadata),
         )
         for policy in ("oracle", "prior", "random")
     }
@@ -65,11 +68,11 @@ def members(run: Run, family: str, naturalness: str) -> list[str]:
 
 @pytest.mark.parametrize(("policy", "expected"), [("oracle", ORACLE), ("prior", PRIOR)])
 def test_a_policys_scores_are_exact_in_every_task_and_group(
-    by_policy: Mapping[str, Run], policy: str, expected: dict[str, tuple[float, float, float]]
+    by_policy: Mapping[str, Run], source: str, policy: str, expected: dict[str, tuple[float, float, float]]
 ) -> None:
     run = by_policy[policy]
-    assert len(run.samples) == 216
-    for family, (naturalness, leaves) in product(FAMILIES, GROUPS.items()):
+    assert len(run.samples) == 108 * len(PROMPTINGS[source])
+    for family, (naturalness, leaves) in product(PROMPTINGS[source], GROUPS.items()):
         tasks = members(run, family, naturalness)
         assert len(tasks) == leaves
         for name in [*tasks, f"{family}_{naturalness}"]:
@@ -77,9 +80,9 @@ def test_a_policys_scores_are_exact_in_every_task_and_group(
         assert sum(len(run.samples[name]) for name in tasks) == leaves * 100
 
 
-def test_a_coin_stays_within_its_binomial_interval(by_policy: Mapping[str, Run]) -> None:
+def test_a_coin_stays_within_its_binomial_interval(by_policy: Mapping[str, Run], source: str) -> None:
     run = by_policy["random"]
-    for family, (naturalness, leaves) in product(FAMILIES, GROUPS.items()):
+    for family, (naturalness, leaves) in product(PROMPTINGS[source], GROUPS.items()):
         acc, prior, invalid = scores(run, f"{family}_{naturalness}")
         # A fair coin over n rows: mean 1/2, standard deviation sqrt(1 / 4n); five of them on either side.
         assert abs(acc - 0.5) < 5 * math.sqrt(1 / (4 * leaves * 100))
