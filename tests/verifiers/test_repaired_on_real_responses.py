@@ -1,7 +1,7 @@
-"""How often the repaired edition disagrees with IFEval on the real responses: the list that the README shows.
+"""How often the repaired edition disagrees with IFEval on the real responses: the table in ``docs/verifiers.md``.
 
 After a change of a checker, ``python -m tests.verifiers.test_repaired_on_real_responses`` prints the rows as they are
-now and says which were others.
+now and says which of them have changed.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ def card(  # noqa: PLR0913 # all that there is to say of a training
         f"# Answer classifier ({mode})",
         "",
         "Reads which option a free-text answer to a multiple-choice question chooses.",
-        "Use: `lm-eval-ext classifier read ROWS.jsonl --reader THIS_FOLDER`, or in a task",
+        "Use it with `lm-eval-ext classifier read ROWS.jsonl --reader THIS_FOLDER`, or in a task with",
         '`--metadata \'{"answer_classifier": "THIS_FOLDER"}\'`.',
         "",
         "## Data",
@@ -84,8 +84,8 @@ def _division(division: Division, share: float, seed: int) -> list[str]:
     count = len(division.generated.rows) if division.generated else 0
     if not division.files:
         return [
-            f"Trained on {count} generated responses alone. No annotated rows of others were trained on. No rows were "
-            "held out."
+            f"Trained only on {count} generated responses. No annotated rows were used for training. No rows were held "
+            "out."
         ]
     taught, held_out = division.taught, division.held_out
     lines = [
@@ -93,8 +93,8 @@ def _division(division: Division, share: float, seed: int) -> list[str]:
         f"questions; held out {len(held_out)} rows of {questions(held_out)} questions."
     ]
     if count:
-        lines.append(f"Also trained on the {count} generated responses, of which none were held out.")
-    return [*lines, f"Annotated rows were trained on: those {len(taught)} of the files above."]
+        lines.append(f"The {count} generated responses were also used for training; none of them were held out.")
+    return [*lines, f"The training data include {len(taught)} annotated rows, from the files above."]
 
 
 def _base(folder: Path) -> list[str]:
@@ -121,7 +121,7 @@ def _records(folder: Path) -> list[str]:
 
 
 def _scores(named: Mapping[str, Reader], division: Division) -> str:
-    parts = [("On the held-out rows.", division.held_out)] if division.held_out else []
+    parts = [("Evaluated on the held-out rows.", division.held_out)] if division.held_out else []
     parts += [(_measured(data, division), data.rows) for data in division.measured]
     return "\n".join(f"{text}\n\n{_tables(named, rows)}" for text, rows in parts) or "No rows were held out.\n"
 
@@ -131,8 +131,8 @@ def _measured(data: Data, division: Division) -> str:
     known = {question_key(row) for row in division.trained_on}
     shared = sum(question_key(row) in known for row in data.rows)
     return (
-        f"On {data.name} (SHA-256 {_hashes(data)}), of which no rows were trained on; {shared} of its {len(data.rows)} "
-        "rows are about questions that were."
+        f"Evaluated on {data.name} (SHA-256 {_hashes(data)}). None of its rows were used for training; {shared} of its "
+        f"{len(data.rows)} rows are about questions in the training data."
     )
 
 
