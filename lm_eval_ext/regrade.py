@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from lm_eval_ext.reasoning import without_reasoning
 from lm_eval_ext.sources import RowsError, row_of_line
 from lm_eval_ext.verifiers import Edition, Verdict, verify
+from lm_eval_ext.verifiers.reasoning import without_reasoning
 from lm_eval_ext.verifiers.verify import ROW_FIELDS
 
 

@@ -9,14 +9,15 @@ from dataclasses import dataclass
 from lm_eval_ext.verifiers import phrases
 from lm_eval_ext.verifiers.checker import (
     Checker,
+    Relation,
     check_count,
     check_phrase,
     check_phrases,
     check_relation,
     checker,
+    compare,
     normalise,
 )
-from lm_eval_ext.verifiers.relation import Relation, compare
 from lm_eval_ext.verifiers.text import Text
 
 # IFEval draws a random letter in place of a character that is none; this is the draw of a generator seeded with 0.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lm_eval_ext.reasoning import without_reasoning
 from lm_eval_ext.verifiers import Checker, Response
+from lm_eval_ext.verifiers.reasoning import without_reasoning
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from typing import Any
 
 from lm_eval_ext.families.manyifeval.arguments import ARGUMENTS
 from lm_eval_ext.families.manyifeval.schema import SCHEMA
-from lm_eval_ext.reasoning import without_reasoning
 from lm_eval_ext.self_refine.metrics import NONE
 from lm_eval_ext.verifiers import Checker, Response, Verdict, instructions_of
+from lm_eval_ext.verifiers.reasoning import without_reasoning
 
 Residual = tuple[float, float, int]
 """Of one row: whether all its instructions are followed, the share that is, and their number."""

@@ -19,9 +19,9 @@ from lm_eval_ext import tasks_dir
 from lm_eval_ext.families.manyifeval.rows import rows
 from lm_eval_ext.families.manyifeval.scores import scores, type_metric
 from lm_eval_ext.families.manyifeval.witness import respond
-from lm_eval_ext.reasoning import without_reasoning
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import instructions_of
+from lm_eval_ext.verifiers.reasoning import without_reasoning
 from tests.conftest import SHARED, Harness, Run, evaluate_one_after_the_other, offline_environment
 from tests.families.manyifeval.files import published_rows, write_jsonl
 
