@@ -158,7 +158,7 @@ class MultipleSections(Checker):
         self._pattern()
 
     def _pattern(self) -> re.Pattern[str]:
-        return phrases.as_regex(rf"\s?{self.section_spliter}\s?\d+\s?", self.id, re.UNICODE)
+        return phrases.as_regex(self.section_spliter, self.id, re.UNICODE, before=r"\s?", after=r"\s?\d+\s?")
 
     def repaired(self, text: Text) -> bool:
         return sum(1 for _ in _section_start(self.section_spliter).finditer(text.raw)) >= self.num_sections
