@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lm_eval_ext.verifiers import Checker, Response
-from lm_eval_ext.verifiers.reasoning import without_reasoning
 
 
 @dataclass(frozen=True)
@@ -77,4 +76,4 @@ class Refined(str):
 
 def followed(answer: str, instructions: Sequence[Checker]) -> tuple[bool, ...]:
     """Return, per instruction, whether an answer, its reasoning taken off, follows it: the faithful strict verdicts."""
-    return Response(without_reasoning(answer)).follows(instructions).follow_instruction_list
+    return Response(answer).follows(instructions).follow_instruction_list

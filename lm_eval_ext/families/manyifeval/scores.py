@@ -10,7 +10,6 @@ from lm_eval_ext.families.manyifeval.arguments import ARGUMENTS
 from lm_eval_ext.families.manyifeval.schema import SCHEMA
 from lm_eval_ext.self_refine.metrics import NONE
 from lm_eval_ext.verifiers import Checker, Response, Verdict, instructions_of
-from lm_eval_ext.verifiers.reasoning import without_reasoning
 
 Residual = tuple[float, float, int]
 """Of one row: whether all its instructions are followed, the share that is, and their number."""
@@ -33,7 +32,7 @@ def scores(response: str, instructions: Sequence[Checker]) -> dict[str, RowValue
         ``strict_acc_<instruction>`` are computed from. Every row has every metric, also of types that it lacks: the
         harness gathers metrics from several processes by name.
     """
-    answer = Response(without_reasoning(response))
+    answer = Response(response)
     strict = answer.follows(instructions)
     verdicts = {
         "strict": strict,
