@@ -7,7 +7,6 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from lm_eval_ext import __version__, tasks_dir
@@ -16,7 +15,7 @@ from lm_eval_ext.classifier.availability import ReaderError
 from lm_eval_ext.classifier.encoder.adapter import AdapterError
 from lm_eval_ext.classifier.encoder.weights import WeightsError
 from lm_eval_ext.families.natural_instructions.command import add_score_to
-from lm_eval_ext.progress import with_progress
+from lm_eval_ext.regrade.command import add_verify_to
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.gains.command import add_gains_to
 from lm_eval_ext.reports.gate.commands import add_check_to, add_compare_to
@@ -70,26 +69,7 @@ def _parser() -> argparse.ArgumentParser:
     doctor.add_argument("--source", help='the source that must answer: "hub", "embedded", a folder or a file')
     doctor.set_defaults(run=_doctor)
 
-    verify = commands.add_parser(
-        "verify",
-        help="judge responses by IFEval's verifiable instructions",
-        description="Reads rows with instruction_id_list, kwargs (as google/IFEval has them; null arguments are "
-        "ignored) and response; prints the same rows with follow_instruction_list and follow_all_instructions. "
-        "Reasoning blocks (<think> …) are removed before a response is judged; a null response follows nothing.",
-    )
-    verify.add_argument("rows", metavar="ROWS.jsonl", help='JSON lines; "-": standard input')
-    verify.add_argument(
-        "--edition",
-        choices=("faithful", "repaired"),
-        default="faithful",
-        help="faithful (the default): IFEval's published verdicts, made deterministic; repaired: a reader's verdicts",
-    )
-    verify.add_argument(
-        "--loose",
-        action="store_true",
-        help="a response may follow without its first line, last line or asterisks",
-    )
-    verify.set_defaults(run=_verify)
+    add_verify_to(commands)
 
     manyifeval = commands.add_parser(
         "manyifeval", help="the manyifeval tasks: print their rows, compare methods"
@@ -134,17 +114,6 @@ def _doctor(options: argparse.Namespace) -> int:
         print(f"{mark:7}{finding.subject:10}{finding.text}", flush=True)
         healthy = healthy and (finding.ok or not finding.required)
     return 0 if healthy else 1
-
-
-def _verify(options: argparse.Namespace) -> int:
-    from lm_eval_ext.regrade import regrade  # noqa: PLC0415 # each command imports what it needs
-
-    if options.rows == "-":
-        _print_rows(regrade(sys.stdin.buffer, "standard input", options.edition, options.loose))
-        return 0
-    with Path(options.rows).open("rb") as lines:
-        _print_rows(regrade(with_progress(lines), options.rows, options.edition, options.loose))
-    return 0
 
 
 def _export(options: argparse.Namespace) -> int:
