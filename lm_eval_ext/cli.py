@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from lm_eval_ext import __version__, tasks_dir
@@ -31,12 +33,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Args:
         arguments: of the command line; those of the process if absent.
     """
-    options = _parser().parse_args(arguments)
+    _prepare_streams()
     try:
-        status: int = options.run(options)
+        try:
+            options = _parser().parse_args(arguments)
+            status: int = options.run(options)
+        finally:
+            sys.stdout.flush()  # here, where what goes wrong with it has a message, and not at the interpreter's end
     except BrokenPipeError:
         # The reader, for example `head`, has seen enough; the interpreter would complain again at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        for stream in (sys.stdout, sys.stderr):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         return 0
     except OSError as error:
         return _complain(": ".join(filter(None, [error.filename, error.strerror])) or str(error))
@@ -46,6 +53,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _complain("interrupted")
         return 130
     return status
+
+
+def _prepare_streams() -> None:
+    """Make the standard streams take any text, also those of a terminal that knows ASCII alone, or that are closed.
+
+    What an encoding lacks is written as an escape. To Python a closed stream is none, and what is printed to a standard
+    error that is none goes to standard output.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 # as long as the process
+        elif mode == "w" and isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _complain(text: str) -> int:
