@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import os
 import sys
@@ -16,7 +17,7 @@ from lm_eval_ext.classifier.availability import ReaderError
 from lm_eval_ext.classifier.encoder.adapter import AdapterError
 from lm_eval_ext.classifier.encoder.weights import WeightsError
 from lm_eval_ext.families.natural_instructions.command import add_score_to
-from lm_eval_ext.progress import with_progress
+from lm_eval_ext.regrade.command import add_verify_to
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.gains.command import add_gains_to
 from lm_eval_ext.reports.gate.commands import add_check_to, add_compare_to
@@ -32,12 +33,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Args:
         arguments: of the command line; those of the process if absent.
     """
-    options = _parser().parse_args(arguments)
+    _prepare_streams()
     try:
-        status: int = options.run(options)
+        try:
+            options = _parser().parse_args(arguments)
+            status: int = options.run(options)
+        finally:
+            sys.stdout.flush()  # here, where what goes wrong with it has a message, and not at the interpreter's end
     except BrokenPipeError:
         # The reader, for example `head`, has seen enough; the interpreter would complain again at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        for stream in (sys.stdout, sys.stderr):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         return 0
     except OSError as error:
         return _complain(": ".join(filter(None, [error.filename, error.strerror])) or str(error))
@@ -47,6 +53,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _complain("interrupted")
         return 130
     return status
+
+
+def _prepare_streams() -> None:
+    """Make the standard streams take any text, also those of a terminal that knows ASCII alone, or that are closed.
+
+    What an encoding lacks is written as an escape. To Python a closed stream is none, and what is printed to a standard
+    error that is none goes to standard output.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 # as long as the process
+        elif mode == "w" and isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _complain(text: str) -> int:
@@ -70,26 +90,7 @@ def _parser() -> argparse.ArgumentParser:
     doctor.add_argument("--source", help='the source that must answer: "hub", "embedded", a folder or a file')
     doctor.set_defaults(run=_doctor)
 
-    verify = commands.add_parser(
-        "verify",
-        help="judge responses by IFEval's verifiable instructions",
-        description="Reads rows with instruction_id_list, kwargs (as google/IFEval has them; null arguments are "
-        "ignored) and response; prints the same rows with follow_instruction_list and follow_all_instructions. "
-        "Reasoning blocks (<think> …) are removed before a response is judged; a null response follows nothing.",
-    )
-    verify.add_argument("rows", metavar="ROWS.jsonl", help='JSON lines; "-": standard input')
-    verify.add_argument(
-        "--edition",
-        choices=("faithful", "repaired"),
-        default="faithful",
-        help="faithful (the default): IFEval's published verdicts, made deterministic; repaired: a reader's verdicts",
-    )
-    verify.add_argument(
-        "--loose",
-        action="store_true",
-        help="a response may follow without its first line, last line or asterisks",
-    )
-    verify.set_defaults(run=_verify)
+    add_verify_to(commands)
 
     manyifeval = commands.add_parser(
         "manyifeval", help="the manyifeval tasks: print their rows, compare methods"
@@ -134,17 +135,6 @@ def _doctor(options: argparse.Namespace) -> int:
         print(f"{mark:7}{finding.subject:10}{finding.text}", flush=True)
         healthy = healthy and (finding.ok or not finding.required)
     return 0 if healthy else 1
-
-
-def _verify(options: argparse.Namespace) -> int:
-    from lm_eval_ext.regrade import regrade  # noqa: PLC0415 # each command imports what it needs
-
-    if options.rows == "-":
-        _print_rows(regrade(sys.stdin.buffer, "standard input", options.edition, options.loose))
-        return 0
-    with Path(options.rows).open("rb") as lines:
-        _print_rows(regrade(with_progress(lines), options.rows, options.edition, options.loose))
-    return 0
 
 
 def _export(options: argparse.Namespace) -> int:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import argparse
+import io
+import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import lm_eval_ext
-from lm_eval_ext.cli import main
+from lm_eval_ext.cli import _parser, main
 from lm_eval_ext.sources import EMBEDDED_FOLDER
 from tests.conftest import offline_environment
 
@@ -39,6 +43,74 @@ def test_a_wrong_call_says_how_it_is_used(arguments: list[str], capsys: pytest.C
         main(arguments)
     assert stop.value.code == 2
     assert "usage: lm-eval-ext" in capsys.readouterr().err
+
+
+def subcommands(parser: argparse.ArgumentParser) -> Iterator[list[str]]:
+    """Yield the words of every command, the one without any included."""
+    yield []
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for name, inner in action.choices.items():
+                yield from ([name, *words] for words in subcommands(inner))
+
+
+COMMANDS = list(subcommands(_parser()))
+
+
+def test_all_commands_are_seen() -> None:
+    assert ["verify"] in COMMANDS
+    assert ["natural-instructions", "gains"] in COMMANDS
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_help_is_printed_on_a_terminal_that_knows_ascii_alone(
+    words: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    printed = io.BytesIO()
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(printed, encoding="ascii"))
+    with pytest.raises(SystemExit) as stop:
+        main([*words, "--help"])
+    assert stop.value.code == 0
+    assert printed.getvalue().decode("ascii").startswith(" ".join(["usage: lm-eval-ext", *words]))
+
+
+def test_output_and_errors_are_printed_on_a_terminal_that_knows_ascii_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    streams = {name: io.BytesIO() for name in ("stdout", "stderr")}
+    for name, stream in streams.items():
+        monkeypatch.setattr(f"sys.{name}", io.TextIOWrapper(stream, encoding="ascii", errors="strict"))
+    monkeypatch.setattr("lm_eval_ext.cli.tasks_dir", lambda: "/aufgaben/ä…")
+    assert main(["tasks-path"]) == 0
+    assert main(["verify", "grüße.jsonl"]) == 1
+    assert streams["stdout"].getvalue() == rb"/aufgaben/\xe4\u2026" + b"\n"
+    sys.stderr.flush()
+    assert streams["stderr"].getvalue() == rb"lm-eval-ext: gr\xfc\xdfe.jsonl: No such file or directory" + b"\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "status", "out", "err"),
+    [
+        ("tasks-path >&-", 0, "", ""),
+        (
+            "manyifeval export --source nowhere >&-",
+            1,
+            "",
+            "lm-eval-ext: source 'nowhere' is neither a file nor a folder",
+        ),
+        # not on standard output, where data are expected
+        ("manyifeval export --source nowhere 2>&-", 1, "", ""),
+        ("verify - <&-", 1, "", "lm-eval-ext: standard input: no rows; expected one response per line"),
+        ("verify - <&- >&- 2>&-", 1, "", ""),
+        ("tasks-path >/dev/full", 1, "", "lm-eval-ext: No space left on device"),
+        ("--help | true", 0, "", ""),
+        ("nonsense 2>&1 | true", 2, "", ""),
+    ],
+)
+def test_a_stream_that_is_closed_or_full_is_no_traceback(command: str, status: int, out: str, err: str) -> None:
+    script = f"set -o pipefail; {shlex.quote(COMMAND)} {command}"
+    process = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
+    assert (process.returncode, process.stdout) == (status, out)
+    assert process.stderr.startswith(err)
+    assert len(process.stderr.splitlines()) <= 1
 
 
 @pytest.mark.usefixtures("sentence_data")

@@ -109,6 +109,11 @@ def test_no_arrow_points_back(room: str, to: str) -> None:
     assert from_room(room, to) == []
 
 
+def test_the_verifiers_know_nothing_of_the_rest_of_the_package() -> None:
+    others = {target for name, targets in arrows().items() if lies_in(name, "verifiers") for target in targets}
+    assert {target for target in others if target in modules() and not lies_in(target, "verifiers")} == set()
+
+
 @pytest.mark.parametrize("room", ["reports", "results"])
 def test_of_the_families_reports_and_results_know_their_schema_alone(room: str) -> None:
     shared = ("families.schema", "families.family", "families.registry")

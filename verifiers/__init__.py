@@ -19,6 +19,7 @@ from lm_eval_ext.verifiers import (
     startend,
 )
 from lm_eval_ext.verifiers.checker import EDITIONS, Checker, Edition, checker, instruction, instruction_ids
+from lm_eval_ext.verifiers.reasoning import without_reasoning
 from lm_eval_ext.verifiers.sentences import MissingDataError
 from lm_eval_ext.verifiers.verify import Response, Verdict, instructions_of, verify, verify_all
 
@@ -39,4 +40,5 @@ __all__ = [
     "instructions_of",
     "verify",
     "verify_all",
+    "without_reasoning",
 ]

@@ -63,10 +63,8 @@ def _count_in_chunk(chunk: str) -> int:
 
 
 def _count_with_neighbours(text: str) -> int:
-    import nltk  # noqa: PLC0415 # a second
-
-    sentences.require()  # NLTK's own message for missing data is a page long
-    return sum(map(str.isupper, nltk.word_tokenize(text)))
+    # As nltk.word_tokenize does.
+    return sum(sum(map(str.isupper, _tokenizer().tokenize(sentence))) for sentence in sentences.split(text))
 
 
 @cache

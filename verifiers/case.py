@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lm_eval_ext.verifiers.checker import Checker, check_count, check_relation, checker
-from lm_eval_ext.verifiers.relation import Relation, compare
+from lm_eval_ext.verifiers.checker import Checker, Relation, check_count, check_relation, checker, compare
 from lm_eval_ext.verifiers.text import Text
 
 ENOUGH_WORDS = 20

@@ -8,12 +8,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, Literal, TypeVar, get_args
 
-from lm_eval_ext.verifiers.relation import RELATIONS
 from lm_eval_ext.verifiers.text import Text
 
 Edition = Literal["faithful", "repaired"]
 """``faithful``: IFEval's published verdict, bug for bug; ``repaired``: the verdict that a reader would give."""
 EDITIONS: tuple[Edition, ...] = get_args(Edition)
+Relation = Literal["at least", "less than"]
+"""The two relations of IFEval's counting instructions."""
+RELATIONS: tuple[Relation, ...] = get_args(Relation)
 
 
 class Checker(ABC):
@@ -120,6 +122,11 @@ def _check_names(cls: type[Checker], given: Mapping[str, Any]) -> None:
 def _did_you_mean(name: object, known: Iterable[str]) -> str:
     near = difflib.get_close_matches(str(name), list(known), n=1)
     return f" (did you mean {near[0]!r}?)" if near else ""
+
+
+def compare(count: int, relation: Relation, target: int) -> bool:
+    """Tell whether ``count`` is at least, or strictly less than, ``target``."""
+    return count >= target if relation == "at least" else count < target
 
 
 # What the constructors of several checkers ask of an argument. A wrong type is a TypeError, a wrong value a ValueError.

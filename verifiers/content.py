@@ -80,11 +80,12 @@ class Postscript(Checker):
         self._pattern()
 
     def _pattern(self) -> re.Pattern[str]:
-        marker = _IFEVAL_MARKERS.get(self.postscript_marker, self.postscript_marker.lower())
-        if self.postscript_marker not in _IFEVAL_MARKERS and _OPERATORS.search(marker):
-            # What IFEval puts around the marker matters only then; it costs the square of a run of blanks.
-            marker = rf"\s*{marker}.*$"
-        return phrases.as_regex(marker, self.id, re.MULTILINE)
+        if self.postscript_marker in _IFEVAL_MARKERS:
+            return phrases.as_regex(_IFEVAL_MARKERS[self.postscript_marker], self.id, re.MULTILINE)
+        marker = self.postscript_marker.lower()
+        # What IFEval puts around the marker matters only then; it costs the square of a run of blanks.
+        before, after = (r"\s*", r".*$") if _OPERATORS.search(marker) else ("", "")
+        return phrases.as_regex(marker, self.id, re.MULTILINE, before, after)
 
     def repaired(self, text: Text) -> bool:
         return _at_line_start(self.postscript_marker).search(text.raw) is not None

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import random
+import re
 import string
 from dataclasses import dataclass
 
 from lm_eval_ext.verifiers import phrases
 from lm_eval_ext.verifiers.checker import (
     Checker,
+    Relation,
     check_count,
     check_phrase,
     check_phrases,
     check_relation,
     checker,
+    compare,
     normalise,
 )
-from lm_eval_ext.verifiers.relation import Relation, compare
 from lm_eval_ext.verifiers.text import Text
 
 # IFEval draws a random letter in place of a character that is none; this is the draw of a generator seeded with 0.
@@ -110,13 +112,16 @@ class ForbiddenWords(Checker):
 
     def faithful(self, text: Text) -> bool:
         return not any(
-            phrases.occurrences(word, text) != 0 and phrases.as_regex(rf"\b{word}\b", self.id).search(text.raw)
+            phrases.occurrences(word, text) != 0 and self._pattern(word).search(text.raw)
             for word in self.forbidden_words
         )
 
     def require_judgeable(self) -> None:
         for word in self.forbidden_words:
-            phrases.as_regex(rf"\b{word}\b", self.id)
+            self._pattern(word)
+
+    def _pattern(self, word: str) -> re.Pattern[str]:
+        return phrases.as_regex(word, self.id, before=r"\b", after=r"\b")
 
     def repaired(self, text: Text) -> bool:
         return not any(phrases.as_words(word).search(text.folded) for word in self.forbidden_words)

@@ -10,13 +10,14 @@ import regex
 from lm_eval_ext.verifiers import markdown
 from lm_eval_ext.verifiers.checker import (
     Checker,
+    Relation,
     check_count,
     check_phrase,
     check_relation,
     checker,
+    compare,
     normalise,
 )
-from lm_eval_ext.verifiers.relation import Relation, compare
 from lm_eval_ext.verifiers.text import Text, fold
 
 _IFEVAL_DIVIDER = "***"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from nltk.tokenize.punkt import PunktSentenceTokenizer
+    from nltk.tokenize.punkt import PunktLanguageVars, PunktSentenceTokenizer
 
 DATA = "punkt_tab"
 
@@ -22,6 +22,10 @@ _PLAIN_CONTEXT = re.compile(r"([A-Za-z]{2,})[.?!]\s+[^\s.]\S*")
 _OPENING = '([*"“'
 _LONGEST = 40
 """Characters before an end in which its word is looked for; a longer one is no abbreviation."""
+_REMEMBERED = 4096
+"""Possible ends that are remembered: a word, what may end a sentence, and the next word."""
+_REMEMBERED_LENGTH = 100
+"""Characters of the longest of them."""
 
 
 class MissingDataError(LookupError):
@@ -55,6 +59,16 @@ def _certain_ends(text: str, doubtful: frozenset[str]) -> Iterator[int]:
                 yield end
 
 
+def split(text: str) -> Iterator[str]:
+    """Yield the sentences of a text, without the white space between them.
+
+    Raises:
+        MissingDataError: NLTK's English data are not installed.
+    """
+    for start, end in _splitter().punkt.span_tokenize(text):
+        yield text[start:end]
+
+
 def require() -> None:
     """Raise ``MissingDataError`` now rather than at the first verdict, if NLTK's English data are not installed."""
     _splitter()
@@ -84,12 +98,48 @@ def _splitter() -> _Splitter:
     doubtful = frozenset(parameters.abbrev_types | {first for first, _ in parameters.collocations})
 
     class Punkt(PunktSentenceTokenizer):  # type: ignore[misc] # NLTK ships no types
-        """Punkt, quicker about a full stop that ends a sentence in any case."""
+        """Punkt, quicker about a full stop that ends a sentence in any case, or that it has decided before."""
 
         def text_contains_sentbreak(self, text: str) -> bool:
             plain = _PLAIN_CONTEXT.fullmatch(text)
             if plain and plain[1].lower() not in doubtful:
                 return True
+            return decide(text) if len(text) <= _REMEMBERED_LENGTH else self.decide(text)
+
+        def decide(self, text: str) -> bool:
             return bool(super().text_contains_sentbreak(text))
 
-    return _Splitter(Punkt(parameters), doubtful)
+    punkt = Punkt(parameters, lang_vars=_language_variables())
+    decide = lru_cache(maxsize=_REMEMBERED)(punkt.decide)
+    return _Splitter(punkt, doubtful)
+
+
+def _language_variables() -> PunktLanguageVars:
+    """Return Punkt's expressions without the time limit that NLTK sets from 3.10 on.
+
+    Its five seconds are of the clock and of a whole text, what is done between two matches included: on a busy machine
+    a response of a few hundred thousand characters, which takes linear time, would be an error now and then.
+    """
+    from nltk.tokenize.punkt import PunktLanguageVars  # noqa: PLC0415 # as above
+
+    plain = PunktLanguageVars()
+    contexts, words = _without_limit(plain.period_context_re()), _without_limit(plain._word_tokenizer_re())
+
+    class Untimed(PunktLanguageVars):  # type: ignore[misc] # NLTK ships no types
+        re_boundary_realignment = _without_limit(plain.re_boundary_realignment)
+
+        def period_context_re(self) -> Any:
+            return contexts
+
+        def _word_tokenizer_re(self) -> Any:
+            return words
+
+    return Untimed()
+
+
+def _without_limit(pattern: Any) -> Any:
+    try:
+        from nltk import redos  # noqa: PLC0415 # as above
+    except ImportError:  # before 3.10
+        return pattern
+    return redos.compile(pattern, timeout=None)

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from lm_eval_ext.verifiers.checker import EDITIONS, Checker, Edition, instruction
+from lm_eval_ext.verifiers.reasoning import without_reasoning
 from lm_eval_ext.verifiers.text import Text
 
 ROW_FIELDS = ("response", "instruction_id_list", "kwargs")
@@ -44,10 +45,16 @@ class Response:
 
     Loosely a response follows an instruction if any of eight variants of it does (IFEval, section 2.1): as it is,
     without asterisks, without its first line, its last line or both, and these three without asterisks.
+
+    Args:
+        raw: what the model said.
+        strip_reasoning: whether reasoning blocks are taken off before anything is judged (see ``without_reasoning``); a
+            response that is nothing else is blank, and follows nothing.
     """
 
-    def __init__(self, raw: str) -> None:
-        self.text = Text(raw)
+    def __init__(self, raw: str, *, strip_reasoning: bool = True) -> None:
+        text = Text(raw)
+        self.text = Text(without_reasoning(raw)) if strip_reasoning else text
 
     @cached_property
     def variants(self) -> tuple[Text, ...]:
@@ -101,31 +108,38 @@ def instructions_of(ids: Sequence[str], kwargs: Sequence[Mapping[str, Any] | Non
     return tuple(instruction(name, arguments) for name, arguments in zip(ids, kwargs, strict=True))
 
 
-def verify(
+def verify(  # noqa: PLR0913 # half of them are options, and have names
     response: str,
     instruction_id_list: Sequence[str],
     kwargs: Sequence[Mapping[str, Any] | None],
     *,
     edition: Edition = "faithful",
     loose: bool = False,
+    strip_reasoning: bool = True,
 ) -> Verdict:
     """Tell which instructions one response follows.
 
     Args:
-        response: the text to judge, without any reasoning before it.
+        response: what the model said.
         instruction_id_list: IFEval's instruction ids.
         kwargs: the arguments of each, in the same order; nulls are ignored.
         edition: ``"faithful"`` (IFEval's published verdicts, made deterministic) or ``"repaired"``.
         loose: whether a variant of the response suffices (see ``Response``).
+        strip_reasoning: whether reasoning blocks (``<think>…</think>``) are taken off before anything is judged.
 
     Raises:
         TypeError, ValueError: no or unknown instructions, missing or unknown arguments, a response that is no text.
     """
-    return Response(response).follows(instructions_of(instruction_id_list, kwargs), edition, loose)
+    answer = Response(response, strip_reasoning=strip_reasoning)
+    return answer.follows(instructions_of(instruction_id_list, kwargs), edition, loose)
 
 
 def verify_all(
-    rows: Iterable[Mapping[str, Any]], *, edition: Edition = "faithful", loose: bool = False
+    rows: Iterable[Mapping[str, Any]],
+    *,
+    edition: Edition = "faithful",
+    loose: bool = False,
+    strip_reasoning: bool = True,
 ) -> Iterator[Verdict]:
     """Yield the verdict of each row, one by one.
 
@@ -133,6 +147,7 @@ def verify_all(
         rows: with ``response``, ``instruction_id_list`` and ``kwargs``; other fields are not looked at.
         edition: as in ``verify``.
         loose: as in ``verify``.
+        strip_reasoning: as in ``verify``.
 
     Raises:
         TypeError, ValueError: as ``verify``, or a field is missing, when the row is reached; the message says which.
@@ -142,6 +157,13 @@ def verify_all(
         if missing:
             raise ValueError(f"row {number}: no field {', '.join(missing)}; found {', '.join(row)}")
         try:
-            yield verify(row["response"], row["instruction_id_list"], row["kwargs"], edition=edition, loose=loose)
+            yield verify(
+                row["response"],
+                row["instruction_id_list"],
+                row["kwargs"],
+                edition=edition,
+                loose=loose,
+                strip_reasoning=strip_reasoning,
+            )
         except (TypeError, ValueError) as error:
             raise type(error)(f"row {number}: {error}") from error

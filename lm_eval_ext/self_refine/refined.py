@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lm_eval_ext.reasoning import without_reasoning
 from lm_eval_ext.verifiers import Checker, Response
 
 
@@ -77,4 +76,4 @@ class Refined(str):
 
 def followed(answer: str, instructions: Sequence[Checker]) -> tuple[bool, ...]:
     """Return, per instruction, whether an answer, its reasoning taken off, follows it: the faithful strict verdicts."""
-    return Response(without_reasoning(answer)).follows(instructions).follow_instruction_list
+    return Response(answer).follows(instructions).follow_instruction_list

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
+import time
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from lm_eval_ext.verifiers import EDITIONS, instruction
 from lm_eval_ext.verifiers.text import Text
@@ -165,6 +170,7 @@ def test_highlights_are_counted(number: int, text: str, faithful: bool, repaired
         ("SECTION", 1, "SECTION 1", True, True),
         (" Section ", 1, "Section 1", True, True),
         ("Art.", 1, "Arty 1", True, False),
+        ("?", 1, "1", True, False),  # the mark makes IFEval's own expression another one
         ("Art.", 1, "Art. 1", True, True),
         # a legal 0
         ("Section", 0, "none", True, True),
@@ -176,6 +182,53 @@ def test_sections_are_counted(mark: str, number: int, text: str, faithful: bool,
     arguments = {"section_spliter": mark, "num_sections": number}
     checker = instruction("detectable_format:multiple_sections", arguments)
     assert [checker.follows(Text(text), edition) for edition in EDITIONS] == [faithful, repaired]
+
+
+SECTION_PIECES = st.sampled_from(
+    [
+        *"\n\n\n  \t\r\x1c\u2028#*_-:.)1X",
+        "Part",
+        "part",
+        "##",
+        "Part\n#",
+        "_1",
+        "1.",
+        "12)",
+        "1234.",
+        "IV",
+        "two",
+        "a",
+        "ſ",
+    ]
+)
+
+
+@settings(derandomize=True, deadline=None, max_examples=3000)
+@given(
+    st.sampled_from(["Part", "#", "##", "_1", "*", "- #", "§", "Part\n#"]),
+    st.lists(SECTION_PIECES, max_size=14).map("".join),
+)
+def test_sections_are_those_of_the_plain_expression(mark: str, text: str) -> None:
+    number = r"(?:\d+|(?!X\b)[IVX]+(?=[*_ \t]*(?:[:.)–—-]|$))|(?:one|two|three|four|five|six|seven|eight|nine|ten)\b)"
+    # In quadratic time: all white space before a number, and each shorter row of marks before what begins a section.
+    plain = rf"^(?:\s*\d{{1,3}}[.)])?(?:[^\w\n]|_)*{re.escape(mark)}[*_:# \t-]*{number}"
+    count = len(re.findall(plain, text, re.IGNORECASE | re.MULTILINE))
+    checkers = [
+        instruction("detectable_format:multiple_sections", {"section_spliter": mark, "num_sections": least})
+        for least in (count, count + 1)
+    ]
+    assert [checker.repaired(Text(text)) for checker in checkers] == [True, False]
+
+
+def test_a_run_of_section_marks_is_read_in_linear_time() -> None:
+    checker = instruction("detectable_format:multiple_sections", {"section_spliter": "#", "num_sections": 1})
+    taken = []
+    for size in (200, 20_000):
+        begin = time.process_time()
+        assert not checker.repaired(Text("#" * size))
+        taken.append(time.process_time() - begin)
+    # Linear time is 100 times and quadratic time 10,000.
+    assert taken[1] < 1000 * max(taken[0], 0.0001), taken
 
 
 def test_a_section_mark_that_is_no_regular_expression_is_an_error_or_taken_as_it_stands() -> None:

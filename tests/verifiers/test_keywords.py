@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import sys
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lm_eval_ext.verifiers import EDITIONS, instruction
+from lm_eval_ext.verifiers import EDITIONS, Checker, instruction
 from lm_eval_ext.verifiers.phrases import occurrences
 from lm_eval_ext.verifiers.text import Text
 
@@ -290,3 +291,76 @@ def test_a_phrase_of_letters_occurs_as_often_as_it_matches(phrase: str, text: st
 @pytest.mark.parametrize("phrase", ["a.b", "C++", "café", "a-b", "10", "", " "])
 def test_a_phrase_of_anything_else_is_left_to_the_regular_expression(phrase: str) -> None:
     assert occurrences(phrase, Text("a b 10")) is None
+
+
+# --- Expressions whose search would hardly end ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("keyword", "complaint"),
+    [
+        ("(a+)+$", "a repetition of something that can itself match in several ways; expected none"),
+        ("(.*)*x", "a repetition of something"),
+        ("(a|aa)+$", "a repetition of something"),
+        (r"(\w+\s?)*$", "a repetition of something"),
+        ("(a*?b)+$", "a repetition of something"),
+        ("(?:(?:a+)b){2,3}", "a repetition of something"),
+        (r"(?=(a+)+$)a", "a repetition of something"),
+        (".*.*=", "2 repetitions without an upper bound before its end; expected 1 at most"),
+        (r"(a+)\1!", "2 repetitions without an upper bound"),
+        ("(x|a*a*a*)b", "3 repetitions without an upper bound"),
+        ("a?" * 10 + "a" * 10, "more than 1000 ways to combine its optional parts and alternatives; expected 1000"),
+        ("(a?){30}a{30}", "more than 1000 ways"),
+        ("(a|ab)" * 10 + "c", "more than 1000 ways"),
+    ],
+)
+@pytest.mark.parametrize("name", ["existence", "frequency", "forbidden_words"])
+def test_a_keyword_whose_search_would_hardly_end_is_an_error_or_taken_as_it_stands(
+    name: str, keyword: str, complaint: str
+) -> None:
+    arguments: dict[str, dict[str, Any]] = {
+        "existence": {"keywords": [keyword]},
+        "frequency": {"keyword": keyword, "frequency": 1, "relation": "at least"},
+        "forbidden_words": {"forbidden_words": [keyword]},
+    }
+    checker = instruction(f"keywords:{name}", arguments[name])
+    text = Text("a" * 28 + "!")
+    with pytest.raises(ValueError, match=rf"^keywords:{name}: .*{re.escape(repr(keyword))}.*{re.escape(complaint)}"):
+        checker.faithful(text)
+    with pytest.raises(ValueError, match="the repaired edition takes keywords and markers as they stand"):
+        checker.require_judgeable()
+    assert checker.repaired(text) == (name == "forbidden_words")
+
+
+@pytest.mark.parametrize(
+    ("keyword", "text"),
+    [
+        ("colou?r", "color"),
+        (r"\d+\.\d+", "3.14"),
+        (r"https?://\S+", "http://a.b"),
+        ("a.*b", "a to b"),
+        ("cat|dog|bird", "a dog"),
+        ("(?:ha)+!", "haha!"),
+        ("[ab]+c+", "abcc"),
+        (r"(?:\d{1,3}\.){3}\d{1,3}", "127.0.0.1"),
+        (r"(\w)\1", "ball"),
+        ("wh(?=at)", "what"),
+    ],
+)
+def test_any_other_expression_is_searched_for(keyword: str, text: str) -> None:
+    checker = instruction("keywords:existence", {"keywords": [keyword]})
+    assert checker.faithful(Text(text))
+    assert not checker.faithful(Text("nothing of it"))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        instruction("detectable_format:multiple_sections", {"section_spliter": "(a+)+", "num_sections": 1}),
+        instruction("detectable_content:postscript", {"postscript_marker": "(a+)+!"}),
+    ],
+    ids=lambda checker: checker.id,
+)
+def test_so_it_is_with_section_marks_and_postscripts(other: Checker) -> None:
+    with pytest.raises(ValueError, match=rf"^{other.id}: .*\(a\+\)\+.* which has a repetition of something"):
+        other.faithful(Text("a" * 28))

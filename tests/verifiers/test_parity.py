@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from lm_eval_ext.regrade.regrade import accuracies, regrade
 from lm_eval_ext.verifiers import instruction, instruction_ids, verify
 from lm_eval_ext.verifiers.text import Text
 
@@ -98,6 +99,26 @@ def test_ifevals_rows_are_judged_alike(
         ]
     assert not differences, "\n".join(differences)
     assert verdicts == 4 * 834  # four models, and the 541 rows have 834 instructions
+
+
+def test_samples_of_the_harnesss_own_task_have_its_accuracies(
+    ifeval: Ifeval, prompts: Mapping[int, dict[str, Any]], shared_data: Path
+) -> None:
+    samples: list[dict[str, Any]] = []
+    scores = []
+    for row in read(shared_data / "ifeval" / "ifeval_responses.jsonl")[::10]:
+        doc, response = prompts[row["key"]], row["response"]
+        random.seed(0)
+        scores.append(ifeval.utils.process_results(doc, [response]))
+        samples.append({"doc_id": len(samples), "doc": doc, "resps": [[response]], "filtered_resps": [response]})
+    lines = [json.dumps(sample | score).encode() for sample, score in zip(samples, scores, strict=True)]
+    judged = list(regrade(lines, "samples"))
+    found = accuracies([each.strict for each in judged], [each.loose for each in judged], "faithful")
+    for kind in ("strict", "loose"):
+        prompt_level, inst_level = f"prompt_level_{kind}_acc", f"inst_level_{kind}_acc"
+        assert found[prompt_level] == sum(score[prompt_level] for score in scores) / len(scores)
+        assert found[inst_level] == ifeval.utils.agg_inst_level_acc([score[inst_level] for score in scores])
+    assert 0 < found["prompt_level_strict_acc"] < found["prompt_level_loose_acc"] < 1
 
 
 def test_words_are_counted_alike(ifeval: Ifeval, texts: Sequence[str]) -> None:

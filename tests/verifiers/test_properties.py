@@ -143,6 +143,11 @@ SHAPES: dict[str, Callable[[int], str]] = {
     "[ then spaces, ]": lambda size: "[" + " " * size + "]",
     "<<a then spaces": lambda size: "<<a" + " " * size,
     "line feed, spaces, a": lambda size: "\n" + " " * size + "a",
+    # A text of white space alone is not judged.
+    "line feeds, a": lambda size: "\n" * size + "a",
+    "a, line feeds and spaces": lambda size: "a" + "\n " * (size // 2),
+    "a, carriage returns": lambda size: "a" + "\r\n" * (size // 2),
+    "a, line feeds, numbers": lambda size: "a" + "\n\n1." * (size // 4),
     "P.S. after marks": lambda size: "*" * size + "P.T.",
     "digits": lambda size: "1" * size,
     "nested lists": lambda size: "[" * (size // 2) + "]" * (size // 2),

@@ -258,6 +258,17 @@ def test_sentences_are_punkts_in_real_responses(shared_data: Path) -> None:
     assert wrong == []
 
 
+def test_what_is_counted_does_not_depend_on_how_busy_the_machine_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    redos = pytest.importorskip("nltk.redos", reason="NLTK before 3.10 sets no limit to the time that it takes")
+    monkeypatch.setattr(redos, "DEFAULT_TIMEOUT", 0.1)
+    text = "WANNA\x1c GO. " * 8000  # its words in capitals are counted sentence by sentence
+    with pytest.raises(TimeoutError):
+        PunktTokenizer("english").tokenize(text)
+    assert Text(text).has_sentences(8000)
+    assert not Text(text).has_sentences(8001)
+    assert Text(text).capital_words == 8000 * 3  # WAN, NA, GO
+
+
 # What is imported and installed
 
 PROGRAM = """

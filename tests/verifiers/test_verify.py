@@ -123,13 +123,26 @@ def test_the_variants_are_distinct_and_not_blank(response: str, variants: list[s
     assert len({response, *found}) == len(found) + 1
 
 
-def test_a_reasoning_block_is_not_removed_here() -> None:
-    response = "<think>Red, or blue?</think>\nBlue."
-    assert verify(response, [NO_COMMA], [{}]).follow_all_instructions is False
-    # Loosely its line falls away, as any first line does; over two lines it stays.
-    assert verify(response, [NO_COMMA], [{}], loose=True).follow_all_instructions is True
-    longer = response.replace(", or", ",\nor,")
-    assert verify(longer, [NO_COMMA], [{}], loose=True).follow_all_instructions is False
+@pytest.mark.parametrize(
+    ("response", "stripped", "kept"),
+    [
+        ("<think>Well,\nred, or\nblue?</think>\nBlue.", True, False),
+        ("Well,\nred, or\nblue?</think>Blue.", True, False),  # the chat template opened it
+        ("<think>Red or blue?", False, True),  # no answer was reached
+        ("Blue.", True, True),
+        ("Red, or blue.", False, False),
+    ],
+)
+@pytest.mark.parametrize("loose", [False, True])
+def test_a_reasoning_block_is_no_part_of_the_response_unless_it_is_to_be_kept(
+    response: str, stripped: bool, kept: bool, loose: bool
+) -> None:
+    row: dict[str, Any] = {"response": response, "instruction_id_list": [NO_COMMA], "kwargs": [{}]}
+    assert verify(**row, loose=loose).follow_all_instructions is stripped
+    assert verify(**row, loose=loose, strip_reasoning=False).follow_all_instructions is kept
+    assert next(verify_all([row], loose=loose)).follow_all_instructions is stripped
+    assert next(verify_all([row], loose=loose, strip_reasoning=False)).follow_all_instructions is kept
+    assert Response(response).follows([instruction(NO_COMMA)], loose=loose).follow_all_instructions is stripped
 
 
 # Wrong calls

@@ -14,9 +14,9 @@ from importlib.resources import files
 from typing import Any
 
 from lm_eval_ext.verifiers import Checker, instruction
+from lm_eval_ext.verifiers.checker import RELATIONS
 from lm_eval_ext.verifiers.keywords import LetterFrequency
 from lm_eval_ext.verifiers.length import NumberWords
-from lm_eval_ext.verifiers.relation import RELATIONS
 
 KEYWORDS_PER_INSTRUCTION = 2
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from lm_eval_ext.verifiers import Checker, case, content, keywords, length, punctuation, startend
 from lm_eval_ext.verifiers import format as formats
-from lm_eval_ext.verifiers.relation import Relation
+from lm_eval_ext.verifiers.checker import Relation
 
 CASES = frozenset({"upper", "lower", "mixed"})
 

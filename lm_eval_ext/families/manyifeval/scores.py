@@ -8,7 +8,6 @@ from typing import Any
 
 from lm_eval_ext.families.manyifeval.arguments import ARGUMENTS
 from lm_eval_ext.families.manyifeval.schema import SCHEMA
-from lm_eval_ext.reasoning import without_reasoning
 from lm_eval_ext.self_refine.metrics import NONE
 from lm_eval_ext.verifiers import Checker, Response, Verdict, instructions_of
 
@@ -33,7 +32,7 @@ def scores(response: str, instructions: Sequence[Checker]) -> dict[str, RowValue
         ``strict_acc_<instruction>`` are computed from. Every row has every metric, also of types that it lacks: the
         harness gathers metrics from several processes by name.
     """
-    answer = Response(without_reasoning(response))
+    answer = Response(response)
     strict = answer.follows(instructions)
     verdicts = {
         "strict": strict,

@@ -9,8 +9,8 @@ from statistics import fmean
 from typing import Any
 
 from lm_eval_ext.families.natural_instructions.rouge import rouge_l
-from lm_eval_ext.reasoning import without_reasoning
 from lm_eval_ext.sources import RowsError, row_of_line
+from lm_eval_ext.verifiers.reasoning import without_reasoning
 
 FIELDS = ("task", "encoding", "prediction")
 """What every row has; ``references`` may be absent."""

@@ -22,7 +22,7 @@ from lm_eval_ext.families.natural_instructions.schema import SCHEMA
 from lm_eval_ext.families.natural_instructions.subtasks import EVALUATION, SUBTASKS
 from lm_eval_ext.harness.family_task import Documents, FamilyTask
 from lm_eval_ext.harness.known_answers import KnownAnswers
-from lm_eval_ext.reasoning import without_reasoning
+from lm_eval_ext.verifiers.reasoning import without_reasoning
 
 NAME = "natural_instructions"
 SPLIT = "test"

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from lm_eval_ext.classifier.reading import Answer, Option, Reader, Reading
 from lm_eval_ext.families.paired_mcq.prompt import LETTERS
 from lm_eval_ext.harness import filters
-from lm_eval_ext.reasoning import without_reasoning
+from lm_eval_ext.verifiers.reasoning import without_reasoning
 
 
 class ReadingFilter(filters.Filter):  # type: ignore[misc] # the harness ships no types

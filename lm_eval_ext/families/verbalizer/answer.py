@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from lm_eval_ext.families.verbalizer.mentions import REACH, LabelMention, mentions, plain
-from lm_eval_ext.reasoning import without_reasoning
+from lm_eval_ext.verifiers.reasoning import without_reasoning
 
 Reads = Literal["first", "final"]
 

@@ -8,7 +8,7 @@ import pytest
 
 from lm_eval_ext.families.manyifeval.demands import CountBounds, Demands, demands_of
 from lm_eval_ext.verifiers import instruction
-from lm_eval_ext.verifiers.relation import Relation
+from lm_eval_ext.verifiers.checker import Relation
 
 
 @pytest.mark.parametrize(

@@ -19,9 +19,10 @@ from lm_eval_ext import tasks_dir
 from lm_eval_ext.families.manyifeval.rows import rows
 from lm_eval_ext.families.manyifeval.scores import scores, type_metric
 from lm_eval_ext.families.manyifeval.witness import respond
-from lm_eval_ext.reasoning import without_reasoning
+from lm_eval_ext.regrade.regrade import accuracies, regrade
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import instructions_of
+from lm_eval_ext.verifiers.reasoning import without_reasoning
 from tests.conftest import SHARED, Harness, Run, evaluate_one_after_the_other, offline_environment
 from tests.families.manyifeval.files import published_rows, write_jsonl
 
@@ -247,5 +248,8 @@ def test_a_chat_model_with_weights_is_asked_and_scored(harness: Harness, tiny_mo
         assert {metric: sample[metric] for metric in sample["metrics"]} == expected
     for metric in LEVELS:
         assert score(run, "manyifeval_n03", metric) == near(math.fsum(sample[metric] for sample in samples) / 4)
+    judged = list(regrade([json.dumps(sample).encode() for sample in samples], "samples"))
+    regraded = accuracies([each.strict for each in judged], [each.loose for each in judged], "faithful")
+    assert regraded == {metric: near(score(run, "manyifeval_n03", metric)) for metric in regraded}
     # Gibberish forbids little: "less than" and "no commas" it follows, a title it has not.
     assert 0 < score(run, "manyifeval_n03", "inst_level_strict_acc") < 1

@@ -5,10 +5,16 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tracemalloc
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from lm_eval_ext.families.natural_instructions import rouge
 from lm_eval_ext.families.natural_instructions.rouge import has_words, rouge_l
 
 
@@ -46,14 +52,42 @@ def test_a_prediction_without_references_is_an_error() -> None:
 
 
 def test_real_predictions_score_exactly_as_in_a_plain_loop_over_the_library(shared_data: Path) -> None:
-    from rouge_score.rouge_scorer import RougeScorer  # noqa: PLC0415 # a second
-
     lines = (shared_data / "natural_instructions" / "gpt3_predictions.jsonl").read_text(encoding="utf-8").splitlines()
     rows = [row for row in map(json.loads, lines[::13]) if row["references"]]
     assert len(rows) > 900
-    plain = RougeScorer(["rougeL"], use_stemmer=True)
-    expected = [plain.score_multi(row["references"], row["prediction"])["rougeL"].fmeasure for row in rows]
+    expected = [plain_scorer().score_multi(row["references"], row["prediction"])["rougeL"].fmeasure for row in rows]
     assert [rouge_l(row["prediction"], row["references"]) for row in rows] == expected
+
+
+WORDS = st.lists(st.sampled_from(["a", "b", "c", "dogs", "dog", "7"]), max_size=40).map(" ".join)
+
+
+@settings(derandomize=True, deadline=None, max_examples=300)
+@given(WORDS, st.lists(WORDS, min_size=1, max_size=3), st.sampled_from([1, 3, rouge.BLOCK]))
+def test_any_texts_score_exactly_as_in_the_library(prediction: str, references: list[str], block: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rouge, "BLOCK", block)  # texts of thousands of words would take the library minutes
+        ours = rouge_l(prediction, references)
+    assert ours == plain_scorer().score_multi(references, prediction)["rougeL"].fmeasure
+
+
+def test_long_texts_take_little_memory() -> None:
+    # The library's table of 8,000 by 2,000 words takes 128 MB for its references alone.
+    answer = [str(number) for number in range(1_000, 9_000)]
+    reference = answer[::-4]  # in reverse order
+    tracemalloc.start()
+    score = rouge_l(" ".join(answer), [" ".join(answer[::4]), " ".join(reference)])
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert score == pytest.approx(2 * 2_000 / 10_000, abs=1e-12)  # 2 * LCS / (both lengths)
+    assert most < 20_000_000
+
+
+@cache
+def plain_scorer() -> Any:
+    from rouge_score.rouge_scorer import RougeScorer  # noqa: PLC0415 # a second
+
+    return RougeScorer(["rougeL"], use_stemmer=True)
 
 
 def test_nothing_is_written_and_nothing_heavy_is_imported_before_the_first_score() -> None:

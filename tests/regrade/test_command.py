@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from lm_eval_ext.cli import main
 from tests.test_cli import COMMAND, run
 
 NO_COMMA = {"instruction_id_list": ["punctuation:no_comma"], "kwargs": [{}]}
@@ -146,6 +147,75 @@ def test_a_reader_that_stops_early_is_no_error(tmp_path: Path) -> None:
     path = rows_file(tmp_path, *[{**NO_COMMA, "response": "word " * 200}] * 500)
     program = f"import subprocess, sys; p = subprocess.Popen([{COMMAND!r}, 'verify', {str(path)!r}], stdout=subprocess.PIPE, stderr=subprocess.PIPE); p.stdout.readline(); p.stdout.close(); sys.exit(p.wait() or bool(p.stderr.read()))"  # noqa: E501
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+def figures(printed: str) -> dict[str, float]:
+    return {name: float(value) for name, value in (line.split() for line in printed.splitlines())}
+
+
+def test_accuracies_are_printed_beside_the_verdicts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = rows_file(tmp_path, {**NO_COMMA, "response": "fine"}, {**NO_COMMA, "response": "Sure, here:\nfine"})
+    assert main(["verify", str(path)]) == 0
+    captured = capsys.readouterr()
+    assert [json.loads(line)["follow_all_instructions"] for line in captured.out.splitlines()] == [True, False]
+    assert figures(captured.err) == {
+        "rows": 2,
+        "prompt_level_strict_acc": 0.5,
+        "inst_level_strict_acc": 0.5,
+        "prompt_level_loose_acc": 1,
+        "inst_level_loose_acc": 1,
+    }
+
+
+def test_prompts_without_a_response_are_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    prompts = tmp_path / "prompts.jsonl"
+    known = [{"key": key, "prompt": f"Say {key}.", **NO_COMMA} for key in (1, 2, 3)]
+    prompts.write_text("".join(json.dumps(row) + "\n" for row in known), encoding="utf-8")
+    path = rows_file(tmp_path, {"key": 2, "response": "two"}, {"key": 2, "response": "also, two"})
+    assert main(["verify", str(path), "--prompts", str(prompts)]) == 0
+    captured = capsys.readouterr()
+    assert [json.loads(line)["prompt"] for line in captured.out.splitlines()] == ["Say 2.", "Say 2."]
+    *found, note = captured.err.splitlines()
+    assert figures("\n".join(found))["prompt_level_strict_acc"] == 0.5
+    assert note == "note: 2 of 3 prompts have no response, the first of them 1"
+
+
+def test_reasoning_is_kept_where_that_is_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = rows_file(tmp_path, {**NO_COMMA, "response": "<think>Well, well</think>No comma"})
+    assert main(["verify", str(path), "--keep-reasoning"]) == 0
+    assert json.loads(capsys.readouterr().out)["follow_all_instructions"] is False
+
+
+def test_an_empty_file_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = rows_file(tmp_path)
+    assert main(["verify", str(path)]) == 1
+    assert capsys.readouterr() == ("", f"lm-eval-ext: {path}: no rows; expected one response per line\n")
+
+
+def test_real_responses_have_the_accuracies_that_are_recorded_of_them(
+    tmp_path: Path, shared_data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prompts = str(shared_data / "ifeval" / "ifeval_input_data.jsonl")
+    by_model: dict[str, list[dict[str, Any]]] = {}
+    for row in read(shared_data / "ifeval" / "ifeval_responses.jsonl"):
+        by_model.setdefault(row["model"], []).append(row)
+    assert {len(rows) for rows in by_model.values()} == {541}
+    for model, rows in by_model.items():
+        bare = rows_file(tmp_path, *[{"key": row["key"], "response": row["response"]} for row in rows])
+        assert main(["verify", str(bare), "--prompts", prompts]) == 0
+        found = figures(capsys.readouterr().err)
+        for kind in ("strict", "loose"):
+            recorded = [row[f"follow_instruction_list_{kind}"] for row in rows]
+            # Recorded by another implementation, which sets no seed: a row and an instruction may differ.
+            prompt_level = sum(map(all, recorded)) / 541
+            inst_level = sum(map(sum, recorded)) / 834
+            assert found[f"prompt_level_{kind}_acc"] == pytest.approx(prompt_level, abs=1.1 / 541), model
+            assert found[f"inst_level_{kind}_acc"] == pytest.approx(inst_level, abs=1.1 / 834), model
+        if model == "Mistral-7B-Instruct-v0.3":  # where it does not
+            assert found["prompt_level_strict_acc"] == round(255 / 541, 4)
+            assert found["inst_level_strict_acc"] == round(492 / 834, 4)
+            assert found["prompt_level_loose_acc"] == round(278 / 541, 4)
+            assert found["inst_level_loose_acc"] == round(529 / 834, 4)
 
 
 def test_real_responses_get_the_verdicts_of_the_library(tmp_path: Path, shared_data: Path) -> None:

@@ -1,0 +1,1 @@
+"""``lm-eval-ext verify``: recorded responses judged by their verifiable instructions."""

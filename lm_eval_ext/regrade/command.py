@@ -1,0 +1,84 @@
+"""``lm-eval-ext verify``: its options, and what it prints."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from lm_eval_ext.progress import with_progress
+
+
+def add_verify_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add ``verify`` to the subcommands."""
+    verify = commands.add_parser(
+        "verify",
+        help="judge responses by IFEval's verifiable instructions",
+        description="Prints each row with follow_instruction_list and follow_all_instructions, and the accuracies "
+        "(prompt_level_strict_acc, inst_level_strict_acc and both loose) on standard error. A null response follows "
+        "nothing. Reasoning blocks (<think> ...) are taken off before a response is judged.",
+    )
+    verify.add_argument(
+        "rows",
+        metavar="ROWS.jsonl",
+        help="samples of manyifeval or ifeval tasks (lm_eval --log_samples); or rows with response, "
+        "instruction_id_list and kwargs (as google/IFEval has them; null arguments are ignored); or, with --prompts, "
+        'rows with key and response; "-": standard input',
+    )
+    verify.add_argument(
+        "--prompts",
+        metavar="PROMPTS.jsonl",
+        help="rows with key, prompt, instruction_id_list and kwargs (IFEval's input_data.jsonl): the instructions of "
+        "each response are those of the prompt with its key, or with its prompt if it has no key",
+    )
+    verify.add_argument(
+        "--edition",
+        choices=("faithful", "repaired"),
+        default="faithful",
+        help="faithful (the default): IFEval's published verdicts, made deterministic; repaired: a reader's verdicts",
+    )
+    verify.add_argument(
+        "--loose",
+        action="store_true",
+        help="print loose verdicts: a response may follow without its first line, last line or asterisks",
+    )
+    verify.add_argument(
+        "--keep-reasoning", action="store_true", help="judge reasoning blocks as a part of the response"
+    )
+    verify.set_defaults(run=_verify)
+
+
+def _verify(options: argparse.Namespace) -> int:
+    if options.rows == "-":
+        _judge(sys.stdin.buffer, "standard input", options)
+    else:
+        with Path(options.rows).open("rb") as lines:
+            _judge(with_progress(lines), options.rows, options)
+    return 0
+
+
+def _judge(lines: Iterable[bytes], origin: str, options: argparse.Namespace) -> None:
+    from lm_eval_ext.regrade.prompts import read_prompts  # noqa: PLC0415 # each command imports what it needs
+    from lm_eval_ext.regrade.regrade import accuracies, regrade  # noqa: PLC0415
+
+    prompts = read_prompts(Path(options.prompts)) if options.prompts else None
+    strict, loose, answered = [], [], set()
+    for judged in regrade(lines, origin, options.edition, not options.keep_reasoning, prompts):
+        # In ASCII: any terminal or locale takes it, and a response may hold what UTF-8 cannot (half a surrogate pair).
+        print(json.dumps(judged.row(options.loose)))
+        strict.append(judged.strict)
+        loose.append(judged.loose)
+        if prompts:
+            answered.add(judged.answered.asked["key"])
+    sys.stdout.flush()
+    print(f"{'rows':28}{len(strict)}", file=sys.stderr)
+    for name, value in accuracies(strict, loose, options.edition).items():
+        print(f"{name:28}{value:.4f}", file=sys.stderr)
+    if prompts and len(answered) < len(prompts.by_key):
+        missing = [key for key in prompts.by_key if key not in answered]
+        print(
+            f"note: {len(missing)} of {len(prompts.by_key)} prompts have no response, the first of them {missing[0]!r}",
+            file=sys.stderr,
+        )

@@ -1,0 +1,90 @@
+"""What a line of recorded responses says, in each form that it may have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from lm_eval_ext.regrade.prompts import Prompts
+from lm_eval_ext.results.response import is_sample, response_in
+from lm_eval_ext.sources import RowsError, row_of_line
+from lm_eval_ext.verifiers.verify import ROW_FIELDS
+
+INSTRUCTIONS = ("instruction_id_list", "kwargs")
+
+
+@dataclass(frozen=True)
+class Answered:
+    """A response with the instructions that it was given.
+
+    Attributes:
+        where: file and row, for messages.
+        row: the line as it is; with the instructions of its prompt where it is recorded without them.
+        asked: what holds ``instruction_id_list`` and ``kwargs``.
+        response: the model's; empty if an API withheld it.
+    """
+
+    where: str
+    row: Mapping[str, Any]
+    asked: Mapping[str, Any]
+    response: str
+
+
+def answered(where: str, line: bytes, prompts: Prompts | None) -> Answered:
+    """Return what a line says.
+
+    Args:
+        where: file and row, for messages.
+        line: a JSON object in UTF-8: a row with ``instruction_id_list``, ``kwargs`` and ``response``; a line of the
+            harness's samples, whose ``doc`` has the former two; or, with ``prompts``, a row with ``response`` and the
+            ``key`` (or ``prompt``) of what it answers.
+        prompts: whose instructions count, if given.
+
+    Raises:
+        RowsError: it is none of these; the message names file, row and field.
+    """
+    row = row_of_line(where, line)
+    if prompts is not None:
+        _require(where, row, ("response",))
+        try:
+            asked = prompts.of(row)
+        except ValueError as error:
+            raise RowsError(f"{where}: {error}") from error
+        joined = {**asked, **row, **{field: asked[field] for field in INSTRUCTIONS}}
+        return Answered(where, joined, asked, _response(where, row))
+    if is_sample(row):
+        return Answered(where, row, _asked_of_sample(where, row["doc"]), _response_of_sample(where, row))
+    _require(where, row, ROW_FIELDS)
+    return Answered(where, row, row, _response(where, row))
+
+
+def _require(where: str, row: Mapping[str, Any], fields: tuple[str, ...]) -> None:
+    for field in fields:
+        if field not in row:
+            hint = "; --prompts FILE brings the instructions by key" if field in INSTRUCTIONS else ""
+            raise RowsError(f"{where}: no field {field!r}; expected {', '.join(fields)}; found {', '.join(row)}{hint}")
+
+
+def _asked_of_sample(where: str, doc: Mapping[str, Any]) -> Mapping[str, Any]:
+    for field in INSTRUCTIONS:
+        if field not in doc:
+            raise RowsError(
+                f"{where}, field 'doc': no field {field!r}; expected samples of a task with verifiable instructions, "
+                f"such as manyifeval_n03 or ifeval; found {', '.join(doc)}"
+            )
+    return doc
+
+
+def _response_of_sample(where: str, sample: Mapping[str, Any]) -> str:
+    try:
+        return response_in(sample) or ""
+    except ValueError as error:
+        raise RowsError(f"{where}, {error}") from error
+
+
+def _response(where: str, row: Mapping[str, Any]) -> str:
+    response = row["response"]
+    if response is not None and not isinstance(response, str):
+        raise RowsError(f"{where}, field 'response': expected text, found {response!r}")
+    return response or ""

@@ -1,0 +1,27 @@
+"""The response in a line of samples, where a task asks for one text per row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def is_sample(line: Mapping[str, Any]) -> bool:
+    """Tell whether a line is one that the harness wrote (``--log_samples``)."""
+    return isinstance(line.get("doc"), Mapping) and "filtered_resps" in line
+
+
+def response_in(sample: Mapping[str, Any]) -> str | None:
+    """Return what the task judged: the response as its filter left it; ``None`` if an API withheld it.
+
+    Raises:
+        ValueError: there is not exactly one.
+    """
+    responses = sample["filtered_resps"]
+    # 0.5 has a list for the draws of each request.
+    draws = responses[0] if isinstance(responses, list) and len(responses) == 1 else responses
+    if isinstance(draws, list) and len(draws) == 1:
+        (draws,) = draws
+    if draws is not None and not isinstance(draws, str):
+        raise ValueError(f"field 'filtered_resps': expected one response, found {str(responses)[:80]}")
+    return draws

@@ -1,0 +1,129 @@
+"""The forms that a recorded response may have."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lm_eval_ext.regrade.prompts import Prompts, read_prompts
+from lm_eval_ext.regrade.rows import answered
+from lm_eval_ext.sources import RowsError
+
+ASKED = {"instruction_id_list": ["punctuation:no_comma"], "kwargs": [{}]}
+PROMPT = {"key": 7, "prompt": "Say hello.", **ASKED}
+
+
+def line(row: Any) -> bytes:
+    return json.dumps(row).encode()
+
+
+@pytest.fixture
+def prompts(tmp_path: Path) -> Prompts:
+    path = tmp_path / "prompts.jsonl"
+    path.write_bytes(line(PROMPT) + b"\n\n" + line({**PROMPT, "key": "b", "prompt": "Say no."}))
+    return read_prompts(path)
+
+
+def test_a_row_with_instructions_and_response() -> None:
+    row = {**ASKED, "response": "Hello", "note": 1}
+    found = answered("here", line(row), None)
+    assert (found.row, found.asked, found.response) == (row, row, "Hello")
+
+
+@pytest.mark.parametrize("responses", [["Hello"], [["Hello"]]], ids=["lm-eval 0.4", "lm-eval 0.5"])
+def test_a_line_of_samples(responses: list[Any]) -> None:
+    row = {"doc_id": 0, "doc": PROMPT, "resps": [["Hello "]], "filtered_resps": responses, "filter": "none"}
+    found = answered("here", line(row), None)
+    assert (found.row, found.asked, found.response) == (row, PROMPT, "Hello")
+
+
+@pytest.mark.parametrize("names", [{"key": 7}, {"key": 7, "prompt": "another"}, {"prompt": "Say hello."}])
+def test_a_bare_response_to_a_known_prompt(names: dict[str, Any], prompts: Prompts) -> None:
+    found = answered("here", line({**names, "response": "Hello", "model": "m"}), prompts)
+    assert found.row == {**PROMPT, **names, "response": "Hello", "model": "m"}
+    assert (found.asked, found.response) == (PROMPT, "Hello")
+
+
+def test_the_instructions_are_those_of_the_prompt_where_it_is_given(prompts: Prompts) -> None:
+    other = {"instruction_id_list": ["startend:quotation"], "kwargs": [{}]}
+    found = answered("here", line({"key": "b", "response": "Hello", **other}), prompts)
+    assert found.row["instruction_id_list"] == found.asked["instruction_id_list"] == ["punctuation:no_comma"]
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {**ASKED, "response": None},
+        {"doc": PROMPT, "filtered_resps": [None]},
+        {"doc": PROMPT, "filtered_resps": [[None]]},
+    ],
+)
+def test_a_response_that_was_withheld_is_empty(row: dict[str, Any]) -> None:
+    assert answered("here", line(row), None).response == ""
+
+
+@pytest.mark.parametrize(
+    ("row", "complaint"),
+    [
+        (
+            {"response": "x", "key": 7},
+            ": no field 'instruction_id_list'; expected response, instruction_id_list, kwargs; ",
+        ),
+        ({"response": "x", "key": 7}, ": .*found response, key; --prompts FILE brings the instructions by key"),
+        (
+            {"doc": {"question": "x"}, "filtered_resps": ["x"]},
+            ", field 'doc': no field 'instruction_id_list'; expected sa",
+        ),
+        (
+            {"doc": PROMPT, "filtered_resps": ["x", "y"]},
+            r", field 'filtered_resps': expected one response, found \['x', ",
+        ),
+        (
+            {"doc": PROMPT, "filtered_resps": [["x", "y"]]},
+            r", field 'filtered_resps': expected one response, found \[\[",
+        ),
+        ({"doc": PROMPT, "filtered_resps": []}, r", field 'filtered_resps': expected one response, found \[\]"),
+        ({**ASKED, "response": ["x"]}, r", field 'response': expected text, found \['x'\]"),
+    ],
+)
+def test_anything_else_is_an_error_that_says_what_was_expected(row: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(RowsError, match=f"^file, row 3{complaint}"):
+        answered("file, row 3", line(row), None)
+
+
+@pytest.mark.parametrize(
+    ("row", "complaint"),
+    [
+        ({"key": 8, "response": "x"}, ": no prompt with key 8 in .*prompts.jsonl"),
+        ({"key": "7", "response": "x"}, ": no prompt with key '7' in "),
+        ({"key": [7], "response": "x"}, r": no prompt with key \[7\] in "),
+        ({"prompt": "Say yes.", "response": "x"}, ": no prompt 'Say yes.' in .*, and no field 'key'"),
+        ({"response": "x"}, ": no field 'key' or 'prompt', by which to find its prompt; found response"),
+        ({"key": 7}, ": no field 'response'; expected response; found key"),
+        ({"key": 7, "response": 3}, ", field 'response': expected text, found 3"),
+    ],
+)
+def test_a_response_to_no_known_prompt_is_an_error(row: dict[str, Any], complaint: str, prompts: Prompts) -> None:
+    with pytest.raises(RowsError, match=f"^file, row 3{complaint}"):
+        answered("file, row 3", line(row), prompts)
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        (b"", ": no prompts; expected one row with key, prompt, instruction_id_list, kwargs per line"),
+        (b"no json", ", row 1: not JSON"),
+        (line(PROMPT) + b"\n" + line(PROMPT), ", row 2: key 7 stands in an earlier row, too; expected each once"),
+        (line({**ASKED, "key": 7}), ", row 1: no field 'prompt'; expected key, prompt, instruction_id_list, kwargs; f"),
+        (line({**PROMPT, "key": None}), ", row 1, field 'key': expected text or a whole number, found None"),
+        (line({**PROMPT, "prompt": 3}), ", row 1, field 'prompt': expected text, found 3"),
+    ],
+)
+def test_a_file_of_something_else_is_no_file_of_prompts(text: bytes, complaint: str, tmp_path: Path) -> None:
+    path = tmp_path / "prompts.jsonl"
+    path.write_bytes(text)
+    with pytest.raises(RowsError, match=f"^{path}{complaint}"):
+        read_prompts(path)

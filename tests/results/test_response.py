@@ -1,0 +1,30 @@
+"""Which response a line of samples holds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from lm_eval_ext.results.response import is_sample, response_in
+
+
+@pytest.mark.parametrize(
+    ("responses", "response"),
+    [(["x"], "x"), ([["x"]], "x"), ([""], ""), ([None], None), ([[None]], None), ("x", "x")],
+)
+def test_the_response_is_what_the_filter_left(responses: Any, response: str | None) -> None:
+    sample = {"doc": {}, "resps": [["unfiltered"]], "filtered_resps": responses}
+    assert is_sample(sample)
+    assert response_in(sample) == response
+
+
+@pytest.mark.parametrize("responses", [[], ["x", "y"], [["x", "y"]], [[]], [[["x"]]], [3], {}])
+def test_several_responses_or_none_are_an_error(responses: Any) -> None:
+    with pytest.raises(ValueError, match=r"^field 'filtered_resps': expected one response, found "):
+        response_in({"doc": {}, "filtered_resps": responses})
+
+
+@pytest.mark.parametrize("line", [{}, {"doc": {}}, {"filtered_resps": ["x"]}, {"doc": "x", "filtered_resps": ["x"]}])
+def test_other_lines_are_no_samples(line: dict[str, Any]) -> None:
+    assert not is_sample(line)
