@@ -1,0 +1,48 @@
+"""What docs/verify.md shows is what happens."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT, offline_environment
+from tests.test_cli import COMMAND
+
+TEXT = (ROOT / "docs" / "verify.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", TEXT, re.DOTALL | re.MULTILINE)
+
+
+def test_the_example_of_the_command_prints_what_is_shown(tmp_path: Path) -> None:
+    (script,) = (block for block in blocks("bash") if "--prompts" in block)
+    (shown,) = blocks("text")
+    path = f"{Path(COMMAND).parent}:/usr/bin:/bin"
+    process = subprocess.run(
+        ["bash", "-ec", script],
+        env=offline_environment(PATH=path),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (process.returncode, process.stdout, process.stderr) == (0, "", shown)
+    assert len((tmp_path / "judged.jsonl").read_text(encoding="utf-8").splitlines()) == 2
+
+
+def test_the_example_of_the_library_runs() -> None:
+    (program,) = blocks("python")
+    exec(program, {})  # noqa: S102 # it stands in this repository
+
+
+@pytest.mark.parametrize("expression", ["(a+)+$", ".*a.*b"])
+def test_an_expression_beyond_the_limits_is_named(expression: str) -> None:
+    from lm_eval_ext.verifiers import instruction  # noqa: PLC0415 # only here
+
+    assert f"`{expression}`" in TEXT
+    with pytest.raises(ValueError, match=re.escape(repr(expression))):
+        instruction("keywords:existence", {"keywords": [expression]}).require_judgeable()
