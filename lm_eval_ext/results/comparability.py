@@ -16,7 +16,7 @@ _OF_RUN: Mapping[str, Callable[[TaskRun], object]] = {
     "num_fewshot": lambda run: run.shots or 0,
     # Without demonstrations it makes no prompt different, and the harness's defaults for it do differ.
     "fewshot_as_multiturn": lambda run: bool(run.shots and run.file.content.get("fewshot_as_multiturn")),
-    "gen_kwargs": lambda run: dict(run.model.setting).get("gen_kwargs"),
+    "gen_kwargs": lambda run: dict(run.setting).get("gen_kwargs"),
     "generation_kwargs": lambda run: run.config.get("generation_kwargs"),
     "system_instruction_sha": lambda run: run.file.content.get("system_instruction_sha"),
     "chat_template_sha": lambda run: chat_template(run.file),

@@ -10,10 +10,13 @@ from pathlib import Path
 from lm_eval_ext.families.registry import FAMILIES
 from lm_eval_ext.results.files import find, read
 from lm_eval_ext.results.issue import Issue, error, named, note, warning
-from lm_eval_ext.results.models import EvaluatedModel, labels
+from lm_eval_ext.results.models import EvaluatedModel
+from lm_eval_ext.results.models import labels as labels_of
+from lm_eval_ext.results.names import GivenName, renamed
 from lm_eval_ext.results.recognition import task_runs
 from lm_eval_ext.results.runs import Runs, TaskRun, newest
 from lm_eval_ext.results.samples import DatasetRows, read_samples
+from lm_eval_ext.results.settings import settings_that_differ, unified
 from lm_eval_ext.results.validation import (
     disagreement,
     replacements,
@@ -31,7 +34,7 @@ Progress = Callable[[Sequence[TaskRun]], Iterable[TaskRun]]
 """Is given the runs before their samples are read, and yields them one by one."""
 
 
-def load(paths: Sequence[Path], progress: Progress = lambda runs: runs) -> Runs:
+def load(paths: Sequence[Path], progress: Progress = lambda runs: runs, names: Sequence[GivenName] = ()) -> Runs:
     """Return what files of results and their samples say of our tasks.
 
     Of several runs of a task by one model the newest counts.
@@ -39,13 +42,15 @@ def load(paths: Sequence[Path], progress: Progress = lambda runs: runs) -> Runs:
     Args:
         paths: result files, or folders, in which all ``results_*.json`` are read.
         progress: see there.
+        names: of models, in place of those that are made of their arguments.
 
     Raises:
         OSError: a file cannot be read.
-        RowsError: a file is no file of results, or none has results of our tasks.
+        RowsError: a file is no file of results, none has results of our tasks, or a name fits no model.
     """
-    (runs,) = load_apart([paths], progress)
-    return runs
+    found = find_runs(paths)
+    labels = renamed(labels_of(found.models), found.runs, names)
+    return _loaded(found, labels, _common_readers(found.runs), DatasetRows(), progress)
 
 
 def load_apart(sides: Sequence[Sequence[Path]], progress: Progress = lambda runs: runs) -> list[Runs]:
@@ -64,7 +69,7 @@ def load_apart(sides: Sequence[Sequence[Path]], progress: Progress = lambda runs
     found = [find_runs(paths) for paths in sides]
     common = _common_readers([run for side in found for run in side.runs])
     dataset_rows = DatasetRows()
-    return [_loaded(side, common, dataset_rows, progress) for side in found]
+    return [_loaded(side, labels_of(side.models), common, dataset_rows, progress) for side in found]
 
 
 @dataclass(frozen=True)
@@ -117,6 +122,7 @@ def find_runs(paths: Sequence[Path], families: Collection[str] = tuple(FAMILIES)
             foreign |= set(others)
             issues.append(note(f"{path}: no results of {_ours(families)} ({named(others)}); not used"))
         groups |= file.groups()
+    found = unified(found)
     empty = {run.task: run for run in found if not run.count}
     unusable += [error(f"{run.file.path}, task {run.task!r}: no row was evaluated") for run in empty.values()]
     latest, _ = newest(found, _what)
@@ -151,7 +157,7 @@ def _ours(families: Collection[str]) -> str:
 
 def _in_order(found: Sequence[TaskRun], paths: Sequence[Path]) -> tuple[EvaluatedModel, ...]:
     """Return who was evaluated in the order of the arguments, those of one folder by name: 7B comes before 70B."""
-    names = labels(dict.fromkeys(run.model for run in found))
+    names = labels_of(dict.fromkeys(run.model for run in found))
     places: dict[EvaluatedModel, int] = {}
     for run in found:
         path = run.file.path
@@ -164,12 +170,18 @@ def _in_order(found: Sequence[TaskRun], paths: Sequence[Path]) -> tuple[Evaluate
     return tuple(sorted(names, key=lambda model: (places[model], in_words_and_numbers[model], names[model])))
 
 
-def _loaded(found: FoundRuns, readers: Mapping[str, set[str]], dataset_rows: DatasetRows, progress: Progress) -> Runs:
+def _loaded(
+    found: FoundRuns,
+    names: Mapping[EvaluatedModel, str],
+    readers: Mapping[str, set[str]],
+    dataset_rows: DatasetRows,
+    progress: Progress,
+) -> Runs:
     issues = list(found.issues)
-    names = labels(found.models)
     chosen = _same_readers(found.runs, readers, issues)
     issues += versions_that_differ(chosen, found.groups)
     issues += rows_that_differ(chosen, names)
+    issues += settings_that_differ(chosen, names)
     runs = [_with_samples(run, dataset_rows) for run in progress(chosen)]
     runs.sort(key=lambda run: (found.models.index(run.model), run.task))
     issues += without_samples(runs)

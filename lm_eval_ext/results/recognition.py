@@ -91,8 +91,9 @@ def _run(file: ResultFile, entry: TaskEntry, family: Family, readers: tuple[str,
         # The harness from 0.5 on has it in a table of its own alone.
         shots = file.of_task("n-shot", entry.name_in_file)
     stamp = file.path.stem.removeprefix("results_")
+    model = evaluated_model(file, shots, entry.metadata["source"])
     return TaskRun(
-        model=evaluated_model(file, shots, entry.metadata["source"]),
+        model=model,
         task=entry.task,
         family=family,
         readers=readers,
@@ -102,6 +103,7 @@ def _run(file: ResultFile, entry: TaskEntry, family: Family, readers: tuple[str,
         count=_count(file, entry),
         file=file,
         samples_path=file.path.with_name(f"samples_{entry.name_in_file}_{stamp}.jsonl"),
+        setting=model.setting,
         offered=readers[0],
     )
 

@@ -13,7 +13,7 @@ from lm_eval_ext.families.family import Family
 from lm_eval_ext.families.schema import Metric, Schema
 from lm_eval_ext.results.files import ResultFile
 from lm_eval_ext.results.issue import Issue
-from lm_eval_ext.results.models import EvaluatedModel
+from lm_eval_ext.results.models import EvaluatedModel, Setting
 from lm_eval_ext.results.samples import DatasetRows, Rows
 
 Key = TypeVar("Key", bound=Hashable)
@@ -24,7 +24,7 @@ class TaskRun:
     """One task, as one model did it.
 
     Attributes:
-        model: which, and in which setting.
+        model: which; tasks of one model may have been run in different settings.
         task: its name.
         family: that it is of.
         readers: the filters that its answers were read by, the best first; ``rows`` are of the first.
@@ -34,6 +34,7 @@ class TaskRun:
         count: how many rows were evaluated.
         file: the file of its results.
         samples_path: where the harness writes its samples: beside the results, with the same time in the name.
+        setting: how it was run, where that is not the harness's default: as of its model, if all its tasks are alike.
         offered: the reader that is the best of those in its file; a model that it is compared with may lack it.
         issues: how its samples and its results do not agree.
         rows: its samples; ``None`` if there are none.
@@ -49,6 +50,7 @@ class TaskRun:
     count: int
     file: ResultFile
     samples_path: Path
+    setting: Setting
     offered: str
     issues: tuple[Issue, ...] = ()
     rows: Rows | None = None

@@ -175,18 +175,14 @@ def _titles(sides: Sides, before: Path, after: Path) -> tuple[str, str]:
 
 
 def _title(runs: Runs, path: Path) -> str:
-    return one_line(f"{', '.join([*runs.labels.values(), *_setting(runs)])} ({path})")
+    from lm_eval_ext.results.settings import settings_of  # noqa: PLC0415 # numpy
 
-
-def _setting(runs: Runs) -> list[str]:
-    """Return how a model was asked, where that is not the harness's default; of a hash the beginning."""
-    (who,) = runs.models
-    hashes = ("chat template", "system instruction")
-    return [f"{name}: {value[:8] if name in hashes else value}" for name, value in who.setting]
+    return one_line(f"{', '.join([*runs.labels.values(), *settings_of(runs.runs)])} ({path})")
 
 
 def _properties(sides: Sides, titles: tuple[str, str]) -> dict[str, str]:
     from lm_eval_ext import __version__  # noqa: PLC0415 # only the XML says it
+    from lm_eval_ext.results.settings import settings_of  # noqa: PLC0415 # numpy
 
     properties = {"lm-eval-ext": __version__}
     for name, title, runs in zip(("baseline", "candidate"), titles, (sides.before, sides.after), strict=True):
@@ -195,7 +191,7 @@ def _properties(sides: Sides, titles: tuple[str, str]) -> dict[str, str]:
         for fact, values in (
             ("lm-eval", [content.get("lm_eval_version") for content in files]),
             ("task versions", [run.metadata.get("version") for run in runs.runs]),
-            ("setting", _setting(runs) or ["default"]),
+            ("setting", settings_of(runs.runs) or ["default"]),
         ):
             properties[f"{name}: {fact}"] = ", ".join(sorted({str(value) for value in values}))
     return properties

@@ -26,7 +26,24 @@ def add_report_to(commands: argparse._SubParsersAction[argparse.ArgumentParser])
     report.add_argument(
         "--export", type=Path, metavar="FOLDER", help="also write each figure as PNG and its numbers as CSV"
     )
+    report.add_argument(
+        "--name",
+        dest="names",
+        action="append",
+        default=[],
+        type=_path_and_name,
+        metavar="RUNS=NAME",
+        help="call the model whose results are in this folder or file NAME; may be given once for each model",
+    )
     report.set_defaults(run=_report)
+
+
+def _path_and_name(text: str) -> tuple[Path, str]:
+    # A folder's name may have an equals sign in it, as in out/lr=0.1.
+    path, _, name = text.rpartition("=")
+    if not path or not name.strip():
+        raise argparse.ArgumentTypeError(f"{text!r}; expected RUNS=NAME, for example results/step-500=baseline")
+    return Path(path), name.strip()
 
 
 def _report(options: argparse.Namespace) -> int:
@@ -42,6 +59,7 @@ def _report(options: argparse.Namespace) -> int:
     from lm_eval_ext.reports.page.html import page  # noqa: PLC0415
     from lm_eval_ext.reports.wording import readable  # noqa: PLC0415
     from lm_eval_ext.results.load import load  # noqa: PLC0415
+    from lm_eval_ext.results.names import GivenName  # noqa: PLC0415
 
     output: Path = options.output
     if output.is_dir():
@@ -50,7 +68,8 @@ def _report(options: argparse.Namespace) -> int:
         )
     if not output.absolute().parent.is_dir():
         raise ReportError(f"{output}: its folder is not there; make it first")
-    report = build(load(options.runs, lambda runs: counted(runs, " tasks")))
+    names = [GivenName(path, name) for path, name in options.names]
+    report = build(load(options.runs, lambda runs: counted(runs, " tasks"), names))
     for issue in report.issues:
         print(f"lm-eval-ext: {issue.severity}: {readable(issue.text)}", file=sys.stderr)
     # A page that is there stays whole until the new one is.

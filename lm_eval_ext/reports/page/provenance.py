@@ -10,7 +10,7 @@ from typing import Any
 from lm_eval_ext.families.schema import FACTS
 from lm_eval_ext.results.files import ResultFile
 from lm_eval_ext.results.invocation import SEEDS, command
-from lm_eval_ext.results.models import EvaluatedModel, arguments
+from lm_eval_ext.results.models import Setting, arguments
 from lm_eval_ext.results.runs import Runs, TaskRun
 
 FROM_YAML = ("config_source", "note")
@@ -30,18 +30,18 @@ Facts = tuple[tuple[str, str], ...]
 
 
 def provenance(runs: Runs) -> tuple[tuple[str, Facts], ...]:
-    """Return names and values for each file of each model."""
+    """Return names and values for each file of each model, and for each setting if a file's tasks have several."""
     found = []
     for model in runs.models:
-        of_file: dict[str, list[TaskRun]] = {}
+        of_file: dict[tuple[str, Setting], list[TaskRun]] = {}
         for run in runs.runs:
             if run.model == model:
-                of_file.setdefault(str(run.file.path), []).append(run)
-        found += [(runs.labels[model], _facts(runs, model, of_one)) for of_one in of_file.values()]
+                of_file.setdefault((str(run.file.path), run.setting), []).append(run)
+        found += [(runs.labels[model], _facts(runs, alike)) for alike in of_file.values()]
     return tuple(found)
 
 
-def _facts(runs: Runs, model: EvaluatedModel, of_file: Sequence[TaskRun]) -> Facts:
+def _facts(runs: Runs, of_file: Sequence[TaskRun]) -> Facts:
     file = of_file[0].file
     content = file.content
     own = recorded(of_file[0])
@@ -52,7 +52,7 @@ def _facts(runs: Runs, model: EvaluatedModel, of_file: Sequence[TaskRun]) -> Fac
     }
     facts = {
         "command (as far as the results tell)": shlex.join(
-            command(file, model, _named(runs, [run.task for run in of_file]), given)
+            command(of_file[0], _named(runs, [run.task for run in of_file]), given)
         ),
         "evaluated": datetime.fromtimestamp(file.date, timezone.utc).isoformat(timespec="seconds"),
         "lm-eval": content.get("lm_eval_version"),
@@ -63,7 +63,7 @@ def _facts(runs: Runs, model: EvaluatedModel, of_file: Sequence[TaskRun]) -> Fac
         "model data type": file.config.get("model_dtype"),
         "chat template (sha256)": content.get("chat_template_sha"),
         "system instruction (sha256)": content.get("system_instruction_sha"),
-        "setting": ", ".join(f"{name}: {value}" for name, value in model.setting),
+        "setting": ", ".join(f"{name}: {value}" for name, value in of_file[0].setting),
         "seeds": _seeds(file),
         "limit": file.config.get("limit"),
         "task versions": _counted(str(run.metadata.get("version")) for run in of_file),

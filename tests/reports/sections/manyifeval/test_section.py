@@ -16,6 +16,7 @@ from lm_eval_ext.reports.sections.manyifeval.section import section
 from lm_eval_ext.results.issue import error, note, warning
 from lm_eval_ext.results.load import load
 from tests.reports.conftest import ResultFolder
+from tests.reports.files import SST2, write_run
 from tests.reports.manyifeval_files import TYPES, Line, of_model, row, write_rows
 from tests.reports.sections.reading_tables import exact, figure, names, numbers, titles, values
 
@@ -405,6 +406,16 @@ def test_first_answers_are_compared_with_refined_ones_only_if_run_alike(
     write_rows(tmp_path / "a", {N02: [row(1, [1, 1], **after(0.0, 1.0))]}, config=method("oracle", 1))
     found = numbers(section_of(tmp_path), "manyifeval_rounds")
     assert {about[1] for about in found} == {BY_ORACLE}
+
+
+@pytest.mark.parametrize("alike", [True, False])
+def test_settings_of_other_families_do_not_keep_a_model_from_its_refined_answers(alike: bool, tmp_path: Path) -> None:
+    longer = {"gen_kwargs": "max_gen_toks=8192"}
+    write_rows(tmp_path / "a", {N02: [row(1, [1, 1], **after(0.0, 1.0))]}, config={**method("oracle", 1), **longer})
+    write_rows(tmp_path / "plain", {N02: [row(1, [1, 1])]}, config={**of_model("one"), **(longer if alike else {})})
+    write_run(tmp_path / "b", {SST2: [1]}, arguments={"pretrained": "one"}, config={"num_fewshot": 4})
+    found = numbers(section_of(tmp_path), "manyifeval_rounds")
+    assert {about[:2] for about in found} == {(ONE, BY_ORACLE), *([(ONE, ZERO_SHOT)] if alike else [])}
 
 
 def test_methods_are_compared_on_the_same_rows(tmp_path: Path) -> None:
