@@ -29,21 +29,24 @@ def task_runs(file: ResultFile, families: Collection[str]) -> tuple[list[TaskRun
         RowsError: the file does not say how many rows of a task were evaluated.
     """
     runs: list[TaskRun] = []
-    # In a file of an older version hundreds of tasks lack the same facts.
+    # By what an older version did otherwise: in its files hundreds of tasks lack the same facts.
     older: dict[str, list[str]] = {}
     newer: dict[str, list[str]] = {}
     issues: list[Issue] = []
     for entry in file.tasks():
         family = FAMILIES.get(str(entry.metadata.get("family")))
         if OURS in entry.metadata and "family" not in entry.metadata:
-            older.setdefault("its family", []).append(entry.task)
+            older.setdefault("did not record its family in the metadata", []).append(entry.task)
         elif family is None:
             if OURS in entry.metadata:
                 newer.setdefault(str(entry.metadata["family"]), []).append(entry.task)
         elif family.name not in families:
             continue
         elif missing := family.schema.missing_facts(entry.metadata):
-            older.setdefault(", ".join(missing), []).append(entry.task)
+            older.setdefault(f"did not record {', '.join(missing)} in the metadata", []).append(entry.task)
+        elif former := _former_names(entry, family.schema):
+            names = " and ".join(f"{new!r} {old!r}" for old, new in former.items())
+            older.setdefault(f"called {names}", []).append(entry.task)
         elif readers := _readers(entry, family.schema):
             runs.append(_run(file, entry, family, readers))
         else:
@@ -55,10 +58,9 @@ def task_runs(file: ResultFile, families: Collection[str]) -> tuple[list[TaskRun
             )
     issues += [
         error(
-            f"{file.path}, {_these(tasks)}: {OLDER}, which did not record {facts} in the metadata; "
-            f"run {'them' if len(tasks) > 1 else 'it'} again"
+            f"{file.path}, {_these(tasks)}: {OLDER}, which {difference}; run {'them' if len(tasks) > 1 else 'it'} again"
         )
-        for facts, tasks in older.items()
+        for difference, tasks in older.items()
     ]
     issues += [
         error(
@@ -72,6 +74,12 @@ def task_runs(file: ResultFile, families: Collection[str]) -> tuple[list[TaskRun
 
 def _these(tasks: Sequence[str]) -> str:
     return f"task{'s' if len(tasks) > 1 else ''} {named([repr(task) for task in tasks])}"
+
+
+def _former_names(entry: TaskEntry, schema: Schema) -> dict[str, str]:
+    """Return the former names of metrics that a task's figures have, with today's."""
+    there = {field.partition(",")[0] for field in entry.figures}
+    return {old: new for old, new in schema.former_names.items() if old in there}
 
 
 def _readers(entry: TaskEntry, schema: Schema) -> tuple[str, ...]:

@@ -30,7 +30,7 @@ def _another_option(rows: Rows) -> Chosen:
 
 def _depends_on_order(rows: Rows) -> Chosen:
     """Return the rows of the question whose answers differ most with the order of its options, if any does."""
-    clusters, differing = _by_question(rows, "consistency_text")
+    clusters, differing = _by_question(rows, "entropy_text")
     most: Chosen = (clusters == differing.argmax()) & (differing.max() > 0)
     return most
 
@@ -39,7 +39,7 @@ def _agree_throughout(rows: Rows) -> Chosen:
     """Return the matches whose question is answered alike in all orders of its options."""
     if "mismatch" not in rows.values:
         return _none(rows)
-    clusters, differing = _by_question(rows, "consistency_text")
+    clusters, differing = _by_question(rows, "entropy_text")
     same: Chosen = (rows.values["mismatch"] == 0) & (differing[clusters] == 0)
     return same
 
@@ -149,6 +149,6 @@ def _reading(line: Line, option: Callable[[object], str]) -> str:
 def _over_orders(rows: Rows, row: int) -> list[tuple[str, int]]:
     """Return what the texts chose in all rows of a question, the most frequent first."""
     question = rows.clusters[row]
-    outcomes = zip(rows.clusters, rows.outcomes["consistency_text"], strict=True)
+    outcomes = zip(rows.clusters, rows.outcomes["entropy_text"], strict=True)
     counts = Counter(" and ".join(chosen) or "no answer" for asked, chosen in outcomes if asked == question)
     return sorted(counts.items(), key=lambda item: (-item[1], item[0]))

@@ -1,7 +1,7 @@
 """What the report shows of first tokens and texts, from estimates alone, wherever they come from.
 
 The figures follow Wang et al. 2024: Figure 2 (mismatch and refusal by constraint level), Figures 3 and 7 (letters) and
-Table 3 (consistency).
+Table 3 (entropy, which it calls answer consistency).
 """
 
 from __future__ import annotations
@@ -122,18 +122,18 @@ def position_bias_figure(results: Sequence[TaskResult]) -> Figure | None:
     )
 
 
-def consistency_figure(results: Sequence[TaskResult]) -> Figure | None:
+def entropy_figure(results: Sequence[TaskResult]) -> Figure | None:
     """Return Table 3: the entropy of what is chosen over the orders of a question's options."""
-    metrics = ("consistency_first_token", "consistency_text")
+    metrics = ("entropy_first_token", "entropy_text")
     panels = panels_by_reading(results, metrics, "entropy in nats", "number")
     if not panels:
         return None
     return Figure(
-        "paired_mcq_consistency",
+        "paired_mcq_entropy",
         "Does the order of the options change the answer?",
         "Entropy, in nats, of the contents chosen over the orders in which a question's options were shown, averaged "
         "over questions. 0: the same content whatever the order; less is better. Ten different answers to ten orders "
-        f"would give 2.3. {INTERVALS} As Table 3 of the paper.",
+        f"would give 2.3. {INTERVALS} As Table 3 of the paper, which calls it answer consistency.",
         panels,
         table_of_readings(results, metrics, "number"),
         metrics=metrics,

@@ -10,7 +10,7 @@ from lm_eval_ext.reports.sections.examples import examples
 from lm_eval_ext.reports.sections.paired_mcq.examples import candidates
 from lm_eval_ext.reports.sections.paired_mcq.figures import (
     accuracy_figure,
-    consistency_figure,
+    entropy_figure,
     mismatch_figure,
     no_answer_figure,
     position_bias_figure,
@@ -46,7 +46,7 @@ def _figures(results: Sequence[TaskResult]) -> tuple[Figure, ...]:
         refusal_figure(results),
         letters_figure(results),
         position_bias_figure(results),
-        consistency_figure(results),
+        entropy_figure(results),
         accuracy_figure(results),
         no_answer_figure(results),
         readers_figure(results),

@@ -121,22 +121,22 @@ def test_letters_are_shares_of_all_rows(known: Section) -> None:
         assert sum(shares) == pytest.approx(1)
 
 
-def test_consistency_and_position_bias_are_those_of_the_harness(known: Section, folders: Mapping[str, Path]) -> None:
+def test_entropy_and_position_bias_are_those_of_the_harness(known: Section, folders: Mapping[str, Path]) -> None:
     runs = load(list(folders.values())).runs
     compared = 0
     for run in runs:
         level, dataset = run.metadata["constraint"], "arc_challenge" if "arc" in run.task else "opinionqa"
         place = (f"reference {run.model.arguments[0][0]}={run.model.arguments[0][1]}", dataset, level)
-        consistency = cells(figure(known, "consistency"))[place]
+        entropy = cells(figure(known, "entropy"))[place]
         bias = cells(figure(known, "position_bias"))[place]["position bias"]
-        found = (consistency["first token"].value, consistency["text"].value, bias.value)
-        metrics = ("consistency_first_token", "consistency_text", "position_bias")
+        found = (entropy["first token"].value, entropy["text"].value, bias.value)
+        metrics = ("entropy_first_token", "entropy_text", "position_bias")
         assert found == pytest.approx(tuple(run.figure(metric) for metric in metrics), abs=1e-12)
         compared += 1
     assert compared == len(POLICIES) * 3
     # What always says A chooses what stands first: something else in nearly every order.
-    assert cells(figure(known, "consistency"))[label("always_a"), "opinionqa", "low"]["text"].value > 1
-    assert cells(figure(known, "consistency"))[label("oracle"), "opinionqa", "low"]["text"].value == 0
+    assert cells(figure(known, "entropy"))[label("always_a"), "opinionqa", "low"]["text"].value > 1
+    assert cells(figure(known, "entropy"))[label("oracle"), "opinionqa", "low"]["text"].value == 0
 
 
 # policy -> accuracy of the first token and of the text, where one option is right
@@ -182,7 +182,7 @@ def bars_of(found: Figure) -> list[Bars]:
 
 
 def test_one_model_has_its_levels_side_by_side(folders: Mapping[str, Path]) -> None:
-    panels = figure(section_of(folders["always_a"]), "consistency").panels
+    panels = figure(section_of(folders["always_a"]), "entropy").panels
     assert [panel.title for panel in panels] == ["arc_challenge", "opinionqa"]
     assert isinstance(panels[1].mark, Bars)
     assert panels[1].mark.categories == ("low", "example")
@@ -233,12 +233,12 @@ def test_without_samples_the_figures_stand_without_intervals(folders: Mapping[st
     assert any("Without samples" in issue.text and LOW in issue.text for issue in found.issues)
 
 
-def test_text_alone_shows_refusals_no_answers_and_consistency(text_alone: Section) -> None:
+def test_text_alone_shows_refusals_no_answers_and_entropy(text_alone: Section) -> None:
     names = [found.name.removeprefix("paired_mcq_") for found in text_alone.figures]
-    assert names == ["refusal", "consistency", "no_answer"]
+    assert names == ["refusal", "entropy", "no_answer"]
     place = (label("refuser"), "opinionqa (text alone)", "medium")
     assert cells(figure(text_alone, "refusal"))[place] == {"text": Estimate(1.0, 1.0, 1.0)}
-    assert cells(figure(text_alone, "consistency"))[place] == {"text": Estimate(0.0, 0.0, 0.0)}
+    assert cells(figure(text_alone, "entropy"))[place] == {"text": Estimate(0.0, 0.0, 0.0)}
     assert cells(figure(text_alone, "no_answer"))[place]["no answer"].value == 0
     assert any("No first tokens" in issue.text for issue in text_alone.issues)
     (example,) = text_alone.examples
@@ -312,12 +312,12 @@ def test_an_interval_draws_questions_with_all_their_orders(tmp_path: Path) -> No
     assert found.high == pytest.approx(0.384, abs=0.02)
 
 
-def test_the_interval_of_a_consistency_draws_questions(tmp_path: Path) -> None:
+def test_the_interval_of_an_entropy_draws_questions(tmp_path: Path) -> None:
     # Of 20 questions in two orders, 10 are answered in two ways (entropy log 2) and 10 in one (0): log(2) / 2 = 0.347.
     rows: list[tuple[str, str, Value]] = []
     for number in range(20):
         rows += [(f"q{number}", "A", "A"), (f"q{number}", "A", "B" if number < 10 else "A")]
-    found = cells(figure(section_of(write(tmp_path, rows)), "consistency"))["one", "opinionqa", "low"]
+    found = cells(figure(section_of(write(tmp_path, rows)), "entropy"))["one", "opinionqa", "low"]
     assert found["text"].value == pytest.approx(log(2) / 2, rel=1e-12)
     # log 2 times the mean of 20 draws with 1/2: 0.347 -+ 1.96 * log(2) * sqrt(1/4 / 20) = 0.347 -+ 0.152
     assert found["text"].low == pytest.approx(0.195, abs=0.04)
