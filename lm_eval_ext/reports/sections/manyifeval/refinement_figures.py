@@ -86,7 +86,9 @@ def feedback(judged: Sequence[tuple[RefinedModel, Method]]) -> Figure:
     rows: list[tuple[str, str, int, tuple[Estimate, ...]]] = []
     for base, method in judged:
         counts = _counts(base, method)
-        shares = (counts.precision, counts.recall, counts.f1, _unparsable(base, method))
+        unparsable = _unparsable(base, method)
+        judged = counts.unless_unread(unparsable)
+        shares = (judged.precision, judged.recall, judged.f1, unparsable)
         values = tuple(Estimate(float("nan") if share is None else share) for share in shares)
         rows.append((base.label, method.title, counts.judgements, values))
     one_base = len({label for label, *_ in rows}) == 1
@@ -96,8 +98,9 @@ def feedback(judged: Sequence[tuple[RefinedModel, Method]]) -> Figure:
         "Every judgement of an instruction, compared with the checker's verdict; the positive class is “followed”. "
         "Precision weighs followed and broken instructions alike, as the paper's does (Table 2, Figure 9): with low "
         "precision, broken instructions are left uncorrected; with low recall, followed ones are corrected. A "
-        "judgement that cannot be read counts as “not followed”. Over all judgements in all rounds, of every row that "
-        "a method was asked; without intervals, because the result files have only their counts.",
+        "judgement that cannot be read counts as “not followed”; if none can be read, there is no precision, recall or "
+        "F1. Over all judgements in all rounds, of every row that a method was asked; without intervals, because the "
+        "result files have only their counts.",
         (
             Panel(
                 "",

@@ -490,6 +490,15 @@ def test_judgements_of_all_tasks_are_counted_together(tmp_path: Path) -> None:
     assert values(cells) == pytest.approx({"precision": precision, "recall": recall, "F1": f1, "unparsable": 0.1})
 
 
+def test_a_judge_that_could_never_be_read_has_no_precision(tmp_path: Path) -> None:
+    line = row(1, [1, 0], **after(0.0, 0.0))
+    # Unread judgements count as "not followed", of which the precision would be 1 and the recall 0.
+    counts = feedback(0, 0, 11, 9, unparsable=1.0)
+    found = of_rows(tmp_path, {N02: [line]}, figures=counts, config=method("feedback", 1))
+    ((_, cells),) = numbers(found, "manyifeval_feedback").items()
+    assert {name: cell.value for name, cell in cells.items() if cell.exists} == {"unparsable": 1.0}
+
+
 def test_without_judgements_there_is_no_figure_of_them(tmp_path: Path) -> None:
     line = row(1, [1, 1], **after(0.0, 1.0))
     found = of_rows(tmp_path, {N02: [line]}, figures=feedback(0, 0, 0, 0), config=method("without_feedback", 1))
