@@ -28,8 +28,8 @@ AFTER_ROUND = "After round"
 LEGEND = (
     "Feedback: the positive class is *followed*, so recall is the share of the followed instructions that are judged "
     "followed.",
-    "Precision weighs followed and broken instructions alike, as the paper's does, however many there are of either. It "
-    'is 1.00 if nothing was judged followed, as for "all false" in the paper.',
+    "Precision weighs followed and broken instructions alike, as the paper's does, however many there are of either. "
+    'It is 1.00 if nothing was judged followed, as for "all false" in the paper.',
     "Unparsable: the share of the judgements that could not be read; they count as *not followed*. If none could be "
     "read, there is no precision, recall or F1 score.",
 )

@@ -87,8 +87,8 @@ def feedback(judged: Sequence[tuple[RefinedModel, Method]]) -> Figure:
     for base, method in judged:
         counts = _counts(base, method)
         unparsable = _unparsable(base, method)
-        judged = counts.unless_unread(unparsable)
-        shares = (judged.precision, judged.recall, judged.f1, unparsable)
+        readable = counts.unless_unread(unparsable)
+        shares = (readable.precision, readable.recall, readable.f1, unparsable)
         values = tuple(Estimate(float("nan") if share is None else share) for share in shares)
         rows.append((base.label, method.title, counts.judgements, values))
     one_base = len({label for label, *_ in rows}) == 1
