@@ -74,9 +74,13 @@ def rows_that_differ(runs: Sequence[TaskRun], names: Mapping[EvaluatedModel, str
             of_limit.setdefault((run.model, f"{limit:g}" if isinstance(limit, float) else str(limit)), []).append(
                 run.task
             )
+    # Twenty models are usually evaluated with one limit.
+    limited: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for (who, limit), tasks in of_limit.items():
+        limited.setdefault((limit, tuple(tasks)), []).append(names[who])
     issues += [
-        warning(f"{names[who]}: evaluated with --limit {limit}: {named(tasks)}")
-        for (who, limit), tasks in of_limit.items()
+        warning(f"{named(of_models)}: evaluated with --limit {limit}: {named(tasks)}")
+        for (limit, tasks), of_models in limited.items()
     ]
     uneven = sorted(task for task, found in counts.items() if len(found) > 1)
     if uneven:

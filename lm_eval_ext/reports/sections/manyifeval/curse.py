@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from math import ceil
 
 from lm_eval_ext.reports.figure import Curves, Estimate, Figure, Panel, Series, Table, TableCell
 from lm_eval_ext.reports.sections.manyifeval.conditions import (
@@ -16,8 +18,8 @@ from lm_eval_ext.reports.sections.manyifeval.conditions import (
 from lm_eval_ext.reports.statistics import estimate
 
 PROMPT, INST = "prompt level: all followed", "instruction level: share followed"
-JOINT = 8
-"""So many curves can be told apart in one panel."""
+JOINT = 6
+"""The most curves of one panel: each has a colour of its own, and intervals that can be told apart."""
 
 
 def curse(found: ManyIFEvalRuns) -> Figure:
@@ -61,9 +63,11 @@ def curse(found: ManyIFEvalRuns) -> Figure:
 
 
 def _groups(models: Sequence[Model]) -> Iterator[tuple[Sequence[Model], str]]:
-    """Yield models that share a panel, and its title."""
-    for start in range(0, len(models), JOINT):
-        group = models[start : start + JOINT]
+    """Yield models that share a panel, and its title; panels have about as many models each."""
+    panels = ceil(len(models) / JOINT)
+    starts = [len(models) * panel // panels for panel in range(panels + 1)]
+    for start, end in pairwise(starts):
+        group = models[start:end]
         last = start + len(group)
         title = f"models {start + 1} to {last}" if len(group) > 1 else f"model {last}"
         yield group, title if len(models) > JOINT else "all models"

@@ -335,7 +335,7 @@ def test_many_models_share_panels_in_which_they_can_be_told_apart(tmp_path: Path
     for name in models:
         write_rows(tmp_path / name, {N02: [row(1, [1, 0])]}, config=of_model(name))
     found = section_of(tmp_path)
-    assert titles(found, "manyifeval_curse") == ["models 1 to 8", "model 9", *models]
+    assert titles(found, "manyifeval_curse") == ["models 1 to 4", "models 5 to 9", *models]
     assert titles(found, "manyifeval_types") == ["all together (1 to 5)", "all together (6 to 9)"]
     first = figure(found, "manyifeval_types").panels[0].mark
     assert isinstance(first, HeatMap)
