@@ -85,8 +85,8 @@ class Pair:
         """Why its scores are not of one thing; ``None`` if they are."""
         rows_fact = self.before.schema.rows_fact
         for difference in differences(self.before, self.after, ("version", rows_fact)):
-            other_rows = "other rows: " if difference.fact == rows_fact else ""
-            return error(other_rows + self._in_words(difference))
+            different_rows = "different rows: " if difference.fact == rows_fact else ""
+            return error(different_rows + self._in_words(difference))
         reader = self.before.reader
         if reader != self.after.reader:
             return error(self._each("answers read by", reader, self.after.reader))
@@ -96,8 +96,8 @@ class Pair:
             if first != second:
                 return error(self._each(key, first, second))
         if self.before.headline != self.after.headline:
-            return error(self._each("its figure is", self.before.headline.name, self.after.headline.name))
-        return error("other rows under the same numbers") if self._differ("docs") else None
+            return error(self._each("headline metric", self.before.headline.name, self.after.headline.name))
+        return error("different rows under the same doc_id") if self._differ("docs") else None
 
     @property
     def issues(self) -> tuple[Issue, ...]:
@@ -108,13 +108,13 @@ class Pair:
         yield from (*self.before.issues, *self.after.issues)
         for run, other in ((self.before, self.names[1]), (self.after, self.names[0])):
             if run.reader != run.offered:
-                yield warning(f"read by {run.reader}, because {other} has no {run.offered}")
+                yield warning(f"read by {run.reader} because {other} has no {run.offered}")
         asked_otherwise = list(differences(self.before, self.after, asking_facts(self.before)))
         for difference in asked_otherwise:
-            yield warning(f"asked otherwise: {self._in_words(difference, ':')}")
+            yield warning(f"different setting: {self._in_words(difference, ':')}")
         templates = chat_template(self.before.file), chat_template(self.after.file)
         if not asked_otherwise and templates == (None, None) and self._differ("prompts"):
-            yield warning("other prompts for the same rows")
+            yield warning("different prompts for the same rows")
 
     def _notes(self) -> Iterator[Issue]:
         # A new model has its own chat template, and a template can print the day's date.
@@ -123,7 +123,7 @@ class Pair:
             yield note(self._in_words(difference, ":"))
             return
         if template is not None and self._differ("prompts"):
-            yield note("other prompts of one chat template")
+            yield note("different prompts under the same chat template")
 
     def _differ(self, field: str) -> bool:
         """Return whether a row that both have has two hashes."""
@@ -153,4 +153,4 @@ def of_an_older_run(runs: Sequence[TaskRun]) -> str:
     """
     newest = max((run.file for run in runs), key=lambda file: file.order)
     older = [run.task for run in runs if run.file.date < newest.date]
-    return f"of an older run than the folder's newest ({newest.path}): {named(older)}" if older else ""
+    return f"from an older run than the newest one in the folder ({newest.path}): {named(older)}" if older else ""

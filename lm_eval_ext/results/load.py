@@ -80,7 +80,7 @@ class FoundRuns:
         runs: of each model and task the newest.
         models: in the order of the arguments, then by name.
         groups: the tasks of each.
-        unevaluated: what no row was evaluated of in a model's newest run; an older one may be among the runs.
+        unevaluated: tasks without rows in a model's newest run of them; an older run may be among the runs.
         issues: what was left out or replaced, and why.
     """
 
@@ -92,7 +92,7 @@ class FoundRuns:
 
     @property
     def empty(self) -> frozenset[str]:
-        """The tasks of which no row was evaluated, by any model."""
+        """The tasks of which no rows were evaluated, by any model."""
         return frozenset(run.task for run in self.unevaluated).difference(run.task for run in self.runs)
 
 
@@ -120,20 +120,20 @@ def find_runs(paths: Sequence[Path], families: Collection[str] = tuple(FAMILIES)
         if not runs and not wrong:
             others = sorted(file.content["results"])
             foreign |= set(others)
-            issues.append(note(f"{path}: no results of {_ours(families)} ({named(others)}); not used"))
+            issues.append(note(f"{path}: no results of {_ours(families)} ({named(others)}); ignored"))
         groups |= file.groups()
     found = unified(found)
     empty = {run.task: run for run in found if not run.count}
-    unusable += [error(f"{run.file.path}, task {run.task!r}: no row was evaluated") for run in empty.values()]
+    unusable += [error(f"{run.file.path}, task {run.task!r}: no rows were evaluated") for run in empty.values()]
     latest, _ = newest(found, _what)
     evaluated = [run for run in found if run.count]
     if not evaluated and unusable:
-        raise RowsError(f"{'; '.join(map(str, unusable))}; expected at least one task with rows")
+        raise RowsError(f"{'; '.join(map(str, unusable))}; expected at least one task with evaluated rows")
     if not evaluated:
+        only = f", only of {named(sorted(foreign))}" if foreign else ""
         raise RowsError(
-            f"no results of {_ours(families)} in {', '.join(map(str, paths))}, but of {named(sorted(foreign))}; "
-            f"expected what `lm_eval --tasks … --output_path FOLDER` writes of the families {', '.join(families)}: "
-            "results_*.json"
+            f"no results of {_ours(families)} in {', '.join(map(str, paths))}{only}; expected results_*.json files "
+            f"that `lm_eval --tasks … --output_path FOLDER` writes for the families {', '.join(families)}"
         )
     issues += [error(f"{issue}; left out") for issue in unusable]
     chosen, replaced = newest(evaluated, _what)
@@ -203,15 +203,16 @@ def _same_readers(runs: Sequence[TaskRun], common: Mapping[str, set[str]], issue
         if not common[task]:
             issues.append(
                 warning(
-                    f"{task}: no reader of answers is common to all models; each has its own, figures may differ by it"
+                    f"{task}: no answer reader is common to all models; each model's own is used, so figures may "
+                    "differ for that reason"
                 )
             )
     worse = {run.task: run.offered for run in runs if common[run.task] and run.offered not in common[run.task]}
     if worse:
         issues.append(
             note(
-                f"not every model's answers were read by {named(sorted(set(worse.values())))} in "
-                f"{named(sorted(worse))}: all are shown as the best reader that is common to all has them"
+                f"not every model's answers to {named(sorted(worse))} were read by "
+                f"{named(sorted(set(worse.values())))}: all are shown as read by the best reader that all models have"
             )
         )
     return [
@@ -229,13 +230,24 @@ def _with_samples(run: TaskRun, dataset_rows: DatasetRows) -> TaskRun:
     issues = []
     if wrong:
         more = f" and {len(wrong) - FEW} more" if len(wrong) > FEW else ""
-        issues.append(warning(f"{path}: {len(wrong)} of its lines left out ({'; '.join(wrong[:FEW])}{more})"))
+        issues.append(
+            warning(
+                f"{path}: {len(wrong)} line{'s' if len(wrong) > 1 else ''} skipped ({'; '.join(wrong[:FEW])}{more})"
+            )
+        )
     if not len(rows):
-        issues.append(warning(f"{path}: no row of the filter {run.reader!r}: figures without intervals, no samples"))
+        issues.append(
+            warning(
+                f"{path}: no rows of the filter {run.reader!r}: its figures have no confidence intervals, and no "
+                "answers are shown"
+            )
+        )
         return replace(run, issues=tuple(issues))
     if len(rows) != run.count:
         issues.append(
-            warning(f"{path}: {len(rows)} rows, and {run.count} in the results; figures are of the rows that are there")
+            warning(
+                f"{path}: {len(rows)} rows here but {run.count} in the results; figures are computed from the rows here"
+            )
         )
     else:
         issues += disagreement(run, rows)

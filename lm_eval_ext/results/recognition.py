@@ -52,8 +52,8 @@ def task_runs(file: ResultFile, families: Collection[str]) -> tuple[list[TaskRun
         else:
             issues.append(
                 error(
-                    f"{file.path}, task {entry.task!r}: no figure of the family {family.name}; expected one of "
-                    f"{', '.join(headline.name for headline in family.schema.headlines)} in results"
+                    f"{file.path}, task {entry.task!r}: no headline metric of the family {family.name}; expected one "
+                    f"of {', '.join(headline.name for headline in family.schema.headlines)} in results"
                 )
             )
     issues += [

@@ -107,7 +107,7 @@ class Runs:
         labels: a short name for each model.
         groups: of tasks, by name: their tasks, without groups between.
         dataset_rows: the rows of the datasets, which the rows of all samples are of.
-        empty: tasks of which no row was evaluated.
+        empty: tasks of which no rows were evaluated.
         issues: what was left out or replaced, and why; what makes figures doubtful.
     """
 

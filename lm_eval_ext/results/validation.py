@@ -21,7 +21,7 @@ def replacements(replaced: Sequence[tuple[TaskRun, TaskRun]]) -> list[Issue]:
     """
     tasks: dict[tuple[Path, str], list[str]] = {}
     for older, newer in replaced:
-        rows = "" if older.count == newer.count else f" ({newer.count} rows replace {older.count})"
+        rows = "" if older.count == newer.count else f" ({newer.count} instead of {older.count} rows)"
         tasks.setdefault((older.file.path, f"{newer.file.path} is newer{rows}"), []).append(older.task)
     return [note(f"{path}: not used for {named(of_pair)}: {newer}") for (path, newer), of_pair in tasks.items()]
 
@@ -38,7 +38,7 @@ def versions_that_differ(runs: Sequence[TaskRun], groups: Mapping[str, Sequence[
     mixed = sorted(task for task, found in versions.items() if len(found) > 1)
     if mixed:
         example = ", ".join(sorted(versions[mixed[0]]))
-        issues.append(warning(f"mixed versions of {named(mixed)} ({example}): their scores are not of one thing"))
+        issues.append(warning(f"different versions of {named(mixed)} ({example}): their scores are not comparable"))
     of_group = {
         name: sorted({version for part in parts for version in versions.get(part, ())})
         for name, parts in groups.items()
@@ -46,19 +46,21 @@ def versions_that_differ(runs: Sequence[TaskRun], groups: Mapping[str, Sequence[
     for name, found in of_group.items():
         if len(found) > 1 and not set(mixed) & set(groups[name]):
             issues.append(
-                warning(f"mixed versions of the tasks of {name} ({', '.join(found)}): its figures are not of one thing")
+                warning(
+                    f"different versions of the tasks of {name} ({', '.join(found)}): its figures are not comparable"
+                )
             )
     other = sorted(task for task, found in hashes.items() if len(found) > 1 and task not in mixed)
     if other:
         issues.append(
-            warning(f"not the same rows for every model in {named(other)}: their scores are not of one thing")
+            warning(f"models were evaluated on different rows of {named(other)}: their scores are not comparable")
         )
     embedded = [run.task for run in runs if run.metadata.get("source") == EMBEDDED]
     if embedded:
         everything = len(embedded) == len(runs)
         which = "All rows" if everything else f"Some rows ({named(sorted(set(embedded)))})"
         issues.append(
-            warning(f"{which} are embedded ones: written for demonstrations and tests, comparable to nothing")
+            warning(f"{which} are embedded: written for demonstrations and tests, not comparable with other results")
         )
     return issues
 
@@ -86,7 +88,7 @@ def rows_that_differ(runs: Sequence[TaskRun], names: Mapping[EvaluatedModel, str
     if uneven:
         example = ", ".join(f"{count} of {name}" for count, name in sorted(counts[uneven[0]].items()))
         issues.append(
-            warning(f"not as many rows of every model in {named(uneven)} ({example}): their scores are of other rows")
+            warning(f"different numbers of rows in {named(uneven)} ({example}): their scores are over different rows")
         )
     return issues
 
@@ -100,8 +102,8 @@ def disagreement(run: TaskRun, rows: Rows) -> list[Issue]:
             told = "no number" if said is None else said
             return [
                 warning(
-                    f"{rows.path}: {metric} of its rows is {found:.6g}, and {told} in the results; expected both of "
-                    "one run; figures are of the rows"
+                    f"{rows.path}: {metric} is {found:.6g} over its rows but {told} in the results; expected both from "
+                    "one run. Figures are computed from the rows"
                 )
             ]
     return []
@@ -115,9 +117,9 @@ def without_samples(runs: Sequence[TaskRun]) -> list[Issue]:
             missing.setdefault(run.file.path, []).append(run)
     return [
         warning(
-            f"{path}: no samples of {named([run.task for run in of_file])} beside it (expected "
+            f"{path}: no samples of {named([run.task for run in of_file])} next to it (expected "
             f"{of_file[0].samples_path.name}{' and the like' if len(of_file) > 1 else ''}; run with --log_samples): "
-            "figures without intervals, no samples"
+            "its figures have no confidence intervals, and no answers are shown"
         )
         for path, of_file in missing.items()
     ]

@@ -96,7 +96,9 @@ def test_a_family_of_a_newer_version_is_named(tmp_path: Path) -> None:
 def test_a_task_of_ours_without_any_of_its_figures_is_named(tmp_path: Path) -> None:
     path = write_run(tmp_path, {SST2: [1]})
     path.write_text(json.dumps(json.loads(path.read_text()) | {"results": {SST2: {"other,answer": 1.0}}}))
-    with pytest.raises(RowsError, match=f"task '{SST2}': no figure of the family verbalizer; expected one of acc"):
+    with pytest.raises(
+        RowsError, match=f"task '{SST2}': no headline metric of the family verbalizer; expected one of acc"
+    ):
         load([tmp_path])
 
 

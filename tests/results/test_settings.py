@@ -110,7 +110,7 @@ def test_two_sides_are_compared_task_by_task_in_the_setting_of_each(tmp_path: Pa
     changed, same = sides.take(SST2), sides.take(N01)
     assert isinstance(changed, Unit)
     assert isinstance(same, Unit)
-    assert list(map(str, changed.issues)) == ["asked otherwise: gen_kwargs: none in A, max_gen_toks=8192 in B"]
+    assert list(map(str, changed.issues)) == ["different setting: gen_kwargs: none in A, max_gen_toks=8192 in B"]
     assert same.issues == ()
 
 

@@ -83,7 +83,7 @@ def check(sides: Sides, bounds: Mapping[str, float]) -> tuple[Finding, ...]:
         if difference.answers:
             differences[name] = difference
         else:
-            why = difference.unsampled or error("no row that both have")
+            why = difference.unsampled or error("no rows in common")
             issues = (why, *_warnings(taken.issues))
             findings.append(Finding(name, taken.family, "CANNOT TELL", most, difference, issues=issues))
     p = {name: _p(difference) for name, difference in differences.items()}
@@ -125,11 +125,12 @@ def _judge(difference: Difference, most: float, p: float, best: float, tests: in
         verdict = "CANNOT TELL"
         issues.append(
             error(
-                f"too few rows differ to tell this drop from chance: p would be {best:.2g} if they all had become worse"
+                f"too few rows differ to distinguish this drop from chance: p would be {best:.2g} even if all of them "
+                "had become worse"
             )
         )
     elif dropped:
-        issues.append(note("more than allowed, but within noise"))
+        issues.append(note("worse by more than allowed, but not statistically significant"))
     # What was not asked, or asked otherwise, could be what it has lost.
     warnings = [*_lacking(difference), *_warnings(unit.issues)]
     if verdict == "PASS" and warnings:
@@ -139,8 +140,8 @@ def _judge(difference: Difference, most: float, p: float, best: float, tests: in
     if verdict == "PASS" and detectable > most:
         issues.append(
             note(
-                f"too few rows to tell a drop of {most:g}: these show one of {detectable:.2g} or more in four runs of "
-                "five"
+                f"too few rows to detect a drop of {most:g}: with 80 % power, they reveal a drop of {detectable:.2g} "
+                "or more"
             )
         )
     issues += [issue for issue in unit.issues if issue.severity == "note"]

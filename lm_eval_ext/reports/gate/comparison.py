@@ -107,7 +107,7 @@ def compare(sides: Sides) -> Comparison:
         if difference.change.exists:
             found.append(difference)
         else:
-            unpaired.append(Unpaired(unit.name, unit.family, difference.unsampled or error("no row that both have")))
+            unpaired.append(Unpaired(unit.name, unit.family, difference.unsampled or error("no rows in common")))
     p = {each.unit.name: sign_flip_p(each.by_row) for each in found if not each.unsampled}
     # Two lists: what hundreds of single tasks may show by chance must not hide what a handful of groups shows.
     adjusted: dict[str, float] = {}

@@ -31,13 +31,16 @@ def text(comparison: Comparison, names: tuple[str, str], titles: tuple[str, str]
         yield from _reading(comparison.tests, names)
     differences = [each.difference for each in compared]
     for head, issues in (
-        ("No interval and no test:", ((each.unit.name, str(each.unsampled)) for each in differences if each.unsampled)),
         (
-            "Answers that only one side has do not count:",
+            "No confidence interval and no test:",
+            ((each.unit.name, str(each.unsampled)) for each in differences if each.unsampled),
+        ),
+        (
+            "Answers that only one side has are ignored:",
             ((each.unit.name, _unpaired(each, names)) for each in differences if each.lost or each.added),
         ),
         (
-            "To be known:",
+            "Warnings and notes:",
             ((each.unit.name, str(issue)) for each in differences for issue in each.unit.issues),
         ),
         ("Not compared:", ((each.name, str(each.issue)) for each in comparison.unpaired)),
@@ -91,19 +94,22 @@ def p_value(p: float) -> str:
 
 def _reading(tests: tuple[int, int], names: tuple[str, str]) -> Iterator[str]:
     before, after = names
-    yield f"Scores in percent (↑ more is better, ↓ less is better); change: {after} minus {before}, in points."
     yield (
-        f"95 %: interval of the change, paired cluster bootstrap: {DRAWS} times the rows of each dataset are drawn "
-        "anew, each with all answers to it."
+        f"Scores in percent (↑ higher is better, ↓ lower is better); change: {after} minus {before}, in percentage "
+        "points."
     )
     yield (
-        "p: of no change, two-sided paired randomisation (sign-flip) test, exact; one observation is the sum over all "
+        "95 %: confidence interval of the change, from a paired cluster bootstrap: the rows of each dataset are "
+        f"resampled {DRAWS} times, each with all answers to it."
+    )
+    yield (
+        "p: exact two-sided paired randomisation (sign-flip) test of no change; one observation is the sum over all "
         "answers to a row."
     )
     groups, tasks = tests
     yield (
-        f"Holm: p adjusted for the number of comparisons, {groups} of groups and {tasks} of single tasks, each by "
-        f"itself; {after} is called better or worse where it is below 0.05."
+        f"Holm: p after Holm correction, separately for {groups} groups and {tasks} single tasks; {after} is called "
+        "better or worse if it is below 0.05."
     )
 
 

@@ -151,11 +151,13 @@ class Sides:
         """Return which tasks are not there; ``None`` if all are."""
         for runs, side in zip((self.before, self.after), self.names, strict=True):
             if empty := sorted(runs.empty.intersection(parts)):
-                return error(f"no row was evaluated in {side}" + ("" if len(parts) == 1 else f": {named(empty, FEW)}"))
+                return error(
+                    f"no rows were evaluated in {side}" + ("" if len(parts) == 1 else f": {named(empty, FEW)}")
+                )
         missing = [{part for part in parts if part not in side} for side in self.tasks]
         for absent, side in zip(missing, self.names, strict=True):
             if absent:
-                return error(f"missing in {side}" + ("" if absent == {*parts} else f": {named(sorted(absent), FEW)}"))
+                return error(f"missing from {side}" + ("" if absent == {*parts} else f": {named(sorted(absent), FEW)}"))
         return None
 
 
@@ -180,10 +182,10 @@ def unlike(runs: Sequence[TaskRun]) -> Issue | None:
     """Return why tasks have no figure in common; ``None`` if they have one."""
     metrics = sorted({run.headline.name for run in runs})
     if len(metrics) > 1:
-        return error(f"its tasks have no figure in common: {', '.join(metrics)}")
+        return error(f"its tasks have no metric in common: {', '.join(metrics)}")
     readers = sorted({run.reader for run in runs})
     if len(readers) > 1:
-        return error(f"the answers to its tasks were read by {', '.join(readers)}")
+        return error(f"the answers to its tasks were read by different readers: {', '.join(readers)}")
     return None
 
 

@@ -14,10 +14,12 @@ def add_report_to(commands: argparse._SubParsersAction[argparse.ArgumentParser])
     """Add the subcommand."""
     report = commands.add_parser(
         "report",
-        help="one self-contained HTML page about one or many runs",
-        description="Reads what `lm_eval --output_path FOLDER --log_samples` wrote, for one or many models, and never "
-        "a model. Of several runs of a task by one model the newest counts; what is missing or replaced is said in the "
-        "page and on standard error.",
+        help="write one self-contained HTML page about one or many runs",
+        description=(
+            "Reads what `lm_eval --output_path FOLDER --log_samples` wrote for one or many models; no model is loaded. "
+            "If a model ran a task several times, the newest run counts. What is missing or superseded is listed on "
+            "the page and on standard error."
+        ),
     )
     report.add_argument("runs", nargs="+", type=Path, metavar="RUNS", help="folders or results_*.json files")
     report.add_argument(
@@ -51,8 +53,8 @@ def _report(options: argparse.Namespace) -> int:
         import matplotlib as _drawing  # noqa: F401, PLC0415 # asked for before minutes of reading
     except ImportError as error:
         raise ReportError(
-            f"the report's figures are drawn by matplotlib, which is not installed ({error}); "
-            "pip install 'lm-eval-ext[report]'"
+            f"the report's figures are drawn with matplotlib, which is not installed ({error}); pip install "
+            "'lm-eval-ext[report]'"
         ) from None
     from lm_eval_ext.reports.page.build import build  # noqa: PLC0415 # numpy and matplotlib: other commands answer at once
     from lm_eval_ext.reports.page.export import export  # noqa: PLC0415
@@ -63,11 +65,9 @@ def _report(options: argparse.Namespace) -> int:
 
     output: Path = options.output
     if output.is_dir():
-        raise ReportError(
-            f"{output}: is a folder; expected the name of the page to write, for example {output}/report.html"
-        )
+        raise ReportError(f"{output}: is a folder; expected a file name, for example {output}/report.html")
     if not output.absolute().parent.is_dir():
-        raise ReportError(f"{output}: its folder is not there; make it first")
+        raise ReportError(f"{output}: its folder does not exist; create it first")
     names = [GivenName(path, name) for path, name in options.names]
     report = build(load(options.runs, lambda runs: counted(runs, " tasks"), names))
     for issue in report.issues:
