@@ -47,7 +47,7 @@ def test_a_model_whose_families_need_other_settings_is_one_with_a_note(tmp_path:
     assert settings_of(runs.runs) == ["gen_kwargs: default (verbalizer); max_gen_toks=8192 (manyifeval)"]
     # The commands that ask for the same again have each run's own setting.
     given = [
-        "--gen_kwargs max_gen_toks=8192" in dict(facts)["command (as far as the results tell)"]
+        "--gen_kwargs max_gen_toks=8192" in dict(facts)["command (reconstructed from the results)"]
         for _, facts in provenance(runs)
     ]
     assert sorted(given) == [False, True]

@@ -51,13 +51,13 @@ def _facts(runs: Runs, of_file: Sequence[TaskRun]) -> Facts:
         if key not in own and key not in arguments(file.config.get("model_args")) and (key, value) != ("source", "hub")
     }
     facts = {
-        "command (as far as the results tell)": shlex.join(
+        "command (reconstructed from the results)": shlex.join(
             command(of_file[0], _named(runs, [run.task for run in of_file]), given)
         ),
         "evaluated": datetime.fromtimestamp(file.date, timezone.utc).isoformat(timespec="seconds"),
         "lm-eval": content.get("lm_eval_version"),
         "transformers": content.get("transformers_version"),
-        "commit of the working folder": content.get("git_hash"),
+        "git commit of the working directory": content.get("git_hash"),
         "model revision": file.config.get("model_revision"),
         "model commit": file.config.get("model_sha"),
         "model data type": file.config.get("model_dtype"),

@@ -89,9 +89,9 @@ def summary(evidence: Evidence) -> Figure:
         panels.append(Panel(family, HeatMap(tuple(runs.labels[model] for model in models), names, values, metrics)))
     return Figure(
         "summary",
-        "Headline figures",
-        "In percent, aggregated as the harness's groups are; ↑: higher is better, ↓: lower is better. In brackets: "
-        "95 % confidence intervals, from a cluster bootstrap over rows, with the same resamples for every model.",
+        "Headline metrics",
+        "In percent, aggregated as in the harness's groups. ↑: higher is better, ↓: lower is better. In brackets: 95 % "
+        "confidence intervals from a cluster bootstrap over rows, with the same resamples for every model.",
         tuple(panels),
         Table(
             ("model", *(column.heading for column in chosen)),

@@ -51,11 +51,12 @@ def curse(found: ManyIFEvalRuns) -> Figure:
         panels.append(Panel(title, Curves(numbers, series, "instructions", "accuracy")))
     return Figure(
         "manyifeval_curse",
-        "How many instructions does it follow at once?",
-        "The share of answers that follow all n instructions falls like the share of single instructions followed, "
-        "raised to the power of n (dashed): even a model that follows nearly every one seldom follows ten together. "
-        "The residual is what was measured minus what is predicted: above 0, failures concentrate on the same answers; "
-        f"below 0, they spread over different ones. As Figures 1, 4 and 10 of the paper. {INTERVALS}",
+        "How many instructions can it follow at once?",
+        "The share of answers that follow all n instructions falls roughly like the share of single instructions "
+        "followed, raised to the power of n (dashed): even a model that follows almost every instruction rarely "
+        "follows ten at once. The residual is measured minus predicted accuracy: above 0, failures are concentrated in "
+        "the same answers; below 0, they are spread over different answers. See Figures 1, 4 and 10 of the paper. "
+        f"{INTERVALS}",
         tuple(panels),
         Table(("model", "instructions", "prompt level", "instruction level", "predicted", "residual"), tuple(rows)),
         metrics=(PROMPT_LEVEL, INST_LEVEL, "curse_residual"),

@@ -125,7 +125,7 @@ def _comparable(methods: Sequence[Method], conditions: Sequence[Condition]) -> t
             continue
         reasons = {reason for where in conditions if (reason := _shared([*comparable, method], where).reason)}
         if reasons:
-            issues.append(warning(f"{method.title} is not compared with refinement: {'; '.join(sorted(reasons))}"))
+            issues.append(warning(f"{method.title} cannot be compared with refinement: {'; '.join(sorted(reasons))}"))
         else:
             comparable.append(method)
     return comparable, issues
@@ -139,9 +139,9 @@ def _left_out(shared: Mapping[Condition, SharedRows]) -> Iterator[Issue]:
     """Yield what is not in the figures of several methods."""
     reasons = sorted({one.reason for one in shared.values() if one.reason})
     if reasons:
-        yield error(f"no figure, because its methods were not asked the same rows: {'; '.join(reasons)}")
+        yield error(f"no figure, because its methods were not run on the same rows: {'; '.join(reasons)}")
     elif rows := sum(one.left_out for one in shared.values()):
-        yield note(f"{rows} rows left out, which not all its methods were asked")
+        yield note(f"{rows} rows left out because not all of its methods were run on them")
 
 
 def _rounds(model: Model) -> int:

@@ -63,21 +63,21 @@ def _drawn_to_a_letter(rows: Rows) -> Chosen:
 
 
 BEHAVIOURS: Mapping[str, Callable[[Rows], Chosen]] = {
-    "The first token names one option and the text another: whoever looks at first tokens alone counts an answer that "
+    "The first token names one option and the text another: an evaluation of first tokens alone counts an answer that "
     "was never given.": _another_option,
-    "The text refuses, and the first token names an option all the same.": lambda rows: _is(rows, "mismatch_refusal"),
-    "The order of the options decides what is chosen: no question's answers differ more.": _depends_on_order,
-    "The first token is drawn to one letter, which it says more often than the texts do.": _drawn_to_a_letter,
+    "The text refuses, but the first token names an option.": lambda rows: _is(rows, "mismatch_refusal"),
+    "The choice depends on the order of the options: no other question's answers vary more.": _depends_on_order,
+    "The first token is biased towards one letter, which it gives more often than the texts do.": _drawn_to_a_letter,
     "The text is right where the first token is wrong.": lambda rows: (
         _is(rows, "text_acc") & ~_is(rows, "first_token_acc") & ("first_token_acc" in rows.values)
     ),
     "The first token is right where the text is wrong.": lambda rows: (
         _is(rows, "first_token_acc") & ~_is(rows, "text_acc")
     ),
-    "The text holds no answer that its reader could find.": lambda rows: _is(rows, "no_answer"),
+    "The text contains no answer that the reader could find.": lambda rows: _is(rows, "no_answer"),
     "The text chooses several options where one was asked for.": lambda rows: _is(rows, "several"),
     "The text refuses.": lambda rows: _is(rows, "refusal") & ~_is(rows, "mismatch_refusal"),
-    "First token and text agree, in every order of the options, as they should.": _agree_throughout,
+    "First token and text agree for every order of the options, as they should.": _agree_throughout,
 }
 """What an answer can show, and the rows that show it. That both agree is what one expects: it comes last, and once."""
 
@@ -126,7 +126,7 @@ def _facts(run: TaskRun, rows: Rows, row: int) -> Facts:
             found["right option"] = option(doc["gold"])
         if BIAS in rows.letters:
             found["first token"] = option(rows.letters[BIAS][row][0])
-        found[f"text, as {run.reader} reads it"] = _reading(line, option)
+        found[f"text, as read by {run.reader}"] = _reading(line, option)
         if "mismatch" in rows.values:
             found["mismatch"] = "yes" if rows.values["mismatch"][row] else "no"
         chosen = _over_orders(rows, row)

@@ -33,7 +33,7 @@ def section(evidence: Evidence) -> Section | None:
     return Section(
         FAMILY,
         "First token and text",
-        "Does the letter that the first token's probabilities favour name the answer that the model then writes?",
+        "Is the letter with the highest first-token probability the answer that the model then writes?",
         _figures(tuple(task_results(evidence))),
         shown,
         (*_issues(of_family), *not_shown),
@@ -55,8 +55,12 @@ def _figures(results: Sequence[TaskResult]) -> tuple[Figure, ...]:
 
 
 def _issues(runs: Sequence[TaskRun]) -> Iterator[Issue]:
-    yield note(f"Texts as read by: {', '.join(sorted({run.reader for run in runs}))}.")
+    yield note(f"Texts read by: {', '.join(sorted({run.reader for run in runs}))}.")
     if bare := sorted({run.task for run in runs if run.rows is None}):
-        yield warning(f"Without samples there are no intervals and no distribution of letters: {named(bare)}.")
+        yield warning(
+            f"Without samples there are no confidence intervals and no distribution of letters: {named(bare)}."
+        )
     if not any(run.metadata["paired"] for run in runs):
-        yield note("No first tokens were asked for (text_mcq tasks): only what the texts say can be shown.")
+        yield note(
+            "No first-token probabilities were requested (text_mcq tasks), so only the texts' answers are shown."
+        )

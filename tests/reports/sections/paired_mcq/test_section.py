@@ -156,7 +156,7 @@ def test_readers_stand_side_by_side_and_only_the_one_in_use_has_an_interval(know
     assert list(found) == ["rules", "string_match"]
     assert [estimate.value for estimate in found.values()] == [1, 1]
     assert [estimate.has_interval for estimate in found.values()] == [True, False]
-    assert note("Texts as read by: rules.") in known.issues
+    assert note("Texts read by: rules.") in known.issues
 
 
 def test_models_are_groups_of_one_plot_and_levels_its_bars(known: Section) -> None:
@@ -205,14 +205,14 @@ def test_examples_are_at_most_ten_and_of_every_kind_that_there_is(known: Section
     whys = [example.why for example in known.examples]
     # What teaches the same stands together.
     assert sum(one != other for one, other in pairwise(whys)) == len(set(whys)) - 1
-    refusal = next(example for example in known.examples if example.why.startswith("The text refuses, and"))
+    refusal = next(example for example in known.examples if example.why.startswith("The text refuses, but"))
     assert refusal.model == label("refuser")
     assert "cannot answer" in refusal.answer
     facts = dict(refusal.facts)
-    assert facts["text, as rules reads it"].endswith(". Refused")
+    assert facts["text, as read by rules"].endswith(". Refused")
     assert facts["text, over all orders of the options"] == "Refused (10 of 10)"
     assert facts["mismatch"] == "yes"
-    order = next(example for example in known.examples if example.why.startswith("The order"))
+    order = next(example for example in known.examples if example.why.startswith("The choice"))
     assert order.model == label("always_a")
     assert dict(order.facts)["text, over all orders of the options"].count(" of 10)") > 1
 
@@ -240,7 +240,7 @@ def test_text_alone_shows_refusals_no_answers_and_entropy(text_alone: Section) -
     assert cells(figure(text_alone, "refusal"))[place] == {"text": Estimate(1.0, 1.0, 1.0)}
     assert cells(figure(text_alone, "entropy"))[place] == {"text": Estimate(0.0, 0.0, 0.0)}
     assert cells(figure(text_alone, "no_answer"))[place]["no answer"].value == 0
-    assert any("No first tokens" in issue.text for issue in text_alone.issues)
+    assert any("No first-token" in issue.text for issue in text_alone.issues)
     (example,) = text_alone.examples
     assert example.why == "The text refuses."
 
@@ -351,7 +351,7 @@ def test_answers_without_an_option_and_with_several_are_shown(tmp_path: Path) ->
     assert [panel.title for panel in figure(found, "no_answer").panels] == ["no answer", "several options"]
     values = cells(figure(found, "no_answer"))["one", "opinionqa", "low"]
     assert (values["no answer"].value, values["several options"].value) == (0.25, 0.25)
-    readings = {dict(example.facts)["text, as rules reads it"] for example in found.examples}
+    readings = {dict(example.facts)["text, as read by rules"] for example in found.examples}
     assert {"no answer", "A. Yes; B. No"} <= readings
 
 
@@ -360,7 +360,7 @@ TWO_ORDERS: dict[str, tuple[list[tuple[str, str, Value]], str]] = {
     "both agree on the same": ([("q", "A", "A"), ("q", "A", "A")], "First token and text agree"),
     "both agree on something else each time": (
         [("q", "A", "A"), ("q", "B", "B"), ("r", "A", "A"), ("r", "B", "B")],
-        "The order of the options",
+        "The choice depends on the order",
     ),
     "never agree": ([("q", "A", "B"), ("q", "A", "B")], "The first token names one option"),
 }
@@ -413,7 +413,7 @@ def test_of_many_distributions_of_letters_each_model_shows_its_most_biased_one()
     assert [panel.title for panel in found.panels] == ["m0, low", "m1, medium", "m2, high", "m3, example"]
     assert found.issues == (
         note(
-            "Of each model, the dataset and level with the greatest position bias (m0: opinionqa low; m1: opinionqa "
+            "For each model, the dataset and level with the largest position bias (m0: opinionqa low; m1: opinionqa "
             "medium; m2: opinionqa high; m3: opinionqa example)."
         ),
     )
@@ -433,7 +433,7 @@ def test_of_many_readers_panels_each_dataset_shows_where_they_differ_most() -> N
     assert found is not None
     assert [panel.title for panel in found.panels] == ["a, high", "b, high", "c, high"]
     assert len(found.table.rows) == 15
-    assert "all are below" in found.issues[0].text
+    assert "the table has all levels" in found.issues[0].text
 
 
 def test_one_reader_alone_is_no_comparison() -> None:
@@ -467,7 +467,7 @@ def test_what_was_stripped_is_not_shown_and_counted_and_figures_are_the_same(
     assert found.examples == ()
     assert found.issues[:-1] == known.issues
     last = found.issues[-1].text
-    assert last.startswith("10 of the 10 chosen answers cannot be shown")
+    assert last.startswith("10 of the 10 selected answers cannot be shown")
     assert "no 'arguments' (" in last
     assert "no 'filtered_resps' (" in last
     assert repr(found.figures) == repr(known.figures)  # by their text, for no NaN is another
