@@ -1,4 +1,4 @@
-"""The command that asks for the same as a file of results."""
+"""The command that repeats the run of a result file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SEEDS = {"random_seed": 0, "numpy_seed": 1234, "torch_seed": 1234, "fewshot_seed
 
 
 def command(run: TaskRun, tasks: Sequence[str], metadata: Mapping[str, Any]) -> list[str]:
-    """Return the words of a command that asks for the same, as far as a file of results tells.
+    """Return the words of a command that repeats a run, as far as its result file tells.
 
     Args:
         run: one of the runs that the command makes.

@@ -1,4 +1,4 @@
-"""From the files of one or many runs to what every row of every task scored."""
+"""Loads the result and samples files of one or many runs: what every row of every task scored."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from lm_eval_ext.results.validation import (
 from lm_eval_ext.sources import RowsError
 
 FEW = 3
-"""So many bad lines of a file are named; the rest are counted."""
+"""The most bad lines of a file that are named; the rest are counted."""
 
 
 Progress = Callable[[Sequence[TaskRun]], Iterable[TaskRun]]
-"""Is given the runs before their samples are read, and yields them one by one."""
+"""Takes the runs before their samples are read, and yields them one by one."""
 
 
 def load(paths: Sequence[Path], progress: Progress = lambda runs: runs, names: Sequence[GivenName] = ()) -> Runs:
-    """Return what files of results and their samples say of our tasks.
+    """Return the runs of our tasks in result files and their samples.
 
-    Of several runs of a task by one model the newest counts.
+    If a model ran a task several times, the newest run counts.
 
     Args:
         paths: result files, or folders, in which all ``results_*.json`` are read.
@@ -46,7 +46,7 @@ def load(paths: Sequence[Path], progress: Progress = lambda runs: runs, names: S
 
     Raises:
         OSError: a file cannot be read.
-        RowsError: a file is no file of results, none has results of our tasks, or a name fits no model.
+        RowsError: a file is not a result file, none has results of our tasks, or a name fits no model.
     """
     found = find_runs(paths)
     labels = renamed(labels_of(found.models), found.runs, names)
@@ -54,9 +54,9 @@ def load(paths: Sequence[Path], progress: Progress = lambda runs: runs, names: S
 
 
 def load_apart(sides: Sequence[Sequence[Path]], progress: Progress = lambda runs: runs) -> list[Runs]:
-    """Return the same of each of several sets of files, to be compared: one model may be in all of them.
+    """Return the same for each of several sets of files that are to be compared; one model may be in all of them.
 
-    They share the numbers of the datasets' rows, and of every task a common reader of answers.
+    They share the numbering of the datasets' rows, and for every task the same reader of answers.
 
     Args:
         sides: each as for ``load``.
@@ -64,7 +64,7 @@ def load_apart(sides: Sequence[Sequence[Path]], progress: Progress = lambda runs
 
     Raises:
         OSError: a file cannot be read.
-        RowsError: a file is no file of results, or a side has no results of our tasks.
+        RowsError: a file is not a result file, or a side has no results of our tasks.
     """
     found = [find_runs(paths) for paths in sides]
     common = _common_readers([run for side in found for run in side.runs])
@@ -74,7 +74,7 @@ def load_apart(sides: Sequence[Sequence[Path]], progress: Progress = lambda runs
 
 @dataclass(frozen=True)
 class FoundRuns:
-    """What stands in files of results, without their samples.
+    """The contents of result files, without their samples.
 
     Attributes:
         runs: of each model and task the newest.
@@ -97,7 +97,7 @@ class FoundRuns:
 
 
 def find_runs(paths: Sequence[Path], families: Collection[str] = tuple(FAMILIES)) -> FoundRuns:
-    """Return what files of results say, without reading samples.
+    """Return the runs in result files, without reading samples.
 
     Args:
         paths: result files, or folders, in which all ``results_*.json`` are read.
@@ -105,7 +105,7 @@ def find_runs(paths: Sequence[Path], families: Collection[str] = tuple(FAMILIES)
 
     Raises:
         OSError: a file cannot be read.
-        RowsError: a file is no file of results, or none has results of these families.
+        RowsError: a file is not a result file, or none has results of these families.
     """
     issues: list[Issue] = []
     unusable: list[Issue] = []
@@ -156,7 +156,7 @@ def _ours(families: Collection[str]) -> str:
 
 
 def _in_order(found: Sequence[TaskRun], paths: Sequence[Path]) -> tuple[EvaluatedModel, ...]:
-    """Return who was evaluated in the order of the arguments, those of one folder by name: 7B comes before 70B."""
+    """Return the models in the order of the arguments, those of one folder by name: 7B comes before 70B."""
     names = labels_of(dict.fromkeys(run.model for run in found))
     places: dict[EvaluatedModel, int] = {}
     for run in found:
@@ -190,7 +190,7 @@ def _loaded(
 
 
 def _common_readers(runs: Sequence[TaskRun]) -> dict[str, set[str]]:
-    """Return by task which readers everybody's answers to it were read by."""
+    """Return for each task the readers that read every model's answers to it."""
     common: dict[str, set[str]] = {}
     for run in runs:
         common[run.task] = common.get(run.task, set(run.readers)) & set(run.readers)
@@ -198,7 +198,7 @@ def _common_readers(runs: Sequence[TaskRun]) -> dict[str, set[str]]:
 
 
 def _same_readers(runs: Sequence[TaskRun], common: Mapping[str, set[str]], issues: list[Issue]) -> list[TaskRun]:
-    """Return the runs, each with the best reader that everybody's answers to its task were read by."""
+    """Return the runs, each with the best reader that read every model's answers to its task."""
     for task in sorted({run.task for run in runs}):
         if not common[task]:
             issues.append(
@@ -222,7 +222,7 @@ def _same_readers(runs: Sequence[TaskRun], common: Mapping[str, set[str]], issue
 
 
 def _with_samples(run: TaskRun, dataset_rows: DatasetRows) -> TaskRun:
-    """Return a run with its rows, if its file of samples can be found."""
+    """Return a run with its rows, if its samples file exists."""
     path = run.samples_path
     if not path.is_file():
         return run

@@ -120,7 +120,7 @@ def as_text(found: object) -> str:
 
 
 def labels(models: Collection[EvaluatedModel]) -> dict[EvaluatedModel, str]:
-    """Return a name for each, as short as it can be without two being the same."""
+    """Return a name for each, as short as possible without ambiguity."""
     alike: dict[str, list[EvaluatedModel]] = {}
     for each in models:
         alike.setdefault(each.name, []).append(each)
@@ -128,7 +128,7 @@ def labels(models: Collection[EvaluatedModel]) -> dict[EvaluatedModel, str]:
 
 
 def _differences(one: EvaluatedModel, group: Sequence[EvaluatedModel]) -> list[str]:
-    """Return what tells a model from others of its name."""
+    """Return what distinguishes a model from others of the same name."""
     if len(group) == 1:
         return []
     facts = [_facts(each) for each in group]

@@ -1,4 +1,4 @@
-"""Which tasks of a file of results are ours, by the facts that they record of themselves: nothing is guessed."""
+"""Which tasks of a result file are ours, by the facts that they record about themselves; nothing is guessed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the files say of our tasks: one run of each task by each model, and what its rows scored."""
+"""The runs of our tasks in the files: one run of each task by each model, and what its rows scored."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Key = TypeVar("Key", bound=Hashable)
 
 @dataclass(frozen=True)
 class TaskRun:
-    """One task, as one model did it.
+    """One task, as run by one model.
 
     Attributes:
         model: which; tasks of one model may have been run in different settings.
@@ -93,14 +93,14 @@ class TaskRun:
         return self.schema.headline(self.metrics)
 
     def figure(self, metric: str, reader: str | None = None) -> float | None:
-        """Return a figure of the results; ``None`` if there is none, or it is no number."""
+        """Return a figure of the results; ``None`` if it is missing or not a number."""
         value = self.figures.get(f"{metric},{reader or self.reader}")
         return float(value) if isinstance(value, float | int) and isfinite(value) else None
 
 
 @dataclass(frozen=True)
 class Runs:
-    """Everything that the files say of our tasks.
+    """All runs of our tasks that the files contain.
 
     Attributes:
         runs: of each model and task one, models in the order of the arguments, then by name, tasks by name.

@@ -1,4 +1,4 @@
-"""What a reader must know of runs before the figures: what is missing, what is not the same for everybody."""
+"""Checks on runs before figures are computed: what is missing, and what differs between models."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lm_eval_ext.sources import EMBEDDED
 
 
 def replacements(replaced: Sequence[tuple[TaskRun, TaskRun]]) -> list[Issue]:
-    """Return which runs a newer one of the same task replaced.
+    """Return which runs were superseded by a newer run of the same task.
 
     Args:
         replaced: pairs of the older and the newer run.
@@ -27,7 +27,7 @@ def replacements(replaced: Sequence[tuple[TaskRun, TaskRun]]) -> list[Issue]:
 
 
 def versions_that_differ(runs: Sequence[TaskRun], groups: Mapping[str, Sequence[str]]) -> list[Issue]:
-    """Return which tasks, or tasks of a group, are not the same thing."""
+    """Return which tasks, or groups of tasks, were run in different versions or on different rows."""
     issues = []
     versions: dict[str, set[str]] = {}
     hashes: dict[str, set[str]] = {}
@@ -66,7 +66,7 @@ def versions_that_differ(runs: Sequence[TaskRun], groups: Mapping[str, Sequence[
 
 
 def rows_that_differ(runs: Sequence[TaskRun], names: Mapping[EvaluatedModel, str]) -> list[Issue]:
-    """Return who was not asked all rows."""
+    """Return which models were not evaluated on all rows."""
     issues = []
     of_limit: dict[tuple[EvaluatedModel, str], list[str]] = {}
     counts: dict[str, dict[int, str]] = {}
@@ -94,7 +94,7 @@ def rows_that_differ(runs: Sequence[TaskRun], names: Mapping[EvaluatedModel, str
 
 
 def disagreement(run: TaskRun, rows: Rows) -> list[Issue]:
-    """Return whether results and samples are of two runs."""
+    """Return whether results and samples are from different runs."""
     numbers = (name for name in rows.values if run.schema.row_form(name) == "number")
     for metric in (run.headline.name, *numbers):
         said, found = run.figure(metric), float(rows.values[metric].mean())
@@ -110,7 +110,7 @@ def disagreement(run: TaskRun, rows: Rows) -> list[Issue]:
 
 
 def without_samples(runs: Sequence[TaskRun]) -> list[Issue]:
-    """Return which files of results have no samples beside them, each once."""
+    """Return which result files have no samples next to them, each file once."""
     missing: dict[Path, list[TaskRun]] = {}
     for run in runs:
         if run.rows is None and not run.issues:

@@ -1,4 +1,4 @@
-"""How much a candidate may lose: a file with a bound for each task or group that matters."""
+"""The largest allowed drops: a file with a bound for each task or group that matters."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EXAMPLE = 'max_drop = 0.02 for everything, or [tasks] with lines like "verbalize
 
 @dataclass(frozen=True)
 class Bounds:
-    """The drops that are allowed.
+    """The allowed drops.
 
     Attributes:
         default: of what is not named; ``None``: only what is named is checked.

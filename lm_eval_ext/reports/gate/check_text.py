@@ -40,7 +40,7 @@ def verdict(findings: Sequence[Finding]) -> str:
 
 
 def what(finding: Finding) -> str:
-    """Return what was found, with its numbers."""
+    """Return the finding as text, with its numbers."""
     issues = "; ".join(map(str, finding.issues))
     difference, drop = finding.difference, finding.drop
     if difference is None or not drop.exists:

@@ -1,4 +1,4 @@
-"""``lm-eval-ext compare`` and ``lm-eval-ext check``: what changed between two runs, and whether it may be released."""
+"""``lm-eval-ext compare`` and ``lm-eval-ext check``: what changed between two runs, and whether to release."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _compare(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
-    # Neither an error nor a defect may look like a regression, whose exit status they would have.
+    # An error or a bug must not look like a regression, whose exit status it would have.
     try:
         return _checked(options)
     except (OSError, RowsError, ReportError) as error:
@@ -208,7 +208,7 @@ def _properties(sides: Sides, titles: tuple[str, str]) -> dict[str, str]:
 
 
 def _print(lines: Iterable[str]) -> None:
-    """Print whatever the terminal can show; somebody who has seen enough does not change the exit status."""
+    """Print whatever the terminal can show; closing the pipe early does not change the exit status."""
     encoding = sys.stdout.encoding or "utf-8"
     try:
         print("\n".join(map(one_line, lines)).encode(encoding, "replace").decode(encoding), flush=True)

@@ -1,4 +1,4 @@
-"""The difference between two runs, row by row, and how sure it is."""
+"""The difference between two runs, row by row, with its uncertainty."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Compared:
-    """A difference, and whether chance could have made it.
+    """A difference, and whether it is more than noise.
 
     Attributes:
         difference: what was found.
@@ -67,7 +67,7 @@ class Compared:
 
     @property
     def verdict(self) -> str:
-        """Whether the second side is better, in words."""
+        """Whether the second side is better, as text."""
         change = self.difference.change.value
         if change == 0:
             return "the same"
@@ -78,7 +78,7 @@ class Compared:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All that two runs have in common, and what they have not.
+    """Everything that two runs have in common, and what they do not.
 
     Attributes:
         compared: groups first; in each part the greatest difference first.

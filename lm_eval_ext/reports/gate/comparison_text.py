@@ -11,7 +11,7 @@ from lm_eval_ext.reports.wording import MISSING, figure, interval
 from lm_eval_ext.results.issue import named
 
 SHOWN = 10
-"""So many names of what has one and the same issue are shown; the rest are counted."""
+"""The most names that are listed for one issue; the rest are counted."""
 
 
 def text(comparison: Comparison, names: tuple[str, str], titles: tuple[str, str]) -> Iterator[str]:
@@ -60,7 +60,7 @@ def _table(compared: Sequence[Compared], names: tuple[str, str]) -> Iterator[str
     table = [head, *map(_cells, compared)]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     for cells in table:
-        # Words stand to the left, numbers to the right.
+        # Text is left-aligned, numbers are right-aligned.
         placed = [
             cell.ljust(width) if title in (head[0], head[1], head[5], head[6]) else cell.rjust(width)
             for title, cell, width in zip(head, cells, widths, strict=True)
@@ -86,7 +86,7 @@ def _cells(compared: Compared) -> tuple[str, ...]:
 
 
 def p_value(p: float) -> str:
-    """Return a p-value as one reads it."""
+    """Return a p-value as text."""
     if isnan(p):
         return MISSING
     return "<0.0001" if p < 0.0001 else f"{p:.4f}"
@@ -117,7 +117,7 @@ def by_issue(issues: Iterable[tuple[str, str]]) -> list[str]:
     """Return a line for each issue, with the names that it is about.
 
     Args:
-        issues: names and what is said of them.
+        issues: names and the issues about them.
     """
     of_issue: dict[str, list[str]] = {}
     for name, issue in issues:

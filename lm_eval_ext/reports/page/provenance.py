@@ -1,4 +1,4 @@
-"""How each model was run: what one needs to run it again, and to see whether two runs are of one thing."""
+"""How each model was run: what is needed to repeat the run, and to see whether two runs are comparable."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from lm_eval_ext.results.models import Setting, arguments
 from lm_eval_ext.results.runs import Runs, TaskRun
 
 FROM_YAML = ("config_source", "note")
-"""Metadata that a leaf's YAML, or the harness, adds to a task."""
+"""Metadata that a task's YAML, or the harness, adds."""
 ABOUT_ROWS = ("rows", "left_out")
-"""What some tasks say of their rows besides the facts of every one."""
+"""What some tasks record about their rows besides the facts that all record."""
 GIVEN = ("source",)
 """Facts that a user gives with ``--metadata``."""
 

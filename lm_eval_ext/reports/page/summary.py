@@ -14,7 +14,7 @@ from lm_eval_ext.results.models import EvaluatedModel
 from lm_eval_ext.results.runs import Runs
 
 MANY = 6
-"""So many tasks of a family that are in no group have a column each; more are one column."""
+"""Up to this many tasks of a family that are in no group have a column each; more share one column."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def summary(evidence: Evidence) -> Figure:
 
 
 def _of_column(evidence: Evidence, model: EvaluatedModel, column: Column) -> Estimate:
-    """Return a model's figure; none if it has not done all the tasks, for it would be of something else."""
+    """Return a model's figure; none if it has not run all the tasks, because it would not be comparable."""
     done = [run for run in evidence.runs.of(column.family, model) if run.task in column.tasks]
     if len(done) < len(column.tasks):
         return Estimate(nan)

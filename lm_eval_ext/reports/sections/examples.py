@@ -1,4 +1,4 @@
-"""Which answers are shown as examples, and what is shown of them."""
+"""Which answers are shown as examples, and what is shown about them."""
 
 from __future__ import annotations
 

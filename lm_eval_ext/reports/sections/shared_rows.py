@@ -1,4 +1,4 @@
-"""A comparison is over the same rows: those that all compared runs have."""
+"""Comparisons use the same rows: those that all compared runs have."""
 
 from __future__ import annotations
 

@@ -134,5 +134,5 @@ class ManyIFEvalRuns:
 
 
 def nothing() -> Replicates:
-    """Return the replicates of a figure that there is none of."""
+    """Return the replicates of a missing figure."""
     return np.full(1 + DRAWS, np.nan)

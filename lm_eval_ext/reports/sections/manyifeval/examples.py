@@ -29,7 +29,7 @@ Behaviour = Callable[[Model], Iterator[Candidate]]
 
 
 def candidates(found: ManyIFEvalRuns) -> list[list[Candidate]]:
-    """Return by behaviour the answers that show it, of each model those with most instructions first."""
+    """Return for each behaviour the answers that show it, of each model those with most instructions first."""
     return [[one for model in found.models for one in behaviour(model)] for behaviour in BEHAVIOURS]
 
 

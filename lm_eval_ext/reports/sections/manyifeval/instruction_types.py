@@ -13,9 +13,9 @@ from lm_eval_ext.reports.sections.manyifeval.conditions import (
 from lm_eval_ext.reports.statistics import estimate
 
 COLUMNS = 5
-"""So many models stand side by side in a heat map whose rows have long names."""
+"""The most models side by side in a heat map whose rows have long names."""
 EACH = 6
-"""So many models have a heat map of their own."""
+"""Up to this many models have a heat map each."""
 
 
 def by_type(found: ManyIFEvalRuns) -> Figure:

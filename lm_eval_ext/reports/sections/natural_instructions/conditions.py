@@ -13,7 +13,7 @@ from lm_eval_ext.results.runs import Runs, TaskRun
 
 FAMILY = "natural_instructions"
 FEW = 3
-"""So many tasks are named in an issue; the rest are counted."""
+"""The most tasks that an issue names; the rest are counted."""
 
 Condition = tuple[str, str]
 """A subtask and an encoding."""

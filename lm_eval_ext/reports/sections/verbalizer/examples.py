@@ -24,7 +24,7 @@ from lm_eval_ext.reports.sections.verbalizer.conditions import (
 from lm_eval_ext.results.runs import TaskRun
 
 ENOUGH = 3
-"""So many models are needed for most of them to say anything."""
+"""The fewest models for which “most models” means anything."""
 
 Behaviour = Callable[[VerbalizerRuns, Model], Iterator[Candidate]]
 """Yields one candidate from each dataset or task that has any."""
@@ -80,7 +80,7 @@ class Comparison:
 
 
 def candidates(found: VerbalizerRuns) -> list[list[Candidate]]:
-    """Return by behaviour the answers that show it."""
+    """Return for each behaviour the answers that show it."""
     by_behaviour = []
     for number, behaviour in enumerate(BEHAVIOURS):
         of_models: list[Candidate] = []

@@ -29,7 +29,7 @@ from lm_eval_ext.reports.sections.verbalizer.conditions import (
 from lm_eval_ext.reports.statistics import estimate
 
 FEW = 3
-"""So many models have a panel each where a panel could be of one model or of one naturalness."""
+"""Up to this many models have a panel each; with more, each naturalness has one."""
 
 
 def figures(found: VerbalizerRuns) -> Iterator[Figure]:

@@ -264,8 +264,8 @@ def test_a_mean_over_other_tasks_than_the_other_models_is_no_figure(tmp_path: Pa
     assert not by_dataset["part", DIRECT, "snli"]["unnatural"].exists
     assert figure(found, "verbalizer_naturalness").issues == (
         warning(
-            "part: not run on 1 of the direct tasks that other models were run on; figures that need these tasks are left "
-            "out for it"
+            "part: not run on 1 of the direct tasks that other models were run on; figures that need these tasks "
+            "are left out for it"
         ),
     )
 
