@@ -137,7 +137,7 @@ def _scored(line: Line, skill: float, answer: str, draw: random.Random) -> Line:
             scores[name] = float(draw.random() < skill)
         elif name == "position_bias":
             scores[name] = [draw.choice("ABCD"), draw.choice("ABCD-")]
-        elif name.startswith("consistency"):
+        elif name.startswith("entropy"):
             scores[name] = [old[0], [draw.choice(line["doc"]["options"])]]
         else:
             scores[name] = old

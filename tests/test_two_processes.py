@@ -221,7 +221,7 @@ def test_the_multiple_choice_tasks_have_the_figures_of_one_process(runs: Runs) -
         scored = [[{**sample, "resps": None} for sample in in_order(run, task)] for run in (one, two)]
         assert scored[0] == scored[1]
         assert len(scored[0]) == 37 * len(("string_match", "rules"))
-    assert figures(two, "paired_mcq_opinionqa_medium")["consistency_text,rules"] > 0
+    assert figures(two, "paired_mcq_opinionqa_medium")["entropy_text,rules"] > 0
 
 
 def figures(run: Run, task: str) -> dict[str, Any]:

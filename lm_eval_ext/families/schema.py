@@ -53,6 +53,7 @@ class Schema:
         readers: the filters that a task's answers can be read by, the one that reads best first; a filter of a user's
             own comes after them. Empty: there is one filter, whatever its name.
         tasks_weigh_alike: whether a group's figure is the mean of its tasks', not of all rows.
+        former_names: of metrics that older versions of lm-eval-ext called otherwise: the former name to today's.
     """
 
     metrics: tuple[Metric, ...]
@@ -64,6 +65,7 @@ class Schema:
     prompt_facts: tuple[str, ...] = ()
     readers: tuple[str, ...] = ()
     tasks_weigh_alike: bool = False
+    former_names: Mapping[str, str] = field(default_factory=dict)
 
     def metric(self, name: str) -> Metric:
         """Return what is known of a metric.

@@ -1,4 +1,4 @@
-"""What runs give, and how sure it is: the figures of their rows, with resamples."""
+"""The figures of runs with their uncertainty: computed from their rows, with resamples."""
 
 from __future__ import annotations
 

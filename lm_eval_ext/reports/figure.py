@@ -1,4 +1,4 @@
-"""What a figure shows, before anything draws it or writes it down."""
+"""The content of figures, independent of how they are drawn or written."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ Unit = Literal["share", "change", "number"]
 
 @dataclass(frozen=True)
 class Estimate:
-    """A figure and how sure it is.
+    """A figure with its confidence interval.
 
     Attributes:
         value: of the rows that were evaluated; NaN if there is none.
-        low, high: the ends of its 95 % interval; NaN if it cannot be told.
+        low, high: the ends of its 95 % confidence interval; NaN if unknown.
     """
 
     value: float
@@ -33,7 +33,7 @@ class Estimate:
 
     @property
     def has_interval(self) -> bool:
-        """Whether it is known how sure it is."""
+        """Whether it has an interval."""
         return not (isnan(self.low) or isnan(self.high))
 
 

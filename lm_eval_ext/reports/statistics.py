@@ -1,4 +1,4 @@
-"""How sure a figure is: rows are drawn anew, and all that was measured on a row goes with it.
+"""The uncertainty of a figure: rows are resampled together with everything measured on them.
 
 The same rows are asked under every verbalizer, in every shuffle and with every number of instructions, by every model.
 They are no independent observations, so a resample draws rows of the dataset, not answers (the cluster bootstrap), and

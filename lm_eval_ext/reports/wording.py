@@ -1,4 +1,4 @@
-"""How figures and texts are put in front of a reader."""
+"""How figures and texts are formatted for a reader."""
 
 from __future__ import annotations
 

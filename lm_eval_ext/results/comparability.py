@@ -1,4 +1,4 @@
-"""What two runs differ in: whether their scores are of one thing, and whether both were asked in the same way."""
+"""How two runs differ: whether their scores are comparable, and whether both were prompted in the same way."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from lm_eval_ext.results.runs import TaskRun
 _OF_RUN: Mapping[str, Callable[[TaskRun], object]] = {
     "number of rows": lambda run: run.count,
     "num_fewshot": lambda run: run.shots or 0,
-    # Without demonstrations it makes no prompt different, and the harness's defaults for it do differ.
+    # Without demonstrations it does not change any prompt, and the harness's defaults for it differ.
     "fewshot_as_multiturn": lambda run: bool(run.shots and run.file.content.get("fewshot_as_multiturn")),
-    "gen_kwargs": lambda run: dict(run.model.setting).get("gen_kwargs"),
+    "gen_kwargs": lambda run: dict(run.setting).get("gen_kwargs"),
     "generation_kwargs": lambda run: run.config.get("generation_kwargs"),
     "system_instruction_sha": lambda run: run.file.content.get("system_instruction_sha"),
     "chat_template_sha": lambda run: chat_template(run.file),
 }
-"""Facts that do not stand in a task's metadata, by the names that the harness has for them."""
+"""Facts that are not in a task's metadata, by the harness's names for them."""
 
 
 def fact(run: TaskRun, name: str) -> object:
-    """Return something that a run's scores depend on besides the model; ``None`` if nothing is said of it.
+    """Return something that a run's scores depend on besides the model; ``None`` if it is not recorded.
 
     Args:
         run: the run.
@@ -36,7 +36,7 @@ def fact(run: TaskRun, name: str) -> object:
 
 @dataclass(frozen=True)
 class Difference:
-    """A fact that two runs differ in.
+    """A fact in which two runs differ.
 
     Attributes:
         fact: its name.
@@ -49,7 +49,7 @@ class Difference:
 
 
 def differences(first: TaskRun, second: TaskRun, facts: Collection[str]) -> Iterator[Difference]:
-    """Yield which of some facts two runs differ in.
+    """Yield the facts, among those named, in which two runs differ.
 
     Args:
         first: a run.
@@ -63,13 +63,13 @@ def differences(first: TaskRun, second: TaskRun, facts: Collection[str]) -> Iter
 
 
 def asking_facts(run: TaskRun) -> tuple[str, ...]:
-    """Return the facts that say how a task's rows were asked, its chat template apart."""
+    """Return the facts that determine how a task's rows were prompted, apart from the chat template."""
     return ("system_instruction_sha", "num_fewshot", "gen_kwargs", "generation_kwargs", *run.schema.prompt_facts)
 
 
 @dataclass(frozen=True)
 class Pair:
-    """One task, as both sides did it.
+    """One task, as run by both sides.
 
     Attributes:
         before, after: its runs.
@@ -82,39 +82,39 @@ class Pair:
 
     @property
     def obstacle(self) -> Issue | None:
-        """Why its scores are not of one thing; ``None`` if they are."""
+        """Why its scores are not comparable; ``None`` if they are."""
         rows_fact = self.before.schema.rows_fact
         for difference in differences(self.before, self.after, ("version", rows_fact)):
-            other_rows = "other rows: " if difference.fact == rows_fact else ""
-            return error(other_rows + self._in_words(difference))
+            different_rows = "different rows: " if difference.fact == rows_fact else ""
+            return error(different_rows + self._in_words(difference))
         reader = self.before.reader
         if reader != self.after.reader:
             return error(self._each("answers read by", reader, self.after.reader))
-        # Behind some readers stands a model, which the task records.
+        # Some readers use a model, which the task records.
         for key in (f"answer_{reader}", f"answer_{reader}_shots"):
             first, second = self.before.metadata.get(key), self.after.metadata.get(key)
             if first != second:
                 return error(self._each(key, first, second))
         if self.before.headline != self.after.headline:
-            return error(self._each("its figure is", self.before.headline.name, self.after.headline.name))
-        return error("other rows under the same numbers") if self._differ("docs") else None
+            return error(self._each("headline metric", self.before.headline.name, self.after.headline.name))
+        return error("different rows under the same doc_id") if self._differ("docs") else None
 
     @property
     def issues(self) -> tuple[Issue, ...]:
-        """Warnings, for which equal scores are no proof of equal models; notes on what differs and may."""
+        """Warnings, because of which equal scores do not show equal models; notes on differences that do no harm."""
         return (*self._warnings(), *self._notes())
 
     def _warnings(self) -> Iterator[Issue]:
         yield from (*self.before.issues, *self.after.issues)
         for run, other in ((self.before, self.names[1]), (self.after, self.names[0])):
             if run.reader != run.offered:
-                yield warning(f"read by {run.reader}, because {other} has no {run.offered}")
+                yield warning(f"read by {run.reader} because {other} has no {run.offered}")
         asked_otherwise = list(differences(self.before, self.after, asking_facts(self.before)))
         for difference in asked_otherwise:
-            yield warning(f"asked otherwise: {self._in_words(difference, ':')}")
+            yield warning(f"different setting: {self._in_words(difference, ':')}")
         templates = chat_template(self.before.file), chat_template(self.after.file)
         if not asked_otherwise and templates == (None, None) and self._differ("prompts"):
-            yield warning("other prompts for the same rows")
+            yield warning("different prompts for the same rows")
 
     def _notes(self) -> Iterator[Issue]:
         # A new model has its own chat template, and a template can print the day's date.
@@ -123,10 +123,10 @@ class Pair:
             yield note(self._in_words(difference, ":"))
             return
         if template is not None and self._differ("prompts"):
-            yield note("other prompts of one chat template")
+            yield note("different prompts under the same chat template")
 
     def _differ(self, field: str) -> bool:
-        """Return whether a row that both have has two hashes."""
+        """Return whether any row that both have has different hashes."""
         first, second = self.before.rows, self.after.rows
         if first is None or second is None or self.before.schema.prompt_facts:
             return False
@@ -146,11 +146,11 @@ def _words(value: object) -> str:
 
 
 def of_an_older_run(runs: Sequence[TaskRun]) -> str:
-    """Return which tasks of a group a newer run has not done again, in words; empty if all are of one run.
+    """Return which tasks of a group the newest run did not repeat, as text; empty if all are from one run.
 
     Args:
         runs: of one side.
     """
     newest = max((run.file for run in runs), key=lambda file: file.order)
     older = [run.task for run in runs if run.file.date < newest.date]
-    return f"of an older run than the folder's newest ({newest.path}): {named(older)}" if older else ""
+    return f"from an older run than the newest one in the folder ({newest.path}): {named(older)}" if older else ""

@@ -1,4 +1,4 @@
-"""The command that asks for the same as a file of results."""
+"""The command that repeats the run of a result file."""
 
 from __future__ import annotations
 
@@ -6,23 +6,22 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lm_eval_ext.results.files import ResultFile
-from lm_eval_ext.results.models import EvaluatedModel, arguments, as_text, chat_template
+from lm_eval_ext.results.models import DEMONSTRATIONS, arguments, as_text, chat_template
+from lm_eval_ext.results.runs import TaskRun
 
 SEEDS = {"random_seed": 0, "numpy_seed": 1234, "torch_seed": 1234, "fewshot_seed": 1234}
 """In the order of ``--seed``, with the harness's defaults."""
 
 
-def command(file: ResultFile, model: EvaluatedModel, tasks: Sequence[str], metadata: Mapping[str, Any]) -> list[str]:
-    """Return the words of a command that asks for the same, as far as a file of results tells.
+def command(run: TaskRun, tasks: Sequence[str], metadata: Mapping[str, Any]) -> list[str]:
+    """Return the words of a command that repeats a run, as far as its result file tells.
 
     Args:
-        file: the results.
-        model: of those in the file the one that is meant.
-        tasks: names of tasks and groups.
+        run: one of the runs that the command makes.
+        tasks: names of tasks and groups, all run in the setting of this one.
         metadata: what was given with ``--metadata``.
     """
-    config, content = file.config, file.content
+    config, content = run.file.config, run.file.content
     words = ["lm_eval", "--model", str(config.get("model"))]
     given = arguments(config.get("model_args"))
     if given:
@@ -30,7 +29,7 @@ def command(file: ResultFile, model: EvaluatedModel, tasks: Sequence[str], metad
     words += ["--tasks", ",".join(tasks)]
     if metadata:
         words += ["--metadata", json.dumps(metadata, sort_keys=True)]
-    if shots := dict(model.setting).get("demonstrations"):
+    if shots := dict(run.setting).get(DEMONSTRATIONS):
         words += ["--num_fewshot", shots]
     seeds = [str(config.get(name)) for name in SEEDS]
     if seeds != list(map(str, SEEDS.values())) and "None" not in seeds:
@@ -38,7 +37,7 @@ def command(file: ResultFile, model: EvaluatedModel, tasks: Sequence[str], metad
     for option in ("gen_kwargs", "limit", "batch_size"):
         if value := as_text(config.get(option)):
             words += [f"--{option}", value]
-    if chat_template(file):
+    if chat_template(run.file):
         words.append("--apply_chat_template")
     if content.get("system_instruction"):
         words += ["--system_instruction", str(content["system_instruction"])]

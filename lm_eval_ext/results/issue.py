@@ -1,4 +1,4 @@
-"""What a reader of results must be told besides the figures."""
+"""What the reader of a report must know besides the figures: errors, warnings and notes."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from typing import Literal
 
 Severity = Literal["error", "warning", "note"]
-"""``error``: there is no figure, or no comparison; ``warning``: it may mislead; ``note``: good to know."""
+"""``error``: no figure or no comparison; ``warning``: a figure may mislead; ``note``: for information."""
 FEW = 5
-"""So many names of a list are said; the rest are counted."""
+"""The most names that a list spells out; the rest are counted."""
 
 
 @dataclass(frozen=True)
 class Issue:
-    """One thing that a reader must be told.
+    """One thing that the reader must know.
 
     Attributes:
-        severity: how much it weighs.
-        text: a sentence that names the thing and, where something can be done, what.
+        severity: how serious it is.
+        text: a sentence that names the thing and, if something can be done about it, what.
     """
 
     severity: Severity
@@ -29,21 +29,21 @@ class Issue:
 
 
 def error(text: str) -> Issue:
-    """Return an issue for which there is no figure, or no comparison."""
+    """Return an issue that prevents a figure or a comparison."""
     return Issue("error", text)
 
 
 def warning(text: str) -> Issue:
-    """Return an issue for which a figure may not mean what it seems."""
+    """Return an issue that may make a figure misleading."""
     return Issue("warning", text)
 
 
 def note(text: str) -> Issue:
-    """Return an issue that is good to know."""
+    """Return an issue for information."""
     return Issue("note", text)
 
 
 def named(names: Sequence[str], few: int = FEW) -> str:
-    """Return a list in words, cut short."""
+    """Return a list of names as text, shortened if it is long."""
     shown = ", ".join(names[:few])
     return f"{shown} and {len(names) - few} more" if len(names) > few else shown or "nothing"

@@ -1,4 +1,4 @@
-"""From the files of one or many runs to what every row of every task scored."""
+"""Loads the result and samples files of one or many runs: what every row of every task scored."""
 
 from __future__ import annotations
 
@@ -10,10 +10,13 @@ from pathlib import Path
 from lm_eval_ext.families.registry import FAMILIES
 from lm_eval_ext.results.files import find, read
 from lm_eval_ext.results.issue import Issue, error, named, note, warning
-from lm_eval_ext.results.models import EvaluatedModel, labels
+from lm_eval_ext.results.models import EvaluatedModel
+from lm_eval_ext.results.models import labels as labels_of
+from lm_eval_ext.results.names import GivenName, renamed
 from lm_eval_ext.results.recognition import task_runs
 from lm_eval_ext.results.runs import Runs, TaskRun, newest
 from lm_eval_ext.results.samples import DatasetRows, read_samples
+from lm_eval_ext.results.settings import settings_that_differ, unified
 from lm_eval_ext.results.validation import (
     disagreement,
     replacements,
@@ -24,34 +27,36 @@ from lm_eval_ext.results.validation import (
 from lm_eval_ext.sources import RowsError
 
 FEW = 3
-"""So many bad lines of a file are named; the rest are counted."""
+"""The most bad lines of a file that are named; the rest are counted."""
 
 
 Progress = Callable[[Sequence[TaskRun]], Iterable[TaskRun]]
-"""Is given the runs before their samples are read, and yields them one by one."""
+"""Takes the runs before their samples are read, and yields them one by one."""
 
 
-def load(paths: Sequence[Path], progress: Progress = lambda runs: runs) -> Runs:
-    """Return what files of results and their samples say of our tasks.
+def load(paths: Sequence[Path], progress: Progress = lambda runs: runs, names: Sequence[GivenName] = ()) -> Runs:
+    """Return the runs of our tasks in result files and their samples.
 
-    Of several runs of a task by one model the newest counts.
+    If a model ran a task several times, the newest run counts.
 
     Args:
         paths: result files, or folders, in which all ``results_*.json`` are read.
         progress: see there.
+        names: of models, in place of those that are made of their arguments.
 
     Raises:
         OSError: a file cannot be read.
-        RowsError: a file is no file of results, or none has results of our tasks.
+        RowsError: a file is not a result file, none has results of our tasks, or a name fits no model.
     """
-    (runs,) = load_apart([paths], progress)
-    return runs
+    found = find_runs(paths)
+    labels = renamed(labels_of(found.models), found.runs, names)
+    return _loaded(found, labels, _common_readers(found.runs), DatasetRows(), progress)
 
 
 def load_apart(sides: Sequence[Sequence[Path]], progress: Progress = lambda runs: runs) -> list[Runs]:
-    """Return the same of each of several sets of files, to be compared: one model may be in all of them.
+    """Return the same for each of several sets of files that are to be compared; one model may be in all of them.
 
-    They share the numbers of the datasets' rows, and of every task a common reader of answers.
+    They share the numbering of the datasets' rows, and for every task the same reader of answers.
 
     Args:
         sides: each as for ``load``.
@@ -59,23 +64,23 @@ def load_apart(sides: Sequence[Sequence[Path]], progress: Progress = lambda runs
 
     Raises:
         OSError: a file cannot be read.
-        RowsError: a file is no file of results, or a side has no results of our tasks.
+        RowsError: a file is not a result file, or a side has no results of our tasks.
     """
     found = [find_runs(paths) for paths in sides]
     common = _common_readers([run for side in found for run in side.runs])
     dataset_rows = DatasetRows()
-    return [_loaded(side, common, dataset_rows, progress) for side in found]
+    return [_loaded(side, labels_of(side.models), common, dataset_rows, progress) for side in found]
 
 
 @dataclass(frozen=True)
 class FoundRuns:
-    """What stands in files of results, without their samples.
+    """The contents of result files, without their samples.
 
     Attributes:
         runs: of each model and task the newest.
         models: in the order of the arguments, then by name.
         groups: the tasks of each.
-        unevaluated: what no row was evaluated of in a model's newest run; an older one may be among the runs.
+        unevaluated: tasks without rows in a model's newest run of them; an older run may be among the runs.
         issues: what was left out or replaced, and why.
     """
 
@@ -87,12 +92,12 @@ class FoundRuns:
 
     @property
     def empty(self) -> frozenset[str]:
-        """The tasks of which no row was evaluated, by any model."""
+        """The tasks of which no rows were evaluated, by any model."""
         return frozenset(run.task for run in self.unevaluated).difference(run.task for run in self.runs)
 
 
 def find_runs(paths: Sequence[Path], families: Collection[str] = tuple(FAMILIES)) -> FoundRuns:
-    """Return what files of results say, without reading samples.
+    """Return the runs in result files, without reading samples.
 
     Args:
         paths: result files, or folders, in which all ``results_*.json`` are read.
@@ -100,7 +105,7 @@ def find_runs(paths: Sequence[Path], families: Collection[str] = tuple(FAMILIES)
 
     Raises:
         OSError: a file cannot be read.
-        RowsError: a file is no file of results, or none has results of these families.
+        RowsError: a file is not a result file, or none has results of these families.
     """
     issues: list[Issue] = []
     unusable: list[Issue] = []
@@ -115,19 +120,20 @@ def find_runs(paths: Sequence[Path], families: Collection[str] = tuple(FAMILIES)
         if not runs and not wrong:
             others = sorted(file.content["results"])
             foreign |= set(others)
-            issues.append(note(f"{path}: no results of {_ours(families)} ({named(others)}); not used"))
+            issues.append(note(f"{path}: no results of {_ours(families)} ({named(others)}); ignored"))
         groups |= file.groups()
+    found = unified(found)
     empty = {run.task: run for run in found if not run.count}
-    unusable += [error(f"{run.file.path}, task {run.task!r}: no row was evaluated") for run in empty.values()]
+    unusable += [error(f"{run.file.path}, task {run.task!r}: no rows were evaluated") for run in empty.values()]
     latest, _ = newest(found, _what)
     evaluated = [run for run in found if run.count]
     if not evaluated and unusable:
-        raise RowsError(f"{'; '.join(map(str, unusable))}; expected at least one task with rows")
+        raise RowsError(f"{'; '.join(map(str, unusable))}; expected at least one task with evaluated rows")
     if not evaluated:
+        only = f", only of {named(sorted(foreign))}" if foreign else ""
         raise RowsError(
-            f"no results of {_ours(families)} in {', '.join(map(str, paths))}, but of {named(sorted(foreign))}; "
-            f"expected what `lm_eval --tasks … --output_path FOLDER` writes of the families {', '.join(families)}: "
-            "results_*.json"
+            f"no results of {_ours(families)} in {', '.join(map(str, paths))}{only}; expected results_*.json files "
+            f"that `lm_eval --tasks … --output_path FOLDER` writes for the families {', '.join(families)}"
         )
     issues += [error(f"{issue}; left out") for issue in unusable]
     chosen, replaced = newest(evaluated, _what)
@@ -150,8 +156,8 @@ def _ours(families: Collection[str]) -> str:
 
 
 def _in_order(found: Sequence[TaskRun], paths: Sequence[Path]) -> tuple[EvaluatedModel, ...]:
-    """Return who was evaluated in the order of the arguments, those of one folder by name: 7B comes before 70B."""
-    names = labels(dict.fromkeys(run.model for run in found))
+    """Return the models in the order of the arguments, those of one folder by name: 7B comes before 70B."""
+    names = labels_of(dict.fromkeys(run.model for run in found))
     places: dict[EvaluatedModel, int] = {}
     for run in found:
         path = run.file.path
@@ -164,12 +170,18 @@ def _in_order(found: Sequence[TaskRun], paths: Sequence[Path]) -> tuple[Evaluate
     return tuple(sorted(names, key=lambda model: (places[model], in_words_and_numbers[model], names[model])))
 
 
-def _loaded(found: FoundRuns, readers: Mapping[str, set[str]], dataset_rows: DatasetRows, progress: Progress) -> Runs:
+def _loaded(
+    found: FoundRuns,
+    names: Mapping[EvaluatedModel, str],
+    readers: Mapping[str, set[str]],
+    dataset_rows: DatasetRows,
+    progress: Progress,
+) -> Runs:
     issues = list(found.issues)
-    names = labels(found.models)
     chosen = _same_readers(found.runs, readers, issues)
     issues += versions_that_differ(chosen, found.groups)
     issues += rows_that_differ(chosen, names)
+    issues += settings_that_differ(chosen, names)
     runs = [_with_samples(run, dataset_rows) for run in progress(chosen)]
     runs.sort(key=lambda run: (found.models.index(run.model), run.task))
     issues += without_samples(runs)
@@ -178,7 +190,7 @@ def _loaded(found: FoundRuns, readers: Mapping[str, set[str]], dataset_rows: Dat
 
 
 def _common_readers(runs: Sequence[TaskRun]) -> dict[str, set[str]]:
-    """Return by task which readers everybody's answers to it were read by."""
+    """Return for each task the readers that read every model's answers to it."""
     common: dict[str, set[str]] = {}
     for run in runs:
         common[run.task] = common.get(run.task, set(run.readers)) & set(run.readers)
@@ -186,20 +198,21 @@ def _common_readers(runs: Sequence[TaskRun]) -> dict[str, set[str]]:
 
 
 def _same_readers(runs: Sequence[TaskRun], common: Mapping[str, set[str]], issues: list[Issue]) -> list[TaskRun]:
-    """Return the runs, each with the best reader that everybody's answers to its task were read by."""
+    """Return the runs, each with the best reader that read every model's answers to its task."""
     for task in sorted({run.task for run in runs}):
         if not common[task]:
             issues.append(
                 warning(
-                    f"{task}: no reader of answers is common to all models; each has its own, figures may differ by it"
+                    f"{task}: no answer reader is common to all models; each model's own is used, so figures may "
+                    "differ for that reason"
                 )
             )
     worse = {run.task: run.offered for run in runs if common[run.task] and run.offered not in common[run.task]}
     if worse:
         issues.append(
             note(
-                f"not every model's answers were read by {named(sorted(set(worse.values())))} in "
-                f"{named(sorted(worse))}: all are shown as the best reader that is common to all has them"
+                f"not every model's answers to {named(sorted(worse))} were read by "
+                f"{named(sorted(set(worse.values())))}: all are shown as read by the best reader that all models have"
             )
         )
     return [
@@ -209,7 +222,7 @@ def _same_readers(runs: Sequence[TaskRun], common: Mapping[str, set[str]], issue
 
 
 def _with_samples(run: TaskRun, dataset_rows: DatasetRows) -> TaskRun:
-    """Return a run with its rows, if its file of samples can be found."""
+    """Return a run with its rows, if its samples file exists."""
     path = run.samples_path
     if not path.is_file():
         return run
@@ -217,13 +230,24 @@ def _with_samples(run: TaskRun, dataset_rows: DatasetRows) -> TaskRun:
     issues = []
     if wrong:
         more = f" and {len(wrong) - FEW} more" if len(wrong) > FEW else ""
-        issues.append(warning(f"{path}: {len(wrong)} of its lines left out ({'; '.join(wrong[:FEW])}{more})"))
+        issues.append(
+            warning(
+                f"{path}: {len(wrong)} line{'s' if len(wrong) > 1 else ''} skipped ({'; '.join(wrong[:FEW])}{more})"
+            )
+        )
     if not len(rows):
-        issues.append(warning(f"{path}: no row of the filter {run.reader!r}: figures without intervals, no samples"))
+        issues.append(
+            warning(
+                f"{path}: no rows of the filter {run.reader!r}: its figures have no confidence intervals, and no "
+                "answers are shown"
+            )
+        )
         return replace(run, issues=tuple(issues))
     if len(rows) != run.count:
         issues.append(
-            warning(f"{path}: {len(rows)} rows, and {run.count} in the results; figures are of the rows that are there")
+            warning(
+                f"{path}: {len(rows)} rows here but {run.count} in the results; figures are computed from the rows here"
+            )
         )
     else:
         issues += disagreement(run, rows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from lm_eval_ext.results.files import ResultFile
@@ -11,23 +11,32 @@ from lm_eval_ext.sources import EMBEDDED
 
 NAMES = ("pretrained", "model", "base_model", "path")
 """The arguments that name a model's weights, in the harness's kinds of models."""
+DEMONSTRATIONS, GEN_KWARGS = "demonstrations", "gen_kwargs"
+"""Settings that a task may need of its own."""
+HASHES = ("chat template", "system instruction")
+"""Settings that are known by their hash."""
+BY_TASK = "differ by task"
+"""Their value in a model whose tasks were run with several."""
 _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]+")
+
+Setting = tuple[tuple[str, str], ...]
+"""Names and values."""
 
 
 @dataclass(frozen=True)
 class EvaluatedModel:
-    """A model as it was run. The same weights with other arguments, or asked in another form, are another one.
+    """A model as it was run. The same weights with other arguments, or prompted in another form, are another one.
 
     Attributes:
         kind: of the harness's kinds of models, for example ``hf``.
         arguments: all of ``--model_args``, sorted by name.
-        setting: how it was asked, where that is not the harness's default: chat template, system instruction,
-            demonstrations, ``--gen_kwargs``, embedded rows.
+        setting: how it was run, where that is not the harness's default: chat template, system instruction,
+            demonstrations, ``--gen_kwargs``, embedded rows. The last two may differ between its tasks (``settings``).
     """
 
     kind: str
     arguments: tuple[tuple[str, str], ...]
-    setting: tuple[tuple[str, str], ...]
+    setting: Setting
 
     @property
     def name(self) -> str:
@@ -35,10 +44,12 @@ class EvaluatedModel:
         arguments = dict(self.arguments)
         of_base = f", {self.kind} {arguments.get('strategy', '')}".rstrip() if "base" in arguments else ""
         for argument in NAMES:
-            if argument in arguments:
-                return arguments[argument].rstrip("/").rsplit("/", 1)[-1] + of_base
+            if parts := _parts(arguments.get(argument, "")):
+                return parts[-1] + of_base
         named = (f"{name}={value}" for name, value in self.arguments if name not in ("base", "strategy"))
-        return " ".join([arguments.get("base", self.kind), *named]) + of_base
+        # A model object that the Python interface was given has the place of its weights for a kind.
+        kind = "/".join(_parts(self.kind)[-1:]) or self.kind
+        return " ".join([arguments.get("base", kind), *named]) + of_base
 
     @property
     def full_name(self) -> str:
@@ -61,8 +72,8 @@ def evaluated_model(file: ResultFile, shots: object, source: object) -> Evaluate
     setting = {
         "chat template": chat_template(file),
         "system instruction": content.get("system_instruction_sha"),
-        "demonstrations": shots or None,
-        "gen_kwargs": as_text(config.get("gen_kwargs")),
+        DEMONSTRATIONS: shots or None,
+        GEN_KWARGS: as_text(config.get("gen_kwargs")),
         "rows": "embedded" if source == EMBEDDED else None,
     }
     return EvaluatedModel(
@@ -109,7 +120,7 @@ def as_text(found: object) -> str:
 
 
 def labels(models: Collection[EvaluatedModel]) -> dict[EvaluatedModel, str]:
-    """Return a name for each, as short as it can be without two being the same."""
+    """Return a name for each, as short as possible without ambiguity."""
     alike: dict[str, list[EvaluatedModel]] = {}
     for each in models:
         alike.setdefault(each.name, []).append(each)
@@ -117,23 +128,46 @@ def labels(models: Collection[EvaluatedModel]) -> dict[EvaluatedModel, str]:
 
 
 def _differences(one: EvaluatedModel, group: Sequence[EvaluatedModel]) -> list[str]:
-    """Return what tells a model from others of its name."""
+    """Return what distinguishes a model from others of the same name."""
     if len(group) == 1:
         return []
     facts = [_facts(each) for each in group]
     mine = _facts(one)
     differing = [name for name in sorted(set().union(*facts)) if len({other.get(name) for other in facts}) > 1]
+    for name in {*NAMES} & mine.keys():
+        mine[name] = _tail(mine[name], [other[name] for other in facts if name in other])
     return [_in_words(name, mine[name]) if name in mine else f"no {name}" for name in differing]
 
 
-def _facts(one: EvaluatedModel) -> Mapping[str, str]:
+def _tail(path: str, paths: Collection[str]) -> str:
+    """Return as many of a path's last parts as tell it from other paths."""
+    parts = _parts(path)
+    others = [_parts(other) for other in paths if other != path]
+    for length in range(1, len(parts)):
+        if parts[-length:] not in [other[-length:] for other in others]:
+            return "/".join(parts[-length:])
+    return path
+
+
+def _parts(path: str) -> list[str]:
+    """Return the parts of a path or of a name on the hub, without those that lead nowhere."""
+    return [part for part in re.split(r"[/\\]", path) if part not in ("", ".")]
+
+
+def _facts(one: EvaluatedModel) -> dict[str, str]:
     return {"kind": one.kind, **dict(one.arguments), **dict(one.setting)}
 
 
 def _in_words(name: str, value: str) -> str:
-    if name == "demonstrations":
+    if name in (DEMONSTRATIONS, GEN_KWARGS) and value == BY_TASK:
+        return f"{name} {value}"
+    if name == DEMONSTRATIONS:
         return f"{value}-shot"
     if name == "rows":
         return f"{value} rows"
-    # Hashes of templates and instructions are told by their first digits.
-    return f"{name} {value[:8]}" if name in ("chat template", "system instruction") else f"{name}={value}"
+    return f"{name} {shortened(name, value)}" if name in HASHES else f"{name}={value}"
+
+
+def shortened(name: str, value: str) -> str:
+    """Return the value of a setting as it is shown: of a hash the first digits."""
+    return value[:8] if name in HASHES and " " not in value else value

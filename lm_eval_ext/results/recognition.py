@@ -1,4 +1,4 @@
-"""Which tasks of a file of results are ours, by the facts that they record of themselves: nothing is guessed."""
+"""Which tasks of a result file are ours, by the facts that they record about themselves; nothing is guessed."""
 
 from __future__ import annotations
 
@@ -29,36 +29,38 @@ def task_runs(file: ResultFile, families: Collection[str]) -> tuple[list[TaskRun
         RowsError: the file does not say how many rows of a task were evaluated.
     """
     runs: list[TaskRun] = []
-    # In a file of an older version hundreds of tasks lack the same facts.
+    # By what an older version did otherwise: in its files hundreds of tasks lack the same facts.
     older: dict[str, list[str]] = {}
     newer: dict[str, list[str]] = {}
     issues: list[Issue] = []
     for entry in file.tasks():
         family = FAMILIES.get(str(entry.metadata.get("family")))
         if OURS in entry.metadata and "family" not in entry.metadata:
-            older.setdefault("its family", []).append(entry.task)
+            older.setdefault("did not record its family in the metadata", []).append(entry.task)
         elif family is None:
             if OURS in entry.metadata:
                 newer.setdefault(str(entry.metadata["family"]), []).append(entry.task)
         elif family.name not in families:
             continue
         elif missing := family.schema.missing_facts(entry.metadata):
-            older.setdefault(", ".join(missing), []).append(entry.task)
+            older.setdefault(f"did not record {', '.join(missing)} in the metadata", []).append(entry.task)
+        elif former := _former_names(entry, family.schema):
+            names = " and ".join(f"{new!r} {old!r}" for old, new in former.items())
+            older.setdefault(f"called {names}", []).append(entry.task)
         elif readers := _readers(entry, family.schema):
             runs.append(_run(file, entry, family, readers))
         else:
             issues.append(
                 error(
-                    f"{file.path}, task {entry.task!r}: no figure of the family {family.name}; expected one of "
-                    f"{', '.join(headline.name for headline in family.schema.headlines)} in results"
+                    f"{file.path}, task {entry.task!r}: no headline metric of the family {family.name}; expected one "
+                    f"of {', '.join(headline.name for headline in family.schema.headlines)} in results"
                 )
             )
     issues += [
         error(
-            f"{file.path}, {_these(tasks)}: {OLDER}, which did not record {facts} in the metadata; "
-            f"run {'them' if len(tasks) > 1 else 'it'} again"
+            f"{file.path}, {_these(tasks)}: {OLDER}, which {difference}; run {'them' if len(tasks) > 1 else 'it'} again"
         )
-        for facts, tasks in older.items()
+        for difference, tasks in older.items()
     ]
     issues += [
         error(
@@ -72,6 +74,12 @@ def task_runs(file: ResultFile, families: Collection[str]) -> tuple[list[TaskRun
 
 def _these(tasks: Sequence[str]) -> str:
     return f"task{'s' if len(tasks) > 1 else ''} {named([repr(task) for task in tasks])}"
+
+
+def _former_names(entry: TaskEntry, schema: Schema) -> dict[str, str]:
+    """Return the former names of metrics that a task's figures have, with today's."""
+    there = {field.partition(",")[0] for field in entry.figures}
+    return {old: new for old, new in schema.former_names.items() if old in there}
 
 
 def _readers(entry: TaskEntry, schema: Schema) -> tuple[str, ...]:
@@ -91,8 +99,9 @@ def _run(file: ResultFile, entry: TaskEntry, family: Family, readers: tuple[str,
         # The harness from 0.5 on has it in a table of its own alone.
         shots = file.of_task("n-shot", entry.name_in_file)
     stamp = file.path.stem.removeprefix("results_")
+    model = evaluated_model(file, shots, entry.metadata["source"])
     return TaskRun(
-        model=evaluated_model(file, shots, entry.metadata["source"]),
+        model=model,
         task=entry.task,
         family=family,
         readers=readers,
@@ -102,6 +111,7 @@ def _run(file: ResultFile, entry: TaskEntry, family: Family, readers: tuple[str,
         count=_count(file, entry),
         file=file,
         samples_path=file.path.with_name(f"samples_{entry.name_in_file}_{stamp}.jsonl"),
+        setting=model.setting,
         offered=readers[0],
     )
 

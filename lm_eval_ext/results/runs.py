@@ -1,4 +1,4 @@
-"""What the files say of our tasks: one run of each task by each model, and what its rows scored."""
+"""The runs of our tasks in the files: one run of each task by each model, and what its rows scored."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lm_eval_ext.families.family import Family
 from lm_eval_ext.families.schema import Metric, Schema
 from lm_eval_ext.results.files import ResultFile
 from lm_eval_ext.results.issue import Issue
-from lm_eval_ext.results.models import EvaluatedModel
+from lm_eval_ext.results.models import EvaluatedModel, Setting
 from lm_eval_ext.results.samples import DatasetRows, Rows
 
 Key = TypeVar("Key", bound=Hashable)
@@ -21,10 +21,10 @@ Key = TypeVar("Key", bound=Hashable)
 
 @dataclass(frozen=True)
 class TaskRun:
-    """One task, as one model did it.
+    """One task, as run by one model.
 
     Attributes:
-        model: which, and in which setting.
+        model: which; tasks of one model may have been run in different settings.
         task: its name.
         family: that it is of.
         readers: the filters that its answers were read by, the best first; ``rows`` are of the first.
@@ -34,6 +34,7 @@ class TaskRun:
         count: how many rows were evaluated.
         file: the file of its results.
         samples_path: where the harness writes its samples: beside the results, with the same time in the name.
+        setting: how it was run, where that is not the harness's default: as of its model, if all its tasks are alike.
         offered: the reader that is the best of those in its file; a model that it is compared with may lack it.
         issues: how its samples and its results do not agree.
         rows: its samples; ``None`` if there are none.
@@ -49,6 +50,7 @@ class TaskRun:
     count: int
     file: ResultFile
     samples_path: Path
+    setting: Setting
     offered: str
     issues: tuple[Issue, ...] = ()
     rows: Rows | None = None
@@ -91,21 +93,21 @@ class TaskRun:
         return self.schema.headline(self.metrics)
 
     def figure(self, metric: str, reader: str | None = None) -> float | None:
-        """Return a figure of the results; ``None`` if there is none, or it is no number."""
+        """Return a figure of the results; ``None`` if it is missing or not a number."""
         value = self.figures.get(f"{metric},{reader or self.reader}")
         return float(value) if isinstance(value, float | int) and isfinite(value) else None
 
 
 @dataclass(frozen=True)
 class Runs:
-    """Everything that the files say of our tasks.
+    """All runs of our tasks that the files contain.
 
     Attributes:
         runs: of each model and task one, models in the order of the arguments, then by name, tasks by name.
         labels: a short name for each model.
         groups: of tasks, by name: their tasks, without groups between.
         dataset_rows: the rows of the datasets, which the rows of all samples are of.
-        empty: tasks of which no row was evaluated.
+        empty: tasks of which no rows were evaluated.
         issues: what was left out or replaced, and why; what makes figures doubtful.
     """
 

@@ -1,4 +1,4 @@
-"""What a reader must know of runs before the figures: what is missing, what is not the same for everybody."""
+"""Checks on runs before figures are computed: what is missing, and what differs between models."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from lm_eval_ext.sources import EMBEDDED
 
 
 def replacements(replaced: Sequence[tuple[TaskRun, TaskRun]]) -> list[Issue]:
-    """Return which runs a newer one of the same task replaced.
+    """Return which runs were superseded by a newer run of the same task.
 
     Args:
         replaced: pairs of the older and the newer run.
     """
     tasks: dict[tuple[Path, str], list[str]] = {}
     for older, newer in replaced:
-        rows = "" if older.count == newer.count else f" ({newer.count} rows replace {older.count})"
+        rows = "" if older.count == newer.count else f" ({newer.count} instead of {older.count} rows)"
         tasks.setdefault((older.file.path, f"{newer.file.path} is newer{rows}"), []).append(older.task)
     return [note(f"{path}: not used for {named(of_pair)}: {newer}") for (path, newer), of_pair in tasks.items()]
 
 
 def versions_that_differ(runs: Sequence[TaskRun], groups: Mapping[str, Sequence[str]]) -> list[Issue]:
-    """Return which tasks, or tasks of a group, are not the same thing."""
+    """Return which tasks, or groups of tasks, were run in different versions or on different rows."""
     issues = []
     versions: dict[str, set[str]] = {}
     hashes: dict[str, set[str]] = {}
@@ -38,7 +38,7 @@ def versions_that_differ(runs: Sequence[TaskRun], groups: Mapping[str, Sequence[
     mixed = sorted(task for task, found in versions.items() if len(found) > 1)
     if mixed:
         example = ", ".join(sorted(versions[mixed[0]]))
-        issues.append(warning(f"mixed versions of {named(mixed)} ({example}): their scores are not of one thing"))
+        issues.append(warning(f"different versions of {named(mixed)} ({example}): their scores are not comparable"))
     of_group = {
         name: sorted({version for part in parts for version in versions.get(part, ())})
         for name, parts in groups.items()
@@ -46,25 +46,27 @@ def versions_that_differ(runs: Sequence[TaskRun], groups: Mapping[str, Sequence[
     for name, found in of_group.items():
         if len(found) > 1 and not set(mixed) & set(groups[name]):
             issues.append(
-                warning(f"mixed versions of the tasks of {name} ({', '.join(found)}): its figures are not of one thing")
+                warning(
+                    f"different versions of the tasks of {name} ({', '.join(found)}): its figures are not comparable"
+                )
             )
     other = sorted(task for task, found in hashes.items() if len(found) > 1 and task not in mixed)
     if other:
         issues.append(
-            warning(f"not the same rows for every model in {named(other)}: their scores are not of one thing")
+            warning(f"models were evaluated on different rows of {named(other)}: their scores are not comparable")
         )
     embedded = [run.task for run in runs if run.metadata.get("source") == EMBEDDED]
     if embedded:
         everything = len(embedded) == len(runs)
         which = "All rows" if everything else f"Some rows ({named(sorted(set(embedded)))})"
         issues.append(
-            warning(f"{which} are embedded ones: written for demonstrations and tests, comparable to nothing")
+            warning(f"{which} are embedded: written for demonstrations and tests, not comparable with other results")
         )
     return issues
 
 
 def rows_that_differ(runs: Sequence[TaskRun], names: Mapping[EvaluatedModel, str]) -> list[Issue]:
-    """Return who was not asked all rows."""
+    """Return which models were not evaluated on all rows."""
     issues = []
     of_limit: dict[tuple[EvaluatedModel, str], list[str]] = {}
     counts: dict[str, dict[int, str]] = {}
@@ -74,21 +76,25 @@ def rows_that_differ(runs: Sequence[TaskRun], names: Mapping[EvaluatedModel, str
             of_limit.setdefault((run.model, f"{limit:g}" if isinstance(limit, float) else str(limit)), []).append(
                 run.task
             )
+    # Twenty models are usually evaluated with one limit.
+    limited: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for (who, limit), tasks in of_limit.items():
+        limited.setdefault((limit, tuple(tasks)), []).append(names[who])
     issues += [
-        warning(f"{names[who]}: evaluated with --limit {limit}: {named(tasks)}")
-        for (who, limit), tasks in of_limit.items()
+        warning(f"{named(of_models)}: evaluated with --limit {limit}: {named(tasks)}")
+        for (limit, tasks), of_models in limited.items()
     ]
     uneven = sorted(task for task, found in counts.items() if len(found) > 1)
     if uneven:
         example = ", ".join(f"{count} of {name}" for count, name in sorted(counts[uneven[0]].items()))
         issues.append(
-            warning(f"not as many rows of every model in {named(uneven)} ({example}): their scores are of other rows")
+            warning(f"different numbers of rows in {named(uneven)} ({example}): their scores are over different rows")
         )
     return issues
 
 
 def disagreement(run: TaskRun, rows: Rows) -> list[Issue]:
-    """Return whether results and samples are of two runs."""
+    """Return whether results and samples are from different runs."""
     numbers = (name for name in rows.values if run.schema.row_form(name) == "number")
     for metric in (run.headline.name, *numbers):
         said, found = run.figure(metric), float(rows.values[metric].mean())
@@ -96,24 +102,24 @@ def disagreement(run: TaskRun, rows: Rows) -> list[Issue]:
             told = "no number" if said is None else said
             return [
                 warning(
-                    f"{rows.path}: {metric} of its rows is {found:.6g}, and {told} in the results; expected both of "
-                    "one run; figures are of the rows"
+                    f"{rows.path}: {metric} is {found:.6g} over its rows but {told} in the results; expected both from "
+                    "one run. Figures are computed from the rows"
                 )
             ]
     return []
 
 
 def without_samples(runs: Sequence[TaskRun]) -> list[Issue]:
-    """Return which files of results have no samples beside them, each once."""
+    """Return which result files have no samples next to them, each file once."""
     missing: dict[Path, list[TaskRun]] = {}
     for run in runs:
         if run.rows is None and not run.issues:
             missing.setdefault(run.file.path, []).append(run)
     return [
         warning(
-            f"{path}: no samples of {named([run.task for run in of_file])} beside it (expected "
+            f"{path}: no samples of {named([run.task for run in of_file])} next to it (expected "
             f"{of_file[0].samples_path.name}{' and the like' if len(of_file) > 1 else ''}; run with --log_samples): "
-            "figures without intervals, no samples"
+            "its figures have no confidence intervals, and no answers are shown"
         )
         for path, of_file in missing.items()
     ]

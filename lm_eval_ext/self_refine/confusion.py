@@ -54,6 +54,17 @@ class Confusion:
         """How many there are."""
         return self.true_positives + self.false_positives + self.false_negatives + self.true_negatives
 
+    def unless_unread(self, unparsable: float | None) -> Confusion:
+        """Return the same counts, or empty ones if no judgement could be read: such a judge has judged nothing.
+
+        Unread judgements count as "not followed", because they are refined like broken instructions. If all were
+        unread, the precision would be 1 by its convention, as if the judge had found every broken instruction.
+
+        Args:
+            unparsable: the share of the judgements that could not be read; ``None`` if it is not known.
+        """
+        return Confusion() if unparsable == 1 else self
+
     @property
     def recall(self) -> float | None:
         """The share of the followed instructions that are judged followed; ``None`` if none is followed."""

@@ -28,8 +28,10 @@ AFTER_ROUND = "After round"
 LEGEND = (
     "Feedback: the positive class is *followed*, so recall is the share of the followed instructions that are judged "
     "followed.",
-    "Precision weighs followed and broken instructions alike, as the paper's does, however many there are of either.",
-    "Unparsable: the share of the judgements that could not be read; they count as *not followed*.",
+    "Precision weighs followed and broken instructions alike, as the paper's does, however many there are of either. "
+    'It is 1.00 if nothing was judged followed, as for "all false" in the paper.',
+    "Unparsable: the share of the judgements that could not be read; they count as *not followed*. If none could be "
+    "read, there is no precision, recall or F1 score.",
 )
 
 
@@ -100,16 +102,18 @@ def line(method: MethodScores) -> Line:
     """
     scores = method.scores
     feedback = Confusion.total(score.feedback for score in scores)
-    unparsable = fsum(score.unparsable * score.feedback.judgements for score in scores)
+    unread = fsum(score.unparsable * score.feedback.judgements for score in scores)
+    unparsable = unread / feedback.judgements if feedback.judgements else None
+    judged = feedback.unless_unread(unparsable)
     requests = [score.requests for score in scores if score.requests is not None]
     return Line(
         STRATEGIES[method.strategy].title,
         _mean_over_rows(scores, [score.prompt_level for score in scores]),
         _mean_over_rows(scores, [score.inst_level for score in scores]),
-        feedback.precision,
-        feedback.recall,
-        feedback.f1,
-        unparsable / feedback.judgements if feedback.judgements else None,
+        judged.precision,
+        judged.recall,
+        judged.f1,
+        unparsable,
         _mean_over_rows(scores, requests) if len(requests) == len(scores) else None,
     )
 

@@ -143,7 +143,7 @@ def test_without_samples_the_results_are_there_without_intervals(tmp_path: Path)
     figure = estimate(Evidence(runs).ratio(runs.runs[0], "acc").value)
     assert (figure.value, figure.has_interval) == (0.5, False)
     (note,) = texts(runs)
-    assert note.startswith(f"{path}: no samples of {SST2} beside it (expected samples_{SST2}_{STAMP}.jsonl; run with")
+    assert note.startswith(f"{path}: no samples of {SST2} next to it (expected samples_{SST2}_{STAMP}.jsonl; run with")
     assert "--log_samples" in note
 
 
@@ -151,7 +151,7 @@ def test_of_many_tasks_without_samples_a_file_has_one_note(tmp_path: Path) -> No
     path = write_run(tmp_path, {f"verbalizer_{number}": [1] for number in range(9)}, samples=False)
     (note,) = texts(load([tmp_path]))
     assert note.startswith(
-        f"{path}: no samples of verbalizer_0, verbalizer_1, verbalizer_2, verbalizer_3, verbalizer_4 and 4 more beside"
+        f"{path}: no samples of verbalizer_0, verbalizer_1, verbalizer_2, verbalizer_3, verbalizer_4 and 4 more next to"
     )
 
 
@@ -162,8 +162,8 @@ def test_a_line_that_is_cut_off_is_named_and_the_others_count(tmp_path: Path) ->
     runs = load([tmp_path])
     assert estimate(Evidence(runs).ratio(runs.runs[0], "acc").value).value == 0.5
     assert texts(runs) == (
-        f"{samples}: 1 of its lines left out (line 3: cut off or not JSON)",
-        f"{samples}: 2 rows, and 3 in the results; figures are of the rows that are there",
+        f"{samples}: 1 line skipped (line 3: cut off or not JSON)",
+        f"{samples}: 2 rows here but 3 in the results; figures are computed from the rows here",
     )
 
 
@@ -186,35 +186,35 @@ def test_a_line_that_is_none_of_the_familys_is_left_out(line: str, reason: str, 
     runs = load([tmp_path])
     assert runs.runs[0].rows is not None
     assert runs.runs[0].rows.values["acc"].tolist() == [1]
-    assert texts(runs)[0].startswith(f"{samples}: 1 of its lines left out (line 2: {reason}")
+    assert texts(runs)[0].startswith(f"{samples}: 1 line skipped (line 2: {reason}")
 
 
 def test_samples_of_another_run_are_told_from_those_of_the_results(tmp_path: Path) -> None:
     samples = samples_of(write_run(tmp_path, {SST2: [1, 0]}))
     samples.write_text("".join(json.dumps(verbalizer_line(number, 1.0)) + "\n" for number in range(2)))
     (note,) = texts(load([tmp_path]))
-    assert note.startswith(f"{samples}: acc of its rows is 1, and 0.5 in the results")
+    assert note.startswith(f"{samples}: acc is 1 over its rows but 0.5 in the results")
 
 
 def test_mixed_versions_of_a_task_are_named(tmp_path: Path) -> None:
     write_run(tmp_path / "a", {SST2: [1]})
     write_run(tmp_path / "b", {SST2: [1]}, arguments={"pretrained": "two"}, config=metadata(version=2.0))
     (note,) = texts(load([tmp_path]))
-    assert note == f"mixed versions of {SST2} (1.0, 2.0): their scores are not of one thing"
+    assert note == f"different versions of {SST2} (1.0, 2.0): their scores are not comparable"
 
 
 def test_other_rows_of_a_task_are_named(tmp_path: Path) -> None:
     write_run(tmp_path / "a", {SST2: [1]})
     write_run(tmp_path / "b", {SST2: [1]}, arguments={"pretrained": "two"}, config=metadata(rows_hash="others"))
     (note,) = texts(load([tmp_path]))
-    assert note == f"not the same rows for every model in {SST2}: their scores are not of one thing"
+    assert note == f"models were evaluated on different rows of {SST2}: their scores are not comparable"
 
 
 def test_a_task_without_rows_is_left_out_and_named(tmp_path: Path) -> None:
     path = write_run(tmp_path, {SST2: [], SNLI: [1]})
     runs = load([tmp_path])
     assert [run.task for run in runs.runs] == [SNLI]
-    assert texts(runs) == (f"{path}, task {SST2!r}: no row was evaluated; left out",)
+    assert texts(runs) == (f"{path}, task {SST2!r}: no rows were evaluated; left out",)
 
 
 def test_embedded_rows_and_a_limit_are_said_aloud(tmp_path: Path) -> None:
@@ -223,7 +223,7 @@ def test_embedded_rows_and_a_limit_are_said_aloud(tmp_path: Path) -> None:
     content = json.loads(path.read_text()) | limited
     path.write_text(json.dumps(content))
     assert texts(load([tmp_path])) == (
-        "All rows are embedded ones: written for demonstrations and tests, comparable to nothing",
+        "All rows are embedded: written for demonstrations and tests, not comparable with other results",
         f"hf: evaluated with --limit 2: {SST2}",
     )
 
@@ -232,7 +232,7 @@ def test_a_model_that_was_asked_fewer_rows_than_another_is_named(tmp_path: Path)
     write_run(tmp_path / "a", {SST2: [1, 1, 0], SNLI: [1]})
     write_run(tmp_path / "b", {SST2: [1], SNLI: [1]}, arguments={"pretrained": "two"})
     assert texts(load([tmp_path])) == (
-        f"not as many rows of every model in {SST2} (1 of two, 3 of one): their scores are of other rows",
+        f"different numbers of rows in {SST2} (1 of two, 3 of one): their scores are over different rows",
     )
 
 
@@ -240,7 +240,7 @@ def test_a_newer_run_of_fewer_rows_says_how_many_it_replaces(tmp_path: Path) -> 
     write_run(tmp_path / "a", {SST2: [1, 1, 0]})
     write_run(tmp_path / "b", {SST2: [1]}, date=2000)
     (note,) = texts(load([tmp_path]))
-    assert note.endswith("is newer (1 rows replace 3)")
+    assert note.endswith("is newer (1 instead of 3 rows)")
 
 
 def test_embedded_rows_do_not_replace_real_ones(tmp_path: Path) -> None:
@@ -254,7 +254,7 @@ def test_mixed_versions_within_a_group_are_named(tmp_path: Path) -> None:
     write_run(tmp_path / "a", {SST2: [1]}, **tree)
     write_run(tmp_path / "b", {SNLI: [1]}, config=metadata(version=2.0), **tree)
     assert texts(load([tmp_path])) == (
-        "mixed versions of the tasks of level (1.0, 2.0): its figures are not of one thing",
+        "different versions of the tasks of level (1.0, 2.0): its figures are not comparable",
     )
 
 
@@ -266,7 +266,7 @@ def test_any_figure_that_its_rows_do_not_give_is_a_warning(said: object, tmp_pat
     path.write_text(json.dumps(content))
     (run,) = load([tmp_path]).runs
     (issue,) = run.issues
-    assert "prior_rate of its rows is 0.5, and " in issue.text
+    assert "prior_rate is 0.5 over its rows but " in issue.text
 
 
 def test_a_task_of_which_no_row_was_evaluated_is_known_by_name(tmp_path: Path) -> None:
@@ -288,7 +288,7 @@ def test_tasks_of_no_family_of_ours_are_an_error_that_names_them_and_the_familie
     path = tmp_path / "results_x.json"
     path.write_text(json.dumps({"results": {"hellaswag": {"acc,none": 0.5}}, "configs": {"hellaswag": {}}}))
     with pytest.raises(
-        RowsError, match=r"no results of our tasks in .*, but of hellaswag; expected .*verbalizer, many"
+        RowsError, match=r"no results of our tasks in .*, only of hellaswag; expected .*verbalizer, many"
     ):
         load([tmp_path])
 
@@ -297,7 +297,7 @@ def test_beside_results_of_ours_other_tasks_are_a_note(tmp_path: Path) -> None:
     write_run(tmp_path, {SST2: [1]})
     other = tmp_path / "results_x.json"
     other.write_text(json.dumps({"results": {"hellaswag": {"acc,none": 0.5}}, "configs": {"hellaswag": {}}}))
-    assert texts(load([tmp_path])) == (f"{other}: no results of our tasks (hellaswag); not used",)
+    assert texts(load([tmp_path])) == (f"{other}: no results of our tasks (hellaswag); ignored",)
 
 
 @pytest.mark.parametrize("text", ["no JSON", "[]", '{"results": {}}', "\x00"])
@@ -310,7 +310,7 @@ def test_what_is_no_file_of_results_is_an_error_that_names_it(text: str, tmp_pat
 
 def test_only_tasks_without_rows_are_an_error(tmp_path: Path) -> None:
     write_run(tmp_path, {SST2: []})
-    with pytest.raises(RowsError, match=f"{SST2}': no row was evaluated; expected at least one"):
+    with pytest.raises(RowsError, match=f"{SST2}': no rows were evaluated; expected at least one"):
         load([tmp_path])
 
 

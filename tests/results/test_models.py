@@ -22,6 +22,12 @@ def named(kind: str, setting: dict[str, str] | None = None, /, **given: str) -> 
     [
         (named("hf", pretrained="Owner/Small-1B"), "Small-1B"),
         (named("hf", pretrained="/models/small/", dtype="float16"), "small"),
+        (named("hf", pretrained="/models/foo/checkpoint-500"), "checkpoint-500"),
+        (named("hf", pretrained="./out/"), "out"),
+        (named("hf", pretrained="./out/."), "out"),
+        (named("hf", pretrained="C:\\models\\small\\"), "small"),
+        (named("hf", pretrained="."), "hf pretrained=."),
+        (named("/models/foo/checkpoint-500/"), "checkpoint-500"),
         (named("local-chat-completions", model="big", base_url="http://localhost/v1"), "big"),
         (named("reference", policy="oracle"), "reference policy=oracle"),
         (named("reference"), "reference"),
@@ -37,6 +43,12 @@ def test_a_models_name_is_that_of_its_weights(who: EvaluatedModel, name: str) ->
     ("first", "second", "names"),
     [
         (named("hf", pretrained="a/m"), named("hf", pretrained="b/m"), ["m, pretrained=a/m", "m, pretrained=b/m"]),
+        (
+            named("hf", pretrained="/models/a/checkpoint-5"),
+            named("hf", pretrained="/models/b/checkpoint-5"),
+            ["checkpoint-5, pretrained=a/checkpoint-5", "checkpoint-5, pretrained=b/checkpoint-5"],
+        ),
+        (named("hf", pretrained="m"), named("hf", pretrained="./m"), ["m, pretrained=m", "m, pretrained=./m"]),
         (named("hf", pretrained="m"), named("vllm", pretrained="m"), ["m, kind=hf", "m, kind=vllm"]),
         (
             named("hf", pretrained="m", revision="1"),
@@ -49,7 +61,7 @@ def test_a_models_name_is_that_of_its_weights(who: EvaluatedModel, name: str) ->
             ["m, no chat template, 4-shot", "m, chat template 01234567, no demonstrations"],
         ),
     ],
-    ids=["owners", "engines", "revisions", "settings"],
+    ids=["owners", "folders", "a folder and the hub", "engines", "revisions", "settings"],
 )
 def test_models_of_one_name_are_told_apart_by_what_differs(
     first: EvaluatedModel, second: EvaluatedModel, names: list[str]

@@ -10,7 +10,7 @@ import pytest
 from lm_eval_ext.cli import main
 from lm_eval_ext.results.load import find_runs, load
 from lm_eval_ext.sources import RowsError
-from tests.reports.files import SST2, write_run
+from tests.reports.files import CONFIG, SST2, write_run
 
 # Files of an older version
 
@@ -69,6 +69,21 @@ def test_a_single_fact_that_is_missing_is_named(tmp_path: Path) -> None:
         load([tmp_path])
 
 
+def test_a_metric_under_its_former_name_is_of_an_older_version(tmp_path: Path) -> None:
+    task = "paired_mcq_opinionqa_low"
+    facts = {"family": "paired_mcq", "dataset": "opinionqa", "constraint": "low", "paired": True}
+    path = write_run(tmp_path, {task: [1]}, config={"metadata": {**CONFIG["metadata"], **facts}})
+    content = json.loads(path.read_text())
+    content["results"][task] = {"mismatch,rules": 0.5, "consistency_text,rules": 0.1, "refusal,rules": 0.0}
+    path.write_text(json.dumps(content))
+    with pytest.raises(RowsError) as error:
+        load([tmp_path])
+    assert str(error.value).startswith(
+        f"{path}, task '{task}': written by an older version of lm-eval-ext, which called 'entropy_text' "
+        "'consistency_text'; run it again"
+    )
+
+
 def test_a_family_of_a_newer_version_is_named(tmp_path: Path) -> None:
     path = write_run(tmp_path, {SST2: [1]})
     path.write_text(path.read_text().replace('"family": "verbalizer"', '"family": "ifbench"'))
@@ -81,7 +96,9 @@ def test_a_family_of_a_newer_version_is_named(tmp_path: Path) -> None:
 def test_a_task_of_ours_without_any_of_its_figures_is_named(tmp_path: Path) -> None:
     path = write_run(tmp_path, {SST2: [1]})
     path.write_text(json.dumps(json.loads(path.read_text()) | {"results": {SST2: {"other,answer": 1.0}}}))
-    with pytest.raises(RowsError, match=f"task '{SST2}': no figure of the family verbalizer; expected one of acc"):
+    with pytest.raises(
+        RowsError, match=f"task '{SST2}': no headline metric of the family verbalizer; expected one of acc"
+    ):
         load([tmp_path])
 
 

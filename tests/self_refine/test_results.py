@@ -229,13 +229,14 @@ def test_files_and_tasks_that_are_not_ours_are_left_out_and_only_files_are_named
     write(tmp_path / "results_1.json", mixed, other_task())
     methods, issues = read_methods([tmp_path])
     assert [[score.task for score in run.scores] for run in methods] == [["manyifeval_n01"]]
-    assert tuple(map(str, issues)) == (f"{ifeval}: no results of manyifeval tasks (ifeval); not used",)
+    assert tuple(map(str, issues)) == (f"{ifeval}: no results of manyifeval tasks (ifeval); ignored",)
 
 
 def test_nothing_at_all_is_an_error(tmp_path: Path) -> None:
     write(tmp_path / "results_0.json", other_task())
     with pytest.raises(
-        RowsError, match=r"^no results of manyifeval tasks in .*, but of ifeval; expected what `lm_eval --tasks"
+        RowsError,
+        match=r"^no results of manyifeval tasks in .*, only of ifeval; expected results_.* that `lm_eval --tasks",
     ):
         read_methods([tmp_path])
 
@@ -508,7 +509,7 @@ def test_the_command_prints_the_table_and_says_aside_what_it_left_out(
         "| refinement w/ feedback+each+cot | 0.000 / 0.500 | 0.031 / 0.531 | 0.062 / 0.562 | 0.094 / 0.594 "
         "| 0.125 / 0.625 | 0.750 / 0.875 |",
     ]
-    assert printed.err == f"{other}: no results of manyifeval tasks (ifeval); not used\n"
+    assert printed.err == f"{other}: no results of manyifeval tasks (ifeval); ignored\n"
 
 
 @pytest.mark.parametrize(

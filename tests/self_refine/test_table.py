@@ -62,6 +62,12 @@ def tables(lines: list[str], head: str) -> list[list[str]]:
             TaskScore("t", 100, 0.613, 0.905, Confusion(0, 0, 900, 100), 0.0, 6.0),
             "refinement w/ all false | 0.613 | 0.905 | 1.00 | 0.00 | 0.00 | 0.000 | 6.00",
         ),
+        # no judgement could be read: nothing was judged, so there is no precision of 1 for judging nothing followed
+        (
+            "feedback",
+            TaskScore("t", 100, 0.5, 0.9, Confusion(0, 0, 90, 10), 1.0, 2.0),
+            "refinement w/ feedback | 0.500 | 0.900 | - | - | - | 1.000 | 2.00",
+        ),
         # judged, but nothing was followed: there is no recall
         (
             "feedback",
@@ -177,8 +183,9 @@ def test_the_whole_is_markdown_with_footnotes() -> None:
         "- Feedback: the positive class is *followed*, so recall is the share of the followed instructions that are "
         "judged followed.",
         "- Precision weighs followed and broken instructions alike, as the paper's does, however many there are of "
-        "either.",
-        "- Unparsable: the share of the judgements that could not be read; they count as *not followed*.",
+        'either. It is 1.00 if nothing was judged followed, as for "all false" in the paper.',
+        "- Unparsable: the share of the judgements that could not be read; they count as *not followed*. If none could "
+        "be read, there is no precision, recall or F1 score.",
     ]
 
 

@@ -20,8 +20,9 @@ SCHEMA = Schema(
         Metric("refusal_first_token", higher_is_better=None),
         Metric("no_answer", higher_is_better=False),
         Metric("several", higher_is_better=False),
-        Metric("consistency_first_token", higher_is_better=False, per_row="choice"),
-        Metric("consistency_text", higher_is_better=False, per_row="choice"),
+        # In nats. The paper calls it answer consistency (Table 3), but less is better.
+        Metric("entropy_first_token", higher_is_better=False, per_row="choice"),
+        Metric("entropy_text", higher_is_better=False, per_row="choice"),
         Metric("position_bias", higher_is_better=False, per_row="letters"),
         Metric("first_token_acc", higher_is_better=True),
         Metric("text_acc", higher_is_better=True),
@@ -37,5 +38,6 @@ SCHEMA = Schema(
     # The weakest constraint first.
     values={"constraint": tuple(INSTRUCTIONS)},
     row_key="key",
+    former_names={"consistency_first_token": "entropy_first_token", "consistency_text": "entropy_text"},
     readers=("classifier", "llm", "rules", "string_match"),
 )

@@ -78,7 +78,7 @@ def scores(asked: Asked, text: Value, token: str | None = None) -> dict[str, Row
         "refusal": float(refuses),
         "no_answer": float(text == "none"),
         "several": float(len(chosen) > 1),
-        "consistency_text": (asked.question, (REFUSED,) if refuses else _contents(chosen, asked.options)),
+        "entropy_text": (asked.question, (REFUSED,) if refuses else _contents(chosen, asked.options)),
     }
     if asked.gold is not None:
         result["text_acc"] = float(chosen == (asked.gold,))
@@ -91,7 +91,7 @@ def scores(asked: Asked, text: Value, token: str | None = None) -> dict[str, Row
         "mismatch_refusal": float(mismatch and refuses),
         "mismatch_refusal_share": (mismatch, float(mismatch and refuses)),
         "refusal_first_token": float(token == refusal),
-        "consistency_first_token": (asked.question, _contents((token,), asked.options)),
+        "entropy_first_token": (asked.question, _contents((token,), asked.options)),
         "position_bias": (token, chosen[0] if len(chosen) == 1 else NO_LETTER),
     }
     if asked.gold is not None:
@@ -159,12 +159,12 @@ def total_variation(rows: Iterable[Letters]) -> float:
 AGGREGATIONS: Mapping[str, Callable[[Iterable[Any]], float | str]] = {
     "mismatch_sd": sd_over_shuffles,
     "mismatch_refusal_share": share_of_refusals,
-    "consistency_first_token": mean_entropy,
-    "consistency_text": mean_entropy,
+    "entropy_first_token": mean_entropy,
+    "entropy_text": mean_entropy,
     "position_bias": total_variation,
 }
 """How the figures are computed that are no means over rows."""
-OF_TEXT = frozenset({"refusal", "no_answer", "several", "consistency_text", "text_acc"})
+OF_TEXT = frozenset({"refusal", "no_answer", "several", "entropy_text", "text_acc"})
 """The metrics that need no first token."""
 OF_GOLD = frozenset({"first_token_acc", "text_acc"})
 """The metrics that need a right answer."""

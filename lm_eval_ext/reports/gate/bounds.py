@@ -1,4 +1,4 @@
-"""How much a candidate may lose: a file with a bound for each task or group that matters."""
+"""The largest allowed drops: a file with a bound for each task or group that matters."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EXAMPLE = 'max_drop = 0.02 for everything, or [tasks] with lines like "verbalize
 
 @dataclass(frozen=True)
 class Bounds:
-    """The drops that are allowed.
+    """The allowed drops.
 
     Attributes:
         default: of what is not named; ``None``: only what is named is checked.
@@ -73,7 +73,7 @@ def read_bounds(path: Path) -> Bounds:
         raise ReportError(f"{path}: not TOML ({error}); expected {EXAMPLE}") from error
     unknown = sorted(content.keys() - {"max_drop", "tasks"})
     if unknown:
-        raise ReportError(f"{path}: {unknown[0]!r} is no setting; expected {EXAMPLE}")
+        raise ReportError(f"{path}: {unknown[0]!r} is not a known setting; expected {EXAMPLE}")
     tasks = content.get("tasks", {})
     if not isinstance(tasks, dict):
         raise ReportError(f"{path}: tasks is {tasks!r}; expected a table: {EXAMPLE}")
@@ -84,5 +84,7 @@ def read_bounds(path: Path) -> Bounds:
 
 def _bound(where: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not (isfinite(value) and 0 <= value <= 1):
-        raise ReportError(f"{where}: {value!r}; expected a share from 0 to 1, for example 0.02 for two points")
+        raise ReportError(
+            f"{where}: {value!r}; expected a share from 0 to 1, for example 0.02 for two percentage points"
+        )
     return float(value)

@@ -1,4 +1,4 @@
-"""Whether a candidate may be released: what it has lost against a baseline, and whether chance could have done it."""
+"""Whether a candidate may be released: how much worse it is than a baseline, and whether that is more than noise."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from lm_eval_ext.reports.statistics import holm, sign_flip_p, smallest_p
 from lm_eval_ext.results.issue import Issue, error, note, warning
 
 LEVEL = 0.05
-"""Of the test: so often is a regression seen somewhere in the list, at most, where nothing has changed.
+"""Significance level: the probability, at most, of finding any regression in the list if nothing has changed.
 
-A real drop that is a little smaller than the allowed one may be called a regression, too: the figure is what counts.
+A true drop that is slightly smaller than allowed may also be called a regression: the measured figure counts.
 """
 POWER = 0.8
-"""How often a drop of the size that is called detectable would be seen."""
+"""The probability of detecting a drop of the size that is called detectable."""
 
 Verdict = Literal["REGRESSION", "CANNOT TELL", "PASS"]
 STATUS: Mapping[Verdict, int] = {"REGRESSION": 1, "CANNOT TELL": 2, "PASS": 0}
@@ -31,16 +31,16 @@ STATUS: Mapping[Verdict, int] = {"REGRESSION": 1, "CANNOT TELL": 2, "PASS": 0}
 
 @dataclass(frozen=True)
 class Finding:
-    """What is said of one task or group.
+    """The finding for one task or group.
 
     Attributes:
         name: of the task or group.
         family: of its tasks.
-        verdict: whether it has become worse.
+        verdict: whether it is worse.
         most: the drop that is allowed.
         difference: what was found; ``None`` if there was nothing to compare.
         p: one-sided, adjusted by Holm's method; NaN if it cannot be told.
-        issues: what the reader should know; why it cannot be told.
+        issues: what the reader should know, such as why there is no verdict.
     """
 
     name: str
@@ -53,12 +53,12 @@ class Finding:
 
     @property
     def drop(self) -> Estimate:
-        """How much worse it has become, whichever way is better; NaN if there was nothing to compare."""
+        """How much worse it is, whichever direction is better; NaN if there was nothing to compare."""
         return Estimate(nan) if self.difference is None else drop_of(self.difference)
 
 
 def drop_of(difference: Difference) -> Estimate:
-    """Return how much worse a score has become, whichever way is better."""
+    """Return how much worse a score is, whichever direction is better."""
     change = difference.change
     if difference.sign > 0:
         return Estimate(-change.value, -change.high, -change.low)
@@ -66,7 +66,7 @@ def drop_of(difference: Difference) -> Estimate:
 
 
 def check(sides: Sides, bounds: Mapping[str, float]) -> tuple[Finding, ...]:
-    """Return what is found, the worst first.
+    """Return the findings, the worst first.
 
     Args:
         sides: the baseline and the candidate.
@@ -83,7 +83,7 @@ def check(sides: Sides, bounds: Mapping[str, float]) -> tuple[Finding, ...]:
         if difference.answers:
             differences[name] = difference
         else:
-            why = difference.unsampled or error("no row that both have")
+            why = difference.unsampled or error("no rows in common")
             issues = (why, *_warnings(taken.issues))
             findings.append(Finding(name, taken.family, "CANNOT TELL", most, difference, issues=issues))
     p = {name: _p(difference) for name, difference in differences.items()}
@@ -100,12 +100,12 @@ def _p(difference: Difference) -> float:
 
 
 def _room(finding: Finding) -> float:
-    """Return how much more it may drop; of what cannot be compared, nothing."""
+    """Return how much more it may drop; 0 if it cannot be compared."""
     return finding.most - finding.drop.value if finding.drop.exists else 0.0
 
 
 def _judge(difference: Difference, most: float, p: float, best: float, tests: int) -> Finding:
-    """Return what is said of a difference.
+    """Return the finding for a difference.
 
     Args:
         difference: what was found.
@@ -115,7 +115,7 @@ def _judge(difference: Difference, most: float, p: float, best: float, tests: in
         tests: how many drops are tested.
     """
     unit = difference.unit
-    # A drop that is just allowed is a sum of floating-point numbers.
+    # A drop exactly as large as allowed may exceed it by a rounding error.
     dropped = drop_of(difference).value > most + 1e-9
     verdict: Verdict = "PASS"
     issues: list[Issue] = []
@@ -125,12 +125,13 @@ def _judge(difference: Difference, most: float, p: float, best: float, tests: in
         verdict = "CANNOT TELL"
         issues.append(
             error(
-                f"too few rows differ to tell this drop from chance: p would be {best:.2g} if they all had become worse"
+                f"too few rows differ to distinguish this drop from chance: p would be {best:.2g} even if all of them "
+                "had become worse"
             )
         )
     elif dropped:
-        issues.append(note("more than allowed, but within noise"))
-    # What was not asked, or asked otherwise, could be what it has lost.
+        issues.append(note("worse by more than allowed, but not statistically significant"))
+    # Rows that were not run, or were run differently, could hide what got worse.
     warnings = [*_lacking(difference), *_warnings(unit.issues)]
     if verdict == "PASS" and warnings:
         verdict = "CANNOT TELL"
@@ -139,8 +140,8 @@ def _judge(difference: Difference, most: float, p: float, best: float, tests: in
     if verdict == "PASS" and detectable > most:
         issues.append(
             note(
-                f"too few rows to tell a drop of {most:g}: these show one of {detectable:.2g} or more in four runs of "
-                "five"
+                f"too few rows to detect a drop of {most:g}: with 80 % power, they reveal a drop of {detectable:.2g} "
+                "or more"
             )
         )
     issues += [issue for issue in unit.issues if issue.severity == "note"]
@@ -158,7 +159,7 @@ def _lacking(difference: Difference) -> Iterator[Issue]:
 
 
 def smallest_drop(difference: Difference, tests: int) -> float:
-    """Return the smallest true drop that rows like these would show four times out of five.
+    """Return the smallest true drop that rows like these would reveal with 80 % power.
 
     It is that of a one-sided test of normal differences, at the level that Holm's method gives the first of the list,
     or the drop at which enough rows become worse for a test by signs, whichever is greater.
@@ -191,10 +192,10 @@ def smallest_drop(difference: Difference, tests: int) -> float:
 
 
 def status(findings: Sequence[Finding]) -> int:
-    """Return the exit status: 1 if anything has become worse, else 2 if anything cannot be told, else 0."""
+    """Return the exit status: 1 if anything is worse, else 2 if anything has no verdict, else 0."""
     return STATUS[overall(findings)]
 
 
 def overall(findings: Sequence[Finding]) -> Verdict:
-    """Return the verdict on all together."""
+    """Return the overall verdict."""
     return next(verdict for verdict in STATUS if any(finding.verdict == verdict for finding in findings))

@@ -24,11 +24,11 @@ def text(findings: Sequence[Finding], titles: tuple[str, str]) -> Iterator[str]:
     yield f"baseline: {titles[0]}; candidate: {titles[1]}"
     if tests:
         yield (
-            "A drop is a regression if it is greater than allowed, and than what an unchanged model shows by chance: "
-            f"one-sided paired randomisation (sign-flip) test by row of the dataset, p below {LEVEL:g} after Holm's "
-            f"adjustment for {tests} comparison{'s' if tests > 1 else ''}. A candidate that has not changed fails once "
-            "in twenty times at most; one that has really lost a little less than is allowed can fail, too. Intervals: "
-            "95 %, paired cluster bootstrap by row."
+            "A drop is a regression if it is larger than allowed and statistically significant: one-sided paired "
+            f"randomisation (sign-flip) test, one observation per dataset row, p < {LEVEL:g} after Holm correction for "
+            f"{tests} comparison{'s' if tests > 1 else ''}. An unchanged candidate fails at most one check in twenty; "
+            "a candidate whose true drop is slightly smaller than allowed can also fail. Intervals: 95 % confidence, "
+            "paired cluster bootstrap over rows."
         )
 
 
@@ -40,7 +40,7 @@ def verdict(findings: Sequence[Finding]) -> str:
 
 
 def what(finding: Finding) -> str:
-    """Return what was found, with its numbers."""
+    """Return the finding as text, with its numbers."""
     issues = "; ".join(map(str, finding.issues))
     difference, drop = finding.difference, finding.drop
     if difference is None or not drop.exists:

@@ -1,4 +1,4 @@
-"""``lm-eval-ext compare`` and ``lm-eval-ext check``: what changed between two runs, and whether it may be released."""
+"""``lm-eval-ext compare`` and ``lm-eval-ext check``: what changed between two runs, and whether to release."""
 
 from __future__ import annotations
 
@@ -24,22 +24,24 @@ if TYPE_CHECKING:
 
 CANNOT_TELL = 2
 """Exit status of ``check``."""
-RUN = "a folder with the results and samples of one model in one setting, or a results_*.json"
+RUN = "a folder with the results and samples of one model, or a results_*.json file"
 
 
 def add_compare_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add ``compare``."""
     compare = commands.add_parser(
         "compare",
-        help="what changed between two runs, and whether chance could have done it",
-        description="Reads what `lm_eval --output_path FOLDER --log_samples` wrote for two models, or for one at two "
-        "times. Of every task and group that both have, it prints the main figure of both, the difference row by row "
-        "with a 95 % interval (paired cluster bootstrap by row of the dataset), and the p-value of a two-sided paired "
-        "randomisation test, also adjusted for the length of the list (Holm). What only one of them has is listed with "
-        "the reason, remarks on the files go to standard error.",
+        help="compare two runs: what changed, and is it more than noise?",
+        description=(
+            "Reads what `lm_eval --output_path FOLDER --log_samples` wrote for two models, or for one model at two "
+            "points in time. For every task and group that both have, it prints the headline metric of each, the "
+            "paired difference with a 95 % confidence interval (cluster bootstrap over dataset rows), and the p-value "
+            "of a two-sided paired randomisation test, raw and after Holm correction. Tasks that cannot be compared "
+            "are listed with the reason; remarks on the files go to standard error."
+        ),
     )
     compare.add_argument("before", metavar="A", type=Path, help=RUN)
-    compare.add_argument("after", metavar="B", type=Path, help="the one that is compared with it")
+    compare.add_argument("after", metavar="B", type=Path, help="the run to compare with A")
     compare.set_defaults(run=_compare)
 
 
@@ -47,21 +49,23 @@ def add_check_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add ``check``."""
     check = commands.add_parser(
         "check",
-        help="has a candidate become worse than a baseline? Exit status 0: no, 1: yes, 2: cannot tell",
+        help="check a candidate for regressions against a baseline; exit status 0: pass, 1: regression, 2: cannot tell",
         description="Reads what `lm_eval --output_path FOLDER --log_samples` wrote for a baseline and for a candidate. "
-        "A task or group has regressed if its main figure has become worse by more than it may, and by more "
-        "than an unchanged model shows by chance: a one-sided paired randomisation test by row of the dataset, p "
-        "below 0.05 after Holm's adjustment. So a model that has not changed fails once in twenty times at "
-        "most; one that has really lost a little less than it may can fail, too. Checked are the baseline's "
-        "lowest groups and its tasks that are in no group, or what --bounds names. Exit status: 0 pass; 1 a "
-        "regression; 2 cannot tell: a task, its samples or its rows are missing or are not the same, it was "
-        "asked or read otherwise, samples and results do not agree, too few rows differ, or the command could "
-        "not do its work.",
+        "A task or group has regressed if its headline metric is worse by more than allowed and the drop is "
+        "statistically significant: a one-sided paired randomisation test over dataset rows, p < 0.05 after Holm "
+        "correction. So an unchanged model fails at most one check in twenty; a model whose true drop is slightly "
+        "smaller than allowed can also fail. Checked are the baseline's lowest-level groups and its tasks that are in "
+        "no group, or what --bounds names. Exit status: 0 pass; 1 regression; 2 cannot tell: a task, its samples or "
+        "some rows are missing or differ, prompts, settings or answer readers differ, samples and results disagree, "
+        "too few rows differ, or the command itself failed.",
     )
     check.add_argument("candidate", metavar="CANDIDATE", type=Path, help=RUN)
-    check.add_argument("--against", metavar="BASELINE", type=Path, required=True, help="the same of the baseline")
+    check.add_argument("--against", metavar="BASELINE", type=Path, required=True, help="the same for the baseline")
     check.add_argument(
-        "--max-drop", metavar="SHARE", type=_share, help="how much worse a figure may become: 0.02 is two points"
+        "--max-drop",
+        metavar="SHARE",
+        type=_share,
+        help="the largest allowed drop of a metric: 0.02 is two percentage points",
     )
     check.add_argument(
         "--bounds",
@@ -80,7 +84,9 @@ def _share(text: str) -> float:
     except ValueError:
         share = -1.0
     if not (isfinite(share) and 0 <= share <= 1):
-        raise argparse.ArgumentTypeError(f"{text!r}; expected a share from 0 to 1, for example 0.02 for two points")
+        raise argparse.ArgumentTypeError(
+            f"{text!r}; expected a share from 0 to 1, for example 0.02 for two percentage points"
+        )
     return share
 
 
@@ -102,7 +108,7 @@ def _compare(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
-    # Neither an error nor a defect may look like a regression, whose exit status they would have.
+    # An error or a bug must not look like a regression, whose exit status it would have.
     try:
         return _checked(options)
     except (OSError, RowsError, ReportError) as error:
@@ -118,14 +124,16 @@ def _checked(options: argparse.Namespace) -> int:
 
     candidate, baseline = options.candidate, options.against
     if candidate.resolve() == baseline.resolve():
-        raise ReportError(f"{candidate}: is candidate and baseline; expected two runs")
+        raise ReportError(f"{candidate}: is both candidate and baseline; expected two runs")
     if options.junit is not None and not options.junit.absolute().parent.is_dir():
-        raise ReportError(f"{options.junit}: its folder is not there; make it first")
+        raise ReportError(f"{options.junit}: its folder does not exist; create it first")
     bounds = _bounds(options.max_drop, options.bounds)
     sides = _read(baseline, candidate, ("the baseline", "the candidate"))
     # Also one that a newer run has replaced: the newest of the candidate's would be its own baseline.
     if shared := {path.resolve() for path in find([candidate])} & {path.resolve() for path in find([baseline])}:
-        raise ReportError(f"{min(shared)}: is on both sides; expected two runs, name their folders")
+        raise ReportError(
+            f"{min(shared)}: is part of both runs; expected two separate runs, each in its own folder or file"
+        )
     findings = check(sides, bounds.over(sides))
     titles = _titles(sides, baseline, candidate)
     _print(check_text.text(findings, titles))
@@ -140,7 +148,7 @@ def _bounds(max_drop: float | None, path: Path | None) -> Bounds:
 
     if path is None:
         if max_drop is None:
-            raise ReportError("how much may a figure drop? Expected --max-drop 0.02, for two points, or --bounds FILE")
+            raise ReportError("no bound given; expected --max-drop 0.02, for two percentage points, or --bounds FILE")
         return Bounds(max_drop, {}, "--max-drop")
     bounds = read_bounds(path)
     if max_drop is None:
@@ -148,7 +156,9 @@ def _bounds(max_drop: float | None, path: Path | None) -> Bounds:
             raise ReportError(f"{path}: no bound; expected max_drop, or names in [tasks]")
         return bounds
     if bounds.default is not None:
-        raise ReportError(f"{path}: has max_drop = {bounds.default:g}, and --max-drop is given, too; leave one out")
+        raise ReportError(
+            f"{path}: has max_drop = {bounds.default:g}, but --max-drop is also given; expected only one of them"
+        )
     return Bounds(max_drop, bounds.named, bounds.where)
 
 
@@ -162,7 +172,7 @@ def _read(before: Path, after: Path, names: tuple[str, str]) -> Sides:
             raise ReportError(
                 one_line(
                     f"{path}: results of {len(runs.models)} models or settings ({'; '.join(runs.labels.values())}); "
-                    "expected one: name the folder or file of one"
+                    "expected one: give the folder or file of one"
                 )
             )
         for issue in runs.issues:
@@ -175,18 +185,14 @@ def _titles(sides: Sides, before: Path, after: Path) -> tuple[str, str]:
 
 
 def _title(runs: Runs, path: Path) -> str:
-    return one_line(f"{', '.join([*runs.labels.values(), *_setting(runs)])} ({path})")
+    from lm_eval_ext.results.settings import settings_of  # noqa: PLC0415 # numpy
 
-
-def _setting(runs: Runs) -> list[str]:
-    """Return how a model was asked, where that is not the harness's default; of a hash the beginning."""
-    (who,) = runs.models
-    hashes = ("chat template", "system instruction")
-    return [f"{name}: {value[:8] if name in hashes else value}" for name, value in who.setting]
+    return one_line(f"{', '.join([*runs.labels.values(), *settings_of(runs.runs)])} ({path})")
 
 
 def _properties(sides: Sides, titles: tuple[str, str]) -> dict[str, str]:
     from lm_eval_ext import __version__  # noqa: PLC0415 # only the XML says it
+    from lm_eval_ext.results.settings import settings_of  # noqa: PLC0415 # numpy
 
     properties = {"lm-eval-ext": __version__}
     for name, title, runs in zip(("baseline", "candidate"), titles, (sides.before, sides.after), strict=True):
@@ -195,14 +201,14 @@ def _properties(sides: Sides, titles: tuple[str, str]) -> dict[str, str]:
         for fact, values in (
             ("lm-eval", [content.get("lm_eval_version") for content in files]),
             ("task versions", [run.metadata.get("version") for run in runs.runs]),
-            ("setting", _setting(runs) or ["default"]),
+            ("setting", settings_of(runs.runs) or ["default"]),
         ):
             properties[f"{name}: {fact}"] = ", ".join(sorted({str(value) for value in values}))
     return properties
 
 
 def _print(lines: Iterable[str]) -> None:
-    """Print whatever the terminal can show; somebody who has seen enough does not change the exit status."""
+    """Print whatever the terminal can show; closing the pipe early does not change the exit status."""
     encoding = sys.stdout.encoding or "utf-8"
     try:
         print("\n".join(map(one_line, lines)).encode(encoding, "replace").decode(encoding), flush=True)

@@ -1,4 +1,4 @@
-"""The difference between two runs, row by row, and how sure it is."""
+"""The difference between two runs, row by row, with its uncertainty."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Compared:
-    """A difference, and whether chance could have made it.
+    """A difference, and whether it is more than noise.
 
     Attributes:
         difference: what was found.
@@ -67,7 +67,7 @@ class Compared:
 
     @property
     def verdict(self) -> str:
-        """Whether the second side is better, in words."""
+        """Whether the second side is better, as text."""
         change = self.difference.change.value
         if change == 0:
             return "the same"
@@ -78,7 +78,7 @@ class Compared:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All that two runs have in common, and what they have not.
+    """Everything that two runs have in common, and what they do not.
 
     Attributes:
         compared: groups first; in each part the greatest difference first.
@@ -107,7 +107,7 @@ def compare(sides: Sides) -> Comparison:
         if difference.change.exists:
             found.append(difference)
         else:
-            unpaired.append(Unpaired(unit.name, unit.family, difference.unsampled or error("no row that both have")))
+            unpaired.append(Unpaired(unit.name, unit.family, difference.unsampled or error("no rows in common")))
     p = {each.unit.name: sign_flip_p(each.by_row) for each in found if not each.unsampled}
     # Two lists: what hundreds of single tasks may show by chance must not hide what a handful of groups shows.
     adjusted: dict[str, float] = {}

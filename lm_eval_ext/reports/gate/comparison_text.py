@@ -11,7 +11,7 @@ from lm_eval_ext.reports.wording import MISSING, figure, interval
 from lm_eval_ext.results.issue import named
 
 SHOWN = 10
-"""So many names of what has one and the same issue are shown; the rest are counted."""
+"""The most names that are listed for one issue; the rest are counted."""
 
 
 def text(comparison: Comparison, names: tuple[str, str], titles: tuple[str, str]) -> Iterator[str]:
@@ -31,13 +31,16 @@ def text(comparison: Comparison, names: tuple[str, str], titles: tuple[str, str]
         yield from _reading(comparison.tests, names)
     differences = [each.difference for each in compared]
     for head, issues in (
-        ("No interval and no test:", ((each.unit.name, str(each.unsampled)) for each in differences if each.unsampled)),
         (
-            "Answers that only one side has do not count:",
+            "No confidence interval and no test:",
+            ((each.unit.name, str(each.unsampled)) for each in differences if each.unsampled),
+        ),
+        (
+            "Answers that only one side has are ignored:",
             ((each.unit.name, _unpaired(each, names)) for each in differences if each.lost or each.added),
         ),
         (
-            "To be known:",
+            "Warnings and notes:",
             ((each.unit.name, str(issue)) for each in differences for issue in each.unit.issues),
         ),
         ("Not compared:", ((each.name, str(each.issue)) for each in comparison.unpaired)),
@@ -57,7 +60,7 @@ def _table(compared: Sequence[Compared], names: tuple[str, str]) -> Iterator[str
     table = [head, *map(_cells, compared)]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     for cells in table:
-        # Words stand to the left, numbers to the right.
+        # Text is left-aligned, numbers are right-aligned.
         placed = [
             cell.ljust(width) if title in (head[0], head[1], head[5], head[6]) else cell.rjust(width)
             for title, cell, width in zip(head, cells, widths, strict=True)
@@ -83,7 +86,7 @@ def _cells(compared: Compared) -> tuple[str, ...]:
 
 
 def p_value(p: float) -> str:
-    """Return a p-value as one reads it."""
+    """Return a p-value as text."""
     if isnan(p):
         return MISSING
     return "<0.0001" if p < 0.0001 else f"{p:.4f}"
@@ -91,19 +94,22 @@ def p_value(p: float) -> str:
 
 def _reading(tests: tuple[int, int], names: tuple[str, str]) -> Iterator[str]:
     before, after = names
-    yield f"Scores in percent (↑ more is better, ↓ less is better); change: {after} minus {before}, in points."
     yield (
-        f"95 %: interval of the change, paired cluster bootstrap: {DRAWS} times the rows of each dataset are drawn "
-        "anew, each with all answers to it."
+        f"Scores in percent (↑ higher is better, ↓ lower is better); change: {after} minus {before}, in percentage "
+        "points."
     )
     yield (
-        "p: of no change, two-sided paired randomisation (sign-flip) test, exact; one observation is the sum over all "
+        "95 %: confidence interval of the change, from a paired cluster bootstrap: the rows of each dataset are "
+        f"resampled {DRAWS} times, each with all answers to it."
+    )
+    yield (
+        "p: exact two-sided paired randomisation (sign-flip) test of no change; one observation is the sum over all "
         "answers to a row."
     )
     groups, tasks = tests
     yield (
-        f"Holm: p adjusted for the number of comparisons, {groups} of groups and {tasks} of single tasks, each by "
-        f"itself; {after} is called better or worse where it is below 0.05."
+        f"Holm: p after Holm correction, separately for {groups} groups and {tasks} single tasks; {after} is called "
+        "better or worse if it is below 0.05."
     )
 
 
@@ -111,7 +117,7 @@ def by_issue(issues: Iterable[tuple[str, str]]) -> list[str]:
     """Return a line for each issue, with the names that it is about.
 
     Args:
-        issues: names and what is said of them.
+        issues: names and the issues about them.
     """
     of_issue: dict[str, list[str]] = {}
     for name, issue in issues:

@@ -1,4 +1,4 @@
-"""The verdict on a candidate, as CI systems read it: JUnit's XML."""
+"""The verdict on a candidate as JUnit XML, which CI systems read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lm_eval_ext.reports.wording import one_line
 
 SUITE = "lm-eval-ext check"
 ELEMENTS = {"REGRESSION": "failure", "CANNOT TELL": "error"}
-"""What a verdict is in JUnit's terms; a test case without any has passed."""
+"""The JUnit element of each verdict; a test case without one has passed."""
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 

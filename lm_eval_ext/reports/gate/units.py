@@ -1,4 +1,4 @@
-"""What two runs can be compared in: tasks, and groups of tasks."""
+"""The units in which two runs are compared: tasks, and groups of tasks."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from lm_eval_ext.results.issue import Issue, Severity, error, named
 from lm_eval_ext.results.runs import Runs, TaskRun
 
 FEW = 3
-"""So many tasks are named in a reason; the rest are counted."""
+"""The most tasks that a reason names; the rest are counted."""
 MANY = 5
-"""So many issues of its tasks a group has, of each severity; the rest are counted."""
+"""The most issues about its tasks, of each severity, that a group lists; the rest are counted."""
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,12 @@ class Unit:
 
     @property
     def issues(self) -> tuple[Issue, ...]:
-        """Warnings, for which equal scores are no proof of equal models; notes on what differs and may.
+        """Warnings, because of which equal scores do not show equal models; notes on differences that do no harm.
 
-        Each has the names of the tasks that it is about.
+        Each names the tasks that it is about.
         """
         before, after = self.pairs[0].names
-        # What a candidate was not asked again may be what it has lost.
+        # What was not run again for the candidate may be what got worse.
         older = {"warning": (after, [pair.after for pair in self.pairs])}
         older |= {"note": (before, [pair.before for pair in self.pairs])}
         found: list[Issue] = []
@@ -72,7 +72,7 @@ class Unit:
 
     @property
     def tasks_weigh_alike(self) -> bool:
-        """Whether its score is the mean of its tasks', not of all answers."""
+        """Whether its score is the mean over its tasks, not over all answers."""
         return self.pairs[0].before.schema.tasks_weigh_alike
 
 
@@ -132,7 +132,7 @@ class Sides:
         return (*self.groups, *sorted({*before, *after, *empty} - {*self.groups}))
 
     def take(self, name: str) -> Unit | Unpaired:
-        """Return what both sides have under a name.
+        """Return what both sides have under this name.
 
         Args:
             name: of a group or a task.
@@ -148,19 +148,21 @@ class Sides:
         return Unit(name, name in self.groups, family, pairs[0].before.headline, pairs)
 
     def _gap(self, parts: Sequence[str]) -> Issue | None:
-        """Return which tasks are not there; ``None`` if all are."""
+        """Return which tasks are missing; ``None`` if none are."""
         for runs, side in zip((self.before, self.after), self.names, strict=True):
             if empty := sorted(runs.empty.intersection(parts)):
-                return error(f"no row was evaluated in {side}" + ("" if len(parts) == 1 else f": {named(empty, FEW)}"))
+                return error(
+                    f"no rows were evaluated in {side}" + ("" if len(parts) == 1 else f": {named(empty, FEW)}")
+                )
         missing = [{part for part in parts if part not in side} for side in self.tasks]
         for absent, side in zip(missing, self.names, strict=True):
             if absent:
-                return error(f"missing in {side}" + ("" if absent == {*parts} else f": {named(sorted(absent), FEW)}"))
+                return error(f"missing from {side}" + ("" if absent == {*parts} else f": {named(sorted(absent), FEW)}"))
         return None
 
 
 def _obstacle(pairs: Sequence[Pair]) -> Issue | None:
-    """Return why the scores of the sides are not of one thing; ``None`` if they are."""
+    """Return why the scores of the two sides are not comparable; ``None`` if they are."""
     found: dict[Issue, list[str]] = {}
     for pair in pairs:
         if obstacle := pair.obstacle:
@@ -177,13 +179,13 @@ def tasks_of(runs: Runs) -> Mapping[str, TaskRun]:
 
 
 def unlike(runs: Sequence[TaskRun]) -> Issue | None:
-    """Return why tasks have no figure in common; ``None`` if they have one."""
+    """Return why tasks have no metric in common; ``None`` if they have one."""
     metrics = sorted({run.headline.name for run in runs})
     if len(metrics) > 1:
-        return error(f"its tasks have no figure in common: {', '.join(metrics)}")
+        return error(f"its tasks have no metric in common: {', '.join(metrics)}")
     readers = sorted({run.reader for run in runs})
     if len(readers) > 1:
-        return error(f"the answers to its tasks were read by {', '.join(readers)}")
+        return error(f"the answers to its tasks were read by different readers: {', '.join(readers)}")
     return None
 
 

@@ -14,10 +14,12 @@ def add_report_to(commands: argparse._SubParsersAction[argparse.ArgumentParser])
     """Add the subcommand."""
     report = commands.add_parser(
         "report",
-        help="one self-contained HTML page about one or many runs",
-        description="Reads what `lm_eval --output_path FOLDER --log_samples` wrote, for one or many models, and never "
-        "a model. Of several runs of a task by one model the newest counts; what is missing or replaced is said in the "
-        "page and on standard error.",
+        help="write one self-contained HTML page about one or many runs",
+        description=(
+            "Reads what `lm_eval --output_path FOLDER --log_samples` wrote for one or many models; no model is loaded. "
+            "If a model ran a task several times, the newest run counts. What is missing or superseded is listed on "
+            "the page and on standard error."
+        ),
     )
     report.add_argument("runs", nargs="+", type=Path, metavar="RUNS", help="folders or results_*.json files")
     report.add_argument(
@@ -26,7 +28,24 @@ def add_report_to(commands: argparse._SubParsersAction[argparse.ArgumentParser])
     report.add_argument(
         "--export", type=Path, metavar="FOLDER", help="also write each figure as PNG and its numbers as CSV"
     )
+    report.add_argument(
+        "--name",
+        dest="names",
+        action="append",
+        default=[],
+        type=_path_and_name,
+        metavar="RUNS=NAME",
+        help="call the model whose results are in this folder or file NAME; may be given once for each model",
+    )
     report.set_defaults(run=_report)
+
+
+def _path_and_name(text: str) -> tuple[Path, str]:
+    # A folder's name may have an equals sign in it, as in out/lr=0.1.
+    path, _, name = text.rpartition("=")
+    if not path or not name.strip():
+        raise argparse.ArgumentTypeError(f"{text!r}; expected RUNS=NAME, for example results/step-500=baseline")
+    return Path(path), name.strip()
 
 
 def _report(options: argparse.Namespace) -> int:
@@ -34,23 +53,23 @@ def _report(options: argparse.Namespace) -> int:
         import matplotlib as _drawing  # noqa: F401, PLC0415 # asked for before minutes of reading
     except ImportError as error:
         raise ReportError(
-            f"the report's figures are drawn by matplotlib, which is not installed ({error}); "
-            "pip install 'lm-eval-ext[report]'"
+            f"the report's figures are drawn with matplotlib, which is not installed ({error}); pip install "
+            "'lm-eval-ext[report]'"
         ) from None
     from lm_eval_ext.reports.page.build import build  # noqa: PLC0415 # numpy and matplotlib: other commands answer at once
     from lm_eval_ext.reports.page.export import export  # noqa: PLC0415
     from lm_eval_ext.reports.page.html import page  # noqa: PLC0415
     from lm_eval_ext.reports.wording import readable  # noqa: PLC0415
     from lm_eval_ext.results.load import load  # noqa: PLC0415
+    from lm_eval_ext.results.names import GivenName  # noqa: PLC0415
 
     output: Path = options.output
     if output.is_dir():
-        raise ReportError(
-            f"{output}: is a folder; expected the name of the page to write, for example {output}/report.html"
-        )
+        raise ReportError(f"{output}: is a folder; expected a file name, for example {output}/report.html")
     if not output.absolute().parent.is_dir():
-        raise ReportError(f"{output}: its folder is not there; make it first")
-    report = build(load(options.runs, lambda runs: counted(runs, " tasks")))
+        raise ReportError(f"{output}: its folder does not exist; create it first")
+    names = [GivenName(path, name) for path, name in options.names]
+    report = build(load(options.runs, lambda runs: counted(runs, " tasks"), names))
     for issue in report.issues:
         print(f"lm-eval-ext: {issue.severity}: {readable(issue.text)}", file=sys.stderr)
     # A page that is there stays whole until the new one is.

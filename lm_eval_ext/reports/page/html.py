@@ -10,15 +10,19 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from lm_eval_ext import __version__
-from lm_eval_ext.reports.figure import Estimate, Figure, Report, Table, TableCell
+from lm_eval_ext.reports.figure import Estimate, Figure, Report, Table, TableCell, Unit
 from lm_eval_ext.reports.page import plots
 from lm_eval_ext.reports.wording import MISSING, beginning, figure, interval, readable
 from lm_eval_ext.results.issue import Issue, Severity
 
 _SHORT_TABLE = 12
 """Rows of a table that is open to begin with."""
-_WIDE = 20
-"""Letters of a name that a table does not break."""
+_MANY, _FEW = 6, 5
+"""A table of more columns of estimates than ``_MANY``, and of at most ``_FEW`` rows, is turned: it would be cut off."""
+_SIDE_BY_SIDE = 4
+"""Columns of estimates in which intervals have room beside the values; in more they stand below."""
+_WIDE, _NARROW = 20, 12
+"""Letters of a name that a table does not break: in the columns that say what a row is about, and in the others."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +32,8 @@ class Drawn:
     Attributes:
         figure: itself.
         panels: titles and SVG.
+        table: its numbers, with a row for each of its columns if those are many.
+        stacked: whether the table's intervals stand below the values.
         head: how many of the table's first columns say what a row is about.
         widths: that the table's columns have at least, in letters, before they are broken.
         is_open: whether its table is.
@@ -35,6 +41,8 @@ class Drawn:
 
     figure: Figure
     panels: Sequence[tuple[str, Markup]]
+    table: Table
+    stacked: bool
     head: int
     widths: Sequence[int]
     is_open: bool
@@ -66,7 +74,12 @@ def _template() -> Template:
         finalize=lambda value: readable(value) if type(value) is str else value,
     )
     environment.globals |= {"light": _colours(dark=False), "dark": _colours(dark=True), "unit_words": _UNIT_WORDS}
-    environment.filters |= {"cell": _cell, "beginning": beginning, "by_severity": _by_severity}
+    environment.filters |= {
+        "beginning": beginning,
+        "breakable": _breakable,
+        "by_severity": _by_severity,
+        "cell": _cell,
+    }
     return environment.get_template("page.html.jinja")
 
 
@@ -90,15 +103,36 @@ def _colours(*, dark: bool) -> Markup:
 def _drawn(figure: Figure) -> Drawn:
     drawings = [Markup(svg) for svg in plots.svgs(figure)]  # noqa: S704 # its texts are escaped where it is drawn
     titles = [panel.title for panel in figure.panels]
-    columns = [(column, *cells) for column, *cells in zip(figure.table.columns, *figure.table.rows, strict=True)]
+    table = turned(figure.table)
+    head = head_columns(table)
+    columns = [(column, *cells) for column, *cells in zip(table.columns, *table.rows, strict=True)]
     return Drawn(
         figure,
         list(zip(titles, drawings, strict=True)),
-        head_columns(figure.table),
-        [min(_WIDE, max(len(cell) for cell in column if isinstance(cell, str))) for column in columns],
+        table,
+        len(table.columns) - head > _SIDE_BY_SIDE,
+        head,
+        [
+            min(_WIDE if place < head else _NARROW, max(len(cell) for cell in column if isinstance(cell, str)))
+            for place, column in enumerate(columns)
+        ],
         # A single drawing has room for a longer one beside it.
         len(figure.table.rows) <= _SHORT_TABLE * (2 if len(drawings) == 1 else 1),
     )
+
+
+def turned(table: Table) -> Table:
+    """Return a table with its rows for columns, if it has many columns of estimates and few rows.
+
+    What a row is about is then the heading of a column, as models are in the summary of two.
+    """
+    head = head_columns(table)
+    if len(table.columns) - head <= _MANY or not 0 < len(table.rows) <= _FEW:
+        return table
+    headings = (", ".join(str(cell) for cell in row[:head] if cell is not None) for row in table.rows)
+    cells = zip(*(row[head:] for row in table.rows), strict=True)
+    rows = tuple((column, *of_column) for column, of_column in zip(table.columns[head:], cells, strict=True))
+    return Table(("", *headings), rows, table.unit)
 
 
 def head_columns(table: Table) -> int:
@@ -109,15 +143,15 @@ def head_columns(table: Table) -> int:
     return next(estimates, min(1, len(table.columns)))
 
 
-def _cell(cell: TableCell, table: Table, column: str) -> Markup:
+def _cell(cell: TableCell, unit: Unit, column: str) -> Markup:
     """Return what is written in a cell of a table, with its tag.
 
     Args:
         cell: the value.
-        table: it is in.
-        column: its heading, if that is to go with it: on paper, where a wide table is set in lines.
+        unit: of the estimates.
+        column: its heading, which goes with it where a table is set in lines: on a phone, and wide ones on paper.
     """
-    data = {"data-column": readable(column)} if column else {}
+    data = {"data-column": readable(column)}
     if isinstance(cell, str):
         return Markup("<td{}>{}</td>").format(_attributes(data), readable(cell))
     data["class"] = "n"
@@ -129,8 +163,13 @@ def _cell(cell: TableCell, table: Table, column: str) -> Markup:
     small = Markup("")
     if cell.has_interval:
         data |= {"data-low": f"{cell.low:.9g}", "data-high": f"{cell.high:.9g}"}
-        small = Markup(" <small>{}</small>").format(interval(cell, table.unit))
-    return Markup("<td{}>{}{}</td>").format(_attributes(data), figure(cell.value, table.unit), small)
+        small = Markup(" <small>{}</small>").format(interval(cell, unit))
+    return Markup("<td{}>{}{}</td>").format(_attributes(data), figure(cell.value, unit), small)
+
+
+def _breakable(name: object) -> Markup:
+    """Return a name that may be broken after its parts, as in ``verbalizer_<wbr>natural``."""
+    return Markup("_<wbr>").join(readable(str(name)).split("_"))
 
 
 def _attributes(values: Mapping[str, str]) -> Markup:

@@ -1,4 +1,4 @@
-"""How each model was run: what one needs to run it again, and to see whether two runs are of one thing."""
+"""How each model was run: what is needed to repeat the run, and to see whether two runs are comparable."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 from lm_eval_ext.families.schema import FACTS
 from lm_eval_ext.results.files import ResultFile
 from lm_eval_ext.results.invocation import SEEDS, command
-from lm_eval_ext.results.models import EvaluatedModel, arguments
+from lm_eval_ext.results.models import Setting, arguments
 from lm_eval_ext.results.runs import Runs, TaskRun
 
 FROM_YAML = ("config_source", "note")
-"""Metadata that a leaf's YAML, or the harness, adds to a task."""
+"""Metadata that a task's YAML, or the harness, adds."""
 ABOUT_ROWS = ("rows", "left_out")
-"""What some tasks say of their rows besides the facts of every one."""
+"""What some tasks record about their rows besides the facts that all record."""
 GIVEN = ("source",)
 """Facts that a user gives with ``--metadata``."""
 
@@ -30,18 +30,18 @@ Facts = tuple[tuple[str, str], ...]
 
 
 def provenance(runs: Runs) -> tuple[tuple[str, Facts], ...]:
-    """Return names and values for each file of each model."""
+    """Return names and values for each file of each model, and for each setting if a file's tasks have several."""
     found = []
     for model in runs.models:
-        of_file: dict[str, list[TaskRun]] = {}
+        of_file: dict[tuple[str, Setting], list[TaskRun]] = {}
         for run in runs.runs:
             if run.model == model:
-                of_file.setdefault(str(run.file.path), []).append(run)
-        found += [(runs.labels[model], _facts(runs, model, of_one)) for of_one in of_file.values()]
+                of_file.setdefault((str(run.file.path), run.setting), []).append(run)
+        found += [(runs.labels[model], _facts(runs, alike)) for alike in of_file.values()]
     return tuple(found)
 
 
-def _facts(runs: Runs, model: EvaluatedModel, of_file: Sequence[TaskRun]) -> Facts:
+def _facts(runs: Runs, of_file: Sequence[TaskRun]) -> Facts:
     file = of_file[0].file
     content = file.content
     own = recorded(of_file[0])
@@ -51,19 +51,19 @@ def _facts(runs: Runs, model: EvaluatedModel, of_file: Sequence[TaskRun]) -> Fac
         if key not in own and key not in arguments(file.config.get("model_args")) and (key, value) != ("source", "hub")
     }
     facts = {
-        "command (as far as the results tell)": shlex.join(
-            command(file, model, _named(runs, [run.task for run in of_file]), given)
+        "command (reconstructed from the results)": shlex.join(
+            command(of_file[0], _named(runs, [run.task for run in of_file]), given)
         ),
         "evaluated": datetime.fromtimestamp(file.date, timezone.utc).isoformat(timespec="seconds"),
         "lm-eval": content.get("lm_eval_version"),
         "transformers": content.get("transformers_version"),
-        "commit of the working folder": content.get("git_hash"),
+        "git commit of the working directory": content.get("git_hash"),
         "model revision": file.config.get("model_revision"),
         "model commit": file.config.get("model_sha"),
         "model data type": file.config.get("model_dtype"),
         "chat template (sha256)": content.get("chat_template_sha"),
         "system instruction (sha256)": content.get("system_instruction_sha"),
-        "setting": ", ".join(f"{name}: {value}" for name, value in model.setting),
+        "setting": ", ".join(f"{name}: {value}" for name, value in of_file[0].setting),
         "seeds": _seeds(file),
         "limit": file.config.get("limit"),
         "task versions": _counted(str(run.metadata.get("version")) for run in of_file),

@@ -14,7 +14,7 @@ from lm_eval_ext.results.models import EvaluatedModel
 from lm_eval_ext.results.runs import Runs
 
 MANY = 6
-"""So many tasks of a family that are in no group have a column each; more are one column."""
+"""Up to this many tasks of a family that are in no group have a column each; more share one column."""
 
 
 @dataclass(frozen=True)
@@ -89,9 +89,9 @@ def summary(evidence: Evidence) -> Figure:
         panels.append(Panel(family, HeatMap(tuple(runs.labels[model] for model in models), names, values, metrics)))
     return Figure(
         "summary",
-        "Headline figures",
-        "In percent, aggregated as the harness's groups are; ↑: higher is better, ↓: lower is better. In brackets: "
-        "95 % confidence intervals, from a cluster bootstrap over rows, with the same resamples for every model.",
+        "Headline metrics",
+        "In percent, aggregated as in the harness's groups. ↑: higher is better, ↓: lower is better. In brackets: 95 % "
+        "confidence intervals from a cluster bootstrap over rows, with the same resamples for every model.",
         tuple(panels),
         Table(
             ("model", *(column.heading for column in chosen)),
@@ -102,7 +102,7 @@ def summary(evidence: Evidence) -> Figure:
 
 
 def _of_column(evidence: Evidence, model: EvaluatedModel, column: Column) -> Estimate:
-    """Return a model's figure; none if it has not done all the tasks, for it would be of something else."""
+    """Return a model's figure; none if it has not run all the tasks, because it would not be comparable."""
     done = [run for run in evidence.runs.of(column.family, model) if run.task in column.tasks]
     if len(done) < len(column.tasks):
         return Estimate(nan)

@@ -1,1 +1,1 @@
-"""What the report says of each family."""
+"""The report's section on each family."""

@@ -1,4 +1,4 @@
-"""Which answers are shown as examples, and what is shown of them."""
+"""Which answers are shown as examples, and what is shown about them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Line = Mapping[str, Any]
 Facts = Callable[[Line], Mapping[str, str]]
 """From a line what was expected, what was read, how it scored: names and values."""
 UNREADABLE = (KeyError, IndexError, TypeError, ValueError, AttributeError)
-"""What is raised by reading a line that lacks something, or has it in another form than the harness writes."""
+"""Raised by reading a line that lacks something, or has it in a different format from what the harness writes."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def examples(runs: Runs, behaviours: Sequence[Sequence[Candidate]]) -> tuple[tup
     if not reasons:
         return tuple(shown), ()
     counted = "; ".join(f"{reason} ({count})" for reason, count in reasons.items())
-    text = f"{reasons.total()} of the {len(chosen)} chosen answers cannot be shown; their lines in the samples have"
+    text = f"{reasons.total()} of the {len(chosen)} selected answers cannot be shown; their lines in the samples have"
     return tuple(shown), (note(f"{text}: {counted}."),)
 
 
@@ -123,7 +123,7 @@ def _reason(error: Exception) -> str:
             return f"no {name!r}"
         case NoAnswerError():
             return str(error)
-    return "another form than the harness writes"
+    return "a different format from what the harness writes"
 
 
 def _line(one: Candidate) -> Line:
@@ -138,7 +138,7 @@ def _example(model: str, one: Candidate, line: Line) -> Example:
 
 
 class NoAnswerError(ValueError):
-    """A row has no answer in words."""
+    """A row has no text answer."""
 
 
 def asked_and_answered(line: Line) -> tuple[str, str]:
@@ -147,7 +147,7 @@ def asked_and_answered(line: Line) -> tuple[str, str]:
     A conversation is shown as ``role: content``.
 
     Raises:
-        NoAnswerError: there is no answer in words.
+        NoAnswerError: there is no text answer.
         KeyError, IndexError, TypeError, AttributeError: the line has no requests and answers, or in another form.
     """
     requests = zip(line["arguments"].values(), line["resps"], strict=False)
@@ -155,7 +155,7 @@ def asked_and_answered(line: Line) -> tuple[str, str]:
         # A log-likelihood is a list: the number, and whether it is the most likely continuation.
         if answers and isinstance(answers[0], str):
             return _as_text(request["arg_0"]), answers[0]
-    raise NoAnswerError("no answer in words")
+    raise NoAnswerError("no text answer")
 
 
 def _as_text(prompt: object) -> str:

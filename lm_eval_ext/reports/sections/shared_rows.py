@@ -1,4 +1,4 @@
-"""A comparison is over the same rows: those that all compared runs have."""
+"""Comparisons use the same rows: those that all compared runs have."""
 
 from __future__ import annotations
 
@@ -48,10 +48,12 @@ def shared_rows(runs: Sequence[TaskRun], *, same_hash: bool = True) -> SharedRow
     asked = [run.rows.clusters for run in runs if run.rows is not None]
     if len(asked) < len(runs):
         if len({run.count if run.rows is None else len(run.rows) for run in runs}) > 1:
-            return SharedRows(every, reason="their numbers of rows differ, and without samples it is not known which")
+            return SharedRows(
+                every, reason="their numbers of rows differ, and without samples it is unknown which rows they share"
+            )
         return SharedRows(every)
     shared = reduce(np.intersect1d, asked)
     if not len(shared):
-        return SharedRows(every, reason="they share no row")
+        return SharedRows(every, reason="they have no rows in common")
     everything = np.unique(np.concatenate(asked))
     return SharedRows(tuple(np.isin(of_run, shared) for of_run in asked), len(everything) - len(shared))

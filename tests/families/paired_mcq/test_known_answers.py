@@ -42,7 +42,7 @@ BY_REFUSAL: Figures = {**DISAGREES, "mismatch_refusal": 1, "mismatch_refusal_sha
 ANSWERS: Figures = {"refusal": 0, "no_answer": 0, "several": 0}
 REFUSES: Figures = {**ANSWERS, "refusal": 1}
 SAYS_NOTHING: Figures = {**ANSWERS, "no_answer": 1}
-STEADY: Figures = {"consistency_text": 0, "consistency_first_token": 0, "refusal_first_token": 0}
+STEADY: Figures = {"entropy_text": 0, "entropy_first_token": 0, "refusal_first_token": 0}
 
 # policy -> reader -> figures; and where an option is right: first_token_acc, text_acc
 POLICIES: dict[str, tuple[dict[str, Figures], tuple[int, int]]] = {
@@ -98,7 +98,7 @@ def test_a_policys_figures_are_exact_by_every_reader(by_policy: Mapping[str, Run
         alone = figures(run.results, TEXT, reader)
         shared = {metric: value for metric, value in of_reader.items() if metric in alone}
         check(alone, {**shared, "text_acc": text_acc})
-        assert set(alone) == {"refusal", "no_answer", "several", "consistency_text", "text_acc"}
+        assert set(alone) == {"refusal", "no_answer", "several", "entropy_text", "text_acc"}
     check_samples(run, OPINION, "opinionqa", "medium", policy)
     check_samples(run, FACTS, "arc_challenge", "example", policy)
     for task, count in ((OPINION, 66), (FACTS, 16), (TEXT, 16)):
@@ -145,7 +145,7 @@ def test_who_always_says_a_has_the_entropy_of_what_stands_there(by_policy: Mappi
         assert 1 < entropy < math.log(6)
         for reader in READERS:
             by_reader = figures(run.results, task, reader)
-            for metric in ("consistency_text", "consistency_first_token"):
+            for metric in ("entropy_text", "entropy_first_token"):
                 assert by_reader[metric] == pytest.approx(entropy, rel=1e-12)
             for metric in ("refusal", "refusal_first_token"):
                 assert by_reader[metric] == pytest.approx(refusals, rel=1e-12)

@@ -57,8 +57,8 @@ def test_a_row(text: Value, expected: tuple[int, int, int, int, int, tuple[str, 
         "refusal_first_token": 0,
         "no_answer": no_answer,
         "several": several,
-        "consistency_text": ("key", content),
-        "consistency_first_token": ("key", ("Yes",)),
+        "entropy_text": ("key", content),
+        "entropy_first_token": ("key", ("Yes",)),
         "position_bias": ("A", text if text in ("A", "B", "C") else "B" if text == "refused" else "-"),
     }
 
@@ -68,13 +68,13 @@ def test_a_first_token_and_a_text_that_both_refuse_agree() -> None:
         found = scores(Asked("key", 0, WITH_REFUSAL), text, "B")
         assert (found["mismatch"], found["mismatch_refusal"]) == (0, 0)
         assert (found["refusal"], found["refusal_first_token"]) == (1, 1)
-        assert found["consistency_text"] == found["consistency_first_token"] == ("key", ("Refused",))
+        assert found["entropy_text"] == found["entropy_first_token"] == ("key", ("Refused",))
 
 
 def test_a_refusal_is_a_mismatch_where_no_option_offers_it() -> None:
     found = scores(Asked("key", 0, WITHOUT), "refused", "A")
     assert (found["mismatch"], found["mismatch_refusal"], found["refusal"]) == (1, 1, 1)
-    assert found["consistency_text"] == ("key", ("Refused",))
+    assert found["entropy_text"] == ("key", ("Refused",))
     assert found["position_bias"] == ("A", "-")
 
 
@@ -164,7 +164,7 @@ ENTROPIES = {
 
 
 @pytest.mark.parametrize(("rows", "expected"), ENTROPIES.values(), ids=ENTROPIES.keys())
-def test_consistency_is_the_mean_entropy_in_nats(rows: list[tuple[str, tuple[str, ...]]], expected: float) -> None:
+def test_entropy_is_the_mean_over_questions_in_nats(rows: list[tuple[str, tuple[str, ...]]], expected: float) -> None:
     found = mean_entropy(rows)
     assert found == pytest.approx(expected, rel=1e-12)
     assert math.copysign(1, found) == 1  # and no -0.0

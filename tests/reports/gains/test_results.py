@@ -99,7 +99,7 @@ def test_a_file_without_our_tasks_is_named_and_the_others_count(tmp_path: Path) 
     results(tmp_path / "results_1.json", leaf("s1", "prompt", 0.2))
     found = read_scores([tmp_path])
     assert len(found.scores) == 1
-    assert tuple(map(str, found.issues)) == (f"{other}: no results of natural_instructions tasks (arc_easy); not used",)
+    assert tuple(map(str, found.issues)) == (f"{other}: no results of natural_instructions tasks (arc_easy); ignored",)
 
 
 def says(file: Path, **values: object) -> None:
@@ -199,7 +199,10 @@ def test_two_tasks_of_one_subtask_and_encoding_are_an_error(tmp_path: Path) -> N
         ("{", "results_1.json: not JSON"),
         ("[]", "results_1.json: no 'results' and 'configs'"),
         ('{"results": {}}', "results_1.json: no 'results' and 'configs'"),
-        ('{"results": {}, "configs": {}}', "no results of natural_instructions tasks in .*; expected what `lm_eval"),
+        (
+            '{"results": {}, "configs": {}}',
+            "no results of natural_instructions tasks in .*; expected results_.*`lm_eval",
+        ),
         (
             '{"results": {}, "configs": {"t": {"metadata": {"rows_hash": "0", "subtask": "s1", "encoding": "all"}}}}',
             "results_1.json, task 't': written by an older version of lm-eval-ext, .*; run it again",

@@ -43,8 +43,8 @@ def test_a_file_has_a_default_and_bounds_by_name(
     [
         pytest.param("max_drop: 0.02", "not TOML", id="YAML"),
         pytest.param("[tasks\n", "not TOML", id="cut off"),
-        pytest.param("max-drop = 0.02", "'max-drop' is no setting", id="the option's name"),
-        pytest.param("level = 0.02", "'level' is no setting", id="a name outside of the table"),
+        pytest.param("max-drop = 0.02", "'max-drop' is not a known setting", id="the option's name"),
+        pytest.param("level = 0.02", "'level' is not a known setting", id="a name outside of the table"),
         pytest.param("tasks = 0.02", "tasks is 0.02; expected a table", id="no table"),
         pytest.param("max_drop = 2", "max_drop: 2; expected a share from 0 to 1", id="points"),
         pytest.param("max_drop = -0.01", "max_drop: -0.01; expected", id="a gain"),

@@ -73,7 +73,12 @@ def planted(run: Path, into: Path, lost: int, won: int) -> Sides:
         # A net loss of 20, 0.0074; one-sided p of 60 of 100 signs: 0.028.
         pytest.param((60, 40), 0.005, ("REGRESSION", ""), id="both ways, and beyond noise"),
         # A net loss of 14, 0.0052; of 57 of 100 signs: 0.097.
-        pytest.param((57, 43), 0.005, ("PASS", "more than allowed, but within noise"), id="within noise"),
+        pytest.param(
+            (57, 43),
+            0.005,
+            ("PASS", "worse by more than allowed, but not statistically significant"),
+            id="within noise",
+        ),
         pytest.param((40, 60), 0.0, ("PASS", ""), id="a gain"),
         # Four signs at best have a p of 2**-4.
         pytest.param((4, 0), 0.001, ("CANNOT TELL", "too few rows differ"), id="too few to tell"),
@@ -101,7 +106,7 @@ def test_a_task_that_was_not_run_is_no_pass(random_run: Path, result_folder: Res
     first, second = load_apart([[random_run], [less]])
     finding = only(check(Sides(first, second, SIDES), {GROUP: 0.02}))
     assert (finding.verdict, finding.family) == ("CANNOT TELL", "verbalizer")
-    assert said(finding)[0].startswith("missing in the candidate: verbalizer_emotion_natural_1_0, ")
+    assert said(finding)[0].startswith("missing from the candidate: verbalizer_emotion_natural_1_0, ")
     assert said(finding)[0].endswith(" and 22 more")
     assert status((finding,)) == 2
 
@@ -140,8 +145,8 @@ def between(folder: Path, before: Scores, after: Scores, **given: Any) -> Sides:
 @pytest.mark.parametrize(
     ("before", "after", "remark"),
     [
-        ([SST2, SNLI], [SST2], "missing in the candidate"),
-        ([SST2], [SST2, SNLI], "missing in the baseline"),
+        ([SST2, SNLI], [SST2], "missing from the candidate"),
+        ([SST2], [SST2, SNLI], "missing from the baseline"),
     ],
 )
 def test_what_one_side_lacks_cannot_be_told(tmp_path: Path, before: list[str], after: list[str], remark: str) -> None:
@@ -160,7 +165,7 @@ def test_what_one_side_lacks_cannot_be_told(tmp_path: Path, before: list[str], a
         ),
         (
             {"config": {"metadata": {**CONFIG["metadata"], "rows_hash": "x"}}},
-            "other rows: rows_hash rows in the baseline, x in the candidate",
+            "different rows: rows_hash rows in the baseline, x in the candidate",
         ),
         ({"samples": False}, "no samples in the candidate"),
     ],
@@ -192,7 +197,7 @@ def test_the_more_is_checked_the_surer_a_drop_must_be(tmp_path: Path) -> None:
     of_two = check(both, {SST2: 0.02, SNLI: 0.02})
     assert [(each.name, each.verdict) for each in of_two] == [(SST2, "PASS"), (SNLI, "PASS")]
     assert of_two[0].p == pytest.approx(2 * 67 / 2048)
-    assert said(of_two[0])[0] == "more than allowed, but within noise"
+    assert said(of_two[0])[0] == "worse by more than allowed, but not statistically significant"
 
 
 def test_the_more_is_checked_the_more_rows_must_differ(tmp_path: Path) -> None:
@@ -202,7 +207,8 @@ def test_the_more_is_checked_the_more_rows_must_differ(tmp_path: Path) -> None:
     (first, _) = check(both, {SST2: 0.02, SNLI: 0.02})
     assert first.verdict == "CANNOT TELL"
     assert said(first) == (
-        "too few rows differ to tell this drop from chance: p would be 0.062 if they all had become worse",
+        "too few rows differ to distinguish this drop from chance: p would be 0.062 even if all of them had become "
+        "worse",
     )
 
 
@@ -219,14 +225,16 @@ def test_too_few_rows_for_the_bound_is_said(tmp_path: Path) -> None:
     both = between(tmp_path, {SST2: right(50)}, {SST2: right(50, skip=10)})
     finding = only(check(both, {SST2: 0.02}))
     assert (finding.verdict, len(said(finding))) == ("PASS", 1)
-    assert said(finding)[0].startswith("too few rows to tell a drop of 0.02: these show one of 0.1")
+    assert said(finding)[0].startswith(
+        "too few rows to detect a drop of 0.02: with 80 % power, they reveal a drop of 0.1"
+    )
     assert said(only(check(both, {SST2: 0.15}))) == ()
 
 
 def test_equal_answers_to_few_rows_are_too_few_as_well(tmp_path: Path) -> None:
     # Of 500 rows, of which five must become worse for p to be below 0.05, that is so from 0.013 on.
     few = only(check(between(tmp_path / "few", {SST2: right(5, of=10)}, {SST2: right(5, of=10)}), {SST2: 0.02}))
-    assert said(few) == ("too few rows to tell a drop of 0.02: these show one of 0.62 or more in four runs of five",)
+    assert said(few) == ("too few rows to detect a drop of 0.02: with 80 % power, they reveal a drop of 0.62 or more",)
     many = only(check(between(tmp_path / "many", {SST2: right(5, of=500)}, {SST2: right(5, of=500)}), {SST2: 0.02}))
     assert (few.verdict, many.verdict, said(many)) == ("PASS", "PASS", ())
 
@@ -236,7 +244,7 @@ def test_rows_that_are_too_few_for_any_drop_are_said_to_show_a_whole_one_at_best
     # Five signs are the fewest with a p below 0.05.
     finding = only(check(between(tmp_path, {SST2: [1.0] * rows}, {SST2: [1.0] * rows}), {SST2: 0.02}))
     assert finding.verdict == "PASS"
-    assert "these show one of 1 or more" in said(finding)[0]
+    assert "they reveal a drop of 1 or more" in said(finding)[0]
 
 
 def test_a_candidate_that_lacks_answers_does_not_pass(tmp_path: Path) -> None:
@@ -261,7 +269,7 @@ def test_whatever_makes_equal_scores_doubtful_lets_nothing_pass(tmp_path: Path) 
     for after, verdict in ((right(60), "CANNOT TELL"), (right(30), "REGRESSION")):
         finding = only(check(sides(tmp_path, {SST2: right(60)}, {SST2: after}, of_after=asked), {SST2: 0.2}))
         assert finding.verdict == verdict
-        assert "asked otherwise: num_fewshot: 0 in A, 4 in B" in said(finding)
+        assert "different setting: num_fewshot: 0 in A, 4 in B" in said(finding)
 
 
 @pytest.mark.parametrize("rows", [100, 300, 900])
@@ -307,11 +315,19 @@ def test_the_text_has_the_verdict_first_and_the_worst_before_the_rest(tmp_path: 
     lines = list(text(check(both, dict.fromkeys(before, 0.02)), ("one (a)", "two (b)")))
     assert lines[0] == "regression: 2 of 4"
     assert [line.split()[:2] for line in lines[1:3]] == [["REGRESSION", SNLI], ["REGRESSION", SST2]]
-    assert lines[3].split() == ["CANNOT", "TELL", "verbalizer_rte_natural_golden", "missing", "in", "the", "candidate"]
+    assert lines[3].split() == [
+        "CANNOT",
+        "TELL",
+        "verbalizer_rte_natural_golden",
+        "missing",
+        "from",
+        "the",
+        "candidate",
+    ]
     assert lines[4].split()[:8] == ["PASS", GOLDEN, "acc", "↑", "0.5000", "→", "0.5500,", "drop"]
     assert "-0.0500 [" in lines[4]
     assert lines[5] == "baseline: one (a); candidate: two (b)"
-    assert "p below 0.05 after Holm's adjustment for 3 comparisons" in lines[6]
+    assert "p < 0.05 after Holm correction for 3 comparisons" in lines[6]
 
 
 # How often it is wrong

@@ -77,12 +77,12 @@ def test_issues_of_the_files_go_to_standard_error(runs: Path, capsys: pytest.Cap
     output = capsys.readouterr()
     assert "lm-eval-ext: B: " in output.err
     assert "no samples of verbalizer_" in output.err
-    assert "No interval and no test:" in output.out
+    assert "No confidence interval and no test:" in output.out
 
 
 def test_nothing_in_common_is_an_error_that_says_why(runs: Path) -> None:
     write_run(runs / "other", {"verbalizer_rte_natural_golden": right(5)})
-    with pytest.raises(ReportError, match=r"nothing to compare\n.*: missing in A\n.*: missing in B"):
+    with pytest.raises(ReportError, match=r"nothing to compare\n.*: missing from A\n.*: missing from B"):
         call("compare", runs / "baseline", runs / "other")
 
 
@@ -152,21 +152,21 @@ def test_a_planted_regression_of_a_real_run_is_in_the_xml(result_folder: ResultF
         pytest.param(["{}", "--against", "{}/baseline", "--max-drop", "0"], "expected one", id="several models"),
         pytest.param(["{}/bad.json", "--against", "{}/worse", "--max-drop", "0"], "not JSON", id="not JSON"),
         pytest.param(
-            ["{}/worse", "--against", "{}/worse", "--max-drop", "0"], "is candidate and baseline", id="itself"
+            ["{}/worse", "--against", "{}/worse", "--max-drop", "0"], "is both candidate and baseline", id="itself"
         ),
-        pytest.param(["{}/worse", "--against", "{}/baseline"], "Expected --max-drop", id="no bound"),
+        pytest.param(["{}/worse", "--against", "{}/baseline"], "expected --max-drop", id="no bound"),
         pytest.param(["{}/worse", "--against", "{}/baseline", "--bounds", "{}/b.toml"], "not TOML", id="not TOML"),
         pytest.param(["{}/worse", "--against", "{}/baseline", "--bounds", "{}/c.toml"], "c.toml", id="no bounds file"),
         pytest.param(["{}/worse", "--against", "{}/baseline", "--bounds", "{}/e.toml"], "no bound", id="empty bounds"),
         pytest.param(["{}/worse", "--against", "{}/baseline", "--bounds", "{}/n.toml"], "Did you mean", id="a name"),
         pytest.param(
             ["{}/worse", "--against", "{}/baseline", "--bounds", "{}/d.toml", "--max-drop", "0"],
-            "leave one out",
+            "expected only one of them",
             id="two",
         ),
         pytest.param(
             ["{}/worse", "--against", "{}/baseline", "--max-drop", "0", "--junit", "{}/nowhere/x.xml"],
-            "its folder is not there",
+            "its folder does not exist",
             id="no folder",
         ),
         pytest.param(
@@ -212,8 +212,8 @@ def test_a_defect_is_neither_pass_nor_regression(
 
 
 PROGRAM = (
-    "import sys, argparse; from lm_eval_ext.reports.gate.commands import *; p = argparse.ArgumentParser(); "
-    "c = p.add_subparsers(); add_check_to(c); o = p.parse_args(); sys.exit(o.run(o))"
+    "import sys, argparse; from lm_eval_ext.reports.gate.commands import *; p = argparse.ArgumentParser(); c = "
+    "p.add_subparsers(); add_check_to(c); o = p.parse_args(); sys.exit(o.run(o))"
 )
 
 
@@ -250,7 +250,7 @@ def test_a_file_on_both_sides_is_refused_also_where_a_newer_one_replaces_it(
     for side in (tmp_path / "1", tmp_path / "2"):
         assert call("check", side, "--against", tmp_path, "--max-drop", "0.2") == 2
         assert f"{side / 'results_'}" in (error := capsys.readouterr().err)
-        assert "is on both sides; expected two runs" in error
+        assert "is part of both runs; expected two separate runs" in error
     # Two folders beside each other are two runs.
     assert call("check", tmp_path / "2", "--against", tmp_path / "1", "--max-drop", "0.2") == 0
 
@@ -268,7 +268,9 @@ def test_tasks_of_an_older_run_than_the_rest_of_their_group_are_named(
     # The newer run has one of the two tasks.
     newer = write_run(tmp_path / side, {SST2: right(50)}, date=2000.0, stamp="2026-01-03T03-04-05.678901")
     assert call(*words) == status
-    assert f"the {side}: of an older run than the folder's newest ({newer}): {SNLI}" in capsys.readouterr().out
+    assert (
+        f"the {side}: from an older run than the newest one in the folder ({newer}): {SNLI}" in capsys.readouterr().out
+    )
 
 
 # What the files say of themselves
@@ -277,7 +279,7 @@ def test_tasks_of_an_older_run_than_the_rest_of_their_group_are_named(
 def test_warnings_about_a_file_are_in_the_list_and_in_the_xml(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     samples = next((runs / "less").glob(f"samples_{SST2}_*"))
     samples.write_text(samples.read_text(encoding="utf-8").replace('"acc": 0.0', '"acc": 1.0'), encoding="utf-8")
-    warning = "acc of its rows is 1, and 0.5 in the results"
+    warning = "acc is 1 over its rows but 0.5 in the results"
     assert call("compare", runs / "baseline", runs / "less") == 0
     assert warning in capsys.readouterr().out
     (runs / "bounds.toml").write_text(f"[tasks]\n{SST2} = 0.2", encoding="utf-8")

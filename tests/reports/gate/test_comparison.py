@@ -87,7 +87,7 @@ def test_only_rows_that_both_have_count_and_it_is_said(tmp_path: Path) -> None:
     assert (one.difference.before, one.difference.after) == (1.0, 0.6)
     assert (one.difference.answers, one.difference.lost, one.difference.added) == (50, 50, 0)
     lines = list(text(compare(both), NAMES, ("a", "b")))
-    assert lines[lines.index("Answers that only one side has do not count:") + 1] == f"  {SST2}: 50 of A"
+    assert lines[lines.index("Answers that only one side has are ignored:") + 1] == f"  {SST2}: 50 of A"
 
 
 def test_without_samples_there_is_a_change_but_no_test(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_runs_without_a_row_in_common_are_not_compared(tmp_path: Path) -> None:
     first, second = load_apart([[tmp_path / "a"], [tmp_path / "b"]])
     comparison = compare(Sides(first, second, NAMES))
     assert [each.difference.unit.name for each in comparison.compared] == [SNLI]
-    assert [(each.name, str(each.issue)) for each in comparison.unpaired] == [(SST2, "no row that both have")]
+    assert [(each.name, str(each.issue)) for each in comparison.unpaired] == [(SST2, "no rows in common")]
 
 
 def test_the_list_has_groups_first_and_the_greatest_change_first(tmp_path: Path) -> None:
@@ -220,10 +220,10 @@ def test_the_text_states_its_test_and_says_which_way_is_better(tmp_path: Path) -
     assert "20.0" in cells[5]
     said = "\n".join(lines)
     assert "two-sided paired randomisation (sign-flip) test" in said
-    assert "paired cluster bootstrap: 1000 times" in said
-    assert "p adjusted for the number of comparisons, 0 of groups and 1 of single tasks" in said
+    assert "resampled 1000 times" in said
+    assert "p after Holm correction, separately for 0 groups and 1 single tasks" in said
     assert lines[lines.index("Not compared:") + 1 :] == [
-        f"  level: missing in B: {SNLI}",
-        f"  {SNLI}: missing in B",
-        f"  {GOLDEN}: missing in A",
+        f"  level: missing from B: {SNLI}",
+        f"  {SNLI}: missing from B",
+        f"  {GOLDEN}: missing from A",
     ]

@@ -90,9 +90,9 @@ def test_each_finding_is_a_test_case(findings: tuple[Finding, ...]) -> None:
     assert (failure.tag, failure.get("type")) == ("failure", "regression")
     assert (failure.get("message") or "").startswith("acc ↑ 0.5000 → 0.3000, drop 0.2000 [")
     assert failure.text == failure.get("message")
-    assert (error.tag, error.get("type"), error.get("message")) == ("error", "cannot tell", "missing in B")
+    assert (error.tag, error.get("type"), error.get("message")) == ("error", "cannot tell", "missing from B")
     assert remark.tag == "system-out"
-    assert "too few rows to tell a drop of 0.02" in (remark.text or "")
+    assert "too few rows to detect a drop of 0.02" in (remark.text or "")
     assert [(each.get("name"), each.get("value")) for each in suite.iter("property")] == [
         ("candidate", "two"),
         ("baseline", "one"),

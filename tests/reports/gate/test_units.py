@@ -58,12 +58,12 @@ def test_one_model_at_two_times_is_two_sides(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("before", "after", "name", "expected"),
     [
-        ([SST2, SNLI], [SST2], SNLI, "missing in B"),
-        ([SST2], [SST2, SNLI], SNLI, "missing in A"),
-        ([SST2, SNLI], [SST2], "all", f"missing in B: {SNLI}"),
-        ([SST2], [SST2, SNLI], "all", f"missing in A: {SNLI}"),
-        ([SST2, SNLI], [GOLDEN], "all", "missing in B"),
-        ([SST2], [SST2], "no_such_task", "missing in A"),
+        ([SST2, SNLI], [SST2], SNLI, "missing from B"),
+        ([SST2], [SST2, SNLI], SNLI, "missing from A"),
+        ([SST2, SNLI], [SST2], "all", f"missing from B: {SNLI}"),
+        ([SST2], [SST2, SNLI], "all", f"missing from A: {SNLI}"),
+        ([SST2, SNLI], [GOLDEN], "all", "missing from B"),
+        ([SST2], [SST2], "no_such_task", "missing from A"),
     ],
 )
 def test_what_one_side_lacks_is_named(
@@ -77,7 +77,7 @@ def test_what_one_side_lacks_is_named(
     ("changed", "expected"),
     [
         (metadata(version=2.0), "version 1.0 in A, 2.0 in B"),
-        (metadata(rows_hash="others"), "other rows: rows_hash rows in A, others in B"),
+        (metadata(rows_hash="others"), "different rows: rows_hash rows in A, others in B"),
         # What else the metadata say changes nothing of what is asked.
         (metadata(note="something else"), ""),
     ],
@@ -131,7 +131,7 @@ def test_a_group_without_a_figure_in_common_is_not_compared(tmp_path: Path, mcq:
     groups = {"mixed": [SST2, MCQ], "all": ["mixed", SNLI], "level": [SST2, SNLI]}
     write_run(tmp_path, BOTH, arguments={"policy": "oracle"}, group_subtasks=groups)
     first, second = load_apart([[tmp_path, mcq], [tmp_path, mcq]])
-    assert reason(Sides(first, second, NAMES).take("mixed")) == "its tasks have no figure in common: acc, mismatch"
+    assert reason(Sides(first, second, NAMES).take("mixed")) == "its tasks have no metric in common: acc, mismatch"
 
 
 # What covers everything
@@ -194,23 +194,23 @@ def test_the_same_rows_and_prompts_leave_no_warning(tmp_path: Path) -> None:
 
 
 def test_another_row_under_the_same_number_is_no_pair(tmp_path: Path) -> None:
-    assert reason(of_rows(tmp_path, {"doc_hash": "other"}).take(SST2)) == "other rows under the same numbers"
+    assert reason(of_rows(tmp_path, {"doc_hash": "other"}).take(SST2)) == "different rows under the same doc_id"
 
 
 def test_another_prompt_for_the_same_row_is_a_warning(tmp_path: Path) -> None:
     assert warnings(unit(of_rows(tmp_path, {"prompt_hash": "other"}).take(SST2))) == (
-        "other prompts for the same rows",
+        "different prompts for the same rows",
     )
 
 
 @pytest.mark.parametrize(
     ("changed", "warning"),
     [
-        ({"config": {"num_fewshot": 4}}, "asked otherwise: num_fewshot: 0 in A, 4 in B"),
-        ({"system_instruction_sha": "s"}, "asked otherwise: system_instruction_sha: none in A, s in B"),
+        ({"config": {"num_fewshot": 4}}, "different setting: num_fewshot: 0 in A, 4 in B"),
+        ({"system_instruction_sha": "s"}, "different setting: system_instruction_sha: none in A, s in B"),
         (
             {"config": {"generation_kwargs": {"max_gen_toks": 1}}},
-            "asked otherwise: generation_kwargs: none in A, {'max_gen_toks': 1} in B",
+            "different setting: generation_kwargs: none in A, {'max_gen_toks': 1} in B",
         ),
     ],
 )
@@ -229,14 +229,14 @@ def test_a_warning_names_the_tasks_of_a_group_that_it_is_about(tmp_path: Path) -
     samples.write_text(samples.read_text(encoding="utf-8") + "{", encoding="utf-8")
     first, second = load_apart([[tmp_path / "a"], [tmp_path / "b"]])
     (warning,) = warnings(unit(Sides(first, second, NAMES).take("all")))
-    assert warning.startswith(f"{samples}: 1 of its lines left out")
+    assert warning.startswith(f"{samples}: 1 line skipped")
     assert warning.endswith(f"({SNLI})")
 
 
 def test_a_reader_that_only_one_side_has_is_a_warning(mcq: Path, tmp_path: Path) -> None:
     matched = without_reader(mcq, "rules", tmp_path)
     first, second = load_apart([[mcq], [matched]])
-    assert warnings(unit(Sides(first, second, NAMES).take(MCQ))) == ("read by string_match, because B has no rules",)
+    assert warnings(unit(Sides(first, second, NAMES).take(MCQ))) == ("read by string_match because B has no rules",)
 
 
 def test_two_models_behind_one_reader_are_no_pair(mcq: Path, tmp_path: Path) -> None:
@@ -259,8 +259,8 @@ def test_two_models_behind_one_reader_are_no_pair(mcq: Path, tmp_path: Path) -> 
 def test_a_task_of_which_no_row_was_evaluated_is_looked_at_and_not_paired(tmp_path: Path) -> None:
     both = sides(tmp_path, {SST2: [], SNLI: right(5)}, {SST2: right(5), SNLI: right(5)}, groups=TREE)
     assert lowest(both.before) == (SNLI, SST2)
-    assert reason(both.take(SST2)) == "no row was evaluated in A"
-    assert reason(both.take("all")) == f"no row was evaluated in A: {SST2}"
+    assert reason(both.take(SST2)) == "no rows were evaluated in A"
+    assert reason(both.take("all")) == f"no rows were evaluated in A: {SST2}"
 
 
 INSTRUCTIONS = "natural_instructions_subtask033_winogrande_answer_generation_all"
@@ -272,8 +272,8 @@ INSTRUCTIONS = "natural_instructions_subtask033_winogrande_answer_generation_all
         ({}, {}, ""),
         # Its rows hold the examples that the model has room for.
         ({"doc_hash": "other", "prompt_hash": "other"}, {}, ""),
-        ({}, {"prompt_budget": {"limit": 100, "unit": "words"}}, "asked otherwise: prompt_budget: {"),
-        ({}, {"examples": 1}, "asked otherwise: examples: "),
+        ({}, {"prompt_budget": {"limit": 100, "unit": "words"}}, "different setting: prompt_budget: {"),
+        ({}, {"examples": 1}, "different setting: examples: "),
         ({}, {"note": "another"}, ""),
     ],
 )
@@ -301,7 +301,7 @@ def test_prompts_of_one_chat_template_may_differ_for_it_can_print_the_date(tmp_p
         path.write_text(json.dumps(content), encoding="utf-8")
     first, second = load_apart([[tmp_path / "a"], [tmp_path / "b"]])
     found = unit(Sides(first, second, NAMES).take(SST2))
-    assert (warnings(found), notes(found)) == ((), ("other prompts of one chat template",))
+    assert (warnings(found), notes(found)) == ((), ("different prompts under the same chat template",))
 
 
 def test_prompts_are_not_held_against_each_other_where_the_chat_template_is_another(tmp_path: Path) -> None:

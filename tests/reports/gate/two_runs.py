@@ -1,4 +1,4 @@
-"""Two small runs that were never made, to be held against each other."""
+"""Two small made-up runs, to be compared."""
 
 from __future__ import annotations
 

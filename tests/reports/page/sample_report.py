@@ -183,7 +183,7 @@ def report(count: int) -> Report:
         "verbalizer: neutral, accuracy",
         "manyifeval: prompt accuracy, n = 10",
         "paired_mcq: mismatch",
-        "paired_mcq: consistency",
+        "paired_mcq: entropy",
         "natural_instructions: gain",
     )
     kinds = tuple(f"instruction:type_{number}" for number in range(1, 16))

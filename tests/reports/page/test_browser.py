@@ -30,7 +30,7 @@ ARGUMENTS = (
     "--disable-sync",
     "--no-first-run",
 )
-WIDTHS = (1280, 390)
+WIDTHS = (1200, 390)
 KNOWN = 8
 """Policies of the reference LM, in all families: a report of real files."""
 MODELS = (1, KNOWN, 20)
@@ -161,6 +161,35 @@ def test_every_drawing_is_seen_whole_and_nothing_scrolls_sideways(reader: Reader
             assert right <= width, name
             assert wide > 330, name
             assert high > 50, name
+
+
+@pytest.mark.parametrize("models", MODELS)
+def test_a_table_that_fits_into_its_card_is_not_cut_off(reader: Reader, models: int) -> None:
+    tables = reader.look(models, 1200).page.evaluate(
+        "[...document.querySelectorAll('.scroll')].filter(e => e.checkVisibility()).map("
+        "e => [e.closest('figure').id, e.scrollWidth, e.clientWidth, e.closest('.body').clientWidth])"
+    )
+    assert tables
+    assert [(name, wide, seen) for name, wide, seen, room in tables if seen < wide <= room] == []
+
+
+def test_on_a_phone_no_number_is_out_of_sight(reader: Reader) -> None:
+    page = reader.open(20, 390).page
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    outside = "[...document.querySelectorAll('td, th')].filter(e => e.getBoundingClientRect().right > innerWidth)"
+    assert page.evaluate(f"{outside}.map(e => e.textContent)") == []
+    # Without the heading of its column a number says nothing.
+    unnamed = "[...document.querySelectorAll('td')].filter(e => !e.dataset.column).length"
+    assert page.evaluate(unnamed) == 0
+
+
+@pytest.mark.parametrize(("width", "columns"), [(1200, 3), (390, 1)])
+def test_drawings_stand_side_by_side_where_there_is_room(reader: Reader, width: int, columns: int) -> None:
+    lefts = reader.look(20, width).page.evaluate(
+        "[...document.querySelectorAll('.body:not(.single)')].map("
+        "b => new Set([...b.querySelectorAll('.panel')].map(p => p.getBoundingClientRect().left)).size)"
+    )
+    assert max(lefts) == columns
 
 
 @pytest.mark.parametrize("width", WIDTHS)

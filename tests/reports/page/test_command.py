@@ -155,8 +155,8 @@ def test_what_was_left_out_is_said_in_the_page_and_beside_it(
     page = tmp_path / "report.html"
     assert main(["report", str(tmp_path / "run"), "-o", str(page)]) == 0
     assert f"lm-eval-ext: warning: {tmp_path}" in (said := capsys.readouterr().err)
-    assert f"no samples of {SST2} beside it" in said
-    assert f"no samples of {SST2} beside it" in page.read_text(encoding="utf-8")
+    assert f"no samples of {SST2} next to it" in said
+    assert f"no samples of {SST2} next to it" in page.read_text(encoding="utf-8")
 
 
 def test_a_models_name_cannot_clear_the_screen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -178,7 +178,7 @@ def test_two_pages_of_the_same_files_are_the_same_bytes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("output", "message"),
-    [(".", "is a folder; expected the name of the page"), ("nowhere/report.html", "its folder is not there")],
+    [(".", "is a folder; expected a file name"), ("nowhere/report.html", "its folder does not exist")],
 )
 def test_a_page_that_cannot_be_written_is_said_before_anything_is_read(
     output: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

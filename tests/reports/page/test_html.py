@@ -22,12 +22,12 @@ from lm_eval_ext.reports.figure import (
     TableCell,
     Unit,
 )
-from lm_eval_ext.reports.page.html import head_columns, page
+from lm_eval_ext.reports.page.html import head_columns, page, turned
 from lm_eval_ext.reports.wording import LONGEST, figure, interval, readable
 from lm_eval_ext.results.issue import error, note, warning
 from tests.reports.page import sample_report as sample
 
-VOID = {"meta", "link", "br", "hr", "img", "input"}
+VOID = {"meta", "link", "br", "hr", "img", "input", "wbr"}
 
 
 class Read(HTMLParser):
@@ -157,7 +157,7 @@ def test_a_figure_can_be_read_by_people_and_programs(
     # The second row shows that the column holds estimates.
     rows = (("model", cell), ("other", Estimate(0.5)))
     (_, (tag, found, words)) = cells(Table(("model", "accuracy"), rows, unit))[1]
-    assert (tag, found, words) == ("td", {"class": "n", **attributes}, text)
+    assert (tag, found, words) == ("td", {"class": "n", "data-column": "accuracy", **attributes}, text)
 
 
 def test_headings_say_whose_they_are() -> None:
@@ -189,6 +189,29 @@ def test_headings_say_whose_they_are() -> None:
 )
 def test_columns_before_the_first_estimate_are_headings(rows: list[tuple[TableCell, ...]], expected: int) -> None:
     assert head_columns(Table(("a", "b", "c"), tuple(rows))) == expected
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "expected"),
+    [(2, 7, 3), (5, 7, 6), (6, 7, 8), (2, 6, 7), (0, 7, 8)],
+    ids=["two models", "five", "more", "few columns", "no rows"],
+)
+def test_a_table_of_many_columns_and_few_rows_is_turned(rows: int, columns: int, expected: int) -> None:
+    headings = tuple(f"figure {number}" for number in range(columns))
+    cells: tuple[tuple[TableCell, ...], ...] = tuple(
+        (f"m{row}", *(Estimate((row + 1) / 10) for _ in headings)) for row in range(rows)
+    )
+    found = turned(Table(("model", *headings), cells, "change"))
+    assert len(found.columns) == expected
+    if found.columns[0] == "":
+        assert found.columns == ("", *(f"m{row}" for row in range(rows)))
+        assert found.rows == tuple((name, *(Estimate((row + 1) / 10) for row in range(rows))) for name in headings)
+        assert found.unit == "change"
+
+
+def test_a_turned_table_is_headed_by_all_that_its_rows_are_about() -> None:
+    rows: tuple[tuple[TableCell, ...], ...] = (("one", 3, None, *[Estimate(0.5)] * 7),)
+    assert turned(Table(tuple("abcdefghij"), rows)).columns == ("", "one, 3")
 
 
 @pytest.mark.parametrize(("rows", "is_open"), [(24, True), (25, False)])

@@ -17,7 +17,7 @@ import pytest
 from lm_eval_ext.reports.figure import Bars, Curves, Estimate, Figure, HeatMap, Mark, Panel, Series, Table
 from lm_eval_ext.reports.page.drawing.lettering import ELLIPSIS, shortened, told_apart, width, wrapped
 from lm_eval_ext.reports.page.drawing.palette import LEVELS, ROLE_OF, ROLES, SERIES, contrast
-from lm_eval_ext.reports.page.drawing.scale import Scale, of
+from lm_eval_ext.reports.page.drawing.scale import of
 from lm_eval_ext.reports.page.plots import pngs, svgs
 from tests.reports.page import sample_report as sample
 
@@ -328,9 +328,8 @@ def test_the_names_of_rows_are_narrowed_where_that_spares_a_block() -> None:
     ("values", "unit", "expected"),
     [
         ((0.31, 0.9), "share", (0.0, 1.0)),
-        ((0.0, 0.31), "share", (0.0, 0.5)),
-        ((0.0, 0.2), "share", (0.0, 0.2)),
-        ((0.0,), "share", (0.0, 0.1)),
+        ((0.0, 0.1), "share", (0.0, 1.0)),
+        ((0.0,), "share", (0.0, 1.0)),
         ((-0.11, 0.35), "change", (-0.2, 0.4)),
         ((0.0,), "change", (-0.1, 0.1)),
         ((nan,), "number", (0.0, 1.0)),
@@ -354,8 +353,20 @@ def test_the_panels_of_a_figure_have_one_axis() -> None:
 
 
 def test_the_ends_of_intervals_count_for_an_axis() -> None:
-    (scale,) = of([Bars(("a",), (Series("", (Estimate(0.15, 0.1, 0.3),)),), "accuracy")]).values()
-    assert scale == Scale(0.0, 0.5, "share")
+    (scale,) = of([Bars(("a",), (Series("", (Estimate(0.15, 0.1, 0.35),)),), "gain", unit="change")]).values()
+    assert (scale.low, scale.high) == pytest.approx((0.0, 0.4))
+
+
+def test_a_bar_of_ten_percent_fills_a_tenth_of_its_axis() -> None:
+    svg = drawn(Bars(("a",), (Series("", one(0.1)),), "accuracy"))
+    (bar,) = [path for path in svg.iter(f"{SVG}path") if path.get("fill") == "var(--series0)"]
+    ((start, end),) = spans(bar.get("d", ""))
+    whole = drawn(Bars(("a",), (Series("", one(1.0)),), "accuracy"))
+    (full,) = [path for path in whole.iter(f"{SVG}path") if path.get("fill") == "var(--series0)"]
+    ((first, last),) = spans(full.get("d", ""))
+    # The figure at the right edge has one letter more.
+    assert (end - start) / (last - first) == pytest.approx(0.1, abs=0.01)
+    assert {"0%", "100%"} <= set(texts(svg))
 
 
 def test_a_name_in_mathematical_notation_or_markup_is_shown_as_it_is() -> None:

@@ -20,9 +20,9 @@ def test_how_a_model_was_run_names_groups_where_all_of_them_was_run(tmp_path: Pa
     ((model, facts),) = provenance(load([tmp_path]))
     told = dict(facts)
     assert model == "one"
-    assert told["command (as far as the results tell)"] == (
-        "lm_eval --model hf --model_args pretrained=owner/one --tasks unnatural,verbalizer_own "
-        "--apply_chat_template --output_path results --log_samples"
+    assert told["command (reconstructed from the results)"] == (
+        "lm_eval --model hf --model_args pretrained=owner/one --tasks unnatural,verbalizer_own --apply_chat_template "
+        "--output_path results --log_samples"
     )
     assert told["evaluated"] == "1970-01-01T00:16:40+00:00"  # 1,000 seconds
     assert (told["lm-eval"], told["chat template (sha256)"]) == ("0.4.13", "abc")
@@ -35,7 +35,7 @@ def test_the_command_has_the_metadata_that_was_given_and_not_the_models_or_the_t
     merged = {**CONFIG["metadata"], "config_source": "a.yaml", "rows": 7, "pretrained": "owner/one", **given}
     write_run(tmp_path, {SST2: [1]}, config={"metadata": merged})
     ((_, facts),) = provenance(load([tmp_path]))
-    command = dict(facts)["command (as far as the results tell)"]
+    command = dict(facts)["command (reconstructed from the results)"]
     assert """--metadata '{"bleurt": "b", "source": "rows", "tokenizer": "t"}' """ in command
 
 

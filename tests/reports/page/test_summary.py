@@ -38,7 +38,7 @@ def test_a_group_without_a_headline_of_its_own_is_taken_apart(tmp_path: Path) ->
     write_run(tmp_path, {SST2: [1], "mcq": [1]}, **mixed)
     path = next(tmp_path.glob("results_*.json"))
     content = json.loads(path.read_text())
-    content["results"]["mcq"] = {"refusal,rules": 0.5, "no_answer,rules": 0.0, "consistency_text,rules": 0.0}
+    content["results"]["mcq"] = {"refusal,rules": 0.5, "no_answer,rules": 0.0, "entropy_text,rules": 0.0}
     content["configs"]["mcq"]["metadata"] |= OF_MCQ
     path.write_text(json.dumps(content))
     assert [(column.name, column.metric) for column in columns(load([tmp_path]))] == [(SST2, "acc"), ("mcq", "refusal")]
@@ -53,7 +53,7 @@ def test_a_task_that_only_an_upper_group_has_is_a_headline(tmp_path: Path) -> No
 def test_many_tasks_of_two_headlines_are_two(tmp_path: Path) -> None:
     path = write_run(tmp_path, {f"mcq_{number:02}": [1] for number in range(14)}, samples=False)
     content = json.loads(path.read_text())
-    text = {"refusal,rules": 0.5, "no_answer,rules": 0.0, "consistency_text,rules": 0.0}
+    text = {"refusal,rules": 0.5, "no_answer,rules": 0.0, "entropy_text,rules": 0.0}
     for number, task in enumerate(content["results"]):
         content["results"][task] = text | ({"mismatch,rules": 0.25} if number < 7 else {})
         content["configs"][task]["metadata"] |= OF_MCQ

@@ -51,7 +51,7 @@ def test_of_several_requests_the_one_that_was_answered_in_words_is_shown() -> No
 
 
 def test_a_row_without_an_answer_in_words_has_nothing_to_show() -> None:
-    with pytest.raises(NoAnswerError, match="no answer in words"):
+    with pytest.raises(NoAnswerError, match="no text answer"):
         asked_and_answered(line("Q", ["-1.5", "True"]))
 
 
@@ -100,7 +100,7 @@ def test_an_example_is_what_stands_in_the_file(runs: Runs) -> None:
 
 
 REQUEST = {"gen_args_0": {"arg_0": "Q", "arg_1": {}}}
-FORM = "another form than the harness writes"
+FORM = "a different format from what the harness writes"
 
 
 @pytest.mark.parametrize(
@@ -114,9 +114,9 @@ FORM = "another form than the harness writes"
         pytest.param({"arguments": None}, FORM, id="null for arguments"),
         pytest.param({"arguments": {"gen_args_0": ["Q", {}]}}, FORM, id="a request in a list"),
         pytest.param({"arguments": {"gen_args_0": {}}}, "no 'arg_0'", id="a request without its prompt"),
-        pytest.param({"arguments": REQUEST, "resps": []}, "no answer in words", id="no answers"),
-        pytest.param({"arguments": REQUEST, "resps": [[]]}, "no answer in words", id="no answer"),
-        pytest.param({"arguments": REQUEST, "resps": [None]}, "no answer in words", id="null for an answer"),
+        pytest.param({"arguments": REQUEST, "resps": []}, "no text answer", id="no answers"),
+        pytest.param({"arguments": REQUEST, "resps": [[]]}, "no text answer", id="no answer"),
+        pytest.param({"arguments": REQUEST, "resps": [None]}, "no text answer", id="null for an answer"),
         pytest.param({"arguments": REQUEST, "resps": [7]}, FORM, id="a number for an answer"),
     ],
 )
@@ -128,7 +128,7 @@ def test_an_answer_is_shown_or_it_is_said_why_not(changed: dict[str, object], re
     runs = load([tmp_path])
     shown, issues = examples(runs, [candidates(runs, 0, [0, 1], "")])
     assert len(shown) == (1 if reason else 2)
-    expected = "1 of the 2 chosen answers cannot be shown; their lines in the samples have: "
+    expected = "1 of the 2 selected answers cannot be shown; their lines in the samples have: "
     assert issues == ((note(f"{expected}{reason} (1)."),) if reason else ())
 
 

@@ -29,7 +29,10 @@ def test_rows_that_one_run_lacks_are_left_out(tmp_path: Path) -> None:
     ("scores", "reason"),
     [
         ({GOLDEN: [1, 0], SST2: [1, 0]}, ""),
-        ({GOLDEN: [1, 0, 1], SST2: [1, 0]}, "their numbers of rows differ, and without samples it is not known which"),
+        (
+            {GOLDEN: [1, 0, 1], SST2: [1, 0]},
+            "their numbers of rows differ, and without samples it is unknown which rows they share",
+        ),
     ],
 )
 def test_without_samples_as_many_rows_are_taken_for_the_same(

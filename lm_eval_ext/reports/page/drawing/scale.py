@@ -12,8 +12,8 @@ from lm_eval_ext.reports.figure import Bars, Estimate, HeatMap, Mark, Unit
 from lm_eval_ext.reports.page.drawing.lettering import shortened
 from lm_eval_ext.reports.wording import UNITS, figure
 
-_SHARES = {0.1: 0.02, 0.2: 0.05, 0.5: 0.1, 1.0: 0.25}
-"""Where a range of shares may end, and the steps in it."""
+_QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
+"""The values that are written at an axis of shares, which ends at 1: a bar of 10 % fills a tenth of it."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,8 @@ class Scale:
     @property
     def ticks(self) -> Sequence[float]:
         """The values that are written at the axis."""
-        if self.unit == "share" and self.low == 0 and (step := _SHARES.get(self.high)):
-            return [step * number for number in range(round(self.high / step) + 1)]
+        if self.unit == "share" and (self.low, self.high) == (0.0, 1.0):
+            return _QUARTERS
         found = MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]).tick_values(self.low, self.high)
         return [float(tick) for tick in found if self.low - 1e-9 <= tick <= self.high + 1e-9]
 
@@ -70,8 +70,7 @@ def _of(estimate: Estimate) -> tuple[float, float, float]:
 def _around(values: list[float], unit: Unit) -> Scale:
     low, high = min(0.0, *values, 0.0), max(0.0, *values, 0.0)
     if unit == "share" and low == 0 and high <= 1:
-        # Shares begin at nothing and end at all; where all of them are small, at a round share.
-        return Scale(0.0, next(end for end in _SHARES if high <= end), unit)
+        return Scale(0.0, 1.0, unit)
     if low == high:
         return Scale(-0.1, 0.1, unit) if unit == "change" else Scale(0.0, 1.0, unit)
     ticks = MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)

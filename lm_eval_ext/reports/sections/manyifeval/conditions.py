@@ -20,8 +20,8 @@ PROMPT_LEVEL, INST_LEVEL = "prompt_level_strict_acc", "inst_level_strict_acc"
 BY_TYPE = "strict_acc_"
 """Before the name of an instruction type, in the name of its metric."""
 INTERVALS = (
-    "Intervals: 95 % confidence, from a cluster bootstrap over task prompts, each resampled with every number of "
-    "instructions."
+    "Intervals are 95 % confidence intervals from a cluster bootstrap over task prompts; a prompt is resampled "
+    "together with every number of instructions."
 )
 
 
@@ -125,8 +125,8 @@ class ManyIFEvalRuns:
         """Return which models were not asked all that others were."""
         return tuple(
             warning(
-                f"{model.label}: not asked {missing} of the tasks that other models were; it has no figure where that "
-                "would be over other tasks than theirs"
+                f"{model.label}: not run on {missing} of the tasks that other models were run on; figures that need "
+                "these tasks are left out for it"
             )
             for model in self.asked
             if (missing := self.missing(model))
@@ -134,5 +134,5 @@ class ManyIFEvalRuns:
 
 
 def nothing() -> Replicates:
-    """Return the replicates of a figure that there is none of."""
+    """Return the replicates of a missing figure."""
     return np.full(1 + DRAWS, np.nan)

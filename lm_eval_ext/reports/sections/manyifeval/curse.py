@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from math import ceil
 
 from lm_eval_ext.reports.figure import Curves, Estimate, Figure, Panel, Series, Table, TableCell
 from lm_eval_ext.reports.sections.manyifeval.conditions import (
@@ -16,8 +18,8 @@ from lm_eval_ext.reports.sections.manyifeval.conditions import (
 from lm_eval_ext.reports.statistics import estimate
 
 PROMPT, INST = "prompt level: all followed", "instruction level: share followed"
-JOINT = 8
-"""So many curves can be told apart in one panel."""
+JOINT = 6
+"""The most curves of one panel: each has a colour of its own, and intervals that can be told apart."""
 
 
 def curse(found: ManyIFEvalRuns) -> Figure:
@@ -49,11 +51,12 @@ def curse(found: ManyIFEvalRuns) -> Figure:
         panels.append(Panel(title, Curves(numbers, series, "instructions", "accuracy")))
     return Figure(
         "manyifeval_curse",
-        "How many instructions does it follow at once?",
-        "The share of answers that follow all n instructions falls like the share of single instructions followed, "
-        "raised to the power of n (dashed): even a model that follows nearly every one seldom follows ten together. "
-        "The residual is what was measured minus what is predicted: above 0, failures concentrate on the same answers; "
-        f"below 0, they spread over different ones. As Figures 1, 4 and 10 of the paper. {INTERVALS}",
+        "How many instructions can it follow at once?",
+        "The share of answers that follow all n instructions falls roughly like the share of single instructions "
+        "followed, raised to the power of n (dashed): even a model that follows almost every instruction rarely "
+        "follows ten at once. The residual is measured minus predicted accuracy: above 0, failures are concentrated in "
+        "the same answers; below 0, they are spread over different answers. See Figures 1, 4 and 10 of the paper. "
+        f"{INTERVALS}",
         tuple(panels),
         Table(("model", "instructions", "prompt level", "instruction level", "predicted", "residual"), tuple(rows)),
         metrics=(PROMPT_LEVEL, INST_LEVEL, "curse_residual"),
@@ -61,9 +64,11 @@ def curse(found: ManyIFEvalRuns) -> Figure:
 
 
 def _groups(models: Sequence[Model]) -> Iterator[tuple[Sequence[Model], str]]:
-    """Yield models that share a panel, and its title."""
-    for start in range(0, len(models), JOINT):
-        group = models[start : start + JOINT]
+    """Yield models that share a panel, and its title; panels have about as many models each."""
+    panels = ceil(len(models) / JOINT)
+    starts = [len(models) * panel // panels for panel in range(panels + 1)]
+    for start, end in pairwise(starts):
+        group = models[start:end]
         last = start + len(group)
         title = f"models {start + 1} to {last}" if len(group) > 1 else f"model {last}"
         yield group, title if len(models) > JOINT else "all models"

@@ -29,7 +29,7 @@ Behaviour = Callable[[Model], Iterator[Candidate]]
 
 
 def candidates(found: ManyIFEvalRuns) -> list[list[Candidate]]:
-    """Return by behaviour the answers that show it, of each model those with most instructions first."""
+    """Return for each behaviour the answers that show it, of each model those with most instructions first."""
     return [[one for model in found.models for one in behaviour(model)] for behaviour in BEHAVIOURS]
 
 
@@ -39,8 +39,8 @@ def _all_but_one(model: Model) -> Iterator[Candidate]:
             continue
         hits = np.isclose(rows.values[INST_LEVEL], 1 - 1 / where.instructions)
         why = (
-            f"Follows {where.instructions - 1} of {where.instructions} instructions, which counts as none at prompt "
-            "level."
+            f"Follows {where.instructions - 1} of {where.instructions} instructions, which counts as a failure at "
+            "prompt level."
         )
         yield from _one(run, hits, why)
 
@@ -56,8 +56,8 @@ def _curse(model: Model) -> Iterator[Candidate]:
             if lost is not None:
                 row, other_row, metric = lost
                 why = (
-                    f"The curse: with {fewer.instructions} instructions it follows all; with {where.instructions} it "
-                    f"no longer follows “{type_name(metric)}”, which was among them."
+                    f"The curse of instructions: it follows all {fewer.instructions} instructions, but with "
+                    f"{where.instructions} it no longer follows “{type_name(metric)}”, which was one of them."
                 )
                 yield Candidate(run, row, why, partial(_with_fewer, run, other, other_row))
                 break
@@ -86,19 +86,25 @@ def _follows_all(model: Model) -> Iterator[Candidate]:
 
 def _strict_verdict_too_harsh(model: Model) -> Iterator[Candidate]:
     for _, run, rows in _runs(model):
-        why = "A reader would say that it follows (repaired verdict); IFEval's strict verdict says that it does not."
+        why = (
+            "A human reader would say it follows the instructions (repaired verdict); IFEval's strict verdict says it "
+            "does not."
+        )
         yield from _one(run, _judged_otherwise(rows, REPAIRED, strict=0), why)
 
 
 def _strict_verdict_too_lenient(model: Model) -> Iterator[Candidate]:
     for _, run, rows in _runs(model):
-        why = "IFEval's strict verdict says that it follows; a reader would say that it does not (repaired verdict)."
+        why = (
+            "IFEval's strict verdict says it follows the instructions; a human reader would say it does not (repaired "
+            "verdict)."
+        )
         yield from _one(run, _judged_otherwise(rows, REPAIRED, strict=1), why)
 
 
 def _follows_loosely(model: Model) -> Iterator[Candidate]:
     for _, run, rows in _runs(model):
-        why = "Follows except for its first or last line, or its asterisks (loose verdict)."
+        why = "Follows the instructions except for its first or last line, or its asterisks (loose verdict)."
         yield from _one(run, _judged_otherwise(rows, LOOSE, strict=0), why)
 
 
@@ -106,7 +112,7 @@ def _refinement_helps(model: Model) -> Iterator[Candidate]:
     for _, run, rows in _runs(model):
         if FIRST_ANSWER in rows.values:
             hits = (rows.values[FIRST_ANSWER] == 0) & (rows.values[PROMPT_LEVEL] == 1)
-            why = "Refinement helps: its first answer does not follow all instructions, its last one does."
+            why = "Refinement helps: its first answer does not follow all instructions; its last one does."
             yield from _one(run, hits, why)
 
 
@@ -114,7 +120,7 @@ def _refinement_hurts(model: Model) -> Iterator[Candidate]:
     for _, run, rows in _runs(model):
         if FIRST_ANSWER in rows.values:
             hits = (rows.values[FIRST_ANSWER] == 1) & (rows.values[PROMPT_LEVEL] == 0)
-            why = "Refinement hurts: its first answer follows all instructions, its last one does not."
+            why = "Refinement hurts: its first answer follows all instructions; its last one does not."
             yield from _one(run, hits, why)
 
 
@@ -127,7 +133,7 @@ def _repetition_hurts(model: Model) -> Iterator[Candidate]:
             key for key, acc in zip(once.rows.clusters, once.rows.values[PROMPT_LEVEL], strict=True) if acc == 1
         }
         hits = (rows.values[PROMPT_LEVEL] == 0) & np.array([key in followed for key in rows.clusters])
-        why = f"Follows the instruction when it is given once, and not when it is given {where.instructions} times."
+        why = f"Follows the instruction when it is given once, but not when it is given {where.instructions} times."
         yield from _one(run, hits, why)
 
 

@@ -43,11 +43,11 @@ def verdicts(found: ManyIFEvalRuns) -> Figure:
         panels.append(Panel(title, Bars(tuple(model.label for model in models), tuple(series), ACCURACY)))
     return Figure(
         "manyifeval_verdicts",
-        "How much depends on how strictly it is judged?",
-        "Strict: IFEval's verdict on the answer. Loose: on the best of eight variants of it, without its first or last "
-        "line or asterisks; more than strict means that an opening or closing line is in the way. Repaired: the "
-        "verdict that a reader would give, without IFEval's known faults. Over every number of instructions. "
-        + INTERVALS,
+        "How much depends on the strictness of the checks?",
+        "Strict: IFEval's verdict on the answer. Loose: its best verdict on eight variants of the answer, without the "
+        "first or last line or asterisks; if loose is higher than strict, an opening or closing line is in the way. "
+        "Repaired: the verdict a human reader would give, without IFEval's known faults. Over all numbers of "
+        "instructions. " + INTERVALS,
         tuple(panels),
         Table(
             ("model", "level", *EDITIONS),

@@ -13,9 +13,9 @@ from lm_eval_ext.reports.sections.manyifeval.conditions import (
 from lm_eval_ext.reports.statistics import estimate
 
 COLUMNS = 5
-"""So many models stand side by side in a heat map whose rows have long names."""
+"""The most models side by side in a heat map whose rows have long names."""
 EACH = 6
-"""So many models have a heat map of their own."""
+"""Up to this many models have a heat map each."""
 
 
 def by_type(found: ManyIFEvalRuns) -> Figure:
@@ -38,7 +38,7 @@ def by_type(found: ManyIFEvalRuns) -> Figure:
         for start in range(0, len(models), COLUMNS):
             group = models[start : start + COLUMNS]
             values = tuple(tuple(pooled[model, metric] for model in group) for metric in metrics)
-            title = "all together" + (f" ({start + 1} to {start + len(group)})" if len(models) > COLUMNS else "")
+            title = "overall" + (f" ({start + 1} to {start + len(group)})" if len(models) > COLUMNS else "")
             panels.append(Panel(title, HeatMap(names, tuple(model.label for model in group), values, "followed")))
     if len(models) <= EACH:
         for model in models:
@@ -47,10 +47,10 @@ def by_type(found: ManyIFEvalRuns) -> Figure:
             panels.append(Panel(title, HeatMap(names, tuple(map(str, numbers)), values, "followed")))
     return Figure(
         "manyifeval_types",
-        "Which instructions does it follow?",
-        "The share of instructions of each type that are followed (strictly), by the number of instructions given at "
-        "once. A row that is low from the start is a type that the model cannot follow; one that falls is a type that "
-        f"it drops when there is more to attend to. {INTERVALS}",
+        "Which types of instructions does it follow?",
+        "Share of the instructions of each type that are followed (strict), by the number of instructions given at "
+        "once. A row that is low from the start is a type that the model cannot follow; a row that falls is a type "
+        f"that it neglects when there are more instructions. {INTERVALS}",
         tuple(panels),
         Table(
             ("model", "type", *(f"n = {number}" for number in numbers), "all"),

@@ -16,9 +16,9 @@ from lm_eval_ext.reports.sections.manyifeval.conditions import (
 from lm_eval_ext.reports.sections.shared_rows import SharedRows, shared_rows
 from lm_eval_ext.reports.statistics import Ratio, Replicates
 from lm_eval_ext.results.issue import Issue, error, note, warning
-from lm_eval_ext.results.models import EvaluatedModel
+from lm_eval_ext.results.models import Setting
 from lm_eval_ext.results.runs import TaskRun
-from lm_eval_ext.self_refine.method import base_of, strategy_of
+from lm_eval_ext.self_refine.method import base_of, is_refined, strategy_of
 from lm_eval_ext.self_refine.strategies import STRATEGIES
 
 _ROUND = re.compile(rf"{PROMPT_LEVEL}_round_(\d+)")
@@ -81,14 +81,17 @@ class RefinedModel:
 
 def refined_models(found: ManyIFEvalRuns) -> list[RefinedModel]:
     """Return the models whose answers were refined, with all methods that were run alike in all else."""
-    groups: dict[EvaluatedModel, list[Method]] = {}
+    groups: dict[tuple[str, frozenset[Setting]], list[Method]] = {}
     for model in found.models:
         strategy = strategy_of(model.model)
         title = STRATEGIES[strategy].title if strategy in STRATEGIES else strategy
-        groups.setdefault(base_of(model.model), []).append(Method(title, strategy, model, _rounds(model)))
+        # Tasks of other families may have been run with other settings.
+        settings = frozenset(run.setting for where, run in model.runs.items() if not where.repeat)
+        base = base_of(model.model).full_name
+        groups.setdefault((base, settings), []).append(Method(title, strategy, model, _rounds(model)))
     order = [*STRATEGIES]
     models = []
-    for base, methods in groups.items():
+    for methods in groups.values():
         refining = [set(method.model.runs) for method in methods if method.rounds]
         conditions = sorted(where for where in set.intersection(*refining) if not where.repeat) if refining else []
         if conditions:
@@ -97,7 +100,7 @@ def refined_models(found: ManyIFEvalRuns) -> list[RefinedModel]:
             shared = {where: _shared(alike, where) for where in conditions}
             models.append(
                 RefinedModel(
-                    found.evidence.runs.labels.get(base, base.name),
+                    _name(methods),
                     tuple(_with_distinct_titles(alike)),
                     tuple(conditions),
                     shared,
@@ -105,6 +108,12 @@ def refined_models(found: ManyIFEvalRuns) -> list[RefinedModel]:
                 )
             )
     return models
+
+
+def _name(methods: Sequence[Method]) -> str:
+    """Return the name of the model whose answers are refined, as elsewhere in the report if it was also run alone."""
+    alone = (method.model.label for method in methods if not is_refined(method.model.model))
+    return next(alone, base_of(methods[0].model.model).name)
 
 
 def _comparable(methods: Sequence[Method], conditions: Sequence[Condition]) -> tuple[list[Method], list[Issue]]:
@@ -116,7 +125,7 @@ def _comparable(methods: Sequence[Method], conditions: Sequence[Condition]) -> t
             continue
         reasons = {reason for where in conditions if (reason := _shared([*comparable, method], where).reason)}
         if reasons:
-            issues.append(warning(f"{method.title} is not compared with refinement: {'; '.join(sorted(reasons))}"))
+            issues.append(warning(f"{method.title} cannot be compared with refinement: {'; '.join(sorted(reasons))}"))
         else:
             comparable.append(method)
     return comparable, issues
@@ -130,9 +139,9 @@ def _left_out(shared: Mapping[Condition, SharedRows]) -> Iterator[Issue]:
     """Yield what is not in the figures of several methods."""
     reasons = sorted({one.reason for one in shared.values() if one.reason})
     if reasons:
-        yield error(f"no figure, because its methods were not asked the same rows: {'; '.join(reasons)}")
+        yield error(f"no figure, because its methods were not run on the same rows: {'; '.join(reasons)}")
     elif rows := sum(one.left_out for one in shared.values()):
-        yield note(f"{rows} rows left out, which not all its methods were asked")
+        yield note(f"{rows} rows left out because not all of its methods were run on them")
 
 
 def _rounds(model: Model) -> int:

@@ -18,8 +18,8 @@ UNPARSABLE, REQUESTS = "feedback_unparsable", "base_requests"
 FEEDBACK = ("precision", "recall", "F1", "unparsable")
 METRICS = ("feedback_precision", "feedback_recall", "feedback_f1", UNPARSABLE)
 INTERVALS = (
-    "Intervals: 95 % confidence, from a cluster bootstrap over task prompts, with the same resamples for every round "
-    "and method."
+    "Intervals are 95 % confidence intervals from a cluster bootstrap over task prompts, with the same resamples for "
+    "every round and method."
 )
 
 
@@ -61,9 +61,9 @@ def by_round(found: ManyIFEvalRuns, refined: Sequence[RefinedModel]) -> Figure:
         "manyifeval_rounds",
         "Does it correct its own answers?",
         "Accuracy of the answers after each round; round 0 is the first answer. Zero-shot has no rounds and is drawn "
-        "as a level line. The oracle, which is told the truth about every answer, shows how well the model corrects "
-        "what it knows to be wrong; where other methods fall short of it, their feedback is to blame. As section 5 "
-        f"and Table 2 of the paper. All methods of a model are over the same rows. {INTERVALS}",
+        "as a horizontal line. The oracle, whose feedback is always right, shows how well the model corrects known "
+        "mistakes; where other methods fall short of it, their feedback is the cause. See section 5 and Table 2 of the "
+        f"paper. All methods of a model are over the same rows. {INTERVALS}",
         tuple(panels),
         Table(
             ("model", "method", "level", "requests per row", *(f"round {number}" for number in numbers)), tuple(rows)
@@ -86,18 +86,21 @@ def feedback(judged: Sequence[tuple[RefinedModel, Method]]) -> Figure:
     rows: list[tuple[str, str, int, tuple[Estimate, ...]]] = []
     for base, method in judged:
         counts = _counts(base, method)
-        shares = (counts.precision, counts.recall, counts.f1, _unparsable(base, method))
+        unparsable = _unparsable(base, method)
+        readable = counts.unless_unread(unparsable)
+        shares = (readable.precision, readable.recall, readable.f1, unparsable)
         values = tuple(Estimate(float("nan") if share is None else share) for share in shares)
         rows.append((base.label, method.title, counts.judgements, values))
     one_base = len({label for label, *_ in rows}) == 1
     return Figure(
         "manyifeval_feedback",
-        "Does it know which instructions its answers follow?",
-        "Every judgement of an instruction, compared with the checker's verdict; the positive class is “followed”. "
-        "Precision weighs followed and broken instructions alike, as the paper's does (Table 2, Figure 9): with low "
-        "precision, broken instructions are left uncorrected; with low recall, followed ones are corrected. A "
-        "judgement that cannot be read counts as “not followed”. Over all judgements in all rounds, of every row that "
-        "a method was asked; without intervals, because the result files have only their counts.",
+        "Can it tell which instructions its answers follow?",
+        "Each judgement of an instruction is compared with the checker's verdict; the positive class is “followed”. "
+        "Precision gives followed and violated instructions equal weight, as in the paper (Table 2, Figure 9). With "
+        "low precision, violated instructions are left uncorrected; with low recall, followed instructions are "
+        "corrected needlessly. A judgement that cannot be read counts as “not followed”; if none can be read, there is "
+        "no precision, recall or F1. Over all judgements in all rounds on all rows of a method; without confidence "
+        "intervals, because the result files contain only counts.",
         (
             Panel(
                 "",
@@ -145,4 +148,4 @@ def _unparsable(base: RefinedModel, method: Method) -> float | None:
 
 def _in_words(conditions: Sequence[Condition]) -> str:
     numbers = [str(where.instructions) for where in conditions]
-    return f"the tasks with {', '.join(numbers)} instructions, which all its methods were asked"
+    return f"the tasks with {', '.join(numbers)} instructions, on which all of its methods were run"

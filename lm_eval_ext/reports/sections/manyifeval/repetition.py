@@ -30,13 +30,13 @@ def repetition(found: ManyIFEvalRuns) -> Figure:
             different, repeated, shared = _different_and_repeated(found, model, number)
             cells.append(tuple(map(estimate, (different, repeated, repeated - different))))
             if shared.reason:
-                text = f"{model.label}: no comparison for n = {number}, where the two do not have the same task prompts"
+                text = f"{model.label}: not compared for n = {number}, because the two have different task prompts"
                 issues.append(error(f"{text}: {shared.reason}"))
             elif shared.left_out:
                 left_out[number] = shared.left_out
         if left_out:
             counts = ", ".join(f"{count} with n = {number}" for number, count in left_out.items())
-            issues.append(note(f"{model.label}: task prompts left out, which one of the two lacks: {counts}"))
+            issues.append(note(f"{model.label}: task prompts left out because one of the two lacks them: {counts}"))
         unlike, same, _ = zip(*cells, strict=True)
         series = (Series("n different instructions", unlike), Series("one instruction, n times", same))
         title = model.label if len(models) > 1 else ""
@@ -46,8 +46,8 @@ def repetition(found: ManyIFEvalRuns) -> Figure:
         "manyifeval_repetition",
         "Is it the number of instructions, or the length of the prompt?",
         "Prompt-level accuracy with n different instructions, and with the first one repeated n times, which makes the "
-        "prompt as long with only one thing to do. If the second stays level where the first falls, it is the number "
-        "of instructions that matters. Both are over the same task prompts. As Figure 8 of the paper (appendix C). "
+        "prompt as long but asks for only one thing. If the second stays level while the first falls, the number of "
+        "instructions is what matters. Both are over the same task prompts. See Figure 8 of the paper (appendix C). "
         f"{INTERVALS}",
         tuple(panels),
         Table(("model", "instructions", "different", "repeated", "repeated minus different"), tuple(rows)),

@@ -13,7 +13,7 @@ from lm_eval_ext.results.runs import Runs, TaskRun
 
 FAMILY = "natural_instructions"
 FEW = 3
-"""So many tasks are named in an issue; the rest are counted."""
+"""The most tasks that an issue names; the rest are counted."""
 
 Condition = tuple[str, str]
 """A subtask and an encoding."""
@@ -54,7 +54,7 @@ class ComparableRuns:
         for one in by_condition(runs, FAMILY, condition):
             issues += [
                 note(
-                    f"{one.label}: {task} left out, because {one.runs[condition(run)].task} has the same subtask and "
+                    f"{one.label}: {task} left out because {one.runs[condition(run)].task} has the same subtask and "
                     "encoding"
                 )
                 for task, run in one.others.items()
@@ -95,7 +95,7 @@ def _without_pairs(of_model: OfModel, base: str) -> list[Issue]:
             issues.append(error(f"{run.task}: no gain over {base!r}: {shared.reason}"))
         elif shared.left_out:
             issues.append(
-                note(f"{run.task}: {shared.left_out} instances that it or {base!r} lacks are left out of gains")
+                note(f"{run.task}: instances left out of gains because it or {base!r} lacks them: {shared.left_out}")
             )
     return issues
 
@@ -121,4 +121,4 @@ def _different_instances(found: Sequence[OfModel]) -> list[Issue]:
     different = sorted(subtask for subtask, seen in identities.items() if len(seen) > 1)
     if not different:
         return []
-    return [warning(f"Models were not asked the same instances of {named(different, FEW)}: do not compare them there.")]
+    return [warning(f"Models were run on different instances of {named(different, FEW)}: do not compare them there.")]

@@ -41,16 +41,13 @@ def _explains(_line: Line, answer: str) -> bool:
 FAILURES: Mapping[str, Callable[[Line, str], bool]] = {
     "The answer is empty.": _is_empty,
     "The answer repeats its input.": _is_echo,
-    "The right words stand in the answer, and so much else that little of them counts.": _is_wordy,
-    "The answer goes on to give a reason.": _explains,
+    "The answer contains the right words, but so many others that its score is low.": _is_wordy,
+    "The answer also gives a reason.": _explains,
 }
 """What is wrong with a poor answer, the first that applies."""
-UNSEEN = "An answer that has little in common with the references."
+UNSEEN = "The answer has little in common with the references."
 """Of one that cannot be looked at; it is passed on, so that the report says that it cannot be shown."""
-PERFECT = (
-    "For comparison: an answer with a ROUGE-L of 100 %, for which capitals, punctuation and the endings of words do "
-    "not count."
-)
+PERFECT = "For comparison: an answer with a ROUGE-L of 100 %, which ignores case, punctuation and word endings."
 
 
 def candidates(runs: ComparableRuns) -> list[list[Candidate]]:
@@ -87,7 +84,7 @@ def _changes(of_model: OfModel, base: str) -> Iterator[tuple[float, Candidate]]:
 
 def _changed(run: TaskRun, beside: TaskRun, *, better: bool) -> str:
     shown, base = (str(one.metadata["encoding"]) for one in (run, beside))
-    return f"The same instance is answered {'better' if better else 'worse'} under “{shown}” than under “{base}”."
+    return f"The same instance is answered {'better' if better else 'worse'} with “{shown}” than with “{base}”."
 
 
 def _by_instance(run: TaskRun) -> Floats:

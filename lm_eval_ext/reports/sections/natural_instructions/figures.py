@@ -10,8 +10,8 @@ from lm_eval_ext.reports.sections.natural_instructions.scores import METRIC
 from lm_eval_ext.results.issue import Issue, warning
 
 INTERVALS = (
-    "Intervals: 95 % confidence, from a cluster bootstrap over the instances of the subtasks, with the same resamples "
-    "for every encoding and model."
+    "Intervals are 95 % confidence intervals from a cluster bootstrap over the instances of each subtask, with the "
+    "same resamples for every encoding and model."
 )
 
 
@@ -52,9 +52,9 @@ def _rouge_l(measured: Sequence[ModelFigures], plan: Plan) -> Figure | None:
     ]
     return Figure(
         "natural_instructions_rouge_l",
-        "How good are the answers under each encoding?",
-        "ROUGE-L F-measure in percent, best over the references, each subtask counting the same; more is better. "
-        f"“instance” shows no instruction at all. {INTERVALS} As Table 3 of the paper.",
+        "How good are the answers with each encoding?",
+        "ROUGE-L F-measure in percent, best over the references; each subtask has the same weight. Higher is better. "
+        f"“instance” contains no instruction at all. {INTERVALS} See Table 3 of the paper.",
         tuple(panels),
         Table(("model", "mean over", *plan.encodings), tuple(rows)),
         tuple(_gaps(measured, plan)),
@@ -64,7 +64,7 @@ def _rouge_l(measured: Sequence[ModelFigures], plan: Plan) -> Figure | None:
 
 def _gaps(measured: Sequence[ModelFigures], plan: Plan) -> list[Issue]:
     return [
-        warning(f"{model.model}: not every subtask was run under {encoding!r}, so no mean over {scope.name}.")
+        warning(f"{model.model}: not every subtask was run with {encoding!r}, so there is no mean over {scope.name}.")
         for scope in plan.scopes
         for model in measured
         for encoding in plan.encodings
@@ -104,9 +104,9 @@ def _gain(measured: Sequence[ModelFigures], plan: Plan) -> Figure | None:
     return Figure(
         "natural_instructions_gain",
         f"What does an encoding gain over “{plan.base}”?",
-        f"Difference of mean ROUGE-L, in points, between an encoding and “{plan.base}” on the same instances; above 0 "
-        f"the added instructions help. The table has it relative to “{plan.base}”, too, in percent. {INTERVALS} As the "
-        "last column of Table 3.",
+        f"Difference in mean ROUGE-L, in percentage points, between an encoding and “{plan.base}” on the same "
+        f"instances; above 0, the added instructions help. The table also gives the gain relative to “{plan.base}”, in "
+        f"percent. {INTERVALS} See the last column of Table 3.",
         tuple(panels),
         Table(
             ("model", "mean over", *plan.others, *(f"{other}, relative (%)" for other in plan.others)),
@@ -147,10 +147,10 @@ def _by_category(measured: Sequence[ModelFigures], plan: Plan) -> Figure | None:
     ]
     return Figure(
         "natural_instructions_gain_by_category",
-        "Which kinds of tasks gain from instructions?",
-        f"Difference of mean ROUGE-L, in points, to “{plan.base}” on the same instances of a category's subtasks. "
-        f"Above 0 the encoding helps, below it hurts. {INTERVALS} As Figure 4 of the paper, which shows relative "
-        "gains; these are in the table, in percent.",
+        "Which categories of tasks benefit from instructions?",
+        f"Difference in mean ROUGE-L, in percentage points, from “{plan.base}” on the same instances of a category's "
+        f"subtasks. Above 0, the encoding helps; below 0, it hurts. {INTERVALS} See Figure 4 of the paper, which shows "
+        "relative gains; these are in the table, in percent.",
         tuple(panels),
         Table(
             ("model", "category", "subtasks", *plan.others, *(f"{other}, relative (%)" for other in plan.others)),
@@ -166,12 +166,12 @@ def _ablation(measured: Sequence[ModelFigures], plan: Plan) -> Figure | None:
         return None
     models = tuple(model.model for model in measured)
     panels = []
-    for title, fields in (("taken away from “all”", TAKEN_AWAY), ("added to “prompt”", ADDED)):
+    for title, fields in (("removed from “all”", TAKEN_AWAY), ("added to “prompt”", ADDED)):
         shown = [encoding for encoding in plan.ablations if encoding in fields]
         if shown:
             values = tuple(tuple(model.ablation[encoding] for encoding in shown) for model in measured)
             columns = tuple(fields[encoding] for encoding in shown)
-            panels.append(Panel(title, HeatMap(models, columns, values, "change of ROUGE-L", "change")))
+            panels.append(Panel(title, HeatMap(models, columns, values, "change in ROUGE-L", "change")))
     rows: list[tuple[TableCell, ...]] = [
         (model.model, encoding, base, model.ablation[encoding])
         for model in measured
@@ -179,12 +179,12 @@ def _ablation(measured: Sequence[ModelFigures], plan: Plan) -> Figure | None:
     ]
     return Figure(
         "natural_instructions_ablation",
-        "Which field of an instruction helps, and which hurts?",
-        f"Change of mean ROUGE-L, in points, over {plan.ablated.name}, when a field is taken away from all of an "
-        "instruction (below 0: it helped), and when it is added to the prompt (above 0: it helps). "
-        f"{INTERVALS} As Table 4 of the paper.",
+        "Which fields of an instruction help, and which hurt?",
+        f"Change in mean ROUGE-L, in percentage points, over {plan.ablated.name}, when a field is removed from the "
+        "full instruction (below 0: the field helped), and when it is added to the prompt (above 0: it helps). "
+        f"{INTERVALS} See Table 4 of the paper.",
         tuple(panels),
-        Table(("model", "encoding", "compared with", "change of ROUGE-L"), tuple(rows), "change"),
+        Table(("model", "encoding", "compared with", "change in ROUGE-L"), tuple(rows), "change"),
         metrics=(METRIC,),
     )
 
@@ -211,8 +211,8 @@ def _by_subtask(measured: Sequence[ModelFigures], plan: Plan) -> Figure | None:
     ]
     return Figure(
         "natural_instructions_subtasks",
-        "Where do the means come from?",
-        f"ROUGE-L of every subtask under every encoding, in percent; more is better. {INTERVALS}",
+        "Scores by subtask",
+        f"ROUGE-L of every subtask with every encoding, in percent. Higher is better. {INTERVALS}",
         tuple(panels),
         Table(("model", "subtask", *plan.encodings), tuple(rows)),
         metrics=(METRIC,),

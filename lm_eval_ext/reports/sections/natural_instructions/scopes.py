@@ -42,9 +42,9 @@ def scopes(found: Collection[OfModel], encodings: Collection[str]) -> tuple[Scop
     everything, common = set().union(*runs_of), set.intersection(*runs_of)
     everybody = common == everything
     if len(common) == 1:
-        name = "the one subtask" if everybody else "the one subtask that all were run on"
+        name = "the one subtask" if everybody else "the one subtask that all models were run on"
     else:
-        name = f"all {len(common)} subtasks" if everybody else f"the {len(common)} subtasks that all were run on"
+        name = f"all {len(common)} subtasks" if everybody else f"the {len(common)} subtasks that all models were run on"
     chosen = []
     if any(set(EVALUATION) <= subtasks for subtasks in runs_of):
         chosen.append(Scope("the evaluation split (12 subtasks)", EVALUATION))

@@ -22,7 +22,7 @@ def section(evidence: Evidence) -> Section | None:
     measured = [model_figures(evidence, model, of_model, plan) for model, of_model in runs.by_model.items()]
     issues = list(runs.issues)
     if not plan.others or runs.base not in plan.encodings:
-        issues.append(note(f"No gains: no model was run under both {runs.base!r}, the base, and another encoding."))
+        issues.append(note(f"No gains: no model was run with both the base encoding, {runs.base!r}, and another one."))
     shown, not_shown = examples(evidence.runs, candidates(runs))
     return Section(
         FAMILY,

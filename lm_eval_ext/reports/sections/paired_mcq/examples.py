@@ -30,7 +30,7 @@ def _another_option(rows: Rows) -> Chosen:
 
 def _depends_on_order(rows: Rows) -> Chosen:
     """Return the rows of the question whose answers differ most with the order of its options, if any does."""
-    clusters, differing = _by_question(rows, "consistency_text")
+    clusters, differing = _by_question(rows, "entropy_text")
     most: Chosen = (clusters == differing.argmax()) & (differing.max() > 0)
     return most
 
@@ -39,7 +39,7 @@ def _agree_throughout(rows: Rows) -> Chosen:
     """Return the matches whose question is answered alike in all orders of its options."""
     if "mismatch" not in rows.values:
         return _none(rows)
-    clusters, differing = _by_question(rows, "consistency_text")
+    clusters, differing = _by_question(rows, "entropy_text")
     same: Chosen = (rows.values["mismatch"] == 0) & (differing[clusters] == 0)
     return same
 
@@ -63,21 +63,21 @@ def _drawn_to_a_letter(rows: Rows) -> Chosen:
 
 
 BEHAVIOURS: Mapping[str, Callable[[Rows], Chosen]] = {
-    "The first token names one option and the text another: whoever looks at first tokens alone counts an answer that "
+    "The first token names one option and the text another: an evaluation of first tokens alone counts an answer that "
     "was never given.": _another_option,
-    "The text refuses, and the first token names an option all the same.": lambda rows: _is(rows, "mismatch_refusal"),
-    "The order of the options decides what is chosen: no question's answers differ more.": _depends_on_order,
-    "The first token is drawn to one letter, which it says more often than the texts do.": _drawn_to_a_letter,
+    "The text refuses, but the first token names an option.": lambda rows: _is(rows, "mismatch_refusal"),
+    "The choice depends on the order of the options: no other question's answers vary more.": _depends_on_order,
+    "The first token is biased towards one letter, which it gives more often than the texts do.": _drawn_to_a_letter,
     "The text is right where the first token is wrong.": lambda rows: (
         _is(rows, "text_acc") & ~_is(rows, "first_token_acc") & ("first_token_acc" in rows.values)
     ),
     "The first token is right where the text is wrong.": lambda rows: (
         _is(rows, "first_token_acc") & ~_is(rows, "text_acc")
     ),
-    "The text holds no answer that its reader could find.": lambda rows: _is(rows, "no_answer"),
+    "The text contains no answer that the reader could find.": lambda rows: _is(rows, "no_answer"),
     "The text chooses several options where one was asked for.": lambda rows: _is(rows, "several"),
     "The text refuses.": lambda rows: _is(rows, "refusal") & ~_is(rows, "mismatch_refusal"),
-    "First token and text agree, in every order of the options, as they should.": _agree_throughout,
+    "First token and text agree for every order of the options, as they should.": _agree_throughout,
 }
 """What an answer can show, and the rows that show it. That both agree is what one expects: it comes last, and once."""
 
@@ -126,7 +126,7 @@ def _facts(run: TaskRun, rows: Rows, row: int) -> Facts:
             found["right option"] = option(doc["gold"])
         if BIAS in rows.letters:
             found["first token"] = option(rows.letters[BIAS][row][0])
-        found[f"text, as {run.reader} reads it"] = _reading(line, option)
+        found[f"text, as read by {run.reader}"] = _reading(line, option)
         if "mismatch" in rows.values:
             found["mismatch"] = "yes" if rows.values["mismatch"][row] else "no"
         chosen = _over_orders(rows, row)
@@ -149,6 +149,6 @@ def _reading(line: Line, option: Callable[[object], str]) -> str:
 def _over_orders(rows: Rows, row: int) -> list[tuple[str, int]]:
     """Return what the texts chose in all rows of a question, the most frequent first."""
     question = rows.clusters[row]
-    outcomes = zip(rows.clusters, rows.outcomes["consistency_text"], strict=True)
+    outcomes = zip(rows.clusters, rows.outcomes["entropy_text"], strict=True)
     counts = Counter(" and ".join(chosen) or "no answer" for asked, chosen in outcomes if asked == question)
     return sorted(counts.items(), key=lambda item: (-item[1], item[0]))

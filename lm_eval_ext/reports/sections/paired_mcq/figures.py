@@ -1,7 +1,7 @@
 """What the report shows of first tokens and texts, from estimates alone, wherever they come from.
 
 The figures follow Wang et al. 2024: Figure 2 (mismatch and refusal by constraint level), Figures 3 and 7 (letters) and
-Table 3 (consistency).
+Table 3 (entropy, which it calls answer consistency).
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from lm_eval_ext.reports.sections.paired_mcq.task_result import TaskResult, havi
 from lm_eval_ext.results.issue import note
 
 INTERVALS = (
-    "Intervals: 95 % confidence, from a cluster bootstrap over questions, each resampled with all its orders of "
-    "options."
+    "Intervals are 95 % confidence intervals from a cluster bootstrap over questions; a question is resampled together "
+    "with all orders of its options."
 )
 
 
@@ -43,8 +43,8 @@ def mismatch_figure(
     return Figure(
         "paired_mcq_mismatch",
         "How often do first token and text differ?",
-        "Share of rows in which the text does not choose the first token's option: it names another one, several, "
-        f"none, or refuses. Less is better. The lighter portion of a bar: {part}. {interval} As Figure 2 (a) of the "
+        "Share of rows in which the text does not choose the first token's option: it names another option, several or "
+        f"none, or it refuses. Lower is better. The lighter part of a bar: {part}. {interval} See Figure 2 (a) of the "
         "paper.",
         tuple(panels_by_level(measured, "mismatch", "mismatch", part=("mismatch_refusal", part))),
         table(measured, ("mismatch", f"mismatch: {part}"), lambda result: [result[metric] for metric in metrics]),
@@ -73,8 +73,8 @@ def refusal_figure(results: Sequence[TaskResult], interval: str = INTERVALS) -> 
     return Figure(
         "paired_mcq_refusal",
         "How often does it refuse?",
-        "Share of rows in which the text refuses, in words or by the option “Refused”, and in which the first token is "
-        f"that option's letter. {interval} As Figure 2 (b) of the paper, which has the text alone.",
+        "Share of rows in which the text refuses, in words or by choosing the option “Refused”, and in which the first "
+        f"token is that option's letter. {interval} See Figure 2 (b) of the paper, which shows the text only.",
         tuple(panels),
         table(measured, tuple(readings.values()), lambda result: [result[metric] for metric in readings]),
         metrics=tuple(readings),
@@ -90,14 +90,14 @@ def no_answer_figure(results: Sequence[TaskResult]) -> Figure | None:
     issues = []
     for metric, name in (("no_answer", "no answer"), ("several", "several options")):
         if panels and not any(result[metric].value > 0 for result in measured):
-            issues.append(note(f"Not drawn: {name}, of which there are none."))
+            issues.append(note(f"Not drawn: {name} (none occurred)."))
             continue
         panels += panels_by_level(measured, metric, name, name)
     return Figure(
         "paired_mcq_no_answer",
         "How often is there no single answer?",
-        "Share of rows in which the text holds no answer (and is no refusal), and in which it chooses several options. "
-        f"Less is better. {INTERVALS}",
+        "Share of rows in which the text contains no answer (and is not a refusal), and in which it chooses several "
+        f"options. Lower is better. {INTERVALS}",
         tuple(panels),
         table(measured, ("no answer", "several options"), lambda result: (result["no_answer"], result["several"])),
         tuple(issues),
@@ -112,9 +112,9 @@ def position_bias_figure(results: Sequence[TaskResult]) -> Figure | None:
         return None
     return Figure(
         "paired_mcq_position_bias",
-        "How far apart are the letters they choose?",
+        "How different are the letters that first tokens and texts choose?",
         "Total variation distance between the two distributions of letters over all rows: the share of rows whose "
-        "letter would have to change for the two to be alike. 0: both choose each letter equally often. A distance is "
+        "letter would have to change to make the two equal. 0: both choose each letter equally often. The distance is "
         f"never negative, so chance alone increases it. {INTERVALS} Summarises Figures 3 and 7 of the paper.",
         tuple(panels_by_level(measured, "position_bias", "total variation distance")),
         table(measured, ("position bias",), lambda result: (result["position_bias"],)),
@@ -122,18 +122,18 @@ def position_bias_figure(results: Sequence[TaskResult]) -> Figure | None:
     )
 
 
-def consistency_figure(results: Sequence[TaskResult]) -> Figure | None:
+def entropy_figure(results: Sequence[TaskResult]) -> Figure | None:
     """Return Table 3: the entropy of what is chosen over the orders of a question's options."""
-    metrics = ("consistency_first_token", "consistency_text")
+    metrics = ("entropy_first_token", "entropy_text")
     panels = panels_by_reading(results, metrics, "entropy in nats", "number")
     if not panels:
         return None
     return Figure(
-        "paired_mcq_consistency",
+        "paired_mcq_entropy",
         "Does the order of the options change the answer?",
         "Entropy, in nats, of the contents chosen over the orders in which a question's options were shown, averaged "
-        "over questions. 0: the same content whatever the order; less is better. Ten different answers to ten orders "
-        f"would give 2.3. {INTERVALS} As Table 3 of the paper.",
+        "over questions. 0: the same content whatever the order. Lower is better. Ten different answers to ten orders "
+        f"would give 2.3 (ln 10). {INTERVALS} As Table 3 of the paper, which calls it answer consistency.",
         panels,
         table_of_readings(results, metrics, "number"),
         metrics=metrics,
@@ -148,9 +148,9 @@ def accuracy_figure(results: Sequence[TaskResult]) -> Figure | None:
         return None
     return Figure(
         "paired_mcq_accuracy",
-        "Which of the two is right more often?",
+        "Which is right more often, the first token or the text?",
         "Share of rows in which the first token is the right option's letter, and in which the text chooses that "
-        f"option and no other. More is better. {INTERVALS}",
+        f"option and no other. Higher is better. {INTERVALS}",
         panels,
         table_of_readings(results, metrics, "share"),
         metrics=metrics,

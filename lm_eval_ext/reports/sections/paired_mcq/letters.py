@@ -23,7 +23,7 @@ def letters_figure(results: Sequence[TaskResult]) -> Figure | None:
     shown = most_telling(measured, lambda result: result.model, lambda result: result["position_bias"].value)
     issues = []
     if len(shown) < len(measured):
-        issues = [note(f"Of each model, the dataset and level with the greatest position bias ({_named(shown)}).")]
+        issues = [note(f"For each model, the dataset and level with the largest position bias ({_named(shown)}).")]
     letters = sorted({letter for result in shown for letter in result.letters} - {NO_LETTER})
     letters += [NO_LETTER] * any(NO_LETTER in result.letters for result in shown)
     rows: list[tuple[str | Estimate, ...]] = [
@@ -41,9 +41,9 @@ def letters_figure(results: Sequence[TaskResult]) -> Figure | None:
     return Figure(
         "paired_mcq_letters",
         "Which letters do first tokens and texts choose?",
-        "Share of rows in which each letter is chosen. As every question is asked in several orders, a reading that "
-        "goes by content alone chooses the letters about equally often; a letter that stands out is a bias towards "
-        f"its place or its name. {INTERVALS} As Figures 3 and 7 of the paper.",
+        "Share of rows in which each letter is chosen. Every question is asked with its options in several orders, so "
+        "choices that depend on content alone are spread about equally over the letters; a letter that stands out "
+        f"shows a bias towards its position or its name. {INTERVALS} See Figures 3 and 7 of the paper.",
         tuple(Panel(_title(result, shown), _bars_of_letters(result, letters)) for result in shown),
         Table(("model", "dataset", "level", "reading", *map(_name, letters), "position bias"), tuple(rows)),
         tuple(issues),

@@ -23,7 +23,10 @@ def readers_figure(results: Sequence[TaskResult]) -> Figure | None:
     if len(shown) < len(groups):
         named = ", ".join(f"{dataset} {level}" for dataset, level in shown)
         issues = [
-            note(f"Of each dataset, the level is drawn on which the readers differ most ({named}); all are below.")
+            note(
+                f"For each dataset, only the level on which the readers differ most is drawn ({named}); the table has "
+                "all levels."
+            )
         ]
     panels = []
     for both in shown:
@@ -36,10 +39,10 @@ def readers_figure(results: Sequence[TaskResult]) -> Figure | None:
     return Figure(
         "paired_mcq_readers",
         "Does it matter who reads the text?",
-        "Mismatch by each reader of the texts. “string_match” is the paper's baseline, the first capital letter that a "
-        "full stop follows; “rules” read what is plain and abstain elsewhere, which counts as a mismatch; "
-        "“classifier” reads the rest as well. The reader with an interval is the one that all other figures rest on. "
-        f"{INTERVALS}",
+        "Mismatch as measured with each reader of the texts. “string_match” is the paper's baseline: the first capital "
+        "letter followed by a full stop. “rules” reads clear answers and abstains otherwise, which counts as a "
+        "mismatch; “classifier” also reads the rest. The reader with a confidence interval is the one that all other "
+        f"figures are based on. {INTERVALS}",
         tuple(panels),
         table(measured, readers, lambda result: [result.readers.get(reader, MISSING) for reader in readers]),
         tuple(issues),

@@ -10,7 +10,7 @@ from lm_eval_ext.reports.sections.examples import examples
 from lm_eval_ext.reports.sections.paired_mcq.examples import candidates
 from lm_eval_ext.reports.sections.paired_mcq.figures import (
     accuracy_figure,
-    consistency_figure,
+    entropy_figure,
     mismatch_figure,
     no_answer_figure,
     position_bias_figure,
@@ -33,7 +33,7 @@ def section(evidence: Evidence) -> Section | None:
     return Section(
         FAMILY,
         "First token and text",
-        "Does the letter that the first token's probabilities favour name the answer that the model then writes?",
+        "Is the letter with the highest first-token probability the answer that the model then writes?",
         _figures(tuple(task_results(evidence))),
         shown,
         (*_issues(of_family), *not_shown),
@@ -46,7 +46,7 @@ def _figures(results: Sequence[TaskResult]) -> tuple[Figure, ...]:
         refusal_figure(results),
         letters_figure(results),
         position_bias_figure(results),
-        consistency_figure(results),
+        entropy_figure(results),
         accuracy_figure(results),
         no_answer_figure(results),
         readers_figure(results),
@@ -55,8 +55,12 @@ def _figures(results: Sequence[TaskResult]) -> tuple[Figure, ...]:
 
 
 def _issues(runs: Sequence[TaskRun]) -> Iterator[Issue]:
-    yield note(f"Texts as read by: {', '.join(sorted({run.reader for run in runs}))}.")
+    yield note(f"Texts read by: {', '.join(sorted({run.reader for run in runs}))}.")
     if bare := sorted({run.task for run in runs if run.rows is None}):
-        yield warning(f"Without samples there are no intervals and no distribution of letters: {named(bare)}.")
+        yield warning(
+            f"Without samples there are no confidence intervals and no distribution of letters: {named(bare)}."
+        )
     if not any(run.metadata["paired"] for run in runs):
-        yield note("No first tokens were asked for (text_mcq tasks): only what the texts say can be shown.")
+        yield note(
+            "No first-token probabilities were requested (text_mcq tasks), so only the texts' answers are shown."
+        )

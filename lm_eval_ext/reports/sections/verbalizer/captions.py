@@ -10,10 +10,10 @@ from lm_eval_ext.results.issue import Issue, warning
 METRICS = {"acc": "accuracy", "prior_rate": "prior rate", "invalid_rate": "invalid rate"}
 ACCURACY = METRICS["acc"]
 INTERVALS = (
-    "Intervals: 95 % confidence, from a cluster bootstrap over rows, each resampled with all the label words it was "
-    "asked under."
+    "Intervals are 95 % confidence intervals from a cluster bootstrap over rows; a row is resampled together with all "
+    "the label words it was asked with."
 )
-TOGETHER = "all together"
+TOGETHER = "overall"
 GUESSING = "random guessing"
 
 
@@ -31,8 +31,8 @@ def incomplete(found: VerbalizerRuns) -> tuple[Issue, ...]:
     """Return which models were not asked all that others were."""
     return tuple(
         warning(
-            f"{model.label}: not asked {missing} of the {in_words(prompting)} tasks that other models were; it has no "
-            "figure where that would be over other tasks than theirs"
+            f"{model.label}: not run on {missing} of the {in_words(prompting)} tasks that other models were run on; "
+            "figures that need these tasks are left out for it"
         )
         for prompting in found.values("prompting")
         for model in found.asked(prompting)

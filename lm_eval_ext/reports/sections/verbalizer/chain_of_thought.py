@@ -72,11 +72,11 @@ def with_and_without_chain_of_thought(found: VerbalizerRuns, datasets: tuple[str
             panels.append(Panel(model.label, bars))
     return Figure(
         "verbalizer_thought",
-        "Does thinking first help against its priors?",
-        "Natural label words, asked for directly, show what the model can do. Flipped ones (positive is to be called "
-        "“negative”), asked for directly and after “Let's think step by step”, show what it does when told otherwise: "
-        "the closer to the first bar, the better. All three are over the same rows. As Figures 4 (all together) and 5 "
-        f"(by dataset) of the paper. {INTERVALS}",
+        "Does chain of thought overcome its priors?",
+        "Natural label words with direct prompts show how well the model can do the task. Flipped label words "
+        "(positive must be called “negative”), with direct prompts and after “Let's think step by step”, show how well "
+        "it follows the instruction: the closer to the first bar, the better. All three are over the same rows. See "
+        f"Figures 4 (overall) and 5 (by dataset) of the paper. {INTERVALS}",
         tuple(panels),
         Table(
             ("model", "dataset", *SETTINGS),
@@ -109,11 +109,11 @@ def gain_of_chain_of_thought(found: VerbalizerRuns, datasets: tuple[str, ...]) -
     columns = (TOGETHER, *datasets)
     return Figure(
         "verbalizer_thought_gain",
-        "How much does thinking first gain?",
-        "Accuracy under flipped label words after a chain of thought, minus that of direct answers to the same rows. "
-        "Above 0, thinking helps the model follow; below 0, it talks the model out of it (section 4.3). If 0 is "
-        "outside the interval, the difference is unlikely to be chance. Intervals: 95 % confidence, from a cluster "
-        "bootstrap over rows, of the paired difference.",
+        "How much does chain of thought help?",
+        "Accuracy with flipped label words after a chain of thought, minus accuracy of direct answers to the same "
+        "rows. Above 0, reasoning helps the model follow the instruction; below 0, it hurts (section 4.3). If 0 is "
+        "outside the interval, the difference is unlikely to be due to chance. Intervals are 95 % confidence intervals "
+        "of the paired difference, from a cluster bootstrap over rows.",
         (Panel("", HeatMap(labels(models), columns, values, "gain in accuracy", "change")),),
         Table(
             ("model", *columns),

@@ -64,7 +64,7 @@ def in_words(fact: str) -> str:
 
 
 def label_words(run: TaskRun) -> Mapping[str, str]:
-    """Return by label the word that the prompt demands."""
+    """Return for each label the word that the prompt asks for."""
     words: Mapping[str, str] = run.metadata["label_words"]
     return words
 

@@ -24,7 +24,7 @@ from lm_eval_ext.reports.sections.verbalizer.conditions import (
 from lm_eval_ext.results.runs import TaskRun
 
 ENOUGH = 3
-"""So many models are needed for most of them to say anything."""
+"""The fewest models for which “most models” means anything."""
 
 Behaviour = Callable[[VerbalizerRuns, Model], Iterator[Candidate]]
 """Yields one candidate from each dataset or task that has any."""
@@ -80,7 +80,7 @@ class Comparison:
 
 
 def candidates(found: VerbalizerRuns) -> list[list[Candidate]]:
-    """Return by behaviour the answers that show it."""
+    """Return for each behaviour the answers that show it."""
     by_behaviour = []
     for number, behaviour in enumerate(BEHAVIOURS):
         of_models: list[Candidate] = []
@@ -114,25 +114,25 @@ def _against_the_others(found: VerbalizerRuns, model: Model) -> Iterator[Candida
 
 def _names_no_label(_found: VerbalizerRuns, model: Model) -> Iterator[Candidate]:
     for run in _all(model):
-        why = "Names no label word, or several in one breath: it counts as wrong, whatever it means."
+        why = "Gives no label word, or several: it counts as wrong, whatever it means."
         yield from _one(run, why, invalid_rate=1.0, prior_rate=0.0)
 
 
 def _meaning_for_word(_found: VerbalizerRuns, model: Model) -> Iterator[Candidate]:
     for run in _all(model):
-        why = "Says what the label means, which is none of the words that it is allowed."
+        why = "Gives the label's usual word, which is not one of the allowed words."
         yield from _one(run, why, invalid_rate=1.0, prior_rate=1.0)
 
 
 def _wrong_in_another_task(_found: VerbalizerRuns, model: Model) -> Iterator[Candidate]:
     for run in model.others.values():
-        yield from _one(run, "Wrong in a task of the user's own.", acc=0.0)
+        yield from _one(run, "Wrong on a user-defined task.", acc=0.0)
 
 
 BEHAVIOURS: tuple[Behaviour, ...] = (
     Comparison(
-        "Goes by what the words mean here: right with natural label words, and with flipped ones still says what the "
-        "label means.",
+        "Follows its priors: right with natural label words, and with flipped ones it still gives the label's usual "
+        "word.",
         (DIRECT, FLIPPED),
         (DIRECT, GOLDEN),
         "natural label words",
@@ -143,7 +143,7 @@ BEHAVIOURS: tuple[Behaviour, ...] = (
     _meaning_for_word,
     _against_the_others,
     Comparison(
-        "Its direct answer follows, that after a chain of thought does not.",
+        "Its direct answer follows the instruction; its answer after a chain of thought does not.",
         (CHAIN_OF_THOUGHT, FLIPPED),
         (DIRECT, FLIPPED),
         "direct answer",
@@ -151,7 +151,7 @@ BEHAVIOURS: tuple[Behaviour, ...] = (
         other_acc=1.0,
     ),
     Comparison(
-        "Its direct answer does not follow, that after a chain of thought does.",
+        "Its direct answer does not follow the instruction; its answer after a chain of thought does.",
         (CHAIN_OF_THOUGHT, FLIPPED),
         (DIRECT, FLIPPED),
         "direct answer",
@@ -159,7 +159,8 @@ BEHAVIOURS: tuple[Behaviour, ...] = (
         other_acc=0.0,
     ),
     Comparison(
-        "Right by accident? Wrong with the natural label words: two mistakes, label and instruction, may cancel out.",
+        "Possibly right by accident: it is wrong with the natural label words, so two mistakes (label and instruction) "
+        "may cancel out.",
         (DIRECT, FLIPPED),
         (DIRECT, GOLDEN),
         "natural label words",
@@ -168,7 +169,7 @@ BEHAVIOURS: tuple[Behaviour, ...] = (
     ),
     _wrong_in_another_task,
     Comparison(
-        "Follows: right with the natural label words and with the flipped ones.",
+        "Follows the instruction: right with both natural and flipped label words.",
         (DIRECT, FLIPPED),
         (DIRECT, GOLDEN),
         "natural label words",
@@ -225,7 +226,7 @@ def _facts(run: TaskRun, line: Line) -> Mapping[str, str]:
     facts = {"label": label} if label else {}
     facts |= {"expected": str(line["target"]), "read": _read(line)}
     if prior := run.metadata["prior_words"].get(label):
-        facts["meant by itself"] = prior
+        facts["usual word"] = prior
     return facts | {"score": "right" if line["acc"] else "wrong"}
 
 

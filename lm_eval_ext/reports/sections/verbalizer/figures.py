@@ -29,7 +29,7 @@ from lm_eval_ext.reports.sections.verbalizer.conditions import (
 from lm_eval_ext.reports.statistics import estimate
 
 FEW = 3
-"""So many models have a panel each where a panel could be of one model or of one naturalness."""
+"""Up to this many models have a panel each; with more, each naturalness has one."""
 
 
 def figures(found: VerbalizerRuns) -> Iterator[Figure]:
@@ -64,12 +64,12 @@ def by_naturalness(found: VerbalizerRuns) -> Figure:
         rows += [(model.label, in_words(prompting), kind, *values) for (model, kind), values in cells.items()]
     return Figure(
         "verbalizer_naturalness",
-        "Does it label as told when the label words fight what they mean?",
-        "Natural label words mean their labels (positive: “positive”), neutral ones mean nothing (“foo”), unnatural "
-        "ones mean the opposite (positive: “negative”). A model that follows instructions does equally well under all "
-        "three; one that follows its priors falls below the line of random guessing under unnatural words. The prior "
-        "rate is how often it says what the label means by itself, whatever it was told. As Figure 2 of the paper. "
-        + INTERVALS,
+        "Does it label as instructed when the label words contradict their meaning?",
+        "Natural label words mean their labels (positive: “positive”), neutral ones mean nothing (“foo”), and "
+        "unnatural ones mean the opposite (positive: “negative”). A model that follows instructions does equally well "
+        "with all three; a model that follows its priors falls below random guessing with unnatural words. The prior "
+        "rate is the share of answers that give the label's usual word, whatever the instruction. See Figure 2 of the "
+        "paper. " + INTERVALS,
         tuple(panels),
         Table(("model", "prompting", "label words", *METRICS.values()), tuple(rows)),
         incomplete(found),
@@ -100,10 +100,10 @@ def by_verbalizer(found: VerbalizerRuns) -> Figure:
         ]
     return Figure(
         "verbalizer_words",
-        "Which label words does it follow?",
-        "Accuracy under each verbalizer, over all datasets. The word for the affirmative label (positive, entailment, "
-        "duplicate …) comes first: unnatural “0/1” demands “0” where “1” is usual. A model that follows instructions "
-        f"does equally well in all cells of its row. As Figure 3 of the paper. {INTERVALS}",
+        "Which label words does it use as instructed?",
+        "Accuracy with each verbalizer, over all datasets. The word for the affirmative label (positive, entailment, "
+        "duplicate …) comes first: unnatural “0/1” asks for “0” where “1” is usual. A model that follows instructions "
+        f"does equally well in all cells of its row. See Figure 3 of the paper. {INTERVALS}",
         tuple(panels),
         Table(("model", "prompting", *(f"{_words(name)} ({kind})" for kind, name in columns)), tuple(rows)),
         incomplete(found),
@@ -141,11 +141,11 @@ def by_dataset(found: VerbalizerRuns) -> Figure:
         ]
     return Figure(
         "verbalizer_datasets",
-        "On which datasets does it follow?",
-        "Accuracy by dataset, over all verbalizers of a naturalness. Where natural label words do well and unnatural "
-        "ones badly, the model knows the task and does not follow the instruction; where both do badly, it does not "
-        "know the task. The paper finds sentiment (sst2, fp, emotion) the easiest to reverse (section 4.4). "
-        f"{INTERVALS}",
+        "On which datasets does it follow the instruction?",
+        "Accuracy by dataset, over all verbalizers of each naturalness. If accuracy is high with natural label words "
+        "and low with unnatural ones, the model can do the task but does not follow the instruction; if both are low, "
+        "it cannot do the task. The paper finds that sentiment labels (sst2, fp, emotion) are the easiest to reverse "
+        f"(section 4.4). {INTERVALS}",
         tuple(panels),
         Table(("model", "prompting", "dataset", *all_kinds), tuple(rows)),
         incomplete(found),
@@ -181,8 +181,8 @@ def other_tasks(found: VerbalizerRuns) -> Figure:
     return Figure(
         "verbalizer_others",
         "Other tasks",
-        "Accuracy: the answer is the word that the prompt demands. Prior rate: it is what the label means by itself. "
-        f"Invalid rate: it is none of the label words. The line is random guessing. {INTERVALS}",
+        "Accuracy: the answer is the word that the prompt asks for. Prior rate: it is the label's usual word. Invalid "
+        f"rate: it is none of the label words. The line marks random guessing. {INTERVALS}",
         panels,
         Table(
             ("model", "task", "prompting", "labels", *METRICS.values()),

@@ -46,7 +46,7 @@ class OnSameRows:
                 continue
             shared = shared_rows(list(runs.values()))
             if shared.reason:
-                text = f"{model.label}: no comparison on {name}, whose settings do not have the same rows"
+                text = f"{model.label}: not compared on {name}, because the settings were not run on the same rows"
                 issues.append(error(f"{text}: {shared.reason}"))
                 continue
             if shared.left_out:
@@ -55,7 +55,7 @@ class OnSameRows:
                 accuracies[name, setting] = found.evidence.ratio(run, "acc", kept)
         if left_out:
             counts = ", ".join(f"{count} of {name}" for name, count in left_out.items())
-            issues.append(note(f"{model.label}: rows left out, which were not asked in all settings: {counts}"))
+            issues.append(note(f"{model.label}: rows left out because they were not run in all settings: {counts}"))
         return cls(accuracies, tuple(issues))
 
     def mean(self, datasets: Collection[str], setting: Setting) -> Replicates:

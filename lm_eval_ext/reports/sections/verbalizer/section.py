@@ -19,7 +19,7 @@ def section(evidence: Evidence) -> Section | None:
     return Section(
         FAMILY,
         "Verbalizer manipulation",
-        "Does it label as told when the label words contradict its priors?",
+        "Does it label as instructed when the label words contradict its priors?",
         tuple(figures(found)),
         shown,
         issues,

@@ -16,6 +16,7 @@ from lm_eval_ext.reports.sections.manyifeval.section import section
 from lm_eval_ext.results.issue import error, note, warning
 from lm_eval_ext.results.load import load
 from tests.reports.conftest import ResultFolder
+from tests.reports.files import SST2, write_run
 from tests.reports.manyifeval_files import TYPES, Line, of_model, row, write_rows
 from tests.reports.sections.reading_tables import exact, figure, names, numbers, titles, values
 
@@ -100,7 +101,7 @@ def test_repetition_is_compared_on_the_same_task_prompts(tmp_path: Path) -> None
     # 0 and 1/2, and not 1/2 both.
     assert list(values(numbers(found, "manyifeval_repetition")[ONE, 3]).values()) == [0.0, 0.5, 0.5]
     assert figure(found, "manyifeval_repetition").issues == (
-        note("one: task prompts left out, which one of the two lacks: 2 with n = 3"),
+        note("one: task prompts left out because one of the two lacks them: 2 with n = 3"),
     )
     assert numbers(found, "manyifeval_curse")[ONE, 3]["prompt level"].value == 0.5
 
@@ -109,7 +110,7 @@ def test_repetition_is_compared_on_the_same_task_prompts(tmp_path: Path) -> None
     ("key", "version", "reason"),
     [
         pytest.param(1, 1.0, "", id="the same task prompt"),
-        pytest.param(2, 1.0, "they share no row", id="another task prompt"),
+        pytest.param(2, 1.0, "they have no rows in common", id="another task prompt"),
         pytest.param(1, 2.0, "their versions differ", id="another version"),
     ],
 )
@@ -121,7 +122,7 @@ def test_repetition_is_compared_with_nothing_else(key: int, version: float, reas
     found = section_of(tmp_path)
     cells = numbers(found, "manyifeval_repetition")[ONE, 3].values()
     assert [cell.value for cell in cells if cell.exists] == ([] if reason else [0.0, 1.0, 1.0])
-    text = f"one: no comparison for n = 3, where the two do not have the same task prompts: {reason}"
+    text = f"one: not compared for n = 3, because the two have different task prompts: {reason}"
     assert figure(found, "manyifeval_repetition").issues == ((error(text),) if reason else ())
 
 
@@ -231,7 +232,8 @@ def test_what_was_stripped_of_its_instructions_is_not_shown_and_counted(tmp_path
     assert [example.why for example in found.examples] == ["Follows all 2 instructions."]
     assert found.issues == (
         note(
-            "1 of the 2 chosen answers cannot be shown; their lines in the samples have: no 'instruction_id_list' (1)."
+            "1 of the 2 selected answers cannot be shown; their lines in the samples have: no "
+            "'instruction_id_list' (1)."
         ),
     )
     assert numbers(found, "manyifeval_curse")[ONE, 2]["prompt level"].value == 0.5
@@ -302,8 +304,8 @@ def test_a_mean_over_other_tasks_than_the_other_models_is_no_figure(tmp_path: Pa
     assert not curse["part", 3]["prompt level"].exists
     assert figure(found, "manyifeval_verdicts").issues == (
         warning(
-            "part: not asked 1 of the tasks that other models were; it has no figure where that would be over other "
-            "tasks than theirs"
+            "part: not run on 1 of the tasks that other models were run on; figures that need these tasks are left out "
+            "for it"
         ),
     )
 
@@ -334,8 +336,8 @@ def test_many_models_share_panels_in_which_they_can_be_told_apart(tmp_path: Path
     for name in models:
         write_rows(tmp_path / name, {N02: [row(1, [1, 0])]}, config=of_model(name))
     found = section_of(tmp_path)
-    assert titles(found, "manyifeval_curse") == ["models 1 to 8", "model 9", *models]
-    assert titles(found, "manyifeval_types") == ["all together (1 to 5)", "all together (6 to 9)"]
+    assert titles(found, "manyifeval_curse") == ["models 1 to 4", "models 5 to 9", *models]
+    assert titles(found, "manyifeval_types") == ["overall (1 to 5)", "overall (6 to 9)"]
     first = figure(found, "manyifeval_types").panels[0].mark
     assert isinstance(first, HeatMap)
     assert first.columns == ("m0", "m1", "m2", "m3", "m4")
@@ -386,7 +388,7 @@ def test_methods_of_a_model_stand_side_by_side_over_the_tasks_that_all_were_aske
     # Table 2's order.
     assert [series.name for series in curves.series] == [ZERO_SHOT, "refinement w/ feedback", BY_ORACLE]
     assert figure(found, "manyifeval_rounds").issues == (
-        note("one: over the tasks with 2 instructions, which all its methods were asked"),
+        note("one: over the tasks with 2 instructions, on which all of its methods were run"),
     )
 
 
@@ -407,6 +409,16 @@ def test_first_answers_are_compared_with_refined_ones_only_if_run_alike(
     assert {about[1] for about in found} == {BY_ORACLE}
 
 
+@pytest.mark.parametrize("alike", [True, False])
+def test_settings_of_other_families_do_not_keep_a_model_from_its_refined_answers(alike: bool, tmp_path: Path) -> None:
+    longer = {"gen_kwargs": "max_gen_toks=8192"}
+    write_rows(tmp_path / "a", {N02: [row(1, [1, 1], **after(0.0, 1.0))]}, config={**method("oracle", 1), **longer})
+    write_rows(tmp_path / "plain", {N02: [row(1, [1, 1])]}, config={**of_model("one"), **(longer if alike else {})})
+    write_run(tmp_path / "b", {SST2: [1]}, arguments={"pretrained": "one"}, config={"num_fewshot": 4})
+    found = numbers(section_of(tmp_path), "manyifeval_rounds")
+    assert {about[:2] for about in found} == {(ONE, BY_ORACLE), *([(ONE, ZERO_SHOT)] if alike else [])}
+
+
 def test_methods_are_compared_on_the_same_rows(tmp_path: Path) -> None:
     # Without refinement 3 of 4 are followed, of the two that were refined 1.
     write_rows(tmp_path / "plain", {N02: [row(key, [1, key != 2]) for key in (1, 2, 3, 4)]})
@@ -417,8 +429,8 @@ def test_methods_are_compared_on_the_same_rows(tmp_path: Path) -> None:
     assert [cell.value for cell in cells[ONE, ZERO_SHOT, "prompt level", None].values()] == [0.5, 0.5]
     assert [cell.value for cell in cells[ONE, BY_ORACLE, "prompt level", "3.00"].values()] == [0.5, 1.0]
     assert figure(found, "manyifeval_rounds").issues == (
-        note("one: over the tasks with 2 instructions, which all its methods were asked"),
-        note("one: 2 rows left out, which not all its methods were asked"),
+        note("one: over the tasks with 2 instructions, on which all of its methods were run"),
+        note("one: 2 rows left out because not all of its methods were run on them"),
     )
     assert numbers(found, "manyifeval_curse")[ONE, 2]["prompt level"].value == 0.75
 
@@ -427,7 +439,7 @@ def test_methods_are_compared_on_the_same_rows(tmp_path: Path) -> None:
     ("key", "rows_hash", "reason"),
     [
         pytest.param(1, N02, "", id="the same row"),
-        pytest.param(2, N02, "they share no row", id="another row"),
+        pytest.param(2, N02, "they have no rows in common", id="another row"),
         pytest.param(1, "others", "their rows are from different datasets", id="rows of another hash"),
     ],
 )
@@ -442,7 +454,7 @@ def test_first_answers_to_other_rows_are_not_compared_with_refined_ones(
     found = section_of(tmp_path)
     shown = {about[1] for about in numbers(found, "manyifeval_rounds")}
     assert shown == ({BY_ORACLE} if reason else {ZERO_SHOT, BY_ORACLE})
-    issues = [warning(f"one: {ZERO_SHOT} is not compared with refinement: {reason}")] if reason else []
+    issues = [warning(f"one: {ZERO_SHOT} cannot be compared with refinement: {reason}")] if reason else []
     assert list(figure(found, "manyifeval_rounds").issues[1:]) == issues
 
 
@@ -454,7 +466,7 @@ def test_refinements_of_no_common_row_have_no_figure_and_it_is_said(tmp_path: Pa
     assert cells
     assert not any(cell.exists for cell in cells)
     assert figure(found, "manyifeval_rounds").issues[1:] == (
-        error("one: no figure, because its methods were not asked the same rows: they share no row"),
+        error("one: no figure, because its methods were not run on the same rows: they have no rows in common"),
     )
 
 
@@ -479,6 +491,15 @@ def test_judgements_of_all_tasks_are_counted_together(tmp_path: Path) -> None:
     assert values(cells) == pytest.approx({"precision": precision, "recall": recall, "F1": f1, "unparsable": 0.1})
 
 
+def test_a_judge_that_could_never_be_read_has_no_precision(tmp_path: Path) -> None:
+    line = row(1, [1, 0], **after(0.0, 0.0))
+    # Unread judgements count as "not followed", of which the precision would be 1 and the recall 0.
+    counts = feedback(0, 0, 11, 9, unparsable=1.0)
+    found = of_rows(tmp_path, {N02: [line]}, figures=counts, config=method("feedback", 1))
+    ((_, cells),) = numbers(found, "manyifeval_feedback").items()
+    assert {name: cell.value for name, cell in cells.items() if cell.exists} == {"unparsable": 1.0}
+
+
 def test_without_judgements_there_is_no_figure_of_them(tmp_path: Path) -> None:
     line = row(1, [1, 1], **after(0.0, 1.0))
     found = of_rows(tmp_path, {N02: [line]}, figures=feedback(0, 0, 0, 0), config=method("without_feedback", 1))
@@ -496,11 +517,19 @@ def test_without_judgements_there_is_no_figure_of_them(tmp_path: Path) -> None:
         pytest.param({N03: [row(1, [1, 0, 0])]}, "", id="one of three"),
         pytest.param({N03: [row(1, [0, 0, 0])]}, "Follows none of 3", id="none"),
         pytest.param({N03: [row(1, [1, 1, 1])]}, "Follows all 3", id="all"),
-        pytest.param({N03: [row(1, [1, 0, 0])], N02: [row(1, [1, 1])]}, "The curse: with 2", id="lost with more"),
+        pytest.param(
+            {N03: [row(1, [1, 0, 0])], N02: [row(1, [1, 1])]},
+            "The curse of instructions: it follows all 2",
+            id="lost with more",
+        ),
         pytest.param({N03: [row(1, [1, 0, 0])], N02: [row(2, [1, 1])]}, "Follows all 2", id="of another prompt"),
-        pytest.param({N03: [row(1, [1, 0, 0], prompt_level_repaired_acc=1.0)]}, "A reader would say", id="repaired"),
+        pytest.param(
+            {N03: [row(1, [1, 0, 0], prompt_level_repaired_acc=1.0)]}, "A human reader would say", id="repaired"
+        ),
         pytest.param({N03: [row(1, [1, 1, 1], prompt_level_repaired_acc=0.0)]}, "IFEval's strict", id="no repair"),
-        pytest.param({N03: [row(1, [1, 0, 0], prompt_level_loose_acc=1.0)]}, "Follows except for", id="loose"),
+        pytest.param(
+            {N03: [row(1, [1, 0, 0], prompt_level_loose_acc=1.0)]}, "Follows the instructions except for", id="loose"
+        ),
         pytest.param({N03: [row(1, [1, 1, 1], **after(0.0, 1.0))]}, "Refinement helps", id="refined"),
         pytest.param({N03: [row(1, [1, 0, 0], **after(1.0, 0.0))]}, "Refinement hurts", id="made worse"),
         pytest.param(
@@ -534,7 +563,7 @@ def test_a_lost_instruction_is_named_with_those_that_were_followed_before(tmp_pa
     found = of_rows(tmp_path, {N03: [row(7, [1, 0, 0])], N02: [row(7, [1, 1])]})
     assert found is not None
     example = found.examples[0]
-    assert example.why.endswith("with 3 it no longer follows “startend quotation”, which was among them.")
+    assert example.why.endswith("with 3 it no longer follows “startend quotation”, which was one of them.")
     assert (example.task, example.prompt, example.answer) == (N03, "Prompt 7", "Answer 7")
     assert dict(example.facts) == {
         "instructions": "3",

@@ -261,7 +261,7 @@ def test_models_on_other_instances_are_named(tmp_path: Path) -> None:
     found = section_of(
         write(tmp_path / "a", scores), write(tmp_path / "b", scores, "two", prompt={"instances_hash": "others"})
     )
-    assert warning("Models were not asked the same instances of one: do not compare them there.") in found.issues
+    assert warning("Models were run on different instances of one: do not compare them there.") in found.issues
 
 
 def test_means_are_over_what_every_model_was_run_on(tmp_path: Path) -> None:
@@ -269,7 +269,7 @@ def test_means_are_over_what_every_model_was_run_on(tmp_path: Path) -> None:
     one = {("one", "prompt"): [0.4] * 2}
     found = section_of(write(tmp_path / "a", both), write(tmp_path / "b", one, "two"))
     means = cells(figure(found, "rouge_l"))
-    scope = "the one subtask that all were run on"
+    scope = "the one subtask that all models were run on"
     assert means["one", scope]["prompt"].value == pytest.approx(0.2)
     assert means["two", scope]["prompt"].value == pytest.approx(0.4)
     by_subtask = cells(figure(found, "subtasks"))
@@ -294,10 +294,10 @@ def test_a_model_that_lacks_subtasks_of_the_split_has_no_mean_over_it_and_is_nam
     found = section_of(write(tmp_path / "a", split), write(tmp_path / "b", part, "two"))
     means = cells(figure(found, "rouge_l"))
     assert not means["two", "the evaluation split (12 subtasks)"]["prompt"].exists
-    assert means["two", "the 11 subtasks that all were run on"]["prompt"].value == 0.5
+    assert means["two", "the 11 subtasks that all models were run on"]["prompt"].value == 0.5
     (issue,) = figure(found, "rouge_l").issues
     assert issue.severity == "warning"
-    assert issue.text.startswith("two: not every subtask was run under 'prompt'")
+    assert issue.text.startswith("two: not every subtask was run with 'prompt'")
 
 
 def test_the_ablation_compares_each_encoding_with_what_it_was_made_of(tmp_path: Path) -> None:
@@ -384,13 +384,13 @@ def test_examples_show_the_largest_gain_and_loss_of_one_instance_and_how_answers
     loss = next(example for why, example in by_why.items() if "worse" in why)
     # The third: 0.4 beside 1.0.
     assert (loss.prompt, dict(loss.facts)["ROUGE-L under “prompt”"]) == ("all 2", "100.0 %")
-    assert gain.why == "The same instance is answered better under “all” than under “prompt”."
-    assert loss.why == "The same instance is answered worse under “all” than under “prompt”."
+    assert gain.why == "The same instance is answered better with “all” than with “prompt”."
+    assert loss.why == "The same instance is answered worse with “all” than with “prompt”."
     looks = {why.split(",")[0]: example.prompt for why, example in by_why.items()}
     assert looks["The answer is empty."] == "prompt 1"
     assert looks["The answer repeats its input."] == "prompt 4"
-    assert looks["The right words stand in the answer"] == "prompt 5"
-    assert looks["The answer goes on to give a reason."] == "prompt 6"
+    assert looks["The answer contains the right words"] == "prompt 5"
+    assert looks["The answer also gives a reason."] == "prompt 6"
     assert any(why.startswith("For comparison: an answer with a ROUGE-L of 100 %") for why in by_why)
     assert len(found.examples) == len(by_why) == 7
 
@@ -417,8 +417,8 @@ def test_each_encoding_that_changes_most_is_named(tmp_path: Path) -> None:
     found = section_of(write(tmp_path, {("one", encoding): values for encoding, values in scores.items()}))
     # The largest gain first; under “positive” nothing changes.
     assert [example.why for example in found.examples] == [
-        "The same instance is answered better under “all” than under “prompt”.",
-        "The same instance is answered better under “instance” than under “prompt”.",
+        "The same instance is answered better with “all” than with “prompt”.",
+        "The same instance is answered better with “instance” than with “prompt”.",
     ]
 
 
@@ -432,8 +432,8 @@ def test_what_was_stripped_of_its_prompt_is_not_shown_and_counted(tmp_path: Path
     assert found.examples == ()
     # Of the poor answers that cannot be looked at one of each model is chosen.
     assert found.issues[-1] == note(
-        "1 of the 1 chosen answers cannot be shown; their lines in the samples have: another form than the harness "
-        "writes (1)."
+        "1 of the 1 selected answers cannot be shown; their lines in the samples have: a different format from "
+        "what the harness writes (1)."
     )
 
 
@@ -449,7 +449,7 @@ def test_a_gain_is_of_the_instances_that_both_encodings_have(tmp_path: Path) -> 
     gain = cells(figure(found, "gain"))["one", scope]
     # 0.4 beside 0.2 where both were run, and not beside the 0.4 of all three.
     assert (gain["all"].value, gain["all, relative (%)"].value) == pytest.approx((0.2, 1.0))
-    assert note(f"one: {NI}_one_all: 1 instances that it or 'prompt' lacks are left out of gains") in found.issues
+    assert note(f"one: {NI}_one_all: instances left out of gains because it or 'prompt' lacks them: 1") in found.issues
 
 
 def test_a_word_or_two_of_the_input_are_no_echo(tmp_path: Path) -> None:
@@ -465,7 +465,7 @@ def test_a_word_or_two_of_the_input_are_no_echo(tmp_path: Path) -> None:
 def test_a_right_word_inside_another_is_no_right_answer(tmp_path: Path) -> None:
     write(tmp_path, {("one", "prompt"): [0.2]})
     (wordy,) = section_of(tmp_path).examples
-    assert wordy.why.startswith("The right words")
+    assert wordy.why.startswith("The answer contains the right words")
     file = next(tmp_path.glob("samples_*"))
     line = json.loads(file.read_text(encoding="utf-8"))
     file.write_text(json.dumps({**line, "resps": [["I think word00, surely"]]}) + "\n", encoding="utf-8")
@@ -479,5 +479,5 @@ def test_of_two_tasks_of_one_subtask_and_encoding_one_is_left_out_and_named(tmp_
         content[part]["own_prompt"] = content[part][f"{NI}_one_prompt"]
     (tmp_path / "results_1.json").write_text(json.dumps(content), encoding="utf-8")
     found = section_of(tmp_path)
-    text = f"one: own_prompt left out, because {NI}_one_prompt has the same subtask and encoding"
+    text = f"one: own_prompt left out because {NI}_one_prompt has the same subtask and encoding"
     assert note(text) in found.issues

@@ -121,22 +121,22 @@ def test_letters_are_shares_of_all_rows(known: Section) -> None:
         assert sum(shares) == pytest.approx(1)
 
 
-def test_consistency_and_position_bias_are_those_of_the_harness(known: Section, folders: Mapping[str, Path]) -> None:
+def test_entropy_and_position_bias_are_those_of_the_harness(known: Section, folders: Mapping[str, Path]) -> None:
     runs = load(list(folders.values())).runs
     compared = 0
     for run in runs:
         level, dataset = run.metadata["constraint"], "arc_challenge" if "arc" in run.task else "opinionqa"
         place = (f"reference {run.model.arguments[0][0]}={run.model.arguments[0][1]}", dataset, level)
-        consistency = cells(figure(known, "consistency"))[place]
+        entropy = cells(figure(known, "entropy"))[place]
         bias = cells(figure(known, "position_bias"))[place]["position bias"]
-        found = (consistency["first token"].value, consistency["text"].value, bias.value)
-        metrics = ("consistency_first_token", "consistency_text", "position_bias")
+        found = (entropy["first token"].value, entropy["text"].value, bias.value)
+        metrics = ("entropy_first_token", "entropy_text", "position_bias")
         assert found == pytest.approx(tuple(run.figure(metric) for metric in metrics), abs=1e-12)
         compared += 1
     assert compared == len(POLICIES) * 3
     # What always says A chooses what stands first: something else in nearly every order.
-    assert cells(figure(known, "consistency"))[label("always_a"), "opinionqa", "low"]["text"].value > 1
-    assert cells(figure(known, "consistency"))[label("oracle"), "opinionqa", "low"]["text"].value == 0
+    assert cells(figure(known, "entropy"))[label("always_a"), "opinionqa", "low"]["text"].value > 1
+    assert cells(figure(known, "entropy"))[label("oracle"), "opinionqa", "low"]["text"].value == 0
 
 
 # policy -> accuracy of the first token and of the text, where one option is right
@@ -156,7 +156,7 @@ def test_readers_stand_side_by_side_and_only_the_one_in_use_has_an_interval(know
     assert list(found) == ["rules", "string_match"]
     assert [estimate.value for estimate in found.values()] == [1, 1]
     assert [estimate.has_interval for estimate in found.values()] == [True, False]
-    assert note("Texts as read by: rules.") in known.issues
+    assert note("Texts read by: rules.") in known.issues
 
 
 def test_models_are_groups_of_one_plot_and_levels_its_bars(known: Section) -> None:
@@ -182,7 +182,7 @@ def bars_of(found: Figure) -> list[Bars]:
 
 
 def test_one_model_has_its_levels_side_by_side(folders: Mapping[str, Path]) -> None:
-    panels = figure(section_of(folders["always_a"]), "consistency").panels
+    panels = figure(section_of(folders["always_a"]), "entropy").panels
     assert [panel.title for panel in panels] == ["arc_challenge", "opinionqa"]
     assert isinstance(panels[1].mark, Bars)
     assert panels[1].mark.categories == ("low", "example")
@@ -205,14 +205,14 @@ def test_examples_are_at_most_ten_and_of_every_kind_that_there_is(known: Section
     whys = [example.why for example in known.examples]
     # What teaches the same stands together.
     assert sum(one != other for one, other in pairwise(whys)) == len(set(whys)) - 1
-    refusal = next(example for example in known.examples if example.why.startswith("The text refuses, and"))
+    refusal = next(example for example in known.examples if example.why.startswith("The text refuses, but"))
     assert refusal.model == label("refuser")
     assert "cannot answer" in refusal.answer
     facts = dict(refusal.facts)
-    assert facts["text, as rules reads it"].endswith(". Refused")
+    assert facts["text, as read by rules"].endswith(". Refused")
     assert facts["text, over all orders of the options"] == "Refused (10 of 10)"
     assert facts["mismatch"] == "yes"
-    order = next(example for example in known.examples if example.why.startswith("The order"))
+    order = next(example for example in known.examples if example.why.startswith("The choice"))
     assert order.model == label("always_a")
     assert dict(order.facts)["text, over all orders of the options"].count(" of 10)") > 1
 
@@ -233,14 +233,14 @@ def test_without_samples_the_figures_stand_without_intervals(folders: Mapping[st
     assert any("Without samples" in issue.text and LOW in issue.text for issue in found.issues)
 
 
-def test_text_alone_shows_refusals_no_answers_and_consistency(text_alone: Section) -> None:
+def test_text_alone_shows_refusals_no_answers_and_entropy(text_alone: Section) -> None:
     names = [found.name.removeprefix("paired_mcq_") for found in text_alone.figures]
-    assert names == ["refusal", "consistency", "no_answer"]
+    assert names == ["refusal", "entropy", "no_answer"]
     place = (label("refuser"), "opinionqa (text alone)", "medium")
     assert cells(figure(text_alone, "refusal"))[place] == {"text": Estimate(1.0, 1.0, 1.0)}
-    assert cells(figure(text_alone, "consistency"))[place] == {"text": Estimate(0.0, 0.0, 0.0)}
+    assert cells(figure(text_alone, "entropy"))[place] == {"text": Estimate(0.0, 0.0, 0.0)}
     assert cells(figure(text_alone, "no_answer"))[place]["no answer"].value == 0
-    assert any("No first tokens" in issue.text for issue in text_alone.issues)
+    assert any("No first-token" in issue.text for issue in text_alone.issues)
     (example,) = text_alone.examples
     assert example.why == "The text refuses."
 
@@ -312,12 +312,12 @@ def test_an_interval_draws_questions_with_all_their_orders(tmp_path: Path) -> No
     assert found.high == pytest.approx(0.384, abs=0.02)
 
 
-def test_the_interval_of_a_consistency_draws_questions(tmp_path: Path) -> None:
+def test_the_interval_of_an_entropy_draws_questions(tmp_path: Path) -> None:
     # Of 20 questions in two orders, 10 are answered in two ways (entropy log 2) and 10 in one (0): log(2) / 2 = 0.347.
     rows: list[tuple[str, str, Value]] = []
     for number in range(20):
         rows += [(f"q{number}", "A", "A"), (f"q{number}", "A", "B" if number < 10 else "A")]
-    found = cells(figure(section_of(write(tmp_path, rows)), "consistency"))["one", "opinionqa", "low"]
+    found = cells(figure(section_of(write(tmp_path, rows)), "entropy"))["one", "opinionqa", "low"]
     assert found["text"].value == pytest.approx(log(2) / 2, rel=1e-12)
     # log 2 times the mean of 20 draws with 1/2: 0.347 -+ 1.96 * log(2) * sqrt(1/4 / 20) = 0.347 -+ 0.152
     assert found["text"].low == pytest.approx(0.195, abs=0.04)
@@ -351,7 +351,7 @@ def test_answers_without_an_option_and_with_several_are_shown(tmp_path: Path) ->
     assert [panel.title for panel in figure(found, "no_answer").panels] == ["no answer", "several options"]
     values = cells(figure(found, "no_answer"))["one", "opinionqa", "low"]
     assert (values["no answer"].value, values["several options"].value) == (0.25, 0.25)
-    readings = {dict(example.facts)["text, as rules reads it"] for example in found.examples}
+    readings = {dict(example.facts)["text, as read by rules"] for example in found.examples}
     assert {"no answer", "A. Yes; B. No"} <= readings
 
 
@@ -360,7 +360,7 @@ TWO_ORDERS: dict[str, tuple[list[tuple[str, str, Value]], str]] = {
     "both agree on the same": ([("q", "A", "A"), ("q", "A", "A")], "First token and text agree"),
     "both agree on something else each time": (
         [("q", "A", "A"), ("q", "B", "B"), ("r", "A", "A"), ("r", "B", "B")],
-        "The order of the options",
+        "The choice depends on the order",
     ),
     "never agree": ([("q", "A", "B"), ("q", "A", "B")], "The first token names one option"),
 }
@@ -413,7 +413,7 @@ def test_of_many_distributions_of_letters_each_model_shows_its_most_biased_one()
     assert [panel.title for panel in found.panels] == ["m0, low", "m1, medium", "m2, high", "m3, example"]
     assert found.issues == (
         note(
-            "Of each model, the dataset and level with the greatest position bias (m0: opinionqa low; m1: opinionqa "
+            "For each model, the dataset and level with the largest position bias (m0: opinionqa low; m1: opinionqa "
             "medium; m2: opinionqa high; m3: opinionqa example)."
         ),
     )
@@ -433,7 +433,7 @@ def test_of_many_readers_panels_each_dataset_shows_where_they_differ_most() -> N
     assert found is not None
     assert [panel.title for panel in found.panels] == ["a, high", "b, high", "c, high"]
     assert len(found.table.rows) == 15
-    assert "all are below" in found.issues[0].text
+    assert "the table has all levels" in found.issues[0].text
 
 
 def test_one_reader_alone_is_no_comparison() -> None:
@@ -467,7 +467,7 @@ def test_what_was_stripped_is_not_shown_and_counted_and_figures_are_the_same(
     assert found.examples == ()
     assert found.issues[:-1] == known.issues
     last = found.issues[-1].text
-    assert last.startswith("10 of the 10 chosen answers cannot be shown")
+    assert last.startswith("10 of the 10 selected answers cannot be shown")
     assert "no 'arguments' (" in last
     assert "no 'filtered_resps' (" in last
     assert repr(found.figures) == repr(known.figures)  # by their text, for no NaN is another

@@ -92,10 +92,10 @@ def test_words_datasets_and_thought_score_as_the_policy_implies(known: Section) 
     assert values(by_dataset[PRIOR, DIRECT, "emotion"]) == {"natural": 1.0, "neutral": 0.0, "unnatural": 0.0}
     assert values(by_dataset[ORACLE, DIRECT, "sst2"]) == {"natural": 1.0, "neutral": 1.0, "unnatural": 1.0}
     thought = numbers(known, "verbalizer_thought")
-    assert list(thought[PRIOR, "all together"].values()) == [exact(1.0), exact(0.0), exact(0.0)]
+    assert list(thought[PRIOR, "overall"].values()) == [exact(1.0), exact(0.0), exact(0.0)]
     assert list(thought[ORACLE, "emotion"].values()) == [exact(1.0), exact(1.0), exact(1.0)]
     gain = numbers(known, "verbalizer_thought_gain")
-    assert gain[PRIOR,] == {"all together": exact(0.0), "sst2": exact(0.0), "emotion": exact(0.0)}
+    assert gain[PRIOR,] == {"overall": exact(0.0), "sst2": exact(0.0), "emotion": exact(0.0)}
 
 
 def test_the_line_of_random_guessing_is_that_of_the_labels(known: Section) -> None:
@@ -121,7 +121,7 @@ def test_examples_of_known_answers_are_ten_at_most_and_from_every_model(known: S
     assert followed.model == ORACLE
     assert followed.why == "Follows flipped label words where 2 of 2 other models do not."
     facts = dict(followed.facts)
-    assert facts["expected"] == facts["read"] == followed.answer != facts["meant by itself"] == facts["label"]
+    assert facts["expected"] == facts["read"] == followed.answer != facts["usual word"] == facts["label"]
     assert followed.prompt.endswith("Answer:")
 
 
@@ -177,10 +177,10 @@ def test_thought_is_held_against_direct_answers_to_the_same_rows(tmp_path: Path)
     found = section_of(tmp_path)
     # 0.7 - 0.4, and not 0.7 - 0.46.
     assert values(numbers(found, "verbalizer_thought_gain")[ONE,])["sst2"] == pytest.approx(0.3)
-    assert values(numbers(found, "verbalizer_thought_gain")[ONE,])["all together"] == pytest.approx(0.3)
+    assert values(numbers(found, "verbalizer_thought_gain")[ONE,])["overall"] == pytest.approx(0.3)
     natural, direct, thought = numbers(found, "verbalizer_thought")[ONE, "sst2"].values()
     assert (natural.value, direct.value, thought.value) == pytest.approx((0.1, 0.4, 0.7))
-    issue = note("one: rows left out, which were not asked in all settings: 90 of sst2")
+    issue = note("one: rows left out because they were not run in all settings: 90 of sst2")
     assert figure(found, "verbalizer_thought").issues == (issue,)
     assert figure(found, "verbalizer_thought_gain").issues == (issue,)
     # Other figures are of all rows.
@@ -207,7 +207,7 @@ def test_thought_is_compared_with_nothing_else(
     write_run(tmp_path / "direct", {SST2: [0, 1]}, samples=bool(samples))
     write_run(tmp_path / "thought", {THOUGHT_OUT: [1, 1]}, metadata=changed)
     found = section_of(tmp_path)
-    text = f"one: no comparison on sst2, whose settings do not have the same rows: {reason}"
+    text = f"one: not compared on sst2, because the settings were not run on the same rows: {reason}"
     for name in ("verbalizer_thought", "verbalizer_thought_gain"):
         assert figure(found, name).issues == ((error(text),) if reason else ())
     gain = numbers(found, "verbalizer_thought_gain")[ONE,]
@@ -220,8 +220,10 @@ def test_thought_is_compared_with_nothing_else(
 @pytest.mark.parametrize(
     ("ids", "reason"),
     [
-        pytest.param((2, 3), "they share no row", id="no row in common"),
-        pytest.param((), "their numbers of rows differ, and without samples it is not known which", id="no samples"),
+        pytest.param((2, 3), "they have no rows in common", id="no row in common"),
+        pytest.param(
+            (), "their numbers of rows differ, and without samples it is unknown which rows they share", id="no samples"
+        ),
     ],
 )
 def test_rows_that_are_not_the_same_have_no_gain(ids: Sequence[int], reason: str, tmp_path: Path) -> None:
@@ -233,7 +235,7 @@ def test_rows_that_are_not_the_same_have_no_gain(ids: Sequence[int], reason: str
     found = section_of(tmp_path)
     assert not any(cell.exists for cell in numbers(found, "verbalizer_thought_gain")[ONE,].values())
     assert figure(found, "verbalizer_thought_gain").issues == (
-        error(f"one: no comparison on sst2, whose settings do not have the same rows: {reason}"),
+        error(f"one: not compared on sst2, because the settings were not run on the same rows: {reason}"),
     )
 
 
@@ -262,8 +264,8 @@ def test_a_mean_over_other_tasks_than_the_other_models_is_no_figure(tmp_path: Pa
     assert not by_dataset["part", DIRECT, "snli"]["unnatural"].exists
     assert figure(found, "verbalizer_naturalness").issues == (
         warning(
-            "part: not asked 1 of the direct tasks that other models were; it has no figure where that would be over "
-            "other tasks than theirs"
+            "part: not run on 1 of the direct tasks that other models were run on; figures that need these tasks "
+            "are left out for it"
         ),
     )
 
@@ -273,10 +275,10 @@ def test_thought_is_compared_only_where_it_was_asked_for(tmp_path: Path) -> None
     assert "verbalizer_thought" not in names(of_rows(tmp_path / "direct", direct))
     both = of_rows(tmp_path / "both", {**direct, THOUGHT_OUT: [1, 1]})
     # snli was not asked after a chain of thought: it is in neither bar.
-    assert numbers(both, "verbalizer_thought").keys() == {(ONE, "all together"), (ONE, "sst2")}
-    cells = numbers(both, "verbalizer_thought")[ONE, "all together"]
+    assert numbers(both, "verbalizer_thought").keys() == {(ONE, "overall"), (ONE, "sst2")}
+    cells = numbers(both, "verbalizer_thought")[ONE, "overall"]
     assert [cell.value for cell in cells.values()] == [1.0, 0.5, 1.0]
-    assert numbers(both, "verbalizer_thought_gain")[ONE,]["all together"].value == 0.5
+    assert numbers(both, "verbalizer_thought_gain")[ONE,]["overall"].value == 0.5
 
 
 def test_runs_of_other_families_make_no_section(result_folder: ResultFolder) -> None:
@@ -376,7 +378,7 @@ def test_a_users_own_tasks_are_shown_by_their_names(own_tasks: Path, result_fold
     assert isinstance(panel.mark, Bars)
     assert panel.mark.reference == pytest.approx(1 / 3)
     assert found is not None
-    assert {example.why for example in found.examples} == {"Wrong in a task of the user's own."}
+    assert {example.why for example in found.examples} == {"Wrong on a user-defined task."}
 
 
 def test_a_users_own_task_is_in_no_figure_of_the_published_ones(tmp_path: Path) -> None:
@@ -387,8 +389,8 @@ def test_a_users_own_task_is_in_no_figure_of_the_published_ones(tmp_path: Path) 
 
 # Examples
 
-PRIOR_WINS, ACCIDENT, FOLLOWS = "Goes by what the words mean here:", "Right by accident?", "Follows:"
-OUT, INTO = "Its direct answer follows, that", "Its direct answer does not follow, that"
+PRIOR_WINS, ACCIDENT, FOLLOWS = "Follows its priors:", "Possibly right by accident:", "Follows the instruction:"
+OUT, INTO = "Its direct answer follows", "Its direct answer does not follow"
 
 
 @pytest.mark.parametrize(
@@ -427,7 +429,7 @@ def test_an_example_tells_what_was_expected_and_read_in_both(tmp_path: Path) -> 
 
 @pytest.mark.parametrize(
     ("prior_rate", "invalid_rate", "why"),
-    [(0.0, 1.0, "Names no label word"), (1.0, 1.0, "Says what the label means"), (1.0, 0.0, "")],
+    [(0.0, 1.0, "Gives no label word"), (1.0, 1.0, "Gives the label's usual word"), (1.0, 0.0, "")],
 )
 def test_an_answer_that_is_no_label_word_is_told_apart(
     prior_rate: float, invalid_rate: float, why: str, tmp_path: Path
@@ -474,7 +476,7 @@ def test_what_was_stripped_of_its_prompt_is_not_shown_and_counted(tmp_path: Path
     assert found.examples == ()
     # One follows, one does not.
     assert found.issues == (
-        note("2 of the 2 chosen answers cannot be shown; their lines in the samples have: no 'arguments' (2)."),
+        note("2 of the 2 selected answers cannot be shown; their lines in the samples have: no 'arguments' (2)."),
     )
     assert numbers(found, "verbalizer_datasets")[ONE, DIRECT, "sst2"]["unnatural"].value == 0.5
 

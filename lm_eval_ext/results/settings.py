@@ -1,0 +1,108 @@
+"""One model whose tasks were run with different generation settings or few-shot examples, as their READMEs advise."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from lm_eval_ext.results.issue import Issue, named, note, warning
+from lm_eval_ext.results.models import BY_TASK, DEMONSTRATIONS, GEN_KWARGS, EvaluatedModel, shortened
+from lm_eval_ext.results.runs import TaskRun
+
+OPTIONS = (DEMONSTRATIONS, GEN_KWARGS)
+"""The settings that depend on the task. A chat template or a system instruction changes every prompt of a model."""
+
+
+def unified(runs: Sequence[TaskRun]) -> list[TaskRun]:
+    """Return the runs, with one model in place of several that differ in ``OPTIONS`` alone.
+
+    A model keeps to itself if one of its tasks was also run with other options: those two runs are to be told apart.
+    Each run still has its own ``setting``.
+    """
+    tasks: dict[EvaluatedModel, set[str]] = {}
+    for run in runs:
+        tasks.setdefault(run.model, set()).add(run.task)
+    alike: dict[EvaluatedModel, list[EvaluatedModel]] = {}
+    for model in tasks:
+        alike.setdefault(_without_options(model), []).append(model)
+    models: dict[EvaluatedModel, EvaluatedModel] = {}
+    for base, group in alike.items():
+        apart = [one for one in group if all(one == other or tasks[one].isdisjoint(tasks[other]) for other in group)]
+        if len(apart) > 1:
+            models |= dict.fromkeys(apart, _together(base, apart))
+    return [replace(run, model=models.get(run.model, run.model)) for run in runs]
+
+
+def _without_options(model: EvaluatedModel) -> EvaluatedModel:
+    return replace(model, setting=tuple((name, value) for name, value in model.setting if name not in OPTIONS))
+
+
+def _together(base: EvaluatedModel, models: Sequence[EvaluatedModel]) -> EvaluatedModel:
+    """Return one model in place of several; an option that all share keeps its value."""
+    setting = list(base.setting)
+    for option in OPTIONS:
+        values = {dict(model.setting).get(option) for model in models}
+        if values != {None}:
+            setting.append((option, next(iter(values)) or "" if len(values) == 1 else BY_TASK))
+    return replace(base, setting=tuple(setting))
+
+
+def settings_of(runs: Sequence[TaskRun]) -> list[str]:
+    """Return how one model was run, where that is not the harness's default; of a hash the first digits.
+
+    Args:
+        runs: of one model.
+    """
+    names = dict.fromkeys(name for run in runs for name, _ in run.setting)
+    by_name = {name: _runs_by_value(runs, name) for name in names}
+    return [
+        f"{name}: {next(iter(by_value)) if len(by_value) == 1 else _in_words(by_value)}"
+        for name, by_value in by_name.items()
+    ]
+
+
+def settings_that_differ(runs: Sequence[TaskRun], names: Mapping[EvaluatedModel, str]) -> list[Issue]:
+    """Return which models' tasks were run with different options: a warning where one figure mixes them, else a note.
+
+    Args:
+        runs: of all models.
+        names: of the models.
+    """
+    issues = []
+    for model, name in names.items():
+        of_model = [run for run in runs if run.model == model]
+        for option in OPTIONS:
+            by_value = _runs_by_value(of_model, option)
+            if len(by_value) == 1:
+                continue
+            if families := _mixed_families(by_value):
+                mixed = f"figures over several tasks of {named(families)} mix them"
+                issues.append(warning(f"{name}: {option} differ between tasks: {_in_words(by_value)}; {mixed}"))
+            else:
+                issues.append(note(f"{name}: {option} differ between families: {_in_words(by_value)}"))
+    return issues
+
+
+def _runs_by_value(runs: Iterable[TaskRun], name: str) -> dict[str, list[TaskRun]]:
+    """Return runs by the value of a setting."""
+    by_value: dict[str, list[TaskRun]] = {}
+    for run in runs:
+        value = shortened(name, dict(run.setting).get(name, "default"))
+        by_value.setdefault(value, []).append(run)
+    return dict(sorted(by_value.items()))
+
+
+def _mixed_families(by_value: Mapping[str, Sequence[TaskRun]]) -> list[str]:
+    """Return the families of which some tasks have one value and some another."""
+    counts = Counter(name for runs in by_value.values() for name in {run.family.name for run in runs})
+    return sorted(name for name, count in counts.items() if count > 1)
+
+
+def _in_words(by_value: Mapping[str, Sequence[TaskRun]]) -> str:
+    """Return each value with what it holds for: families if each has one value, else tasks."""
+    mixed = _mixed_families(by_value)
+    return "; ".join(
+        f"{value} ({named(sorted({run.task if mixed else run.family.name for run in runs}))})"
+        for value, runs in by_value.items()
+    )

@@ -1,0 +1,127 @@
+"""One model stays one where its families need other settings; runs of one task are told apart by theirs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lm_eval_ext.cli import main
+from lm_eval_ext.reports.gate.units import Sides, Unit
+from lm_eval_ext.reports.page.provenance import provenance
+from lm_eval_ext.results.issue import note, warning
+from lm_eval_ext.results.load import load, load_apart
+from lm_eval_ext.results.settings import settings_of
+from tests.reports.files import SST2, write_run
+from tests.reports.manyifeval_files import of_model, row, write_rows
+
+N01 = "manyifeval_n01"
+COT = "verbalizer_cot_sst2_unnatural_flipped"
+LONG = {"max_gen_toks": 8192}
+LONGEST = {"max_gen_toks": 16384}
+
+
+def manyifeval(folder: Path, gen_kwargs: Mapping[str, Any] | None = None, pretrained: str = "owner/one") -> None:
+    write_rows(folder, {N01: [row(0, [True])]}, config={**of_model(pretrained), "gen_kwargs": gen_kwargs})
+
+
+def verbalizer(folder: Path, gen_kwargs: Mapping[str, Any] | None = None, task: str = SST2, **changed: Any) -> None:
+    path = write_run(folder, {task: [1, 0]}, **changed)
+    content = json.loads(path.read_text())
+    content["config"]["gen_kwargs"] = gen_kwargs
+    path.write_text(json.dumps(content))
+
+
+def test_a_model_whose_families_need_other_settings_is_one_with_a_note(tmp_path: Path) -> None:
+    verbalizer(tmp_path / "a")
+    manyifeval(tmp_path / "b", LONG)
+    runs = load([tmp_path])
+    assert list(runs.labels.values()) == ["one"]
+    assert {run.task: dict(run.setting) for run in runs.runs} == {SST2: {}, N01: {"gen_kwargs": "max_gen_toks=8192"}}
+    assert runs.issues == (
+        note("one: gen_kwargs differ between families: default (verbalizer); max_gen_toks=8192 (manyifeval)"),
+    )
+    assert settings_of(runs.runs) == ["gen_kwargs: default (verbalizer); max_gen_toks=8192 (manyifeval)"]
+    # The commands that ask for the same again have each run's own setting.
+    given = [
+        "--gen_kwargs max_gen_toks=8192" in dict(facts)["command (reconstructed from the results)"]
+        for _, facts in provenance(runs)
+    ]
+    assert sorted(given) == [False, True]
+
+
+def test_settings_that_differ_within_a_family_are_a_warning_that_names_the_tasks(tmp_path: Path) -> None:
+    verbalizer(tmp_path / "a", config={"num_fewshot": 4})
+    verbalizer(tmp_path / "b", task=COT)
+    runs = load([tmp_path])
+    assert list(runs.labels.values()) == ["one"]
+    assert runs.issues == (
+        warning(
+            f"one: demonstrations differ between tasks: 4 ({SST2}); default ({COT}); figures over several tasks of "
+            "verbalizer mix them"
+        ),
+    )
+
+
+def test_runs_of_one_task_in_two_settings_are_told_apart(tmp_path: Path) -> None:
+    verbalizer(tmp_path / "a", LONG)
+    verbalizer(tmp_path / "b", LONGEST, date=2000)
+    runs = load([tmp_path])
+    assert list(runs.labels.values()) == ["one, gen_kwargs=max_gen_toks=8192", "one, gen_kwargs=max_gen_toks=16384"]
+    assert [run.figure("acc") for run in runs.runs] == [0.5, 0.5]
+    assert runs.issues == ()
+
+
+def test_what_is_in_no_doubt_is_one_model_beside_runs_that_are_told_apart(tmp_path: Path) -> None:
+    # Whether the runs of the other families belong to the first or the second cannot be told.
+    verbalizer(tmp_path / "a")
+    verbalizer(tmp_path / "b", config={"num_fewshot": 4})
+    verbalizer(tmp_path / "c", LONG, task=COT)
+    manyifeval(tmp_path / "d", LONGEST)
+    runs = load([tmp_path])
+    models = {run.task: runs.labels[run.model] for run in runs.runs if run.task != SST2}
+    assert models == {COT: "one, no demonstrations, gen_kwargs differ by task", N01: models[COT]}
+    assert len(runs.labels) == 3
+
+
+def test_another_chat_template_is_another_model_whatever_was_run(tmp_path: Path) -> None:
+    verbalizer(tmp_path / "a", chat_template_sha="0123456789")
+    manyifeval(tmp_path / "b")
+    assert list(load([tmp_path]).labels.values()) == ["one, chat template 01234567", "one, no chat template"]
+
+
+def test_two_models_with_other_settings_stay_two(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        verbalizer(tmp_path / name / "a", arguments={"pretrained": name})
+        manyifeval(tmp_path / name / "b", LONG, name)
+    assert list(load([tmp_path]).labels.values()) == ["one", "two"]
+
+
+def test_two_sides_are_compared_task_by_task_in_the_setting_of_each(tmp_path: Path) -> None:
+    verbalizer(tmp_path / "old" / "a")
+    manyifeval(tmp_path / "old" / "b", LONG)
+    verbalizer(tmp_path / "new" / "a", LONG)
+    manyifeval(tmp_path / "new" / "b", LONG)
+    before, after = load_apart([[tmp_path / "old"], [tmp_path / "new"]])
+    sides = Sides(before, after, ("A", "B"))
+    changed, same = sides.take(SST2), sides.take(N01)
+    assert isinstance(changed, Unit)
+    assert isinstance(same, Unit)
+    assert list(map(str, changed.issues)) == ["different setting: gen_kwargs: none in A, max_gen_toks=8192 in B"]
+    assert same.issues == ()
+
+
+def test_check_takes_a_side_of_two_settings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for side in ("old", "new"):
+        verbalizer(tmp_path / side / "a")
+        manyifeval(tmp_path / side / "b", LONG)
+    main(["check", str(tmp_path / "new"), "--against", str(tmp_path / "old"), "--max-drop", "1"])
+    found = capsys.readouterr()
+    assert "candidate: one, gen_kwargs: default (verbalizer); max_gen_toks=8192 (manyifeval) (" in found.out
+    # Of one task in two settings it cannot be told which is meant.
+    verbalizer(tmp_path / "new" / "c", LONGEST)
+    assert main(["check", str(tmp_path / "new"), "--against", str(tmp_path / "old"), "--max-drop", "1"]) == 2
+    assert "results of 3 models or settings" in capsys.readouterr().err
