@@ -15,7 +15,7 @@ from lm_eval.api.samplers import ContextSampler
 import lm_eval_ext
 from lm_eval_ext import sources
 from lm_eval_ext.harness.known_answers import KnownAnswers, KnownInstance
-from lm_eval_ext.harness.request_cache import fingerprint
+from lm_eval_ext.harness.request_cache import asked, fingerprint, functions
 from lm_eval_ext.harness.versions import GenerationTask, keep_filters, metric_list, one_request, standard_errors
 
 if TYPE_CHECKING:
@@ -210,6 +210,10 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
         self.before_requests()
         if not options.get("cache_requests"):
             return super().build_all_requests(**options)
+        if unknown := list(functions(asked(self.config))):
+            message = "%s: its requests are not cached, because an edit of the function %s could not be noticed"
+            log.warning(message, self.config.task, unknown[0])
+            return super().build_all_requests(**{**options, "cache_requests": False})
         made_of = fingerprint(self._made_of(options))
         options["tokenizer_name"] = f"{options.get('tokenizer_name', '')}-{made_of}"
         try:
@@ -230,8 +234,8 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
 
     def _made_of(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """Return everything that requests are made of, and that the harness's own key may lack."""
-        # The prompt of one row shows a change of the template, the demonstrations, the system prompt or the chat
-        # template, however it was made.
+        # The prompt of one row shows a change of the demonstrations, the system prompt or the chat template, however it
+        # was made; a template may show one in other rows alone, so the config counts, too.
         prompt = self.fewshot_context(
             self.eval_docs[0],
             num_fewshot=self.asking.num_fewshot,
@@ -240,16 +244,14 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
             fewshot_as_multiturn=options.get("fewshot_as_multiturn", False),
             chat_template=options.get("chat_template"),
         )
-        config = self.config
         return {
             "facts": self.facts,
             "source": self.source,
-            "version": config.metadata["version"],
-            "generation_kwargs": config.generation_kwargs,
+            "version": self.config.metadata["version"],
+            "config": asked(self.config),
+            # Known answers, and what is asked further about an answer, are made of fields that rows_hash may lack.
+            "rows": self.eval_docs.to_dict(),
             "prompt": prompt,
-            "doc_to_text": config.doc_to_text,
-            "delimiters": [config.target_delimiter, config.fewshot_delimiter, config.gen_prefix],
-            "repeats": config.repeats,
             # The harness saves the requests of --samples as if they were those of all rows.
             "samples": options.get("samples"),
             # They are pickled, with classes of either package.
