@@ -39,21 +39,21 @@ def own_dataset(config: Mapping[str, Any], known: Collection[str]) -> OwnDataset
     """
     task, path = config["task"], config.get("dataset_path")
     split = config.get("test_split") or config.get("validation_split")
-    if not path or not split:
+    if not (isinstance(path, str) and path.strip("/") and isinstance(split, str) and split):
         raise ValueError(
             f"task {task!r}: dataset_path {path!r} with test_split {split!r}; expected one of "
             f"{', '.join(known)}, or a dataset of your own with its test_split"
         )
     options = config.get("dataset_kwargs") or {}
-    unknown = sorted(set(options) - {"revision", "data_files"})
-    files = options.get("data_files") or {}
+    unknown = not isinstance(options, Mapping) or set(options) - {"revision", "data_files"}
+    files = {} if unknown else options.get("data_files") or {}
     if unknown or not isinstance(files, Mapping) or not all(isinstance(file, str) for file in files.values()):
         raise ValueError(
             f"task {task!r}: dataset_kwargs {options!r}; expected revision and data_files alone, as in "
             "{revision: main, data_files: {test: data/test.parquet}}"
         )
     hub = HubDataset(path, config.get("dataset_name"), options.get("revision"), tuple(sorted(files.items())))
-    return OwnDataset(path.rsplit("/", 1)[-1], hub, split)
+    return OwnDataset(path.rstrip("/").rsplit("/", 1)[-1], hub, split)
 
 
 def refuse_keys(config: Mapping[str, Any], keys: Collection[str], why: str) -> None:

@@ -201,12 +201,11 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
     def build_all_requests(self, **options: Any) -> Any:
         """Build the requests; a cache of them serves only what was made of the same."""
         self.asking = Asking(
-            self.config.num_fewshot or 0,
+            self._demonstrations_asked_for(),
             options.get("system_instruction") or "",
             bool(options.get("apply_chat_template")),
             options.get("chat_template"),
         )
-        self._check_demonstrations()
         self.before_requests()
         if not options.get("cache_requests"):
             return super().build_all_requests(**options)
@@ -225,12 +224,17 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
             log.warning("%s: not cached, because the name of the cache's file would be too long", self.config.task)
             return super().build_all_requests(**{**options, "cache_requests": False})
 
-    def _check_demonstrations(self) -> None:
-        asked = f"task {self.config.task!r}: --num_fewshot {self.asking.num_fewshot}"
-        if self.asking.num_fewshot < 0:
-            raise ValueError(f"{asked}; expected a number of demonstrations, 0 or more")
-        if self.asking.num_fewshot and self.NO_DEMONSTRATIONS:
-            raise ValueError(f"{asked}; {self.NO_DEMONSTRATIONS.format(n=self.asking.num_fewshot)}")
+    def _demonstrations_asked_for(self) -> int:
+        """Return how many a run asks for, by ``--num_fewshot`` or in a leaf of the user's."""
+        n = self.config.num_fewshot
+        asked_for = f"task {self.config.task!r}: --num_fewshot {n}"
+        if n is None:
+            return 0
+        if isinstance(n, bool) or not isinstance(n, int) or n < 0:
+            raise ValueError(f"{asked_for}; expected a number of demonstrations, 0 or more")
+        if n and self.NO_DEMONSTRATIONS:
+            raise ValueError(f"{asked_for}; {self.NO_DEMONSTRATIONS.format(n=n)}")
+        return n
 
     def _made_of(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """Return everything that requests are made of, and that the harness's own key may lack."""

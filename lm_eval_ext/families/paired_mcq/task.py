@@ -220,7 +220,7 @@ def _dataset_of_leaf(config: Mapping[str, Any]) -> MultipleChoice:
 def _expression(config: Mapping[str, Any], key: str) -> str:
     value = config.get(key)
     try:
-        if isinstance(value, str) and columns_of(value):
+        if isinstance(value, str) and value.strip() and columns_of(value):
             return value
         problem = "reads no column"
     except jinja2.TemplateError as error:
