@@ -22,7 +22,23 @@ if TYPE_CHECKING:
     import datasets
     from lm_eval.api.instance import Instance
 
-log = logging.getLogger(__name__)
+log = logging.getLogger(f"lm_eval.{__name__}")
+"""Below the harness's own logger, which alone shows notes."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """How much of a dataset of the user's own is evaluated.
+
+    Attributes:
+        rows: how many rows are.
+        usable: how many could be.
+        for_more: what evaluates more; empty if so many were asked for, or if there are no more.
+    """
+
+    rows: int
+    usable: int
+    for_more: str = ""
 
 
 @dataclass(frozen=True)
@@ -34,11 +50,13 @@ class Documents:
         dataset: the rows, in the harness's form.
         facts: what the results are to record of them; ``rows_hash`` is among it, which two runs share if and only if
             they were asked about the same rows.
+        share: how much of a dataset of the user's own they are; ``None``: the dataset is known, and so are its rows.
     """
 
     split: str
     dataset: datasets.Dataset
     facts: Mapping[str, Any]
+    share: Share | None = None
 
 
 @dataclass(frozen=True)
@@ -98,6 +116,7 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
         self.source = sources.chosen_source(metadata)
         self.asking = Asking()
         self.scores_rows = True
+        self._share: Share | None = None
         self.facts = {"family": self.FAMILY, **self.configure(config)}
         # Last: a user's --metadata can say what a task is to do, not what it is.
         metadata |= self.facts
@@ -187,8 +206,14 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
         """Read the rows; the harness's name for it."""
         found = self.documents()
         self.dataset = {found.split: found.dataset}
-        self.facts |= found.facts
-        self.config.metadata |= found.facts
+        facts = dict(found.facts)
+        if found.share:
+            facts |= {"rows_evaluated": found.share.rows, "rows_usable": found.share.usable}
+            if found.share != self._share:
+                _tell(self.config.task, found.share)
+        self._share = found.share
+        self.facts |= facts
+        self.config.metadata |= facts
 
     def fewshot_docs(self) -> None:
         """Return nothing: the harness reads this of every task, and demonstrations are read only on demand."""
@@ -289,3 +314,10 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
             return {"bypass": None}
         found: dict[str, Any] = self.config.process_results(doc, results)
         return found
+
+
+def _tell(task: str, share: Share) -> None:
+    """Say once per task how many of its dataset's rows are evaluated."""
+    left = f"; {share.for_more}" if share.for_more else ""
+    level = logging.WARNING if left else logging.INFO
+    log.log(level, "%s: %d of %d usable rows are evaluated%s", task, share.rows, share.usable, left)

@@ -183,6 +183,8 @@ EDITS = [
     (TRIVIA, "paired: true", "paired: false"),
     (TRIVIA, 'target_delimiter: " "', 'target_delimiter: ""'),
     (TRIVIA, 'description: ""', "description: Attention."),
+    (TOPICS, 'description: ""', "rows: 99"),
+    (TRIVIA, 'description: ""', "rows: 2"),
 ]
 """A leaf, what is edited in it, and what stands there then."""
 

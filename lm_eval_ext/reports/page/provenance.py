@@ -15,7 +15,7 @@ from lm_eval_ext.results.runs import Runs, TaskRun
 
 FROM_YAML = ("config_source", "note")
 """Metadata that a leaf's YAML, or the harness, adds to a task."""
-ABOUT_ROWS = ("rows", "left_out")
+ABOUT_ROWS = ("rows_origin", "rows_evaluated", "rows_usable", "left_out")
 """What some tasks say of their rows besides the facts of every one."""
 GIVEN = ("source",)
 """Facts that a user gives with ``--metadata``."""
