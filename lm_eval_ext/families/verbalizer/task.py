@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 import datasets
 import jinja2
 
 from lm_eval_ext import sources
+from lm_eval_ext.families.verbalizer.answer import Reads
 from lm_eval_ext.families.verbalizer.datasets import DATASETS, is_known
+from lm_eval_ext.families.verbalizer.filters import ANSWER_FILTER
 from lm_eval_ext.families.verbalizer.leaf import Leaf, filter_list, leaf_of
 from lm_eval_ext.families.verbalizer.rows import (
     GOLDEN,
@@ -33,7 +36,11 @@ METRICS = [
     {"metric": metric.name, "aggregation": "mean", "higher_is_better": metric.higher_is_better}
     for metric in SCHEMA.metrics
 ]
-"""What ``Verbalizer.score`` gives. Not in the templates, which the harness parses again for each of 216 leaves."""
+"""What ``Verbalizer.score`` gives."""
+VERSION = 1.0
+"""``metadata.version`` of leaves and groups."""
+STOPS = ("You are a helpful assistant",)
+"""Some servers answer an empty list of stops with an error. This one ends a model that repeats one of the prompts."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +98,9 @@ class VerbalizerTask(FamilyTask):
     """
 
     FAMILY = "verbalizer"
+    METADATA: ClassVar[Mapping[str, Any]] = {"version": VERSION}
+    DEFAULTS: ClassVar[Mapping[str, Any]] = {"output_type": "generate_until"}
+    """What a leaf has that does not say otherwise; not in the template, which the harness parses anew for each leaf."""
 
     @classmethod
     def datasets(cls) -> Mapping[str, str]:
@@ -109,6 +119,8 @@ class VerbalizerTask(FamilyTask):
 
     def configure(self, config: dict[str, Any]) -> Mapping[str, Any]:
         """Take the verbalizer and the dataset from a leaf's config; see the base class."""
+        for key, default in self.DEFAULTS.items():
+            config.setdefault(key, deepcopy(default))
         self._leaf: Leaf = leaf_of(config)
         dataset, verbalizer = self._leaf.dataset, self._leaf.verbalizer
         self._selection = Selection(dataset, self._leaf.columns, verbalizer.golden, self.source, self._leaf.rows)
@@ -166,6 +178,28 @@ class VerbalizerTask(FamilyTask):
             "prior": thought + say.format(verbalizer.prior_word(golden)),
             "random": tuple(thought + say.format(word) for word in verbalizer.words),
         }
+
+
+def _defaults(reads: Reads, tokens: int) -> Mapping[str, Any]:
+    """Return one greedy generation per row, and how its answer is read."""
+    steps = [{"function": ANSWER_FILTER, "reads": reads}, {"function": "take_first"}]
+    return {
+        **VerbalizerTask.DEFAULTS,
+        "generation_kwargs": {"until": list(STOPS), "do_sample": False, "temperature": 0.0, "max_gen_toks": tokens},
+        "filter_list": [{"name": "answer", "filter": steps}],
+    }
+
+
+class DirectTask(VerbalizerTask):
+    """Direct prompting (Figure 7): the first label that an answer names."""
+
+    DEFAULTS = _defaults("first", 64)
+
+
+class ChainOfThoughtTask(VerbalizerTask):
+    """Chain-of-thought prompting (Figure 8): room to reason, and the conclusion is read."""
+
+    DEFAULTS = _defaults("final", 512)
 
 
 @cache
