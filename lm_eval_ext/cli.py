@@ -15,6 +15,7 @@ from lm_eval_ext.classifier import commands as classifier
 from lm_eval_ext.classifier.availability import ReaderError
 from lm_eval_ext.classifier.encoder.adapter import AdapterError
 from lm_eval_ext.classifier.encoder.weights import WeightsError
+from lm_eval_ext.command_line import Parser, offer_completion
 from lm_eval_ext.families.natural_instructions.command import add_score_to
 from lm_eval_ext.progress import with_progress
 from lm_eval_ext.reports.errors import ReportError
@@ -32,7 +33,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Args:
         arguments: of the command line; those of the process if absent.
     """
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    offer_completion(parser)
+    options = parser.parse_args(arguments)
     try:
         status: int = options.run(options)
     except BrokenPipeError:
@@ -54,10 +57,10 @@ def _complain(text: str) -> int:
     return 1
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="lm-eval-ext", description="Companion of the lm-eval-ext tasks.")
+def _parser() -> Parser:
+    parser = Parser(prog="lm-eval-ext", description="Companion of the lm-eval-ext tasks.")
     parser.add_argument("--version", action="version", version=f"lm-eval-ext {__version__}")
-    commands = parser.add_subparsers(metavar="command", required=True)
+    commands = parser.add_subparsers()
 
     path = commands.add_parser("tasks-path", help="print the folder of the task YAML files, for --include_path")
     path.set_defaults(run=_tasks_path)
@@ -93,7 +96,7 @@ def _parser() -> argparse.ArgumentParser:
 
     manyifeval = commands.add_parser(
         "manyifeval", help="the manyifeval tasks: print their rows, compare methods"
-    ).add_subparsers(metavar="command", required=True)
+    ).add_subparsers()
     export = manyifeval.add_parser(
         "export", help="print the rows in the schema of the published ManyIFEval file, one JSON object per line"
     )
@@ -114,7 +117,7 @@ def _parser() -> argparse.ArgumentParser:
 
     natural_instructions = commands.add_parser(
         "natural-instructions", help="which part of an instruction does a model use: score predictions, compare"
-    ).add_subparsers(metavar="command", required=True)
+    ).add_subparsers()
     add_score_to(natural_instructions)
     add_gains_to(natural_instructions)
     return parser
