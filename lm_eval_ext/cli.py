@@ -17,7 +17,7 @@ from lm_eval_ext.classifier.encoder.adapter import AdapterError
 from lm_eval_ext.classifier.encoder.weights import WeightsError
 from lm_eval_ext.command_line import Parser, offer_completion
 from lm_eval_ext.families.natural_instructions.command import add_score_to
-from lm_eval_ext.progress import with_progress
+from lm_eval_ext.progress import checking, print_past_progress, with_progress
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.gains.command import add_gains_to
 from lm_eval_ext.reports.gate.commands import add_check_to, add_compare_to
@@ -129,13 +129,14 @@ def _tasks_path(_options: argparse.Namespace) -> int:
 
 
 def _doctor(options: argparse.Namespace) -> int:
-    from lm_eval_ext.doctor import examine  # noqa: PLC0415 # tasks-path answers at once
-
     healthy = True
-    for finding in examine(options.source):
-        mark = "ok" if finding.ok else "FAILED" if finding.required else "note"
-        print(f"{mark:7}{finding.subject:10}{finding.text}", flush=True)
-        healthy = healthy and (finding.ok or not finding.required)
+    with checking("the harness") as announce:
+        from lm_eval_ext.doctor import examine  # noqa: PLC0415 # seconds, and tasks-path answers at once
+
+        for finding in examine(options.source, announce):
+            mark = "ok" if finding.ok else "FAILED" if finding.required else "note"
+            print_past_progress(f"{mark:7}{finding.subject:10}{finding.text}")
+            healthy = healthy and (finding.ok or not finding.required)
     return 0 if healthy else 1
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import BinaryIO, TypeVar
 
 T = TypeVar("T")
@@ -18,6 +20,27 @@ def with_progress(lines: BinaryIO) -> Iterable[bytes]:
         for line in lines:
             yield line
             progress.update(len(line))
+
+
+@contextmanager
+def checking(what: str) -> Iterator[Callable[[str], None]]:
+    """Show on standard error, where that is a terminal, what is being checked; the function takes what comes next.
+
+    Lines for standard output go through ``print_past_progress`` meanwhile.
+    """
+    from tqdm import tqdm  # noqa: PLC0415 # as above
+
+    with tqdm(bar_format="{desc}", leave=False, disable=None) as line:
+        line.set_description_str(f"checking {what} …")
+        yield lambda following: line.set_description_str(f"checking {following} …")
+
+
+def print_past_progress(line: str) -> None:
+    """Print a line at once, above whatever progress is being shown."""
+    from tqdm import tqdm  # noqa: PLC0415 # as above
+
+    with tqdm.external_write_mode(file=sys.stdout):
+        print(line, flush=True)
 
 
 def counted(things: Sequence[T], unit: str) -> Iterable[T]:
