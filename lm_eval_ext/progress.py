@@ -48,3 +48,39 @@ def counted(things: Sequence[T], unit: str) -> Iterable[T]:
     from tqdm import tqdm  # noqa: PLC0415 # as above
 
     yield from tqdm(things, unit=unit, disable=None)
+
+
+LINES = 10
+"""How many lines tell of a training where there is no terminal."""
+
+
+@contextmanager
+def training(epochs: int, steps: int) -> Iterator[Callable[[float], None]]:
+    """Show on standard error how far a training is: a bar on a terminal, elsewhere a line now and then.
+
+    The function takes the loss of each step that is done. What is shown is the mean loss of the epoch so far.
+
+    Args:
+        epochs: how many there are.
+        steps: of each epoch.
+    """
+    from tqdm import tqdm  # noqa: PLC0415 # as above
+
+    total = epochs * steps
+    with tqdm(total=total, desc="training", unit="step", disable=None) as bar:
+        done, of_epoch = 0, 0.0
+
+        def step(loss: float) -> None:
+            nonlocal done, of_epoch
+            epoch, before = divmod(done, steps)
+            of_epoch = (of_epoch if before else 0.0) + loss
+            done += 1
+            mean = of_epoch / (before + 1)
+            if not bar.disable:
+                bar.set_postfix(epoch=f"{epoch + 1}/{epochs}", loss=f"{mean:.3f}", refresh=False)
+                bar.update()
+            elif done * LINES // total > (done - 1) * LINES // total:
+                where = f"epoch {epoch + 1} of {epochs}, step {done} of {total}"
+                print(f"training: {where}, loss {mean:.3f}", file=sys.stderr, flush=True)
+
+        yield step
