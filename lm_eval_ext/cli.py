@@ -16,7 +16,9 @@ from lm_eval_ext.classifier import commands as classifier
 from lm_eval_ext.classifier.availability import ReaderError
 from lm_eval_ext.classifier.encoder.adapter import AdapterError
 from lm_eval_ext.classifier.encoder.weights import WeightsError
+from lm_eval_ext.command_line import Parser, offer_completion
 from lm_eval_ext.families.natural_instructions.command import add_score_to
+from lm_eval_ext.progress import checking, print_past_progress, with_progress
 from lm_eval_ext.regrade.command import add_verify_to
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.gains.command import add_gains_to
@@ -36,7 +38,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _prepare_streams()
     try:
         try:
-            options = _parser().parse_args(arguments)
+            parser = _parser()
+            offer_completion(parser)
+            options = parser.parse_args(arguments)
             status: int = options.run(options)
         finally:
             sys.stdout.flush()  # here, where what goes wrong with it has a message, and not at the interpreter's end
@@ -74,10 +78,10 @@ def _complain(text: str) -> int:
     return 1
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="lm-eval-ext", description="Companion of the lm-eval-ext tasks.")
+def _parser() -> Parser:
+    parser = Parser(prog="lm-eval-ext", description="Companion of the lm-eval-ext tasks.")
     parser.add_argument("--version", action="version", version=f"lm-eval-ext {__version__}")
-    commands = parser.add_subparsers(metavar="command", required=True)
+    commands = parser.add_subparsers()
 
     path = commands.add_parser("tasks-path", help="print the folder of the task YAML files, for --include_path")
     path.set_defaults(run=_tasks_path)
@@ -94,7 +98,7 @@ def _parser() -> argparse.ArgumentParser:
 
     manyifeval = commands.add_parser(
         "manyifeval", help="the manyifeval tasks: print their rows, compare methods"
-    ).add_subparsers(metavar="command", required=True)
+    ).add_subparsers()
     export = manyifeval.add_parser(
         "export", help="print the rows in the schema of the published ManyIFEval file, one JSON object per line"
     )
@@ -115,7 +119,7 @@ def _parser() -> argparse.ArgumentParser:
 
     natural_instructions = commands.add_parser(
         "natural-instructions", help="which part of an instruction does a model use: score predictions, compare"
-    ).add_subparsers(metavar="command", required=True)
+    ).add_subparsers()
     add_score_to(natural_instructions)
     add_gains_to(natural_instructions)
     return parser
@@ -127,13 +131,14 @@ def _tasks_path(_options: argparse.Namespace) -> int:
 
 
 def _doctor(options: argparse.Namespace) -> int:
-    from lm_eval_ext.doctor import examine  # noqa: PLC0415 # tasks-path answers at once
-
     healthy = True
-    for finding in examine(options.source):
-        mark = "ok" if finding.ok else "FAILED" if finding.required else "note"
-        print(f"{mark:7}{finding.subject:10}{finding.text}", flush=True)
-        healthy = healthy and (finding.ok or not finding.required)
+    with checking("the harness") as announce:
+        from lm_eval_ext.doctor import examine  # noqa: PLC0415 # seconds, and tasks-path answers at once
+
+        for finding in examine(options.source, announce):
+            mark = "ok" if finding.ok else "FAILED" if finding.required else "note"
+            print_past_progress(f"{mark:7}{finding.subject:10}{finding.text}")
+            healthy = healthy and (finding.ok or not finding.required)
     return 0 if healthy else 1
 
 

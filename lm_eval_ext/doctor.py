@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +11,9 @@ from lm_eval_ext import autoload, sources, start, tasks_dir
 from lm_eval_ext.families.registry import FAMILIES
 from lm_eval_ext.harness import installation
 from lm_eval_ext.harness.versions import OLDEST, TESTED
+
+ROWS = (*sources.SUFFIXES, ".json", ".tsv", ".csv")
+"""How files of rows end, of whatever family."""
 
 
 @dataclass(frozen=True)
@@ -30,24 +33,40 @@ class Finding:
     required: bool = True
 
 
-def examine(source: str | None = None) -> Iterator[Finding]:
+Announce = Callable[[str], None]
+"""Takes what is looked at next, in words."""
+
+
+def _silently(_what: str) -> None:
+    pass
+
+
+def examine(source: str | None = None, announce: Announce = _silently) -> Iterator[Finding]:
     """Yield the findings one by one, as they are made (the harness takes seconds to index its tasks).
 
     Args:
         source: the source of rows that must answer (``"hub"``, ``"embedded"``, a folder or file). Without it the
             embedded rows must, and the hub is only reported. The hub is asked only if no other source is named.
+        announce: told before each check what it is.
     """
-    yield _harness()
-    yield _autoload()
-    yield _tasks()
-    yield _models()
-    yield _sentences()
-    yield _reader()
+    checks: Mapping[str, Callable[[], Finding]] = {
+        "the harness": _harness,
+        "the autoload": _autoload,
+        "which tasks the harness sees": _tasks,
+        "which models the harness sees": _models,
+        "NLTK's sentence data": _sentences,
+        "the answer classifier": _reader,
+    }
+    for what, check in checks.items():
+        announce(what)
+        yield check()
     if source not in (None, sources.EMBEDDED, sources.HUB):
-        yield from _rows("folder", str(source))
-    yield from _rows("embedded", sources.EMBEDDED)
+        yield from _given(str(source), announce)
+    yield from _rows("embedded", sources.EMBEDDED, announce)
     if source in (None, sources.HUB):
+        announce("the Hugging Face Hub")
         yield _hub(required=source == sources.HUB)
+        announce("the places of files that are not on the hub")
         yield from _web()
 
 
@@ -110,16 +129,39 @@ def _reader() -> Finding:
     return Finding("reader", True, "the answer classifier, which the paired_mcq and text_mcq tasks read with, is there")
 
 
-def _rows(subject: str, source: str) -> Iterator[Finding]:
-    """Yield a finding per family; of a folder or file, a family of which it holds nothing at all is only reported."""
+def _given(source: str, announce: Announce = _silently) -> Iterator[Finding]:
+    """Yield what is to be said of a folder or a file: whether it is there, and the rows of each family in it."""
+    path = Path(source).expanduser()
+    if not path.exists():
+        expected = f'expected "{sources.HUB}", "{sources.EMBEDDED}", or the path of a folder or a file of rows'
+        yield Finding("folder", False, f"{source}: there is no such folder or file; {expected}")
+        return
+    if not any(installation.task_class(family.task).datasets_at(source) for family in FAMILIES.values()):
+        yield _of_no_family(path)
+    yield from _rows("folder", source, announce)
+
+
+def _of_no_family(path: Path) -> Finding:
+    """Return what a folder or file holds that has no dataset of any family."""
+    rows = [name for name in sources.file_names(str(path)) if Path(name).suffix in ROWS]
+    if not rows:
+        expected = "expected <dataset>_<split>.jsonl or .parquet, or task files (.json) of Natural Instructions"
+        return Finding("folder", False, f"{path}: no rows; {expected}")
+    shown = ", ".join(rows[:5]) + (", …" if len(rows) > 5 else "")
+    text = f"found {shown}, which no dataset of ours is called; a task of your own checks its rows when it is loaded"
+    return Finding("folder", False, text, required=False)
+
+
+def _rows(subject: str, source: str, announce: Announce = _silently) -> Iterator[Finding]:
+    """Yield a finding per family; one of which the source holds nothing is only reported, and not looked for."""
     from lm_eval_ext.verifiers import MissingDataError  # noqa: PLC0415 # each check imports what it checks
 
     # The rules read without anything that may be missing: here the rows are looked at.
     tasks = installation.OurTasks({"source": source, "answer_classifier": "rules"})
     families = {name: installation.task_class(family.task) for name, family in FAMILIES.items()}
-    there = {name: family.datasets_at(source) for name, family in families.items()}
     for name, family in families.items():
-        names = there[name] if any(there.values()) else list(family.datasets())
+        announce(f"the rows of {name} ({source})")
+        names = family.datasets_at(source)
         if not names:
             yield Finding(subject, False, f"{name}: no files", required=False)
             continue

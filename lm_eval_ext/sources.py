@@ -246,7 +246,22 @@ def from_file(path: Path) -> Table:
 
 def _read_jsonl(path: Path) -> list[Mapping[str, Any]]:
     with path.open("rb") as lines:
-        return [row_of_line(f"{path}, row {number}", line) for number, line in enumerate(lines, start=1)]
+        return [_evaluated_row(f"{path}, row {number}", line) for number, line in enumerate(lines, start=1)]
+
+
+def _evaluated_row(where: str, line: bytes) -> dict[str, Any]:
+    """Return the row of a line, all of whose text can be put into a prompt, a table and a hash."""
+    row = row_of_line(where, line)
+    if b"\\ud" in line.lower():
+        for field, value in row.items():
+            try:
+                json.dumps(value, ensure_ascii=False).encode("utf-8")
+            except UnicodeEncodeError as error:
+                raise RowsError(
+                    f"{where}, field {field!r}: expected text, found half a surrogate pair "
+                    f"({error.object[error.start]!a}), which is no character; mend or remove the row"
+                ) from error
+    return row
 
 
 def row_of_line(where: str, line: bytes) -> dict[str, Any]:

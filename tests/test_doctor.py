@@ -111,14 +111,59 @@ def test_other_rows_need_no_task_files_beside_them(tmp_path: Path) -> None:
     assert [family for family in FAMILIES if findings[family].ok] == ["paired_mcq", "natural_instructions"]
 
 
-def test_a_folder_without_anything_of_ours_fails_and_says_what_was_looked_for(tmp_path: Path) -> None:
-    write(tmp_path, V1, "notes")
-    findings = looked_at(tmp_path)
-    assert list(findings) == list(FAMILIES)
-    finding = findings["natural_instructions"]
+def test_a_folder_for_a_task_of_the_users_own_is_fine_and_says_what_was_found(tmp_path: Path) -> None:
+    for name in ("topic_test.jsonl", "topic_train.jsonl", "notes.txt"):
+        (tmp_path / name).write_text("{}\n", encoding="utf-8")
+    first, *others = doctor._given(str(tmp_path))
+    assert first == Finding(
+        "folder",
+        False,
+        "found topic_test.jsonl, topic_train.jsonl, which no dataset of ours is called; a task of your own checks its "
+        "rows when it is loaded",
+        required=False,
+    )
+    assert others == [Finding("folder", False, f"{family}: no files", required=False) for family in FAMILIES]
+
+
+def test_a_folder_without_rows_fails_and_says_what_was_expected(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").touch()
+    (failed,) = (finding for finding in doctor._given(str(tmp_path)) if finding.required)
+    assert (failed.ok, failed.text) == (
+        False,
+        f"{tmp_path}: no rows; expected <dataset>_<split>.jsonl or .parquet, or task files (.json) of Natural "
+        "Instructions",
+    )
+
+
+def test_a_path_that_is_not_there_is_said_once(tmp_path: Path) -> None:
+    mistyped = str(tmp_path / "rwos")
+    (finding,) = doctor._given(mistyped)
     assert (finding.ok, finding.required) == (False, True)
-    assert finding.text.startswith(f"natural_instructions: 0 of 61 datasets; no file of '{next(iter(SUBTASKS))}' in ")
-    assert "found notes" in finding.text
+    assert finding.text.startswith(f"{mistyped}: there is no such folder or file; expected ")
+
+
+def test_each_check_is_announced_before_it_is_made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    events: list[str] = []
+
+    def check(name: str) -> Finding:
+        events.append(f"made: {name}")
+        return Finding(name, True, "")
+
+    for name in ("harness", "autoload", "tasks", "models", "sentences", "reader"):
+        monkeypatch.setattr(doctor, f"_{name}", lambda name=name: check(name))
+    monkeypatch.setattr(doctor, "FAMILIES", {})
+    (tmp_path / "rows.jsonl").touch()
+    for _ in doctor.examine(str(tmp_path), lambda what: events.append(f"announced: {what}")):
+        events.append("said")
+    assert events[:6] == [
+        "announced: the harness",
+        "made: harness",
+        "said",
+        "announced: the autoload",
+        "made: autoload",
+        "said",
+    ]
+    assert [event.split(":")[0] for event in events[:18]] == ["announced", "made", "said"] * 6
 
 
 # Where the public files lie

@@ -36,6 +36,13 @@ def test_jsonl_and_parquet_give_the_same_rows(tmp_path: Path) -> None:
     assert tables[0].column("label") == tables[1].column("label") == [0, 1]
 
 
+def test_half_a_surrogate_pair_is_named_by_file_row_and_field(tmp_path: Path) -> None:
+    whole = {"text": "\U0001f600 \\ud83d", "label": 0}
+    source = write(tmp_path, jsonl(whole, {"text": ["a", "\ud83d"], "label": 1}))
+    with pytest.raises(RowsError, match=r"toy_test\.jsonl, row 2, field 'text': expected text, found half a surrogate"):
+        load("toy", "test", NOWHERE, source)
+
+
 def test_a_file_is_read_once_per_process(tmp_path: Path) -> None:
     source = write(tmp_path, jsonl(*ROWS))
     assert load("toy", "test", NOWHERE, source) is load("toy", "test", NOWHERE, source + "/")

@@ -1,14 +1,16 @@
-"""What a leaf's YAML says of a dataset of the user's own, in the harness's keys."""
+"""What a leaf's YAML says of a dataset of the user's own."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from lm_eval_ext.sources import HubDataset
 
 DATASET_KEYS = ("dataset_name", "dataset_kwargs", "test_split", "validation_split", "training_split")
+ALL: Literal["all"] = "all"
+"""What ``rows`` says for every row."""
 
 
 @dataclass(frozen=True)
@@ -39,21 +41,21 @@ def own_dataset(config: Mapping[str, Any], known: Collection[str]) -> OwnDataset
     """
     task, path = config["task"], config.get("dataset_path")
     split = config.get("test_split") or config.get("validation_split")
-    if not path or not split:
+    if not (isinstance(path, str) and path.strip("/") and isinstance(split, str) and split):
         raise ValueError(
             f"task {task!r}: dataset_path {path!r} with test_split {split!r}; expected one of "
             f"{', '.join(known)}, or a dataset of your own with its test_split"
         )
     options = config.get("dataset_kwargs") or {}
-    unknown = sorted(set(options) - {"revision", "data_files"})
-    files = options.get("data_files") or {}
+    unknown = not isinstance(options, Mapping) or set(options) - {"revision", "data_files"}
+    files = {} if unknown else options.get("data_files") or {}
     if unknown or not isinstance(files, Mapping) or not all(isinstance(file, str) for file in files.values()):
         raise ValueError(
             f"task {task!r}: dataset_kwargs {options!r}; expected revision and data_files alone, as in "
             "{revision: main, data_files: {test: data/test.parquet}}"
         )
     hub = HubDataset(path, config.get("dataset_name"), options.get("revision"), tuple(sorted(files.items())))
-    return OwnDataset(path.rsplit("/", 1)[-1], hub, split)
+    return OwnDataset(path.rstrip("/").rsplit("/", 1)[-1], hub, split)
 
 
 def refuse_keys(config: Mapping[str, Any], keys: Collection[str], why: str) -> None:
@@ -73,3 +75,40 @@ def refuse_keys(config: Mapping[str, Any], keys: Collection[str], why: str) -> N
             f"task {config['task']!r}: dataset_path {config['dataset_path']!r} {why}; remove {', '.join(fixed)}, or "
             "name a dataset of your own"
         )
+
+
+def rows_of_leaf(config: dict[str, Any]) -> int | Literal["all"] | None:
+    """Take from a leaf's config how many rows are to be evaluated, and record it in its metadata.
+
+    Args:
+        config: of the leaf: ``rows``, or ``rows`` of its metadata, where ``--metadata`` stands, which counts more.
+
+    Returns:
+        A number, ``ALL``, or ``None`` if nothing is said.
+
+    Raises:
+        ValueError: it is none of these; the message names the leaf.
+    """
+    in_leaf = config.pop("rows", None)
+    rows = config["metadata"].get("rows", in_leaf)
+    if rows is None:
+        return None
+    if rows != ALL and (isinstance(rows, bool) or not isinstance(rows, int) or rows < 1):
+        raise ValueError(f'task {config["task"]!r}: rows {rows!r}; expected a number of rows, 1 or more, or "{ALL}"')
+    config["metadata"]["rows"] = rows
+    return rows  # type: ignore[no-any-return] # checked above
+
+
+def refuse_rows(config: dict[str, Any], why: str) -> None:
+    """Insist that nobody says how many rows are to be evaluated of a task whose rows are given.
+
+    Args:
+        config: of the leaf.
+        why: for the message, with what to do instead.
+
+    Raises:
+        ValueError: the leaf or ``--metadata`` does.
+    """
+    rows = rows_of_leaf(config)
+    if rows is not None:
+        raise ValueError(f"task {config['task']!r}: rows {rows!r}; {why}")

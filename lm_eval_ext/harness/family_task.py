@@ -15,14 +15,30 @@ from lm_eval.api.samplers import ContextSampler
 import lm_eval_ext
 from lm_eval_ext import sources
 from lm_eval_ext.harness.known_answers import KnownAnswers, KnownInstance
-from lm_eval_ext.harness.request_cache import fingerprint
+from lm_eval_ext.harness.request_cache import asked, fingerprint, functions
 from lm_eval_ext.harness.versions import GenerationTask, keep_filters, metric_list, one_request, standard_errors
 
 if TYPE_CHECKING:
     import datasets
     from lm_eval.api.instance import Instance
 
-log = logging.getLogger(__name__)
+log = logging.getLogger(f"lm_eval.{__name__}")
+"""Below the harness's own logger, which alone shows notes."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """How much of a dataset of the user's own is evaluated.
+
+    Attributes:
+        rows: how many rows are.
+        usable: how many could be.
+        for_more: what evaluates more; empty if so many were asked for, or if there are no more.
+    """
+
+    rows: int
+    usable: int
+    for_more: str = ""
 
 
 @dataclass(frozen=True)
@@ -34,11 +50,13 @@ class Documents:
         dataset: the rows, in the harness's form.
         facts: what the results are to record of them; ``rows_hash`` is among it, which two runs share if and only if
             they were asked about the same rows.
+        share: how much of a dataset of the user's own they are; ``None``: the dataset is known, and so are its rows.
     """
 
     split: str
     dataset: datasets.Dataset
     facts: Mapping[str, Any]
+    share: Share | None = None
 
 
 @dataclass(frozen=True)
@@ -98,6 +116,7 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
         self.source = sources.chosen_source(metadata)
         self.asking = Asking()
         self.scores_rows = True
+        self._share: Share | None = None
         self.facts = {"family": self.FAMILY, **self.configure(config)}
         # Last: a user's --metadata can say what a task is to do, not what it is.
         metadata |= self.facts
@@ -187,8 +206,14 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
         """Read the rows; the harness's name for it."""
         found = self.documents()
         self.dataset = {found.split: found.dataset}
-        self.facts |= found.facts
-        self.config.metadata |= found.facts
+        facts = dict(found.facts)
+        if found.share:
+            facts |= {"rows_evaluated": found.share.rows, "rows_usable": found.share.usable}
+            if found.share != self._share:
+                _tell(self.config.task, found.share)
+        self._share = found.share
+        self.facts |= facts
+        self.config.metadata |= facts
 
     def fewshot_docs(self) -> None:
         """Return nothing: the harness reads this of every task, and demonstrations are read only on demand."""
@@ -201,15 +226,18 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
     def build_all_requests(self, **options: Any) -> Any:
         """Build the requests; a cache of them serves only what was made of the same."""
         self.asking = Asking(
-            self.config.num_fewshot or 0,
+            self._demonstrations_asked_for(),
             options.get("system_instruction") or "",
             bool(options.get("apply_chat_template")),
             options.get("chat_template"),
         )
-        self._check_demonstrations()
         self.before_requests()
         if not options.get("cache_requests"):
             return super().build_all_requests(**options)
+        if unknown := list(functions(asked(self.config))):
+            message = "%s: its requests are not cached, because an edit of the function %s could not be noticed"
+            log.warning(message, self.config.task, unknown[0])
+            return super().build_all_requests(**{**options, "cache_requests": False})
         made_of = fingerprint(self._made_of(options))
         options["tokenizer_name"] = f"{options.get('tokenizer_name', '')}-{made_of}"
         try:
@@ -221,17 +249,22 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
             log.warning("%s: not cached, because the name of the cache's file would be too long", self.config.task)
             return super().build_all_requests(**{**options, "cache_requests": False})
 
-    def _check_demonstrations(self) -> None:
-        asked = f"task {self.config.task!r}: --num_fewshot {self.asking.num_fewshot}"
-        if self.asking.num_fewshot < 0:
-            raise ValueError(f"{asked}; expected a number of demonstrations, 0 or more")
-        if self.asking.num_fewshot and self.NO_DEMONSTRATIONS:
-            raise ValueError(f"{asked}; {self.NO_DEMONSTRATIONS.format(n=self.asking.num_fewshot)}")
+    def _demonstrations_asked_for(self) -> int:
+        """Return how many a run asks for, by ``--num_fewshot`` or in a leaf of the user's."""
+        n = self.config.num_fewshot
+        asked_for = f"task {self.config.task!r}: --num_fewshot {n}"
+        if n is None:
+            return 0
+        if isinstance(n, bool) or not isinstance(n, int) or n < 0:
+            raise ValueError(f"{asked_for}; expected a number of demonstrations, 0 or more")
+        if n and self.NO_DEMONSTRATIONS:
+            raise ValueError(f"{asked_for}; {self.NO_DEMONSTRATIONS.format(n=n)}")
+        return n
 
     def _made_of(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """Return everything that requests are made of, and that the harness's own key may lack."""
-        # The prompt of one row shows a change of the template, the demonstrations, the system prompt or the chat
-        # template, however it was made.
+        # The prompt of one row shows a change of the demonstrations, the system prompt or the chat template, however it
+        # was made; a template may show one in other rows alone, so the config counts, too.
         prompt = self.fewshot_context(
             self.eval_docs[0],
             num_fewshot=self.asking.num_fewshot,
@@ -240,16 +273,14 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
             fewshot_as_multiturn=options.get("fewshot_as_multiturn", False),
             chat_template=options.get("chat_template"),
         )
-        config = self.config
         return {
             "facts": self.facts,
             "source": self.source,
-            "version": config.metadata["version"],
-            "generation_kwargs": config.generation_kwargs,
+            "version": self.config.metadata["version"],
+            "config": asked(self.config),
+            # Known answers, and what is asked further about an answer, are made of fields that rows_hash may lack.
+            "rows": self.eval_docs.to_dict(),
             "prompt": prompt,
-            "doc_to_text": config.doc_to_text,
-            "delimiters": [config.target_delimiter, config.fewshot_delimiter, config.gen_prefix],
-            "repeats": config.repeats,
             # The harness saves the requests of --samples as if they were those of all rows.
             "samples": options.get("samples"),
             # They are pickled, with classes of either package.
@@ -283,3 +314,10 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
             return {"bypass": None}
         found: dict[str, Any] = self.config.process_results(doc, results)
         return found
+
+
+def _tell(task: str, share: Share) -> None:
+    """Say once per task how many of its dataset's rows are evaluated."""
+    left = f"; {share.for_more}" if share.for_more else ""
+    level = logging.WARNING if left else logging.INFO
+    log.log(level, "%s: %d of %d usable rows are evaluated%s", task, share.rows, share.usable, left)

@@ -7,14 +7,14 @@ Here stand the paper's facts to the letter: the verbalizers of Table 1 and the p
 from __future__ import annotations
 
 import json
-import re
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from lm_eval_ext.families.verbalizer.schema import SCHEMA
+from lm_eval_ext.families.verbalizer.task import VERSION
+
 HERE = Path(__file__).resolve().parent
-VERSION = re.search(r"version: ([\d.]+)", (HERE / "_direct").read_text(encoding="utf-8"))[1]  # type: ignore[index]
-"""``metadata.version`` of the groups: the leaves', which stands in their template."""
 
 # Table 1: dataset -> the two golden label names, the affirmative one first.
 GOLDEN = {
@@ -142,7 +142,6 @@ def leaf(family: str, dataset: str, naturalness: str, verbalizer: str) -> str:
     lines = [
         f"include: ../{template}",
         f"task: {family}_{dataset}_{naturalness}_{verbalizer}",
-        f"tag: [{family}_{dataset}, {family}_{naturalness}_{verbalizer}]",
         f"dataset_path: {dataset}",
         f"naturalness: {naturalness}",
         f"verbalizer: {json.dumps(verbalizer)}",
@@ -157,21 +156,30 @@ def leaf(family: str, dataset: str, naturalness: str, verbalizer: str) -> str:
 def group(name: str, members: list[str]) -> str:
     """Return the YAML of one group."""
     lines = [f"group: {name}", "task:", *(f"  - {member}" for member in members), "aggregate_metric_list:"]
-    lines += [f"  - {{metric: {metric}, filter_list: answer}}" for metric in ("acc", "prior_rate", "invalid_rate")]
-    lines += ["metadata:", f"  version: {VERSION}"]
+    lines += [f"  - {{metric: {metric.name}, filter_list: answer}}" for metric in SCHEMA.metrics]
+    lines += [f"metadata: {{version: {VERSION}}}"]
     return "\n".join(lines) + "\n"
 
 
 def files() -> Iterator[tuple[str, str]]:
     """Yield every generated file: its path in this folder and its text."""
     for family, (folder, _, _) in FAMILIES.items():
+        of_dataset: dict[str, list[str]] = {dataset: [] for dataset in GOLDEN}
         for naturalness, verbalizers in VERBALIZERS.items():
+            of_naturalness = []
             for verbalizer in verbalizers:
-                for dataset in GOLDEN:
-                    name = f"{folder}/{dataset}_{naturalness}_{verbalizer}.yaml"
-                    yield name, leaf(family, dataset, naturalness, verbalizer)
-            tags = [f"{family}_{naturalness}_{verbalizer}" for verbalizer in verbalizers]
-            yield f"{folder}/group_{naturalness}.yaml", group(f"{family}_{naturalness}", tags)
+                leaves = {dataset: f"{dataset}_{naturalness}_{verbalizer}" for dataset in GOLDEN}
+                for dataset, name in leaves.items():
+                    yield f"{folder}/{name}.yaml", leaf(family, dataset, naturalness, verbalizer)
+                    of_dataset[dataset].append(f"{family}_{name}")
+                of_verbalizer = [f"{family}_{name}" for name in leaves.values()]
+                of_naturalness += sorted(of_verbalizer)
+                name = f"{naturalness}_{verbalizer}"
+                yield f"{folder}/group_{name}.yaml", group(f"{family}_{name}", of_verbalizer)
+            # Its leaves and not the groups of its verbalizers, which would stand between them in every table.
+            yield f"{folder}/group_{naturalness}.yaml", group(f"{family}_{naturalness}", of_naturalness)
+        for dataset, members in of_dataset.items():
+            yield f"{folder}/group_{dataset}.yaml", group(f"{family}_{dataset}", members)
         yield f"{folder}/group.yaml", group(family, [f"{family}_{naturalness}" for naturalness in VERBALIZERS])
 
 

@@ -9,8 +9,11 @@ from typing import Any
 
 import lm_eval.caching.cache
 import pytest
+from lm_eval.tasks import TaskManager
 
-from lm_eval_ext.harness.request_cache import DIGITS, fingerprint
+from lm_eval_ext import tasks_dir
+from lm_eval_ext.families.paired_mcq.prompt import Prompt
+from lm_eval_ext.harness.request_cache import DIGITS, fingerprint, functions
 from lm_eval_ext.sources import EMBEDDED_FOLDER
 from tests.harness.tasks import OF_FAMILY, make
 
@@ -72,6 +75,11 @@ def changes(family: str, folder: Path) -> dict[str, Change]:
     def ask_otherwise(task: Any) -> None:
         task.config.description = "Mind the gap.\n"
 
+    def ask_all_but_the_first_otherwise(task: Any) -> None:
+        first, other = task.eval_docs[0], task.eval_docs[len(task.eval_docs) - 1]
+        field = next(name for name, value in first.items() if isinstance(value, str) and value != other[name])
+        task.config.description = f"{{% if {field} != {json.dumps(first[field])} %}}Mind the gap.\n{{% endif %}}"
+
     def nothing(_task: Any) -> None:
         pass
 
@@ -80,6 +88,7 @@ def changes(family: str, folder: Path) -> dict[str, Change]:
         "source": (other_rows(family, folder), nothing, {}),
         "system instruction": ({}, nothing, {"system_instruction": "Be brief."}),
         "description": ({}, ask_otherwise, {}),
+        "description of other rows": ({}, ask_all_but_the_first_otherwise, {}),
         "chat template": ({}, nothing, {"apply_chat_template": True, "chat_template": chat_template("")}),
         "another chat template": ({}, nothing, {"apply_chat_template": True, "chat_template": chat_template("Hi! ")}),
         "some of the rows": ({}, nothing, {"samples": [3, 5]}),
@@ -127,6 +136,105 @@ def test_an_edited_template_is_another_one(family: str) -> None:
     if family == "verbalizer":
         edited.config.doc_to_text = "Edited: {{sentence}}"
     assert asked(edited, cache_requests=True) != plain
+
+
+TOPICS = """
+include: {tasks}/verbalizer/_direct
+task: topics
+dataset_path: topic
+test_split: test
+training_split: test
+num_fewshot: {shots}
+doc_to_choice: {{sports: business, business: science, science: sports}}
+prior: {{sports: sports, business: business, science: science}}
+doc_to_text: "Which topic?\\n\\nHeadline: {{{{headline}}}}"
+description: ""
+gen_prefix: ""
+fewshot_delimiter: "\\n\\n"
+target_delimiter: " "
+"""
+TRIVIA = """
+include: {tasks}/paired_mcq/_paired_mcq
+task: trivia
+dataset_path: trivia
+test_split: test
+doc_to_text: question
+doc_to_choice: "{{{{choices.text}}}}"
+doc_to_target: answer
+constraint: medium
+paired: true
+target_delimiter: " "
+description: ""
+"""
+EDITS = [
+    (TOPICS, "Which topic?", "What is it about?"),
+    (TOPICS, "Headline: {{headline}}", "Headline: {{headline}}{% if headline == 'Headline 7' %}!{% endif %}"),
+    (TOPICS, "sports: business, business: science", "sports: science, business: business"),
+    (TOPICS, "sports: sports, business: business", "sports: business, business: sports"),
+    (TOPICS, 'description: ""', "description: Attention."),
+    (TOPICS, 'gen_prefix: ""', "gen_prefix: So"),
+    (TOPICS, r'fewshot_delimiter: "\n\n"', r'fewshot_delimiter: "\n"'),
+    (TOPICS, 'target_delimiter: " "', r'target_delimiter: "\n"'),
+    (TOPICS, "num_fewshot: 3", "num_fewshot: 3\nfewshot_config: {doc_to_text: 'Example: {{headline}}'}"),
+    (TRIVIA, "doc_to_text: question", "doc_to_text: '{{question}} Really?'"),
+    (TRIVIA, "{{choices.text}}", "{{choices.text[::-1]}}"),
+    (TRIVIA, "doc_to_target: answer", "doc_to_target: '{{1 - answer}}'"),
+    (TRIVIA, "constraint: medium", "constraint: low"),
+    (TRIVIA, "paired: true", "paired: false"),
+    (TRIVIA, 'target_delimiter: " "', 'target_delimiter: ""'),
+    (TRIVIA, 'description: ""', "description: Attention."),
+    (TOPICS, 'description: ""', "rows: 99"),
+    (TRIVIA, 'description: ""', "rows: 2"),
+]
+"""A leaf, what is edited in it, and what stands there then."""
+
+
+def own(leaf: str, folder: Path) -> Any:
+    """Return the task of a leaf of the user's, with rows beside it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    topics = [{"headline": f"Headline {number}", "label": number % 3} for number in range(150)]
+    trivia = [{"question": f"{n}?", "choices": {"text": [f"{n}", f"{n}0"]}, "answer": n % 2} for n in range(3)]
+    for name, rows in (("topic", topics), ("trivia", trivia)):
+        (folder / f"{name}_test.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    (folder / "leaf.yaml").write_text(leaf, encoding="utf-8")
+    metadata = {"source": str(folder), "answer_classifier": "rules"}
+    manager = TaskManager(include_path=str(folder), include_defaults=False, metadata=metadata)
+    (task,) = manager.load([leaf.split("task: ")[1].split("\n", maxsplit=1)[0]])["tasks"].values()
+    return task
+
+
+def built(task: Any, **options: Any) -> list[tuple[str, Any, dict[str, Any]]]:
+    """Build a task's requests, and return what they ask and what is known to be answered."""
+    found = asked(task, **options)
+    return [(*what, dict(each.known_answers)) for what, each in zip(found, task.instances, strict=True)]
+
+
+@pytest.mark.parametrize(("template", "before", "after"), EDITS)
+def test_an_edited_key_of_a_leaf_makes_other_requests(template: str, before: str, after: str, tmp_path: Path) -> None:
+    leaf = template.format(tasks=tasks_dir(), shots=3)
+    edited = leaf.replace(before, after)
+    assert edited != leaf
+    plain = built(own(leaf, tmp_path), cache_requests=True)
+    fresh = built(own(edited, tmp_path))
+    assert fresh != plain, "the edit changes nothing, so nothing is tested"
+    assert built(own(edited, tmp_path), cache_requests=True) == fresh
+    assert built(own(leaf, tmp_path), cache_requests=True) == plain
+
+
+def test_requests_that_a_function_of_the_user_makes_are_not_cached(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    # It may be edited, or call what is edited, and look the same.
+    task = make(OF_FAMILY["manyifeval"])
+    task.config.doc_to_text = lambda doc: doc["prompt"]
+    asked(task, cache_requests=True)
+    assert not (tmp_path / "cache").exists()
+    assert "manyifeval_n02: its requests are not cached, because an edit of the function doc_to_text" in caplog.text
+
+
+def test_functions_are_found_wherever_they_stand() -> None:
+    config = {"a": [1, {"b": len}], "c": Prompt("low"), "d": "text", "e": None}
+    assert list(functions(config)) == ["a.b"]
 
 
 def test_without_the_option_nothing_is_written(tmp_path: Path) -> None:

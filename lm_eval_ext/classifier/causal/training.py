@@ -13,6 +13,7 @@ from lm_eval_ext.classifier.availability import unavailable
 from lm_eval_ext.classifier.causal.model import CausalModel, load_base, require_model
 from lm_eval_ext.classifier.causal.prompts import NO_CORRECT_ANSWER, REFUSE, classifier_prompt
 from lm_eval_ext.classifier.labelled import Labelled
+from lm_eval_ext.progress import training
 from lm_eval_ext.sources import RowsError
 
 TRAINING = "training.json"
@@ -123,17 +124,16 @@ def _example(model: CausalModel, row: Labelled) -> tuple[list[int], int]:
 def _fit(network: Any, examples: Sequence[tuple[Sequence[int], int]], recipe: _Recipe) -> list[float]:
     """Train the adapter in place and return each epoch's mean loss."""
     import torch  # noqa: PLC0415
-    from tqdm import tqdm  # noqa: PLC0415
 
-    steps = recipe.epochs * -(-len(examples) // recipe.batch_size)
+    steps = -(-len(examples) // recipe.batch_size)
     optimizer = torch.optim.AdamW(
         [weight for weight in network.parameters() if weight.requires_grad], lr=recipe.learning_rate, weight_decay=0.0
     )
-    schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, total_iters=steps)
+    schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, total_iters=recipe.epochs * steps)
     order = torch.Generator().manual_seed(recipe.seed)
     losses = []
     network.train()
-    with tqdm(total=steps, desc="training", unit="step", disable=None) as progress:
+    with training(recipe.epochs, steps) as done:
         for _ in range(recipe.epochs):
             shuffled = torch.randperm(len(examples), generator=order).tolist()
             total = 0.0
@@ -145,8 +145,7 @@ def _fit(network: Any, examples: Sequence[tuple[Sequence[int], int]], recipe: _R
                 optimizer.step()
                 schedule.step()
                 total += loss.item() * len(batch)
-                progress.set_postfix(loss=f"{loss.item():.3f}", refresh=False)
-                progress.update()
+                done(loss.item())
             losses.append(total / len(examples))
     network.eval()
     return losses

@@ -13,6 +13,6 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     """Add ``classifier`` and its subcommands to the command line."""
     classifier = commands.add_parser(
         "classifier", help="which option does a free-text answer choose: train, evaluate, read"
-    ).add_subparsers(metavar="command", required=True)
+    ).add_subparsers()
     for subcommand in (command_train, command_evaluate, command_read):
         subcommand.add_to(classifier)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.nn import functional
-from tqdm import tqdm
 
 from lm_eval_ext.classifier.encoder import weights
 from lm_eval_ext.classifier.encoder.adapter import describe
@@ -20,6 +19,7 @@ from lm_eval_ext.classifier.encoder.encoding import MARKERS, Encoded, encode
 from lm_eval_ext.classifier.encoder.network import base_encoder, batch_of, with_new_adapter
 from lm_eval_ext.classifier.reading import Reading, refusal_option
 from lm_eval_ext.classifier.rules import reader as rules
+from lm_eval_ext.progress import counted, training
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -83,12 +83,14 @@ def _trained(rows: Sequence[Labelled], folder: Path, draw: random.Random, epochs
     model.train()
     parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
     optimizer = torch.optim.AdamW(parameters, lr=LEARNING_RATE, weight_decay=WEIGHT_DECAY)
-    plain = [row for row in rows if rules.decide(row.answer) is not None]
-    others = [row for row in rows if rules.decide(row.answer) is None]
+    plain: list[Labelled] = []
+    others: list[Labelled] = []
+    for row in counted(rows, "row"):
+        (others if rules.decide(row.answer) is None else plain).append(row)
     taken = math.ceil(PLAIN_SHARE * len(plain))
-    steps = epochs * math.ceil((len(others) + taken) / BATCH)
-    scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: _rate(step, steps))
-    with tqdm(total=steps, unit="step", disable=None) as progress:
+    steps = math.ceil((len(others) + taken) / BATCH)
+    scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: _rate(step, epochs * steps))
+    with training(epochs, steps) as done:
         for _ in range(epochs):
             for batch in _batches([*others, *draw.sample(plain, taken)], tokenizer, draw):
                 loss = _loss(model, batch)
@@ -97,7 +99,7 @@ def _trained(rows: Sequence[Labelled], folder: Path, draw: random.Random, epochs
                 optimizer.step()
                 scheduler.step()
                 optimizer.zero_grad()
-                progress.update()
+                done(loss.item())
     return model.eval()
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import datasets
 
 from lm_eval_ext import sources
+from lm_eval_ext.families.leaf import refuse_rows
 from lm_eval_ext.families.manyifeval.answers import PolicyAnswers
 from lm_eval_ext.families.manyifeval.compose import INSTRUCTIONS
 from lm_eval_ext.families.manyifeval.instruction_row import InstructionRow
@@ -79,7 +80,8 @@ class ManyIFEvalTask(FamilyTask):
         """Take the number of instructions from a leaf's config; see the base class."""
         self._count = _number_of_instructions(config["task"], config.pop("instructions", None))
         self._repeat = _is_repeated(config["task"], config.pop("repeat", False))
-        config["metadata"]["rows"] = origin(self.source)
+        refuse_rows(config, "all rows of their source are evaluated; remove rows (--limit evaluates fewer)")
+        config["metadata"]["rows_origin"] = origin(self.source)
         config |= {
             "test_split": TEST,
             "process_results": ProcessResults(),

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import datasets
 
 from lm_eval_ext import sources
+from lm_eval_ext.families.leaf import refuse_rows
 from lm_eval_ext.families.natural_instructions import files
 from lm_eval_ext.families.natural_instructions.bleurt import bleurt_scorer
 from lm_eval_ext.families.natural_instructions.budget import budget_of
@@ -20,7 +21,7 @@ from lm_eval_ext.families.natural_instructions.rouge import has_words, rouge_l
 from lm_eval_ext.families.natural_instructions.rows import PUBLISHED, evaluated, instances_hash, rows, rows_hash
 from lm_eval_ext.families.natural_instructions.schema import SCHEMA
 from lm_eval_ext.families.natural_instructions.subtasks import EVALUATION, SUBTASKS
-from lm_eval_ext.harness.family_task import Documents, FamilyTask
+from lm_eval_ext.harness.family_task import Documents, FamilyTask, Share
 from lm_eval_ext.harness.known_answers import KnownAnswers
 from lm_eval_ext.verifiers.reasoning import without_reasoning
 
@@ -110,6 +111,7 @@ class NaturalInstructionsTask(FamilyTask):
             )
         if encoding not in ALL_ENCODINGS:
             raise ValueError(f"task {name!r}: encoding {encoding!r}; expected one of {', '.join(ALL_ENCODINGS)}")
+        refuse_rows(config, "how many instances of a subtask are evaluated, these tasks are told by --metadata's n")
         self._encoding = ALL_ENCODINGS[encoding]
         self._n = _count(name, metadata, "n") or PUBLISHED
         self._examples = _count(name, metadata, "examples")
@@ -154,7 +156,17 @@ class NaturalInstructionsTask(FamilyTask):
         if left_out := len(evaluated(len(file.instances), self._n)) - len(found):
             facts["left_out"] = left_out
             _warn_of(subtask, file.origin, left_out)
-        return Documents(SPLIT, datasets.Dataset.from_list([vars(row) for row in found]), facts)
+        return Documents(
+            SPLIT,
+            datasets.Dataset.from_list([vars(row) for row in found]),
+            facts,
+            None if subtask in SUBTASKS else self._share_of(len(found), len(file.instances)),
+        )
+
+    def _share_of(self, rows: int, instances: int) -> Share:
+        more = len(evaluated(instances, instances))
+        dropped = len(evaluated(instances, self._n)) < more and "n" not in self.config.metadata
+        return Share(rows, instances, f"--metadata '{{\"n\": {more}}}' evaluates {more}" if dropped else "")
 
     def _room(self) -> tuple[int, str]:
         """Return what leaves less room for examples: the number of new tokens, and the system instruction."""

@@ -21,6 +21,7 @@ class MultipleChoice:
         ordinal: a column of lists of numbers by which the options are sorted, where there is one.
         published: whether the rows are others' and fixed: then a question that cannot be asked is left out and
             counted, where a user's own is an error to be mended.
+        rows: how many of its questions are asked, in the order in which they come; ``None``: all.
     """
 
     name: str
@@ -31,6 +32,7 @@ class MultipleChoice:
     gold: str | None
     ordinal: str | None = None
     published: bool = False
+    rows: int | None = None
 
 
 OPINIONQA = MultipleChoice("opinionqa", None, "test", "question", "options", None, "option_ordinal")
@@ -60,3 +62,8 @@ DATASETS: Mapping[str, MultipleChoice] = {
         MultipleChoice("mmlu", HubDataset("cais/mmlu", "all"), "test", "question", "choices", "answer", published=True),
     )
 }
+
+
+def is_known(dataset: MultipleChoice) -> bool:
+    """Return whether it is one of these, and not just called like one (``owner/mmlu``)."""
+    return DATASETS.get(dataset.name) is dataset

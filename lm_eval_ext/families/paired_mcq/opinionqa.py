@@ -98,7 +98,8 @@ def _list(where: str, column: str, text: str | None) -> Any:
         spelled = re.sub(r"\bnan\b", "None", spelled)  # how a table of numbers is written that lacks some
     try:
         return ast.literal_eval(spelled)
-    except (ValueError, SyntaxError, MemoryError, RecursionError) as error:
+    # TypeError: {{}} is a set in Python, of what no set can hold.
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as error:
         raise RowsError(
             f"{where}, field {column!r}: expected a list as Python spells it, as in ['Yes', 'No']; found {text!r}"
         ) from error

@@ -19,6 +19,7 @@ from lm_eval_ext.families.paired_mcq.datasets import MultipleChoice
 from lm_eval_ext.families.paired_mcq.prompt import LETTERS
 from lm_eval_ext.families.paired_mcq.questions import Question, questions
 from lm_eval_ext.families.paired_mcq.shuffles import SEED, orders
+from lm_eval_ext.sources import RowsError
 
 
 @cache
@@ -26,10 +27,12 @@ def rows(dataset: MultipleChoice, source: str) -> tuple[Mapping[str, Any], ...]:
     """Return the rows of a dataset, see the module.
 
     Raises:
-        RowsError: as ``questions``.
+        RowsError: as ``questions``, or there are fewer questions than are to be asked.
     """
     keyed = sorted(_keyed(questions(dataset, source).asked), key=lambda pair: pair[0])
-    return tuple(row for key, question in keyed for row in _of_question(key, question))
+    if len(keyed) < (dataset.rows or 0):
+        raise RowsError(f"{dataset.name} ({source}): {len(keyed)} rows; expected at least {dataset.rows}, as rows says")
+    return tuple(row for key, question in keyed[: dataset.rows] for row in _of_question(key, question))
 
 
 def _keyed(asked: tuple[Question, ...]) -> Iterator[tuple[str, Question]]:

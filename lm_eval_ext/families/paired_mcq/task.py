@@ -14,8 +14,8 @@ import datasets
 import jinja2
 
 from lm_eval_ext import sources
-from lm_eval_ext.families.leaf import DATASET_KEYS, own_dataset, refuse_keys
-from lm_eval_ext.families.paired_mcq.datasets import DATASETS, OPINIONQA, MultipleChoice
+from lm_eval_ext.families.leaf import ALL, DATASET_KEYS, own_dataset, refuse_keys, refuse_rows, rows_of_leaf
+from lm_eval_ext.families.paired_mcq.datasets import DATASETS, OPINIONQA, MultipleChoice, is_known
 from lm_eval_ext.families.paired_mcq.expression import columns_of
 from lm_eval_ext.families.paired_mcq.filters import options_of
 from lm_eval_ext.families.paired_mcq.known import known
@@ -25,7 +25,7 @@ from lm_eval_ext.families.paired_mcq.prompt import Prompt, level_of_leaf
 from lm_eval_ext.families.paired_mcq.questions import Questions, questions
 from lm_eval_ext.families.paired_mcq.rows import rows, rows_hash
 from lm_eval_ext.families.paired_mcq.scores import Asked, RowValue, first_token, metric_list, scores
-from lm_eval_ext.harness.family_task import Documents, FamilyTask
+from lm_eval_ext.harness.family_task import Documents, FamilyTask, Share
 from lm_eval_ext.harness.known_answers import KnownAnswers, KnownInstance
 
 if TYPE_CHECKING:
@@ -66,7 +66,9 @@ class PairedMCQTask(FamilyTask):
       name, and on the hub ``owner/name`` (with ``dataset_name``, ``dataset_kwargs``: ``revision``, ``data_files``);
       then also ``test_split``, and as a column or a template over the columns: ``doc_to_text`` (the question),
       ``doc_to_choice`` (the list of options), and ``doc_to_target`` if one of them is right (its number from 0, its
-      letter or its text).
+      letter or its text);
+    * ``rows``: how many rows of a dataset of the user's are asked, or ``all`` (absent: all). ``--metadata`` takes it,
+      too.
 
     Raises:
         ValueError: a leaf or ``--metadata`` that do not say this (the message names leaf and key), or a reader that
@@ -121,10 +123,9 @@ class PairedMCQTask(FamilyTask):
             "filter_list": pipelines(name, config.get("filter_list") or [], config["metadata"]),
             "metric_list": metric_list(self._paired, self._multiple_choice.gold is not None),
         }
-        known_dataset = self._multiple_choice.name in DATASETS
         return {
             "dataset": self._multiple_choice.name
-            if known_dataset
+            if is_known(self._multiple_choice)
             else str(self._multiple_choice.hub or self._multiple_choice.name),
             "constraint": level,
             "paired": self._paired,
@@ -137,7 +138,10 @@ class PairedMCQTask(FamilyTask):
         if found.left_out:
             facts["left_out"] = len(found.left_out)
             _warn_of(found)
-        return Documents(self._multiple_choice.split, _as_dataset(self._multiple_choice, self.source), facts)
+        share = None
+        if not is_known(self._multiple_choice):
+            share = Share(self._multiple_choice.rows or len(found.asked), len(found.asked))
+        return Documents(self._multiple_choice.split, _as_dataset(self._multiple_choice, self.source), facts, share)
 
     def before_requests(self) -> None:
         """Ask the LM for the log-likelihoods of nothing.
@@ -205,22 +209,28 @@ def _is_paired(task: str, paired: object) -> bool:
     return paired
 
 
-def _dataset_of_leaf(config: Mapping[str, Any]) -> MultipleChoice:
+def _dataset_of_leaf(config: dict[str, Any]) -> MultipleChoice:
     known_dataset = DATASETS.get(str(config.get("dataset_path")))
     if known_dataset is not None:
         keys = (*DATASET_KEYS, *EXPRESSIONS)
         refuse_keys(config, keys, f"is one of {', '.join(DATASETS)}, whose place and columns are known")
+        refuse_rows(
+            config,
+            "of the known datasets all questions are asked; remove rows (--limit 500 asks the first 50, each in ten "
+            "orders), or say it in the leaf of a dataset of your own",
+        )
         return known_dataset
     own = own_dataset(config, DATASETS)
     question, options = (_expression(config, key) for key in EXPRESSIONS[:2])
     gold = _expression(config, EXPRESSIONS[2]) if config.get(EXPRESSIONS[2]) is not None else None
-    return MultipleChoice(own.name, own.hub, own.split, question, options, gold)
+    count = rows_of_leaf(config)
+    return MultipleChoice(own.name, own.hub, own.split, question, options, gold, rows=None if count == ALL else count)
 
 
 def _expression(config: Mapping[str, Any], key: str) -> str:
     value = config.get(key)
     try:
-        if isinstance(value, str) and columns_of(value):
+        if isinstance(value, str) and value.strip() and columns_of(value):
             return value
         problem = "reads no column"
     except jinja2.TemplateError as error:

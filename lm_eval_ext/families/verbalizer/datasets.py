@@ -71,3 +71,8 @@ DATASETS: Mapping[str, Classification] = {
         Classification("subj", HubDataset("SetFit/subj"), "test", labels=("objective", "subjective")),
     )
 }
+
+
+def is_known(dataset: Classification) -> bool:
+    """Return whether it is one of the nine, and not just called like one (``owner/sst2``)."""
+    return DATASETS.get(dataset.name) is dataset

@@ -10,10 +10,11 @@ from typing import Any, get_args
 import jinja2
 import jinja2.meta
 
-from lm_eval_ext.families.leaf import DATASET_KEYS, own_dataset, refuse_keys
+from lm_eval_ext.families.leaf import ALL, DATASET_KEYS, own_dataset, refuse_keys, refuse_rows, rows_of_leaf
 from lm_eval_ext.families.verbalizer.answer import Reads
 from lm_eval_ext.families.verbalizer.datasets import DATASETS, Classification
 from lm_eval_ext.families.verbalizer.filters import ANSWER_FILTER
+from lm_eval_ext.families.verbalizer.rows import EVALUATION_ROWS
 from lm_eval_ext.families.verbalizer.schema import SCHEMA
 from lm_eval_ext.families.verbalizer.verbalizer import Verbalizer, verbalizer_of_leaf
 from lm_eval_ext.harness.versions import template_environment
@@ -28,6 +29,8 @@ class Leaf:
 
     Attributes:
         dataset: which rows are evaluated.
+        rows: how many of them; ``None``: all.
+        chose_rows: whether the user said so; else it is the paper's number.
         columns: that the prompt shows.
         verbalizer: the label words.
         verbalizer_name, naturalness: what the results call it; ``None`` if the leaf does not say.
@@ -36,6 +39,8 @@ class Leaf:
     """
 
     dataset: Classification
+    rows: int | None
+    chose_rows: bool
     columns: tuple[str, ...]
     verbalizer: Verbalizer
     verbalizer_name: str | None
@@ -55,9 +60,12 @@ def leaf_of(config: dict[str, Any]) -> Leaf:
     names = {key: _name(name, key, config.pop(key, None)) for key in ("verbalizer", "naturalness")}
     reads = _reads(name, config.get("filter_list") or [])
     dataset = _dataset(config)
+    rows = rows_of_leaf(config)
     columns = _columns(name, config)
     return Leaf(
         dataset,
+        None if rows == ALL else rows or EVALUATION_ROWS,
+        rows is not None,
         columns,
         verbalizer,
         names["verbalizer"],
@@ -115,6 +123,11 @@ def _dataset(config: dict[str, Any]) -> Classification:
     known = DATASETS.get(str(config.get("dataset_path")))
     if known is not None:
         refuse_keys(config, DATASET_KEYS, "is one of the nine, whose place and splits are the paper's")
+        refuse_rows(
+            config,
+            f"of each of its nine datasets the paper evaluates {EVALUATION_ROWS}; remove rows (--limit evaluates "
+            "fewer), or say it in the leaf of a dataset of your own",
+        )
         return known
     own = own_dataset(config, DATASETS)
     label_column = config.get("doc_to_target") or "label"

@@ -35,12 +35,14 @@ class Selection:
         text_columns: the columns that the prompt shows.
         golden: the golden labels in use; rows with other labels are left out (appendix B).
         source: see ``sources``.
+        rows: how many are evaluated; ``None``: all.
     """
 
     dataset: Classification
     text_columns: tuple[str, ...]
     golden: tuple[str, ...]
     source: str
+    rows: int | None = EVALUATION_ROWS
 
 
 GOLDEN = "golden_label"
@@ -48,20 +50,36 @@ GOLDEN = "golden_label"
 
 @cache
 def evaluation_rows(selection: Selection) -> tuple[Mapping[str, Any], ...]:
-    """Return the 100 evaluated rows, in the order of the draw.
+    """Return the evaluated rows, in the order of the draw.
 
     Raises:
-        RowsError: the rows cannot be had, are not well-formed, or are fewer than 100.
+        RowsError: the rows cannot be had, are not well-formed, or are fewer than are to be evaluated.
     """
-    table, numbers = _part(selection, evaluated=True)
-    usable = _usable(selection, table, numbers)
-    if len(usable) < EVALUATION_ROWS:
+    table, usable = _evaluated_part(selection)
+    count = max(1, len(usable)) if selection.rows is None else selection.rows
+    if len(usable) < count:
         raise RowsError(
             f"{table.origin}: {len(usable)} rows with a label among {', '.join(selection.golden)}; "
-            f"expected at least {EVALUATION_ROWS}, the size of the evaluation set"
+            f"expected at least {count}, the size of the evaluation set"
         )
-    chosen = _generator(selection.dataset, "evaluation").sample(sorted(usable), EVALUATION_ROWS)
+    chosen = _generator(selection.dataset, "evaluation").sample(sorted(usable), count)
     return tuple(_row(selection, table, number, usable[number]) for number in chosen)
+
+
+def usable_rows(selection: Selection) -> int:
+    """Return of how many rows the evaluated ones are drawn: those with a label in use.
+
+    Raises:
+        RowsError: as ``evaluation_rows``.
+    """
+    _, usable = _evaluated_part(selection)
+    return len(usable)
+
+
+@cache
+def _evaluated_part(selection: Selection) -> tuple[Table, dict[int, str]]:
+    table, numbers = _part(selection, evaluated=True)
+    return table, _usable(selection, table, numbers)
 
 
 @cache

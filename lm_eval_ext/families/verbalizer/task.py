@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 import datasets
 import jinja2
 
 from lm_eval_ext import sources
-from lm_eval_ext.families.verbalizer.datasets import DATASETS
+from lm_eval_ext.families.verbalizer.answer import Reads
+from lm_eval_ext.families.verbalizer.datasets import DATASETS, is_known
+from lm_eval_ext.families.verbalizer.filters import ANSWER_FILTER
 from lm_eval_ext.families.verbalizer.leaf import Leaf, filter_list, leaf_of
-from lm_eval_ext.families.verbalizer.rows import GOLDEN, Selection, demonstrations, evaluation_rows, rows_hash
+from lm_eval_ext.families.verbalizer.rows import (
+    GOLDEN,
+    Selection,
+    demonstrations,
+    evaluation_rows,
+    rows_hash,
+    usable_rows,
+)
 from lm_eval_ext.families.verbalizer.schema import SCHEMA
 from lm_eval_ext.families.verbalizer.verbalizer import Verbalizer
-from lm_eval_ext.harness.family_task import Documents, FamilyTask
+from lm_eval_ext.harness.family_task import Documents, FamilyTask, Share
 from lm_eval_ext.harness.known_answers import KnownAnswers
 from lm_eval_ext.harness.versions import template_environment
 
@@ -26,7 +36,11 @@ METRICS = [
     {"metric": metric.name, "aggregation": "mean", "higher_is_better": metric.higher_is_better}
     for metric in SCHEMA.metrics
 ]
-"""What ``Verbalizer.score`` gives. Not in the templates, which the harness parses again for each of 216 leaves."""
+"""What ``Verbalizer.score`` gives."""
+VERSION = 1.0
+"""``metadata.version`` of leaves and groups."""
+STOPS = ("You are a helpful assistant",)
+"""Some servers answer an empty list of stops with an error. This one ends a model that repeats one of the prompts."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +69,9 @@ class ProcessResults:
         return self.verbalizer.score(results[0], doc[GOLDEN])
 
 
+MORE_ROWS = 'rows: all in its YAML, or --metadata \'{"rows": "all"}\', evaluates all of them'
+
+
 class VerbalizerTask(FamilyTask):
     """Classification with the words of one verbalizer for labels (Li et al., NAACL Findings 2024).
 
@@ -70,6 +87,8 @@ class VerbalizerTask(FamilyTask):
 
     and in keys of ours:
 
+    * ``rows``: how many rows of a dataset of the user's are evaluated, or ``all``; 100 if absent. ``--metadata`` takes
+      it, too;
     * ``prior``: golden label name to the word that means it by itself; the golden names if absent;
     * ``verbalizer`` and ``naturalness``: the names that the results record; none if absent.
 
@@ -79,6 +98,9 @@ class VerbalizerTask(FamilyTask):
     """
 
     FAMILY = "verbalizer"
+    METADATA: ClassVar[Mapping[str, Any]] = {"version": VERSION}
+    DEFAULTS: ClassVar[Mapping[str, Any]] = {"output_type": "generate_until"}
+    """What a leaf has that does not say otherwise; not in the template, which the harness parses anew for each leaf."""
 
     @classmethod
     def datasets(cls) -> Mapping[str, str]:
@@ -97,9 +119,11 @@ class VerbalizerTask(FamilyTask):
 
     def configure(self, config: dict[str, Any]) -> Mapping[str, Any]:
         """Take the verbalizer and the dataset from a leaf's config; see the base class."""
+        for key, default in self.DEFAULTS.items():
+            config.setdefault(key, deepcopy(default))
         self._leaf: Leaf = leaf_of(config)
         dataset, verbalizer = self._leaf.dataset, self._leaf.verbalizer
-        self._selection = Selection(dataset, self._leaf.columns, verbalizer.golden, self.source)
+        self._selection = Selection(dataset, self._leaf.columns, verbalizer.golden, self.source, self._leaf.rows)
         from_hub = self.source == sources.HUB
         config |= {
             # What the results should say: the evaluated split, and where the dataset lies.
@@ -115,7 +139,7 @@ class VerbalizerTask(FamilyTask):
             "metric_list": config.get("metric_list") or METRICS,
         }
         return {
-            "dataset": dataset.name if dataset.name in DATASETS else str(dataset.hub),
+            "dataset": dataset.name if is_known(dataset) else str(dataset.hub),
             "verbalizer": self._leaf.verbalizer_name,
             "naturalness": self._leaf.naturalness,
             "prompting": PROMPTING[self._leaf.reads],
@@ -126,7 +150,13 @@ class VerbalizerTask(FamilyTask):
     def documents(self) -> Documents:
         """Return the evaluated rows; the same ones whatever the verbalizer."""
         dataset = _as_dataset(self._selection)
-        return Documents(self.config.test_split, dataset, {"rows_hash": rows_hash(self._selection)})
+        return Documents(self.config.test_split, dataset, {"rows_hash": rows_hash(self._selection)}, self._share_of())
+
+    def _share_of(self) -> Share | None:
+        if is_known(self._leaf.dataset):
+            return None
+        rows, usable = len(evaluation_rows(self._selection)), usable_rows(self._selection)
+        return Share(rows, usable, MORE_ROWS if rows < usable and not self._leaf.chose_rows else "")
 
     def demonstrations(self, n: int) -> list[dict[str, Any]]:
         """Return the first ``n`` of the fixed, label-balanced demonstrations of appendix A."""
@@ -148,6 +178,28 @@ class VerbalizerTask(FamilyTask):
             "prior": thought + say.format(verbalizer.prior_word(golden)),
             "random": tuple(thought + say.format(word) for word in verbalizer.words),
         }
+
+
+def _defaults(reads: Reads, tokens: int) -> Mapping[str, Any]:
+    """Return one greedy generation per row, and how its answer is read."""
+    steps = [{"function": ANSWER_FILTER, "reads": reads}, {"function": "take_first"}]
+    return {
+        **VerbalizerTask.DEFAULTS,
+        "generation_kwargs": {"until": list(STOPS), "do_sample": False, "temperature": 0.0, "max_gen_toks": tokens},
+        "filter_list": [{"name": "answer", "filter": steps}],
+    }
+
+
+class DirectTask(VerbalizerTask):
+    """Direct prompting (Figure 7): the first label that an answer names."""
+
+    DEFAULTS = _defaults("first", 64)
+
+
+class ChainOfThoughtTask(VerbalizerTask):
+    """Chain-of-thought prompting (Figure 8): room to reason, and the conclusion is read."""
+
+    DEFAULTS = _defaults("final", 512)
 
 
 @cache

@@ -15,7 +15,7 @@ from lm_eval_ext.results.runs import Runs, TaskRun
 
 FROM_YAML = ("config_source", "note")
 """Metadata that a task's YAML, or the harness, adds."""
-ABOUT_ROWS = ("rows", "left_out")
+ABOUT_ROWS = ("rows_origin", "rows_evaluated", "rows_usable", "left_out")
 """What some tasks record about their rows besides the facts that all record."""
 GIVEN = ("source",)
 """Facts that a user gives with ``--metadata``."""

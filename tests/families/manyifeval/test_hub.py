@@ -45,7 +45,7 @@ def test_without_a_source_the_rows_come_from_the_hub_and_offline_from_its_cache(
             assert run.results["results"][task]["prompt_level_strict_acc,none"] == 1.0
             metadata = run.results["configs"][task]["metadata"]
             assert metadata["source"] == "hub"
-            assert metadata["rows"] == "task prompts cut out of google/IFEval, instructions composed"
+            assert metadata["rows_origin"] == "task prompts cut out of google/IFEval, instructions composed"
             # The rows are those of a copy in a folder.
             assert metadata["rows_hash"] == rows_hash(str(shared_data / "ifeval"), "test", count)
             assert run.results["configs"][task]["dataset_path"] == "google/IFEval"

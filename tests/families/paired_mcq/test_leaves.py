@@ -135,6 +135,20 @@ def test_the_leaf_itself_is_right(tmp_path: Path) -> None:
         assert doc["options"]["ABC".index(doc["gold"])] == ("even" if number % 2 == 0 else "odd")
 
 
+def test_a_template_in_a_row_is_text(tmp_path: Path) -> None:
+    # The leaf reads columns by templates; what stands in the columns is no template.
+    texts = ["{{}}", "{{second}}", "{% if %}", "{0} %s"]
+    rows = [{"stem": text, "first": text, "second": "even", "right": text} for text in texts]
+    write_jsonl(tmp_path / "braces_test.jsonl", rows)
+    task = load(tmp_path, {"dataset_path": "braces", "doc_to_text": "{{stem}}?"})
+    assert {doc["question"] for doc in task.eval_docs} == {f"{text}?" for text in texts}
+    for doc in task.eval_docs:
+        text = doc["question"].removesuffix("?")
+        assert doc["options"]["ABC".index(doc["gold"])] == text
+        assert f"Question: {text}?\n\n" in task.doc_to_text(doc)
+        assert f"{doc['gold']}. {text} \n" in task.doc_to_text(doc)
+
+
 def test_without_a_right_option_there_is_no_accuracy(tmp_path: Path) -> None:
     task = load(tmp_path, {}, drop=("doc_to_target",))
     assert {doc["gold"] for doc in task.eval_docs} == {""}
@@ -149,6 +163,11 @@ def test_without_a_right_option_there_is_no_accuracy(tmp_path: Path) -> None:
         ({"paired": "no"}, "'toy_leaf': paired must be true or false, found 'no'"),
         ({"dataset_path": None}, "'toy_leaf': dataset_path None .*expected one of opinionqa, arc_challenge"),
         ({"test_split": None}, "'toy_leaf': dataset_path 'toy' with test_split None"),
+        ({"test_split": 3}, "'toy_leaf': dataset_path 'toy' with test_split 3; expected one of opinionqa"),
+        ({"dataset_path": ["toy"]}, r"'toy_leaf': dataset_path \['toy'\] with test_split 'test'; expected one of"),
+        ({"dataset_kwargs": "main"}, "'toy_leaf': dataset_kwargs 'main'; expected revision and data_files alone"),
+        ({"doc_to_choice": ""}, "'toy_leaf': doc_to_choice '' reads no column; expected a column, or a template"),
+        ({"doc_to_choice": "{{}}"}, "'toy_leaf': doc_to_choice '{{}}' is no template"),
         ({"dataset_kwargs": {"data_dir": "a"}}, "'toy_leaf': dataset_kwargs .*data_dir.*expected revision"),
         (
             {"dataset_path": "mmlu"},

@@ -171,6 +171,7 @@ BROKEN_TSV = {
     ),
     "options that are not closed": ({"options": "['Yes'"}, r"row 2, field 'options': expected a list as Python spells"),
     "options that are code": ({"options": "__import__('os')"}, r"row 2, field 'options': expected a list as Python"),
+    "options that are a template": ({"options": "{{}}"}, r"row 2, field 'options': expected a list as Python spells"),
     "options that are a number": ({"options": "3"}, r"row 2, field 'options': expected a list of texts, found 3"),
     "ordinals that are code": ({"option_ordinal": "open('x')"}, r"row 2, field 'option_ordinal': expected a list as P"),
 }

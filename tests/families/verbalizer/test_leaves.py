@@ -9,12 +9,14 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import lm_eval
 import pytest
 import yaml
 from lm_eval.tasks import TaskManager
 
 from lm_eval_ext import tasks_dir
 from lm_eval_ext.families.verbalizer.rows import GOLDEN
+from lm_eval_ext.harness.versions import task_index
 from tests.across_versions import arguments_of, tasks_of
 from tests.families.verbalizer.table_1 import GOLDEN_NAMES, VERBALIZERS
 
@@ -56,17 +58,17 @@ def test_every_leaf_loads_under_its_name_and_no_other_does(tasks: dict[str, Any]
     assert set(tasks) == LEAVES
 
 
-def test_the_index_holds_the_leaves_the_groups_and_the_tags_and_nothing_else(manager: TaskManager) -> None:
+def test_the_index_holds_the_leaves_and_the_groups_and_nothing_else(manager: TaskManager) -> None:
     groups = {family + suffix for family in FAMILIES for suffix in ("", *(f"_{name}" for name in VERBALIZERS))}
-    tags = {f"{family}_{dataset}" for family, dataset in product(FAMILIES, DATASETS)}
-    tags |= {
+    groups |= {f"{family}_{dataset}" for family, dataset in product(FAMILIES, DATASETS)}
+    groups |= {
         f"{family}_{naturalness}_{verbalizer}"
         for family, (naturalness, verbalizers) in product(FAMILIES, VERBALIZERS.items())
         for verbalizer in verbalizers
     }
     assert set(manager.all_subtasks) == LEAVES
     assert set(manager.all_groups) == groups
-    assert set(manager.all_tags) == tags
+    assert not manager.all_tags
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -87,12 +89,38 @@ def test_the_whole_group_has_its_three_groups(manager: TaskManager, family: str)
     loaded = manager.load([family])
     assert len(loaded["tasks"]) == 108
     assert loaded["group_map"][family] == [f"{family}_{naturalness}" for naturalness in VERBALIZERS]
+    # Between these and the leaves stands nothing, though there are groups of verbalizers and datasets.
+    assert set(loaded["group_map"]) == {family, *loaded["group_map"][family]}
 
 
-@pytest.mark.parametrize(("tag", "leaves"), [("sst2", 12), ("natural_golden", 9), ("unnatural_flipped", 9)])
+@pytest.mark.parametrize(
+    ("group", "leaves"), [("sst2", "_sst2_"), ("natural_golden", "_natural_golden"), ("neutral_foo_bar", "_foo_bar")]
+)
 @pytest.mark.parametrize("family", FAMILIES)
-def test_a_tag_gathers_its_leaves(manager: TaskManager, family: str, tag: str, leaves: int) -> None:
-    assert len(tasks_of(manager, [f"{family}_{tag}"])) == leaves
+def test_a_group_of_a_dataset_or_a_verbalizer_has_its_leaves(
+    manager: TaskManager, family: str, group: str, leaves: str
+) -> None:
+    of_family = {name for name in LEAVES if name.startswith("verbalizer_cot_") == (family == "verbalizer_cot")}
+    assert set(tasks_of(manager, [f"{family}_{group}"])) == {name for name in of_family if leaves in name}
+
+
+def test_each_leaf_is_in_the_groups_of_its_dataset_and_its_verbalizer_and_once_in_each(manager: TaskManager) -> None:
+    kinds = [f"{naturalness}_{verbalizer}" for naturalness, names in VERBALIZERS.items() for verbalizer in names]
+    members = Counter[str]()
+    for family, suffix in product(FAMILIES, [*DATASETS, *kinds]):
+        listed = task_index(manager)[f"{family}_{suffix}"].cfg["task"]
+        assert len(set(listed)) == len(listed)
+        members.update(listed)
+    assert members == dict.fromkeys(LEAVES, 2)
+
+
+def test_a_group_of_a_dataset_has_the_mean_of_its_leaves(manager: TaskManager) -> None:
+    found = lm_eval.simple_evaluate(
+        model="reference", model_args="policy=prior", tasks=["verbalizer_sst2"], task_manager=manager, limit=4
+    )
+    # The prior is right under 3 natural verbalizers of 12, wrong under 3 unnatural ones, invalid under 6 neutral ones.
+    scores = found["groups"]["verbalizer_sst2"]
+    assert [scores[f"{metric},answer"] for metric in ("acc", "prior_rate", "invalid_rate")] == [0.25, 1, 0.5]
 
 
 @pytest.mark.parametrize("dataset", DATASETS)
@@ -113,6 +141,8 @@ def test_a_task_is_greedy_zero_shot_and_names_its_metrics(tasks: dict[str, Any])
         assert arguments_of(pipeline["filter"][0])["reads"] == (
             "final" if name.startswith("verbalizer_cot_") else "first"
         )
+        assert task.config.generation_kwargs["max_gen_toks"] == (512 if name.startswith("verbalizer_cot_") else 64)
+        assert task.config.generation_kwargs["until"] == ["You are a helpful assistant"]
         assert task.config.generation_kwargs["do_sample"] is False
         assert task.config.generation_kwargs["temperature"] == 0.0
         assert task.higher_is_better() == {"acc": True, "prior_rate": False, "invalid_rate": False}

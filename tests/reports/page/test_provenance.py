@@ -32,7 +32,7 @@ def test_how_a_model_was_run_names_groups_where_all_of_them_was_run(tmp_path: Pa
 
 def test_the_command_has_the_metadata_that_was_given_and_not_the_models_or_the_tasks_own(tmp_path: Path) -> None:
     given = {"source": "rows", "tokenizer": "t", "bleurt": "b"}
-    merged = {**CONFIG["metadata"], "config_source": "a.yaml", "rows": 7, "pretrained": "owner/one", **given}
+    merged = {**CONFIG["metadata"], "config_source": "a.yaml", "rows_origin": 7, "pretrained": "owner/one", **given}
     write_run(tmp_path, {SST2: [1]}, config={"metadata": merged})
     ((_, facts),) = provenance(load([tmp_path]))
     command = dict(facts)["command (reconstructed from the results)"]

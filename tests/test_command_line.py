@@ -1,0 +1,90 @@
+"""What is mistyped is told with what comes near it; a shell can complete a line."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import lm_eval_ext
+from lm_eval_ext.cli import main
+from tests.conftest import offline_environment
+
+MODULE = (sys.executable, "-m", "lm_eval_ext")
+
+
+@pytest.mark.parametrize(
+    ("line", "error"),
+    [
+        ("docter", "lm-eval-ext: error: there is no command docter; did you mean doctor?"),
+        ("xyzzy", "lm-eval-ext: error: there is no command xyzzy; --help lists those there are"),
+        ("--verison", "lm-eval-ext: error: there is no option --verison; did you mean --version?"),
+        ("manyifeval exprot", "lm-eval-ext manyifeval: error: there is no command exprot; did you mean export?"),
+        ("doctor --sorce=hub", "lm-eval-ext doctor: error: there is no option --sorce; did you mean --source?"),
+        # Before what the mistyped option leaves missing.
+        ("check a --agianst b", "lm-eval-ext check: error: there is no option --agianst; did you mean --against?"),
+        ("doctor --xyzzy", "lm-eval-ext doctor: error: there is no option --xyzzy; --help lists those there are"),
+    ],
+)
+def test_what_is_mistyped_is_told_with_what_comes_near_it(
+    line: str, error: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(line.split())
+    assert stop.value.code == 2
+    assert capsys.readouterr().err.splitlines()[-1] == error
+
+
+@pytest.mark.parametrize(("line", "command"), [("", "doctor"), ("manyifeval", "export"), ("classifier", "train")])
+def test_without_a_command_those_there_are_are_listed(
+    line: str, command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(line.split())
+    assert stop.value.code == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].startswith(f"usage: lm-eval-ext {line}".strip())
+    assert any(line.startswith(f"    {command} ") for line in lines)
+
+
+def test_an_option_may_be_cut_short_and_files_may_be_called_like_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("--rows").write_text("", encoding="utf-8")
+    assert main(["verify", "--edit", "repaired", "--", "--rows"]) == 0
+    assert capsys.readouterr().out == ""
+
+
+def test_the_module_is_the_command() -> None:
+    found = subprocess.run(
+        [*MODULE, "--version"], env=offline_environment(), capture_output=True, text=True, check=True
+    )
+    assert found.stdout == f"lm-eval-ext {lm_eval_ext.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("lm-eval-ext ", {"doctor", "verify", "report", "check"}),
+        ("lm-eval-ext doc", {"doctor"}),
+        ("lm-eval-ext manyifeval ", {"export", "table"}),
+        ("lm-eval-ext verify --edition ", {"faithful", "repaired"}),
+        ("lm-eval-ext check a --ag", {"--against"}),
+    ],
+)
+def test_a_shell_can_complete_a_line(line: str, words: set[str], tmp_path: Path) -> None:
+    pytest.importorskip("argcomplete", reason="the extra completion is not installed")
+    # What argcomplete's function of a shell sets.
+    asked = {
+        "_ARGCOMPLETE": "1",
+        "_ARGCOMPLETE_IFS": "\n",
+        "_ARGCOMPLETE_STDOUT_FILENAME": str(tmp_path / "words"),
+        "COMP_LINE": line,
+        "COMP_POINT": str(len(line)),
+    }
+    subprocess.run(MODULE, env=offline_environment(**asked), capture_output=True, check=True)
+    found = {word.strip() for word in (tmp_path / "words").read_text(encoding="utf-8").split("\n")}
+    assert words <= found
