@@ -18,7 +18,7 @@ from lm_eval_ext.classifier.encoder.adapter import AdapterError
 from lm_eval_ext.classifier.encoder.weights import WeightsError
 from lm_eval_ext.command_line import Parser, offer_completion
 from lm_eval_ext.families.natural_instructions.command import add_score_to
-from lm_eval_ext.progress import checking, print_past_progress, with_progress
+from lm_eval_ext.progress import checking, print_past_progress
 from lm_eval_ext.regrade.command import add_verify_to
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.gains.command import add_gains_to
