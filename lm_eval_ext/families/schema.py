@@ -24,6 +24,7 @@ COUNT = (0.0, 1e9)
 """Of what is counted in a run; none comes near its end."""
 ENTROPY = (0.0, log(COUNT[1]))
 """In nats; that of so many outcomes, each as likely."""
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -96,13 +97,21 @@ class Schema:
         return next((metric.per_row for metric in self.metrics if metric.covers(name)), None)
 
     def range(self, name: str) -> tuple[float, float]:
-        """Return the least and the greatest value of a metric; nothing is known of one of a user's own."""
-        return next((metric.range for metric in self.metrics if metric.covers(name)), (-inf, inf))
+        """Return the least and the greatest value of a metric; nothing is known of one of a user's own.
+
+        They are wider by what sums of floating-point numbers can go beyond them.
+        """
+        least, most = next((metric.range for metric in self.metrics if metric.covers(name)), (-inf, inf))
+        return least - ROUNDING, most + ROUNDING
 
     def expected(self, name: str) -> str:
-        """Return in words what a metric can be."""
-        least, most = self.range(name)
-        return f"a number, at least {least:g}" if most >= COUNT[1] else f"a number from {least:g} to {most:g}"
+        """Return in words what a metric can be.
+
+        Raises:
+            KeyError: the family has no such metric.
+        """
+        least, most = self.metric(name).range
+        return f"a number, at least {least:g}" if most == COUNT[1] else f"a number from {least:g} to {most:g}"
 
     def headline(self, metrics: Collection[str]) -> Metric:
         """Return the headline of a task that gives these metrics.

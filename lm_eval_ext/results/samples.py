@@ -252,13 +252,12 @@ def _recorder(
         [name for name in metrics if forms[name] == form] for form in ("number", "ratio", "letters", "choice")
     )
     columns.names = (*numbers, *(column for name in ratios for column in (name, ASKED + name)))
-    ranges = {name: schema.range(name) for name in numbers}
     letters_into = [columns.letters.setdefault(name, _Coding()) for name in letters]
     outcomes_into = [columns.outcomes.setdefault(name, _Coding()) for name in choices]
 
     def put(line: Mapping[str, Any], offset: int) -> None:
         row_id, key = line["doc_id"], _key(line, schema.row_key)
-        found = _numbers(line, ranges)
+        found = _numbers(line, numbers, schema)
         for name in ratios:
             found.extend(_two_numbers(line, name))
         two = [_two_letters(line, name) for name in letters]
@@ -293,18 +292,18 @@ def _beginning(digest: object) -> bytes:
     return digest[:16].encode() if isinstance(digest, str) else b""
 
 
-def _numbers(line: Mapping[str, Any], ranges: Mapping[str, tuple[float, float]]) -> array[float]:
+def _numbers(line: Mapping[str, Any], names: Sequence[str], schema: Schema) -> array[float]:
     try:
-        found = array("d", [line[name] for name in ranges])
+        found = array("d", [line[name] for name in names])
     except (TypeError, OverflowError):
         found = array("d", [nan])
     # One question of all at once: it is asked of every row, and most have nothing but shares. A sum shows any NaN.
     if not found or (isfinite(sum(found)) and min(found) >= 0 and max(found) <= 1):
         return found
-    for name, (least, most) in ranges.items():
-        value = line[name]
+    for name in names:
+        value, (least, most) = line[name], schema.range(name)
         if not isinstance(value, float | int) or not least <= value <= most:
-            raise TypeError(f"{name} is {shown(value)}; expected a number from {least:g} to {most:g}")
+            raise TypeError(f"{name} is {shown(value)}; expected {schema.expected(name)}")
     return found
 
 
