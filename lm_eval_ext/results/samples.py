@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite, nan
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 import orjson
@@ -218,7 +218,7 @@ def read_samples(
                     continue
                 row_id = line["doc_id"]
                 if not is_count(row_id):
-                    raise TypeError(f"doc_id is {shown(row_id)}; expected a whole number")
+                    raise TypeError(f"doc_id is {shown(row_id)}; expected the number of a row")
                 if row_id in ids:
                     raise ValueError(f"doc_id {row_id} stands in an earlier line, too")
                 put(line, start)
@@ -252,12 +252,13 @@ def _recorder(
         [name for name in metrics if forms[name] == form] for form in ("number", "ratio", "letters", "choice")
     )
     columns.names = (*numbers, *(column for name in ratios for column in (name, ASKED + name)))
+    limits = {name: _Limits.of(schema, name) for name in numbers}
     letters_into = [columns.letters.setdefault(name, _Coding()) for name in letters]
     outcomes_into = [columns.outcomes.setdefault(name, _Coding()) for name in choices]
 
     def put(line: Mapping[str, Any], offset: int) -> None:
         row_id, key = line["doc_id"], _key(line, schema.row_key)
-        found = _numbers(line, numbers, schema)
+        found = _numbers(line, limits)
         for name in ratios:
             found.extend(_two_numbers(line, name))
         two = [_two_letters(line, name) for name in letters]
@@ -292,18 +293,30 @@ def _beginning(digest: object) -> bytes:
     return digest[:16].encode() if isinstance(digest, str) else b""
 
 
-def _numbers(line: Mapping[str, Any], names: Sequence[str], schema: Schema) -> array[float]:
+class _Limits(NamedTuple):
+    """Of a metric's values; looked up once, for they are asked of every row."""
+
+    least: float
+    most: float
+    expected: str
+
+    @classmethod
+    def of(cls, schema: Schema, metric: str) -> _Limits:
+        return cls(*schema.range(metric), schema.expected(metric))
+
+
+def _numbers(line: Mapping[str, Any], limits: Mapping[str, _Limits]) -> array[float]:
     try:
-        found = array("d", [line[name] for name in names])
+        found = array("d", [line[name] for name in limits])
     except (TypeError, OverflowError):
         found = array("d", [nan])
-    # One question of all at once: it is asked of every row, and most have nothing but shares. A sum shows any NaN.
+    # One question of all at once: most rows have nothing but shares. A sum shows any NaN.
     if not found or (isfinite(sum(found)) and min(found) >= 0 and max(found) <= 1):
         return found
-    for name in names:
-        value, (least, most) = line[name], schema.range(name)
+    for name, (least, most, expected) in limits.items():
+        value = line[name]
         if not isinstance(value, float | int) or not least <= value <= most:
-            raise TypeError(f"{name} is {shown(value)}; expected {schema.expected(name)}")
+            raise TypeError(f"{name} is {shown(value)}; expected {expected}")
     return found
 
 

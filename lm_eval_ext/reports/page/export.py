@@ -38,7 +38,7 @@ def as_csv(table: Table) -> str:
     estimates = [any(isinstance(row[place], Estimate) for row in table.rows) for place in range(len(table.columns))]
     text = StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    headings = zip(table.columns, estimates, strict=True)
+    headings = zip(map(_as_text, table.columns), estimates, strict=True)
     writer.writerow(
         heading
         for column, has_interval in headings

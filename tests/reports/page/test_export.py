@@ -84,3 +84,8 @@ def test_text_that_is_no_number_is_quoted_and_can_be_encoded() -> None:
 def test_a_model_is_no_formula(begins: str) -> None:
     rows = list(csv.reader(as_csv(Table(("model", "n"), ((f"{begins}1+1", 1), (f"a{begins}1", 2)))).splitlines()))
     assert rows[1:] == [[f"'{begins}1+1", "1"], [f"a{begins}1", "2"]]
+
+
+def test_a_heading_is_no_formula_either_and_can_be_encoded() -> None:
+    # A task is named by whoever wrote it.
+    assert as_csv(Table(("=1+1", "a\ud800"), (("m", 1),))).encode() == b"'=1+1,a<U+D800>\nm,1\n"
