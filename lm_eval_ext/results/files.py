@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -16,6 +17,8 @@ from lm_eval_ext.sources import RowsError
 
 LATEST = 1e11
 """A date that no clock has: what is beyond it, or is no number, was not written by the harness."""
+GZIP = b"\x1f\x8b"
+"""How a compressed file begins; no JSON does."""
 DEEPEST = 100
 """So many levels of lists and objects in each other a file may have; the harness writes a dozen at most."""
 LONGEST = 80
@@ -150,17 +153,27 @@ def find(paths: Sequence[Path]) -> list[Path]:
         paths: result files, or folders, in which all ``results_*.json`` are found.
 
     Raises:
+        OSError: a folder cannot be listed.
         RowsError: a folder has none.
     """
     found: dict[str, Path] = {}
     for path in paths:
-        inside = sorted(path.rglob("results_*.json")) if path.is_dir() else [path]
+        inside = sorted(_inside(path)) if path.is_dir() else [path]
         if not inside:
             raise RowsError(f"{path}: no results_*.json in this folder; expected what `lm_eval --output_path` writes")
         for file in inside:
             # A file that is named and stands in a named folder as well is one.
             found.setdefault(os.path.realpath(file), file)
     return list(found.values())
+
+
+def _inside(folder: Path) -> Iterator[Path]:
+    def unlisted(error: OSError) -> None:
+        # What is in there may be the newest: it is not to be passed over, as Path.rglob does.
+        raise error
+
+    for parent, folders, files in os.walk(folder, onerror=unlisted):
+        yield from (Path(parent, name) for name in (*folders, *files) if fnmatchcase(name, "results_*.json"))
 
 
 def read(path: Path) -> ResultFile:
@@ -170,8 +183,11 @@ def read(path: Path) -> ResultFile:
         OSError: it cannot be opened.
         RowsError: it is not a file of results.
     """
+    text = path.read_bytes()
+    if text.startswith(GZIP):
+        raise RowsError(f"{path}: is compressed; expected a results_*.json of the harness: unpack it and its samples")
     try:
-        content = json.loads(path.read_bytes())
+        content = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise RowsError(f"{path}: not JSON ({error}); expected a results_*.json of the harness") from error
     if is_too_deep(content):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import subprocess
@@ -311,6 +312,99 @@ def test_a_file_that_one_may_not_read_is_named(tmp_path: Path, monkeypatch: pyte
     assert texts(load([tmp_path]))[0] == f"{bad}: Permission denied; left out"
     with pytest.raises(PermissionError):
         load([bad])
+
+
+def test_a_folder_that_one_may_not_list_is_an_error_for_it_may_have_the_newest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_run(tmp_path, {SST2: [1]})
+    closed = tmp_path / "closed"
+    closed.mkdir()
+    real = os.scandir
+
+    def denied(path: str) -> Any:
+        if Path(path) == closed:
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path)
+
+    monkeypatch.setattr(os, "scandir", denied)
+    with pytest.raises(PermissionError, match="closed"):
+        load([tmp_path])
+
+
+def test_a_compressed_file_is_said_to_be_one(tmp_path: Path) -> None:
+    path = write_run(tmp_path, {SST2: [1]})
+    path.write_bytes(gzip.compress(path.read_bytes()))
+    with pytest.raises(RowsError, match=r"is compressed; expected .*: unpack it"):
+        load([path])
+
+
+@pytest.mark.parametrize("before", [b"", b"\xef\xbb\xbf"], ids=["no BOM", "BOM"])
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"], ids=["LF", "CRLF"])
+def test_an_editors_line_ends_and_byte_order_mark_change_nothing(before: bytes, end: bytes, tmp_path: Path) -> None:
+    path = write_run(tmp_path, {SST2: [1, 0, 1]})
+    for file in (path, samples_of(path)):
+        file.write_bytes(before + file.read_bytes().replace(b"\n", end))
+    runs = load([tmp_path])
+    assert texts(runs) == ()
+    assert runs.runs[0].rows is not None
+    assert runs.runs[0].rows.values["acc"].tolist() == [1, 0, 1]
+    assert [runs.runs[0].rows.line(row)["doc_id"] for row in range(3)] == [0, 1, 2]
+
+
+@pytest.mark.parametrize("by", ["", '{"doc_id": 7}\n', "no JSON at all, and longer than any line was\n" * 9])
+def test_samples_that_change_after_they_were_read_are_not_shown(by: str, tmp_path: Path) -> None:
+    samples = samples_of(write_run(tmp_path, {SST2: [1, 0]}))
+    rows = load([tmp_path]).runs[0].rows
+    assert rows is not None
+    samples.write_text(by)
+    with pytest.raises(ValueError, match=r"."):
+        rows.line(1)
+
+
+def test_results_of_another_familys_name_are_no_results_of_it(tmp_path: Path) -> None:
+    path = write_run(tmp_path, {SST2: [1]}, config={"metadata": {**CONFIG["metadata"], "family": "manyifeval"}})
+    with pytest.raises(RowsError, match="did not record instructions, repeat in the metadata"):
+        load([path])
+
+
+def test_of_two_runs_of_one_moment_the_one_that_counts_is_said_with_a_warning(tmp_path: Path) -> None:
+    first, second = (write_run(tmp_path / side, {SST2: [acc]}) for side, acc in (("a", 1), ("b", 0)))
+    for order in ([first, second], [second, first]):
+        runs = load(order)
+        assert runs.runs[0].figure("acc") == 0
+        (issue,) = runs.issues
+        assert issue.severity == "warning"
+        assert issue.text == (
+            f"{first}: not used for {SST2}: {second} has the same date, and counts because its name comes later"
+        )
+
+
+# What a terminal or a page is told
+
+HOSTILE = "<img src=x onerror=alert(1)>\nlm-eval-ext: all is well\x1b[2J\u202e" + "x" * 10_000
+
+
+def test_a_models_name_is_text_to_page_and_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_run(tmp_path / "a", {SST2: [1]}, arguments={"pretrained": HOSTILE})
+    write_run(tmp_path / "b", {SST2: [1, 0]}, arguments={"pretrained": "two"})
+    page = tmp_path / "page.html"
+    assert main(["report", str(tmp_path / "a"), str(tmp_path / "b"), "-o", str(page)]) == 0
+    text = page.read_text(encoding="utf-8")
+    assert "<img" not in text
+    assert "\x1b" not in text
+    said = capsys.readouterr().err
+    assert "all is well" in said
+    assert all(line.startswith(("lm-eval-ext: warning: ", "lm-eval-ext: note: ")) for line in said.splitlines())
+
+
+def test_a_files_name_is_text_to_page_and_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "a\n<b>\x1b[2J"
+    write_run(folder, {SST2: [1]})
+    assert main(["report", str(folder), "-o", str(tmp_path / "page.html")]) == 0
+    assert "<b>" not in (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert main(["report", str(folder / "nowhere.json"), "-o", str(tmp_path / "page.html")]) == 1
+    assert "\x1b" not in capsys.readouterr().err
 
 
 def test_a_newer_run_that_cannot_be_used_is_a_doubt_about_the_older_one(tmp_path: Path) -> None:

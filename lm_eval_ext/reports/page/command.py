@@ -46,7 +46,7 @@ def _report(options: argparse.Namespace) -> int:
     from lm_eval_ext.reports.page import export  # noqa: PLC0415 # numpy and matplotlib: other commands answer at once
     from lm_eval_ext.reports.page.build import build  # noqa: PLC0415
     from lm_eval_ext.reports.page.html import page  # noqa: PLC0415
-    from lm_eval_ext.reports.wording import readable  # noqa: PLC0415
+    from lm_eval_ext.reports.wording import one_line  # noqa: PLC0415
     from lm_eval_ext.results.load import load  # noqa: PLC0415
 
     output, folder = options.output, options.export
@@ -55,7 +55,7 @@ def _report(options: argparse.Namespace) -> int:
         require_writable(output, f"the page to write, for example {output}/report.html")
     report = build(load(options.runs, lambda runs: counted(runs, " tasks")))
     for issue in report.issues:
-        print(f"lm-eval-ext: {issue.severity}: {readable(issue.text)}", file=sys.stderr)
+        print(f"lm-eval-ext: {issue.severity}: {one_line(issue.text)}", file=sys.stderr)
     # Everything is made before anything is written: an error leaves what was there, and no half of the new.
     text = page(report).encode()
     figures = {} if folder is None else {folder / name: content for name, content in export.contents(report).items()}
