@@ -74,7 +74,10 @@ def _prepare_streams() -> None:
 
 
 def _complain(text: str) -> int:
-    print(f"lm-eval-ext: {text}", file=sys.stderr)
+    from lm_eval_ext.reports.wording import readable  # noqa: PLC0415 # each command imports what it needs
+
+    # A file can be called anything, and a terminal obeys what it is told.
+    print(f"lm-eval-ext: {readable(text)}", file=sys.stderr)
     return 1
 
 

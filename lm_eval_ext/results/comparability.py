@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lm_eval_ext.results.issue import Issue, error, named, note, warning
 from lm_eval_ext.results.models import chat_template
@@ -113,10 +114,17 @@ class Pair:
         for difference in asked_otherwise:
             yield warning(f"different setting: {self._in_words(difference, ':')}")
         templates = chat_template(self.before.file), chat_template(self.after.file)
-        if not asked_otherwise and templates == (None, None) and self._differ("prompts"):
+        if asked_otherwise or templates != (None, None):
+            return
+        if self._differ("prompts"):
             yield warning("different prompts for the same rows")
+        elif lacking := self._unhashed("prompts"):
+            yield warning(f"{lacking} lacks prompt_hash in some rows, so the prompts cannot be compared")
 
     def _notes(self) -> Iterator[Issue]:
+        if lacking := self._unhashed("docs"):
+            known = f"that the rows are the same is known by {self.before.schema.rows_fact} alone"
+            yield note(f"no doc_hash for all rows of {lacking}: {known}")
         # A new model has its own chat template, and a template can print the day's date.
         template = chat_template(self.before.file)
         for difference in differences(self.before, self.after, ("chat_template_sha",)):
@@ -127,12 +135,21 @@ class Pair:
 
     def _differ(self, field: str) -> bool:
         """Return whether any row that both have has different hashes."""
+        ours, others = self._hashes(field)
+        return bool(np.any((ours != b"") & (others != b"") & (ours != others)))
+
+    def _unhashed(self, field: str) -> str:
+        """Return which sides have no hash of a row that both have; empty if none lacks any."""
+        sides = zip(self.names, self._hashes(field), strict=True)
+        return " and ".join(name for name, hashes in sides if np.any(hashes == b""))
+
+    def _hashes(self, field: str) -> tuple[NDArray[np.bytes_], NDArray[np.bytes_]]:
+        """Return the hashes of the rows that both have; none where rows or prompts are each model's own."""
         first, second = self.before.rows, self.after.rows
         if first is None or second is None or self.before.schema.prompt_facts:
-            return False
+            return np.array([], "S1"), np.array([], "S1")
         _, mine, theirs = np.intersect1d(first.ids, second.ids, assume_unique=True, return_indices=True)
-        ours, others = getattr(first, field)[mine], getattr(second, field)[theirs]
-        return bool(np.any((ours != b"") & (others != b"") & (ours != others)))
+        return getattr(first, field)[mine], getattr(second, field)[theirs]
 
     def _in_words(self, difference: Difference, colon: str = "") -> str:
         return self._each(f"{difference.fact}{colon}", difference.first, difference.second)

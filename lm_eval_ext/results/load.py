@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lm_eval_ext.families.registry import FAMILIES
-from lm_eval_ext.results.files import find, read
+from lm_eval_ext.results.files import ResultFile, find, read
 from lm_eval_ext.results.issue import Issue, error, named, note, warning
-from lm_eval_ext.results.models import EvaluatedModel
+from lm_eval_ext.results.models import EvaluatedModel, evaluated_model
 from lm_eval_ext.results.models import labels as labels_of
 from lm_eval_ext.results.names import GivenName, renamed
 from lm_eval_ext.results.recognition import task_runs
@@ -25,10 +26,6 @@ from lm_eval_ext.results.validation import (
     without_samples,
 )
 from lm_eval_ext.sources import RowsError
-
-FEW = 3
-"""The most bad lines of a file that are named; the rest are counted."""
-
 
 Progress = Callable[[Sequence[TaskRun]], Iterable[TaskRun]]
 """Takes the runs before their samples are read, and yields them one by one."""
@@ -81,6 +78,7 @@ class FoundRuns:
         models: in the order of the arguments, then by name.
         groups: the tasks of each.
         unevaluated: tasks without rows in a model's newest run of them; an older run may be among the runs.
+        doubts: by model and task why its newest run may be another than the one that is among the runs.
         issues: what was left out or replaced, and why.
     """
 
@@ -88,6 +86,7 @@ class FoundRuns:
     models: tuple[EvaluatedModel, ...]
     groups: Mapping[str, tuple[str, ...]]
     unevaluated: tuple[TaskRun, ...]
+    doubts: Mapping[tuple[EvaluatedModel, str], tuple[Issue, ...]]
     issues: tuple[Issue, ...]
 
     @property
@@ -99,29 +98,39 @@ class FoundRuns:
 def find_runs(paths: Sequence[Path], families: Collection[str] = tuple(FAMILIES)) -> FoundRuns:
     """Return the runs in result files, without reading samples.
 
+    A file in a folder that cannot be read, or is none, is left out with an issue if there are others.
+
     Args:
         paths: result files, or folders, in which all ``results_*.json`` are read.
         families: whose tasks count.
 
     Raises:
-        OSError: a file cannot be read.
-        RowsError: a file is not a result file, or none has results of these families.
+        OSError: a file that is named cannot be read.
+        RowsError: a file that is named is not a result file, or none has results of these families.
     """
     issues: list[Issue] = []
     unusable: list[Issue] = []
+    unread: list[Path] = []
+    unusable_tasks: list[tuple[str, ResultFile]] = []
     found: list[TaskRun] = []
     groups: dict[str, tuple[str, ...]] = {}
     foreign: set[str] = set()
     for path in find(paths):
-        file = read(path)
-        runs, wrong = task_runs(file, families)
-        found += runs
-        unusable += wrong
-        if not runs and not wrong:
+        try:
+            file = _read(path, named=path in paths)
+        except _UnreadError as reason:
+            unusable.append(error(str(reason)))
+            unread.append(path)
+            continue
+        recognised = task_runs(file, families)
+        found += recognised.runs
+        unusable += recognised.issues
+        unusable_tasks += [(task, file) for task in sorted(recognised.unusable)]
+        if not recognised.runs and not recognised.issues:
             others = sorted(file.content["results"])
             foreign |= set(others)
             issues.append(note(f"{path}: no results of {_ours(families)} ({named(others)}); ignored"))
-        groups |= file.groups()
+        groups |= file.groups
     found = unified(found)
     empty = {run.task: run for run in found if not run.count}
     unusable += [error(f"{run.file.path}, task {run.task!r}: no rows were evaluated") for run in empty.values()]
@@ -138,13 +147,54 @@ def find_runs(paths: Sequence[Path], families: Collection[str] = tuple(FAMILIES)
     issues += [error(f"{issue}; left out") for issue in unusable]
     chosen, replaced = newest(evaluated, _what)
     issues += replacements(replaced)
+    unevaluated = [run for run in latest.values() if not run.count]
+    unusable_tasks += [(run.task, run.file) for run in unevaluated]
     return FoundRuns(
         tuple(chosen.values()),
         _in_order(evaluated, paths),
         groups,
-        tuple(run for run in latest.values() if not run.count),
+        tuple(unevaluated),
+        {what: tuple(_doubts(run, unread, unusable_tasks)) for what, run in chosen.items()},
         tuple(dict.fromkeys(issues)),
     )
+
+
+def _doubts(run: TaskRun, unread: Sequence[Path], unusable: Sequence[tuple[str, ResultFile]]) -> Iterator[Issue]:
+    """Yield why a run may not be the newest of its task: what would have replaced it cannot be used."""
+    for path in unread:
+        yield warning(f"{path} cannot be read, and may be newer than what is shown")
+    newer = [file for task, file in unusable if task == run.task and file.order > run.file.order]
+    of_model = [file for file in newer if evaluated_model(file, None, None).full_name == run.model.full_name]
+    for path in dict.fromkeys(file.path for file in of_model):
+        yield warning(f"{run.task}: its run in {path} is newer than what is shown, and cannot be used")
+
+
+class _UnreadError(Exception):
+    """A file in a folder that cannot be read, or is no file of results."""
+
+
+def _read(path: Path, *, named: bool) -> ResultFile:
+    """Return what a file of results holds, its groups among it.
+
+    Raises:
+        _UnreadError: it stands in a folder, and cannot be read or is none.
+        OSError, RowsError: as before, and it was named.
+    """
+    try:
+        if not named and not path.is_file():
+            raise RowsError(f"{path}: is no file; expected a results_*.json of the harness")
+        file = read(path)
+        # They are checked when they are first asked for.
+        _ = file.groups
+    except RowsError as reason:
+        if named:
+            raise
+        raise _UnreadError(str(reason)) from reason
+    except OSError as reason:
+        if named:
+            raise
+        raise _UnreadError(f"{path}: {reason.strerror}") from reason
+    return file
 
 
 def _what(run: TaskRun) -> tuple[EvaluatedModel, str]:
@@ -185,6 +235,7 @@ def _loaded(
     runs = [_with_samples(run, dataset_rows) for run in progress(chosen)]
     runs.sort(key=lambda run: (found.models.index(run.model), run.task))
     issues += without_samples(runs)
+    runs = [replace(run, issues=(*run.issues, *found.doubts[_what(run)])) for run in runs]
     issues += [issue for run in runs for issue in run.issues]
     return Runs(tuple(runs), names, found.groups, dataset_rows, found.empty, tuple(dict.fromkeys(issues)))
 
@@ -224,17 +275,13 @@ def _same_readers(runs: Sequence[TaskRun], common: Mapping[str, set[str]], issue
 def _with_samples(run: TaskRun, dataset_rows: DatasetRows) -> TaskRun:
     """Return a run with its rows, if its samples file exists."""
     path = run.samples_path
-    if not path.is_file():
+    # Unlike Path's, it also answers for a name that is too long for any file.
+    if not os.path.isfile(path):  # noqa: PTH113 # as above
         return run
     rows, wrong = read_samples(path, run.schema, run.metrics, run.readers, dataset_rows.of(run.dataset))
     issues = []
-    if wrong:
-        more = f" and {len(wrong) - FEW} more" if len(wrong) > FEW else ""
-        issues.append(
-            warning(
-                f"{path}: {len(wrong)} line{'s' if len(wrong) > 1 else ''} skipped ({'; '.join(wrong[:FEW])}{more})"
-            )
-        )
+    if wrong.count:
+        issues.append(warning(f"{path}: {wrong}"))
     if not len(rows):
         issues.append(
             warning(

@@ -104,10 +104,9 @@ def _as_the_harness_reads(text: str) -> str:
         return word[1:-1]
     if word.lower() in ("true", "false", "none"):
         return word.capitalize()
-    if _WHOLE_NUMBER.fullmatch(word):
-        return str(int(word))
     try:
-        return str(float(word))
+        # Thousands of digits are no number to Python.
+        return str(int(word)) if _WHOLE_NUMBER.fullmatch(word) else str(float(word))
     except ValueError:
         return word
 

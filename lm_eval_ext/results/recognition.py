@@ -2,78 +2,131 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any
 
 from lm_eval_ext.families.family import Family
 from lm_eval_ext.families.registry import FAMILIES
-from lm_eval_ext.families.schema import Schema
-from lm_eval_ext.results.files import ResultFile, TaskEntry
+from lm_eval_ext.families.schema import Schema, is_count
+from lm_eval_ext.results.files import LONGEST, ResultFile, TaskEntry, shown
 from lm_eval_ext.results.issue import Issue, error, named
 from lm_eval_ext.results.models import evaluated_model
 from lm_eval_ext.results.runs import TaskRun
-from lm_eval_ext.sources import RowsError
 
 OURS = "rows_hash"
 """Metadata that our tasks alone have, also those from before they recorded their family."""
+WITHOUT_SCORES = "bypass"
+"""The metric that the harness has in the place of a task's own under ``--predict_only``."""
+AGAIN = "run it again"
 OLDER = "written by an older version of lm-eval-ext"
 
 
-def task_runs(file: ResultFile, families: Collection[str]) -> tuple[list[TaskRun], list[Issue]]:
+@dataclass(frozen=True)
+class Recognised:
+    """What a file of results has of our tasks.
+
+    Attributes:
+        runs: those that can be used.
+        unusable: the names of the tasks that cannot.
+        issues: why not.
+    """
+
+    runs: tuple[TaskRun, ...]
+    unusable: frozenset[str]
+    issues: tuple[Issue, ...]
+
+
+def task_runs(file: ResultFile, families: Collection[str]) -> Recognised:
     """Return the runs of our tasks in a file, and what cannot be used of them.
 
     Args:
         file: the results.
         families: whose tasks count; a task that does not say its family is said to be unusable whichever they are.
-
-    Raises:
-        RowsError: the file does not say how many rows of a task were evaluated.
     """
     runs: list[TaskRun] = []
-    # By what an older version did otherwise: in its files hundreds of tasks lack the same facts.
-    older: dict[str, list[str]] = {}
-    newer: dict[str, list[str]] = {}
-    issues: list[Issue] = []
+    # In a file of one cause hundreds of tasks have the same fault.
+    unusable: dict[str, list[str]] = {}
+    for task, reason in file.malformed():
+        unusable.setdefault(reason, []).append(task)
     for entry in file.tasks():
-        family = FAMILIES.get(str(entry.metadata.get("family")))
-        if OURS in entry.metadata and "family" not in entry.metadata:
-            older.setdefault("did not record its family in the metadata", []).append(entry.task)
-        elif family is None:
-            if OURS in entry.metadata:
-                newer.setdefault(str(entry.metadata["family"]), []).append(entry.task)
-        elif family.name not in families:
-            continue
-        elif missing := family.schema.missing_facts(entry.metadata):
-            older.setdefault(f"did not record {', '.join(missing)} in the metadata", []).append(entry.task)
-        elif former := _former_names(entry, family.schema):
-            names = " and ".join(f"{new!r} {old!r}" for old, new in former.items())
-            older.setdefault(f"called {names}", []).append(entry.task)
-        elif readers := _readers(entry, family.schema):
-            runs.append(_run(file, entry, family, readers))
-        else:
-            issues.append(
-                error(
-                    f"{file.path}, task {entry.task!r}: no headline metric of the family {family.name}; expected one "
-                    f"of {', '.join(headline.name for headline in family.schema.headlines)} in results"
-                )
-            )
-    issues += [
-        error(
-            f"{file.path}, {_these(tasks)}: {OLDER}, which {difference}; run {'them' if len(tasks) > 1 else 'it'} again"
-        )
-        for difference, tasks in older.items()
-    ]
-    issues += [
-        error(
-            f"{file.path}, {_these(tasks)}: the family {name!r} is none of {', '.join(FAMILIES)}, which this version "
-            "of lm-eval-ext knows; upgrade lm-eval-ext"
-        )
-        for name, tasks in newer.items()
-    ]
-    return runs, issues
+        found = _recognised(file, entry, families)
+        if isinstance(found, TaskRun):
+            runs.append(found)
+        elif found:
+            unusable.setdefault(found, []).append(entry.task)
+    return Recognised(
+        tuple(runs),
+        frozenset(task for tasks in unusable.values() for task in tasks),
+        tuple(error(_about(file, tasks, reason)) for reason, tasks in unusable.items()),
+    )
 
 
-def _these(tasks: Sequence[str]) -> str:
-    return f"task{'s' if len(tasks) > 1 else ''} {named([repr(task) for task in tasks])}"
+def _recognised(file: ResultFile, entry: TaskEntry, families: Collection[str]) -> TaskRun | str | None:
+    """Return a task's run, or why it is of no use; ``None`` if it is none of these families' tasks."""
+    name = entry.metadata.get("family")
+    family = FAMILIES.get(name) if isinstance(name, str) else None
+    if family is None:
+        return _of_another_version(entry.metadata) if OURS in entry.metadata else None
+    if family.name not in families:
+        return None
+    effective = _effective(file, entry)
+    if reason := _unlike_ours(entry, family.schema):
+        return reason
+    if not is_count(effective):
+        return f"'effective' in n-samples is {shown(effective)}; expected the number of rows, as `lm_eval` writes it"
+    return _run(file, entry, family, effective)
+
+
+def _of_another_version(metadata: Mapping[str, Any]) -> str:
+    if "family" not in metadata:
+        return _older("did not record its family in the metadata")
+    known = f"the family {shown(metadata['family'])} is none of {', '.join(FAMILIES)}"
+    return f"{known}, which this version of lm-eval-ext knows; upgrade lm-eval-ext"
+
+
+def _older(difference: str) -> str:
+    return f"{OLDER}, which {difference}; {AGAIN}"
+
+
+def _unlike_ours(entry: TaskEntry, schema: Schema) -> str | None:
+    """Return why no task of a family as this version has it can have left this; ``None`` if one can."""
+    if missing := schema.missing_facts(entry.metadata):
+        return _older(f"did not record {', '.join(missing)} in the metadata")
+    if former := _former_names(entry, schema):
+        names = " and ".join(f"{new!r} {old!r}" for old, new in former.items())
+        return _older(f"called {names}")
+    for fact, form in schema.wrong_facts(entry.metadata).items():
+        return f"{fact} in the metadata is {shown(entry.metadata[fact])}; expected {form}, as our tasks record it"
+    # Its samples would lie in another folder, or nowhere.
+    if PurePath(entry.name_in_file).name != entry.name_in_file:
+        return "its name is a path; expected the name of a task"
+    return _no_figures(entry, schema) if _readers(entry, schema) else _no_headline(entry, schema)
+
+
+def _no_headline(entry: TaskEntry, schema: Schema) -> str:
+    if WITHOUT_SCORES in {field.partition(",")[0] for field in entry.figures}:
+        return f"made with --predict_only, which writes answers and no scores; {AGAIN} without this option"
+    headlines = ", ".join(headline.name for headline in schema.headlines)
+    return f"no headline metric of the family {entry.metadata['family']}; expected one of {headlines} in results"
+
+
+def _no_figures(entry: TaskEntry, schema: Schema) -> str | None:
+    """Return which figure is a number that its metric cannot have; ``None`` if none is."""
+    for field, value in entry.figures.items():
+        metric = field.partition(",")[0]
+        least, most = schema.range(metric)
+        if isinstance(value, int | float) and (value < least or value > most):
+            return f"{field[:LONGEST]} is {shown(value)}; expected {schema.expected(metric)}"
+    return None
+
+
+def _about(file: ResultFile, tasks: Sequence[str], reason: str) -> str:
+    these = named([shown(task) for task in tasks])
+    if len(tasks) == 1:
+        return f"{file.path}, task {these}: {reason}"
+    return f"{file.path}, tasks {these}: {reason.replace(AGAIN, 'run them again')}"
 
 
 def _former_names(entry: TaskEntry, schema: Schema) -> dict[str, str]:
@@ -93,7 +146,8 @@ def _readers(entry: TaskEntry, schema: Schema) -> tuple[str, ...]:
     return schema.best_first([reader for reader, metrics in by_reader.items() if headlines & metrics])
 
 
-def _run(file: ResultFile, entry: TaskEntry, family: Family, readers: tuple[str, ...]) -> TaskRun:
+def _run(file: ResultFile, entry: TaskEntry, family: Family, count: int) -> TaskRun:
+    readers = _readers(entry, family.schema)
     shots = entry.config.get("num_fewshot")
     if shots is None:
         # The harness from 0.5 on has it in a table of its own alone.
@@ -108,7 +162,7 @@ def _run(file: ResultFile, entry: TaskEntry, family: Family, readers: tuple[str,
         figures=entry.figures,
         config=entry.config,
         shots=shots if isinstance(shots, int) else None,
-        count=_count(file, entry),
+        count=count,
         file=file,
         samples_path=file.path.with_name(f"samples_{entry.name_in_file}_{stamp}.jsonl"),
         setting=model.setting,
@@ -116,12 +170,6 @@ def _run(file: ResultFile, entry: TaskEntry, family: Family, readers: tuple[str,
     )
 
 
-def _count(file: ResultFile, entry: TaskEntry) -> int:
+def _effective(file: ResultFile, entry: TaskEntry) -> object:
     of_task = file.of_task("n-samples", entry.name_in_file)
-    effective = of_task.get("effective") if isinstance(of_task, dict) else None
-    if not isinstance(effective, int) or isinstance(effective, bool) or effective < 0:
-        raise RowsError(
-            f"{file.path}, task {entry.task!r}: 'effective' in n-samples is {effective!r}; expected the number of "
-            "rows, as `lm_eval` writes it"
-        )
-    return effective
+    return of_task.get("effective") if isinstance(of_task, dict) else None

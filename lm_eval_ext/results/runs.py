@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from math import isfinite
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -36,7 +36,7 @@ class TaskRun:
         samples_path: where the harness writes its samples: beside the results, with the same time in the name.
         setting: how it was run, where that is not the harness's default: as of its model, if all its tasks are alike.
         offered: the reader that is the best of those in its file; a model that it is compared with may lack it.
-        issues: how its samples and its results do not agree.
+        issues: how its samples and its results do not agree; why it may not be the newest.
         rows: its samples; ``None`` if there are none.
     """
 
@@ -93,9 +93,12 @@ class TaskRun:
         return self.schema.headline(self.metrics)
 
     def figure(self, metric: str, reader: str | None = None) -> float | None:
-        """Return a figure of the results; ``None`` if it is missing or not a number."""
+        """Return a figure of the results; ``None`` if it is missing or not a number that the metric can have."""
         value = self.figures.get(f"{metric},{reader or self.reader}")
-        return float(value) if isinstance(value, float | int) and isfinite(value) else None
+        least, most = self.schema.range(metric)
+        # Of a metric of a user's own nothing is known but that it fits a floating-point number.
+        least, most = max(least, -sys.float_info.max), min(most, sys.float_info.max)
+        return float(value) if isinstance(value, float | int) and least <= value <= most else None
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,17 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite, nan
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from lm_eval_ext.families.schema import Schema
+from lm_eval_ext.families.schema import COUNT, Schema, is_count
+from lm_eval_ext.results.files import is_too_deep, shown
 
+FEW = 3
+"""So many bad lines of a file are named; the rest are counted."""
 _FILTER = b'"filter": '
 ASKED = "asked "
 """Before the name of a metric ``[followed, asked]``: the column of the second number."""
@@ -80,11 +83,45 @@ class Rows:
         return len(self.ids)
 
     def line(self, row: int) -> dict[str, Any]:
-        """Return everything that the file says of a row."""
+        """Return everything that the file says of a row.
+
+        Raises:
+            OSError: the file cannot be read any more.
+            ValueError: its line is too deep to be shown, or the file is another one by now.
+        """
         with self.path.open("rb") as file:
             file.seek(int(self.offsets[row]))
-            found: dict[str, Any] = json.loads(file.readline())
+            text = file.readline()
+        try:
+            found = _parsed(text)
+        except RecursionError:
+            found = None
+        if not isinstance(found, dict) or found.get("doc_id") != self.ids[row] or is_too_deep(found):
+            raise ValueError(f"{self.path}: no line of row {self.ids[row]} where there was one")
         return found
+
+
+@dataclass
+class LeftOut:
+    """The lines of a file of samples that were left out; only the first few are kept, for there can be millions.
+
+    Attributes:
+        count: how many they are.
+        reasons: of the first few.
+    """
+
+    count: int = 0
+    reasons: list[str] = field(default_factory=list)
+
+    def add(self, number: int, error: Exception) -> None:
+        """Count a line, and keep the reason if it is among the first."""
+        self.count += 1
+        if len(self.reasons) < FEW:
+            self.reasons.append(f"line {number}: {_reason(error)}")
+
+    def __str__(self) -> str:
+        more = f" and {self.count - FEW} more" if self.count > FEW else ""
+        return f"{self.count} of its lines left out ({'; '.join(self.reasons)}{more})"
 
 
 @dataclass
@@ -148,10 +185,10 @@ _HASH = np.dtype("S16")
 
 def read_samples(
     path: Path, schema: Schema, metrics: Sequence[str], readers: Sequence[str], numbers: dict[Hashable, int]
-) -> tuple[Rows, list[str]]:
-    """Return the rows of a file of samples, and what was wrong with it.
+) -> tuple[Rows, LeftOut]:
+    """Return the rows of a file of samples, and which of its lines are none.
 
-    A line that is cut off or is none of this family's is left out and named.
+    A line that is cut off or is none of this family's is left out, and the first few are named.
 
     Args:
         path: the file.
@@ -164,7 +201,8 @@ def read_samples(
         OSError: the file cannot be read.
     """
     reader = readers[0]
-    columns, wrong, ids = _Columns(), [], set()
+    columns, wrong = _Columns(), LeftOut()
+    ids: set[int] = set()
     put = _recorder(schema, metrics, numbers, columns)
     # Most lines can be another reader's, which need no parsing: a quotation mark inside a text has a backslash before
     # it, so that these words are no text.
@@ -178,16 +216,19 @@ def read_samples(
             try:
                 line = _parsed(text)
                 if not isinstance(line, dict):
-                    raise TypeError(f"{str(line)[:40]!r} is no row")
+                    raise TypeError(f"{shown(line)} is no row")
                 if line["filter"] != reader:
                     continue
-                if line["doc_id"] in ids:
-                    raise ValueError(f"doc_id {line['doc_id']!r} stands in an earlier line, too")
+                row_id = line["doc_id"]
+                if not is_count(row_id):
+                    raise TypeError(f"doc_id is {shown(row_id)}; expected the number of a row")
+                if row_id in ids:
+                    raise ValueError(f"doc_id {row_id} stands in an earlier line, too")
                 put(line, start)
-                ids.add(line["doc_id"])
+                ids.add(row_id)
             except (ValueError, KeyError, TypeError, RecursionError) as error:
                 # A number that is too long is no JSON to Python, a text that is too deep neither.
-                wrong.append(f"line {number}: {_reason(error)}")
+                wrong.add(number, error)
     return columns.rows(path), wrong
 
 
@@ -200,7 +241,7 @@ def _parsed(text: bytes) -> Any:
 
 
 def _reason(error: Exception) -> str:
-    if isinstance(error, json.JSONDecodeError):
+    if isinstance(error, json.JSONDecodeError | UnicodeDecodeError):
         return "cut off or not JSON"
     return f"no {error}" if isinstance(error, KeyError) else str(error)
 
@@ -214,12 +255,13 @@ def _recorder(
         [name for name in metrics if forms[name] == form] for form in ("number", "ratio", "letters", "choice")
     )
     columns.names = (*numbers, *(column for name in ratios for column in (name, ASKED + name)))
+    limits = {name: _Limits.of(schema, name) for name in numbers}
     letters_into = [columns.letters.setdefault(name, _Coding()) for name in letters]
     outcomes_into = [columns.outcomes.setdefault(name, _Coding()) for name in choices]
 
     def put(line: Mapping[str, Any], offset: int) -> None:
-        row_id, key = int(line["doc_id"]), _key(line, schema.row_key)
-        found = _numbers(line, numbers)
+        row_id, key = line["doc_id"], _key(line, schema.row_key)
+        found = _numbers(line, limits)
         for name in ratios:
             found.extend(_two_numbers(line, name))
         two = [_two_letters(line, name) for name in letters]
@@ -241,9 +283,12 @@ def _recorder(
 def _key(line: Mapping[str, Any], field: str | None) -> Hashable:
     if field is None:
         return int(line["doc_id"])
-    found = line["doc"][field]
-    if not isinstance(found, str | int):
-        raise TypeError(f"doc.{field} is {found!r}; expected text or a whole number")
+    doc = line["doc"]
+    if not isinstance(doc, dict):
+        raise TypeError(f"doc is {shown(doc)}; expected an object")
+    found = doc[field]
+    if not isinstance(found, str | int) or isinstance(found, bool):
+        raise TypeError(f"doc.{field} is {shown(found)}; expected text or a whole number")
     return found
 
 
@@ -251,37 +296,49 @@ def _beginning(digest: object) -> bytes:
     return digest[:16].encode() if isinstance(digest, str) else b""
 
 
-def _numbers(line: Mapping[str, Any], names: Sequence[str]) -> array[float]:
+class _Limits(NamedTuple):
+    """Of a metric's values; looked up once, for they are asked of every row."""
+
+    least: float
+    most: float
+    expected: str
+
+    @classmethod
+    def of(cls, schema: Schema, metric: str) -> _Limits:
+        return cls(*schema.range(metric), schema.expected(metric))
+
+
+def _numbers(line: Mapping[str, Any], limits: Mapping[str, _Limits]) -> array[float]:
     try:
-        found = array("d", [line[name] for name in names])
-    except TypeError:
+        found = array("d", [line[name] for name in limits])
+    except (TypeError, OverflowError):
         found = array("d", [nan])
-    # One question of all at once: it is asked of every row.
-    if isfinite(sum(found)):
+    # One question of all at once: most rows have nothing but shares. A sum shows any NaN.
+    if not found or (isfinite(sum(found)) and min(found) >= 0 and max(found) <= 1):
         return found
-    for name in names:
+    for name, (least, most, expected) in limits.items():
         value = line[name]
-        if not isinstance(value, float | int) or not isfinite(value):
-            raise TypeError(f"{name} is {value!r}; expected a number")
-    return array("d", [line[name] for name in names])
+        if not isinstance(value, float | int) or not least <= value <= most:
+            raise TypeError(f"{name} is {shown(value)}; expected {expected}")
+    return found
 
 
 def _two_numbers(line: Mapping[str, Any], name: str) -> list[float]:
     match line[name]:
-        case [float() | int() as followed, float() | int() as asked] if isfinite(followed) and isfinite(asked):
+        case [float() | int() as followed, float() | int() as asked] if 0 <= followed <= asked <= COUNT[1]:
             return [float(followed), float(asked)]
-    raise TypeError(f"{name} is {line[name]!r}; expected two numbers")
+    raise TypeError(f"{name} is {shown(line[name])}; expected two numbers, of which the first is no greater")
 
 
 def _two_letters(line: Mapping[str, Any], name: str) -> tuple[str, str]:
     match line[name]:
         case [str() as first, str() as second]:
             return first, second
-    raise TypeError(f"{name} is {line[name]!r}; expected two letters")
+    raise TypeError(f"{name} is {shown(line[name])}; expected two letters")
 
 
 def _outcome(line: Mapping[str, Any], name: str) -> tuple[str, ...]:
     match line[name]:
         case [str(), [*chosen]] if all(isinstance(text, str) for text in chosen):
             return tuple(chosen)
-    raise TypeError(f"{name} is {line[name]!r}; expected a question and what was chosen")
+    raise TypeError(f"{name} is {shown(line[name])}; expected a question and what was chosen")

@@ -19,11 +19,19 @@ def replacements(replaced: Sequence[tuple[TaskRun, TaskRun]]) -> list[Issue]:
     Args:
         replaced: pairs of the older and the newer run.
     """
-    tasks: dict[tuple[Path, str], list[str]] = {}
+    tasks: dict[tuple[Path, Issue], list[str]] = {}
     for older, newer in replaced:
         rows = "" if older.count == newer.count else f" ({newer.count} instead of {older.count} rows)"
-        tasks.setdefault((older.file.path, f"{newer.file.path} is newer{rows}"), []).append(older.task)
-    return [note(f"{path}: not used for {named(of_pair)}: {newer}") for (path, newer), of_pair in tasks.items()]
+        # Which of two runs with the same date is the newer cannot be told.
+        why = (
+            warning(f"{newer.file.path} has the same date, and counts because its name comes later{rows}")
+            if older.file.date == newer.file.date
+            else note(f"{newer.file.path} is newer{rows}")
+        )
+        tasks.setdefault((older.file.path, why), []).append(older.task)
+    return [
+        Issue(why.severity, f"{path}: not used for {named(of_pair)}: {why}") for (path, why), of_pair in tasks.items()
+    ]
 
 
 def versions_that_differ(runs: Sequence[TaskRun], groups: Mapping[str, Sequence[str]]) -> list[Issue]:

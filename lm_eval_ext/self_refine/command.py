@@ -32,11 +32,12 @@ def add_table_to(manyifeval: argparse._SubParsersAction[argparse.ArgumentParser]
 
 
 def _table(options: argparse.Namespace) -> int:
+    from lm_eval_ext.reports.wording import one_line  # noqa: PLC0415
     from lm_eval_ext.self_refine.results import read_methods  # noqa: PLC0415 # numpy: other commands answer at once
     from lm_eval_ext.self_refine.table import markdown  # noqa: PLC0415
 
     methods, issues = read_methods(options.results)
     for issue in issues:
-        print(issue, file=sys.stderr)
-    print("\n".join(markdown(methods)), flush=True)
+        print(one_line(str(issue)), file=sys.stderr)
+    print("\n".join(map(one_line, markdown(methods))), flush=True)
     return 0

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from math import inf
 from typing import Any
 
 import pytest
 
+from lm_eval_ext.families.manyifeval.scores import curse_residual
+from lm_eval_ext.families.natural_instructions.rouge import rouge_l
+from lm_eval_ext.families.paired_mcq.scores import mean_entropy
 from lm_eval_ext.families.registry import FAMILIES
-from lm_eval_ext.families.schema import FACTS, Metric, RowForm, Schema
+from lm_eval_ext.families.schema import COUNT, FACTS, Metric, RowForm, Schema
 from lm_eval_ext.self_refine.refined import Feedback, Refined, Round
 from tests.harness.tasks import OF_FAMILY, make
 
@@ -87,6 +92,50 @@ def test_a_row_holds_what_the_schema_says(case: str) -> None:
         assert form is None or FORMS[form](value), (name, value)
 
 
+def answered(task: Any, number: int, policy: str) -> dict[str, Any]:
+    """Return the scores of a row, answered as a policy does."""
+    doc = task.eval_docs[number]
+    if family_of(task.FAMILY) != "paired_mcq":
+        known = task.known_answers(doc)
+        return dict(task.process_results(doc, [known.get(policy, "nothing at all")]))
+    # Each row's text names another letter, and each first token another one still.
+    letters = [(float(place == (3 * number) % len(doc["options"])), False) for place in range(len(doc["options"]))]
+    reading = json.dumps({"reading": "ABCD"[number % 4] if policy == "oracle" else "refused", "certainty": 1.0})
+    return dict(task.process_results(doc, [*(letters if task.config.metadata["paired"] else []), reading]))
+
+
+@pytest.mark.parametrize("policy", ["oracle", "another"])
+@pytest.mark.parametrize("case", TASKS)
+def test_every_value_is_within_its_metrics_range(case: str, policy: str) -> None:
+    task, schema = make(TASKS[case]), FAMILIES[family_of(case)].schema
+    rows = [answered(task, number, policy) for number in range(20)]
+    for name, aggregate in task.aggregation().items():
+        values = [row[name] for row in rows]
+        least, most = schema.range(name)
+        if schema.metric(name).per_row == "number":
+            assert all(least <= value <= most for value in values), name
+        figure = aggregate(values)
+        assert figure == "N/A" or least <= figure <= most, (name, figure)
+
+
+def test_ranges_are_of_the_units_that_figures_have() -> None:
+    # Shares are shares and no percent, ROUGE-L among them; entropies are in nats, of ten orders at most log 10.
+    mcq, ni = FAMILIES["paired_mcq"].schema, FAMILIES["natural_instructions"].schema
+    ten_contents = [("question", (str(number),)) for number in range(10)]
+    assert mcq.range("mismatch")[1] < mean_entropy(ten_contents) < mcq.range("consistency_text")[1]
+    assert ni.range("rouge_l")[1] == pytest.approx(rouge_l("the very same words", ["the very same words"]))
+    # All instructions are followed, and none is alone; or the other way round: one row follows all, nine none.
+    worst = curse_residual([(0.0, 0.9, 10)] * 10), curse_residual([(1.0, 1.0, 1)])
+    least, most = FAMILIES["manyifeval"].schema.range("curse_residual")
+    assert least < worst[0] < 0 <= worst[1] < most
+
+
+@pytest.mark.parametrize("case", TASKS)
+def test_a_task_records_facts_of_the_forms_that_the_schema_says(case: str) -> None:
+    task, family = make(TASKS[case]), FAMILIES[family_of(case)]
+    assert family.schema.wrong_facts(task.dump_config()["metadata"]) == {}
+
+
 @pytest.mark.parametrize("case", TASKS)
 def test_a_task_records_what_it_is(case: str) -> None:
     task, family = make(TASKS[case]), FAMILIES[family_of(case)]
@@ -144,7 +193,7 @@ MANY = Metric("strict_acc_*", higher_is_better=True, per_row="ratio")
 
 
 def schema(*headlines: Metric) -> Schema:
-    return Schema((ONE, MANY), headlines, facts=())
+    return Schema((ONE, MANY), headlines, facts={"level": "a whole number"})
 
 
 def test_a_pattern_stands_for_metrics() -> None:
@@ -156,6 +205,30 @@ def test_a_pattern_stands_for_metrics() -> None:
 @pytest.mark.parametrize(("given", "headline"), [(("acc", "f1"), "acc"), (("f1",), "f1"), (("f1", "acc"), "acc")])
 def test_the_first_headline_that_a_task_has_is_its_own(given: Sequence[str], headline: str) -> None:
     assert schema(ONE, Metric("f1", higher_is_better=False)).headline(given).name == headline
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("acc", "a number from 0 to 1"), ("requests", "a number, at least 0"), ("residual", "a number from -1 to 1")],
+)
+def test_a_range_is_said_in_words(name: str, expected: str) -> None:
+    counted = Metric("requests", higher_is_better=None, range=COUNT)
+    between = Metric("residual", higher_is_better=True, range=(-1.0, 1.0))
+    assert Schema((ONE, counted, between), (ONE,), facts={}).expected(name) == expected
+
+
+def test_nothing_is_known_of_a_metric_of_a_users_own() -> None:
+    assert schema().range("mine") == (-inf, inf)
+
+
+@pytest.mark.parametrize("level", [1, 0])
+def test_a_fact_of_its_form_is_right(level: object) -> None:
+    assert schema().wrong_facts({**dict.fromkeys(FACTS, "x"), "level": level}) == {}
+
+
+@pytest.mark.parametrize("level", [True, 1.0, "1", None, [1], -1, 10**400])
+def test_a_fact_of_another_form_is_wrong(level: object) -> None:
+    assert schema().wrong_facts({**dict.fromkeys(FACTS, "x"), "level": level}) == {"level": "a whole number"}
 
 
 def test_a_task_without_a_headline_is_said() -> None:

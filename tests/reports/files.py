@@ -39,6 +39,8 @@ def verbalizer_line(number: int, acc: float, **changed: Any) -> dict[str, Any]:
         "resps": [["positive" if acc else "negative"]],
         "filtered_resps": ["positive" if acc else "negative"],
         "filter": "answer",
+        "doc_hash": f"doc {number}",
+        "prompt_hash": f"prompt {number}",
         "acc": acc,
         "prior_rate": 1.0 - acc,
         "invalid_rate": 0.0,

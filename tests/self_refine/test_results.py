@@ -512,6 +512,16 @@ def test_the_command_prints_the_table_and_says_aside_what_it_left_out(
     assert printed.err == f"{other}: no results of manyifeval tasks (ifeval); ignored\n"
 
 
+def test_names_that_no_terminal_shows_do_not_stop_the_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(tmp_path / "results_1.json", plain("one\ud800\x1b[2J"), model_args={"pretrained": "two\nlines"})
+    assert main(["manyifeval", "table", str(tmp_path)]) == 0
+    printed = capsys.readouterr().out
+    assert "### `hf pretrained=two lines`" in printed
+    assert "one<U+D800><U+001B>[2J" in printed
+
+
 @pytest.mark.parametrize(
     ("file", "complaint"),
     [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lm_eval_ext.families.schema import Metric, Schema
+from lm_eval_ext.families.schema import COUNT, Metric, Schema
 
 SCHEMA = Schema(
     metrics=(
@@ -12,16 +12,16 @@ SCHEMA = Schema(
         Metric("inst_level_loose_acc", higher_is_better=True),
         Metric("prompt_level_repaired_acc", higher_is_better=True),
         Metric("inst_level_repaired_acc", higher_is_better=True),
-        Metric("curse_residual", higher_is_better=True, per_row=None),
+        Metric("curse_residual", higher_is_better=True, per_row=None, range=(-1.0, 1.0)),
         Metric("strict_acc_*", higher_is_better=True, per_row="ratio"),
         # Of answers that were refined.
         Metric("prompt_level_strict_acc_round_*", higher_is_better=True),
         Metric("inst_level_strict_acc_round_*", higher_is_better=True),
         # Counts that precision, recall and F1 of several tasks together are computed from; their sum is shown.
-        Metric("feedback_true_positives", higher_is_better=None, per_row=None, drawn=False),
-        Metric("feedback_false_positives", higher_is_better=None, per_row=None, drawn=False),
-        Metric("feedback_false_negatives", higher_is_better=None, per_row=None, drawn=False),
-        Metric("feedback_true_negatives", higher_is_better=None, per_row=None, drawn=False),
+        Metric("feedback_true_positives", higher_is_better=None, per_row=None, drawn=False, range=COUNT),
+        Metric("feedback_false_positives", higher_is_better=None, per_row=None, drawn=False, range=COUNT),
+        Metric("feedback_false_negatives", higher_is_better=None, per_row=None, drawn=False, range=COUNT),
+        Metric("feedback_true_negatives", higher_is_better=None, per_row=None, drawn=False, range=COUNT),
         Metric("feedback_precision", higher_is_better=True, per_row=None),
         Metric("feedback_recall", higher_is_better=True, per_row=None),
         Metric("feedback_f1", higher_is_better=True, per_row=None),
@@ -29,12 +29,12 @@ SCHEMA = Schema(
         Metric("feedback_precision_by_count", higher_is_better=True, per_row=None, drawn=False),
         Metric("feedback_f1_by_count", higher_is_better=True, per_row=None, drawn=False),
         Metric("feedback_unparsable", higher_is_better=False, per_row=None),
-        Metric("base_requests", higher_is_better=None),
+        Metric("base_requests", higher_is_better=None, range=COUNT),
         # What each round's answer follows, row by row; the accuracies after each round are computed from it.
-        Metric("rounds", higher_is_better=None, per_row=None, drawn=False),
+        Metric("rounds", higher_is_better=None, per_row=None, drawn=False, range=COUNT),
     ),
     headlines=(Metric("prompt_level_strict_acc", higher_is_better=True),),
     # instructions: how many each row has; repeat: whether they are one instruction so many times (appendix C).
-    facts=("instructions", "repeat"),
+    facts={"instructions": "a whole number", "repeat": "true or false"},
     row_key="key",
 )

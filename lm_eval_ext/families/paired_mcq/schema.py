@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lm_eval_ext.families.paired_mcq.prompt import INSTRUCTIONS
-from lm_eval_ext.families.schema import Metric, Schema
+from lm_eval_ext.families.schema import ENTROPY, Metric, Schema
 
 NO_LETTER = "-"
 """What the samples have in place of a letter where a text names no single one."""
@@ -21,8 +21,8 @@ SCHEMA = Schema(
         Metric("no_answer", higher_is_better=False),
         Metric("several", higher_is_better=False),
         # In nats. The paper calls it answer consistency (Table 3), but less is better.
-        Metric("entropy_first_token", higher_is_better=False, per_row="choice"),
-        Metric("entropy_text", higher_is_better=False, per_row="choice"),
+        Metric("entropy_first_token", higher_is_better=False, per_row="choice", range=ENTROPY),
+        Metric("entropy_text", higher_is_better=False, per_row="choice", range=ENTROPY),
         Metric("position_bias", higher_is_better=False, per_row="letters"),
         Metric("first_token_acc", higher_is_better=True),
         Metric("text_acc", higher_is_better=True),
@@ -34,7 +34,7 @@ SCHEMA = Schema(
         Metric("refusal", higher_is_better=False),
     ),
     # constraint: how strictly the prompt asks for a letter (Table 1); paired: whether first tokens were asked for.
-    facts=("constraint", "paired"),
+    facts={"constraint": "text", "paired": "true or false"},
     # The weakest constraint first.
     values={"constraint": tuple(INSTRUCTIONS)},
     row_key="key",

@@ -13,7 +13,13 @@ SCHEMA = Schema(
     headlines=(Metric("acc", higher_is_better=True),),
     # verbalizer and naturalness are null where a leaf of the user's own does not say them. label_words and prior_words:
     # golden label name to the word that the prompt demands, and to the one that means it by itself.
-    facts=("verbalizer", "naturalness", "prompting", "label_words", "prior_words"),
+    facts={
+        "verbalizer": "text or null",
+        "naturalness": "text or null",
+        "prompting": "text",
+        "label_words": "a text for each label",
+        "prior_words": "a text for each label",
+    },
     values={
         "prompting": ("direct", "chain_of_thought"),
         # By what is asked: sentiment, inference, paraphrase, subjectivity.

@@ -40,12 +40,13 @@ def add_gains_to(family: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def _gains(options: argparse.Namespace) -> int:
     from lm_eval_ext.reports.gains.gains import gains  # noqa: PLC0415 # numpy: other commands answer at once
     from lm_eval_ext.reports.gains.results import read_scores  # noqa: PLC0415
+    from lm_eval_ext.reports.wording import one_line  # noqa: PLC0415
 
     read = read_scores(options.results)
     for issue in read.issues:
-        print(issue, file=sys.stderr)
+        print(one_line(str(issue)), file=sys.stderr)
     found = gains(read.scores, options.base)
     for left_out in found.left_out:
-        print(left_out, file=sys.stderr)
+        print(one_line(str(left_out)), file=sys.stderr)
     print(json.dumps({"model": read.model, **asdict(found)}, indent=2, sort_keys=True), flush=True)
     return 0

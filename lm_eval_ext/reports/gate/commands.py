@@ -74,7 +74,7 @@ def add_check_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="bounds by task or group: a table [tasks] with lines like `verbalizer_unnatural = 0.01`, and max_drop for "
         "everything else; without max_drop only what is named is checked",
     )
-    check.add_argument("--junit", metavar="FILE.xml", type=Path, help="also write the findings as JUnit XML, for CI")
+    check.add_argument("--junit", metavar="FILE.xml", type=_file, help="also write the findings as JUnit XML, for CI")
     check.set_defaults(run=_check)
 
 
@@ -88,6 +88,12 @@ def _share(text: str) -> float:
             f"{text!r}; expected a share from 0 to 1, for example 0.02 for two percentage points"
         )
     return share
+
+
+def _file(text: str) -> Path:
+    if text == "-":
+        raise argparse.ArgumentTypeError("'-'; expected the name of a file, for standard output has the verdict")
+    return Path(text)
 
 
 def _compare(options: argparse.Namespace) -> int:
@@ -119,14 +125,15 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _checked(options: argparse.Namespace) -> int:
-    from lm_eval_ext.reports.gate import check_text, junit  # noqa: PLC0415 # numpy: other commands answer at once
+    from lm_eval_ext.reports import output  # noqa: PLC0415 # tempfile: other commands answer at once
+    from lm_eval_ext.reports.gate import check_text, junit  # noqa: PLC0415 # numpy
     from lm_eval_ext.reports.gate.check import check, status  # noqa: PLC0415
 
     candidate, baseline = options.candidate, options.against
     if candidate.resolve() == baseline.resolve():
         raise ReportError(f"{candidate}: is both candidate and baseline; expected two runs")
-    if options.junit is not None and not options.junit.absolute().parent.is_dir():
-        raise ReportError(f"{options.junit}: its folder does not exist; create it first")
+    if options.junit is not None:
+        output.require_writable(options.junit, "the XML to write, for example findings.xml")
     bounds = _bounds(options.max_drop, options.bounds)
     sides = _read(baseline, candidate, ("the baseline", "the candidate"))
     # Also one that a newer run has replaced: the newest of the candidate's would be its own baseline.
@@ -139,7 +146,7 @@ def _checked(options: argparse.Namespace) -> int:
     _print(check_text.text(findings, titles))
     if options.junit is not None:
         date = max(run.file.date for run in sides.after.runs)
-        junit.write(options.junit, junit.document(findings, _properties(sides, titles), date))
+        output.write({options.junit: junit.document(findings, _properties(sides, titles), date)})
     return status(findings)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
-from pathlib import Path
 from xml.etree import ElementTree
 
 from lm_eval_ext.reports.gate.check import Finding
@@ -71,14 +70,3 @@ def _case(suite: ElementTree.Element, finding: Finding) -> None:
 def _clean(text: str) -> str:
     """Return a text in one line, without what XML has no way to write."""
     return _NOT_XML.sub("", one_line(text))
-
-
-def write(path: Path, content: bytes) -> None:
-    """Write a file so that nobody sees half of it.
-
-    Raises:
-        OSError: it cannot be written.
-    """
-    part = path.with_name(f"{path.name}.part")
-    part.write_bytes(content)
-    part.replace(path)

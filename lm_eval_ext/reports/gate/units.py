@@ -201,15 +201,8 @@ def lowest(runs: Runs) -> tuple[str, ...]:
         for name, parts in runs.groups.items()
         if tasks.keys() >= set(parts) and not unlike([tasks[part] for part in parts])
     }
-    order = list(whole)
     # Of two groups of the same tasks, the harness has the upper one first.
-    found = [
-        name
-        for name in order
-        if not any(
-            whole[other] < whole[name] or (whole[name] == whole[other] and order.index(other) > order.index(name))
-            for other in order
-        )
-    ]
+    names = {parts: name for name, parts in whole.items()}
+    found = [name for parts, name in names.items() if not any(other < parts for other in names)]
     covered = {part for name in found for part in whole[name]}
     return (*found, *(task for task in (*tasks, *sorted(runs.empty)) if task not in covered))

@@ -23,10 +23,15 @@ def add_report_to(commands: argparse._SubParsersAction[argparse.ArgumentParser])
     )
     report.add_argument("runs", nargs="+", type=Path, metavar="RUNS", help="folders or results_*.json files")
     report.add_argument(
-        "-o", "--output", type=Path, default=Path("report.html"), metavar="FILE", help="the page (report.html)"
+        "-o",
+        "--output",
+        type=Path,
+        default=Path("report.html"),
+        metavar="FILE",
+        help='the page (report.html); "-": standard output',
     )
     report.add_argument(
-        "--export", type=Path, metavar="FOLDER", help="also write each figure as PNG and its numbers as CSV"
+        "--export", type=_folder, metavar="FOLDER", help="also write each figure as PNG and its numbers as CSV"
     )
     report.add_argument(
         "--name",
@@ -56,27 +61,41 @@ def _report(options: argparse.Namespace) -> int:
             f"the report's figures are drawn with matplotlib, which is not installed ({error}); pip install "
             "'lm-eval-ext[report]'"
         ) from None
-    from lm_eval_ext.reports.page.build import build  # noqa: PLC0415 # numpy and matplotlib: other commands answer at once
-    from lm_eval_ext.reports.page.export import export  # noqa: PLC0415
+    from lm_eval_ext.reports.output import is_replaced, require_writable, write  # noqa: PLC0415 # tempfile
+    from lm_eval_ext.reports.page import export  # noqa: PLC0415 # numpy and matplotlib: other commands answer at once
+    from lm_eval_ext.reports.page.build import build  # noqa: PLC0415
     from lm_eval_ext.reports.page.html import page  # noqa: PLC0415
-    from lm_eval_ext.reports.wording import readable  # noqa: PLC0415
+    from lm_eval_ext.reports.wording import one_line  # noqa: PLC0415
     from lm_eval_ext.results.load import load  # noqa: PLC0415
     from lm_eval_ext.results.names import GivenName  # noqa: PLC0415
 
-    output: Path = options.output
-    if output.is_dir():
-        raise ReportError(f"{output}: is a folder; expected a file name, for example {output}/report.html")
-    if not output.absolute().parent.is_dir():
-        raise ReportError(f"{output}: its folder does not exist; create it first")
+    output, folder = options.output, options.export
+    is_printed = str(output) == "-"
+    if not is_printed:
+        require_writable(output, f"the page to write, for example {output}/report.html")
     names = [GivenName(path, name) for path, name in options.names]
     report = build(load(options.runs, lambda runs: counted(runs, " tasks"), names))
     for issue in report.issues:
-        print(f"lm-eval-ext: {issue.severity}: {readable(issue.text)}", file=sys.stderr)
-    # A page that is there stays whole until the new one is.
-    written = output.with_name(f"{output.name}.part")
-    written.write_text(page(report), encoding="utf-8")
-    written.replace(output)
-    print(output)
-    if options.export is not None:
-        print(f"{options.export} ({len(export(report, options.export))} files)")
+        print(f"lm-eval-ext: {issue.severity}: {one_line(issue.text)}", file=sys.stderr)
+    # Everything is made before anything is written: an error leaves what was there, and no half of the new.
+    text = page(report).encode()
+    figures = {} if folder is None else {folder / name: content for name, content in export.contents(report).items()}
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+    write(figures if is_printed else {output: text, **figures})
+    if is_printed:
+        sys.stdout.buffer.write(text)
+        sys.stdout.flush()
+    # What the page itself may be written to gets nothing else.
+    told = sys.stderr if is_printed or not is_replaced(output) else sys.stdout
+    if not is_printed:
+        print(output, file=told)
+    if folder is not None:
+        print(f"{folder} ({len(figures)} files)", file=told)
     return 0
+
+
+def _folder(text: str) -> Path:
+    if text == "-":
+        raise argparse.ArgumentTypeError("'-'; expected the name of a folder, for there are many files")
+    return Path(text)

@@ -1,4 +1,4 @@
-"""Writes the figures of a report as files: numbers for a spreadsheet, drawings for a paper."""
+"""The figures of a report as files: numbers for a spreadsheet, drawings for a paper."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import csv
 import re
 from collections.abc import Iterator
 from io import StringIO
-from pathlib import Path
 
 from lm_eval_ext.reports.figure import Estimate, Figure, Report, Table, TableCell
 from lm_eval_ext.reports.page import plots
@@ -15,29 +14,23 @@ from lm_eval_ext.reports.wording import readable
 _LONGEST_SLUG = 60
 
 
-def export(report: Report, folder: Path) -> list[Path]:
-    """Write ``NAME.csv`` and, for each panel, ``NAME.png`` or ``NAME_PANEL.png`` of every figure.
+def contents(report: Report) -> dict[str, bytes]:
+    """Return by name the files ``NAME.csv`` and, for each panel, ``NAME.png`` or ``NAME_PANEL.png`` of every figure.
 
     Args:
         report: whose figures.
-        folder: is made if it does not exist; files of these names are replaced.
 
     Returns:
-        The files, in the order of the report.
+        What stands in them, in the order of the report.
 
     Raises:
-        OSError: a file cannot be written.
         ReportError: matplotlib is not installed.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    written: list[Path] = []
+    found: dict[str, bytes] = {}
     for figure in [report.summary, *(figure for section in report.sections for figure in section.figures)]:
-        written.append(folder / f"{figure.name}.csv")
-        written[-1].write_text(as_csv(figure.table), encoding="utf-8", newline="")
-        for name, png in zip(_names(figure), plots.pngs(figure), strict=True):
-            written.append(folder / f"{name}.png")
-            written[-1].write_bytes(png)
-    return written
+        found[f"{figure.name}.csv"] = as_csv(figure.table).encode()
+        found |= {f"{name}.png": png for name, png in zip(_names(figure), plots.pngs(figure), strict=True)}
+    return found
 
 
 def as_csv(table: Table) -> str:
@@ -45,7 +38,7 @@ def as_csv(table: Table) -> str:
     estimates = [any(isinstance(row[place], Estimate) for row in table.rows) for place in range(len(table.columns))]
     text = StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    headings = zip(table.columns, estimates, strict=True)
+    headings = zip(map(_as_text, table.columns), estimates, strict=True)
     writer.writerow(
         heading
         for column, has_interval in headings

@@ -53,10 +53,12 @@ def columns(runs: Runs) -> list[Column]:
             for name, parts in runs.groups.items()
             if set(parts) <= leaves and len({of_task[part] for part in parts}) == 1
         }
+        # Of two groups of the same tasks, the harness has the upper one first.
+        names = {frozenset(parts): name for name, parts in groups.items()}
         lowest = {
-            name: parts
-            for name, parts in sorted(groups.items())
-            if not any(set(other) < set(parts) for other in groups.values())
+            name: groups[name]
+            for parts, name in sorted(names.items(), key=lambda item: item[1])
+            if not any(other < parts for other in names)
         }
         alone = sorted(leaves.difference(*lowest.values()))
         for headline in dict.fromkeys(of_task[task] for task in alone):

@@ -105,9 +105,10 @@ def examples(runs: Runs, behaviours: Sequence[Sequence[Candidate]]) -> tuple[tup
     shown: list[Example] = []
     reasons: Counter[str] = Counter()
     for one in chosen:
-        line = _line(one)
+        if one.run.rows is None:
+            raise ValueError(f"{one.run.task}: no samples")
         try:
-            shown.append(_example(runs.labels[one.run.model], one, line))
+            shown.append(_example(runs.labels[one.run.model], one, one.run.rows.line(one.row)))
         except UNREADABLE as error:
             reasons[_reason(error)] += 1
     if not reasons:
@@ -124,12 +125,6 @@ def _reason(error: Exception) -> str:
         case NoAnswerError():
             return str(error)
     return "a different format from what the harness writes"
-
-
-def _line(one: Candidate) -> Line:
-    if one.run.rows is None:
-        raise ValueError(f"{one.run.task}: no samples")
-    return one.run.rows.line(one.row)
 
 
 def _example(model: str, one: Candidate, line: Line) -> Example:

@@ -21,7 +21,7 @@ CATEGORIES = {"s1": QUESTIONS, "s2": QUESTIONS, "s3": ANSWERS}
 def leaf(subtask: str, encoding: str, rouge_l: float, n: int = 100, **metadata: Any) -> dict[str, Any]:
     """Return what the harness writes of one of our tasks, by its keys at the top."""
     name = f"natural_instructions_{subtask}_{encoding}"
-    said = {"family": "natural_instructions", "dataset": subtask, "version": 1.0, "prompt_budget": None}
+    said = {"family": "natural_instructions", "dataset": subtask, "version": 1.0, "prompt_budget": {"limit": 8}}
     said |= {"subtask": subtask, "category": CATEGORIES[subtask], "encoding": encoding}
     said |= {"source": "embedded", "instances_hash": f"hash of {subtask}", "rows_hash": encoding} | metadata
     return {

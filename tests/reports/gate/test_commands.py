@@ -144,6 +144,34 @@ def test_a_planted_regression_of_a_real_run_is_in_the_xml(result_folder: ResultF
     assert {"baseline", "lm-eval-ext", "candidate: lm-eval"} <= properties.keys()
 
 
+def test_what_cannot_be_told_to_be_the_same_prompts_does_not_pass(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for side in "ab":
+        samples = samples_of(write_run(tmp_path / side, {SST2: right(90)}))
+    words = ["check", tmp_path / "b", "--against", tmp_path / "a", "--max-drop", "0.2"]
+    assert call(*words) == 0
+    samples.write_text(samples.read_text().replace('"prompt_hash"', '"was_prompt_hash"'))
+    assert call(*words) == 2
+    assert "no prompt_hash for all rows of the candidate" in capsys.readouterr().out
+
+
+def test_the_xml_cannot_go_where_the_verdict_goes(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as exit_:
+        call("check", "x", "--against", "y", "--max-drop", "0", "--junit", "-")
+    assert exit_.value.code == 2
+    assert "standard output has the verdict" in capsys.readouterr().err
+
+
+def test_xml_that_cannot_be_written_is_neither_pass_nor_regression(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("no /dev/full, which is always a full disk")
+    assert call("check", runs / "worse", "--against", runs / "baseline", "--max-drop", "0", "--junit", "/dev/full") == 2
+    assert "cannot tell: [Errno 28] No space left on device: '/dev/full'" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from lm_eval_ext.reports.gate.check import Finding, check
-from lm_eval_ext.reports.gate.junit import document, write
+from lm_eval_ext.reports.gate.junit import document
 from lm_eval_ext.results.issue import note
 from tests.reports.files import SST2
 from tests.reports.gate.two_runs import GOLDEN, SNLI, right, sides
@@ -120,16 +120,3 @@ def test_the_rules_do_reject(findings: tuple[Finding, ...]) -> None:
     case.insert(0, ElementTree.Element("system-out"))
     with pytest.raises(AssertionError, match="in testcase"):
         require_valid(root)
-
-
-def test_a_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
-    path = tmp_path / "findings.xml"
-    path.write_bytes(b"what was there, and longer")
-    write(path, b"<new/>")
-    assert path.read_bytes() == b"<new/>"
-    assert [each.name for each in tmp_path.iterdir()] == ["findings.xml"]
-
-
-def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"findings\.xml"):
-        write(tmp_path / "nowhere" / "findings.xml", b"")

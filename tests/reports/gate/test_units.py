@@ -174,9 +174,6 @@ def of_rows(folder: Path, changed: Mapping[str, Any]) -> Sides:
     for run, fields in ((both.before.runs[0], {}), (both.after.runs[0], changed)):
         path = run.samples_path
         lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-        lines = [
-            line | {"doc_hash": f"doc{line['doc_id']}", "prompt_hash": f"prompt{line['doc_id']}"} for line in lines
-        ]
         lines[1] |= fields
         path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     first, second = load_apart([[folder / "a"], [folder / "b"]])
@@ -201,6 +198,26 @@ def test_another_prompt_for_the_same_row_is_a_warning(tmp_path: Path) -> None:
     assert warnings(unit(of_rows(tmp_path, {"prompt_hash": "other"}).take(SST2))) == (
         "different prompts for the same rows",
     )
+
+
+NO_PROMPTS = "no prompt_hash for all rows of B: it cannot be told whether the prompts are the same"
+NO_DOCS = "no doc_hash for all rows of B: that the rows are the same is known by rows_hash alone"
+
+
+@pytest.mark.parametrize("none", [None, "", 7])
+def test_rows_without_hashes_are_not_held_against_each_other_and_that_is_said(none: object, tmp_path: Path) -> None:
+    found = unit(of_rows(tmp_path / "prompts", {"prompt_hash": none}).take(SST2))
+    assert (warnings(found), notes(found)) == ((NO_PROMPTS,), ())
+    found = unit(of_rows(tmp_path / "docs", {"doc_hash": none}).take(SST2))
+    assert (warnings(found), notes(found)) == ((), (NO_DOCS,))
+
+
+def test_a_prompt_that_differs_is_said_before_one_that_nothing_is_known_of(tmp_path: Path) -> None:
+    both = of_rows(tmp_path, {"prompt_hash": "other"})
+    samples = both.before.runs[0].samples_path
+    samples.write_text(samples.read_text(encoding="utf-8").replace('"prompt 2"', "null"), encoding="utf-8")
+    first, second = load_apart([[tmp_path / "a"], [tmp_path / "b"]])
+    assert warnings(unit(Sides(first, second, NAMES).take(SST2))) == ("other prompts for the same rows",)
 
 
 @pytest.mark.parametrize(

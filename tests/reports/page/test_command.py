@@ -196,6 +196,52 @@ def test_a_page_that_is_there_stays_if_the_new_one_cannot_be_made(tmp_path: Path
     assert page.read_text() == "the old one"
 
 
+def test_the_page_can_go_to_standard_output(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_run(tmp_path / "run", {SST2: [1, 0]})
+    assert main(["report", "run", "-o", "-", "--export", "figures"]) == 0
+    printed = capsys.readouterr()
+    assert printed.out.startswith("<!DOCTYPE html>")
+    assert printed.out.rstrip().endswith("</html>")
+    assert "figures (" in printed.err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["figures", "run"]
+
+
+def test_into_a_device_the_page_goes_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_run(tmp_path / "run", {SST2: [1, 0]})
+    assert main(["report", str(tmp_path / "run"), "-o", "/dev/null"]) == 0
+    printed = capsys.readouterr()
+    # Had it been /dev/stdout, the name would stand behind the page.
+    assert (printed.out, printed.err) == ("", "/dev/null\n")
+    assert Path("/dev/null").is_char_device()
+
+
+def test_a_figure_that_cannot_be_drawn_leaves_neither_page_nor_figures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_run(tmp_path / "run", {SST2: [1, 0], WORDS["natural"]: [1, 1]})
+    drawn = []
+
+    def failing(drawing: object) -> bytes:
+        drawn.append(drawing)
+        if len(drawn) == 2:
+            raise MemoryError
+        return b"PNG"
+
+    monkeypatch.setattr("lm_eval_ext.reports.page.plots._png", failing)
+    with pytest.raises(MemoryError):
+        main(["report", str(tmp_path / "run"), "-o", str(tmp_path / "page.html"), "--export", str(tmp_path / "new")])
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_figures_cannot_go_to_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["report", "run", "--export", "-"])
+    assert "expected the name of a folder" in capsys.readouterr().err
+
+
 def test_runs_that_are_not_there_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", str(tmp_path / "results_x.json"), "-o", str(tmp_path / "report.html")]) == 1
     assert "results_x.json: No such file or directory" in capsys.readouterr().err

@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from lm_eval_ext.reports.page.build import build
-from lm_eval_ext.reports.page.export import export
+from lm_eval_ext.reports.page.export import contents
 from lm_eval_ext.results.load import load
 from tests.conftest import ROOT
 from tests.reports.conftest import ResultFolder
@@ -40,11 +40,11 @@ def test_the_pictures_show_what_the_demonstration_draws(result_folder: ResultFol
     together = tmp_path / "runs"
     for number, folder in enumerate(folders):
         shutil.copytree(folder, together / str(number))
-    drawn = {path.name: path for path in export(build(load([together])), tmp_path / "figures")}
+    drawn = contents(build(load([together])))
     committed = sorted((ROOT / "docs/pictures").glob("*.png"))
     assert [path.name for path in committed] == sorted(variables()["PICTURES"].split())
     for path in committed:
         # Pixels, for files of the same ones can differ in how they are packed.
-        first, second = Image.open(path), Image.open(BytesIO(drawn[path.name].read_bytes()))
+        first, second = Image.open(path), Image.open(BytesIO(drawn[path.name]))
         assert first.size == second.size, path.name
         assert first.convert("RGBA").tobytes() == second.convert("RGBA").tobytes(), path.name

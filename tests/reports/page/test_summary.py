@@ -89,3 +89,9 @@ def test_who_has_not_run_all_of_a_headline_has_no_figure_in_it(tmp_path: Path) -
     mark = figure.panels[0].mark
     assert isinstance(mark, HeatMap)
     assert mark.rows == ("one",)
+
+
+def test_two_groups_of_the_same_tasks_are_one_headline(tmp_path: Path) -> None:
+    # As the harness has a group within a group: the upper one first.
+    write_run(tmp_path, {SST2: [1], SNLI: [1]}, group_subtasks={"upper": ["lower"], "lower": [SST2, SNLI]})
+    assert [column.name for column in columns(load([tmp_path]))] == ["lower"]

@@ -13,6 +13,7 @@ from lm_eval_ext.reports.sections.natural_instructions.scores import METRIC
 from lm_eval_ext.reports.statistics import Floats
 from lm_eval_ext.results.models import EvaluatedModel
 from lm_eval_ext.results.runs import TaskRun
+from lm_eval_ext.results.samples import Rows
 
 MOST_ANSWERS, MOST_LINES = 1500, 5
 """How many answers are looked at for what numbers do not tell, and how many of one task."""
@@ -113,15 +114,16 @@ def _failures(found: Mapping[EvaluatedModel, OfModel]) -> list[list[Candidate]]:
     ]
     # Evenly over models and tasks: every line is read from its file.
     for run, row, rows in poor[:: len(poor) // MOST_ANSWERS + 1]:
-        why = _failure(rows.line(row))
+        why = _failure(rows, row)
         if why is not None:
             by_behaviour[why].setdefault(run.model, Candidate(run, row, why, _facts(run)))
     return [list(of_models.values()) for of_models in by_behaviour.values()]
 
 
-def _failure(line: Line) -> str | None:
+def _failure(rows: Rows, row: int) -> str | None:
     """Return what is to be seen in a poor answer; ``None`` if nothing of ``FAILURES``."""
     try:
+        line = rows.line(row)
         _, answer = asked_and_answered(line)
         return next((why for why, shows in FAILURES.items() if shows(line, answer)), None)
     except UNREADABLE:

@@ -437,6 +437,16 @@ def test_what_was_stripped_of_its_prompt_is_not_shown_and_counted(tmp_path: Path
     )
 
 
+def test_a_poor_answer_that_is_too_deep_to_be_shown_is_counted(tmp_path: Path) -> None:
+    write(tmp_path, {("one", "prompt"): [0.0]})
+    file = next(tmp_path.glob("samples_*"))
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text.replace('"doc_id": ', f'"more": {"[" * 900}{"]" * 900}, "doc_id": ', 1), encoding="utf-8")
+    found = section_of(tmp_path)
+    assert found.examples == ()
+    assert any("1 of the 1 chosen answers cannot be shown" in issue.text for issue in found.issues)
+
+
 def test_a_gain_is_of_the_instances_that_both_encodings_have(tmp_path: Path) -> None:
     write(tmp_path, {("one", "prompt"): [0.2, 0.2, 0.8], ("one", "all"): [0.4, 0.4, 0.9]})
     scope = "the one subtask"

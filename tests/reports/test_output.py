@@ -1,0 +1,199 @@
+"""Files are written whole or not at all, whatever stands at their names; each case is a real file system's."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from lm_eval_ext.reports.errors import ReportError
+from lm_eval_ext.reports.output import is_replaced, require_writable, write
+
+FULL = Path("/dev/full")
+needs_full = pytest.mark.skipif(not FULL.exists(), reason="no /dev/full, which is always a full disk")
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.fixture
+def full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every temporary file lie on a disk that takes five bytes and no more."""
+    real, written = os.write, [0]
+
+    def fake(descriptor: int, content: bytes) -> int:
+        if written[0] + len(content) > 5:
+            raise OSError(28, "No space left on device")
+        written[0] += len(content)
+        return real(descriptor, content)
+
+    monkeypatch.setattr(os, "write", fake)
+
+
+def test_a_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    path.write_bytes(b"what was there, and longer")
+    write({path: b"new"})
+    assert path.read_bytes() == b"new"
+    assert names(tmp_path) == ["page.html"]
+
+
+def test_a_new_file_is_as_open_as_any(tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        write({tmp_path / "new": b""})
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o640
+
+
+def test_a_file_stays_as_open_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    path.touch()
+    path.chmod(0o604)
+    write({path: b"new"})
+    assert stat.S_IMODE(path.stat().st_mode) == 0o604
+
+
+@pytest.mark.parametrize("exists", [True, False], ids=["there", "to be made"])
+def test_a_symbolic_link_stays_and_what_it_leads_to_is_replaced(exists: bool, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    target = tmp_path / "elsewhere" / "target"
+    if exists:
+        target.write_bytes(b"old")
+    (tmp_path / "second").symlink_to("elsewhere/target")
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "second")
+    write({link: b"new"})
+    assert link.is_symlink()
+    assert target.read_bytes() == b"new"
+    assert names(tmp_path / "elsewhere") == ["target"]
+
+
+def test_a_link_to_itself_is_named(tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(link)
+    with pytest.raises(OSError, match="link") as raised:
+        write({link: b""})
+    assert raised.value.filename == str(link)
+    with pytest.raises(OSError, match="link"):
+        require_writable(link, "the page")
+
+
+def test_a_link_that_somebody_planted_for_the_temporary_file_is_not_followed(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_bytes(b"precious")
+    (tmp_path / "page.html.part").symlink_to(victim)
+    write({tmp_path / "page.html": b"new"})
+    assert victim.read_bytes() == b"precious"
+    assert (tmp_path / "page.html.part").is_symlink()
+
+
+def test_a_device_stays_one() -> None:
+    device = Path("/dev/null")
+    before = device.stat()
+    write({device: b"gone"})
+    assert device.is_char_device()
+    assert device.stat().st_ino == before.st_ino
+
+
+def test_a_link_to_a_device_stays_one(tmp_path: Path) -> None:
+    (tmp_path / "null").symlink_to("/dev/null")
+    write({tmp_path / "null": b"gone"})
+    assert (tmp_path / "null").is_symlink()
+    assert Path("/dev/null").is_char_device()
+
+
+def test_a_pipe_is_written_to(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    # More than a pipe holds: it takes it in parts.
+    content = b"0123456789" * 20_000
+    writer = threading.Thread(target=write, args=({pipe: content},))
+    writer.start()
+    assert pipe.read_bytes() == content
+    writer.join()
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+@pytest.mark.skipif(not Path("/dev/stdout").exists(), reason="no /dev/stdout")
+def test_standard_output_that_is_a_log_is_added_to(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_bytes(b"before\n")
+    program = "from pathlib import Path; from lm_eval_ext.reports.output import *; write({Path('/dev/stdout'): b'new'})"
+    with log.open("ab") as file:
+        subprocess.run([sys.executable, "-c", program], stdout=file, check=True)
+    assert log.read_bytes() == b"before\nnew"
+    assert names(tmp_path) == ["log"]
+
+
+@needs_full
+def test_a_full_device_is_named() -> None:
+    with pytest.raises(OSError, match="No space left on device: '/dev/full'"):
+        write({FULL: b"new"})
+    assert stat.S_ISCHR(FULL.stat().st_mode)
+
+
+@pytest.mark.usefixtures("full_disk")
+def test_on_a_full_disk_the_old_file_stays_and_no_half_of_the_new_one(tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    path.write_bytes(b"old")
+    with pytest.raises(OSError, match="No space left on device") as raised:
+        write({path: b"longer than that"})
+    assert raised.value.filename == str(path)
+    assert path.read_bytes() == b"old"
+    assert names(tmp_path) == ["page.html"]
+
+
+@pytest.mark.usefixtures("full_disk")
+def test_if_one_of_several_files_cannot_be_written_none_is(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"old")
+    with pytest.raises(OSError, match=r"'.*/b'"):
+        write({tmp_path / "a": b"new", tmp_path / "b": b"too long"})
+    assert (tmp_path / "a").read_bytes() == b"old"
+    assert names(tmp_path) == ["a"]
+
+
+@needs_full
+def test_a_stream_that_fails_leaves_the_files_as_they_were(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="/dev/full"):
+        write({tmp_path / "a": b"new", FULL: b"new"})
+    assert names(tmp_path) == []
+
+
+def test_an_interruption_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(_descriptor: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "fsync", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write({tmp_path / "a": b"new"})
+    assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize(("path", "expected"), [("/dev/null", False), ("/dev/stdout", False), ("new", True)])
+def test_what_is_a_file_of_its_own(path: str, expected: bool, tmp_path: Path) -> None:
+    assert is_replaced(tmp_path / path) is expected
+
+
+def test_what_is_known_before_is_said_before(tmp_path: Path) -> None:
+    with pytest.raises(ReportError, match="is a folder; expected the name of the page"):
+        require_writable(tmp_path, "the page")
+    with pytest.raises(ReportError, match="its folder is not there"):
+        require_writable(tmp_path / "nowhere" / "page", "the page")
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere" / "page")
+    with pytest.raises(ReportError, match="link: its folder is not there"):
+        require_writable(tmp_path / "link", "the page")
+    require_writable(tmp_path / "page", "the page")
+    require_writable(Path("/dev/null"), "the page")
+
+
+def test_a_folder_that_is_gone_is_said_with_the_files_name(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"findings\.xml"):
+        write({tmp_path / "nowhere" / "findings.xml": b""})

@@ -1,0 +1,464 @@
+"""Files that nobody's harness wrote: whatever stands in them, they are named with the reason and the rest is read."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lm_eval_ext.cli import main
+from lm_eval_ext.results.files import MOST_MEMBERS, read
+from lm_eval_ext.results.load import find_runs, load
+from lm_eval_ext.results.runs import Runs
+from lm_eval_ext.sources import RowsError
+from tests.reports.files import CONFIG, SST2, samples_of, verbalizer_line, write_run
+
+GOLDEN = "verbalizer_sst2_natural_golden"
+HUGE = 10**400
+
+
+def changed(path: Path, change: Callable[[dict[str, Any]], object]) -> Path:
+    """Change what a file of results holds; return the file."""
+    content = json.loads(path.read_text())
+    change(content)
+    path.write_text(json.dumps(content))
+    return path
+
+
+def with_line(path: Path, **fields: Any) -> Path:
+    """Give the samples of a file of results a last line with other fields; return the file of samples."""
+    samples = samples_of(path)
+    *lines, last = samples.read_text().splitlines()
+    text = json.dumps({**json.loads(last), **fields})
+    samples.write_text("\n".join([*lines, text]) + "\n")
+    return samples
+
+
+def texts(runs: Runs) -> tuple[str, ...]:
+    return tuple(map(str, runs.issues))
+
+
+# Values of a row
+
+NO_SHARE = "acc is {}; expected a number from 0 to 1"
+NO_ID = "doc_id is {}; expected the number of a row"
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"acc": 1e12}, NO_SHARE.format("1000000000000.0")),
+        ({"acc": 1e300}, NO_SHARE.format("1e+300")),
+        ({"acc": HUGE}, NO_SHARE.format("1" + "0" * 79 + "…")),
+        ({"acc": -1}, NO_SHARE.format("-1")),
+        ({"acc": float("inf")}, NO_SHARE.format("inf")),
+        ({"acc": None}, NO_SHARE.format("None")),
+        ({"acc": ["x" * 1000]}, NO_SHARE.format("['" + "x" * 78 + "…")),
+        ({"doc_id": float("inf")}, NO_ID.format("inf")),
+        ({"doc_id": float("nan")}, NO_ID.format("nan")),
+        ({"doc_id": 1.5}, NO_ID.format("1.5")),
+        ({"doc_id": "0"}, NO_ID.format("'0'")),
+        ({"doc_id": True}, NO_ID.format("True")),
+        ({"doc_id": 2**40}, NO_ID.format(2**40)),
+        ({"doc_id": HUGE}, NO_ID.format("1" + "0" * 79 + "…")),
+        ({"doc_id": -1}, NO_ID.format("-1")),
+        ({"doc_id": None}, NO_ID.format("None")),
+    ],
+)
+def test_a_row_with_a_value_that_there_cannot_be_is_left_out(
+    fields: Mapping[str, Any], reason: str, tmp_path: Path
+) -> None:
+    samples = with_line(write_run(tmp_path, {SST2: [1, 0, 1]}), **fields)
+    runs = load([tmp_path])
+    assert runs.runs[0].rows is not None
+    assert runs.runs[0].rows.ids.tolist() == [0, 1]
+    assert texts(runs)[0] == f"{samples}: 1 of its lines left out (line 3: {reason})"
+
+
+def test_an_infinity_as_the_harness_writes_no_number_is_left_out(tmp_path: Path) -> None:
+    samples = samples_of(write_run(tmp_path, {SST2: [1, 0]}))
+    samples.write_text(samples.read_text().replace('"doc_id": 1', '"doc_id": 1e400'))
+    assert "line 2: doc_id is inf" in texts(load([tmp_path]))[0]
+
+
+def test_a_million_bad_lines_are_counted_and_three_are_named(tmp_path: Path) -> None:
+    samples = samples_of(write_run(tmp_path, {SST2: [1, 0]}))
+    samples.write_bytes(samples.read_bytes() + b"\n" * 1000 + os.urandom(100).replace(b"\n", b"") + b"\n")
+    (text,) = texts(load([tmp_path]))
+    bad = [f"line {number}: cut off or not JSON" for number in (3, 4, 5)]
+    assert text == f"{samples}: 1001 of its lines left out ({'; '.join(bad)} and 998 more)"
+
+
+@pytest.mark.parametrize("content", [b"", b"\x00" * 5000, bytes(range(256)) * 20], ids=["empty", "zeros", "binary"])
+def test_samples_of_garbage_are_figures_without_intervals(content: bytes, tmp_path: Path) -> None:
+    samples = samples_of(write_run(tmp_path, {SST2: [1, 0]}))
+    samples.write_bytes(content)
+    runs = load([tmp_path])
+    assert runs.runs[0].rows is None
+    assert runs.runs[0].figure("acc") == 0.5
+    assert any(text.startswith(f"{samples}: no row of the filter 'answer'") for text in texts(runs))
+
+
+@pytest.mark.parametrize("levels", [900, 3000])
+def test_a_row_that_is_too_deep_is_counted_and_not_shown(levels: int, tmp_path: Path) -> None:
+    samples = samples_of(write_run(tmp_path, {SST2: [1, 0]}))
+    deep = "[" * levels + "]" * levels
+    lines = [json.dumps(verbalizer_line(number, 1 - number)) for number in range(2)]
+    samples.write_text("\n".join(line.replace('"resps": ', f'"resps": {deep}, "were": ') for line in lines))
+    assert main(["report", str(tmp_path), "-o", str(tmp_path / "page.html")]) == 0
+
+
+# What a file of results holds
+
+
+@pytest.mark.parametrize("value", [1e12, 1e300, HUGE, -0.5, float("inf")])
+def test_a_figure_that_its_metric_cannot_have_makes_its_task_unusable(value: float, tmp_path: Path) -> None:
+    path = write_run(tmp_path, {SST2: [1, 0], GOLDEN: [1]})
+    changed(path, lambda content: content["results"][SST2].update({"acc,answer": value}))
+    runs = load([tmp_path])
+    assert [run.task for run in runs.runs] == [GOLDEN]
+    (issue,) = runs.issues
+    assert issue.severity == "error"
+    assert issue.text.startswith(f"{path}, task '{SST2}': acc,answer is ")
+    assert issue.text.endswith("; expected a number from 0 to 1; left out")
+
+
+@pytest.mark.parametrize(
+    ("fact", "value", "expected"),
+    [
+        ("dataset", ["sst2"], "text"),
+        ("source", None, "text"),
+        ("version", {"a": 1}, "text or a number"),
+        ("version", True, "text or a number"),
+        ("rows_hash", [1], "text"),
+        ("verbalizer", 7, "text or null"),
+        ("prompting", {}, "text"),
+        ("label_words", ["positive"], "a text for each label"),
+        ("label_words", {"positive": 1}, "a text for each label"),
+        ("prior_words", None, "a text for each label"),
+    ],
+)
+def test_a_fact_of_another_form_is_named(fact: str, value: object, expected: str, tmp_path: Path) -> None:
+    path = write_run(tmp_path, {SST2: [1]}, config={"metadata": {**CONFIG["metadata"], fact: value}})
+    with pytest.raises(RowsError) as error:
+        load([tmp_path])
+    assert str(error.value).startswith(
+        f"{path}, task '{SST2}': {fact} in the metadata is {value!r}; expected {expected}, as our tasks record it"
+    )
+
+
+@pytest.mark.parametrize("name", ["../../elsewhere", "a/b", "/etc/passwd"])
+def test_a_task_whose_name_is_a_path_is_read_from_nowhere(name: str, tmp_path: Path) -> None:
+    path = write_run(tmp_path, {SST2: [1], GOLDEN: [1]})
+
+    def rename(content: dict[str, Any]) -> None:
+        for table in ("results", "configs", "n-samples"):
+            content[table][name] = content[table].pop(SST2)
+
+    changed(path, rename)
+    runs = load([tmp_path])
+    assert [run.task for run in runs.runs] == [GOLDEN]
+    assert texts(runs) == (f"{path}, task {name!r}: its name is a path; expected the name of a task; left out",)
+
+
+def test_a_task_whose_name_is_too_long_for_a_file_has_no_samples(tmp_path: Path) -> None:
+    path = write_run(tmp_path, {SST2: [1]})
+    path.write_text(path.read_text().replace(SST2, SST2 + "x" * 300))
+    (text,) = texts(load([tmp_path]))
+    assert "no samples of" in text
+
+
+@pytest.mark.parametrize(
+    ("table", "value", "reason"),
+    [
+        ("results", [1], "no figure of the family verbalizer; expected one of acc in results"),
+        ("configs", [1], "its config is [1]; expected an object"),
+        ("configs", {"metadata": "x"}, "its metadata is 'x'; expected an object"),
+        ("n-samples", [1], "'effective' in n-samples is None; expected the number of rows"),
+        ("n-samples", {"effective": HUGE}, "'effective' in n-samples is 1000"),
+        ("n-samples", {"effective": 2.0}, "'effective' in n-samples is 2.0; expected"),
+    ],
+)
+def test_an_entry_of_another_form_is_named_and_the_others_are_read(
+    table: str, value: object, reason: str, tmp_path: Path
+) -> None:
+    path = write_run(tmp_path, {SST2: [1], GOLDEN: [1]})
+    changed(path, lambda content: content[table].update({SST2: value}))
+    runs = load([tmp_path])
+    assert [run.task for run in runs.runs] == [GOLDEN]
+    assert texts(runs)[0].startswith(f"{path}, task '{SST2}': {reason}")
+
+
+def test_a_file_that_is_too_deep_is_named(tmp_path: Path) -> None:
+    path = write_run(tmp_path, {SST2: [1]})
+    deep = "[" * 3000 + "]" * 3000
+    path.write_text(path.read_text().replace('"results": ', f'"more": {deep}, "results": ', 1))
+    with pytest.raises(RowsError, match=r"results_.*json: (more than 100 levels|not JSON)"):
+        load([path])
+
+
+# Groups
+
+
+def in_groups(path: Path, tree: object) -> Path:
+    return changed(path, lambda content: content.update({"group_subtasks": tree}))
+
+
+@pytest.mark.parametrize(
+    ("tree", "reason"),
+    [
+        (5, "group_subtasks is 5; expected an object with the tasks of each group"),
+        ({"g": 7}, "group_subtasks, 'g' is 7; expected a list of names"),
+        ({"g": [SST2, 7]}, f"group_subtasks, 'g' is ['{SST2}', 7]; expected a list of names"),
+        ({"g": {SST2: 1}}, f"group_subtasks, 'g' is {{'{SST2}': 1}}; expected a list of names"),
+        ({"g": ["g"]}, "group_subtasks: a group is in itself ('g' -> 'g')"),
+        ({"g": ["h"], "h": ["g"]}, "group_subtasks: a group is in itself ("),
+    ],
+)
+def test_groups_of_another_form_are_named(tree: object, reason: str, tmp_path: Path) -> None:
+    path = in_groups(write_run(tmp_path, {SST2: [1]}), tree)
+    with pytest.raises(RowsError) as error:
+        load([path])
+    assert str(error.value).startswith(f"{path}: {reason}")
+
+
+def test_groups_that_share_groups_forty_times_over_take_no_time(tmp_path: Path) -> None:
+    # 2 ** 40 ways lead from the first to the task.
+    tree = {f"{side}{n}": [f"a{n + 1}", f"b{n + 1}"] for n in range(40) for side in "ab"}
+    tree |= {"a40": [SST2], "b40": [SST2]}
+    groups = read(in_groups(write_run(tmp_path, {SST2: [1]}), tree)).groups
+    assert groups == dict.fromkeys(tree, (SST2,))
+
+
+def test_groups_in_each_other_three_thousand_times_are_read(tmp_path: Path) -> None:
+    tree = {f"g{n}": [f"g{n + 1}"] for n in range(3000)} | {"g3000": [SST2]}
+    groups = read(in_groups(write_run(tmp_path, {SST2: [1]}), tree)).groups
+    assert groups["g0"] == (SST2,)
+
+
+def test_groups_that_would_fill_the_memory_are_named(tmp_path: Path) -> None:
+    # Each of a thousand groups has all tasks of those below it.
+    tree = {f"g{n}": [f"g{n + 1}", *(f"t{n}_{task}" for task in range(3))] for n in range(1000)}
+    path = in_groups(write_run(tmp_path, {SST2: [1]}), tree)
+    with pytest.raises(RowsError, match=f"group_subtasks: more than {MOST_MEMBERS:,} tasks"):
+        load([path])
+
+
+# Bad files beside good ones
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", "not JSON ("),
+        (b"\x00" * 1000, "not JSON ("),
+        (bytes(range(256)), "not JSON ("),
+        (b"[" * 100_000, "not JSON ("),
+        (b'{"date": ' + b"9" * 5000 + b"}", "not JSON ("),
+        (b"[]", "no 'results' and 'configs'"),
+        (b'{"results": {}, "configs": {}, "group_subtasks": 3}', "group_subtasks is 3"),
+    ],
+    ids=["empty", "zeros", "binary", "deep", "digits", "a list", "groups"],
+)
+def test_a_bad_file_in_a_folder_is_named_and_the_others_are_read(content: bytes, reason: str, tmp_path: Path) -> None:
+    write_run(tmp_path, {SST2: [1]})
+    bad = tmp_path / "results_bad.json"
+    bad.write_bytes(content)
+    runs = load([tmp_path])
+    assert [run.task for run in runs.runs] == [SST2]
+    first, doubt = runs.issues
+    assert first.severity == "error"
+    assert first.text.startswith(f"{bad}: {reason}")
+    assert first.text.endswith("; left out")
+    assert doubt.text == f"{bad} cannot be read, and may be newer than what is shown"
+    with pytest.raises(RowsError):
+        load([tmp_path, bad])
+
+
+@pytest.mark.parametrize("kind", ["a folder", "a pipe", "a link to nothing", "a link to itself"])
+def test_what_is_called_like_a_file_of_results_and_is_none_is_named(kind: str, tmp_path: Path) -> None:
+    write_run(tmp_path, {SST2: [1]})
+    bad = tmp_path / "results_bad.json"
+    make: Mapping[str, Callable[[], None]] = {
+        "a folder": bad.mkdir,
+        # Nobody writes to it: whoever opened it would wait for ever.
+        "a pipe": lambda: os.mkfifo(bad),
+        "a link to nothing": lambda: bad.symlink_to("nowhere"),
+        "a link to itself": lambda: bad.symlink_to(bad),
+    }
+    make[kind]()
+    assert texts(load([tmp_path]))[0] == f"{bad}: is no file; expected a results_*.json of the harness; left out"
+
+
+def test_a_file_that_one_may_not_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_run(tmp_path, {SST2: [1]})
+    bad = write_run(tmp_path / "other", {SST2: [1]})
+    real = Path.read_bytes
+
+    # Of a superuser no permission is asked.
+    def denied(path: Path) -> bytes:
+        if path == bad:
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path)
+
+    monkeypatch.setattr(Path, "read_bytes", denied)
+    assert texts(load([tmp_path]))[0] == f"{bad}: Permission denied; left out"
+    with pytest.raises(PermissionError):
+        load([bad])
+
+
+def test_a_folder_that_one_may_not_list_is_an_error_for_it_may_have_the_newest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_run(tmp_path, {SST2: [1]})
+    closed = tmp_path / "closed"
+    closed.mkdir()
+    real = os.scandir
+
+    def denied(path: str) -> Any:
+        if Path(path) == closed:
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path)
+
+    monkeypatch.setattr(os, "scandir", denied)
+    with pytest.raises(PermissionError, match="closed"):
+        load([tmp_path])
+
+
+def test_a_compressed_file_is_said_to_be_one(tmp_path: Path) -> None:
+    path = write_run(tmp_path, {SST2: [1]})
+    path.write_bytes(gzip.compress(path.read_bytes()))
+    with pytest.raises(RowsError, match=r"is compressed; expected .*: unpack it"):
+        load([path])
+
+
+@pytest.mark.parametrize("before", [b"", b"\xef\xbb\xbf"], ids=["no BOM", "BOM"])
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"], ids=["LF", "CRLF"])
+def test_an_editors_line_ends_and_byte_order_mark_change_nothing(before: bytes, end: bytes, tmp_path: Path) -> None:
+    path = write_run(tmp_path, {SST2: [1, 0, 1]})
+    for file in (path, samples_of(path)):
+        file.write_bytes(before + file.read_bytes().replace(b"\n", end))
+    runs = load([tmp_path])
+    assert texts(runs) == ()
+    assert runs.runs[0].rows is not None
+    assert runs.runs[0].rows.values["acc"].tolist() == [1, 0, 1]
+    assert [runs.runs[0].rows.line(row)["doc_id"] for row in range(3)] == [0, 1, 2]
+
+
+@pytest.mark.parametrize("by", ["", '{"doc_id": 7}\n', "no JSON at all, and longer than any line was\n" * 9])
+def test_samples_that_change_after_they_were_read_are_not_shown(by: str, tmp_path: Path) -> None:
+    samples = samples_of(write_run(tmp_path, {SST2: [1, 0]}))
+    rows = load([tmp_path]).runs[0].rows
+    assert rows is not None
+    samples.write_text(by)
+    with pytest.raises(ValueError, match=r"."):
+        rows.line(1)
+
+
+def test_results_of_another_familys_name_are_no_results_of_it(tmp_path: Path) -> None:
+    path = write_run(tmp_path, {SST2: [1]}, config={"metadata": {**CONFIG["metadata"], "family": "manyifeval"}})
+    with pytest.raises(RowsError, match="did not record instructions, repeat in the metadata"):
+        load([path])
+
+
+def test_of_two_runs_of_one_moment_the_one_that_counts_is_said_with_a_warning(tmp_path: Path) -> None:
+    first, second = (write_run(tmp_path / side, {SST2: [acc]}) for side, acc in (("a", 1), ("b", 0)))
+    for order in ([first, second], [second, first]):
+        runs = load(order)
+        assert runs.runs[0].figure("acc") == 0
+        (issue,) = runs.issues
+        assert issue.severity == "warning"
+        assert issue.text == (
+            f"{first}: not used for {SST2}: {second} has the same date, and counts because its name comes later"
+        )
+
+
+# What a terminal or a page is told
+
+HOSTILE = "<img src=x onerror=alert(1)>\nlm-eval-ext: all is well\x1b[2J\u202e" + "x" * 10_000
+
+
+def test_a_models_name_is_text_to_page_and_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_run(tmp_path / "a", {SST2: [1]}, arguments={"pretrained": HOSTILE})
+    write_run(tmp_path / "b", {SST2: [1, 0]}, arguments={"pretrained": "two"})
+    page = tmp_path / "page.html"
+    assert main(["report", str(tmp_path / "a"), str(tmp_path / "b"), "-o", str(page)]) == 0
+    text = page.read_text(encoding="utf-8")
+    assert "<img" not in text
+    assert "\x1b" not in text
+    said = capsys.readouterr().err
+    assert "all is well" in said
+    assert all(line.startswith(("lm-eval-ext: warning: ", "lm-eval-ext: note: ")) for line in said.splitlines())
+
+
+def test_a_files_name_is_text_to_page_and_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "a\n<b>\x1b[2J"
+    write_run(folder, {SST2: [1]})
+    assert main(["report", str(folder), "-o", str(tmp_path / "page.html")]) == 0
+    assert "<b>" not in (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert main(["report", str(folder / "nowhere.json"), "-o", str(tmp_path / "page.html")]) == 1
+    assert "\x1b" not in capsys.readouterr().err
+
+
+def test_a_newer_run_that_cannot_be_used_is_a_doubt_about_the_older_one(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", {SST2: [1], GOLDEN: [1]})
+    newer = write_run(tmp_path / "b", {SST2: [1]}, date=2000)
+    changed(newer, lambda content: content["results"][SST2].update({"acc,answer": 7}))
+    runs = load([tmp_path])
+    doubt = f"{SST2}: its run in {newer} is newer than what is shown, and cannot be used"
+    assert {run.task: tuple(map(str, run.issues)) for run in runs.runs} == {SST2: (doubt,), GOLDEN: ()}
+    # An older one would not count anyway.
+    changed(newer, lambda content: content.update({"date": 10}))
+    assert {run.issues for run in load([tmp_path]).runs} == {()}
+
+
+@pytest.mark.parametrize("content", ["", '{"results": {}, "configs": {}}'], ids=["bad", "of nothing of ours"])
+def test_the_gate_does_not_pass_where_the_newest_file_cannot_be_read(
+    content: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for side in "ab":
+        write_run(tmp_path / side, {SST2: [1] * 40})
+    words = ["check", str(tmp_path / "b"), "--against", str(tmp_path / "a"), "--max-drop", "0.5"]
+    assert main(words) == 0
+    (tmp_path / "b" / "results_new.json").write_text(content)
+    assert main(words) == (0 if content else 2)
+    said = capsys.readouterr().out
+    assert ("may be newer" in said) is not bool(content)
+
+
+# Made with --predict_only
+
+
+def test_answers_without_scores_are_said_to_be_such(tmp_path: Path) -> None:
+    path = write_run(tmp_path, {SST2: [1]})
+    figures = {"alias": SST2, "bypass,answer": 999, "bypass_stderr,answer": "N/A"}
+    changed(path, lambda content: content["results"].update({SST2: figures}))
+    with pytest.raises(RowsError) as error:
+        find_runs([tmp_path])
+    assert str(error.value).startswith(
+        f"{path}, task '{SST2}': made with --predict_only, which writes answers and no scores; run it again without"
+    )
+
+
+# All of it
+
+
+def test_nothing_of_this_takes_much_memory(tmp_path: Path) -> None:
+    """With one score of 1e12 the test of a difference asked for 8 TB."""
+    write_run(tmp_path / "a", {SST2: [1, 0] * 20})
+    with_line(write_run(tmp_path / "b", {SST2: [1, 0] * 20}), acc=1e12)
+    program = (
+        "import resource, sys; resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))\n"
+        "from lm_eval_ext.cli import main; sys.exit(main(sys.argv[1:]))"
+    )
+    words = [sys.executable, "-c", program, "compare", str(tmp_path / "a"), str(tmp_path / "b")]
+    process = subprocess.run(words, capture_output=True, text=True, timeout=100, check=False)
+    assert process.returncode == 0, process.stderr
+    assert "acc is 1000000000000.0; expected a number from 0 to 1" in process.stderr
