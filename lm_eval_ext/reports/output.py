@@ -15,7 +15,7 @@ from lm_eval_ext.reports.errors import ReportError
 OPEN_FILES = ("/proc", "/dev/fd")
 """A name below these stands for what a process has open: ``/dev/stdout`` leads there."""
 MOST_LINKS = 40
-"""So many symbolic links in a row are followed, as Linux does."""
+"""The most symbolic links in a row that are followed; Linux has the same limit."""
 
 
 def write(contents: Mapping[Path, bytes]) -> None:
@@ -25,7 +25,7 @@ def write(contents: Mapping[Path, bytes]) -> None:
     symbolic link is followed, and stays. A device, a pipe or what a process has open is written to directly.
 
     Args:
-        contents: by path; the folders are there.
+        contents: by path; the folders must exist.
 
     Raises:
         OSError: a file cannot be written; it names the file.
@@ -64,14 +64,14 @@ def require_writable(path: Path, what: str) -> None:
 
     Raises:
         OSError: it is a symbolic link that leads to itself.
-        ReportError: it is a folder, or its folder is not there.
+        ReportError: it is a folder, or its folder does not exist.
     """
     with _named(path):
         target = _target(path)
     if target.is_dir():
         raise ReportError(f"{path}: is a folder; expected the name of {what}")
     if not target.absolute().parent.is_dir():
-        raise ReportError(f"{path}: its folder is not there; make it first")
+        raise ReportError(f"{path}: its folder does not exist; create it first")
 
 
 def _target(path: Path) -> Path:

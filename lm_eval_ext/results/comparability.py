@@ -123,8 +123,8 @@ class Pair:
 
     def _notes(self) -> Iterator[Issue]:
         if lacking := self._unhashed("docs"):
-            known = f"that the rows are the same is known by {self.before.schema.rows_fact} alone"
-            yield note(f"no doc_hash for all rows of {lacking}: {known}")
+            known = f"only {self.before.schema.rows_fact} shows that the rows are the same"
+            yield note(f"{lacking} lacks doc_hash in some rows, so {known}")
         # A new model has its own chat template, and a template can print the day's date.
         template = chat_template(self.before.file)
         for difference in differences(self.before, self.after, ("chat_template_sha",)):

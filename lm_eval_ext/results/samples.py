@@ -103,11 +103,11 @@ class Rows:
 
 @dataclass
 class LeftOut:
-    """The lines of a file of samples that were left out; only the first few are kept, for there can be millions.
+    """The lines of a samples file that were skipped. Only the first few reasons are kept; there can be millions of lines.
 
     Attributes:
-        count: how many they are.
-        reasons: of the first few.
+        count: the number of lines.
+        reasons: why the first few were skipped.
     """
 
     count: int = 0
@@ -121,7 +121,7 @@ class LeftOut:
 
     def __str__(self) -> str:
         more = f" and {self.count - FEW} more" if self.count > FEW else ""
-        return f"{self.count} of its lines left out ({'; '.join(self.reasons)}{more})"
+        return f"{self.count} line{'s' if self.count > 1 else ''} skipped ({'; '.join(self.reasons)}{more})"
 
 
 @dataclass

@@ -77,7 +77,10 @@ def write_rows(
     folder.mkdir(parents=True, exist_ok=True)
     results = {}
     for task, rows in tasks.items():
-        lines = [{"doc_id": number, **line} for number, line in enumerate(rows)]
+        hashes = [{"doc_hash": f"doc {number}", "prompt_hash": f"prompt {number}"} for number in range(len(rows))]
+        lines = [
+            {"doc_id": number, **hashed, **line} for number, (hashed, line) in enumerate(zip(hashes, rows, strict=True))
+        ]
         if samples:
             text = "".join(json.dumps(line) + "\n" for line in lines)
             (folder / f"samples_{task}_{STAMP}.jsonl").write_text(text, encoding="utf-8")

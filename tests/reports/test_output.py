@@ -185,10 +185,10 @@ def test_what_is_a_file_of_its_own(path: str, expected: bool, tmp_path: Path) ->
 def test_what_is_known_before_is_said_before(tmp_path: Path) -> None:
     with pytest.raises(ReportError, match="is a folder; expected the name of the page"):
         require_writable(tmp_path, "the page")
-    with pytest.raises(ReportError, match="its folder is not there"):
+    with pytest.raises(ReportError, match="its folder does not exist"):
         require_writable(tmp_path / "nowhere" / "page", "the page")
     (tmp_path / "link").symlink_to(tmp_path / "nowhere" / "page")
-    with pytest.raises(ReportError, match="link: its folder is not there"):
+    with pytest.raises(ReportError, match="link: its folder does not exist"):
         require_writable(tmp_path / "link", "the page")
     require_writable(tmp_path / "page", "the page")
     require_writable(Path("/dev/null"), "the page")

@@ -79,7 +79,7 @@ def test_a_row_with_a_value_that_there_cannot_be_is_left_out(
     runs = load([tmp_path])
     assert runs.runs[0].rows is not None
     assert runs.runs[0].rows.ids.tolist() == [0, 1]
-    assert texts(runs)[0] == f"{samples}: 1 of its lines left out (line 3: {reason})"
+    assert texts(runs)[0] == f"{samples}: 1 line skipped (line 3: {reason})"
 
 
 def test_an_infinity_as_the_harness_writes_no_number_is_left_out(tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_a_million_bad_lines_are_counted_and_three_are_named(tmp_path: Path) -> 
     samples.write_bytes(samples.read_bytes() + b"\n" * 1000 + os.urandom(100).replace(b"\n", b"") + b"\n")
     (text,) = texts(load([tmp_path]))
     bad = [f"line {number}: cut off or not JSON" for number in (3, 4, 5)]
-    assert text == f"{samples}: 1001 of its lines left out ({'; '.join(bad)} and 998 more)"
+    assert text == f"{samples}: 1001 lines skipped ({'; '.join(bad)} and 998 more)"
 
 
 @pytest.mark.parametrize("content", [b"", b"\x00" * 5000, bytes(range(256)) * 20], ids=["empty", "zeros", "binary"])
@@ -103,7 +103,7 @@ def test_samples_of_garbage_are_figures_without_intervals(content: bytes, tmp_pa
     runs = load([tmp_path])
     assert runs.runs[0].rows is None
     assert runs.runs[0].figure("acc") == 0.5
-    assert any(text.startswith(f"{samples}: no row of the filter 'answer'") for text in texts(runs))
+    assert any(text.startswith(f"{samples}: no rows of the filter 'answer'") for text in texts(runs))
 
 
 @pytest.mark.parametrize("levels", [900, 3000])
@@ -178,7 +178,7 @@ def test_a_task_whose_name_is_too_long_for_a_file_has_no_samples(tmp_path: Path)
 @pytest.mark.parametrize(
     ("table", "value", "reason"),
     [
-        ("results", [1], "no figure of the family verbalizer; expected one of acc in results"),
+        ("results", [1], "no headline metric of the family verbalizer; expected one of acc in results"),
         ("configs", [1], "its config is [1]; expected an object"),
         ("configs", {"metadata": "x"}, "its metadata is 'x'; expected an object"),
         ("n-samples", [1], "'effective' in n-samples is None; expected the number of rows"),

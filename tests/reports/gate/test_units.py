@@ -200,8 +200,8 @@ def test_another_prompt_for_the_same_row_is_a_warning(tmp_path: Path) -> None:
     )
 
 
-NO_PROMPTS = "no prompt_hash for all rows of B: it cannot be told whether the prompts are the same"
-NO_DOCS = "no doc_hash for all rows of B: that the rows are the same is known by rows_hash alone"
+NO_PROMPTS = "B lacks prompt_hash in some rows, so the prompts cannot be compared"
+NO_DOCS = "B lacks doc_hash in some rows, so only rows_hash shows that the rows are the same"
 
 
 @pytest.mark.parametrize("none", [None, "", 7])
@@ -217,7 +217,7 @@ def test_a_prompt_that_differs_is_said_before_one_that_nothing_is_known_of(tmp_p
     samples = both.before.runs[0].samples_path
     samples.write_text(samples.read_text(encoding="utf-8").replace('"prompt 2"', "null"), encoding="utf-8")
     first, second = load_apart([[tmp_path / "a"], [tmp_path / "b"]])
-    assert warnings(unit(Sides(first, second, NAMES).take(SST2))) == ("other prompts for the same rows",)
+    assert warnings(unit(Sides(first, second, NAMES).take(SST2))) == ("different prompts for the same rows",)
 
 
 @pytest.mark.parametrize(

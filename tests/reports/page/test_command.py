@@ -178,7 +178,10 @@ def test_two_pages_of_the_same_files_are_the_same_bytes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("output", "message"),
-    [(".", "is a folder; expected a file name"), ("nowhere/report.html", "its folder does not exist")],
+    [
+        (".", "is a folder; expected the name of the page to write"),
+        ("nowhere/report.html", "its folder does not exist"),
+    ],
 )
 def test_a_page_that_cannot_be_written_is_said_before_anything_is_read(
     output: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

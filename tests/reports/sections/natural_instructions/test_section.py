@@ -444,7 +444,7 @@ def test_a_poor_answer_that_is_too_deep_to_be_shown_is_counted(tmp_path: Path) -
     file.write_text(text.replace('"doc_id": ', f'"more": {"[" * 900}{"]" * 900}, "doc_id": ', 1), encoding="utf-8")
     found = section_of(tmp_path)
     assert found.examples == ()
-    assert any("1 of the 1 chosen answers cannot be shown" in issue.text for issue in found.issues)
+    assert any("1 of the 1 selected answers cannot be shown" in issue.text for issue in found.issues)
 
 
 def test_a_gain_is_of_the_instances_that_both_encodings_have(tmp_path: Path) -> None:
