@@ -170,30 +170,30 @@ def test_the_whole_is_markdown_with_footnotes() -> None:
         "",
         "- Rows: source `embedded`; rows written for demonstrations and tests: scores on them are comparable to "
         "nothing.",
-        "- Tasks: manyifeval_n01, manyifeval_n02 (50 rows each); each row counts the same.",
+        "- Tasks: manyifeval_n01, manyifeval_n02 (50 rows each); all rows have equal weight.",
         "- Rounds of refinement: at most 2.",
-        "- After round: prompt-level / inst-level accuracy of the answers then; 0: the first ones.",
+        "- After round: prompt-level / inst-level accuracy of the answers after it; 0: the first answers.",
         "",
         "- Feedback: the positive class is *followed*, so recall is the share of the followed instructions that are "
         "judged followed.",
-        "- Precision weighs followed and broken instructions alike, as the paper's does, however many there are of "
-        "either.",
-        "- Unparsable: the share of the judgements that could not be read; they count as *not followed*.",
+        "- Precision weights followed and broken instructions equally, as in the paper, regardless of how many there "
+        "are.",
+        "- Unparsable: the share of the judgements that could not be parsed; they count as *not followed*.",
     ]
 
 
 @pytest.mark.parametrize(
     ("strategy", "rows", "footnotes"),
     [
-        ("none", (7,), ["- Rows: source `hub`.", "- Tasks: t0 (7 rows); each row counts the same."]),
+        ("none", (7,), ["- Rows: source `hub`.", "- Tasks: t0 (7 rows); all rows have equal weight."]),
         (
             "oracle",
             (7, 9),
             [
                 "- Rows: source `hub`.",
-                "- Tasks: t0 (7 rows), t1 (9 rows); each row counts the same.",
+                "- Tasks: t0 (7 rows), t1 (9 rows); all rows have equal weight.",
                 "- Rounds of refinement: at most 5.",
-                "- After round: prompt-level / inst-level accuracy of the answers then; 0: the first ones.",
+                "- After round: prompt-level / inst-level accuracy of the answers after it; 0: the first answers.",
             ],
         ),
     ],
