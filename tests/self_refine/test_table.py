@@ -168,8 +168,8 @@ def test_the_whole_is_markdown_with_footnotes() -> None:
         "| --- | ---: | ---: | ---: |",
         "| refinement w/ oracle | 0.500 / 0.625 | 0.500 / 0.625 | 0.500 / 0.625 |",
         "",
-        "- Rows: source `embedded`; rows written for demonstrations and tests: scores on them are comparable to "
-        "nothing.",
+        "- Rows: source `embedded`; rows written for demonstrations and tests: do not compare scores on them "
+        "with any others.",
         "- Tasks: manyifeval_n01, manyifeval_n02 (50 rows each); all rows have equal weight.",
         "- Rounds of refinement: at most 2.",
         "- After round: prompt-level / inst-level accuracy of the answers after it; 0: the first answers.",
