@@ -74,7 +74,7 @@ def test_a_folder_is_looked_at_for_the_task_files_that_it_has(
 @pytest.mark.parametrize(
     ("broken", "why"),
     [
-        pytest.param("{}", "no task file; expected version 1 (", id="no task file"),
+        pytest.param("{}", "not a task file; expected version 1 (", id="no task file"),
         pytest.param('{"Title": ', "not JSON in UTF-8 (", id="half a file"),
         pytest.param(version_1(Instances=[]), "field 'Instances': expected at least one, found none", id="no instance"),
     ],
@@ -117,7 +117,7 @@ def test_a_folder_without_anything_of_ours_fails_and_says_what_was_looked_for(tm
     assert list(findings) == list(FAMILIES)
     finding = findings["natural_instructions"]
     assert (finding.ok, finding.required) == (False, True)
-    assert finding.text.startswith(f"natural_instructions: 0 of 61 datasets; no file of '{next(iter(SUBTASKS))}' in ")
+    assert finding.text.startswith(f"natural_instructions: 0 of 61 datasets; no file for '{next(iter(SUBTASKS))}' in ")
     assert "found notes" in finding.text
 
 
