@@ -79,9 +79,7 @@ def test_a_name_that_is_none_is_refused(name: str, complaint: str) -> None:
 def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="torch is not installed (extra: classifier)")
     for refuse in (require, require_llm):
-        with pytest.raises(
-            ReaderError, match=r"contain a reader: expected answer_classifier\.json or adapter_config"
-        ):
+        with pytest.raises(ReaderError, match=r"contain a reader: expected answer_classifier\.json or adapter_config"):
             refuse(str(tmp_path))
 
 
