@@ -1,1 +1,1 @@
-"""Ratios against a peer on the same work: ``make bench``."""
+"""Compares this package with peers on the same work: ``make bench``."""

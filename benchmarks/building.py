@@ -1,4 +1,4 @@
-"""Loads a group and builds its requests, ours and a peer's, each in a process of its own."""
+"""Loads our group and a peer's and builds their requests, each in a separate process."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from lm_eval_ext import tasks_dir
 
-# Prints how many requests there are and the seconds, without the imports and the index.
+# Prints the number of requests and the seconds, excluding imports and indexing.
 BUILD = """
 import json, sys, time
 from lm_eval.tasks import TaskManager
@@ -27,18 +27,18 @@ print(json.dumps([sum(len(task.instances) for task in tasks.values()), seconds])
 
 
 def ours_and_peers(group: str, requests: int, source: str, peer_tasks: str) -> tuple[float, float]:
-    """Return the seconds that our tasks and the peer's take.
+    """Return the seconds that our tasks and the peer's tasks take.
 
-    The peer runs twice and its second time counts, so that the data library's own cache of the files serves it.
+    The peer runs twice and only the second run counts, so that it benefits from the data library's own file cache.
 
     Args:
-        group: its name, in both.
-        requests: how many it must have.
-        source: of our rows.
-        peer_tasks: folder of the peer's YAML files.
+        group: the name of the group, the same on both sides.
+        requests: the expected number of requests.
+        source: the source of our rows.
+        peer_tasks: the folder of the peer's YAML files.
 
     Raises:
-        RuntimeError: a group has another number of requests.
+        RuntimeError: a group has a different number of requests.
     """
     with tempfile.TemporaryDirectory() as cache:
         environment = {**os.environ, "HF_HOME": cache, "HF_HUB_OFFLINE": "1", "LMEVAL_LOG_LEVEL": "ERROR"}

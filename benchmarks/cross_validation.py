@@ -1,8 +1,8 @@
-"""How well the readers read answers that they were not made on: ``python -m benchmarks.cross_validation DATA.jsonl …``.
+"""Cross-validates the readers on unseen answers: ``python -m benchmarks.cross_validation DATA.jsonl …``.
 
-By question: five parts, no question in two of them; each is read by an adapter trained on the other four. By model:
-each model's answers are read by an adapter trained on the other models'. With ``--trained-on generated`` one adapter,
-trained on nothing but the responses written by this project, reads everything.
+By question: five folds that share no question; each is read by an adapter trained on the other four. By model: each
+model's answers are read by an adapter trained on the other models' answers. With ``--trained-on generated``, a single
+adapter trained only on responses written by this project reads everything.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from lm_eval_ext.classifier.training.generated import generated
 FOLDS = 5
 
 Split = tuple[str, list[int], list[int]]
-"""Its name, the rows to train on and the rows to read."""
+"""The name of a split, the rows to train on and the rows to read."""
 
 
 def main() -> None:
-    """Train, read and print the tables; with ``--output`` also write every reading."""
+    """Train, read and print the tables; with ``--output``, also write every reading."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path, nargs="+", metavar="DATA.jsonl")
     parser.add_argument("--by", choices=("question", "model"), default="question")
     parser.add_argument("--trained-on", choices=("annotated", "generated", "both"), default="both")
-    parser.add_argument("--generated", type=int, default=12000, help="how many generated responses")
+    parser.add_argument("--generated", type=int, default=12000, help="number of generated responses to train on")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--epochs", type=int, default=2)
-    parser.add_argument("--output", type=Path, help="a file for the readings, JSON lines")
+    parser.add_argument("--output", type=Path, help="write the readings to this JSON Lines file")
     options = parser.parse_args()
     files = [labelled_file(path) for path in options.data]
     rows = [row for file in files for row in file]

@@ -1,7 +1,8 @@
-"""What our tasks add to the harness's index.
+"""The time that our tasks add to the harness's indexing.
 
-The harness indexes one folder after the other, so ours costs what indexing it alone costs. That is measured, against
-``TaskManager()`` without it: the difference of two five-second figures would be lost in the machine's noise.
+The harness indexes folders one after the other, so the cost of our folder is the time to index it alone. We measure
+this, and compare it with ``TaskManager()`` without our folder. The difference between two measurements of five seconds
+each would be lost in the machine's noise.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ ROUNDS = 3
 
 
 def measure() -> Iterator[Ratio]:
-    """Yield one row: the least CPU time of alternating rounds, after one that warms the file cache."""
+    """Yield one row: the minimum CPU time over alternating rounds, after a warm-up of the file cache."""
     ours, peer = [], []
     _cpu_seconds()
     for _ in range(ROUNDS):
@@ -36,7 +37,7 @@ def measure() -> Iterator[Ratio]:
 
 
 def _cpu_seconds(**options: Any) -> float:
-    # The harness's own __init__, under our wrapper: what it does without us.
+    # The harness's own __init__, without our wrapper around it.
     init = TaskManager.__init__.__wrapped__
     began = time.process_time()
     init(object.__new__(TaskManager), **options)

@@ -1,8 +1,8 @@
 """Natural Instructions: scoring predictions, and building the requests of the evaluation subtasks.
 
-The peer of the first is a loop over the same library. The peer of the second is what a careful user would write
-without this package: one YAML per subtask and encoding, with the instruction's text in it and ``load_dataset`` on the
-task file.
+For scoring, the peer is a loop over the same library. For building requests, it is what a careful user would write
+without this package: one YAML file per subtask and encoding, which contains the instruction's text and calls
+``load_dataset`` on the task file.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from lm_eval_ext.families.natural_instructions.subtasks import EVALUATION
 
 REAL = Path(__file__).resolve().parents[2] / "shared" / "data" / "natural_instructions"
 STAND_IN = REAL / "eval_tasks" / "subtask039_qasc_find_overlapping_words.json"
-"""For the one task file that is not at hand: one with as many instances."""
+"""Substitute for the one missing task file, with the same number of instances."""
 
-# Reads and scores the rows; prints the mean of the means and the seconds, the best of three passes, each of them cold.
+# Reads and scores the rows; prints the mean of the means and the seconds: the best of three passes with cold caches.
 SCORE = """
 import json, sys, time
 from collections import defaultdict
@@ -70,7 +70,7 @@ def chosen(dataset):
 
 
 def measure() -> Iterator[Ratio]:
-    """Yield both; nothing where the real files are absent."""
+    """Yield both rows, or none if the real files are missing."""
     if not REAL.is_dir():
         return
     yield _scoring()
@@ -108,7 +108,7 @@ def _requests() -> Ratio:
 
 
 def _files(folder: Path) -> Path:
-    """Return a folder with the twelve task files, or what stands in for one."""
+    """Return a folder with the twelve task files, one of which may be a substitute."""
     folder.mkdir()
     for subtask in EVALUATION:
         path = REAL / "eval_tasks" / f"{subtask}.json"

@@ -1,13 +1,14 @@
-"""What the paired task costs: against generation alone, and against two tasks, one for the letters, one for the text.
+"""The cost of the paired task, compared with generation alone and with two tasks (for the letters and for the text).
 
-A small Llama with random weights stands for the model, in the harness's own class for Hugging Face models: what is
-generated says nothing, but it has the length that the task allows, since no stop comes by chance. The tokenizer is
-learned from the embedded questions, so that a prompt has about as many tokens as with a real one.
+The model is a small Llama with random weights, in the harness's own class for Hugging Face models. The generated text
+is meaningless, but it has the maximum length that the task allows, because a stop sequence does not occur by chance.
+The tokenizer is trained on the embedded questions, so that a prompt has about as many tokens as with a real tokenizer.
 
-The peer of the two tasks is the fairest we know: the harness's own multiple choice over the same prompts and letters,
-which costs one forward pass per row too, and ``text_mcq``, in one run with one loading of the model.
+For the two tasks, we use the fairest peer that we know: the harness's own multiple choice with the same prompts and
+letters, which also costs one forward pass per row, and ``text_mcq``, in one run that loads the model once.
 
-The letters cost a second pass over the prompt, because the harness's generation gives no scores of its first token.
+The letters cost a second pass over the prompt, because the harness's generation does not return scores for the first
+token.
 """
 
 from __future__ import annotations
@@ -40,38 +41,38 @@ VOCABULARY = 2048
 
 @dataclass(frozen=True)
 class Cost:
-    """What one evaluation took: seconds, and tokens that went through the model, prompts' and new ones."""
+    """The cost of one evaluation: seconds, and the tokens that the model processed, both prompt and new tokens."""
 
     seconds: float
     tokens: int
 
 
 def measure() -> Iterator[Ratio]:
-    """Yield seconds and tokens, against generation alone and against two tasks: the best of interleaved rounds.
+    """Yield seconds and tokens, compared with generation alone and with two tasks: the best of interleaved rounds.
 
     Raises:
-        RuntimeError: the two tasks got other answers from the model than the paired one.
+        RuntimeError: the model's answers differ between the two tasks and the paired task.
     """
     costs = _costs()
     seconds = {side: min(cost.seconds for cost in found) for side, found in costs.items()}
     tokens = {side: found[0].tokens / 1000 for side, found in costs.items()}
-    # The seconds of two equal amounts of work differ by a few per cent; the tokens do not differ.
+    # For the same amount of work, the seconds vary by a few per cent; the tokens do not.
     for unit, taken, equal in (("seconds", seconds, 1.05), ("1,000 tokens", tokens, 1.0)):
         yield _row(f"paired task, generation alone: {unit}", taken["paired"], taken["text"], 1.15)
         yield _row(f"paired task, two tasks: {unit}", taken["paired"], taken["two"], equal)
 
 
 def _costs() -> dict[str, list[Cost]]:
-    """Return, per side, what each round cost, after one that warms up."""
-    import torch  # noqa: PLC0415 # seconds, which are not another benchmark's
+    """Return, per side, the cost of each round, after a warm-up round."""
+    import torch  # noqa: PLC0415 # takes seconds, which must not count towards other benchmarks
 
     costs: dict[str, list[Cost]] = {side: [] for side in SIDES}
     threads = torch.get_num_threads()
-    # A model this small gains nothing by a second core, and waits for it where that one is busy.
+    # Such a small model does not benefit from a second core, and would have to wait for it when it is busy.
     torch.set_num_threads(1)
     logging.disable(logging.WARNING)
     try:
-        # The harness's and the libraries' progress bars; an error is raised, not printed.
+        # Hides the progress bars of the harness and the libraries; errors are raised, not printed.
         with tempfile.TemporaryDirectory() as folder, redirect_stderr(io.StringIO()):
             model, loaded = _model(), _tasks(Path(folder))
             answers = {side: _evaluate(model, tasks)[1] for side, tasks in loaded.items()}
@@ -82,7 +83,7 @@ def _costs() -> dict[str, list[Cost]]:
         logging.disable(logging.NOTSET)
         torch.set_num_threads(threads)
     if answers["paired"] != answers["two"] or answers["text"] != [row[-1:] for row in answers["paired"]]:
-        raise RuntimeError(f"{PAIRED} and {CHOICE} with {TEXT} got different answers from the same model")
+        raise RuntimeError(f"the same model gave different answers to {PAIRED} than to {CHOICE} and {TEXT}")
     return costs
 
 
@@ -98,7 +99,7 @@ def _row(work: str, ours: float, peer: float, most: float) -> Ratio:
 
 
 def _evaluate(model: Any, tasks: Any) -> tuple[Cost, list[list[Any]]]:
-    """Return an evaluation's cost, and per row what the model answered: log-likelihoods, if asked for, and text."""
+    """Return an evaluation's cost and, per row, the model's answers: log-likelihoods (if requested) and text."""
     from lm_eval import evaluate  # noqa: PLC0415
 
     tokens = 0
@@ -115,14 +116,14 @@ def _evaluate(model: Any, tasks: Any) -> tuple[Cost, list[list[Any]]]:
     answers: list[list[Any]] = [[] for _ in range(LIMIT)]
     for task in tasks["tasks"]:
         for sample in results["samples"][task]:
-            # A row comes once per reader, each time with the same responses.
+            # Each row occurs once per reader, with the same responses.
             if sample["filter"] == results["samples"][task][0]["filter"]:
                 answers[sample["doc_id"]] += [response[0] for response in sample["resps"]]
     return Cost(seconds, tokens), answers
 
 
 def _tasks(folder: Path) -> dict[str, Any]:
-    """Return, per side, the tasks that it evaluates."""
+    """Return the tasks to evaluate on each side."""
     from lm_eval.tasks import TaskManager  # noqa: PLC0415
 
     own = folder / "letters"
@@ -144,7 +145,7 @@ def _tasks(folder: Path) -> dict[str, Any]:
         "metric_list": [{"metric": "acc", "aggregation": "mean", "higher_is_better": True}],
     }
     (own / f"{CHOICE}.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
-    # The rules read: what a trained reader costs is a benchmark of its own.
+    # Answers are read with the rules, because there is a separate benchmark for trained readers.
     metadata = {"source": EMBEDDED, "answer_classifier": "rules"}
     manager = TaskManager(include_path=[tasks_dir(), str(own)], include_defaults=False, metadata=metadata)
     return {side: manager.load([*names]) for side, names in SIDES.items()}
@@ -179,9 +180,9 @@ def _tokenizer() -> Any:
 
     learned = tokenizers.ByteLevelBPETokenizer()
     texts = [prompt_of("medium", row["question"], row["options"]) for row in rows(OPINIONQA, EMBEDDED)]
-    # " B", as the letters are asked for, stands in no prompt.
+    # The letters are requested in the form " B", which occurs in no prompt.
     spaced = [f" {letter}" for letter in LETTERS]
     start, end = "<s>", "</s>"
     learned.train_from_iterator([*texts, *spaced * 2], VOCABULARY, special_tokens=[start, end], show_progress=False)
-    tokenizer: Any = transformers.PreTrainedTokenizerFast  # it wants the tokenizer that the learning one is built on
+    tokenizer: Any = transformers.PreTrainedTokenizerFast  # it needs the tokenizer that the trained one wraps
     return tokenizer(tokenizer_object=learned._tokenizer, bos_token=start, eos_token=end, pad_token=end)

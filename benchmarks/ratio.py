@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Ratio:
-    """What we and a peer took for the same work, in one run.
+    """Our time and a peer's for the same work, in one run.
 
     Attributes:
-        work: what was done.
+        work: a description of the work.
         ours, peer: seconds.
         goal: the goal in words.
-        figure: the figure that the goal is about, from ``(ours, peer)``.
+        figure: computes the figure to which the goal applies, from ``(ours, peer)``.
         reached: whether a figure reaches the goal.
     """
 

@@ -1,7 +1,7 @@
-"""Responses per second that each reader reads, on two cores, over real responses.
+"""The throughput of each reader on real responses, with two cores.
 
-The peer is the cheapest there can be: the paper's pattern, ``[A-Z].``, searched for in each response. For the default,
-the rules and then the encoder, it is also the encoder alone. Weights are loaded before the clock starts.
+The peer is the cheapest possible reader: it searches each response for the paper's pattern, ``[A-Z].``. The default
+reader (the rules, then the encoder) is also compared with the encoder alone. Weights are loaded before timing starts.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ WARM_UP = 64
 
 
 def measure(folder: Path | None = None) -> Iterator[Ratio]:
-    """Yield the readers' rows, the best of interleaved rounds; those with an encoder only where it can be had.
+    """Yield a row per reader, the best of interleaved rounds; readers with an encoder only if it is available.
 
     Args:
-        folder: of the encoder's adapter; the one of this package if absent.
+        folder: the folder of the encoder's adapter; by default the adapter in this package.
     """
     if not REAL.is_file():
-        print(f"readers: left out, the real responses are not at {REAL}")
+        print(f"readers: skipped, because {REAL} does not exist")
         return
     answers = [row.answer for row in labelled_file(REAL)]
     readers: dict[str, Reader] = {"string_match": string_match.read, "rules": rules.read} | _with_encoder(folder)
@@ -60,17 +60,17 @@ def measure(folder: Path | None = None) -> Iterator[Ratio]:
 
 
 def _with_encoder(folder: Path | None) -> dict[str, Reader]:
-    from lm_eval_ext.classifier.encoder import reader as encoder  # noqa: PLC0415 # the others need nothing that it needs
+    from lm_eval_ext.classifier.encoder import reader as encoder  # noqa: PLC0415 # the other readers do not need it
 
     try:
         return {"default": encoder.default_reader(folder), "encoder": encoder.encoder_reader(folder)}
     except ValueError as error:
-        print(f"readers default and encoder: left out, {error}")
+        print(f"readers default and encoder: skipped: {error}")
         return {}
 
 
 def _seconds(readers: dict[str, Reader], answers: Sequence[Answer]) -> dict[str, float]:
-    """Return the least seconds of each reader, and of the peer as ``pattern``."""
+    """Return the minimum seconds of each reader, and of the peer as ``pattern``."""
     import torch  # noqa: PLC0415
 
     sides: dict[str, Reader] = {"pattern": _pattern, **readers}
@@ -82,7 +82,7 @@ def _seconds(readers: dict[str, Reader], answers: Sequence[Answer]) -> dict[str,
             read(answers[:WARM_UP])
         for number in range(ROUNDS * len(sides)):
             name = [*sides][number % len(sides)]
-            # Every pass has texts of its own, so that no pattern remembered for a row's options serves.
+            # Every pass has its own texts, so that no pattern cached for a row's options can be reused.
             passed = [_again(answer, number + 1) for answer in answers]
             re.purge()
             began = time.perf_counter()

@@ -1,6 +1,6 @@
-"""The report over twenty models and all tasks: seconds, memory, size of the page.
+"""The report on twenty models and all tasks: seconds, memory, size of the page.
 
-The peer reads the same files line by line with the standard library's JSON, and does nothing with them.
+The peer only parses the same files line by line with the standard library's JSON module.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ for path in sorted(pathlib.Path(sys.argv[1]).rglob("samples_*.jsonl")):
         for line in lines:
             json.loads(line)
 """
-# Says its largest resident set, in KiB. What the system counts for a process begins with that of whoever started it, so
-# that it is read where it begins anew with each program (Linux).
+# Prints its peak resident set size, in KiB. The usual counter of a process starts with the value of its parent, so this
+# reads VmHWM, which is reset with each program (Linux).
 OURS = """
 import re, sys
 from lm_eval_ext.cli import main
@@ -36,7 +36,7 @@ sys.exit(status)
 
 
 def measure() -> Iterator[Ratio]:
-    """Yield the lines of the table."""
+    """Yield the rows of the table."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         gigabytes = write(folder / "runs", MODELS) / 1e9

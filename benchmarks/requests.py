@@ -1,7 +1,7 @@
-"""Loading ``verbalizer`` and building its 10,800 requests, against the same tasks as ordinary YAML.
+"""Loading ``verbalizer`` and building its 10,800 requests, compared with the same tasks as ordinary YAML.
 
-The peer is what a careful user would write without this package: one YAML per task, each of which calls
-``load_dataset`` on the same local files, a ``process_docs`` that filters the labels and draws 100 rows, the prompt as a
+The peer is what a careful user would write without this package: one YAML file per task, which calls ``load_dataset``
+on the same local files, has a ``process_docs`` that filters the labels and draws 100 rows, and has the prompt as a
 template.
 """
 
@@ -35,7 +35,7 @@ first_two, outer_two = draw((0, 1)), draw((0, 2))
 
 
 def measure() -> Iterator[Ratio]:
-    """Yield one row: seconds to load and build, each side in a process of its own."""
+    """Yield one row: seconds to load and build, each side in a separate process."""
     with tempfile.TemporaryDirectory() as folder:
         peer_tasks = str(_write_peer(Path(folder) / "peer"))
         ours, peer = ours_and_peers("verbalizer", 10_800, str(EMBEDDED_FOLDER), peer_tasks)

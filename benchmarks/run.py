@@ -8,13 +8,13 @@ from lm_eval_ext.verifiers import MissingDataError, sentences
 
 
 def main() -> None:
-    """Print the table; a row appears as soon as it is measured."""
+    """Print the table, each row as soon as it is measured."""
     try:
-        # Said now: the benchmarks that need the data come after minutes of others.
+        # Checked now, because the benchmarks that need the data run after minutes of others.
         sentences.require()
     except MissingDataError as error:
         sys.exit(f"Nothing was measured: {error}")
-    # After that, because they import the harness, which takes seconds.
+    # Imported after this check, because they import the harness, which takes seconds.
     from benchmarks import index, instructions, paired, readers, reports, requests, start, verdicts  # noqa: PLC0415
 
     print(f"{'':58} {'ours s':>9} {'peer s':>9} {'figure':>8}", flush=True)

@@ -1,4 +1,4 @@
-"""What the autoload line costs an interpreter that never imports the harness: ``python -c pass``."""
+"""The cost of the autoload line for an interpreter that never imports the harness: ``python -c pass``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def measure() -> Iterator[Ratio]:
-    """Yield one row: the median of interleaved starts of two bare environments, one of them with our wheel."""
+    """Yield one row: the median startup time of two bare environments, one with our wheel, started alternately."""
     with tempfile.TemporaryDirectory() as folder:
         bare, with_wheel = (Path(folder) / name for name in ("bare", "with_wheel"))
         for environment in (bare, with_wheel):

@@ -1,7 +1,7 @@
-"""Result files as many models would leave them: all tasks, as many rows and as much text as real ones, random scores.
+"""Synthetic result files of many models: all tasks, a realistic number of rows and amount of text, random scores.
 
-The reference LM runs every group once on embedded rows; its files are then written anew for each model, with answers of
-a real length, as many rows as the published data sets have, and scores drawn with a skill of the model's own.
+The reference LM runs every group once on embedded rows. Its files are then rewritten for each model, with answers of
+realistic length, as many rows as the published datasets have, and random scores that depend on the model's skill.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from lm_eval_ext import tasks_dir
 GROUPS = ("verbalizer", "verbalizer_cot", "manyifeval", "manyifeval_repeat", "natural_instructions")
 LEVELS = ("low", "medium", "high", "example", "example_abc")
 QUESTIONS, INSTANCES, SHUFFLES = 414, 100, 10
-"""Of OpinionQA's subset and of a subtask; embedded rows are fewer and stand more than once, under other keys."""
+"""The sizes of OpinionQA's subset and of a subtask; there are fewer embedded rows, so they repeat under other keys."""
 READERS = ("string_match", "rules", "classifier")
 LENGTHS = {"verbalizer_cot": 700, "verbalizer": 20, "manyifeval": 1800, "paired_mcq": 250, "natural_instructions": 60}
-"""Characters of an answer, by the start of the task's name; the first that fits."""
+"""Length of an answer in characters, by prefix of the task's name; the first match counts."""
 STAMP = "2026-01-01T00-00-00.000000"
 WORDS = ("the", "of", "and", "to", "in", "that", "is", "was", "for", "it", "with", "as", "not", "are", "but", "from")
 
@@ -30,7 +30,7 @@ Line = dict[str, Any]
 
 
 def write(folder: Path, models: int) -> int:
-    """Write the files of so many models below a folder; return their size in bytes."""
+    """Write the files of ``models`` models below a folder and return their size in bytes."""
     with tempfile.TemporaryDirectory() as name:
         run, samples = _of_reference(Path(name))
     templates = {task: list(_as_published(task, lines)) for task, lines in samples.items()}
@@ -38,8 +38,8 @@ def write(folder: Path, models: int) -> int:
 
 
 def _of_reference(folder: Path) -> tuple[dict[str, Any], dict[str, list[Line]]]:
-    """Run every group once; return what the harness wrote of it: the results, and the samples by task."""
-    from lm_eval import simple_evaluate  # noqa: PLC0415 # it imports what only this benchmark needs
+    """Run every group once and return what the harness wrote: the results, and the samples by task."""
+    from lm_eval import simple_evaluate  # noqa: PLC0415 # only this benchmark needs what it imports
     from lm_eval.loggers import EvaluationTracker  # noqa: PLC0415
     from lm_eval.tasks import TaskManager  # noqa: PLC0415
 
@@ -64,7 +64,7 @@ def _of_reference(folder: Path) -> tuple[dict[str, Any], dict[str, list[Line]]]:
 
 
 def _as_published(task: str, lines: list[Line]) -> Iterator[Line]:
-    """Yield the lines of as many rows as the published data have."""
+    """Yield lines for as many rows as the published data has."""
     if task.startswith("paired_mcq"):
         by_reader = defaultdict(list)
         for line in lines:
@@ -89,7 +89,7 @@ def _write_model(folder: Path, number: int, run: Mapping[str, Any], templates: M
     results = json.loads(json.dumps(run["results"]))
     counts = {}
     for task, lines in templates.items():
-        draw = random.Random(f"{number} {task}")  # noqa: S311 # scores that are made up are no secret
+        draw = random.Random(f"{number} {task}")  # noqa: S311 # made-up scores need no cryptographic randomness
         skill = min(0.98, max(0.02, draw.gauss(0.35 + 0.025 * number, 0.1)))
         path = folder / f"samples_{task}_{STAMP}.jsonl"
         with path.open("w", encoding="utf-8") as file:
@@ -124,7 +124,7 @@ def _text(task: str, draw: random.Random) -> str:
 
 
 def _scored(line: Line, skill: float, answer: str, draw: random.Random) -> Line:
-    """Return a row whose every score is drawn: 0 or 1, of the instructions that were asked some."""
+    """Return a row with random scores: 0 or 1, or a random number of its instructions as followed."""
     scores: Line = {}
     asked = sum(line[name][1] for name in line["metrics"] if name.startswith("strict_acc_"))
     followed = sum(draw.random() < skill for _ in range(asked))
@@ -142,6 +142,6 @@ def _scored(line: Line, skill: float, answer: str, draw: random.Random) -> Line:
         else:
             scores[name] = old
     replies = [[answer]] if len(line["resps"]) == 1 else [*line["resps"][:-1], [answer]]
-    # Of the paired task a reader's letter, as it stands in the template; of the others the text.
+    # For the paired task a reader's letter, as in the template; for the other tasks the text.
     read = line["filtered_resps"] if "mismatch" in scores else [answer]
     return line | scores | {"resps": replies, "filtered_resps": read}

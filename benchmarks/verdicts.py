@@ -1,7 +1,7 @@
-"""Verdicts on real responses against the harness's own IFEval code: the same rows, one process each, after a warm-up.
+"""Verdicts on real responses, compared with the harness's own IFEval code: same rows, separate processes, warmed up.
 
-langdetect is the same library on both sides and costs what it costs; what is compared is the time outside it. The rows
-that include it show what a user sees.
+Both sides use the same library, langdetect, so the comparison is of the time spent outside it. The rows that include
+langdetect show what a user experiences.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from benchmarks.ratio import Ratio
 
 REAL = Path(__file__).resolve().parents[2] / "shared" / "data"
 
-# Judges 50 rows to warm up, then all. Prints the number of verdicts, a digest, the seconds, those outside langdetect.
+# Judges 50 rows to warm up, then all rows. Prints the number of verdicts, a digest, the total seconds and the seconds
+# outside langdetect.
 MEASURE = """
 import hashlib, json, random, sys, time
 import langdetect
@@ -65,7 +66,7 @@ def judge_all(end):
 
 for row, response in rows[:50]:
     judge(row, response + " ")
-# The best of three. Every pass has texts of its own, so that nothing remembered serves.
+# The best of three. Every pass has its own texts, so that no cached result can be reused.
 passes = [judge_all("\\n" * number) for number in range(3)]
 verdicts = passes[0][0]
 digest = hashlib.sha256(json.dumps(verdicts).encode()).hexdigest()
@@ -75,13 +76,13 @@ print(json.dumps([sum(map(len, verdicts)), digest, seconds, outside]))
 
 
 def measure() -> Iterator[Ratio]:
-    """Yield, strictly and loosely, the seconds outside langdetect and altogether.
+    """Yield, for strict and loose verdicts, the seconds outside langdetect and in total.
 
     Raises:
         RuntimeError: the verdicts of the two sides differ.
     """
     if not REAL.is_dir():
-        print(f"verdicts: left out, the real responses are not at {REAL}")
+        print(f"verdicts: skipped, because {REAL} does not exist")
         return
     for mode in ("strict", "loose"):
         count, digest, ours, ours_outside = _run("ours", mode)

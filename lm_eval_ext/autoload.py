@@ -1,16 +1,16 @@
-"""Makes the unmodified harness see this package's tasks, LMs and filters.
+"""Makes this package's tasks, LMs and filters available in the unmodified harness.
 
-No released harness (up to 0.5.0.dev1) discovers task plugins. ``lm_eval_ext.pth`` therefore calls ``start.install``
-when an interpreter starts: it puts one finder on ``sys.meta_path`` that waits for ``lm_eval.tasks`` and
-``lm_eval.models``, lets their own loader run, and then has this module register what we have. Rules it keeps:
+No released harness (up to 0.5.0.dev1) discovers task plugins. ``lm_eval_ext.pth`` therefore calls ``start.install`` at
+interpreter startup. It adds a finder to ``sys.meta_path`` that waits for ``lm_eval.tasks`` and ``lm_eval.models``, lets
+their own loader run, and then calls this module to register our tasks, LMs and filters. The rules:
 
-* It never raises: whatever goes wrong here, the harness goes on as if we were not installed.
-* A user's choice wins: our folder stands in front of ``--include_path`` (the last path wins in the harness),
-  ``include_defaults=False`` means no tasks of ours either, a name that is taken stays with its owner, and
-  ``LM_EVAL_EXT_AUTOLOAD=0`` switches all of it off.
-* It stands down where the harness finds us by entry point.
-* At start, nothing is imported but ``start``, which imports nothing: an interpreter that never imports the harness
-  pays well under a millisecond.
+* It never raises: if anything goes wrong here, the harness continues as if this package were not installed.
+* The user's choice wins: our folder comes before ``--include_path`` (in the harness, the last path wins),
+  ``include_defaults=False`` also excludes our tasks, a name that is already taken stays with its owner, and
+  ``LM_EVAL_EXT_AUTOLOAD=0`` turns everything off.
+* It does nothing if the harness finds our tasks by entry point.
+* At startup only ``start`` is imported, which imports nothing itself: an interpreter that never imports the harness
+  loses well under a millisecond.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
-# Upstream's plan for tasks as plugins is not settled. When it is, declare this group in pyproject.toml: everywhere
-# else the name follows from here.
+# Upstream has not settled how task plugins will work. Once it has, declare this group in pyproject.toml; all other
+# places take the name from here.
 TASKS_GROUP = "lm_eval.tasks"
 
 MODELS = {
@@ -43,7 +43,7 @@ FILTERS = {
 
 
 def append_to(spec: ModuleSpec) -> None:
-    """Have our step follow the loading of one of the two packages."""
+    """Add our step after the loading of one of the two packages."""
     after = _AFTER[spec.name]
     loader = spec.loader
     run = getattr(loader, "exec_module", None)
@@ -56,13 +56,13 @@ def append_to(spec: ModuleSpec) -> None:
         if module.__name__ == spec.name:
             _quietly(after, module)
 
-    # A spec's loader belongs to this one import, so its instance can carry the step: unlike a wrapping loader it
-    # stays what importlib.resources, inspect and pkgutil expect.
+    # A spec's loader is used for this one import only, so we can set the step on the instance. Unlike a wrapper, it
+    # remains the loader that importlib.resources, inspect and pkgutil expect.
     vars(loader)["exec_module"] = exec_module
 
 
 def serve(package: ModuleType) -> None:
-    """Register what we have with one of the two packages, which is imported already."""
+    """Register our tasks, LMs and filters with one of the two packages, which is already imported."""
     _quietly(_AFTER[package.__name__], package)
 
 
@@ -82,7 +82,7 @@ def _warn(message: str, *values: object) -> None:
 def _register_models(models: ModuleType) -> None:
     from lm_eval.api.registry import model_registry  # noqa: PLC0415 # the harness is not imported at start
 
-    # Only after lm_eval.models has filled the registry: a registry with an entry counts as filled.
+    # Only after lm_eval.models has filled the registry, because the harness considers a non-empty registry filled.
     for name, target in MODELS.items():
         if name not in model_registry:
             model_registry.register(name, target=target)
@@ -120,7 +120,7 @@ def _register_tasks(tasks: ModuleType) -> None:
                 return
             except Exception as error:
                 failure = error
-        # Nothing of ours to add, or it failed with us: the harness's own answer to the user's own arguments.
+        # We have nothing to add, or the harness failed with our tasks: call it with the user's own arguments.
         original(self, *args, **kwargs)
         if failure is not None:
             _warn("lm-eval-ext left its tasks out: the harness failed with them (%s)", failure)
@@ -130,7 +130,7 @@ def _register_tasks(tasks: ModuleType) -> None:
 
 
 def _bound_with_our_tasks(signature: Signature, *args: Any, **kwargs: Any) -> BoundArguments | None:
-    """Return the arguments of ``TaskManager.__init__`` with our folder added, or ``None`` if there is no adding it."""
+    """Return the arguments of ``TaskManager.__init__`` with our folder added, or ``None`` if it cannot be added."""
     try:
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
@@ -138,13 +138,13 @@ def _bound_with_our_tasks(signature: Signature, *args: Any, **kwargs: Any) -> Bo
             return None
         bound.arguments["include_path"] = with_our_tasks(bound.arguments["include_path"])
     except Exception:
-        # A signature that we do not know, or wrong arguments: the harness says so better than we could.
+        # An unknown signature or wrong arguments: the harness reports this better than we could.
         return None
     return bound
 
 
 def _wants_no_tasks_of_ours(signature: Signature, *args: Any, **kwargs: Any) -> bool:
-    """Return whether the arguments of ``TaskManager.__init__`` ask for no defaults and do not name our folder."""
+    """Return whether the arguments of ``TaskManager.__init__`` exclude the defaults and do not name our folder."""
     try:
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
@@ -155,9 +155,9 @@ def _wants_no_tasks_of_ours(signature: Signature, *args: Any, **kwargs: Any) -> 
 
 
 def _leave_out_our_tasks(manager: Any) -> None:
-    """Take our tasks out of a manager's index and lists, however it calls them.
+    """Remove our tasks from a manager's index and lists, whatever these are called.
 
-    It found them by entry point, and an entry point cannot know that ``include_defaults`` is false.
+    The manager found our tasks by entry point, and an entry point cannot know that ``include_defaults`` is false.
     """
     from pathlib import Path  # noqa: PLC0415 # not at interpreter start
 
@@ -181,10 +181,10 @@ def _lies_in(path: Any, folder: Any) -> bool:
 
 
 def with_our_tasks(include_path: Any) -> list[Any]:
-    """Return the include paths with our folder in front, unless the user already names it.
+    """Return the include paths with our folder first, unless the user already names it.
 
     Args:
-        include_path: what ``TaskManager`` takes: ``None``, one path, or a list of paths.
+        include_path: as for ``TaskManager``: ``None``, one path or a list of paths.
     """
     from pathlib import Path  # noqa: PLC0415 # not at interpreter start
 

@@ -1,7 +1,7 @@
-"""Where rows come from: the Hugging Face Hub, the rows that ship with this package, or a folder of the user's.
+"""The sources of rows: the Hugging Face Hub, the rows that ship with this package, or the user's own folder.
 
-One of them is chosen with ``--metadata '{"source": …}'`` and there is never a silent switch to another. Every dataset
-is read once per process, however many tasks use it.
+``--metadata '{"source": …}'`` chooses one of them; there is never a silent fallback to another. Every dataset is read
+once per process, however many tasks use it.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from typing import Any
 HUB = "hub"
 EMBEDDED = "embedded"
 EMBEDDED_FOLDER = Path(__file__).resolve().parent / "embedded"
-EMBEDDED_NOTE = "rows written for demonstrations and tests: scores on them are comparable to nothing"
+EMBEDDED_NOTE = "rows written for demonstrations and tests: do not compare scores on them with any others"
 SUFFIXES = (".jsonl", ".parquet")
 
 
 class RowsError(ValueError):
-    """Rows that cannot be had or are not what they should be; the message names them and says what to do."""
+    """Rows are not available or not valid; the message names them and says what to do."""
 
 
 @dataclass(frozen=True)
 class HubDataset:
-    """A place on the hub, in the terms of ``datasets.load_dataset``.
+    """A dataset on the hub, in the terms of ``datasets.load_dataset``.
 
     Attributes:
         repository: ``owner/name``.
         config: the repository's configuration, if it has several.
         revision: a branch, tag or commit.
-        data_files: ``(split, path in the repository)`` pairs, where a configuration alone would not do.
+        data_files: ``(split, path in the repository)`` pairs, if a configuration alone is not enough.
     """
 
     repository: str
@@ -50,10 +50,10 @@ class Table:
     """The rows of one split.
 
     Attributes:
-        origin: the file or hub dataset, for messages and for the record.
+        origin: the file or hub dataset, for messages and for the results.
         rows: mappings from column to value, in the order of the origin.
         columns: the column names.
-        class_names: column to the names of its integer labels, where the origin declares them.
+        class_names: maps a column to the names of its integer labels, if the origin declares them.
     """
 
     origin: str
@@ -69,7 +69,7 @@ class Table:
             expected: all columns that the caller needs, for the message.
 
         Raises:
-            RowsError: a row, or all of them, lacks the column.
+            RowsError: some or all rows lack the column.
         """
         if name not in self.columns:
             raise RowsError(
@@ -84,7 +84,7 @@ class Table:
         return [row[name] for row in self.rows]
 
     def text(self, name: str, expected: Sequence[str] = ()) -> list[str]:
-        """Return the values of one column, all of which are text.
+        """Return the values of a text column.
 
         Raises:
             RowsError: as ``column``, or a value is not text.
@@ -97,13 +97,14 @@ class Table:
 
 
 def chosen_source(metadata: dict[str, Any]) -> str:
-    """Return the source that a task's metadata choose, and write down in them what the results should say of it.
+    """Return the source that a task's metadata selects, and complete the metadata for the results.
 
     Args:
-        metadata: the task's; ``source`` is added if absent, and embedded rows get a note and mark the version.
+        metadata: the task's metadata, which is modified: ``source`` is added if absent; for embedded rows, a note is
+            added and the version is marked.
 
     Raises:
-        RowsError: the source is not text, or empty.
+        RowsError: the source is empty or not text.
     """
     source = metadata.setdefault("source", HUB)
     if not isinstance(source, str) or not source:
@@ -120,7 +121,7 @@ def load(name: str, split: str, hub: HubDataset, source: str = HUB) -> Table:
     Args:
         name: the dataset's name in file names: ``<folder>/<name>_<split>.jsonl`` (or ``.parquet``).
         split: for example ``"validation"``.
-        hub: where the dataset lies on the hub.
+        hub: the location of the dataset on the hub.
         source: ``"hub"``, ``"embedded"`` or the path of a folder.
 
     Raises:
@@ -132,7 +133,7 @@ def load(name: str, split: str, hub: HubDataset, source: str = HUB) -> Table:
 
 
 def has_split(name: str, split: str, source: str) -> bool:
-    """Tell whether a folder (or the embedded rows) brings a file for the split; never true of the hub."""
+    """Tell whether a folder (or the embedded rows) has a file for the split; always false for the hub."""
     return source != HUB and _file(name, split, _folder(source)) is not None
 
 
@@ -148,15 +149,16 @@ def _from_hub(name: str, split: str, hub: HubDataset) -> Table:
 
 @cache
 def _load_dataset(name: str, hub: HubDataset) -> Mapping[str, Any]:
-    import datasets  # noqa: PLC0415 # two seconds, and only the hub needs it
+    import datasets  # noqa: PLC0415 # takes two seconds, and only the hub needs it
     import huggingface_hub  # noqa: PLC0415
 
     files = dict(hub.data_files) or None
     path, revision = hub.repository, hub.revision
     try:
         if files:
-            # Named files are fetched first and loaded from disk: offline, load_dataset does not find its own cache of
-            # them, because its key holds addresses that it can resolve online only (huggingface/datasets#7551).
+            # Named files are downloaded first and loaded from disk: when offline, load_dataset does not find them in
+            # its cache, because the cache key contains URLs that it can only resolve online
+            # (huggingface/datasets#7551).
             patterns = list(files.values())
             path = huggingface_hub.snapshot_download(
                 path, repo_type="dataset", revision=revision, allow_patterns=patterns
@@ -164,19 +166,19 @@ def _load_dataset(name: str, hub: HubDataset) -> Mapping[str, Any]:
             revision = None
         splits: Mapping[str, Any] = datasets.load_dataset(path, hub.config, revision=revision, data_files=files)
     except Exception as error:
-        # Whatever the library raises (and it raises a dozen types for "offline"), the user's way out is the same.
+        # The library raises many types (a dozen for "offline" alone), but the user's remedy is always the same.
         raise RowsError(
-            f"the rows of {name!r} ({hub}) could not be had from the Hugging Face Hub: {reason(error)}\n"
-            "Two other sources serve without it:\n"
+            f"the rows of {name!r} ({hub}) could not be loaded from the Hugging Face Hub: {reason(error)}\n"
+            "Two other sources work without it:\n"
             f'  --metadata \'{{"source": "/path/to/folder"}}\'  your own copy: {name}_<split>.jsonl or .parquet, '
-            "in the hub's columns\n"
+            "with the hub's columns\n"
             f'  --metadata \'{{"source": "{EMBEDDED}"}}\'  {EMBEDDED_NOTE}'
         ) from error
     return splits
 
 
 def reason(error: Exception) -> str:
-    """Return what an error of the hub's libraries says, on one line."""
+    """Return the message of an error from the hub's libraries, on one line."""
     return textwrap.shorten(str(error), 200, placeholder=" …") or type(error).__name__
 
 
@@ -190,13 +192,13 @@ def _folder(source: str) -> Path:
 
 
 def file_names(source: str) -> list[str]:
-    """Return the names of the files in a folder; none if it is no folder."""
+    """Return the names of the files in a folder; an empty list if it is not a folder."""
     folder = Path(source).expanduser()
     return sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
 
 
 def columns_in(path: Path) -> tuple[str, ...]:
-    """Return the columns of a file; none if it cannot be read."""
+    """Return the columns of a file; an empty tuple if it cannot be read."""
     try:
         return from_file(path.resolve()).columns
     except RowsError:
@@ -204,7 +206,7 @@ def columns_in(path: Path) -> tuple[str, ...]:
 
 
 def no_folder(source: str, files: str) -> RowsError:
-    """Return the error for a source that is none; ``files`` says what a folder would hold."""
+    """Return the error for a source that is not a folder; ``files`` says which files a folder should contain."""
     return RowsError(
         f'source {source!r} is not a folder; expected "{HUB}", "{EMBEDDED}" or the path of a folder with {files}'
     )
@@ -234,7 +236,7 @@ def from_file(path: Path) -> Table:
         path: JSON lines (``.jsonl``, one object per line) or Parquet (``.parquet``).
 
     Raises:
-        RowsError: the file is of another kind, has no rows or is not well-formed.
+        RowsError: the file has another format, has no rows or is not well-formed.
     """
     if path.suffix not in SUFFIXES:
         raise RowsError(f"{path}: expected a file that ends in {' or '.join(SUFFIXES)}")
@@ -265,14 +267,14 @@ def _evaluated_row(where: str, line: bytes) -> dict[str, Any]:
 
 
 def row_of_line(where: str, line: bytes) -> dict[str, Any]:
-    """Return the row that one line of JSON holds.
+    """Return the row in one line of JSON.
 
     Args:
         where: file and row, for the message.
-        line: an object in UTF-8.
+        line: a JSON object in UTF-8.
 
     Raises:
-        RowsError: it is no such line.
+        RowsError: the line is not a JSON object in UTF-8.
     """
     try:
         row = json.loads(line.decode("utf-8"))
@@ -291,7 +293,7 @@ def _read_parquet(path: Path) -> tuple[list[Mapping[str, Any]], Mapping[str, tup
         table = pyarrow.parquet.read_table(path)
     except pyarrow.ArrowInvalid as error:
         raise RowsError(f"{path}: not a readable Parquet file ({error})") from error
-    # A copy that the datasets library wrote declares its labels like the hub's original.
+    # A copy written by the datasets library declares its labels like the original on the hub.
     return table.to_pylist(), _class_names(datasets.Features.from_arrow_schema(table.schema))
 
 

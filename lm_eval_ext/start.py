@@ -1,12 +1,12 @@
-"""What every interpreter of the environment runs at its start: a finder that waits for the harness, and no more.
+"""The code that every interpreter of the environment runs at startup: it installs a finder that waits for the harness.
 
-What follows once the harness comes, and the rules, are in ``autoload``, which is imported then. Nothing is imported
-here but what the interpreter has loaded itself, so not even ``__future__``; annotations are texts for that.
+Everything else, including the rules, is in ``autoload``, which is imported when the harness is. This module imports
+only what the interpreter has already loaded, so not even ``__future__``; annotations are therefore strings.
 """
 
 import sys
 
-# typing alone would cost more than this module.
+# Importing typing would cost more than this module does.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,12 +17,12 @@ WAITS_FOR = ("lm_eval.tasks", "lm_eval.models")
 
 
 class HarnessFinder:
-    """A meta-path finder that adds one step after the harness's own loading of the two packages it waits for."""
+    """A meta-path finder that adds a step after the harness's own loading of the two packages in ``WAITS_FOR``."""
 
     def find_spec(
         self, fullname: str, path: "Sequence[str] | None" = None, target: "ModuleType | None" = None
     ) -> "ModuleSpec | None":
-        """Return the other finders' spec for the two packages, with our step appended; ``None`` for anything else."""
+        """Return the other finders' spec for the two packages, with our step added; ``None`` for any other module."""
         if fullname not in WAITS_FOR:
             return None
         for finder in sys.meta_path:
@@ -39,12 +39,12 @@ def _append_our_step(spec: "ModuleSpec") -> None:
         from lm_eval_ext.autoload import append_to  # noqa: PLC0415 # not at interpreter start
 
         append_to(spec)
-    except Exception:  # noqa: S110 # whatever is wrong with us, the harness is imported
+    except Exception:  # noqa: S110 # an error of ours must not prevent the import of the harness
         pass
 
 
 def install() -> None:
-    """Put the finder in place, once. A harness that is imported already is served at once."""
+    """Install the finder, once. If the harness is already imported, register with it immediately."""
     if is_active():
         return
     sys.meta_path.insert(0, HarnessFinder())
@@ -57,6 +57,6 @@ def install() -> None:
 
 def is_active() -> bool:
     """Tell whether this interpreter was started with the autoload line (or ``install`` was called)."""
-    # By name: after a reload of this module the class is another one.
+    # Compare names, because a reload of this module creates a new class.
     ours = (__name__, HarnessFinder.__name__)
     return any((type(finder).__module__, type(finder).__name__) == ours for finder in sys.meta_path)

@@ -114,7 +114,7 @@ def test_the_command_runs_our_task_with_our_model(harness: Harness, tmp_path: Pa
 def test_an_unknown_policy_of_the_reference_model_is_our_error(harness: Harness, tmp_path: Path) -> None:
     run = run_two_rows(harness, tmp_path, "--model", "reference", "--model_args", "policy=oracel")
     assert run.status != 0
-    assert f"--model reference: task '{TASK}' knows no policy 'oracel'; it knows oracle" in run.output
+    assert f"--model reference: task '{TASK}' has no policy 'oracel'; expected one of oracle" in run.output
 
 
 def run_two_rows(

@@ -74,7 +74,7 @@ def test_a_folder_is_looked_at_for_the_task_files_that_it_has(
 @pytest.mark.parametrize(
     ("broken", "why"),
     [
-        pytest.param("{}", "no task file; expected version 1 (", id="no task file"),
+        pytest.param("{}", "not a task file; expected version 1 (", id="no task file"),
         pytest.param('{"Title": ', "not JSON in UTF-8 (", id="half a file"),
         pytest.param(version_1(Instances=[]), "field 'Instances': expected at least one, found none", id="no instance"),
     ],

@@ -232,7 +232,7 @@ def test_without_hub_and_cache_the_run_fails_and_names_dataset_reason_and_the_ot
     _, error, message = run.output.rpartition("RowsError: ")
     assert error, run.output[-3000:]
     first, *others = message.strip().splitlines()
-    assert first.startswith(f"the rows of {name!r} {place} could not be had from the Hugging Face Hub: ")
+    assert first.startswith(f"the rows of {name!r} {place} could not be loaded from the Hugging Face Hub: ")
     assert re.search(reason, first.partition("Hub: ")[2])
     assert '"source": "/path/to/folder"' in "\n".join(others)
     assert '"source": "embedded"' in "\n".join(others)

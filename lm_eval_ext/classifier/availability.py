@@ -1,4 +1,4 @@
-"""Whether what a reader needs can be had: libraries, and the files of a model, in a folder or on the hub."""
+"""Checks that what a reader needs is available: libraries, and a model's files in a folder or on the hub."""
 
 from __future__ import annotations
 
@@ -8,33 +8,33 @@ from pathlib import Path
 from lm_eval_ext.sources import reason
 
 LIBRARIES = ("torch", "transformers", "peft")
-"""What loading or training a model takes."""
+"""The libraries that loading or training a model needs."""
 
 ADAPTER_WEIGHTS = "adapter_model.safetensors"
-"""The file of an adapter's weights; pickled ones, which may hold programs, are not loaded."""
+"""The file with an adapter's weights. Pickled weights can contain code and are not loaded."""
 
 EXTRA = "pip install 'lm-eval-ext[classifier]'"
 
 RULES_ONLY = (
-    'The rules read answers without any model: --metadata \'{"answer_classifier": "rules"}\' and no answer_llm '
+    'To read answers without a model, use the rules: --metadata \'{"answer_classifier": "rules"}\' without answer_llm '
     "(with lm-eval-ext classifier: --reader rules)"
 )
 
 
 class ReaderError(ValueError):
-    """A reader that cannot be had; the message names what is missing and says what to do."""
+    """A reader is not available; the message names what is missing and says what to do."""
 
 
 def unavailable(what: str) -> ReaderError:
-    """Return the error that says what is missing and how to do without it."""
+    """Return an error that says what is missing and how to read answers without it."""
     return ReaderError(f"{what}\n{RULES_ONLY}")
 
 
 def require_libraries() -> None:
-    """Check that the libraries are there which loading or training a model needs; none is imported.
+    """Check, without importing them, that the libraries for loading or training a model are installed.
 
     Raises:
-        ReaderError: one is not; the message names the extra that brings it.
+        ReaderError: a library is missing; the message names the extra that installs it.
     """
     missing = [name for name in LIBRARIES if importlib.util.find_spec(name) is None]
     if missing:
@@ -42,22 +42,22 @@ def require_libraries() -> None:
 
 
 def is_offline() -> bool:
-    """Tell whether the hub is switched off (``HF_HUB_OFFLINE``), so that only its local cache counts."""
+    """Tell whether ``HF_HUB_OFFLINE`` is set, so that only the hub's local cache is used."""
     from huggingface_hub import constants  # noqa: PLC0415
 
     return bool(constants.HF_HUB_OFFLINE)
 
 
 def file_of(place: str, name: str, revision: str | None = None) -> Path | None:
-    """Return one file of a folder, or of a repository on the hub (then it is fetched, or found in the local cache).
+    """Return one file of a folder or of a repository on the hub, which is downloaded unless it is in the local cache.
 
     Args:
-        place: a folder, or a repository's id.
-        name: the file's.
-        revision: of the repository.
+        place: a folder, or the id of a repository.
+        name: the name of the file.
+        revision: the revision of the repository.
 
     Returns:
-        The file's path; ``None`` where there is no such file.
+        The path of the file, or ``None`` if there is no such file.
 
     Raises:
         ReaderError: the repository does not exist or cannot be reached.
@@ -79,7 +79,7 @@ def file_of(place: str, name: str, revision: str | None = None) -> Path | None:
 
 
 def folder_of(place: str) -> Path:
-    """Return a folder, or that of an adapter on the hub, whose descriptions and weights are fetched (safetensors only).
+    """Return a local folder, or download an adapter's JSON and safetensors files from the hub and return their folder.
 
     Raises:
         ReaderError: the repository does not exist or cannot be reached.
@@ -96,4 +96,4 @@ def folder_of(place: str) -> Path:
 
 
 def _unreachable(place: str, error: Exception) -> ReaderError:
-    return unavailable(f"{place!r} is no folder, and it could not be had from the Hugging Face Hub: {reason(error)}")
+    return unavailable(f"{place!r} is not a folder and could not be loaded from the Hugging Face Hub: {reason(error)}")

@@ -1,4 +1,4 @@
-"""Rows for the answer classifiers: options and a response, and what an annotator says that the response says."""
+"""Rows for the answer classifiers: the options, a response, and an annotator's label for the response."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lm_eval_ext.sources import RowsError, row_of_line
 from lm_eval_ext.verifiers.reasoning import without_reasoning
 
 CODES = {"X": "none", "Y": "refused"}
-"""The published annotations' letters for responses that choose no listed option: "No correct answer" and "Refuse"."""
+"""The published annotations' codes for responses that choose no listed option: "No correct answer" and "Refuse"."""
 
 _LABEL = 'a letter, a list of letters, "refused" or "none"'
 
@@ -23,10 +23,10 @@ class Labelled:
     """An answer with its label.
 
     Attributes:
-        answer: what a reader is given.
-        label: what it should say, with certainty 1.
-        model: which model answered; empty if the row does not say.
-        question: as the row has it (perhaps the whole prompt); empty if the row does not say.
+        answer: the reader's input.
+        label: the reading expected of the reader, with certainty 1.
+        model: the model that answered; empty if the row does not say.
+        question: the question as the row gives it (possibly the whole prompt); empty if the row has none.
     """
 
     answer: Answer
@@ -36,14 +36,14 @@ class Labelled:
 
 
 def labelled_file(path: Path) -> list[Labelled]:
-    """Return the labelled rows of a file of JSON lines; blank lines are left out.
+    """Return the labelled rows of a JSON Lines file, ignoring blank lines.
 
-    Each row has ``options`` (a list of ``{"letter": "A", "text": "Never"}``), ``response`` (null: empty) and either
-    ``label`` (a letter, a list of letters, ``"refused"`` or ``"none"``) or the fields of the published annotations,
-    ``label_kind`` and ``label_letter``; optionally ``model`` and ``question``.
+    Each row has ``options`` (a list of ``{"letter": "A", "text": "Never"}``), ``response`` (null counts as empty) and
+    either ``label`` (a letter, a list of letters, ``"refused"`` or ``"none"``) or the fields of the published
+    annotations, ``label_kind`` and ``label_letter``. ``model`` and ``question`` are optional.
 
     Raises:
-        RowsError: a line is no such row, or there is none; the message names file, row and field.
+        RowsError: a line is not such a row, or the file has no rows; the message names file, row and field.
     """
     with path.open("rb") as lines:
         rows = [labelled_row(where, row) for where, row in numbered_rows(lines, str(path))]
@@ -53,10 +53,10 @@ def labelled_file(path: Path) -> list[Labelled]:
 
 
 def numbered_rows(lines: Iterable[bytes], origin: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the name, for messages, and the row of each line of JSON that is not blank.
+    """Yield, for each non-blank line, its name for messages and the row that it contains.
 
     Raises:
-        RowsError: a line is no JSON object.
+        RowsError: a line is not a JSON object.
     """
     for number, line in enumerate(lines, start=1):
         if line.strip():
@@ -65,14 +65,14 @@ def numbered_rows(lines: Iterable[bytes], origin: str) -> Iterator[tuple[str, di
 
 
 def labelled_row(where: str, row: Mapping[str, Any]) -> Labelled:
-    """Return the labelled answer that a row holds.
+    """Return the labelled answer in a row.
 
     Args:
         where: file and row, for the message.
         row: see ``labelled_file``.
 
     Raises:
-        RowsError: it is no such row.
+        RowsError: the row is not valid.
     """
     answer = answer_of_row(where, row)
     return Labelled(
@@ -81,10 +81,10 @@ def labelled_row(where: str, row: Mapping[str, Any]) -> Labelled:
 
 
 def answer_of_row(where: str, row: Mapping[str, Any]) -> Answer:
-    """Return the answer that a row holds, labelled or not: its ``options`` and its ``response`` without reasoning.
+    """Return the answer in a row, labelled or not: its ``options``, and its ``response`` without reasoning.
 
     Raises:
-        RowsError: it has no such fields; the message names file, row and field.
+        RowsError: a field is missing or invalid; the message names file, row and field.
     """
     for field in ("options", "response"):
         if field not in row:
@@ -156,7 +156,7 @@ def _chosen(where: str, letters: Sequence[Any], options: Sequence[Option]) -> Re
     offered = [option.letter for option in options]
     for letter in letters:
         if letter not in offered:
-            raise RowsError(f"{where}: {letter!r} is no letter of the row's options ({', '.join(offered)})")
+            raise RowsError(f"{where}: {letter!r} is not a letter of the row's options ({', '.join(offered)})")
     return Reading.of(letters)
 
 
@@ -168,10 +168,10 @@ def _text(where: str, row: Mapping[str, Any], field: str) -> str:
 
 
 def question_key(row: Labelled) -> str:
-    """Return what the rows of one question share, however its options are shuffled and its prompt is worded.
+    """Return a key that all rows of one question share, however its options are shuffled and its prompt is worded.
 
-    That is the text before the first option, without an instruction that ends in "Question:" and a heading "Options:";
-    where the row has no question, its options in alphabetical order.
+    The key is the text before the first option, without an instruction that ends in "Question:" and without a heading
+    "Options:". If the row has no question, the key is its options in alphabetical order.
     """
     question = row.question
     shown = [question.find(f"{option.letter}. {option.text}") for option in row.answer.options]
@@ -185,15 +185,15 @@ def _plain(text: str) -> str:
 
 
 def split_by_question(rows: Sequence[Labelled], share: float, seed: int) -> tuple[list[Labelled], list[Labelled]]:
-    """Split rows so that all rows of a question lie on the same side.
+    """Split rows so that all rows of a question are on the same side.
 
     Args:
-        rows: of any number of questions.
-        share: of the questions to hold out, from 0 to 1; rounded to whole questions.
-        seed: which questions it takes depends on it and on the set of questions, not on the rows' order.
+        rows: rows of any number of questions.
+        share: the fraction of questions to hold out, from 0 to 1, rounded to whole questions.
+        seed: the choice of questions depends on the seed and the set of questions, but not on the order of the rows.
 
     Returns:
-        The rows to train on and those held out, each in the rows' order.
+        The rows to train on and the rows held out, each in their original order.
     """
     questions = sorted({question_key(row) for row in rows})
     held_out = set(random.Random(seed).sample(questions, round(share * len(questions))))  # noqa: S311 # not for secrets

@@ -1,4 +1,4 @@
-"""The readers by name, and whether they can be had."""
+"""Looks up readers by name and checks that they are available."""
 
 from __future__ import annotations
 
@@ -17,24 +17,26 @@ from lm_eval_ext.classifier.rules import reader as rules
 from lm_eval_ext.classifier.rules import string_match
 
 NAMES = ("string_match", "rules", "encoder", "default")
-"""The readers that need no folder of the user's, in order of cost."""
+"""The readers that come with this package, in order of cost."""
 
 LLM = "llm:"
-"""Stands before the folder or hub id of a language model that is asked with the paper's prompt and its examples."""
+"""Prefix to the folder or hub id of a language model, which then gets the paper's prompt with its examples."""
 
 EXPECTED = (
-    f"{', '.join(NAMES)}, or the folder or hub id (owner/name) of an adapter, or {LLM} and that of a language model"
+    f"{', '.join(NAMES)}, the folder or hub id (owner/name) of an adapter, or {LLM} followed by the folder or hub id "
+    "of a language model"
 )
-"""What may be asked for, in words."""
+"""Describes the valid names, for messages."""
 
 
 def reader(name: str) -> Reader:
     """Return a reader.
 
     Args:
-        name: ``string_match``; ``rules``; ``encoder`` (the adapter that ships with this package, alone); ``default``
-            (the rules where they are certain, else that adapter); the folder or hub id of an adapter, of which ours for
-            the encoder are combined with the rules likewise; or ``llm:`` and that of a language model (see ``llm``).
+        name: ``string_match``; ``rules``; ``encoder`` (the adapter in this package, alone); ``default`` (the rules
+            where they are certain, else that adapter); the folder or hub id of an adapter (an encoder adapter is
+            likewise combined with the rules); or ``llm:`` followed by the folder or hub id of a language model (see
+            ``llm``).
 
     Raises:
         ReaderError: there is no such reader, or it cannot be loaded.
@@ -55,10 +57,10 @@ def reader(name: str) -> Reader:
 
 
 def require(name: str) -> None:
-    """Check, without loading weights, that a reader can be had.
+    """Check, without loading weights, that a reader is available.
 
     Raises:
-        ReaderError: it cannot; the message names what is missing and the way without it.
+        ReaderError: it is not; the message names what is missing and says how to read answers without it.
     """
     if name in ("string_match", "rules"):
         return
@@ -82,7 +84,7 @@ def llm(path: str, shots: Literal[0, 4]) -> Reader:
 
     Args:
         path: the model's folder or hub id.
-        shots: how many examples the prompt has.
+        shots: how many examples the prompt includes.
 
     Raises:
         ReaderError: it cannot be loaded.
@@ -92,10 +94,10 @@ def llm(path: str, shots: Literal[0, 4]) -> Reader:
 
 
 def require_llm(path: str) -> None:
-    """Check, without loading weights, that ``llm`` can be had.
+    """Check, without loading weights, that the reader ``llm`` is available.
 
     Raises:
-        ReaderError: it cannot; the message names what is missing and the way without it.
+        ReaderError: it is not; the message names what is missing and says how to read answers without it.
     """
     require_libraries()
     _require_causal(_expanded(path))
@@ -113,15 +115,15 @@ def _is_llm(name: str) -> bool:
 
 
 def _expanded(name: str) -> str:
-    # A shell expands ~, but not inside of --metadata's JSON.
+    # A shell expands ~, but not inside the JSON of --metadata.
     return str(Path(name).expanduser()) if name.startswith("~") else name
 
 
 def _require_causal(name: str) -> None:
     if file_of(name, causal_model.ADAPTER_CONFIG) is None and file_of(name, "config.json") is None:
         raise unavailable(
-            f"{_place(name)} holds no reader: expected {adapter.DESCRIPTION} or {causal_model.ADAPTER_CONFIG} "
-            "(an adapter) or config.json (a model)"
+            f"{_place(name)} does not contain a reader: expected {adapter.DESCRIPTION} or "
+            f"{causal_model.ADAPTER_CONFIG} (an adapter) or config.json (a model)"
         )
     causal_model.require(name)
 
@@ -129,4 +131,4 @@ def _require_causal(name: str) -> None:
 def _place(name: str) -> str:
     if Path(name).is_dir():
         return f"the folder {name!r}"
-    return f"{name!r}" + (", of which only the local cache counts under HF_HUB_OFFLINE," if is_offline() else "")
+    return f"{name!r}" + (" (only the local cache, because HF_HUB_OFFLINE is set)" if is_offline() else "")

@@ -1,4 +1,4 @@
-"""What a reader is given, and what it says: the terms that all readers share."""
+"""The types that all readers share: their input, an answer, and their output, a reading."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 REFUSED = "Refused"
-"""The option by which OpinionQA's questions offer not to answer."""
+"""The option with which OpinionQA's questions offer not to answer."""
 
 ReadingKind = Literal["option", "several", "refused", "none"]
 
@@ -22,11 +22,11 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A free-text answer and the options that it was to choose from.
+    """A free-text answer and the options to choose from.
 
     Attributes:
         text: the response, without reasoning blocks.
-        options: at least one, their letters distinct.
+        options: the options, at least one, with distinct letters.
     """
 
     text: str
@@ -38,9 +38,9 @@ class Reading:
     """What an answer says.
 
     Attributes:
-        kind: ``option``: it chooses one; ``several``: it chooses more than one; ``refused``: it declines to answer and
-            no option says so; ``none``: it gives no answer that the options hold (nonsense, or "none of these").
-        letters: of the chosen options, in alphabetical order; empty for ``refused`` and ``none``.
+        kind: ``option``: it chooses one option; ``several``: it chooses more than one; ``refused``: it declines to
+            answer and no option says so; ``none``: its answer is not among the options (nonsense, or "none of these").
+        letters: the letters of the chosen options, in alphabetical order; empty for ``refused`` and ``none``.
         certainty: the reader's own estimate, from 0 to 1, that the reading is right.
     """
 
@@ -57,7 +57,7 @@ class Reading:
 
     @classmethod
     def refusal(cls, options: Sequence[Option], certainty: float = 1.0) -> Reading:
-        """Return the reading of a refusal: the option that offers it where there is one (paper, appendix A.2)."""
+        """Return the reading of a refusal: the option that offers it, if there is one (paper, appendix A.2)."""
         letter = refusal_option(options)
         return cls("refused", (), certainty) if letter is None else cls("option", (letter,), certainty)
 
@@ -69,12 +69,12 @@ class Reading:
         return list(self.letters) if self.kind == "several" else self.kind
 
     def same(self, other: Reading) -> bool:
-        """Tell whether both say the same, whatever their certainty."""
+        """Tell whether both readings say the same, regardless of their certainty."""
         return replace(self, certainty=other.certainty) == other
 
 
 Reader = Callable[[Sequence[Answer]], "list[Reading]"]
-"""Reads a batch of answers; one reading each, in their order."""
+"""Reads a batch of answers and returns one reading per answer, in the same order."""
 
 
 def refusal_option(options: Sequence[Option]) -> str | None:

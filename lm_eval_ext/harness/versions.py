@@ -1,7 +1,7 @@
-"""What differs between the supported versions of the harness; all else in this package is the same for each of them.
+"""All differences between the supported versions of the harness. The rest of this package is the same for all of them.
 
-A difference is told by what the harness has, not by its number: a fork or a commit between two releases has the one or
-the other.
+Each difference is detected by what the harness has, not by its version number: a fork, or a commit between two
+releases, has one or the other.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ import lm_eval.api.task
 import lm_eval.utils
 
 TESTED = ("0.4.12", "0.4.13", "0.5.0.dev1")
-"""The versions that the tests run with, the oldest first. The Makefile reads this line, so it stays one line."""
+"""The versions that the tests run with, oldest first. The Makefile reads this line, so keep it on one line."""
 OLDEST = TESTED[0]
-"""The oldest supported version. No earlier one imports ``!function`` names of other packages."""
+"""The oldest supported version. Earlier versions cannot import ``!function`` names from other packages."""
 
 HAS_SCORERS = hasattr(lm_eval.api.task, "GenerateTask")
 """Whether scorers filter, score and aggregate (0.5)."""
-# 0.5 has a class per output type; ConfigurableTask is there an alias of their abstract base.
+# 0.5 has a class per output type; there, ConfigurableTask is an alias of their abstract base class.
 GenerationTask: Any = lm_eval.api.task.GenerateTask if HAS_SCORERS else lm_eval.api.task.ConfigurableTask
-"""The harness's class of tasks that generate text."""
+"""The harness's class for tasks that generate text."""
 
 try:
     from lm_eval.api.utils import maybe_delimit
@@ -51,10 +51,10 @@ __all__ = [
 
 @cache
 def template_environment() -> jinja2.Environment:
-    """Return the Jinja environment that the harness renders prompts with."""
+    """Return the Jinja environment with which the harness renders prompts."""
     environment: jinja2.Environment | None = getattr(lm_eval.utils, "env", None)
     if environment is None:
-        # 0.5 makes it when it is first needed.
+        # 0.5 creates it on first use.
         from lm_eval.config import templates  # noqa: PLC0415 # 0.4 has no such module
 
         environment = templates._jinja_env()
@@ -62,7 +62,7 @@ def template_environment() -> jinja2.Environment:
 
 
 def resolve_field(task: Any, document: dict[str, Any], field: str | None) -> str | None:
-    """Return what a field of a task's config says for a document."""
+    """Return the value of a task config's field for a document."""
     # 0.5 made the method private.
     resolve = getattr(task, "resolve_field", None) or task._resolve_field
     text: str | None = resolve(document, field)
@@ -70,15 +70,15 @@ def resolve_field(task: Any, document: dict[str, Any], field: str | None) -> str
 
 
 def one_request(constructed: Any) -> Any:
-    """Return the one request that the harness constructs for a generated text."""
-    # 0.5 returns a list of them.
+    """Return the single request that the harness constructs for a generated text."""
+    # 0.5 returns a list of requests.
     if isinstance(constructed, list):
         (constructed,) = constructed
     return constructed
 
 
 def task_index(manager: Any) -> dict[str, Any]:
-    """Return a task manager's entries, by the name of the task, group or tag."""
+    """Return a task manager's entries, keyed by the name of the task, group or tag."""
     # 0.5 made the property private.
     index: dict[str, Any] = manager._index
     return index
@@ -86,32 +86,32 @@ def task_index(manager: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _OwnMetric:
-    """A metric that ``process_results`` gives, as 0.5 takes one: by its ``__name__``, never called."""
+    """A metric computed by ``process_results``, as 0.5 expects one: it reads the ``__name__`` and never calls it."""
 
     __name__: str
 
     def __call__(self, *_args: Any, **_kwargs: Any) -> NoReturn:
-        raise NotImplementedError(f"{self.__name__} is what process_results gives")
+        raise NotImplementedError(f"process_results computes {self.__name__}")
 
 
 def metric_list(metrics: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return the metrics of a config whose ``process_results`` gives them all.
+    """Return the metrics of a config whose ``process_results`` computes all of them.
 
     Args:
-        metrics: ``{"metric": …, "aggregation": …, "higher_is_better": …}`` each.
+        metrics: one ``{"metric": …, "aggregation": …, "higher_is_better": …}`` per metric.
     """
     if not HAS_SCORERS:
         return list(metrics)
-    # 0.5 looks a name up in its registry: it refuses one that is meant for another output type, as acc is, and warns of
-    # each that it does not know.
+    # 0.5 looks up names in its registry: it rejects a metric meant for another output type, such as acc, and warns
+    # about every unknown one.
     return [{**metric, "metric": _OwnMetric(metric["metric"])} for metric in metrics]
 
 
 def standard_errors(task: Any) -> dict[str, float]:
-    """Return the standard errors of a task's means, under 0.5, as 0.4 has them: of no other aggregation.
+    """Return the standard errors of a task's means under 0.5, as in 0.4, and of no other aggregation.
 
-    0.5 bootstraps what is no mean with 100,000 resamples of its rows, as if they were independent, and fails where a
-    resample has no figure.
+    0.5 bootstraps all other aggregations with 100,000 resamples of the rows, as if these were independent, and fails if
+    a resample has no figure.
     """
     mean = lm_eval.api.metrics.mean
     means = [name for name, aggregation in task.aggregation().items() if aggregation is mean]
@@ -125,9 +125,9 @@ def standard_errors(task: Any) -> dict[str, float]:
 
 
 def keep_filters(task: Any, override_metric: Callable[[], None]) -> None:
-    """Have the harness replace a task's metrics, and nothing else.
+    """Let the harness replace a task's metrics and nothing else.
 
-    0.5 would replace its scorers, and with their filters lose what was read of the answers.
+    0.5 would replace the task's scorers and so lose their filters, and with them what was read from the answers.
     """
     scorers = getattr(task, "_scorers", [])
     override_metric()

@@ -1,6 +1,6 @@
-"""``--model reference``: an LM with known answers, so that the right score of a task is known to the digit.
+"""``--model reference``: an LM with known answers, so that the exact score of a task is known in advance.
 
-It needs no weights and no torch. What it answers comes with each request (``known_answers``); a policy picks one.
+It needs neither weights nor torch. Each request carries possible answers (``known_answers``); a policy picks one.
 """
 
 from __future__ import annotations
@@ -24,19 +24,20 @@ UNLIKELY = -100.0
 
 
 class ReferenceLM(LM):  # type: ignore[misc] # the harness ships no types
-    """Answers every request of this package's tasks as its policy says.
+    """Answers every request of this package's tasks according to its policy.
 
     Args:
-        policy: which of the answers a request carries. Every family has ``oracle`` (does what the prompt says); the
-            others are the family's own, for example ``prior`` and ``random`` of the verbalizer tasks.
-        seed: of the draw, where a policy has several answers to draw from. A draw depends on the seed, the task and
-            the row alone: not on batches, order or the number of processes.
-        batch_size, max_batch_size, device: accepted because the harness passes them to every LM; without effect.
+        policy: selects one of the answers that a request carries. Every family has ``oracle`` (does what the prompt
+            says); the other policies are specific to a family, for example ``prior`` and ``random`` for the verbalizer
+            tasks.
+        seed: the seed of the draw if a policy has several answers. A draw depends only on the seed, the task and the
+            row, not on batches, order or the number of processes.
+        batch_size, max_batch_size, device: accepted because the harness passes them to every LM, but ignored.
 
     Raises:
-        ValueError: at the first request without an answer for ``policy``.
+        ValueError: on the first request without an answer for ``policy``.
 
-    Runs data-parallel under ``accelerate launch`` (the rows are divided among the processes by the harness).
+    Runs data-parallel under ``accelerate launch`` (the harness divides the rows among the processes).
     """
 
     tokenizer_name = "reference"
@@ -72,13 +73,11 @@ class ReferenceLM(LM):  # type: ignore[misc] # the harness ships no types
         return scores
 
     def loglikelihood_rolling(self, requests: list[Instance], disable_tqdm: bool = False) -> list[float]:
-        """Raise: a text has no known likelihood."""
-        raise NotImplementedError(
-            "the reference LM knows answers, not texts: it serves generate_until and loglikelihood tasks only"
-        )
+        """Raise an error, because the likelihood of a text is not known."""
+        raise NotImplementedError("the reference LM supports only generate_until and loglikelihood tasks")
 
     def apply_chat_template(self, chat_history: list[dict[str, str]], add_generation_prompt: bool = True) -> str:
-        """Return the conversation as lines ``role: content``, ending with ``assistant:`` if an answer is to follow."""
+        """Return the conversation as lines ``role: content``, ending with ``assistant:`` to prompt for an answer."""
         lines = [f"{message['role']}: {message['content']}" for message in chat_history]
         return "\n".join([*lines, "assistant:"] if add_generation_prompt else lines)
 
@@ -93,7 +92,7 @@ class ReferenceLM(LM):  # type: ignore[misc] # the harness ships no types
         return draw.choice(answer)
 
     def _join_the_other_processes(self) -> None:
-        from accelerate import Accelerator  # noqa: PLC0415 # only where several processes were started
+        from accelerate import Accelerator  # noqa: PLC0415 # only if several processes were started
 
         self._accelerator = Accelerator(cpu=True)
         self._rank = self._accelerator.process_index
@@ -107,7 +106,7 @@ class ReferenceLM(LM):  # type: ignore[misc] # the harness ships no types
         """Return the objects of all processes in process ``dst``, ``None`` in the others."""
         if self._accelerator is None:
             return [obj]
-        import torch.distributed  # noqa: PLC0415 # only where several processes were started
+        import torch.distributed  # noqa: PLC0415 # only if several processes were started
 
         gathered: list[Any] | None = [None] * self.world_size if self.rank == dst else None
         torch.distributed.gather_object(obj, gathered, dst=dst)
@@ -129,7 +128,7 @@ def _whole_number(seed: int | str) -> int:
 def _no_answer(task: str | None, policy: str, known: Sequence[str]) -> str:
     if not known:
         return (
-            f"--model reference: task {task!r} brings no known answers; "
-            "the reference LM serves the tasks of lm-eval-ext only"
+            f"--model reference: task {task!r} has no known answers; the reference LM supports only the tasks of "
+            "lm-eval-ext"
         )
-    return f"--model reference: task {task!r} knows no policy {policy!r}; it knows {', '.join(known)}"
+    return f"--model reference: task {task!r} has no policy {policy!r}; expected one of {', '.join(known)}"

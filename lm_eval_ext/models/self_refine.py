@@ -1,4 +1,4 @@
-"""``--model self_refine``: any LM of the harness, mending its own answers (Curse of Instructions, section 5)."""
+"""``--model self_refine``: any LM of the harness, refining its own answers (Curse of Instructions, section 5)."""
 
 from __future__ import annotations
 
@@ -23,44 +23,45 @@ if TYPE_CHECKING:
     from lm_eval_ext.self_refine.refined import Refined
 
 WITHOUT_EFFECT = ("batch_size", "max_batch_size", "device")
-"""The arguments that the harness adds, and that are not meant to change an answer."""
+"""Arguments that the harness adds and that are not meant to affect answers."""
 CACHE_KEY = f"{NAME}: answers of"
-"""Where a cache of responses says whose they are."""
+"""The key under which a cache of responses records the model and strategy that filled it."""
 
 _VERSION = {f"{NAME}_version": prompts.VERSION}
 
 log = logging.getLogger(f"lm_eval.models.{NAME}")
-"""Below the harness's own logger: it shows no other's progress."""
+"""A child of the harness's logger, because the harness shows no other progress messages."""
 
 
 class SelfRefineLM(LM):  # type: ignore[misc] # the harness ships no types
-    """An LM that answers, judges its answer, and mends it; everything but ``generate_until`` is the base's.
+    """An LM that answers, judges its answer and revises it; everything but ``generate_until`` is left to the base LM.
 
     Args:
-        base: a model of the harness (``hf``, ``vllm``, ``local-chat-completions``, …), or an LM that is one already.
-        strategy: how an answer is refined, by the names of section 5:
+        base: the name of a model in the harness (``hf``, ``vllm``, ``local-chat-completions``, …), or an LM object.
+        strategy: how an answer is refined, named as in section 5:
 
-            * ``none``: not at all (zero-shot);
+            * ``none``: no refinement (zero-shot);
             * ``without_feedback``: the model is shown its answer and all instructions;
-            * ``feedback``: it judges all instructions at once, then mends what it judged broken;
-            * ``feedback_each``: it judges each instruction in a prompt of its own;
-            * ``feedback_each_cot``: and reasons step by step before each judgement (the paper's method);
+            * ``feedback``: the model judges all instructions at once, then revises what it judged broken;
+            * ``feedback_each``: the model judges each instruction in a separate prompt;
+            * ``feedback_each_cot``: it also reasons step by step before each judgement (the paper's method);
             * ``oracle``: the verifiers judge;
-            * ``all_false``: every instruction is said to be broken.
-        rounds: of judging and mending, at most (the paper has 5); an answer that is judged to follow everything is left
-            as it is for good.
-        arguments: all others are the base's.
+            * ``all_false``: every instruction is reported as broken.
+        rounds: the maximum number of rounds of judging and revising (5 in the paper); an answer whose instructions are
+            all judged followed is not refined further.
+        arguments: all other arguments, passed to the base LM.
 
-    A judgement that cannot be read counts as "not followed": only a verdict that says so spares an instruction. Its
-    share is reported (``feedback_unparsable``).
+    A judgement that cannot be parsed counts as "not followed": only an explicit verdict exempts an instruction. The
+    share of such judgements is reported (``feedback_unparsable``).
 
-    Every request goes out with the generation arguments of the row's own (greedy, as in the paper, unless
-    ``--gen_kwargs`` says otherwise), the run's system instruction, and the base's chat template if the run applies it.
+    Every request has the row's generation arguments (greedy, as in the paper, unless ``--gen_kwargs`` says otherwise),
+    the run's system instruction and, if the run applies it, the base LM's chat template.
 
     Raises:
-        ValueError: no or an unknown base, an unknown strategy, a number of rounds that is none, an argument that looks
-            like a misspelt one of these; a request of a task whose rows carry no instructions (before the base is asked
-            for any answer); a cache of responses that was filled by another model or strategy.
+        ValueError: the base is missing or unknown, the strategy is unknown, the number of rounds is invalid, or an
+            argument looks like a misspelling of one of these; a request is from a task whose rows have no instructions
+            (raised before the base LM is asked for any answer); or another model or strategy filled the cache of
+            responses.
     """
 
     def __init__(
@@ -83,13 +84,13 @@ class SelfRefineLM(LM):  # type: ignore[misc] # the harness ships no types
         self.base = _created(base, arguments)
 
     def generate_until(self, requests: list[Instance], disable_tqdm: bool = False) -> list[Refined]:
-        """Return the last answer to each request, in their order; it carries the rounds."""
+        """Return the last answer to each request, in order, with its rounds."""
         rows = _with_rows(requests)
 
         def ask(step: str, questions: Sequence[Question]) -> list[str]:
             log.info("%s, %s: %d requests for %d rows", NAME, step, len(questions), len({it.row for it in questions}))
             replies = self.base.generate_until([self._request(rows[it.row], it) for it in questions])
-            # An API that withholds a completion gives None.
+            # An API that withholds a completion returns None.
             return [reply or "" for reply in replies]
 
         return refine([request.row for request in rows], self.strategy, self.rounds, ask)
@@ -101,7 +102,7 @@ class SelfRefineLM(LM):  # type: ignore[misc] # the harness ships no types
         return KnownInstance.of(request, self._known_answers(request, question), arguments=arguments)
 
     def _context(self, request: RowInstance, prompt: str) -> Any:
-        """Show a prompt to the base as the harness shows the row's own."""
+        """Format a prompt for the base LM as the harness formats the row's own prompt."""
         system = request.shown.system
         if not request.shown.chat:
             return system + prompt
@@ -116,14 +117,14 @@ class SelfRefineLM(LM):  # type: ignore[misc] # the harness ships no types
         )
 
     def set_cache_hook(self, cache_hook: CacheHook) -> None:
-        """Take a cache of responses (``--use_cache``) for the last answers, and give the base one beside it.
+        """Use a cache of responses (``--use_cache``) for the last answers, and a second cache for the base LM.
 
-        The base's own makes an interrupted run go on where it stood. It is another file, because the base's first
-        answer would be kept under the very prompt of the last.
+        The base LM's cache lets an interrupted run resume. It is a separate file, because the base LM's first answer
+        and the last answer have the same prompt.
 
         Raises:
-            ValueError: one of them was filled by another model or strategy; a cache knows prompts only, and would give
-                its answers.
+            ValueError: another model or strategy filled one of the caches. Caches are keyed by prompt only, so they
+                would return its answers.
         """
         if cache_hook.dbdict is not None:
             asked_for = {name: str(value) for name, value in self._asked_for.items() if name not in WITHOUT_EFFECT}
@@ -133,64 +134,64 @@ class SelfRefineLM(LM):  # type: ignore[misc] # the harness ships no types
         super().set_cache_hook(cache_hook)
 
     def get_model_info(self) -> dict[str, Any]:
-        """Return what the harness writes into the results: the base's description, and the version of our prompts."""
+        """Return what the harness writes to the results: the base LM's description and the version of our prompts."""
         of_base = getattr(self.base, "get_model_info", dict)
         return {**of_base(), **_VERSION}
 
     def loglikelihood(self, requests: list[Instance], **options: Any) -> list[tuple[float, bool]]:
-        """Return the base's."""
+        """Return the base LM's results."""
         scores: list[tuple[float, bool]] = self.base.loglikelihood(requests, **options)
         return scores
 
     def loglikelihood_rolling(self, requests: list[Instance], **options: Any) -> list[float]:
-        """Return the base's."""
+        """Return the base LM's results."""
         scores: list[float] = self.base.loglikelihood_rolling(requests, **options)
         return scores
 
     def apply_chat_template(self, chat_history: list[dict[str, str]], **options: Any) -> Any:
-        """Return what the base's chat template makes of the messages."""
+        """Format the messages with the base LM's chat template."""
         return self.base.apply_chat_template(chat_history, **options)
 
     def chat_template(self, chat_template: bool | str = False) -> str | None:
-        """Return the base's."""
+        """Return the base LM's chat template."""
         template: str | None = self.base.chat_template(chat_template)
         return template
 
     @property
     def tokenizer_name(self) -> str:
-        """The base's."""
+        """The base LM's tokenizer name."""
         return str(self.base.tokenizer_name)
 
     @property
     def device(self) -> Any:
-        """The base's."""
+        """The base LM's device."""
         return self.base.device
 
     @property
     def rank(self) -> int:
-        """The base's."""
+        """The base LM's rank."""
         return int(self.base.rank)
 
     @property
     def world_size(self) -> int:
-        """The base's."""
+        """The base LM's number of processes."""
         return int(self.base.world_size)
 
     def all_gather(self, tensor: Any) -> Any:
-        """Let the base gather tensors."""
+        """Let the base LM gather tensors."""
         return self.base.all_gather(tensor)
 
     def gather_object(self, obj: Any, dst: int = 0) -> list[Any] | None:
-        """Let the base gather objects."""
+        """Let the base LM gather objects."""
         gathered: list[Any] | None = self.base.gather_object(obj, dst=dst)
         return gathered
 
     def barrier(self) -> None:
-        """Let the base wait for the other processes."""
+        """Let the base LM wait for the other processes."""
         self.base.barrier()
 
     def __getattr__(self, name: str) -> Any:
-        """Return what else the harness may ask of the base: its tokenizer, its batch sizes, its description."""
+        """Return other attributes of the base LM that the harness may need, such as its tokenizer or batch size."""
         if name == "base":
             raise AttributeError(name)
         return getattr(self.base, name)
@@ -200,8 +201,8 @@ def _claim(cache: Any, asked_for: Mapping[str, str]) -> None:
     filled_by = cache.get(CACHE_KEY, {} if len(cache) else asked_for)
     if filled_by != asked_for:
         raise ValueError(
-            f"--use_cache: {cache.filename} holds the responses of {filled_by or 'another model'}, and would give them "
-            f"for those of {asked_for}; give each model and strategy a cache of its own"
+            f"--use_cache: {cache.filename} contains the responses of {filled_by or 'another model'} and would return "
+            f"them as those of {asked_for}; use a separate cache for each model and strategy"
         )
     cache[CACHE_KEY] = asked_for
 
@@ -209,25 +210,25 @@ def _claim(cache: Any, asked_for: Mapping[str, str]) -> None:
 def _created(base: str | LM | None, arguments: dict[str, Any]) -> Any:
     if isinstance(base, LM):
         if arguments:
-            raise ValueError(f"--model {NAME}: base is an LM already and takes no arguments, found {arguments}")
+            raise ValueError(f"--model {NAME}: base is an LM object and takes no arguments, found {arguments}")
         return base
     if base is None or base == NAME:
         raise ValueError(
-            f"--model {NAME}: {f'base={base} refines itself' if base else 'no base'}; say whose answers to refine, and "
-            f"its arguments, as in --model_args base=hf,pretrained=MODEL,strategy={DEFAULT},rounds=5"
+            f"--model {NAME}: {f'base={base} refines itself' if base else 'no base'}; name the model whose answers to "
+            f"refine, and its arguments, as in --model_args base=hf,pretrained=MODEL,strategy={DEFAULT},rounds=5"
         )
     try:
         model = get_model(base)
     except ValueError as error:
-        raise ValueError(f"--model {NAME}: base={base} is no model of the harness. {error}") from error
+        raise ValueError(f"--model {NAME}: base={base} is not a model of the harness. {error}") from error
     try:
         return model.create_from_arg_obj(arguments)
     except TypeError as error:
-        raise TypeError(f"--model {NAME}: base={base} cannot be made with {arguments}: {error}") from error
+        raise TypeError(f"--model {NAME}: base={base} cannot be created with {arguments}: {error}") from error
 
 
 def _refuse_misspelt(arguments: Mapping[str, Any]) -> None:
-    """Refuse what a base that takes any argument would swallow, while the default here took its place."""
+    """Reject misspelt arguments, which a base LM that accepts any argument would silently ignore."""
     for name in arguments:
         close = difflib.get_close_matches(name, ARGUMENTS, n=1, cutoff=0.8)
         if close:
@@ -238,7 +239,8 @@ def _positive(rounds: int | str) -> int:
     number = str(rounds)
     if not (number.isascii() and number.isdigit() and int(number)):
         raise ValueError(
-            f"--model {NAME}: rounds={rounds!r} is no whole number from 1, as in rounds=5; strategy=none does without"
+            f"--model {NAME}: rounds={rounds!r} is not a whole number of 1 or more, as in rounds=5; for no refinement "
+            "use strategy=none"
         )
     return int(number)
 
@@ -249,7 +251,8 @@ def _with_rows(requests: Sequence[Instance]) -> list[RowInstance]:
         named = ", ".join(f"{task} ({count} requests)" for task, count in without.most_common(3))
         more = f" and {len(without) - 3} more tasks" if len(without) > 3 else ""
         raise ValueError(
-            f"--model {NAME}: rows without instructions: {named}{more}. Answers are refined by the instructions of the "
-            f"manyifeval tasks; none was asked for yet. Run other tasks without {NAME}"
+            f"--model {NAME}: rows without instructions: {named}{more}. Refinement uses the instructions of the "
+            f"manyifeval tasks, so only their answers can be refined. No request has been sent. Run other tasks "
+            f"without {NAME}"
         )
     return list(requests)

@@ -1,4 +1,4 @@
-"""How good feedback is: judgements of instructions against the verifiers' verdicts (Table 2, right; Figure 9)."""
+"""The quality of feedback: judgements of instructions against the verifiers' verdicts (Table 2, right; Figure 9)."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Confusion:
-    """Judgements counted by truth and by verdict. The positive class is *followed*.
+    """Counts of judgements by truth and by verdict. The positive class is *followed*.
 
-    That is the class of the paper's figures: "all false" feedback has precision 1.0 and recall 0 (Table 2), and
-    Figure 9's matrix (of the followed 76 judged followed and 24 not; of the broken 17 and 83) gives the 0.82, 0.76 and
-    0.79 that Table 2 has for GPT-4o. The sentence of section 5.3 that defines false positives has it the other way
-    round; by it "all false" would have recall 1.
+    The paper's figures use this class: "all false" feedback has precision 1.0 and recall 0 (Table 2), and Figure 9's
+    matrix (76 of the followed instructions are judged followed and 24 are not; 17 and 83 of the broken ones) gives the
+    0.82, 0.76 and 0.79 that Table 2 reports for GPT-4o. The definition of false positives in section 5.3 has it the
+    other way round; under that definition, "all false" would have recall 1.
 
     Attributes:
         true_positives: followed, and judged followed.
@@ -29,7 +29,7 @@ class Confusion:
 
     @classmethod
     def of(cls, judgements: Iterable[tuple[bool, bool]]) -> Confusion:
-        """Count judgements, each given as whether the instruction is followed and whether it is judged so."""
+        """Count judgements, each a pair: whether the instruction is followed and whether it is judged followed."""
         found = list(judgements)
         return cls(
             found.count((True, True)),
@@ -51,7 +51,7 @@ class Confusion:
 
     @property
     def judgements(self) -> int:
-        """How many there are."""
+        """The number of judgements."""
         return self.true_positives + self.false_positives + self.false_negatives + self.true_negatives
 
     def unless_unread(self, unparsable: float | None) -> Confusion:
@@ -72,31 +72,32 @@ class Confusion:
 
     @property
     def precision(self) -> float | None:
-        """Precision as the paper has it: followed and broken instructions weigh the same, however many there are.
+        """Precision as in the paper, which weights followed and broken instructions equally regardless of their number.
 
-        r / (r + w), where r is the recall and w the share of the broken instructions that are judged followed. Each
-        row of Figure 9 adds up to 100 for that reason. By counts, Table 2 would be impossible: where nine instructions
-        in ten are followed, hardly any feedback has a precision below 0.9 (``precision_by_count``).
+        It is r / (r + w), where r is the recall and w the share of the broken instructions that are judged followed.
+        This weighting explains why each row of Figure 9 adds up to 100. Computed from counts, Table 2 would be
+        impossible: if nine in ten instructions are followed, hardly any feedback has a precision below 0.9
+        (``precision_by_count``).
 
-        1 if nothing is judged followed, as Table 2 has it for "all false", and if nothing broken is among what is
-        judged; ``None`` if nothing is judged.
+        The value is 1 if nothing is judged followed, as Table 2 has it for "all false", or if no judged instruction is
+        broken, and ``None`` if nothing is judged.
         """
         wrongly = _share(self.false_positives, self.true_negatives)
         return self._precision(self.recall or 0.0, wrongly or 0.0)
 
     @property
     def precision_by_count(self) -> float | None:
-        """The share of the instructions judged followed that are; 1 and ``None`` as ``precision``."""
+        """The share of the instructions judged followed that are followed; 1 and ``None`` as for ``precision``."""
         return self._precision(self.true_positives, self.false_positives)
 
     @property
     def f1(self) -> float | None:
-        """The harmonic mean of ``precision`` and ``recall``; ``None`` where one of them is."""
+        """The harmonic mean of ``precision`` and ``recall``; ``None`` if either of them is."""
         return _harmonic_mean(self.precision, self.recall)
 
     @property
     def f1_by_count(self) -> float | None:
-        """The harmonic mean of ``precision_by_count`` and ``recall``; ``None`` where one of them is."""
+        """The harmonic mean of ``precision_by_count`` and ``recall``; ``None`` if either of them is."""
         return _harmonic_mean(self.precision_by_count, self.recall)
 
     def _precision(self, rightly: float, wrongly: float) -> float | None:

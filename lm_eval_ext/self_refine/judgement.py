@@ -1,4 +1,4 @@
-"""Reads a judge's reply: is an instruction followed, is it not, or does the reply not say?"""
+"""Parses a judge's reply: whether an instruction is followed or not, or the reply does not say."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 from lm_eval_ext.verifiers.reasoning import without_reasoning
 
-# Quantifiers have bounds, so that no reply takes more than linear time.
+# All quantifiers are bounded, so that matching takes linear time on any reply.
 _MARKS = re.compile(r"\\[a-z]{1,10}|[*_`\"'{}$\u201c\u201d\u2018\u2019]")
 """Markdown, quotation marks, and what surrounds an answer in LaTeX."""
 _EITHER = re.compile(r"\b(?:yes|no) ?(?:/|\||or|and) ?(?:verdict:? ?)?(?:yes|no)\b", re.IGNORECASE)
@@ -28,11 +28,12 @@ _NOTHING_BUT_PAIRS = re.compile(r"\W*(?:\d{1,3}\W{0,4}\b(?:yes|no)\b\W*)+", re.I
 def verdict(reply: str) -> bool | None:
     """Return whether one instruction is judged to be followed; ``None`` if the reply does not say.
 
-    The last "verdict: yes" or "verdict: no" that is stated counts, if it is in capitals or punctuation or the end of
-    the line follows it (not "Verdict: No commas are used"). Where none is, it is the reply's last word, or its first,
-    if punctuation or the end of the line follows it ("No, it has …", but not "No commas are used …"). If these two
-    disagree, the one in capitals counts, which were asked for; both or neither in capitals say nothing. Reasoning
-    blocks, markdown and quotation marks do not matter, and "yes or no" in one breath is no verdict.
+    The last stated "verdict: yes" or "verdict: no" counts if it is in capitals or is followed by punctuation or the end
+    of the line (unlike "Verdict: No commas are used"). If there is none, the verdict is the reply's last word, or its
+    first word if that is followed by punctuation or the end of the line ("No, it has …", but not "No commas are used
+    …"). If these two disagree, the one in capitals counts, because the prompt asks for capitals; if both or neither are
+    in capitals, there is no verdict. Reasoning blocks, Markdown and quotation marks are ignored, and "yes or no" is not
+    a verdict.
     """
     text = _EITHER.sub("", _MARKS.sub("", without_reasoning(reply))).strip()
     stated: list[str] = _STATED.findall(text)
@@ -43,13 +44,13 @@ def verdict(reply: str) -> bool | None:
 
 
 def verdicts(reply: str, count: int) -> tuple[bool | None, ...]:
-    """Return, for each of the instructions 1 to ``count``, whether it is judged to be followed; ``None`` if not said.
+    """Return, for each of the instructions 1 to ``count``, whether it is judged followed; ``None`` if not stated.
 
-    Each stands on a line of its own that begins with its number ("2: NO") or, if that line has none, on the next one
-    that is not empty; or all stand one after the other on one line, and nothing else does. What follows the number, or
-    the next line, is read as ``verdict`` reads a reply. An instruction that is judged twice and differently is
-    not judged. Where no number is judged, as many lines as there are instructions are read in their order; a reply on a
-    single instruction need not be one line.
+    Each verdict is on a separate line that begins with the instruction's number ("2: NO") or, if that line has no
+    verdict, on the next non-empty line. Alternatively, all of them are on one line that contains nothing else. The text
+    after the number, or the next line, is parsed like a reply by ``verdict``. An instruction with two different
+    verdicts counts as not judged. If there is no verdict with a number, and the reply has as many lines as there are
+    instructions, the lines are taken in order. A reply about a single instruction may have several lines.
     """
     text = _MARKS.sub("", without_reasoning(reply))
     numbered = _numbered(text)
@@ -63,9 +64,9 @@ def verdicts(reply: str, count: int) -> tuple[bool | None, ...]:
 
 
 def _numbered(text: str) -> list[tuple[int, bool]]:
-    """Return the instructions that are judged by number, in the order of the lines that do."""
+    """Return the instructions that are judged by number, with their verdicts, in the order of the lines."""
     found: list[tuple[int, bool]] = []
-    waiting = ""  # the number of the line before, if that line did not judge
+    waiting = ""  # the number on the previous line, if that line had no verdict
     for line in filter(str.strip, text.splitlines()):
         if _NOTHING_BUT_PAIRS.fullmatch(line):
             found += [(int(number), _is_yes(word)) for number, word in _PAIR.findall(line)]
@@ -89,4 +90,4 @@ def _only(words: list[str]) -> bool | None:
 
 
 def _is_yes(word: str) -> bool:
-    return word[0] in "Yy"  # a long s, too, is an s where case is ignored
+    return word[0] in "Yy"  # only the first letter, because a case-insensitive s also matches a long s

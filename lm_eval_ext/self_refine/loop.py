@@ -1,9 +1,9 @@
-"""The loop of section 5.1: answer; then, so many times, judge the answer and mend what is judged broken.
+"""The loop of section 5.1: answer; then repeatedly judge the answer and revise what is judged broken.
 
-The paper repeats this a fixed number of times; here a row that is judged to follow everything is done.
+The paper repeats this a fixed number of times; here, a row is finished once all its instructions are judged followed.
 
-Every step is one call for all rows that are still alive, so the base LM batches as it sees fit: one call for the first
-answers and at most two for each round, whatever the number of rows.
+Every step is a single call for all unfinished rows, so that the base LM can batch them as it sees fit: one call for the
+first answers and at most two per round, regardless of the number of rows.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from lm_eval_ext.verifiers.reasoning import without_reasoning
 
 
 class Instructed(Protocol):
-    """A row that can be refined: a task with instructions that can be put into words and verified."""
+    """A row that can be refined: a task with instructions that can be described and verified."""
 
     @property
     def task_prompt(self) -> str:
@@ -31,15 +31,15 @@ class Instructed(Protocol):
 
     @property
     def instructions(self) -> tuple[Checker, ...]:
-        """At least one."""
+        """The instructions, at least one."""
 
 
 @dataclass(frozen=True)
 class First:
-    """A question to the base: the row's own prompt.
+    """A question to the base LM: the row's own prompt.
 
     Attributes:
-        row: its index.
+        row: the index of the row.
     """
 
     row: int
@@ -47,13 +47,13 @@ class First:
 
 @dataclass(frozen=True)
 class Judge:
-    """A question to the base: are these instructions followed?
+    """A question to the base LM: are these instructions followed?
 
     Attributes:
-        row: its index.
-        prompt: what to ask.
-        answer: that is judged.
-        instructions: to judge it by, by index.
+        row: the index of the row.
+        prompt: the prompt to send.
+        answer: the answer to judge.
+        instructions: the indices of the instructions to judge.
     """
 
     row: int
@@ -64,12 +64,12 @@ class Judge:
 
 @dataclass(frozen=True)
 class Mend:
-    """A question to the base: a better answer.
+    """A question to the base LM: a request for a better answer.
 
     Attributes:
-        row: its index.
-        prompt: what to ask.
-        broken: the instructions that the prompt says are not followed, by index; none without feedback.
+        row: the index of the row.
+        prompt: the prompt to send.
+        broken: the indices of the instructions that the prompt says are not followed; empty without feedback.
     """
 
     row: int
@@ -79,7 +79,7 @@ class Mend:
 
 Question = First | Judge | Mend
 Ask = Callable[[str, Sequence[Question]], Sequence[str]]
-"""Takes what the step is, for the log, and its questions, at least one; returns one reply to each, in their order."""
+"""Takes a step's name, for the log, and its questions, at least one; returns one reply per question, in order."""
 
 
 @dataclass
@@ -90,7 +90,7 @@ class _Row:
 
     @property
     def answer(self) -> str:
-        """The last one, as others are shown it."""
+        """The last answer as later prompts show it, without reasoning."""
         return without_reasoning(self.rounds[-1].answer)
 
     @property
@@ -102,10 +102,10 @@ def refine(rows: Sequence[Instructed], strategy: Strategy, rounds: int, ask: Ask
     """Return the refined answer to each row.
 
     Args:
-        rows: to answer.
+        rows: the rows to answer.
         strategy: how to refine.
-        rounds: how often at most; a row that is judged to follow everything is left as it is for good.
-        ask: the base.
+        rounds: the maximum number of rounds; a row whose instructions are all judged followed is not refined further.
+        ask: sends questions to the base LM.
     """
     if not rows:
         return []
@@ -133,7 +133,7 @@ def _answer(states: Sequence[_Row], answers: Sequence[str]) -> None:
 def _feedback(
     states: Sequence[_Row], strategy: Strategy, ask: Callable[[Sequence[Question]], Sequence[str]]
 ) -> list[Feedback] | list[None]:
-    """Return what is said of each row's answer; nothing where nobody judges."""
+    """Return the feedback on each row's answer; ``None`` for each row if the strategy has no judge."""
     if strategy.judge == "verifiers":
         return [Feedback(followed(state.rounds[-1].answer, state.row.instructions)) for state in states]
     if strategy.judge == "all_false":

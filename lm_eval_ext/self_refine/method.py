@@ -1,4 +1,4 @@
-"""Which method an evaluated model is: its base, and the strategy by which its answers are refined."""
+"""The method of an evaluated model: its base model and the strategy by which its answers are refined."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from lm_eval_ext.self_refine.strategies import ARGUMENTS, DEFAULT, NAME, ZERO_SH
 
 
 def is_refined(model: EvaluatedModel) -> bool:
-    """Return whether a model's answers are refined; else it is run by itself."""
+    """Return whether a model's answers are refined, rather than the model being run on its own."""
     return model.kind == NAME
 
 
 def strategy_of(model: EvaluatedModel) -> str:
-    """Return by which strategy a model's answers are refined; ``none`` of a model that is run by itself."""
+    """Return the strategy by which a model's answers are refined; ``none`` for a model that is run on its own."""
     if not is_refined(model):
         return ZERO_SHOT
     strategy = dict(model.arguments).get("strategy", DEFAULT)
@@ -21,7 +21,7 @@ def strategy_of(model: EvaluatedModel) -> str:
 
 
 def base_of(model: EvaluatedModel) -> EvaluatedModel:
-    """Return the model whose answers are refined, in the same setting; the model itself if it is run by itself."""
+    """Return the model whose answers are refined, in the same setting; the model itself if it is run on its own."""
     if not is_refined(model):
         return model
     of_base = tuple((name, value) for name, value in model.arguments if name not in ARGUMENTS)

@@ -1,6 +1,7 @@
-"""What a refined answer is scored by, beside what any answer is: accuracy by round, the feedback, the cost.
+"""The additional metrics of refined answers: accuracy by round, quality of the feedback, cost.
 
-Every row has every metric, whether or not it was still refined in a round: the harness gathers metrics by name.
+Every row has every metric, even for rounds in which it was no longer refined, because the harness gathers metrics by
+name.
 """
 
 from __future__ import annotations
@@ -14,17 +15,17 @@ from lm_eval_ext.self_refine.refined import Refined, Round, followed
 from lm_eval_ext.verifiers import Checker, Verdict
 
 NONE = "N/A"
-"""The harness's own word for a figure that there is none of."""
+"""The harness's own placeholder for a missing figure."""
 Counts = tuple[int, int, int, int]
-"""Of one row: true positives, false positives, false negatives, true negatives (``confusion``)."""
+"""A row's true positives, false positives, false negatives and true negatives (``confusion``)."""
 COUNTS = tuple(f"feedback_{name}" for name in Confusion.__dataclass_fields__)
 """``feedback_true_positives`` and the other three."""
 
 
 Aggregation = Callable[[list[Any]], float | int | str]
-"""From the rows' values to a figure."""
+"""Computes a figure from the rows' values."""
 MEAN: Final = "mean"
-"""The harness's own, by its name: the harness knows the standard error of that function, and of no other mean."""
+"""The harness's own mean, by name: it is the only mean whose standard error the harness knows."""
 
 
 def scores(refined: Refined, instructions: Sequence[Checker]) -> dict[str, Any]:
@@ -32,9 +33,9 @@ def scores(refined: Refined, instructions: Sequence[Checker]) -> dict[str, Any]:
 
     Returns:
         ``prompt_level_strict_acc_round_<k>`` and ``inst_level_strict_acc_round_<k>`` for every k from 0 (the first
-        answer) to the planned rounds: of the answer that stands after round k, whether or not it was refined in it.
-        ``feedback_…``: the judgements of all the row's rounds against the faithful strict verdicts.
-        ``base_requests``: to the base LM. ``rounds``: what was answered and judged, as JSON has it.
+        answer) to the number of planned rounds: the scores of the answer after round k, whether or not that round
+        refined it. ``feedback_…``: the judgements of all the row's rounds against the faithful strict verdicts.
+        ``base_requests``: the number of requests to the base LM. ``rounds``: the answers and judgements, for JSON.
     """
     truths = [followed(one.answer, instructions) for one in refined.rounds]
     result: dict[str, Any] = {}
@@ -48,7 +49,7 @@ def scores(refined: Refined, instructions: Sequence[Checker]) -> dict[str, Any]:
         if one.feedback
         for judgement in zip(truth, one.feedback.verdicts, strict=True)
     ]
-    # What cannot be read counts as "not followed", as it does in the refinement.
+    # A judgement that cannot be parsed counts as "not followed", as it does during refinement.
     counts: Counts = astuple(Confusion.of((truth, bool(verdict)) for truth, verdict in judgements))
     unread = sum(verdict is None for _, verdict in judgements)
     return (
@@ -58,7 +59,7 @@ def scores(refined: Refined, instructions: Sequence[Checker]) -> dict[str, Any]:
         | {
             "feedback_unparsable": (unread, len(judgements)),
             "base_requests": refined.requests,
-            # A tuple, because lm-eval 0.5 takes a list for the values of several draws.
+            # A tuple, because lm-eval 0.5 interprets a list as the values of several draws.
             "rounds": tuple(_as_json(refined.rounds, truths)),
         }
     )
@@ -76,7 +77,7 @@ def _as_json(rounds: Sequence[Round], truths: Sequence[Sequence[bool]]) -> Itera
 
 
 def aggregation(name: str) -> Aggregation | Literal["mean"]:
-    """Return how to aggregate one of the metrics that ``scores`` names.
+    """Return how to aggregate one of the metrics that ``scores`` returns.
 
     Raises:
         KeyError: there is no such metric.
@@ -95,20 +96,20 @@ def _of_confusion(figure: Callable[[Confusion], float | None]) -> Callable[[Iter
 
 
 def share_unparsable(rows: Iterable[tuple[int, int]]) -> float | str:
-    """Return the share of the judgements that could not be read; ``NONE`` if there are none.
+    """Return the share of judgements that could not be parsed; ``NONE`` if there are no judgements.
 
     Args:
-        rows: how many could not, and how many there are.
+        rows: per row, the number of unparsable judgements and the number of all judgements.
     """
     unread, judgements = map(sum, zip(*rows, strict=True))
     return unread / judgements if judgements else NONE
 
 
 def refinements(rows: Iterable[Sequence[object]]) -> float:
-    """Return how many times a row is refined, on average.
+    """Return how many times a row is refined on average.
 
     Args:
-        rows: the answers of each, the first one included.
+        rows: the answers to each row, including the first one.
     """
     counts = [len(answers) - 1 for answers in rows]
     return sum(counts) / len(counts)
@@ -128,4 +129,4 @@ AGGREGATIONS: Mapping[str, Aggregation | Literal["mean"]] = {
     "base_requests": MEAN,
     "rounds": refinements,
 }
-"""All but those of the accuracies by round, whose number is the run's. Which way is better: the families' schema."""
+"""All but those of the accuracies by round, whose number depends on the run. The schema says which way is better."""

@@ -1,9 +1,10 @@
-"""What the model is asked, and how it is asked to judge.
+"""The prompts for judging and refining an answer.
 
-The paper describes the prompts and prints none (sections 5.1 to 5.3, Figures 5 and 7). From it are: a judge sees all
-instructions at once or, ``each``, one; chain of thought is zero-shot (Kojima et al., 2022); a refinement sees the
-previous answer and the instructions judged broken, not the others. Ours are the wording, that all see the task, and
-that a refinement without feedback sees all instructions.
+The paper describes the prompts but does not print any (sections 5.1 to 5.3, Figures 5 and 7). We follow it in these
+points: a judge sees all instructions at once or, with ``each``, a single one; chain of thought is zero-shot (Kojima et
+al., 2022); a refinement prompt shows the previous answer and only the instructions judged broken. We chose the wording
+ourselves. It is also our choice that every prompt shows the task and that refinement without feedback shows all
+instructions.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ from collections.abc import Sequence
 from lm_eval_ext.self_refine.strategies import Strategy
 
 VERSION = 1.0
-"""Changes when a score can: with any of these prompts, with how replies are read, with what a strategy does."""
+"""Raised with every change that can affect scores: to these prompts, the parsing of replies or a strategy."""
 
 
 def judge_together(task: str, instructions: Sequence[str], answer: str) -> str:
-    """Return the prompt that has all instructions judged at once."""
+    """Return the prompt to judge all instructions at once."""
     numbered = [f"{number}. {instruction}" for number, instruction in enumerate(instructions, start=1)]
     return _prompt(
         task,
@@ -29,7 +30,7 @@ def judge_together(task: str, instructions: Sequence[str], answer: str) -> str:
 
 
 def judge_one(task: str, instruction: str, answer: str, cot: bool) -> str:
-    """Return the prompt that has one instruction judged, directly or after step-by-step reasoning."""
+    """Return the prompt to judge one instruction, directly or after step-by-step reasoning."""
     direct = "Answer with one word: YES or NO."
     reasoned = (
         'Reason first, then finish with a line of its own: "Verdict: YES" or "Verdict: NO".\n\n'
@@ -44,7 +45,7 @@ def judge_one(task: str, instruction: str, answer: str, cot: bool) -> str:
 
 
 def mend(task: str, instructions: Sequence[str], answer: str) -> str:
-    """Return the prompt that has an answer mended, given the instructions that it is said not to follow."""
+    """Return the prompt to revise an answer, given the instructions that it is judged not to follow."""
     return _prompt(
         task,
         answer,
@@ -54,7 +55,7 @@ def mend(task: str, instructions: Sequence[str], answer: str) -> str:
 
 
 def improve(task: str, instructions: Sequence[str], answer: str) -> str:
-    """Return the prompt that has an answer refined without feedback, given all instructions."""
+    """Return the prompt to refine an answer without feedback, given all instructions."""
     return _prompt(
         task,
         answer,
@@ -64,7 +65,7 @@ def improve(task: str, instructions: Sequence[str], answer: str) -> str:
 
 
 def reply(verdicts: Sequence[bool], strategy: Strategy) -> str:
-    """Return the shortest reply of the form that a judge is asked for."""
+    """Return the shortest reply in the form that the judge's prompt asks for."""
     words = ["YES" if verdict else "NO" for verdict in verdicts]
     if not strategy.each:
         return "\n".join(f"{number}: {word}" for number, word in enumerate(words, start=1))
@@ -73,8 +74,8 @@ def reply(verdicts: Sequence[bool], strategy: Strategy) -> str:
 
 
 def _prompt(task: str, answer: str, *rest: str) -> str:
-    # All prompts about one answer begin alike, so an engine that caches prefixes reads it once for all instructions.
-    # No tags, brackets, quotation marks or asterisks: instructions speak of those, and answers are wrapped in them.
+    # All prompts about one answer share a prefix, so that an engine with prefix caching processes it only once.
+    # No tags, brackets, quotation marks or asterisks: instructions mention them, and answers are wrapped in them.
     quoted = f"=== Response ===\n{answer}\n=== End of the response ==="
     return "\n\n".join(["Below are a task and a response to it.", f"Task:\n{task}", quoted, *rest])
 

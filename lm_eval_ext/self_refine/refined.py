@@ -1,4 +1,4 @@
-"""An answer that has been refined: what was said in every round, and what was judged wrong with it."""
+"""A refined answer with its history: the answer and the feedback of every round."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from lm_eval_ext.verifiers import Checker, Response
 
 @dataclass(frozen=True)
 class Feedback:
-    """What is said of one answer.
+    """The feedback on one answer.
 
     Attributes:
-        verdicts: per instruction whether it is judged to be followed; ``None``: the judgement could not be read.
-        replies: the judge's words, one text for all instructions or one for each; none where no model judges.
+        verdicts: per instruction, whether it is judged followed; ``None`` if the judgement could not be parsed.
+        replies: the judge's replies, one for all instructions or one for each; empty if no model judges.
     """
 
     verdicts: tuple[bool | None, ...]
@@ -22,9 +22,9 @@ class Feedback:
 
     @property
     def broken(self) -> tuple[int, ...]:
-        """The instructions to mend, by index: those not judged to be followed.
+        """The indices of the instructions to repair: those not judged followed.
 
-        A judgement that could not be read counts among them: only a verdict that says so spares an instruction.
+        They include instructions whose judgement could not be parsed: only an explicit verdict exempts an instruction.
         """
         return tuple(index for index, verdict in enumerate(self.verdicts) if not verdict)
 
@@ -34,8 +34,8 @@ class Round:
     """One answer.
 
     Attributes:
-        answer: the model's, reasoning included.
-        feedback: what was judged of it; ``None`` if nothing was.
+        answer: the model's answer, including reasoning.
+        feedback: the feedback on it; ``None`` if it was not judged.
     """
 
     answer: str
@@ -43,13 +43,13 @@ class Round:
 
 
 class Refined(str):
-    """The last answer, which remembers how it came about.
+    """The last answer, together with the rounds that led to it.
 
-    To the harness it is a text like any other; a filter that makes a new text of it forgets the rounds.
+    The harness treats it as an ordinary string; a filter that builds a new string from it loses the rounds.
 
     Attributes:
-        rounds: the answers, the first one included.
-        planned: how many rounds of refinement there were to be; a row that is judged to follow everything has fewer.
+        rounds: the answers, including the first one.
+        planned: the planned number of rounds; a row whose instructions are all judged followed has fewer.
     """
 
     __slots__ = ("planned", "rounds")
@@ -65,15 +65,15 @@ class Refined(str):
         return refined
 
     def __reduce__(self) -> tuple[type[Refined], tuple[tuple[Round, ...], int]]:
-        """Let the rounds go with a copy: into the harness's cache of responses, and to other processes."""
+        """Keep the rounds when pickling, for the harness's cache of responses and for other processes."""
         return Refined, (self.rounds, self.planned)
 
     @property
     def requests(self) -> int:
-        """How many requests to the base it took."""
+        """The number of requests to the base LM."""
         return len(self.rounds) + sum(len(one.feedback.replies) for one in self.rounds if one.feedback)
 
 
 def followed(answer: str, instructions: Sequence[Checker]) -> tuple[bool, ...]:
-    """Return, per instruction, whether an answer, its reasoning taken off, follows it: the faithful strict verdicts."""
+    """Return, per instruction, the faithful strict verdict on an answer whose reasoning has been removed."""
     return Response(answer).follows(instructions).follow_instruction_list

@@ -1,4 +1,4 @@
-"""What result files say of the methods that the paper compares."""
+"""Reads the scores of the paper's methods from result files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PROMPT_LEVEL, INST_LEVEL = "prompt_level_strict_acc", "inst_level_strict_acc"
 UNPARSABLE, REQUESTS = "feedback_unparsable", "base_requests"
 ROUND = re.compile(r"(?:prompt|inst)_level_strict_acc_round_(\d+)")
 VERSION = "self_refine_version"
-"""Of the prompts that have an answer judged and mended."""
+"""The version of the prompts for judging and refining."""
 ALIKE = (
     "source",
     "num_fewshot",
@@ -35,9 +35,9 @@ ALIKE = (
     "chat_template_sha",
     "system_instruction_sha",
 )
-"""The facts that must be the same of every method."""
+"""The facts that must be the same for all methods."""
 ALIKE_BY_TASK = ("rows_hash", "number of rows", "version")
-"""Those in which tasks may differ."""
+"""The facts that must be the same for all methods within a task, but may differ between tasks."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Method:
     """One method of one model.
 
     Attributes:
-        base: the model, with its own arguments.
+        base: the base model with its arguments.
         strategy: a name of ``STRATEGIES``.
     """
 
@@ -55,7 +55,7 @@ class Method:
 
 @dataclass(frozen=True)
 class _MethodRun:
-    """One task, as one method of a model did it."""
+    """One task, run with one method of a model."""
 
     run: TaskRun
     method: Method
@@ -68,11 +68,11 @@ class _MethodRun:
         """Return a figure from 0 to ``most``.
 
         Raises:
-            RowsError: it is not there, or no such number.
+            RowsError: it is missing or not such a number.
         """
         field = f"{metric},{self.run.reader}"
         if field not in self.run.figures:
-            raise RowsError(f"{self.where}: no {field}; expected it, as our tasks write it")
+            raise RowsError(f"{self.where}: no {field}; expected it, because our tasks write it")
         found = self.run.figures[field]
         expected = "a number, at least 0" if most is None else f"a number from 0 to {most:g}"
         if isinstance(found, bool) or not isinstance(found, int | float) or not isfinite(found):
@@ -82,10 +82,10 @@ class _MethodRun:
         return float(found)
 
     def count(self, metric: str) -> int:
-        """Return a figure that counts something.
+        """Return a count.
 
         Raises:
-            RowsError: it is not there, or no whole number from 0.
+            RowsError: it is missing or not a whole number of 0 or more.
         """
         number = self.number(metric)
         if not number.is_integer():
@@ -94,14 +94,14 @@ class _MethodRun:
 
     @property
     def rounds(self) -> int | None:
-        """How many times an answer is refined at most; ``None`` if it is not to be refined."""
+        """The maximum number of times that an answer is refined; ``None`` if the method does not refine."""
         return len(self.by_round()) - 1 if STRATEGIES[self.method.strategy].refines else None
 
     def by_round(self) -> tuple[tuple[float, float], ...]:
-        """Return the accuracies (prompt level, inst level) after each round, 0 included, of a run with ``self_refine``.
+        """Return the accuracies (prompt level, inst level) after each round, from 0, of a run with ``self_refine``.
 
         Raises:
-            RowsError: there is none, or one is missing or no such number.
+            RowsError: one of them is missing or not a number from 0 to 1.
         """
         last = max((int(match[1]) for metric in self.run.metrics if (match := ROUND.fullmatch(metric))), default=0)
         return tuple(
@@ -110,24 +110,24 @@ class _MethodRun:
         )
 
     def score(self) -> TaskScore:
-        """Return the figures of the table.
+        """Return the figures for the table.
 
         Raises:
-            RowsError: one of them is not there or is none; or the last round's accuracies are not the task's.
+            RowsError: a figure is missing or invalid, or the last round's accuracies differ from the task's.
         """
         accuracies = (self.number(PROMPT_LEVEL, 1), self.number(INST_LEVEL, 1))
         answered = (self.run.task, self.run.count, *accuracies)
         if not is_refined(self.run.model):
             if REQUESTS in self.run.metrics:
-                raise self._wrong("config.model", self.run.model.kind, f"{NAME!r}, as refined answers are")
+                raise self._wrong("config.model", self.run.model.kind, f"{NAME!r}, because the answers are refined")
             return TaskScore(*answered)
         feedback = Confusion(*map(self.count, COUNTS))
         unparsable = self.number(UNPARSABLE, 1) if feedback.judgements else 0.0
         by_round = self.by_round()
         for metric, accuracy, last in zip((PROMPT_LEVEL, INST_LEVEL), accuracies, by_round[-1], strict=True):
             if not isclose(accuracy, last):
-                after = f"{last}, as after round {len(by_round) - 1}, the last"
-                advice = "both are of the last answers, so the file mixes two runs; name one as `lm_eval` wrote it"
+                after = f"{last}, as after the last round ({len(by_round) - 1})"
+                advice = "both describe the last answers, so the file mixes two runs; give a file as `lm_eval` wrote it"
                 raise self._wrong(f"{metric},{self.run.reader}", accuracy, f"{after}: {advice}")
         return TaskScore(*answered, feedback, unparsable, self.number(REQUESTS), by_round)
 
@@ -136,24 +136,24 @@ class _MethodRun:
 
 
 def read_methods(paths: Sequence[Path]) -> tuple[tuple[MethodScores, ...], tuple[Issue, ...]]:
-    """Return the scores of every method of every model, and what the reader should know of the files.
+    """Return the scores of every method of every model, and issues found in the files.
 
-    A run's tasks may stand in several files; of several runs of a task by one method the newest counts. A run without
-    ``self_refine`` is the method zero-shot of its model.
+    A run's tasks may be spread over several files. If a method ran a task several times, the newest run is used. A run
+    without ``self_refine`` counts as the zero-shot method of its model.
 
     Args:
-        paths: result files, or folders, in which all ``results_*.json`` are read.
+        paths: result files, or folders whose ``results_*.json`` files are all read.
 
     Raises:
         OSError: a file cannot be read.
-        RowsError: a file is not a result file, lacks a figure or holds one that is none; none is of our tasks; or the
-            methods of a model were not run alike.
+        RowsError: a file is not a result file, or lacks a figure or has an invalid one; no file is from our tasks; or
+            the methods of a model were not run in the same setting.
     """
     found = find_runs(paths, [FAMILY])
     if found.unevaluated:
         first = found.unevaluated[0]
         raise RowsError(
-            f"{first.file.path}, task {first.task!r}: no row was evaluated; expected at least one, run it again"
+            f"{first.file.path}, task {first.task!r}: no row was evaluated; expected at least one. Run it again"
         )
     chosen, replaced = newest(found.runs, lambda run: (method_of(run), run.task))
     of_methods = [_MethodRun(run, method) for (method, _), run in sorted(chosen.items(), key=_order)]
@@ -173,10 +173,10 @@ def _order(item: tuple[tuple[Method, str], TaskRun]) -> tuple[str, int, str]:
 
 
 def method_of(run: TaskRun) -> Method:
-    """Return the method that a run is of.
+    """Return the method of a run.
 
     Raises:
-        RowsError: the file does not say, or names a method that there is none of.
+        RowsError: the file does not state it, or names an unknown method.
     """
     where, config = f"{run.file.path}, task {run.task!r}", run.file.config
     if not isinstance(config.get("model"), str) or not isinstance(config.get("model_args"), dict | str | None):
@@ -184,7 +184,7 @@ def method_of(run: TaskRun) -> Method:
     if not is_refined(run.model):
         return Method(run.model.full_name, ZERO_SHOT)
     if "base" not in dict(run.model.arguments):
-        raise RowsError(f"{where}: no 'base' in config.model_args; expected one, as {NAME} was called with")
+        raise RowsError(f"{where}: no 'base' in config.model_args; expected one, because {NAME} requires it")
     try:
         strategy = strategy_named(strategy_of(run.model))
     except ValueError as error:
@@ -223,7 +223,7 @@ def _require_the_same_setting(runs: Sequence[_MethodRun]) -> None:
 
 
 def _of_refinement(first: _MethodRun, second: _MethodRun) -> Iterator[Difference]:
-    """Yield what two runs that both refine differ in."""
+    """Yield the differences between two runs that both refine."""
     if second.rounds is None:
         return
     facts = {"rounds": [one.rounds for one in (first, second)]}
@@ -239,8 +239,8 @@ def _value_of(value: object, one: _MethodRun) -> str:
 
 def _unlike(model: str, name: str, one: str, other: str) -> RowsError:
     return RowsError(
-        f"{model}: its methods were not run alike, and a table would say nothing: {name}: {one} and {other}. Run them "
-        "again in one setting, or name the files of one"
+        f"{model}: its methods were not run in the same setting, so a table would be meaningless: {name}: {one} and "
+        f"{other}. Run them again in one setting, or give only the files of one setting"
     )
 
 

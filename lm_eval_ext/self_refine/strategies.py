@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from typing import Literal
 
 NAME = "self_refine"
-"""What the harness calls the LM that refines: ``--model self_refine``."""
+"""The name of the refining LM in the harness: ``--model self_refine``."""
 ARGUMENTS = ("base", "strategy", "rounds")
-"""Its own arguments; all others are its base's."""
+"""Its own arguments; all others are passed to the base LM."""
 ZERO_SHOT = "none"
-"""The strategy that a run without it amounts to: the first answer and no more."""
+"""The strategy that keeps the first answer; equivalent to a run without ``self_refine``."""
 DEFAULT = "feedback_each_cot"
 """The paper's method."""
 
 Judge = Literal["nobody", "model", "verifiers", "all_false"]
-"""Who says, in each round, which instructions an answer follows. ``all_false`` says of every one that it does not."""
+"""Who judges, in each round, which instructions an answer follows. ``all_false`` judges all of them as not followed."""
 
 
 @dataclass(frozen=True)
@@ -24,11 +24,11 @@ class Strategy:
     """How an answer is refined.
 
     Attributes:
-        title: what Table 2 calls it.
-        refines: whether there is any refinement.
-        judge: who says what is wrong with an answer.
-        each: whether the model judges every instruction in a prompt of its own, not all in one.
-        cot: whether it reasons before it judges (zero-shot chain of thought).
+        title: its name in Table 2.
+        refines: whether it refines answers at all.
+        judge: who judges an answer.
+        each: whether the model judges every instruction in a separate prompt rather than all in one.
+        cot: whether the model reasons before it judges (zero-shot chain of thought).
     """
 
     title: str
@@ -51,7 +51,7 @@ STRATEGIES: Mapping[str, Strategy] = {
 
 
 def strategy_named(name: object) -> str:
-    """Return the strategy's name that an argument means.
+    """Return the name of the strategy that an argument specifies.
 
     Raises:
         ValueError: there is no such strategy.

@@ -1,4 +1,4 @@
-"""The paper's Table 2 out of runs, for each base model: one row for each method; and the accuracy after each round."""
+"""Builds the paper's Table 2 for each base model, with one row per method, and the accuracies after each round."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lm_eval_ext.sources import EMBEDDED, EMBEDDED_NOTE
 
 NOTHING_JUDGED = Confusion()
 NO_FIGURE = "-"
-"""What Table 2 has where nothing is judged."""
+"""Table 2's entry if nothing is judged."""
 COLUMNS = (
     "Method",
     "Prompt-level accuracy",
@@ -24,14 +24,14 @@ COLUMNS = (
     "Requests per row",
 )
 AFTER_ROUND = "After round"
-"""The head of the table of accuracies by round; the numbers of the rounds, from 0, follow."""
+"""The first column heading of the table of accuracies by round; the round numbers, from 0, follow."""
 LEGEND = (
     "Feedback: the positive class is *followed*, so recall is the share of the followed instructions that are judged "
     "followed.",
-    "Precision weighs followed and broken instructions alike, as the paper's does, however many there are of either. "
+    "Precision weights followed and broken instructions equally, as in the paper, regardless of how many there are. "
     'It is 1.00 if nothing was judged followed, as for "all false" in the paper.',
-    "Unparsable: the share of the judgements that could not be read; they count as *not followed*. If none could be "
-    "read, there is no precision, recall or F1 score.",
+    "Unparsable: the share of the judgements that could not be parsed; they count as *not followed*. If none could be "
+    "parsed, there is no precision, recall or F1 score.",
 )
 
 
@@ -40,15 +40,15 @@ class TaskScore:
     """What one method scored on one task.
 
     Attributes:
-        task: its name.
-        rows: how many were answered.
-        prompt_level: the share of the rows whose last answer follows all instructions (equation 1).
+        task: the name of the task.
+        rows: the number of rows answered.
+        prompt_level: the share of rows whose last answer follows all instructions (equation 1).
         inst_level: the mean share of a row's instructions that its last answer follows (equation 2).
-        feedback: its judgements, counted; empty where nothing is judged.
-        unparsable: the share of the judgements that could not be read; 0 where nothing is judged.
-        requests: how many of them went to the base per row; ``None`` if nobody counted.
-        by_round: the accuracies (prompt level, inst level) of the answers that stand after each round, from the first
-            answers, round 0, to the last ones; empty for a run without ``self_refine``.
+        feedback: the counts of its judgements; all 0 if nothing is judged.
+        unparsable: the share of judgements that could not be parsed; 0 if nothing is judged.
+        requests: the number of requests to the base LM per row; ``None`` if they were not counted.
+        by_round: the accuracies (prompt level, inst level) of the answers after each round, from the first answers
+            (round 0) to the last ones; empty for a run without ``self_refine``.
     """
 
     task: str
@@ -63,14 +63,14 @@ class TaskScore:
 
 @dataclass(frozen=True)
 class MethodScores:
-    """What one method scored. All methods of a model are alike in source, tasks and, where they refine, rounds.
+    """What one method scored. All methods of a model have the same source, tasks and, if they refine, rounds.
 
     Attributes:
-        model: the base, with its arguments.
+        model: the base model with its arguments.
         strategy: the method, a name of ``STRATEGIES``.
-        source: where the rows come from.
-        rounds: how many times an answer is refined at most; ``None`` if it is not to be refined.
-        scores: one for each task, at least one.
+        source: the source of the rows.
+        rounds: the maximum number of times that an answer is refined; ``None`` if the method does not refine.
+        scores: one score per task, at least one.
     """
 
     model: str
@@ -82,7 +82,7 @@ class MethodScores:
 
 @dataclass(frozen=True)
 class Line:
-    """One row of Table 2, of all tasks together; ``None`` where there is no figure."""
+    """One row of Table 2, for all tasks together; ``None`` for a missing figure."""
 
     method: str
     prompt_level: float
@@ -97,8 +97,8 @@ class Line:
 def line(method: MethodScores) -> Line:
     """Return a method's row of the table.
 
-    Accuracies and requests are means over the rows of all tasks, as in the harness's row of a group; the figures of the
-    feedback are those of all its judgements, whichever the task.
+    Accuracies and requests are means over the rows of all tasks, like the harness's results of a group. The feedback's
+    figures are computed from all judgements of all tasks.
     """
     scores = method.scores
     feedback = Confusion.total(score.feedback for score in scores)
@@ -133,12 +133,12 @@ def _mean_over_rows(scores: Sequence[TaskScore], values: Sequence[float]) -> flo
 
 
 def markdown(runs: Sequence[MethodScores]) -> list[str]:
-    """Return the lines of the tables and how to read them.
+    """Return the lines of the tables and their legend.
 
-    Each model, in the order of names, has its Table 2 and, if one of its methods refines, the accuracies by round.
+    Each model, in alphabetical order, has its Table 2 and, if one of its methods refines, the accuracies by round.
 
     Args:
-        runs: at most one of each method of a model.
+        runs: at most one run per method and model.
     """
     lines = []
     for model in sorted({run.model for run in runs}):
@@ -174,7 +174,7 @@ def _cells(found: Line) -> Iterator[str]:
     yield found.method
     yield from map(_to(3), (found.prompt_level, found.inst_level))
     yield from map(_to(2), (found.precision, found.recall, found.f1))
-    yield _to(3)(found.unparsable)  # one in two hundred is not none
+    yield _to(3)(found.unparsable)  # two decimals would show 0.00 for a share below 1 in 200
     yield _to(2)(found.requests)
 
 
@@ -193,11 +193,11 @@ def _joined(cells: Iterable[str]) -> str:
 def _footnotes(runs: Sequence[MethodScores]) -> Iterator[str]:
     source, scores = runs[0].source, runs[0].scores
     yield f"Rows: source `{source}`" + (f"; {EMBEDDED_NOTE}." if source == EMBEDDED else ".")
-    yield f"Tasks: {_tasks(scores)}; each row counts the same."
+    yield f"Tasks: {_tasks(scores)}; all rows have equal weight."
     rounds = {run.rounds for run in runs if run.rounds is not None}
     if rounds:
         yield f"Rounds of refinement: at most {', '.join(map(str, sorted(rounds)))}."
-        yield f"{AFTER_ROUND}: prompt-level / inst-level accuracy of the answers then; 0: the first ones."
+        yield f"{AFTER_ROUND}: prompt-level / inst-level accuracy of the answers after it; 0: the first answers."
 
 
 def _tasks(scores: Sequence[TaskScore]) -> str:

@@ -61,10 +61,10 @@ def test_a_missing_package_is_named_with_the_way_to_it_and_the_way_without(
 @pytest.mark.parametrize(
     ("name", "complaint"),
     [
-        ("rule", "no reader 'rule': expected string_match, rules, encoder, default, or the folder or hub id"),
+        ("rule", "no reader 'rule': expected string_match, rules, encoder, default, the folder or hub id"),
         ("", "no reader ''"),
-        ("owner/never-fetched", "'owner/never-fetched', of which only the local cache counts under HF_HUB_OFFLINE"),
-        ("/no/such/folder", "'/no/such/folder' is no folder, and it could not be had from the Hugging Face Hub"),
+        ("owner/never-fetched", "'owner/never-fetched' (only the local cache, because HF_HUB_OFFLINE is set)"),
+        ("/no/such/folder", "'/no/such/folder' is not a folder and could not be loaded from the Hugging Face Hub"),
     ],
 )
 def test_a_name_that_is_none_is_refused(name: str, complaint: str) -> None:
@@ -79,7 +79,7 @@ def test_a_name_that_is_none_is_refused(name: str, complaint: str) -> None:
 def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="torch is not installed (extra: classifier)")
     for refuse in (require, require_llm):
-        with pytest.raises(ReaderError, match=r"holds no reader: expected answer_classifier\.json or adapter_config"):
+        with pytest.raises(ReaderError, match=r"contain a reader: expected answer_classifier\.json or adapter_config"):
             refuse(str(tmp_path))
 
 

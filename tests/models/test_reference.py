@@ -48,13 +48,13 @@ def test_a_draw_depends_on_seed_and_row_and_not_on_the_order_of_requests() -> No
 
 
 def test_an_unknown_policy_names_the_task_and_the_policies_it_knows() -> None:
-    with pytest.raises(ValueError, match=r"'some_task' knows no policy 'oracel'; it knows oracle, prior, random"):
+    with pytest.raises(ValueError, match=r"'some_task' has no policy 'oracel'; expected one of oracle, prior, random"):
         ReferenceLM("oracel").generate_until([request(ANSWERS)])
 
 
 def test_a_request_without_known_answers_is_an_error_that_names_its_task() -> None:
     plain = plain_instance("generate_until", {}, ("prompt", {}), task="hellaswag")
-    with pytest.raises(ValueError, match="'hellaswag' brings no known answers"):
+    with pytest.raises(ValueError, match="'hellaswag' has no known answers"):
         ReferenceLM().generate_until([plain])
 
 

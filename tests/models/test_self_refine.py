@@ -317,24 +317,24 @@ def test_nothing_that_an_lm_has_is_left_to_the_harness() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({}, r"--model self_refine: no base; say whose .* base=hf,pretrained=MODEL"),
-        ({"base": "self_refine"}, r"base=self_refine refines itself; say whose answers"),
+        ({}, r"--model self_refine: no base; name the model .* base=hf,pretrained=MODEL"),
+        ({"base": "self_refine"}, r"base=self_refine refines itself; name the model whose answers"),
         (
             {"base": "hg", "pretrained": "x"},
-            r"base=hg is no model of the harness. Attempted to load model 'hg', but no",
+            r"base=hg is not a model of the harness. Attempted to load model 'hg', but no",
         ),
         (
             {"base": "reference", "strategy": "orakel"},
             r"--model self_refine: no strategy 'orakel'; expected one of none, without_feedback,",
         ),
         ({"base": "reference", "strategy": ["oracle"]}, r"no strategy \['oracle'\]; expected one of none"),
-        ({"base": "reference", "rounds": "²"}, r"rounds='²' is no whole number from 1"),
-        ({"base": "reference", "rounds": 0}, r"rounds=0 is no whole number from 1"),
-        ({"base": "reference", "rounds": "many"}, r"rounds='many' is no whole number from 1"),
-        ({"base": "reference", "rounds": 2.5}, r"rounds=2.5 is no whole number from 1"),
+        ({"base": "reference", "rounds": "²"}, r"rounds='²' is not a whole number of 1 or more"),
+        ({"base": "reference", "rounds": 0}, r"rounds=0 is not a whole number of 1 or more"),
+        ({"base": "reference", "rounds": "many"}, r"rounds='many' is not a whole number of 1 or more"),
+        ({"base": "reference", "rounds": 2.5}, r"rounds=2.5 is not a whole number of 1 or more"),
         ({"base": "reference", "round": 2}, r"no argument 'round'; did you mean 'rounds'"),
         ({"base": "reference", "stratgy": "none"}, r"no argument 'stratgy'; did you mean 'strategy'"),
-        ({"base": ScriptedLM([]), "policy": "oracle"}, r"base is an LM already .* found \{'policy': 'oracle'\}"),
+        ({"base": ScriptedLM([]), "policy": "oracle"}, r"base is an LM object .* found \{'policy': 'oracle'\}"),
     ],
 )
 def test_wrong_arguments_are_refused(arguments: dict[str, object], message: str) -> None:
@@ -344,7 +344,7 @@ def test_wrong_arguments_are_refused(arguments: dict[str, object], message: str)
 
 def test_what_a_base_cannot_be_made_with_is_said_of_the_base() -> None:
     with pytest.raises(
-        TypeError, match=r"--model self_refine: base=reference cannot be made with \{'polcy': 'x'\}: .*polcy"
+        TypeError, match=r"--model self_refine: base=reference cannot be created with \{'polcy': 'x'\}: .*polcy"
     ):
         SelfRefineLM("reference", polcy="x")
 

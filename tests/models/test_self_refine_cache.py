@@ -26,7 +26,7 @@ def test_a_cache_keeps_the_rounds_and_serves_one_model_and_strategy_alone(tmp_pa
     assert again == first == [DONE]
     assert again[0].rounds == first[0].rounds
     with pytest.raises(
-        ValueError, match=r"holds the responses of .*'strategy': 'oracle'.* give each model and strategy"
+        ValueError, match=r"contains the responses of .*'strategy': 'oracle'.* a separate cache for each"
     ):
         cached("all_false", ScriptedLM([]))
 
@@ -48,7 +48,7 @@ def test_an_interrupted_run_goes_on_where_it_stood(tmp_path: Path) -> None:
 def test_a_cache_that_another_model_filled_is_refused(tmp_path: Path) -> None:
     path = str(tmp_path / "responses.db")
     CachingLM(ScriptedLM([BARE]), path).generate_until([request()])
-    with pytest.raises(ValueError, match="holds the responses of another model"):
+    with pytest.raises(ValueError, match="contains the responses of another model"):
         CachingLM(SelfRefineLM(ScriptedLM([]), strategy="oracle"), path)
 
 
@@ -77,7 +77,7 @@ def test_a_cache_serves_the_same_base_with_the_same_arguments_alone(
     path = str(tmp_path / "responses.db")
     CachingLM(SelfRefineLM(**arguments), path).generate_until([request()])
     if refused:
-        with pytest.raises(ValueError, match="give each model and strategy a cache of its own"):
+        with pytest.raises(ValueError, match="use a separate cache for each model and strategy"):
             CachingLM(SelfRefineLM(**arguments | changed), path)
     else:
         CachingLM(SelfRefineLM(**arguments | changed), path)
@@ -94,5 +94,5 @@ def test_the_bases_own_cache_does_not_outlive_a_change_of_the_base(tmp_path: Pat
     path = tmp_path / "responses.db"
     CachingLM(SelfRefineLM("reference", "oracle", policy="ignore"), str(path)).generate_until([request()])
     path.unlink()  # what the refusal of the first would name
-    with pytest.raises(ValueError, match=r"responses\.base\.db holds the responses of .*'policy': 'ignore'"):
+    with pytest.raises(ValueError, match=r"responses\.base\.db contains the responses of .*'policy': 'ignore'"):
         CachingLM(SelfRefineLM("reference", "oracle", policy="drop_one"), str(path))

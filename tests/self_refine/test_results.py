@@ -254,7 +254,8 @@ def test_methods_on_other_rows_are_not_compared(change: dict[str, Any], complain
     write(tmp_path / "results_1.json", plain())
     write_refined(tmp_path / "results_2.json", "oracle", refined(**change))
     with pytest.raises(
-        RowsError, match=rf"^hf dtype=float32,pretrained=tiny: .* not run alike, .*: {complaint}.*\. Run them again"
+        RowsError,
+        match=rf"^hf dtype=float32,pretrained=tiny: .* not run in the same setting, .*: {complaint}.*\. Run them again",
     ) as error:
         read_methods([tmp_path])
     assert all(str(tmp_path / f"results_{number}.json") in str(error.value) for number in (1, 2))
@@ -276,7 +277,7 @@ def test_methods_in_another_setting_are_not_compared(
     task["configs"]["manyifeval_n01"] |= config
     write(tmp_path / "results_1.json", plain())
     write_refined(tmp_path / "results_2.json", "oracle", task, **top)
-    with pytest.raises(RowsError, match=f"not run alike, .*: {complaint}"):
+    with pytest.raises(RowsError, match=f"not run in the same setting, .*: {complaint}"):
         read_methods([tmp_path])
 
 
@@ -410,7 +411,7 @@ def test_a_file_whose_last_round_is_not_of_its_last_answers_is_of_two_runs(
         read_methods([file])
     assert str(error.value) == (
         f"{file}, task 'manyifeval_n01': {level}_level_strict_acc,none is {last - 0.01}; expected {last}, as after "
-        f"round {rounds}, the last: both are of the last answers, so the file mixes two runs; name one as "
+        f"the last round ({rounds}): both describe the last answers, so the file mixes two runs; give a file as "
         "`lm_eval` wrote it"
     )
 

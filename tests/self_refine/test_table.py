@@ -174,33 +174,33 @@ def test_the_whole_is_markdown_with_footnotes() -> None:
         "| --- | ---: | ---: | ---: |",
         "| refinement w/ oracle | 0.500 / 0.625 | 0.500 / 0.625 | 0.500 / 0.625 |",
         "",
-        "- Rows: source `embedded`; rows written for demonstrations and tests: scores on them are comparable to "
-        "nothing.",
-        "- Tasks: manyifeval_n01, manyifeval_n02 (50 rows each); each row counts the same.",
+        "- Rows: source `embedded`; rows written for demonstrations and tests: do not compare scores on them "
+        "with any others.",
+        "- Tasks: manyifeval_n01, manyifeval_n02 (50 rows each); all rows have equal weight.",
         "- Rounds of refinement: at most 2.",
-        "- After round: prompt-level / inst-level accuracy of the answers then; 0: the first ones.",
+        "- After round: prompt-level / inst-level accuracy of the answers after it; 0: the first answers.",
         "",
         "- Feedback: the positive class is *followed*, so recall is the share of the followed instructions that are "
         "judged followed.",
-        "- Precision weighs followed and broken instructions alike, as the paper's does, however many there are of "
-        'either. It is 1.00 if nothing was judged followed, as for "all false" in the paper.',
-        "- Unparsable: the share of the judgements that could not be read; they count as *not followed*. If none could "
-        "be read, there is no precision, recall or F1 score.",
+        "- Precision weights followed and broken instructions equally, as in the paper, regardless of how many there "
+        'are. It is 1.00 if nothing was judged followed, as for "all false" in the paper.',
+        "- Unparsable: the share of the judgements that could not be parsed; they count as *not followed*. If none could "
+        "be parsed, there is no precision, recall or F1 score.",
     ]
 
 
 @pytest.mark.parametrize(
     ("strategy", "rows", "footnotes"),
     [
-        ("none", (7,), ["- Rows: source `hub`.", "- Tasks: t0 (7 rows); each row counts the same."]),
+        ("none", (7,), ["- Rows: source `hub`.", "- Tasks: t0 (7 rows); all rows have equal weight."]),
         (
             "oracle",
             (7, 9),
             [
                 "- Rows: source `hub`.",
-                "- Tasks: t0 (7 rows), t1 (9 rows); each row counts the same.",
+                "- Tasks: t0 (7 rows), t1 (9 rows); all rows have equal weight.",
                 "- Rounds of refinement: at most 5.",
-                "- After round: prompt-level / inst-level accuracy of the answers then; 0: the first ones.",
+                "- After round: prompt-level / inst-level accuracy of the answers after it; 0: the first answers.",
             ],
         ),
     ],

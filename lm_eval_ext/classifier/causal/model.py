@@ -1,6 +1,6 @@
-"""Causal language models and adapters for them: whether they are there, and loading them.
+"""Finds and loads causal language models and their adapters.
 
-Weights are loaded as safetensors only. torch, transformers and peft are imported when a model is loaded.
+Only safetensors weights are loaded. torch, transformers and peft are imported when a model is loaded.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ ADAPTER_CONFIG = "adapter_config.json"
 
 
 def require(path: str) -> None:
-    """Check, without loading weights, that the files of a model or adapter are there, its base model's too.
+    """Check, without loading weights, that the files of a model or adapter, and of its base model, exist.
 
     Raises:
-        ReaderError: one is missing, of a kind that is not loaded, or not readable; the message names it.
+        ReaderError: a file is missing, unreadable or of an unsupported kind; the message names it.
     """
     adapter = _Adapter.at(path)
     if adapter is None:
@@ -38,14 +38,14 @@ def require(path: str) -> None:
 
 
 def require_model(path: str, revision: str | None) -> None:
-    """Check likewise that a model's files are there; an adapter is none.
+    """Check, without loading weights, that the files of a model exist. An adapter does not count as a model.
 
     Raises:
-        ReaderError: one is missing.
+        ReaderError: a file is missing.
     """
     if file_of(path, "config.json", revision) is None:
-        raise unavailable(f"the model {path!r} is no folder with a config.json and could not be had from the hub")
-    # Online, the hub brings the weights when they are loaded.
+        raise unavailable(f"the model {path!r} is not a folder with a config.json and could not be loaded from the hub")
+    # When online, the hub downloads the weights on loading.
     if (Path(path).is_dir() or is_offline()) and not _has_weights(path, revision):
         raise unavailable(f"the model {path!r} has no complete safetensors weights (other formats are not loaded)")
 
@@ -75,7 +75,7 @@ def _json(path: Path) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class _Adapter:
-    """What an adapter's configuration says of its base model."""
+    """What an adapter's configuration says about its base model."""
 
     base: str
     revision: str | None
@@ -93,18 +93,18 @@ class _Adapter:
                 f"{path!r} is an adapter for {task}; expected task_type CAUSAL_LM in its {ADAPTER_CONFIG}"
             )
         if not isinstance(base, str) or not base:
-            raise unavailable(f"{path!r} names no base_model_name_or_path in its {ADAPTER_CONFIG}")
+            raise unavailable(f"{path!r} has no base_model_name_or_path in its {ADAPTER_CONFIG}")
         return cls(base, config.get("revision"))
 
 
 @dataclass(frozen=True)
 class CausalModel:
-    """A causal language model that is ready to be asked.
+    """A loaded causal language model.
 
     Attributes:
         network: the ``transformers`` (or PEFT) model.
-        tokenizer: its own.
-        letters: token to the capital letter that it spells; a letter may have several.
+        tokenizer: the model's tokenizer.
+        letters: maps a token to the capital letter that it spells; several tokens may spell the same letter.
     """
 
     network: Any
@@ -112,13 +112,13 @@ class CausalModel:
     letters: Mapping[int, str]
 
     def tokens(self, prompt: str) -> list[int]:
-        """Return a prompt's tokens behind exactly one beginning-of-sequence token, if the model has one."""
+        """Return a prompt's tokens, preceded by exactly one beginning-of-sequence token if the model has one."""
         tokens: list[int] = self.tokenizer(prompt, add_special_tokens=False)["input_ids"]
         start = self.tokenizer.bos_token_id
         return tokens if start is None else [start, *tokens]
 
     def question(self, answer: Answer, prompt: PromptOf) -> list[int]:
-        """Return the tokens of the prompt, its response shortened in the middle until the model can hold it."""
+        """Return the prompt's tokens; a response too long for the context window is cut in the middle."""
         text = answer.text
         tokens = self.tokens(prompt(answer))
         window = getattr(self.network.config.get_text_config(), "max_position_embeddings", None) or len(tokens) + 1
@@ -131,7 +131,7 @@ class CausalModel:
 
 @cache
 def load(path: str) -> CausalModel:
-    """Return the model, or the adapter on its base model, at a folder or hub id; loaded once for all tasks of a run.
+    """Load the model, or the adapter with its base model, at a folder or hub id, once for all tasks of a run.
 
     Raises:
         ReaderError: it cannot be loaded.
@@ -144,7 +144,7 @@ def load(path: str) -> CausalModel:
 def _load_adapter(path: str, adapter: _Adapter) -> CausalModel:
     import peft  # noqa: PLC0415 # seconds, and only these readers need it
 
-    # The weights' file by name: the library would take pickled ones where there are no others.
+    # Require the safetensors file by name, because the library would otherwise fall back to pickled weights.
     weights = file_of(path, ADAPTER_WEIGHTS)
     if weights is None:
         raise _no_weights(path)
@@ -154,7 +154,7 @@ def _load_adapter(path: str, adapter: _Adapter) -> CausalModel:
 
 
 def load_base(base: str, revision: str | None) -> CausalModel:
-    """Return the model at a folder or hub id, without an adapter.
+    """Load the model at a folder or hub id, without an adapter.
 
     Raises:
         ReaderError: it cannot be loaded.
@@ -172,11 +172,11 @@ def _loading(path: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        # Whatever the libraries raise, the user's way out is the same.
+        # The libraries raise many types, but the user's remedy is always the same.
         raise unavailable(f"{path!r} could not be loaded: {reason(error)}") from error
 
 
 def _letters(vocabulary: Mapping[str, int]) -> dict[int, str]:
-    # Alone, and after a space as sentence pieces and byte-level vocabularies write it.
+    # A letter on its own, or after a space as SentencePiece and byte-level vocabularies encode it.
     spellings = {prefix + letter: letter for letter in ascii_uppercase for prefix in ("", "▁", "Ġ")}
     return {vocabulary[spelling]: letter for spelling, letter in spellings.items() if spelling in vocabulary}

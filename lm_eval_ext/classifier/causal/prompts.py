@@ -1,7 +1,7 @@
-"""What causal language models are asked, and what the letter that they answer with means.
+"""The prompts for causal language models, and the meaning of the letters that they answer with.
 
-Two formats: that of the published classifiers ``mainlp/MCQ-Classifier-MMLU-XYZ`` and ``-EFG`` (their model cards), for
-models trained to classify; and the paper's Figure 6, for any model.
+There are two formats: that of the published classifiers ``mainlp/MCQ-Classifier-MMLU-XYZ`` and ``-EFG`` (from their
+model cards), for models trained to classify; and that of the paper's Figure 6, for any model.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import Literal
 from lm_eval_ext.classifier.reading import Answer, Reading
 
 NO_CORRECT_ANSWER, REFUSE, DO_NOT_KNOW = "X", "Y", "Z"
-"""What the published classifiers answer where the response chooses no listed option.
+"""The published classifiers' answers for a response that chooses none of the listed options.
 
-The model card names refusal, no correct answer and "I don't know" in this order beside X, Y, Z; but it also says that a
-refusal becomes Y, and so do the published annotations (X = "No correct answer", Y = "Refuse"). We take these.
-``-EFG`` has no such letters: it is given rows whose options list those three, under any letters.
+The model card lists refusal, no correct answer and "I don't know" in this order next to X, Y, Z. But it also says that
+a refusal becomes Y, and the published annotations agree (X = "No correct answer", Y = "Refuse"). We follow the latter.
+``-EFG`` has no such letters: its rows list those three among the options, under any letters.
 """
 
 _FIGURE_6 = "Please classify the response into one of the listed categories."
@@ -55,20 +55,20 @@ Answer: D. Refused
 
 
 def classifier_prompt(answer: Answer) -> str:
-    r"""Return the published classifiers' prompt, without the ``<s>`` that opens it.
+    r"""Return the published classifiers' prompt, without its leading ``<s>``.
 
-    ``<s>`` is the tokenizer's beginning-of-sequence token, which is put in front as a token, once. A space ends each
-    option's line, as in the model cards' examples.
+    ``<s>`` is the tokenizer's beginning-of-sequence token, which ``CausalModel.tokens`` prepends once, as a token. Each
+    option's line ends with a space, as in the model cards' examples.
     """
     options = "".join(f"{option.letter}. {option.text} \n" for option in answer.options)
     return f"[INST] Classify the response.{answer.text}\nReferences: \n{options}Answer: [/INST]"
 
 
 def llm_prompt(answer: Answer, shots: Literal[0, 4]) -> str:
-    """Return the prompt of the paper's Figure 6, with its four examples or with none.
+    """Return the prompt of the paper's Figure 6, with its four examples or without examples.
 
-    The figure's words to the letter, no chat template around them; its line breaks are not all visible in print: every
-    option stands on a line of its own.
+    The wording is exactly that of the figure, without a chat template. Not all of the figure's line breaks are visible
+    in print; here every option is on its own line.
     """
     options = "".join(f"{option.letter}. {option.text}\n" for option in answer.options)
     examples = _FIGURE_6_EXAMPLES if shots else ""
@@ -76,7 +76,7 @@ def llm_prompt(answer: Answer, shots: Literal[0, 4]) -> str:
 
 
 def classifier_letters(answer: Answer) -> dict[str, Reading]:
-    """Return what each letter means that a classifier may answer: the options', and X, Y, Z if no option has them."""
+    """Map each letter that a classifier may answer (the options'; X, Y, Z unless options use them) to its meaning."""
     own = {
         NO_CORRECT_ANSWER: Reading("none"),
         REFUSE: Reading.refusal(answer.options),
@@ -86,7 +86,7 @@ def classifier_letters(answer: Answer) -> dict[str, Reading]:
 
 
 def llm_letters(answer: Answer) -> dict[str, Reading]:
-    """Return what each letter means that a model with Figure 6's prompt may answer: the options'."""
+    """Map each letter that a model may answer to Figure 6's prompt (the options' letters) to its meaning."""
     return {option.letter: Reading.of([option.letter]) for option in answer.options}
 
 

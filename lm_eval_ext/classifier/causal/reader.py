@@ -1,4 +1,4 @@
-"""Causal language models that read answers: the first token that they generate is the letter of the option."""
+"""Reads answers with causal language models: the first token that they generate is the option's letter."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def llm_reader(path: str, shots: Literal[0, 4], batch_size: int = 8) -> Reader:
 
     Args:
         path: the folder or hub id of the model, or of a PEFT adapter for one.
-        shots: how many of the figure's examples the prompt has.
+        shots: how many of the figure's examples the prompt includes.
         batch_size: responses per forward pass.
 
     Raises:
@@ -50,7 +50,7 @@ def _reader(model: CausalModel, prompt: PromptOf, letters: OfferedLetters, batch
         from tqdm import tqdm  # noqa: PLC0415
 
         questions = [model.question(answer, prompt) for answer in answers]
-        # Neighbours of like length need little padding.
+        # Batching prompts of similar length keeps padding small.
         order = sorted(range(len(answers)), key=lambda place: len(questions[place]))
         readings: dict[int, Reading] = {}
         with tqdm(total=len(order), desc="reading", unit="response", disable=None, leave=False) as progress:
@@ -66,12 +66,12 @@ def _reader(model: CausalModel, prompt: PromptOf, letters: OfferedLetters, batch
 
 
 def _next_token(model: CausalModel, questions: Sequence[Sequence[int]]) -> Any:
-    """Return the probabilities of the first token to generate: a tensor of questions by vocabulary."""
+    """Return the probabilities of the first generated token: a tensor of shape (questions, vocabulary)."""
     import torch  # noqa: PLC0415
 
     longest = max(len(question) for question in questions)
     padding = [longest - len(question) for question in questions]
-    # What the padding holds does not matter, because the mask hides it.
+    # The padding's value does not matter, because the mask hides it.
     tokens = torch.tensor([[0] * pad + list(question) for pad, question in zip(padding, questions, strict=True)])
     mask = torch.tensor([[0] * pad + [1] * (longest - pad) for pad in padding])
     with torch.inference_mode():
@@ -88,12 +88,12 @@ def _next_token(model: CausalModel, questions: Sequence[Sequence[int]]) -> Any:
 
 
 def _reading(probabilities: Any, letters: Mapping[int, str], offered: Mapping[str, Reading]) -> Reading:
-    """Return what the likeliest token says; where it is no offered letter, that is nothing.
+    """Return the meaning of the most likely token; ``none`` with certainty 0 if it is not one of the offered letters.
 
     Args:
-        probabilities: of the tokens, a tensor of the vocabulary's size.
-        letters: token to the letter that it spells.
-        offered: letter to what it means.
+        probabilities: the tokens' probabilities, a tensor of the vocabulary's size.
+        letters: maps a token to the letter that it spells.
+        offered: maps a letter to its meaning.
     """
     first = letters.get(int(probabilities.argmax()))
     if first is None or first not in offered:

@@ -1,4 +1,4 @@
-"""Trains a LoRA adapter with which a causal language model answers the published classifiers' prompt."""
+"""Trains a LoRA adapter for a causal language model to answer the published classifiers' prompt."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from lm_eval_ext.progress import training
 from lm_eval_ext.sources import RowsError
 
 TRAINING = "training.json"
-"""Beside an adapter that ``train_causal`` wrote: how it was trained."""
+"""The file in which ``train_causal`` records, next to the adapter, how it was trained."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,19 +44,19 @@ def train_causal(  # noqa: PLR0913 # hyperparameters
 ) -> None:
     """Train a LoRA adapter that answers the published classifiers' prompt with the label's letter.
 
-    The loss is that of the one answer token. Labels that hold no option become X or Y; rows whose label is several
-    options are left out, because one letter cannot say them (as in the paper, appendix A.4).
+    The loss is computed on the single answer token. Labels without an option become X or Y. Rows whose label is several
+    options are left out, because one letter cannot express them (as in the paper, appendix A.4).
 
     Args:
-        rows: to train on.
+        rows: the rows to train on.
         base: the folder or hub id of a causal language model.
-        output: a folder; it gets the adapter as safetensors, its configuration (which names the base and, of a hub
-            model, its commit) and ``training.json``.
-        seed: of the adapter's start, the rows' order and dropout; no global random state changes.
+        output: the folder for the adapter (safetensors), its configuration (which names the base and, for a hub model,
+            its commit) and ``training.json``.
+        seed: seed of the adapter's initialization, the order of the rows and dropout; global random state is unchanged.
         epochs: passes over the rows.
         batch_size: rows per step.
-        learning_rate: at the start; it falls linearly to 0.
-        rank: of the adapter's matrices; its alpha is twice that.
+        learning_rate: the initial learning rate; it decreases linearly to 0.
+        rank: the rank of the adapter's matrices; its alpha is twice the rank.
 
     Raises:
         ReaderError: the base cannot be loaded.
@@ -64,7 +64,7 @@ def train_causal(  # noqa: PLR0913 # hyperparameters
     """
     kept = [row for row in rows if row.label.kind != "several"]
     if not kept:
-        raise RowsError("no rows to train on: the answer is one letter, and every label is several options")
+        raise RowsError("no rows to train on: the answer is a single letter, but every label is several options")
     require_model(base, None)
     recipe = _Recipe(seed, epochs, batch_size, learning_rate, rank)
     with _seeded(seed):
@@ -84,10 +84,10 @@ def train_causal(  # noqa: PLR0913 # hyperparameters
 
 @contextmanager
 def _seeded(seed: int) -> Iterator[None]:
-    """Seed torch's generator for a while; afterwards it is as it was."""
+    """Seed torch's generator within the context and restore it afterwards."""
     import torch  # noqa: PLC0415
 
-    # Not torch.manual_seed: it seeds the accelerators' generators, too, which fork_rng would then have to restore.
+    # Not torch.manual_seed: it also seeds the accelerators' generators, which fork_rng would then have to restore.
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)
         yield
@@ -158,7 +158,7 @@ def _loss(network: Any, batch: Sequence[tuple[Sequence[int], int]]) -> Any:
     lengths = [len(question) for question, _ in batch]
     longest = max(lengths)
     tokens = torch.tensor([[*question, *[0] * (longest - len(question))] for question, _ in batch])
-    # Padded on the right, so that positions count from the first token without being given.
+    # Padding on the right makes positions start at the first token, so they need not be passed.
     mask = torch.tensor([[1] * length + [0] * (longest - length) for length in lengths])
     logits = network(input_ids=tokens, attention_mask=mask).logits
     last = logits[torch.arange(len(batch)), torch.tensor(lengths) - 1].float()

@@ -12,7 +12,7 @@ from lm_eval_ext.classifier.commands import train as command_train
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add ``classifier`` and its subcommands to the command line."""
     classifier = commands.add_parser(
-        "classifier", help="which option does a free-text answer choose: train, evaluate, read"
+        "classifier", help="find the option that a free-text answer chooses: train, evaluate, read"
     ).add_subparsers()
     for subcommand in (command_train, command_evaluate, command_read):
         subcommand.add_to(classifier)

@@ -18,15 +18,16 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     judge = commands.add_parser(
         "evaluate",
         help="compare readers on labelled rows",
-        description="Prints accuracy, macro-F1 and weighted-F1, by model, on the rows whose label is one option, on "
-        "all, and on those where the rules abstain or disagree with the last reader; then the errors by kind.",
+        description="Prints accuracy, macro-F1 and weighted-F1 by model on three sets of rows: rows whose label is one "
+        "option, all rows, and rows where the rules abstain or disagree with the last reader. Then lists the errors "
+        "by kind.",
     )
     judge.add_argument("data", metavar="DATA.jsonl", type=Path, help="labelled rows, as for train")
     judge.add_argument(
         "--reader",
         metavar="NAME",
         action="append",
-        help=f"may be repeated (default: {' '.join(readers.NAMES)}); {readers.EXPECTED}",
+        help=f"{readers.EXPECTED}; may be repeated (default: {' '.join(readers.NAMES)})",
     )
     judge.add_argument("--json", action="store_true", help="print JSON")
     judge.set_defaults(run=_evaluate)

@@ -21,10 +21,10 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     """Add ``read`` to the subcommands of ``classifier``."""
     read = commands.add_parser(
         "read",
-        help="print rows with the option that their response chooses",
-        description="Rows have options ([{letter, text}]) and response; each comes back with reading (a letter, a list "
-        'of letters, "refused" or "none") and certainty (0 to 1). Reasoning blocks (<think> ...) are not read; a null '
-        "response is empty.",
+        help="print rows with the option that each response chooses",
+        description="Each row needs options ([{letter, text}]) and response. It is printed with two more fields: "
+        'reading (a letter, a list of letters, "refused" or "none") and certainty (0 to 1). Reasoning blocks '
+        "(<think> ...) are ignored; a null response counts as empty.",
     )
     read.add_argument("rows", metavar="ROWS.jsonl", help='JSON lines; "-": standard input')
     read.add_argument("--reader", metavar="NAME", default="default", help=f'default: "default"; {readers.EXPECTED}')
@@ -45,7 +45,7 @@ def _print_readings(reader: Reader, lines: Iterable[bytes], origin: str) -> None
     rows = ((row, answer_of_row(where, row)) for where, row in numbered_rows(lines, origin))
     while batch := list(islice(rows, BATCH)):
         readings = reader([answer for _, answer in batch])
-        # One call per batch: an interruption finds whole lines written. In ASCII, as everything that we print as JSON.
+        # One call per batch, so that an interruption leaves only whole lines. ASCII, like all JSON that we print.
         sys.stdout.write(
             "".join(_line(row, reading) for (row, _), reading in zip(batch, readings, strict=True)),
         )

@@ -1,4 +1,4 @@
-"""What stands beside an adapter's weights: which base and which encoding it was trained with."""
+"""The description stored with an adapter's weights: the base and the encoding that it was trained with."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from lm_eval_ext.classifier.encoder.encoding import ENCODING
 EMBEDDED = Path(__file__).resolve().parent / "adapter"
 """The folder of the adapter that comes with this package."""
 DESCRIPTION = "answer_classifier.json"
-"""The file by which a folder is known to hold one of our encoder adapters."""
+"""The file that marks a folder as one of our encoder adapters."""
 DESCRIBED = {"encoding": ENCODING, "base": weights.REPOSITORY, "revision": weights.REVISION}
 
 
 class AdapterError(ValueError):
-    """An adapter that is missing or incomplete, or was made for another base or encoding."""
+    """An adapter is missing, is incomplete or was trained for another base or encoding."""
 
 
 def describe(folder: Path) -> None:
-    """Write the description of an adapter that was trained with this version into its folder."""
+    """Write the description of an adapter trained with this version into its folder."""
     (folder / DESCRIPTION).write_text(json.dumps(DESCRIBED, indent=1) + "\n", encoding="utf-8")
 
 
 def check(folder: Path) -> None:
-    """Raise unless a folder holds an adapter that this version can use.
+    """Check that a folder contains an adapter that this version can use.
 
     Raises:
         AdapterError: it does not; the message says what was found.
@@ -34,7 +34,7 @@ def check(folder: Path) -> None:
     path = folder / DESCRIPTION
     if not path.is_file():
         raise AdapterError(f"{folder}: no {DESCRIPTION}; expected a folder that `lm-eval-ext classifier train` wrote")
-    # PEFT would take pickled weights where there are no others.
+    # PEFT would otherwise fall back to pickled weights.
     if not (folder / ADAPTER_WEIGHTS).is_file():
         raise AdapterError(f"{folder}: no {ADAPTER_WEIGHTS} (weights of other formats are not loaded)")
     try:
@@ -42,4 +42,4 @@ def check(folder: Path) -> None:
     except ValueError as error:
         raise AdapterError(f"{path}: not JSON in UTF-8 ({error})") from error
     if found != DESCRIBED:
-        raise AdapterError(f"{path}: {found}, expected {DESCRIBED}; train the adapter anew with this version")
+        raise AdapterError(f"{path}: {found}, expected {DESCRIBED}; retrain the adapter with this version")

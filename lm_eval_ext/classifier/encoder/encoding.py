@@ -1,9 +1,8 @@
-"""An answer as the encoder sees it: its words, with every mention of an option turned into that option's marker.
+"""The encoder's input: the words of an answer, with every mention of an option replaced by that option's marker.
 
-Letters are arbitrary, so the encoder never sees one: option k is a marker token, "the answer is B. Rarely" becomes
-"the answer is β . rarely", and the options follow, each behind its marker. A refusal has a marker of its own, which
-stands for the option ``Refused`` where the question has it. Which marker an option gets is drawn anew for every
-training example.
+Letters are arbitrary, so the encoder never sees them. Option k is a marker token: "the answer is B. Rarely" becomes
+"the answer is β . rarely", followed by the options, each preceded by its marker. Refusal has its own marker, which also
+stands for the option ``Refused`` if the question has one. In training, markers are drawn for each example.
 """
 
 from __future__ import annotations
@@ -20,17 +19,17 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 ENCODING = 1
-"""Raised whenever an answer is encoded in another way: adapters of other encodings are refused."""
+"""Version of the encoding, raised with every change to it. Adapters with another encoding are rejected."""
 MARKERS = 26
-"""Options that a question may have."""
+"""Maximum number of options per question."""
 MARKER_TOKENS = "αβγδεζηθικλμνξοπρστυφχψωбж"
-"""The markers of options: tokens that English answers hardly have, their embeddings far enough from each other."""
+"""The options' markers: tokens that are rare in English answers and whose embeddings are far enough apart."""
 REFUSAL, SEVERAL, NONE = "refused", "several", "none"
 """The markers of the other choices."""
 HEAD, TAIL = 104, 40
-"""Tokens of a long response that are kept, from its beginning and its end."""
+"""Number of tokens kept from the beginning and the end of a long response."""
 OPTION_TOKENS = 12
-"""Tokens of an option's text that are kept; its mentions are found by the whole text."""
+"""Number of tokens kept from an option's text; its mentions are found with the whole text."""
 
 
 def marker_names() -> list[str]:
@@ -43,11 +42,11 @@ class Encoded:
     """One answer as token ids.
 
     Attributes:
-        ids: of the tokens, ``[CLS]`` and ``[SEP]`` included.
-        choices: positions in ``ids`` of what can be chosen: each option but ``Refused``, in their order, then refusal,
+        ids: the token ids, including ``[CLS]`` and ``[SEP]``.
+        choices: positions in ``ids`` of the possible choices: the options in order, except ``Refused``, then refusal,
             several, none.
-        letters: of those options.
-        named: per token, the index in ``choices`` of the option that is named there, or -1.
+        letters: the letters of those options.
+        named: per token, the index in ``choices`` of the option that the token names, or -1.
     """
 
     ids: tuple[int, ...]
@@ -57,12 +56,12 @@ class Encoded:
 
 
 def encode(answer: Answer, tokenizer: Tokenizer, slots: Sequence[int] | None = None) -> Encoded:
-    """Return an answer as the encoder sees it.
+    """Return the encoder's input for an answer.
 
     Args:
-        answer: at most ``MARKERS`` options.
-        tokenizer: BERT's, uncased.
-        slots: the marker numbers of the options, from 1; in their order if absent.
+        answer: an answer with at most ``MARKERS`` options.
+        tokenizer: BERT's uncased tokenizer.
+        slots: the marker numbers of the options, from 1; by default the options are numbered in order.
 
     Raises:
         ValueError: there are more options than markers.
@@ -100,9 +99,10 @@ def encode(answer: Answer, tokenizer: Tokenizer, slots: Sequence[int] | None = N
 
 
 def _pieces(text: str, found: Sequence[OptionMention]) -> Iterator[tuple[str, str | None]]:
-    """Yield a plain response piece by piece: words, and the letter of the option that is named after them.
+    """Yield the pieces of a plain response: words, and the letter of the option named after them.
 
-    A letter is no part of the words; an option's text without its letter is, and is named before them.
+    The letter of a mention is not part of the words. If a mention is an option's text alone, the text is part of the
+    words that follow.
     """
     last = 0
     for mention in found:
@@ -113,7 +113,7 @@ def _pieces(text: str, found: Sequence[OptionMention]) -> Iterator[tuple[str, st
 
 
 def _letter_at(text: str, mention: OptionMention) -> int:
-    """Return where the letter of a mention stands, after words such as "option"."""
+    """Return the position of a mention's letter, which may follow words such as "option"."""
     for place in range(mention.start, mention.end):
         around = text[place - 1 : place] + text[place + 1 : place + 2]
         if text[place] == mention.letter and not any(map(str.isalnum, around)):
@@ -130,7 +130,7 @@ def _id(tokenizer: Tokenizer, token: str) -> int:
 
 
 def _words(tokenizer: Tokenizer, text: str) -> list[int]:
-    """Return the tokens of words; where they would be a marker or a special token, the unknown one."""
+    """Return the tokens of words, with any marker or special token replaced by the unknown token."""
     reserved, unknown = _reserved(tokenizer), _id(tokenizer, "[UNK]")
     return [unknown if token in reserved else token for token in tokenizer.encode(text, add_special_tokens=False).ids]
 

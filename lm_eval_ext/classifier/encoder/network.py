@@ -1,4 +1,4 @@
-"""The encoder that reads what the rules do not: a small BERT with a LoRA adapter, which scores every choice at once."""
+"""The encoder that reads where the rules abstain: a small BERT with a LoRA adapter that scores all choices at once."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ PAD = 0
 class AnswerEncoder(nn.Module):
     """Scores the choices of a batch of answers.
 
-    A choice is scored where it is listed and, added to that, wherever the response names it: what the response says of
-    an option stands there.
+    A choice is scored at its place in the list of options and, in addition, wherever the response names it, because
+    that is where the response says something about it.
 
     Attributes:
-        base: the BERT; hidden states of shape (batch, tokens, width).
-        listed, mentioned: width → 2: the score of a choice, over which a softmax makes probabilities, and that of an
-            option's being among the several that an answer names, of which a sigmoid makes one.
+        base: the BERT model; its hidden states have shape (batch, tokens, width).
+        listed, mentioned: width → 2. The first score is that of the choice; a softmax over the choices gives their
+            probabilities. The second is for being one of several chosen options; a sigmoid gives its probability.
     """
 
     def __init__(self, base: nn.Module, width: int) -> None:
@@ -45,13 +45,13 @@ class AnswerEncoder(nn.Module):
         """Return the two scores of every choice.
 
         Args:
-            ids: (batch, tokens).
-            mask: (batch, tokens), 1 where there is a token.
-            choices: (batch, choices), positions in ``ids``; -1 where an answer has fewer choices.
+            ids: (batch, tokens), token ids.
+            mask: (batch, tokens), 1 for tokens and 0 for padding.
+            choices: (batch, choices), positions in ``ids``; -1 is padding for answers with fewer choices.
             named: (batch, tokens), the choice that a token names, or -1.
 
         Returns:
-            Twice (batch, choices); minus infinity where there is no choice.
+            Two tensors of shape (batch, choices), with minus infinity for padding.
         """
         hidden = self.base(input_ids=ids, attention_mask=mask).last_hidden_state
         places = choices.clamp(min=0).unsqueeze(-1).expand(-1, -1, hidden.shape[-1])
@@ -68,9 +68,9 @@ class AnswerEncoder(nn.Module):
 
 
 def base_encoder(folder: Path) -> AnswerEncoder:
-    """Return the encoder over base weights, its two scoring layers still untrained (zero)."""
+    """Return the encoder with the base weights and its two scoring layers untrained (zero)."""
     config = AutoConfig.from_pretrained(folder)
-    # With its pooling layer, which nothing here calls: without, the file would hold more weights than the model, and
+    # The unused pooling layer is kept: without it, the file would contain weights that the model lacks, and
     # transformers would report that on standard error each time.
     base = AutoModel.from_pretrained(folder, config=config, use_safetensors=True)
     encoder = AnswerEncoder(base, config.hidden_size)
@@ -81,7 +81,7 @@ def base_encoder(folder: Path) -> AnswerEncoder:
 
 
 def with_new_adapter(encoder: AnswerEncoder, tokenizer: Tokenizer) -> Any:
-    """Return the encoder with a LoRA adapter to train: all dense layers, the markers' embeddings, the two scores."""
+    """Add a trainable LoRA adapter to the encoder: all dense layers, the markers' embeddings, the scoring layers."""
     from peft import LoraConfig, get_peft_model  # noqa: PLC0415 # seconds, and only training needs it
 
     config = LoraConfig(
@@ -96,7 +96,7 @@ def with_new_adapter(encoder: AnswerEncoder, tokenizer: Tokenizer) -> Any:
 
 
 def batch_of(encoded: Sequence[Encoded]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Return ids, mask, choices and names of a batch, padded to its longest."""
+    """Return the ids, mask, choices and named options of a batch, padded to its longest item."""
     tokens = max(len(one.ids) for one in encoded)
     most = max(len(one.choices) for one in encoded)
     ids = torch.full((len(encoded), tokens), PAD)

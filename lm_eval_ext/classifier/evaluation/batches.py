@@ -1,4 +1,4 @@
-"""Many rows, read some at a time."""
+"""Reads many rows in batches."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from lm_eval_ext.classifier.labelled import Labelled
 from lm_eval_ext.classifier.reading import Reader, Reading
 
 BATCH = 256
-"""Rows that are read at a time, so that memory does not grow with the file."""
+"""Rows per batch, so that memory use does not grow with the file."""
 
 
 def readings(reader: Reader, rows: Sequence[Labelled], name: str) -> list[Reading]:
-    """Return what a reader reads out of rows, and show, under its name, how far it is."""
+    """Return a reader's readings of rows, showing its progress under its name."""
     from tqdm import tqdm  # noqa: PLC0415
 
     found: list[Reading] = []

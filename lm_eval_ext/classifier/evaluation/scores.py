@@ -1,4 +1,4 @@
-"""How well readers read labelled answers, with intervals and the remaining errors."""
+"""Scores readers on labelled answers, with confidence intervals and error counts."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ RULES = "rules"
 """The evaluator whose abstentions and disagreements make up the hard rows."""
 
 UNNAMED = "unnamed"
-"""The model of rows that name none."""
+"""The model name used for rows that do not name a model."""
 
 Readings = Mapping[str, Sequence[Reading]]
-"""Evaluator to its readings, one per row, in the rows' order."""
+"""Maps an evaluator to its readings, one per row, in the order of the rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReaderScores:
-    """How well one evaluator read some rows.
+    """The scores of one evaluator on a set of rows.
 
     Attributes:
-        rows: how many.
-        accuracy: the share read as labelled.
-        low: of accuracy's 95 % interval (Wilson).
-        high: likewise.
+        rows: the number of rows.
+        accuracy: the fraction of readings that match the label.
+        low: the lower bound of accuracy's 95 % interval (Wilson).
+        high: the upper bound of that interval.
         macro_f1: the mean of the classes' F1; a class is what a label or a reading says ("A", "A+C", "refused").
-        weighted_f1: likewise, weighted by the labels' counts.
+        weighted_f1: the mean of the classes' F1, weighted by the labels' counts.
     """
 
     rows: int
@@ -46,12 +46,12 @@ class ReaderScores:
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """The scores of all evaluators on some of the rows.
+    """The scores of all evaluators on a subset of the rows.
 
     Attributes:
-        name: which rows.
-        overall: evaluator to its scores on all these rows.
-        by_model: evaluator to model to scores.
+        name: a description of the subset.
+        overall: maps an evaluator to its scores on the whole subset.
+        by_model: maps an evaluator and a model to scores.
     """
 
     name: str
@@ -59,7 +59,7 @@ class Slice:
     by_model: Mapping[str, Mapping[str, ReaderScores]]
 
     def mean(self, evaluator: str) -> tuple[float, float, float]:
-        """Return accuracy, macro-F1 and weighted-F1, each the mean over the models: Table 4's last column."""
+        """Return accuracy, macro-F1 and weighted-F1, each averaged over the models (Table 4's last column)."""
         cells = list(self.by_model[evaluator].values())
         return (
             sum(cell.accuracy for cell in cells) / len(cells),
@@ -70,11 +70,11 @@ class Slice:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What there is to say of some evaluators on some labelled rows.
+    """The evaluation of several evaluators on labelled rows.
 
     Attributes:
-        slices: those that have rows, out of: label is one option; all rows; rules abstain or disagree.
-        errors: evaluator to kind of error ("several read as option") to count, the most frequent first.
+        slices: the non-empty ones of: label is one option; all rows; rules abstain or disagree.
+        errors: maps an evaluator and a kind of error ("several read as option") to its count, most frequent first.
     """
 
     slices: tuple[Slice, ...]
@@ -88,8 +88,8 @@ def evaluate(rows: Sequence[Labelled], readings: Readings) -> Evaluation:
     last evaluator; without ``rules`` there is no such slice.
 
     Args:
-        rows: labelled.
-        readings: of each evaluator.
+        rows: the labelled rows.
+        readings: the readings of each evaluator.
     """
     slices = [
         _slice("label is one option", rows, readings, lambda place: rows[place].label.kind == "option"),
@@ -138,13 +138,13 @@ def _slice(name: str, rows: Sequence[Labelled], readings: Readings, has: Callabl
 
 
 def scores(labels: Sequence[Reading], readings: Sequence[Reading]) -> ReaderScores:
-    """Score readings by their labels.
+    """Score readings against labels.
 
     Args:
-        labels: at least one.
-        readings: as many, in the same order.
+        labels: the labels, at least one.
+        readings: one reading per label, in the same order.
     """
-    from sklearn.metrics import f1_score  # noqa: PLC0415 # a second
+    from sklearn.metrics import f1_score  # noqa: PLC0415 # takes a second
 
     right = sum(label.same(reading) for label, reading in zip(labels, readings, strict=True))
     expected, found = [said(label) for label in labels], [said(reading) for reading in readings]
@@ -161,11 +161,11 @@ def said(reading: Reading) -> str:
 
 
 def wilson(right: int, rows: int) -> tuple[float, float]:
-    """Return the 95 % interval of a share (Wilson's score interval, without continuity correction).
+    """Return the 95 % interval of a proportion (Wilson's score interval, without continuity correction).
 
     Args:
-        right: successes.
-        rows: trials, at least one.
+        right: the number of successes.
+        rows: the number of trials, at least one.
     """
     share, weight = right / rows, Z_95**2 / rows
     centre = (share + weight / 2) / (1 + weight)
@@ -174,11 +174,11 @@ def wilson(right: int, rows: int) -> tuple[float, float]:
 
 
 def error_kinds(rows: Sequence[Labelled], readings: Sequence[Reading]) -> dict[str, int]:
-    """Count the readings that are not the label's, by what the label is and what it was taken for.
+    """Count the readings that differ from their label, by the kinds of the label and of the reading.
 
     Returns:
         For example ``{"option read as another option": 3, "refused option read as option": 1}``, the most frequent
-        first. The refused option is that which offers a refusal; a none of certainty 0 is an abstention.
+        first. The refused option is the one that offers a refusal; ``none`` with certainty 0 is an abstention.
     """
     errors = Counter(
         _error(_kind(row.label, row.answer.options), _kind(reading, row.answer.options))

@@ -1,4 +1,4 @@
-"""An evaluation of readers as JSON, and as the paper's Tables 2 and 4."""
+"""Formats an evaluation of readers as JSON or as the paper's Tables 2 and 4."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def as_json(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def as_markdown(evaluation: Evaluation) -> str:
-    """Return an evaluation as tables in Markdown, their columns aligned.
+    """Return an evaluation as Markdown tables with aligned columns.
 
-    Per slice, the paper's Table 2 (with rows and intervals) and Table 4 (accuracy / macro-F1 / weighted-F1 per model
-    and their mean); then each evaluator's errors by kind.
+    Each slice has the paper's Table 2 (with rows and intervals) and Table 4 (accuracy / macro-F1 / weighted-F1 per
+    model and their mean). Each evaluator's errors by kind follow.
     """
     parts = [_slice_as_markdown(part) for part in evaluation.slices]
     errors = [

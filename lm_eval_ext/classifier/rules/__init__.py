@@ -1,1 +1,1 @@
-"""Readers that go by rules: careful ones, and the paper's baseline."""
+"""Rule-based readers: the careful rules and the paper's baseline."""

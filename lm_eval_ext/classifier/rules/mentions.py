@@ -1,4 +1,4 @@
-"""Where a response names the options it was given: by letter, by text, or by both."""
+"""Finds where a response names the options: by letter, by text, or by both."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ How = Literal["both", "letter", "bare", "text"]
 _PLAIN = str.maketrans(
     {"‘": "'", "’": "'", "“": '"', "”": '"', "–": "-", "—": "-", "−": "-", "\u00a0": " ", "ﬁ": "fi", "ﬂ": "fl"}  # noqa: RUF001 # what responses have
 )
-# Emphasis and code marks around a letter say nothing; a box is how mathematicians say what the answer is.
+# Emphasis and code marks around a letter carry no meaning; in mathematics, a box marks the answer.
 _MARKS = re.compile(r"\*+|`+|__|\\(?:text|textbf|mathrm)\s?(?=\{)")
 _BOX = re.compile(r"\\boxed\s?(?=\{)")
 _TRAILING = " \t\n.,;:!?\"'"
@@ -38,12 +38,12 @@ class OptionMention:
     """One place where a response names an option.
 
     Attributes:
-        letter: the option's.
-        how: ``both``: its letter and then its text, or the beginning of it; ``letter``: its letter alone, marked as one
-            ("B.", "(B)", "option B", a line of its own); ``bare``: a capital letter that is no article, pronoun or
-            initial; ``text``: its text alone.
+        letter: the option's letter.
+        how: ``both``: the letter followed by the text, or by its beginning; ``letter``: the letter alone, marked as one
+            ("B.", "(B)", "option B", a line of its own); ``bare``: a capital letter that is not an article, pronoun or
+            initial; ``text``: the text alone.
         start, end: offsets in the plain response (``plain``).
-        text: offset at which the option's text begins; ``end`` if there is none.
+        text: offset at which the option's text begins; ``end`` if the mention has no text.
     """
 
     letter: str
@@ -61,16 +61,16 @@ class _Span:
 
 
 def plain(text: str) -> str:
-    """Return a text without emphasis, typographic quotes, dashes and ligatures; a mathematician's box says "answer"."""
-    whole = text.encode("utf-8", "replace").decode("utf-8")  # half a surrogate pair is no character
+    r"""Return a text without emphasis, typographic quotes, dashes and ligatures; ``\boxed`` becomes "answer:"."""
+    whole = text.encode("utf-8", "replace").decode("utf-8")  # a lone surrogate is not a character
     text = unicodedata.normalize("NFC", whole).translate(_PLAIN)
     return _MARKS.sub("", _BOX.sub("answer: ", text)).strip()
 
 
 def mentions(response: str, options: Sequence[Option]) -> tuple[OptionMention, ...]:
-    """Return where a plain response names options, in its order; a place belongs to one option only.
+    """Return the mentions of options in a plain response, in order; a position belongs to one option only.
 
-    An option's text is found whole, whatever its case and spacing; where one text contains another, the longer wins
+    An option's text must occur in full, in any case and spacing. If one text contains another, the longer one wins
     ("Not very likely" does not name "Very likely").
     """
     texts = _texts(response, tuple(options))
@@ -93,7 +93,7 @@ def mentions(response: str, options: Sequence[Option]) -> tuple[OptionMention, .
     found += [
         OptionMention(span.letter, "text", span.start, span.end, span.start)
         for span in texts
-        # Mentions by letter do not overlap: those that end after the text begins, less those that begin after it ends.
+        # Mentions by letter do not overlap, so these counts are equal only if none of them overlaps the text.
         if bisect_right(ends, span.start) == bisect_left(taken, span.end)
     ]
     return tuple(sorted(found, key=lambda mention: mention.start))
@@ -121,7 +121,7 @@ def _pattern_of_texts(options: tuple[Option, ...]) -> tuple[re.Pattern[str] | No
 
 
 def core(text: str) -> str:
-    """Return an option's text as it is looked for: plain, without final punctuation."""
+    """Return an option's text in the form used for searching: plain, without final punctuation."""
     return plain(text).rstrip(_TRAILING).lstrip("\"' ")
 
 
@@ -175,7 +175,7 @@ def _is_initial(response: str, start: int) -> bool:
 
 
 def _text_after(response: str, end: int, option: Option, texts: Mapping[int, _Span]) -> tuple[int, int]:
-    """Return where the option's own text, which follows its letter, begins and ends; twice ``end`` if there is none."""
+    """Return the start and end of the option's text if it follows its letter; otherwise ``end`` twice."""
     gap = _GAP.match(response, end)
     start = gap.end() if gap else end
     for place in (start, start - 1, start + 1):

@@ -1,4 +1,4 @@
-"""The wordings by which responses commit to an option, deny one, refuse, or waver; all on plain text."""
+"""The wordings with which responses commit to an option, deny one, refuse or waver; all patterns expect plain text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ REFUSAL = re.compile(
     r"|(?:decline|refuse) to (?:answer|give|pick|choose|say))",
     re.IGNORECASE,
 )
-"""A response declines, or begins as those do that decline."""
+"""A response declines, or begins like one that declines."""
 
 COMMITMENT = re.compile(
     # "the best answer to this question would be"
@@ -36,34 +36,34 @@ COMMITMENT = re.compile(
     rf"|\b(?:therefore|thus|so|hence)\b[^.\n]{{0,60}}?(?:\bis|\bare|:)\s*){_OPENED}$",
     re.IGNORECASE,
 )
-"""What stands right before a mention commits to it."""
+"""The words right before a mention commit to it."""
 
 CUE = re.compile(r"(?:answers?|choices?|select|choose|pick|go\s+with)\b", re.IGNORECASE)
-"""A mention by letter begins with words that commit to it; "option B" alone only names B."""
+"""A mention by letter begins with words that commit to it; "option B" by itself only names B."""
 
 REJECTED = re.compile(
     r"[\"')\].]?\s?(?:\([^)\n]*\)\s?)?(?:is|are|was|were|would be|seems?|does|do|cannot|can't|isn't|aren't)\s"
     r"(?:\w+\s){0,2}?(?:wrong|incorrect|not|never|false|out|ruled|less|least|neither|be\b|apply|fit)",
     re.IGNORECASE,
 )
-"""What stands right after a mention may deny it."""
+"""The words right after a mention may deny it."""
 
 CONFIRMED = re.compile(
     r"[\"')\].]?\s*(?:\([^)\n]*\)\s*)?(?:is|are|would be|seems?(?: to be)?|appears?(?: to be)?)\s+"
     r"(?:the\s+|my\s+|likely\s+|probably\s+)*(?:correct|right|best|most|answer|choice|closest)\b",
     re.IGNORECASE,
 )
-"""What stands right after a mention commits to it."""
+"""The words right after a mention commit to it."""
 
 INTRODUCED = re.compile(rf"(?:\b(?:is|be|are)|:)\s*{_OPENED}$", re.IGNORECASE)
-"""What stands before the first mention leads up to it."""
+"""The words before the first mention introduce it."""
 
 DENIAL = re.compile(
     r"(?:\b(?:not|cannot|never|neither|nor|doubt|least|unlikely|except|anything but|instead of|rather than|wrong"
     r"|incorrect|disagree|exclude|eliminate|rule out)\b|n't\b)[^.;:!?\n]*$",
     re.IGNORECASE,
 )
-"""What stands before a mention in its clause may deny it."""
+"""The words before a mention in the same clause may deny it."""
 
 NONE_OF_THEM = re.compile(r"\b(?:none|neither|no one) of (?:the|these|them|those)\b", re.IGNORECASE)
 
@@ -73,19 +73,19 @@ WAVERS = re.compile(
     r"|(?:\b[A-Z]\s?[.:=]|-)\s?(?P<verdict>true|false|no|yes)\b\W*$|(?:\b[A-Z]\s?[:(-]\s?\d+\s?%[^%]{0,60}){2}",
     re.IGNORECASE | re.MULTILINE,
 )
-"""A response takes something back, or gives its ``verdict`` on each option."""
+"""A response revises what it said, or gives its ``verdict`` on each option."""
 
 JOINED = re.compile(
     r"[\s)\]\"'.]*(?:[,/&;+]|\band/or\b|\band\b|\bor\b|\bas well as\b|\bto\b)"
     r"(?:\s*(?:,|\b(?:and|or|either|also|maybe|possibly|perhaps|the|options?)\b))*[\s(\[\"']*",
     re.IGNORECASE,
 )
-"""What stands between two mentions that are named in one breath."""
+"""The text between two options that are named together."""
 
 _REMARK = r"[.)\"']*[ \t]*(?:\((?![^)\n]*\b(?:incorrect|wrong|not)\b)[^)\n]*\)[ \t]*)?"
 NEXT_LINE = re.compile(_REMARK + r"\n\s*[(\[-]?")
-"""What stands between two options on lines of their own: at most a remark in brackets."""
+"""The text between two options on separate lines: at most a remark in brackets."""
 LINE_ENDS = re.compile(_REMARK + r"(?:\n|$)")
 
 LABELS = re.compile(r"[\s.:)\](,\"'-]*(?:(?:that is|i\.e\.|namely|meaning)[\s,:(\"']*)?", re.IGNORECASE)
-"""What stands between a letter and the text that it labels."""
+"""The text between a letter and the option text that it labels."""

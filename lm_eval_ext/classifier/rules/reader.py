@@ -1,4 +1,4 @@
-"""Careful rules: they read an answer where it is plain, and abstain where it is not."""
+"""Careful rules: they read an answer if it is clear and abstain otherwise."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from lm_eval_ext.classifier.rules import phrases
 from lm_eval_ext.classifier.rules.mentions import OptionMention, mentions, plain
 
 ABSTAINED = Reading("none", (), 0.0)
-"""What the rules say where they say nothing."""
+"""The reading if the rules abstain."""
 
 OPENING = 260
-"""Characters within which a refusal declares itself."""
+"""Number of characters at the start of a response in which a refusal must appear."""
 
 MOST = 0.5
-"""Share of a response that an option's text without its letter must make up to be its answer."""
+"""Fraction of a response that an option's text without its letter must make up to count as the answer."""
 LABEL = 14
-"""Characters that may stand between a letter and the text that it labels."""
+"""Maximum number of characters between a letter and the text that it labels."""
 BEFORE, AFTER = 130, 60
-"""Characters before and after a mention in which the words that commit to it stand."""
+"""Number of characters before and after a mention that are searched for words committing to it."""
 
 
 def read(answers: Sequence[Answer]) -> list[Reading]:
-    """Return, per answer, what it plainly says; ``ABSTAINED`` (``none``, certainty 0) where the rules cannot tell."""
+    """Return the readings of clear answers, and ``ABSTAINED`` (``none``, certainty 0) where the rules cannot tell."""
     return [decide(answer) or ABSTAINED for answer in answers]
 
 
 def decide(answer: Answer) -> Reading | None:
-    """Return what an answer plainly says, or ``None``."""
+    """Return the reading of a clear answer, or ``None`` if the rules cannot tell."""
     text = plain(answer.text)
     if not text:
         return Reading("none")
@@ -56,7 +56,7 @@ def _refuses(text: str, found: Sequence[OptionMention]) -> bool:
 
 
 def _says(pattern: re.Pattern[str], text: str, found: Sequence[OptionMention]) -> bool:
-    """Tell whether a response has a wording other than in the text of an option that it names."""
+    """Tell whether a response matches a pattern outside the text of the options that it names."""
     starts = [mention.text for mention in found]
     for match in pattern.finditer(text):
         place = match.start(match.lastgroup or 0)
@@ -67,7 +67,7 @@ def _says(pattern: re.Pattern[str], text: str, found: Sequence[OptionMention]) -
 
 
 def _chosen(text: str, found: Sequence[OptionMention]) -> set[str] | None:
-    """Return the letters that a text commits itself to, ``None`` if it contradicts itself."""
+    """Return the letters that a text commits to, or ``None`` if it contradicts itself."""
     runs = _runs(text, found)
     committed = [run for run in runs if any(_is_committed(text, mention) for mention in run)]
     if runs and runs[0] not in committed and _opens(text, found[0]):
@@ -83,12 +83,12 @@ def _chosen(text: str, found: Sequence[OptionMention]) -> set[str] | None:
 
 
 def _is_among(one: OptionMention, two: OptionMention, runs: Sequence[Sequence[OptionMention]]) -> bool:
-    """Tell whether one of two neighbouring mentions ends or begins one of the runs."""
+    """Tell whether the first of two neighbouring mentions ends a run or the second begins one."""
     return any(run[-1] is one or run[0] is two for run in runs)
 
 
 def _runs(text: str, found: Sequence[OptionMention]) -> list[list[OptionMention]]:
-    """Return the mentions, those together that are named in one breath."""
+    """Group the mentions into runs of options that are named together."""
     runs: list[list[OptionMention]] = []
     for mention in found:
         if runs and _are_joined(text, runs[-1][-1], mention):
@@ -99,7 +99,7 @@ def _runs(text: str, found: Sequence[OptionMention]) -> list[list[OptionMention]
 
 
 def _opens(text: str, first: OptionMention) -> bool:
-    """Tell whether a response comes straight to its first mention."""
+    """Tell whether a response begins with its first mention or introduces it directly."""
     if first.start <= 2:
         return first.how in ("both", "letter") or first.end >= len(text) - 1
     return (
@@ -109,7 +109,7 @@ def _opens(text: str, first: OptionMention) -> bool:
 
 
 def _are_joined(text: str, one: OptionMention, two: OptionMention) -> bool:
-    """Tell whether two mentions are named in one breath: "B or C", or one line each."""
+    """Tell whether two options are named together: "B or C", or on consecutive lines."""
     if one.letter == two.letter or "text" in (one.how, two.how):
         return False
     between = text[one.end : two.start]
@@ -120,7 +120,7 @@ def _are_joined(text: str, one: OptionMention, two: OptionMention) -> bool:
 
 
 def _is_line(text: str, mention: OptionMention) -> bool:
-    """Tell whether a mention begins a line as an option does: "B. Rarely", "(B)" or "B", not "B is wrong"."""
+    """Tell whether a mention begins a line like a listed option: "B. Rarely", "(B)" or "B", but not "B is wrong"."""
     if text[max(text.rfind("\n", 0, mention.start) + 1, mention.start - 4) : mention.start].strip(" ([-"):
         return False
     return mention.how == "both" or (
@@ -130,7 +130,7 @@ def _is_line(text: str, mention: OptionMention) -> bool:
 
 
 def _stands_alone(text: str, mention: OptionMention) -> bool:
-    """Tell whether a mention by itself is an answer: by letter and not denied, or a text that says little else."""
+    """Tell whether a mention alone is an answer: it is not denied, and is by letter or most of the response."""
     if _is_denied(text, mention):
         return False
     return mention.how == "both" or _is_line(text, mention) or mention.end - mention.start >= MOST * len(text)
@@ -150,7 +150,7 @@ def _is_denied(text: str, mention: OptionMention) -> bool:
 
 
 def _is_contradicted(text: str, one: OptionMention, two: OptionMention) -> bool:
-    """Tell whether a letter and another option's text are given as one."""
+    """Tell whether a letter labels the text of another option."""
     return (
         {one.how, two.how} == {"letter", "text"}
         and one.letter != two.letter
@@ -160,8 +160,8 @@ def _is_contradicted(text: str, one: OptionMention, two: OptionMention) -> bool:
 
 
 def _outside_lists(text: str, found: Sequence[OptionMention], options: int) -> list[OptionMention]:
-    """Return the mentions without those that only repeat the options, or discuss them, one line each."""
-    # A list goes through the letters in order; an answer above it is not part of it.
+    """Return the mentions that are not in a list that repeats or discusses the options, one per line."""
+    # A list has its letters in order; an answer above the list is not part of it.
     runs: list[list[OptionMention]] = []
     for mention in found:
         if _is_line(text, mention):

@@ -11,11 +11,11 @@ _LETTER = re.compile(r"[A-Z]\.")
 
 
 def read(answers: Sequence[Answer]) -> list[Reading]:
-    """Return, per answer, the option whose letter is the first capital letter that a full stop follows.
+    """Return, per answer, the option whose letter is the first capital letter followed by a full stop.
 
-    ``none`` where there is no such letter, or it is no option's. The full stop is a full stop: the paper prints the
-    pattern without an escape, and its published accuracy (55 %) is near what the escaped pattern gives (57.8 % on its
-    training part).
+    The reading is ``none`` if there is no such letter or if no option has it. The full stop is literal: the paper
+    prints the pattern without an escape, but its published accuracy (55 %) is close to that of the escaped pattern
+    (57.8 % on the paper's training set).
     """
     return [_read(answer) for answer in answers]
 

@@ -1,1 +1,1 @@
-"""What adapters of either kind are trained on, what is held out, and the model card that says so."""
+"""The data on which adapters of either kind are trained and evaluated, and the model card that documents it."""

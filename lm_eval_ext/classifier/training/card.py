@@ -1,6 +1,6 @@
-"""The model card of an adapter: what it was trained on and how, and how well it reads.
+"""The model card of an adapter: its training data, its training and its scores.
 
-It is read on other machines than that of the training, and names no folders.
+It is read on other machines than the one used for training, so it does not name folders.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from lm_eval_ext.classifier.reading import Reader
 from lm_eval_ext.classifier.training.division import Data, Division, questions, sha256
 
 
-def card(  # noqa: PLR0913 # all that there is to say of a training
+def card(  # noqa: PLR0913 # everything that describes a training run
     mode: str, folder: Path, division: Division, named: Mapping[str, Reader], *, share: float, seed: int, epochs: int
 ) -> str:
-    """Return the model card of an adapter that was just trained; for its scores, readers read.
+    """Return the model card of a newly trained adapter; the readers are run to compute its scores.
 
     Args:
         mode: what was trained: ``encoder`` or ``causal``.
-        folder: of the adapter.
-        division: the rows that it was trained on and those that it was not.
-        named: the readers whose scores it has, by their names in it.
-        share: of the questions that were to be held out.
-        seed: of the split and the training.
-        epochs: of the training.
+        folder: the folder of the adapter.
+        division: the rows used for training and the other rows.
+        named: maps names for the card to the readers whose scores it reports.
+        share: the requested fraction of questions to hold out.
+        seed: the seed of the split and the training.
+        epochs: the number of epochs of the training.
     """
     packages = ["lm-eval-ext", *LIBRARIES]
     lines = [
@@ -80,7 +80,7 @@ def _hashes(data: Data) -> str:
 
 
 def _division(division: Division, share: float, seed: int) -> list[str]:
-    """Return what was trained on and held out, and whether anybody annotated it."""
+    """Describe what was trained on and held out, and which rows are annotated."""
     count = len(division.generated.rows) if division.generated else 0
     if not division.files:
         return [
@@ -98,7 +98,7 @@ def _division(division: Division, share: float, seed: int) -> list[str]:
 
 
 def _base(folder: Path) -> list[str]:
-    """Return what the files beside an adapter say of its base; a local base by its name and its weights' hashes."""
+    """Describe an adapter's base from the adapter's files; for a local base, its name and its weights' hashes."""
     ours, its = folder / adapter.DESCRIPTION, folder / "adapter_config.json"
     described = json.loads((ours if ours.is_file() else its).read_text(encoding="utf-8"))
     base = described["base" if ours.is_file() else "base_model_name_or_path"]
@@ -112,7 +112,7 @@ def _base(folder: Path) -> list[str]:
 
 
 def _records(folder: Path) -> list[str]:
-    """Return what the training wrote down beside the adapter."""
+    """Return the files in which training recorded its settings, next to the adapter."""
     lines = []
     for file in sorted(folder.glob("*.json")):
         if file.name in ("training.json", adapter.DESCRIPTION):
@@ -127,7 +127,7 @@ def _scores(named: Mapping[str, Reader], division: Division) -> str:
 
 
 def _measured(data: Data, division: Division) -> str:
-    """Return what rows these are and, as those of one question are alike, how far their questions are new."""
+    """Describe evaluation rows and, because rows of one question are alike, how many of their questions are not new."""
     known = {question_key(row) for row in division.trained_on}
     shared = sum(question_key(row) in known for row in data.rows)
     return (

@@ -1,7 +1,7 @@
-"""Training responses written by this project: frames of answers, filled with questions and their options.
+"""Generates training responses: answer templates (frames), filled with questions and their options.
 
-The frames and questions (``corpus/``) were written by hand for this purpose. A frame is a response with holes, its
-label known by construction: ``"I would go with {letter}, not {other_letter}."`` chooses ``{letter}``.
+The frames and questions (``corpus/``) were written by hand for this purpose. A frame is a response with slots, whose
+label is known by construction: ``"I would go with {letter}, not {other_letter}."`` chooses ``{letter}``.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ from lm_eval_ext.classifier.reading import REFUSED, Answer, Option, Reading
 
 CORPUS = Path(__file__).resolve().parent / "corpus"
 GENERATED = "generated"
-"""What stands for the model of a generated response."""
+"""The model name of generated responses."""
 
-# How often a kind of response is drawn. Real answers choose an option nine times in ten, but those are mostly plain:
-# the rules read them. What the rules leave over is of the other kinds far more often.
+# How often each kind of response is drawn. Nine in ten real answers choose an option, but most of these are clear and
+# read by the rules. Among the answers on which the rules abstain, the other kinds are far more frequent.
 KINDS = {"option": 62, "refused": 14, "several": 10, "none": 9, "uncertain": 5}
 UNDECIDED = "I do not know"
 NO_ANSWER = "No correct answer is given"
 OFFERS = (REFUSED, UNDECIDED, NO_ANSWER)
-"""Options that offer to choose nothing."""
+"""Options for choosing none of the actual options."""
 REFUSAL_OFFERED, NO_ANSWER_OFFERED = 65, 25
 """How often a question gets them, in percent."""
 PHRASES = frozenset({"opener", "explanation", "closer"})
-"""Slots that are filled with a sentence of the corpus."""
+"""Slots that are filled with a sentence from the corpus."""
 SAYS_NONE_IS_RIGHT = ("none_is_right", "own_answer_not_listed")
-"""Styles of the kind ``none`` that choose the option "no correct answer" where there is one."""
+"""Styles of the kind ``none`` that choose the option "no correct answer" if there is one."""
 PLAIN = frozenset({"letter_only", "letter_and_text", "option_word", "answer_is", "answer_with_explanation"})
-"""Styles in which real models mostly choose an option, and their share, in percent, beside that of all styles."""
+"""Styles in which real models usually choose an option, and the percentage drawn from these styles only."""
 PLAIN_SHARE = 25
 ALONE = ("letter_only", "text_only", "letter_markup", "cut_off")
-"""Styles that a sentence before or after would make another one."""
+"""Styles that would become other styles if a sentence came before or after them."""
 
 _SLOT = re.compile(r"\{([a-z_]+\d?)\}")
 
@@ -54,12 +54,12 @@ class Frame:
 
     @property
     def slots(self) -> frozenset[str]:
-        """The names of its slots."""
+        """The names of the frame's slots."""
         return frozenset(_SLOT.findall(self.text))
 
     @property
     def choices(self) -> int:
-        """How many options it chooses."""
+        """How many options the frame chooses."""
         if self.kind == "several":
             return 3 if {"letter3", "text3"} & self.slots else 2
         return int(self.kind == "option")
@@ -90,7 +90,7 @@ def questions() -> Sequence[CorpusQuestion]:
 
 
 def generated(count: int, seed: int) -> list[Labelled]:
-    """Return so many labelled responses; the same ones for the same seed."""
+    """Return ``count`` labelled responses; the same seed gives the same responses."""
     draw = random.Random(f"classifier/{seed}")  # noqa: S311 # reproducible by design
     kinds = draw.choices(list(KINDS), list(KINDS.values()), k=count)
     return [_response(draw, kind) for kind in kinds]
@@ -118,13 +118,13 @@ def _response(draw: random.Random, kind: str) -> Labelled:
 
 
 def _tidy(text: str) -> str:
-    """Return a filled frame with a capital at its start and without the full stops that two pieces brought."""
+    """Capitalize the start of a filled frame and remove the duplicate full stops that arise when pieces are joined."""
     text = re.sub(r"\.([\"']?)\.(?!\.)", r".\1", text)
     return text[:1].upper() + text[1:] if not re.match(r"[a-z]\b", text) else text
 
 
 def _phrase(draw: random.Random, slot: str, slots: Mapping[str, str]) -> str:
-    """Return what fills a slot; an opening, explanation or closing sentence is drawn, and may have slots itself."""
+    """Return the text for a slot; an opening, explanation or closing sentence is drawn and may itself have slots."""
     if slot not in PHRASES:
         return slots[slot]
     fitting = [frame for frame in frames()[slot] if frame.slots <= slots.keys()]

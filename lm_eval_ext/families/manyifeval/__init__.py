@@ -1,1 +1,1 @@
-"""ManyIFEval: does a model follow one to ten instructions at once (Curse of Instructions, 2024)?"""
+"""ManyIFEval: can a model follow one to ten instructions at once (Curse of Instructions, 2024)?"""

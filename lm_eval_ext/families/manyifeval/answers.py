@@ -1,4 +1,4 @@
-"""What each policy of the ``reference`` LM answers to a row, and to what is asked about its answer; built on demand."""
+"""The ``reference`` LM's answers, by policy, to rows and to later questions about its answer; built on demand."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ POLICIES: Mapping[str, Callable[[InstructionRow], str | None]] = {
 
 @dataclass(frozen=True)
 class PolicyAnswers(Mapping[str, str]):
-    """The answers to one row, by policy."""
+    """The answers to one row, keyed by policy."""
 
     row: InstructionRow
 
@@ -41,14 +41,14 @@ class PolicyAnswers(Mapping[str, str]):
 
         Raises:
             KeyError: there is no such policy.
-            ValueError: no response is known that does to this row what the policy says.
+            ValueError: no response is known that does what the policy says for this row.
         """
         answer = POLICIES[policy](self.row)
         if answer is None:
             raise ValueError(
                 f"manyifeval, key {self.row.key}, {len(self.row.instructions)} instructions: no answer is known for "
-                f"policy {policy!r}; rows that this package composes have one for every policy, finished rows of "
-                "another origin may not"
+                f"policy {policy!r}. Rows composed by this package have one for every policy; finished rows from other "
+                "origins may not"
             )
         return answer
 
@@ -65,18 +65,18 @@ class PolicyAnswers(Mapping[str, str]):
 
 @dataclass(frozen=True)
 class MendedAnswers(PolicyAnswers):
-    """The answers to one row, once some of its instructions are said to be broken.
+    """The answers to one row after some of its instructions were reported as broken.
 
-    ``drop_one`` mends what it is told of. ``ignore`` goes on ignoring.
+    ``drop_one`` repairs what was reported. ``ignore`` keeps ignoring.
 
     Attributes:
-        named: the instructions that are said to be broken, by index.
+        named: the indices of the instructions reported as broken.
     """
 
     named: Sequence[int]
 
     def __getitem__(self, policy: str) -> str:
-        """Return a policy's next answer; errors as for the first one."""
+        """Return a policy's next answer; raises the same errors as for the first one."""
         first = super().__getitem__(policy)
         if policy == "ignore":
             return first
@@ -87,14 +87,14 @@ class MendedAnswers(PolicyAnswers):
 
 @dataclass(frozen=True)
 class Judgements(PolicyAnswers):
-    """The replies to the question which instructions an answer follows.
+    """The replies to the question of which instructions an answer follows.
 
-    Every policy tells the truth, but ``ignore``, which sees nothing wrong.
+    Every policy tells the truth except ``ignore``, which finds nothing wrong.
 
     Attributes:
-        answer: that is judged.
-        asked: the instructions that are asked about, by index.
-        reply: puts one verdict for each of them into words.
+        answer: the answer to judge.
+        asked: the indices of the instructions in question.
+        reply: turns one verdict per instruction into a text.
     """
 
     answer: str

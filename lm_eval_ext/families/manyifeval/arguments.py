@@ -1,7 +1,7 @@
-"""Arguments for the 15 instructions of ManyIFEval, drawn in IFEval's ranges by a seeded generator.
+"""Draws arguments for the 15 instructions of ManyIFEval from IFEval's ranges, with a seeded generator.
 
-Within those ranges some values make a row absurd, and are not drawn: "1 paragraphs", fewer sentences than bullet points
-make, a letter that prose of the demanded length cannot do without (or have so often).
+Some values in those ranges would make a row absurd and are not drawn: "1 paragraphs", fewer sentences than the bullet
+points already make, or a letter that prose of the required length cannot avoid (or cannot contain so often).
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from lm_eval_ext.verifiers.length import NumberWords
 KEYWORDS_PER_INSTRUCTION = 2
 
 Draw = Callable[[random.Random, tuple[str, ...]], dict[str, Any]]
-"""Draws the arguments of one instruction: the generator, the keywords that it may use."""
+"""Draws the arguments of one instruction, given the generator and the keywords that it may use."""
 
 
 @cache
 def keywords() -> tuple[str, ...]:
-    """Return the words that keywords are drawn from; none of them is part of another."""
+    """Return the words from which keywords are drawn; no word is part of another."""
     return tuple((files(__package__) / "keywords.txt").read_text(encoding="utf-8").split())
 
 
@@ -84,13 +84,13 @@ def draw_instruction(instruction_id: str, generator: random.Random, free: tuple[
 
     Args:
         instruction_id: one of the 15.
-        generator: a seeded generator; it is advanced.
+        generator: a seeded generator, which is advanced.
         free: the keywords that may be used.
     """
     return instruction(instruction_id, ARGUMENTS[instruction_id](generator, free))
 
 
-# Letters in a thousand of English prose, rounded.
+# Frequency of letters in English prose, per thousand letters, rounded.
 _LETTERS = dict(
     zip(
         string.ascii_lowercase,
@@ -100,14 +100,14 @@ _LETTERS = dict(
 )
 LETTERS_PER_WORD = 5
 USUAL_WORDS = 100
-"""Words of a response of which no number is demanded."""
+"""Assumed number of words if no number is required."""
 
 
 def is_sensible(instructions: Sequence[Checker]) -> bool:
-    """Tell whether prose about the task can have its drawn letter as often as demanded, and not more often.
+    """Tell whether prose about the task can contain its drawn letter the required number of times.
 
-    The letter is expected as often as in English prose of the demanded length, or of ``USUAL_WORDS``. It may be
-    forbidden down to half of that, and asked for up to three times as often and three times more.
+    The expected count is that in English prose of the required length, or of ``USUAL_WORDS``. An upper limit must be at
+    least half of the expected count, and a lower limit at most three times the expected count plus three.
     """
     words = max((number.num_words for number in instructions if isinstance(number, NumberWords)), default=USUAL_WORDS)
     for letter in instructions:

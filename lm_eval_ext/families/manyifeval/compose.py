@@ -1,7 +1,7 @@
-"""Which ten instructions a task prompt gets, in which order, and the proof that they can be followed together.
+"""Chooses ten instructions for a task prompt, and their order, and proves that they can be followed together.
 
-The choice depends on the task prompt's key, its text and its own instructions alone. The row with n instructions has
-the first n of the ten (section 3.1).
+The choice depends only on the task prompt's key, its text and its own instructions. The row with n instructions has the
+first n of the ten (section 3.1).
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from lm_eval_ext.verifiers import Checker
 from lm_eval_ext.verifiers.length import NumberWords
 
 SEED = 20241001
-"""Of every draw here; a change of it changes scores."""
+"""The seed of every draw here; changing it changes scores."""
 INSTRUCTIONS = 10
 MOST_WORDS = 500
-"""IFEval's own range ends here, though five of the reconstructed prompts ask for more."""
+"""The upper end of IFEval's own range, although five of the reconstructed prompts ask for more."""
 ATTEMPTS = 200
-"""Draws until ten instructions are found that a response can follow together; two or three are needed."""
+"""Maximum number of draws to find ten instructions that a response can follow together; two or three are typical."""
 
 SLOTS: tuple[tuple[str, ...], ...] = (
     ("keywords:existence",),
@@ -54,7 +54,8 @@ class Task:
     Attributes:
         key: its number or name.
         task_prompt: the bare task.
-        own: instructions that it came with; of those among the 15 the first in each slot is kept, arguments and all.
+        own: the instructions that it came with; of those among the 15, the first in each slot is kept with its
+            arguments.
     """
 
     key: int | str
@@ -67,8 +68,8 @@ class Composition:
     """The ten instructions of a task prompt, in order.
 
     Attributes:
-        instructions: no two of them in conflict.
-        witness: a response that follows all of them, strictly and in both editions.
+        instructions: the instructions, none of which conflict.
+        witness: a response that follows all of them strictly, in both editions.
     """
 
     instructions: tuple[Checker, ...]
@@ -84,12 +85,13 @@ def compose(task: Task) -> Composition:
     """Return ten instructions that can be followed together, with a response that follows them.
 
     Raises:
-        RuntimeError: none were found. That cannot happen unless the task's own instructions exclude each other.
+        RuntimeError: no such instructions were found, which cannot happen unless the task's own instructions are
+            mutually exclusive.
     """
     generator = random.Random(f"{SEED}/{task.key}")  # noqa: S311 # reproducible by design
     for _ in range(ATTEMPTS):
         instructions = _draw(task, generator)
-        # A letter of the task's own is kept as it is, whatever is drawn beside it.
+        # A letter instruction of the task's own is kept as it is, whatever else is drawn.
         if not is_sensible(
             [drawn for drawn in instructions if drawn not in task.own or isinstance(drawn, NumberWords)]
         ):
@@ -98,7 +100,7 @@ def compose(task: Task) -> Composition:
         if witness is not None and respond(instructions, set(range(INSTRUCTIONS))) is not None:
             return Composition(instructions, witness)
     raise RuntimeError(
-        f"task prompt {task.key}: {ATTEMPTS} draws gave no ten instructions that go together with its own: "
+        f"task prompt {task.key}: {ATTEMPTS} draws found no ten instructions that are compatible with its own: "
         f"{', '.join(map(repr, task.own)) or 'none'}"
     )
 
@@ -121,12 +123,12 @@ def _draw(task: Task, generator: random.Random) -> tuple[Checker, ...]:
 
 
 def _is_too_long(own: Checker) -> bool:
-    """Tell whether an instruction of IFEval's asks for more words than the tasks' new tokens may hold."""
+    """Tell whether an instruction from IFEval asks for more words than the tasks' limit on new tokens allows."""
     return isinstance(own, NumberWords) and own.relation == "at least" and own.num_words > MOST_WORDS
 
 
 def _free_keywords(task: Task) -> tuple[str, ...]:
-    """Return the keywords that neither the task prompt nor its own instructions name."""
+    """Return the keywords that occur neither in the task prompt nor in its own instructions."""
     named = [task.task_prompt.casefold(), *(phrase.casefold() for own in task.own for phrase in _phrases(own))]
     return _without(keywords(), named)
 

@@ -1,4 +1,4 @@
-"""What following, or breaking, each of the 15 instructions demands of a response, in numbers."""
+"""What a response needs, in numbers, to follow or break each of the 15 instructions."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class CountBounds:
     high: int | None = None
 
     def narrow(self, low: int = 0, high: int | None = None) -> None:
-        """Let further bounds hold besides."""
+        """Add further bounds."""
         self.low = max(self.low, low)
         if high is not None:
             self.high = high if self.high is None else min(self.high, high)
 
     def relate(self, relation: Relation, target: int, follow: bool) -> None:
-        """Let ``relation`` to ``target`` hold, or be broken."""
+        """Require that ``relation`` to ``target`` holds, or is broken."""
         if (relation == "at least") == follow:
             self.narrow(low=target)
         else:
@@ -34,7 +34,7 @@ class CountBounds:
 
     @property
     def are_possible(self) -> bool:
-        """Whether a number satisfies them."""
+        """Whether any number satisfies the bounds."""
         return self.high is None or self.low <= self.high
 
 
@@ -43,11 +43,11 @@ class Demands:
     """What a response must have.
 
     Attributes:
-        words, sentences, capital_words, placeholders: counts.
-        letters, phrases: counts by letter and by phrase.
+        words, sentences, capital_words, placeholders: bounds of counts.
+        letters, phrases: bounds of counts, by letter and by phrase.
         paragraphs, bullets: exact counts.
-        title, quoted, comma: whether there is one.
-        cases: which are allowed: all letters capitals (``"upper"``), all small (``"lower"``), both (``"mixed"``).
+        title, quoted, comma: whether it has a title, is quoted, has a comma.
+        cases: the allowed cases: all upper case (``"upper"``), all lower case (``"lower"``), both (``"mixed"``).
     """
 
     words: CountBounds = field(default_factory=CountBounds)
@@ -65,7 +65,7 @@ class Demands:
 
     @property
     def are_possible(self) -> bool:
-        """Whether no count is asked to be two things at once."""
+        """Whether the demands do not contradict each other."""
         counts = [self.words, self.sentences, self.capital_words, self.placeholders]
         return (
             bool(self.cases)
@@ -74,15 +74,15 @@ class Demands:
         )
 
     def phrase(self, phrase: str) -> CountBounds:
-        """Return the bounds of a phrase; its case does not matter."""
+        """Return the bounds of a phrase, regardless of its case."""
         return self.phrases.setdefault(phrase.casefold(), CountBounds())
 
 
 def demands_of(instructions: Sequence[Checker], broken: Collection[int] = ()) -> Demands | None:
-    """Return what a response must have to follow all instructions but those at the indices ``broken``.
+    """Return what a response must have to follow all instructions except those at the indices ``broken``.
 
     Returns:
-        ``None`` if the demands exclude each other, or an instruction is not among the 15.
+        The demands, or ``None`` if they are mutually exclusive or an instruction is not among the 15.
     """
     demands = Demands()
     for index, instruction in enumerate(instructions):

@@ -15,9 +15,9 @@ class InstructionRow:
     """A task prompt with n instructions.
 
     Attributes:
-        key: of the task prompt; the same under every n.
+        key: the key of the task prompt; the same for every n.
         task_prompt: the bare task.
-        prompt: what the model is shown.
+        prompt: the prompt for the model.
         instructions: the n instructions, in the prompt's order.
         witness: a response that follows all of them, if one is known.
     """
@@ -34,11 +34,11 @@ def instructions_of_row(where: str, row: Mapping[str, Any]) -> tuple[Checker, ..
 
     Args:
         where: file and row, for the message.
-        row: with ``instruction_id_list`` and ``kwargs``.
+        row: a row with ``instruction_id_list`` and ``kwargs``.
 
     Raises:
-        RowsError: they are not what they should be, or one can never be judged (a keyword that is no regular
-            expression, which only a verdict would notice).
+        RowsError: these fields are invalid, or an instruction can never be judged (a keyword that is not a valid
+            regular expression, which would otherwise only be noticed at the verdict).
     """
     try:
         instructions = instructions_of(row["instruction_id_list"], row["kwargs"])
@@ -50,10 +50,10 @@ def instructions_of_row(where: str, row: Mapping[str, Any]) -> tuple[Checker, ..
 
 
 def check_keys(origin: str, keys: list[Any]) -> None:
-    """Insist on keys that are all numbers or all texts.
+    """Check that all keys are numbers or that all are text.
 
     Raises:
-        RowsError: one is neither, or of another kind than the first.
+        RowsError: a key is neither, or is of another type than the first one.
     """
     for number, key in enumerate(keys, start=1):
         if isinstance(key, bool) or not isinstance(key, (int, str)):

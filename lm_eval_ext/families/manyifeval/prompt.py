@@ -1,4 +1,4 @@
-"""How a task prompt and its instructions become one prompt (Tables 6 and 7)."""
+"""Combines a task prompt and its instructions into one prompt (Tables 6 and 7)."""
 
 from __future__ import annotations
 

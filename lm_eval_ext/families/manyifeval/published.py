@@ -1,4 +1,4 @@
-"""The schema of ManyIFEval's published rows: reading and checking them, and writing ours in it."""
+"""The schema of ManyIFEval's published rows: reads and validates them, and writes our rows in the same schema."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from lm_eval_ext.verifiers import Checker
 
 FURTHER_FIELDS = ("task_prompt", "not_conflict_rules_list", "rules")
 FIELDS = ("key", "prompt", "instruction_id_list", "kwargs", *FURTHER_FIELDS)
-"""IFEval's, and the bare task, all its instructions and those of the row in words (which are not read)."""
+"""IFEval's fields, the bare task, and the wording of all its instructions and of the row's, which is not read."""
 
 
 def rows_of(table: Table) -> tuple[InstructionRow, ...]:
-    """Return the rows of a published file, in its order.
+    """Return the rows of a published file, in file order.
 
     Raises:
-        RowsError: a row lacks a field or has one that is not what it should be, or the task prompts are not the same
-            under every number of instructions; the message names file, row and field.
+        RowsError: a row lacks a field or has an invalid one, or the task prompts are not the same for every number of
+            instructions; the message names file, row and field.
     """
     rows = tuple(_row(f"{table.origin}, row {number}", row) for number, row in enumerate(table.rows, start=1))
     check_keys(table.origin, [row.key for row in rows])
@@ -30,16 +30,16 @@ def rows_of(table: Table) -> tuple[InstructionRow, ...]:
         first = seen.setdefault((row.key, len(row.instructions)), number)
         if first != number:
             raise RowsError(
-                f"{table.origin}, row {number}: key {row.key!r} with {len(row.instructions)} instructions is row "
-                f"{first} already; expected one row per key and number of instructions"
+                f"{table.origin}, row {number}: key {row.key!r} with {len(row.instructions)} instructions is already "
+                f"row {first}; expected one row per key and number of instructions"
             )
     keys = {row.key: number for number, row in enumerate(rows, start=1)}
     for count in sorted({count for _, count in seen}):
         for key, number in keys.items():
             if (key, count) not in seen:
                 raise RowsError(
-                    f"{table.origin}, row {number}, field 'key': {key!r} has no row with {count} instructions, and "
-                    "others have; expected the same task prompts under every number of instructions"
+                    f"{table.origin}, row {number}, field 'key': {key!r} has no row with {count} instructions, but "
+                    "other keys have one; expected the same task prompts for every number of instructions"
                 )
     return rows
 
@@ -63,7 +63,7 @@ def as_published(rows: Sequence[InstructionRow]) -> Iterator[dict[str, Any]]:
     """Yield rows in the published schema, ready for JSON.
 
     Args:
-        rows: all rows of their task prompts; of each, the one with the most instructions tells which do not conflict.
+        rows: all rows of their task prompts; ``not_conflict_rules_list`` is taken from each one's longest row.
     """
     most: dict[int | str, tuple[Checker, ...]] = {}
     for row in rows:
@@ -84,7 +84,7 @@ def _as_published(row: InstructionRow, together: Sequence[Checker]) -> dict[str,
 
 
 def arguments(instruction: Checker) -> Iterator[tuple[str, Any]]:
-    """Yield an instruction's arguments as JSON has them."""
+    """Yield the names and JSON values of an instruction's arguments."""
     for field in dataclasses.fields(instruction):  # type: ignore[arg-type] # every checker is a dataclass
         value = getattr(instruction, field.name)
         yield field.name, list(value) if isinstance(value, tuple) else value

@@ -1,8 +1,8 @@
-"""Bare task prompts out of IFEval's prompts, which are not in this repository: a table of keys and character spans.
+"""Reconstructs bare task prompts from IFEval's prompts, which this repository does not contain, by key and span.
 
-216 of IFEval's 541 prompts were read and chosen because what remains of them, once their constraints are cut away, is
-natural English and stays sensible with any ten instructions: 100 for testing, 110 for training and 6 for
-demonstrations, as many as in the paper (section 3.1), though hardly the same ones.
+216 of IFEval's 541 prompts were read and selected. Without their constraints, they are natural English and make sense
+with any ten instructions. 100 are for testing, 110 for training and 6 for demonstrations: as many as in the paper
+(section 3.1), but probably not the same ones.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ IFEVAL = HubDataset("google/IFEval")
 IFEVAL_SPLIT = "train"
 COLUMNS = ("key", "prompt", "instruction_id_list", "kwargs")
 DIGITS = 12
-"""Hexadecimal digits of a prompt's SHA-256 that the table holds."""
+"""Number of hexadecimal digits of a prompt's SHA-256 in the table."""
 
 
 @dataclass(frozen=True)
@@ -31,10 +31,10 @@ class Cut:
     """What is kept of one IFEval prompt.
 
     Attributes:
-        key: IFEval's.
+        key: IFEval's key.
         split: ``"test"``, ``"train"`` or ``"fewshot"``.
-        sha256: the first digits of the whole prompt's digest, so that a changed prompt is noticed.
-        spans: ``(start, end)`` in characters. What they hold is joined and its first letter made a capital.
+        sha256: the first digits of the whole prompt's digest, to detect a changed prompt.
+        spans: ``(start, end)`` in characters. Their text is joined and its first letter capitalized.
     """
 
     key: int
@@ -54,14 +54,14 @@ def recipe() -> tuple[Cut, ...]:
 
 
 def reconstruct(table: Table, split: str) -> tuple[Task, ...]:
-    """Return the bare task prompts of one split, with the instructions that their prompts had.
+    """Return the bare task prompts of one split, with the instructions of the original prompts.
 
     Args:
         table: IFEval's rows.
         split: ``"test"``, ``"train"`` or ``"fewshot"``.
 
     Raises:
-        RowsError: a column or row is missing, or is not the one that the table was made from.
+        RowsError: a column or row is missing, or differs from the one that the table was made from.
     """
     for column in COLUMNS:
         table.column(column, COLUMNS)
@@ -85,11 +85,11 @@ def _task(origin: str, cut: Cut, rows: Mapping[int, tuple[int, Mapping[str, Any]
 
 
 def bare(prompt: str, cut: Cut) -> str:
-    """Return what is kept of a prompt."""
+    """Return the part of a prompt that is kept."""
     kept = "".join(prompt[start:end] for start, end in cut.spans)
     return kept[:1].upper() + kept[1:]
 
 
 def digest(prompt: str) -> str:
-    """Return the digits by which a prompt is known."""
+    """Return the hexadecimal digits that identify a prompt."""
     return hashlib.sha256(prompt.encode()).hexdigest()[:DIGITS]

@@ -1,4 +1,4 @@
-"""A request that carries its row, so that an LM can ask further about it (``models/self_refine.py``)."""
+"""A request that carries its row, so that an LM can ask further questions about it (``models/self_refine.py``)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Shown:
     """How a run shows its prompts to the model.
 
     Attributes:
-        system: the system prompt: the user's system instruction and the task's description; empty if there is neither.
+        system: the system prompt: the user's system instruction and the task's description; empty if there are none.
         chat: whether the model's chat template is applied.
     """
 
@@ -26,8 +26,8 @@ class RowInstance(KnownInstance):
     """A request of a ManyIFEval task.
 
     Attributes:
-        row: that it is of.
-        shown: how prompts are shown.
+        row: the row of the request.
+        shown: how prompts are shown to the model.
     """
 
     row: InstructionRow = field(kw_only=True)

@@ -1,8 +1,8 @@
-"""The rows of every task, from the three sources: 100 per number of instructions, the same task prompts under each.
+"""The rows of every task, from the three sources: 100 per number of instructions, with the same task prompts for each.
 
 * ``"hub"``: reconstructed from ``google/IFEval`` (``reconstruction``);
 * ``"embedded"``: task prompts written for this project;
-* a file or a folder: the published rows, or a copy of IFEval's to reconstruct them from, or bare task prompts.
+* a file or a folder: the published rows, a copy of IFEval to reconstruct them from, or bare task prompts.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from lm_eval_ext.sources import RowsError, Table
 
 NAME = "manyifeval"
 IFEVAL_FILES = (f"ifeval_{IFEVAL_SPLIT}.jsonl", f"ifeval_{IFEVAL_SPLIT}.parquet", "ifeval_input_data.jsonl")
-"""A copy of IFEval in a folder: in the hub's columns, or under the name of its first publication."""
+"""File names for a copy of IFEval in a folder: with the hub's columns, or under the name of its first publication."""
 BARE_FIELDS = ("key", "task_prompt")
 TEST, TRAIN, FEWSHOT = "test", "train", "fewshot"
 SPLITS = (TEST, TRAIN, FEWSHOT)
@@ -37,10 +37,10 @@ def rows(source: str, split: str, count: int, repeat: bool = False) -> tuple[Ins
         source: see the module.
         split: ``"test"``, ``"train"`` or ``"fewshot"``.
         count: 1 to 10.
-        repeat: whether the first instruction stands ``count`` times instead (appendix C).
+        repeat: whether the first instruction is repeated ``count`` times instead (appendix C).
 
     Raises:
-        RowsError: the rows cannot be had, or are not what they should be.
+        RowsError: the rows are not available or not valid.
     """
     found = [row for row in all_rows(source, split) if len(row.instructions) == (1 if repeat else count)]
     if not found:
@@ -57,7 +57,7 @@ def _repeated(row: InstructionRow, count: int) -> InstructionRow:
 
 @cache
 def all_rows(source: str, split: str) -> tuple[InstructionRow, ...]:
-    """Return the rows of one split, those of a task prompt one after the other.
+    """Return the rows of one split, grouped by task prompt.
 
     Raises:
         RowsError: as ``rows``.
@@ -79,7 +79,7 @@ def tasks(source: str, split: str) -> tuple[Task, ...]:
 
 
 def nested(task: Task, composed: Composition) -> tuple[InstructionRow, ...]:
-    """Return a task prompt's rows: the first instruction, the first two, and so on to all ten."""
+    """Return a task prompt's rows: with the first instruction, the first two, and so on up to all ten."""
     prefixes = (composed.instructions[:count] for count in range(1, INSTRUCTIONS + 1))
     return tuple(
         InstructionRow(task.key, task.task_prompt, prompt_of(task.task_prompt, prefix), prefix, composed.witness)
@@ -89,13 +89,13 @@ def nested(task: Task, composed: Composition) -> tuple[InstructionRow, ...]:
 
 @cache
 def rows_hash(source: str, split: str, count: int, repeat: bool = False) -> str:
-    """Return 16 hexadecimal digits that are equal where prompts, instructions and their order are."""
+    """Return 16 hexadecimal digits that are equal if the prompts, the instructions and their order are equal."""
     shown = [(row.key, row.prompt, list(map(repr, row.instructions))) for row in rows(source, split, count, repeat)]
     return hashlib.sha256(json.dumps(shown, ensure_ascii=False).encode()).hexdigest()[:16]
 
 
 class Content(Enum):
-    """What a table of rows holds; the value is how the results record it."""
+    """The content of a table of rows; the value is recorded in the results."""
 
     FINISHED = "finished rows in the published schema"
     BARE = "bare task prompts, instructions composed"
@@ -103,7 +103,7 @@ class Content(Enum):
 
 
 def origin(source: str) -> str:
-    """Return, for the record, what the test rows of a source are.
+    """Return a description of a source's test rows, to be recorded in the results.
 
     Raises:
         RowsError: as ``rows``.
@@ -123,9 +123,7 @@ def _bare(table: Table) -> tuple[Task, ...]:
     seen: set[int | str] = set()
     for number, (key, text) in enumerate(zip(keys, texts, strict=True), start=1):
         if key in seen:
-            raise RowsError(
-                f"{table.origin}, row {number}, field 'key': expected a key of its own, found {key!r} again"
-            )
+            raise RowsError(f"{table.origin}, row {number}, field 'key': expected a unique key, found {key!r} again")
         if not text.strip():
             raise RowsError(f"{table.origin}, row {number}, field 'task_prompt': expected text, found {text!r}")
         seen.add(key)
@@ -146,7 +144,7 @@ def _table(source: str, split: str) -> Table:
             f"path of a file of rows, or the path of a folder with {NAME}_{split}.jsonl or a copy of google/IFEval "
             f"({IFEVAL_FILES[0]})"
         )
-    # All splits from one origin: what the test file evaluates must not demonstrate, out of a copy of IFEval beside it.
+    # All splits come from one origin: a copy of IFEval next to a test file could demonstrate the rows under evaluation.
     if any(sources.has_split(NAME, other, source) for other in SPLITS):
         return sources.load(NAME, split, IFEVAL, source)
     copy = next((path / name for name in IFEVAL_FILES if (path / name).is_file()), None)

@@ -1,4 +1,4 @@
-"""What the results of ManyIFEval tasks hold, refined answers among them."""
+"""The metrics and facts in the results of ManyIFEval tasks, including those of refined answers."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ SCHEMA = Schema(
         Metric("inst_level_repaired_acc", higher_is_better=True),
         Metric("curse_residual", higher_is_better=True, per_row=None, range=(-1.0, 1.0)),
         Metric("strict_acc_*", higher_is_better=True, per_row="ratio"),
-        # Of answers that were refined.
+        # Only for refined answers.
         Metric("prompt_level_strict_acc_round_*", higher_is_better=True),
         Metric("inst_level_strict_acc_round_*", higher_is_better=True),
-        # Counts that precision, recall and F1 of several tasks together are computed from; their sum is shown.
+        # Counts from which precision, recall and F1 over several tasks are computed; their sum is shown.
         Metric("feedback_true_positives", higher_is_better=None, per_row=None, drawn=False, range=COUNT),
         Metric("feedback_false_positives", higher_is_better=None, per_row=None, drawn=False, range=COUNT),
         Metric("feedback_false_negatives", higher_is_better=None, per_row=None, drawn=False, range=COUNT),
@@ -25,7 +25,7 @@ SCHEMA = Schema(
         Metric("feedback_precision", higher_is_better=True, per_row=None),
         Metric("feedback_recall", higher_is_better=True, per_row=None),
         Metric("feedback_f1", higher_is_better=True, per_row=None),
-        # These depend on how many instructions are followed in the first place; the report has the paper's two above.
+        # These depend on how many instructions are followed in the first place; the report shows the paper's two above.
         Metric("feedback_precision_by_count", higher_is_better=True, per_row=None, drawn=False),
         Metric("feedback_f1_by_count", higher_is_better=True, per_row=None, drawn=False),
         Metric("feedback_unparsable", higher_is_better=False, per_row=None),
@@ -34,7 +34,7 @@ SCHEMA = Schema(
         Metric("rounds", higher_is_better=None, per_row=None, drawn=False, range=COUNT),
     ),
     headlines=(Metric("prompt_level_strict_acc", higher_is_better=True),),
-    # instructions: how many each row has; repeat: whether they are one instruction so many times (appendix C).
+    # instructions: the number per row; repeat: whether one instruction is repeated that many times (appendix C).
     facts={"instructions": "a whole number", "repeat": "true or false"},
     row_key="key",
 )

@@ -1,4 +1,4 @@
-"""The metrics of ManyIFEval (section 3.2), in the harness's own names for IFEval."""
+"""The metrics of ManyIFEval (section 3.2), under the harness's own names for IFEval."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from lm_eval_ext.self_refine.metrics import NONE
 from lm_eval_ext.verifiers import Checker, Response, Verdict, instructions_of
 
 Residual = tuple[float, float, int]
-"""Of one row: whether all its instructions are followed, the share that is, and their number."""
+"""For one row: whether all instructions are followed, the share of followed ones, and the number of instructions."""
 Occurrences = tuple[int, int]
-"""Of one row: how many of its instructions are of a type and followed, and how many are of the type."""
+"""For one row and one instruction type: the number of followed instructions and the number of instructions."""
 RowValue = float | Residual | Occurrences
-"""What a row gives of a metric."""
+"""A row's value of a metric."""
 
 
 def scores(response: str, instructions: Sequence[Checker]) -> dict[str, RowValue]:
     """Return the metrics of one row.
 
     Args:
-        response: the model's, reasoning included; it is removed before any verdict.
-        instructions: of the row, at least one.
+        response: the model's response, including reasoning, which is removed before any verdict.
+        instructions: the row's instructions, at least one.
 
     Returns:
         ``prompt_level_…`` (1 if all instructions are followed, else 0; equation 1) and ``inst_level_…`` (the share of
-        them; equation 2), each strict, loose and, in the repaired edition, strict; and what ``curse_residual`` and
-        ``strict_acc_<instruction>`` are computed from. Every row has every metric, also of types that it lacks: the
-        harness gathers metrics from several processes by name.
+        followed ones; equation 2), each strict, loose and, in the repaired edition, strict; and the values from which
+        ``curse_residual`` and ``strict_acc_<instruction>`` are computed. Every row has every metric, even for types
+        that it lacks, because the harness gathers metrics from several processes by name.
     """
     answer = Response(response)
     strict = answer.follows(instructions)
@@ -56,9 +56,9 @@ def _by_type(strict: Verdict, instructions: Sequence[Checker]) -> dict[str, Occu
 
 
 def type_metrics() -> list[dict[str, Any]]:
-    """Return the metrics of the instruction types, in the harness's form.
+    """Return the metrics of the instruction types, in the harness's format.
 
-    They do not stand in the leaves' template, because the harness would parse fifteen long lines for each leaf.
+    They are not in the leaves' template, because the harness would have to parse fifteen long lines for each leaf.
     """
     metrics = [SCHEMA.metric(type_metric(name)) for name in ARGUMENTS]
     return [
@@ -76,7 +76,7 @@ def share_followed(rows: Iterable[Occurrences]) -> float | str:
     """Return the share of all occurrences of a type that are followed; ``NONE`` if there are none.
 
     Args:
-        rows: of one task.
+        rows: the values of one task's rows.
     """
     followed, occurrences = map(sum, zip(*rows, strict=True))
     return followed / occurrences if occurrences else NONE
@@ -86,7 +86,7 @@ def curse_residual(rows: Iterable[Residual]) -> float:
     """Return prompt-level accuracy minus instruction-level accuracy to the power of n (equation 3); 0: as predicted.
 
     Args:
-        rows: of one task, so with the same number n of instructions.
+        rows: the values of one task's rows, all with the same number n of instructions.
     """
     followed_all, shares, counts = zip(*rows, strict=True)
     return float(sum(followed_all) / len(followed_all) - (sum(shares) / len(shares)) ** counts[0])
@@ -96,9 +96,9 @@ def curse_residual(rows: Iterable[Residual]) -> float:
 class ProcessResults:
     """``process_results``: the metrics of one row.
 
-    A dataclass and no closure, because the harness copies a task's config and writes it into the results.
+    A dataclass rather than a closure, because the harness copies a task's config and writes it to the results.
     """
 
     def __call__(self, doc: Mapping[str, Any], results: Sequence[str | None]) -> dict[str, RowValue]:
-        """Score the response; an API that withholds a completion gives ``None``, which counts as empty."""
+        """Score the response; an API that withholds a completion returns ``None``, which counts as empty."""
         return scores(results[0] or "", instructions_of(doc["instruction_id_list"], doc["kwargs"]))

@@ -37,33 +37,33 @@ if TYPE_CHECKING:
     from lm_eval_ext.harness.lm import Instance
 
 SPLIT_BY_NLTK = (NumberSentences, CapitalWordFrequency)
-"""The instructions whose verdict may need NLTK's sentence data."""
+"""The instructions whose verdicts may need NLTK's sentence data."""
 
 
 class ManyIFEvalTask(FamilyTask):
     """A task prompt with n verifiable instructions (Curse of Instructions, 2024).
 
-    A leaf's YAML says, besides the harness's own keys:
+    In addition to the harness's own keys, a leaf's YAML has:
 
     * ``instructions``: n, from 1 to 10;
-    * ``repeat``: whether it is the first instruction n times, not the first n (appendix C).
+    * ``repeat``: whether the first instruction is repeated n times instead of using the first n (appendix C).
 
     Raises:
-        ValueError: a leaf that does not say this (the message names leaf and key).
-        RowsError: rows that cannot be had or are not what they should be.
-        MissingDataError: a row needs NLTK's sentence data, which are not installed.
+        ValueError: one of these keys is missing or invalid (the message names leaf and key).
+        RowsError: the rows are not available or not valid.
+        MissingDataError: a row needs NLTK's sentence data, which is not installed.
     """
 
     FAMILY = "manyifeval"
 
     @classmethod
     def datasets(cls) -> Mapping[str, str]:
-        """Return the one dataset, and a task that reads all of it."""
+        """Return the only dataset, with a task that reads all of it."""
         return {NAME: "manyifeval_n10"}
 
     @classmethod
     def datasets_at(cls, source: str) -> list[str]:
-        """Return the dataset if a folder has its files, or for a file that is none of multiple-choice questions."""
+        """Return the dataset if a folder has its files, or if a file of rows has no multiple-choice options."""
         file = Path(source).expanduser()
         if file.is_file():
             return [NAME] if file.suffix in sources.SUFFIXES and "options" not in sources.columns_in(file) else []
@@ -73,7 +73,7 @@ class ManyIFEvalTask(FamilyTask):
 
     @classmethod
     def hub_datasets(cls) -> list[sources.HubDataset]:
-        """Return where the task prompts lie."""
+        """Return the location of the task prompts."""
         return [IFEVAL]
 
     def configure(self, config: dict[str, Any]) -> Mapping[str, Any]:
@@ -93,7 +93,7 @@ class ManyIFEvalTask(FamilyTask):
         return {"dataset": NAME, "instructions": self._count, "repeat": self._repeat}
 
     def documents(self) -> Documents:
-        """Return the rows. What a verdict needs is asked for now, not after the last answer."""
+        """Return the rows; data that a verdict needs is checked now rather than after the last answer."""
         found = rows(self.source, TEST, self._count, self._repeat)
         if any(isinstance(instruction, SPLIT_BY_NLTK) for row in found for instruction in row.instructions):
             sentences.require()
@@ -101,10 +101,10 @@ class ManyIFEvalTask(FamilyTask):
         return Documents(TEST, dataset, {"rows_hash": rows_hash(self.source, TEST, self._count, self._repeat)})
 
     def demonstrations(self, n: int) -> list[dict[str, Any]]:
-        """Return the first ``n`` few-shot task prompts with as many instructions, answered by program.
+        """Return the first ``n`` few-shot task prompts with the same number of instructions and generated answers.
 
         Raises:
-            RowsError: there are not so many.
+            RowsError: there are fewer than ``n``.
         """
         found = rows(self.source, FEWSHOT, self._count, self._repeat)
         if n > len(found) or not all(row.witness for row in found):
@@ -112,15 +112,15 @@ class ManyIFEvalTask(FamilyTask):
                 f"source {self.source!r}: --num_fewshot {n} asks for more demonstrations than the "
                 f"{sum(bool(row.witness) for row in found)} task prompts with a known answer in the {FEWSHOT} split"
             )
-        # Not the rows' own witnesses, which follow all ten instructions: a model would be shown what nobody asked for.
+        # Not the rows' own witnesses: they follow all ten instructions, even those that the prompt does not ask for.
         return [_doc(replace(row, witness=respond(row.instructions))) for row in found[:n]]
 
     def known_answers(self, doc: dict[str, Any]) -> KnownAnswers:
-        """Return answers that follow all instructions, all but one, or none."""
+        """Return answers that follow all instructions, all but one, or none of them."""
         return PolicyAnswers(self._row(doc))
 
     def requests(self, doc: dict[str, Any], request: Instance) -> list[Instance]:
-        """Return the request with its row, from which everything follows that may be asked further."""
+        """Return the request with its row, from which any further questions can be built."""
         shown = Shown(self._system_prompt(doc), self.asking.apply_chat_template)
         return [RowInstance.of(request, self.known_answers(doc), row=self._row(doc), shown=shown)]
 
@@ -128,17 +128,17 @@ class ManyIFEvalTask(FamilyTask):
         return _by_key(self.source, self._count, self._repeat)[doc["key"]]
 
     def _system_prompt(self, doc: dict[str, Any]) -> str:
-        """Return the system prompt as the harness puts it together for the first prompt."""
+        """Return the system prompt as the harness builds it for the first prompt."""
         description = resolve_field(self, doc, self.config.description) or ""
         prompt: str = maybe_delimit(self.asking.system_instruction, description, self.config.fewshot_delimiter)
         return prompt
 
     def process_results(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:
-        """Score a row; only a refined answer has metrics of its refinement, so the harness learns of them here."""
+        """Score a row; only refined answers have refinement metrics, so these are announced to the harness here."""
         found = super().process_results(doc, results)
         if isinstance(results[0], Refined):
             refinement = scores(results[0], instructions_of(doc["instruction_id_list"], doc["kwargs"]))
-            # --predict_only wants no metrics, but every answer.
+            # --predict_only needs no metrics, but all answers.
             found |= refinement if self.scores_rows else {"rounds": refinement["rounds"]}
         known = super().aggregation().keys()
         self._of_refinement |= found.keys() - known
@@ -150,7 +150,7 @@ class ManyIFEvalTask(FamilyTask):
         return own | {name: function_of(aggregation(name)) for name in self._of_refinement}
 
     def higher_is_better(self) -> dict[str, bool | None]:
-        """Return, for each metric, whether it is better the higher it is."""
+        """Return, for each metric, whether a higher value is better."""
         own: dict[str, bool | None] = super().higher_is_better()
         return own | {name: SCHEMA.metric(name).higher_is_better for name in self._of_refinement}
 

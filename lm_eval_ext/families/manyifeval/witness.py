@@ -1,8 +1,8 @@
-"""Responses built by program: one that follows given instructions, or all but chosen ones.
+"""Generates responses that follow given instructions, or all but selected ones.
 
-They are the proof that a row can be solved, and what the ``reference`` LM answers. A response is put together from
-plain sentences so that every count comes out right; then the verifiers themselves judge it, strictly and in both
-editions, and what is not judged exactly as intended is not returned.
+They prove that a row can be solved and are the answers of the ``reference`` LM. A response is assembled from plain
+sentences so that all counts are right. The verifiers then judge it, strictly and in both editions, and it is only
+returned if every verdict is as intended.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from lm_eval_ext.families.manyifeval.demands import Demands, demands_of
 from lm_eval_ext.verifiers import EDITIONS, Checker, Response
 
 TRIES = 6
-"""Places in the bank of sentences that are begun from before there is said to be no response."""
+"""Number of starting points in the bank of sentences to try before giving up."""
 MARGIN = 15
-"""Words by which a lower bound is exceeded, so that it holds without the first or the last line too."""
+"""Words by which to exceed a lower bound, so that it also holds without the first or the last line."""
 
 
 def respond(instructions: Sequence[Checker], broken: Collection[int] = ()) -> str | None:
-    """Return a response that follows all instructions but those at the indices ``broken``, which it breaks.
+    """Return a response that follows all instructions except those at the indices ``broken``, which it breaks.
 
     Args:
-        instructions: among the 15 of ManyIFEval.
+        instructions: instructions from the 15 of ManyIFEval.
         broken: indices into ``instructions``.
 
     Returns:
-        A response whose strict verdicts are exactly these in both editions; ``None`` if none was found.
+        A response whose strict verdicts are exactly these in both editions, or ``None`` if none was found.
     """
     demands = demands_of(instructions, broken)
     if demands is None:
@@ -47,8 +47,8 @@ def respond(instructions: Sequence[Checker], broken: Collection[int] = ()) -> st
 def break_one(instructions: Sequence[Checker]) -> str | None:
     """Return a response that breaks exactly one instruction, or ``None`` if none was found.
 
-    The first that is broken loosely too; where there is none, the first that is broken strictly. An instruction that
-    is repeated is broken wherever it stands.
+    It breaks the first instruction that can also be broken under loose verdicts; if there is none, the first that can
+    be broken under strict verdicts. A repeated instruction is broken in all its places.
     """
     strictly: str | None = None
     for chosen in dict.fromkeys(instructions):
@@ -67,7 +67,7 @@ def _is_loosely_followed(text: str, instruction: Checker) -> bool:
 
 @cache
 def _sentences() -> tuple[str, ...]:
-    """Return the bank: main clauses in small letters without any mark, about nothing in particular."""
+    """Return the bank: main clauses on general topics, in lower case and without punctuation."""
     return tuple((files(__package__) / "sentences.txt").read_text(encoding="utf-8").splitlines())
 
 
@@ -84,7 +84,7 @@ def _write(demands: Demands, attempt: int) -> str | None:
 
     title = [f"<<{next(words)} {next(words)}>>"] if demands.title else []
     bullets = [f"* {next(plain)}" for _ in range(demands.bullets)]
-    # The first and the last line are plain, so that nothing that counts stands where a loose variant cuts.
+    # The first and last lines are plain, because the loose variants cut them off.
     lines = [next(plain), *_special_lines(demands, plain, words), next(plain)]
     _add_letters(demands, lines, [*title, *bullets], usable)
     wanted = max(demands.sentences.low + 2, demands.paragraphs + 1)
@@ -122,7 +122,7 @@ def _add_letters(demands: Demands, lines: list[str], others: list[str], usable: 
         if letter in richest:
             lines.insert(-1, " ".join([richest] * -(-missing // richest.count(letter))))
         else:
-            # In a row and never alone: a single capital would count as a word in capitals.
+            # At least two in a row, because a single capital would count as a capitalized word.
             lines.insert(-1, f"{usable[0]} {letter * max(2, missing)}")
 
 
@@ -130,7 +130,7 @@ def _paragraphs(lines: list[str], title: list[str], bullets: list[str], count: i
     share = len(lines) / count
     paragraphs = [lines[round(share * number) : round(share * (number + 1))] for number in range(count)]
     paragraphs[0] = [*title, *paragraphs[0]]
-    # Bullets stand between plain lines; the last paragraph has at least the closing one.
+    # Bullets go between plain lines; the last paragraph always has the closing line.
     paragraphs[-1][-1:-1] = bullets
     return paragraphs
 

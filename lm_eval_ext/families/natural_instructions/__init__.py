@@ -1,1 +1,1 @@
-"""Natural Instructions: which part of an instruction does a model use? (Mishra et al., ACL 2022)."""
+"""Natural Instructions: which parts of an instruction does a model use (Mishra et al., ACL 2022)?"""

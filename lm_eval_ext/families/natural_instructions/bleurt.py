@@ -1,9 +1,10 @@
-"""BLEURT (Sellam et al., 2020), the paper's second measure of answers (section 6.1), behind the extra ``bleurt``.
+"""BLEURT (Sellam et al., 2020), the paper's second metric (section 6.1), available with the extra ``bleurt``.
 
-The paper does not say which checkpoint it used. The public ones in PyTorch, converted from Google's, come in two
-shapes, both of which transformers has: BERT's (the ``bleurt-…`` checkpoints, WordPiece) and RemBERT's (the
-``BLEURT-20…`` ones, SentencePiece). The package that they are published with, bleurt-pytorch 0.0.1, does not import
-under transformers 5, so they are loaded here into transformers' own classes, whose scores are the same up to rounding.
+The paper does not say which checkpoint it used. The public PyTorch checkpoints, converted from Google's, have one of
+two architectures, both available in transformers: BERT (the ``bleurt-…`` checkpoints, WordPiece) and RemBERT (the
+``BLEURT-20…`` checkpoints, SentencePiece). The package they were published with, bleurt-pytorch 0.0.1, cannot be
+imported with transformers 5, so this module loads them into transformers' own classes, with the same scores up to
+rounding.
 """
 
 from __future__ import annotations
@@ -26,33 +27,33 @@ WEIGHTS, PICKLE = "model.safetensors", "pytorch_model.bin"
 WORDPIECE, SENTENCEPIECE = ("tokenizer.json", "vocab.txt"), "spm.model"
 TOKENIZER_CONFIG = "tokenizer_config.json"
 BATCH = 32
-"""Pairs per step. A constant, so that scores do not depend on the machine's memory."""
+"""Pairs per batch. A constant, so that scores do not depend on the machine's memory."""
 CONVERSION = (
     'python -c "import torch, safetensors.torch as s; '
     f"s.save_file(torch.load('{PICKLE}', weights_only=True), '{WEIGHTS}')\""
 )
 
 _NOT_TAKEN = ("model_type", "architectures", "auto_map", "dtype", "torch_dtype", "id2label", "label2id", "problem_type")
-"""What a checkpoint's configuration says of its class and head."""
+"""Entries of a checkpoint's configuration about its class and head, which are not passed on."""
 
 Scorer = Callable[[Sequence[str], Sequence[Sequence[str]]], list[float]]
-"""Predictions and, for each, its references (at least one) to the score of each, best over its references."""
+"""Takes predictions and each one's references (at least one); returns each prediction's best score over them."""
 
 
 class BleurtError(ValueError):
-    """BLEURT cannot be had; the message says why and what to do."""
+    """BLEURT is not available; the message says why and what to do."""
 
 
 @cache
 def bleurt_scorer(checkpoint: str) -> Scorer:
-    """Return a function that scores predictions by BLEURT, best over the references. It is loaded once per process.
+    """Load BLEURT, once per process, and return a function that scores predictions, taking the best reference each.
 
     Args:
-        checkpoint: a name on the hub, or a folder: ``config.json``, ``model.safetensors`` and the tokenizer's files
+        checkpoint: a name on the hub, or a folder with ``config.json``, ``model.safetensors`` and the tokenizer's files
             (``vocab.txt`` or ``tokenizer.json``; ``spm.model``).
 
     Raises:
-        BleurtError: the extra is not installed, or the checkpoint cannot be had or is none.
+        BleurtError: the extra is not installed, or the checkpoint is not available or not valid.
     """
     model = _Bleurt.load(checkpoint)
 
@@ -62,8 +63,8 @@ def bleurt_scorer(checkpoint: str) -> Scorer:
             for prediction, of in zip(predictions, references, strict=True)
         ]
         if not all(pairs):
-            raise ValueError("BLEURT of a prediction without references; expected at least one reference")
-        # Each pair once, the short ones together: neither the order of the rows nor what else is scored moves a score.
+            raise ValueError("BLEURT cannot score a prediction without references; expected at least one reference")
+        # Each pair once, sorted by length: a score depends neither on the order of the rows nor on the other rows.
         distinct = sorted({pair for of in pairs for pair in of}, key=lambda pair: (len(pair.first + pair.second), pair))
         found: dict[_Pair, float] = {}
         for start in range(0, len(distinct), BATCH):
@@ -76,7 +77,7 @@ def bleurt_scorer(checkpoint: str) -> Scorer:
 
 @dataclass(frozen=True, order=True)
 class _Pair:
-    """Token ids of a reference and of a prediction, as BLEURT was trained to see them, without special tokens."""
+    """Token ids of a reference and a prediction, in the order in which BLEURT was trained, without special tokens."""
 
     first: tuple[int, ...]
     second: tuple[int, ...]
@@ -84,7 +85,7 @@ class _Pair:
 
 @dataclass(frozen=True)
 class _Tokens:
-    """A tokenizer: text to ids without special ones, and the ids of these."""
+    """A tokenizer: a function from text to ids without special tokens, and the ids of the special tokens."""
 
     ids: Callable[[str], Sequence[int]]
     cls: int
@@ -97,9 +98,9 @@ class _Bleurt:
     """A loaded checkpoint.
 
     Attributes:
-        network: pairs of texts to one number each.
+        network: maps each pair of texts to a number.
         tokens: its tokenizer.
-        longest: how many tokens a pair may have, special ones included.
+        longest: the maximum number of tokens in a pair, including special tokens.
     """
 
     network: torch.nn.Module
@@ -119,12 +120,12 @@ class _Bleurt:
         except BleurtError as error:
             raise _unusable(checkpoint, str(error)) from error
         except Exception as error:
-            # What the libraries raise at a broken file has many types, and the user's way out is the same.
+            # The libraries raise many types for a broken file, but the user's remedy is always the same.
             raise _unusable(checkpoint, f"{type(error).__name__}: {reason(error)}") from error
         return cls(network, tokens, longest)
 
     def pair(self, reference: str, prediction: str) -> _Pair:
-        """Return the tokens of a pair; of one that is too long, the longer text loses its last, again and again."""
+        """Return the tokens of a pair; if it is too long, the last token of the longer text is dropped repeatedly."""
         first, second = list(self.tokens.ids(reference)), list(self.tokens.ids(prediction))
         while len(first) + len(second) > self.longest - 3:
             (first if len(first) > len(second) else second).pop()
@@ -132,7 +133,7 @@ class _Bleurt:
 
     def scores(self, pairs: Sequence[_Pair]) -> list[float]:
         """Return one number per pair."""
-        import torch  # noqa: PLC0415 # seconds
+        import torch  # noqa: PLC0415 # takes seconds
 
         rows = [[self.tokens.cls, *pair.first, self.tokens.sep, *pair.second, self.tokens.sep] for pair in pairs]
         shape = (len(rows), max(map(len, rows)))
@@ -154,7 +155,7 @@ class _Bleurt:
 def _folder(checkpoint: str) -> Path:
     try:
         import huggingface_hub  # noqa: PLC0415
-        import safetensors  # noqa: F401, PLC0415 # said before two gigabytes are fetched
+        import safetensors  # noqa: F401, PLC0415 # fail before downloading two gigabytes
         import torch  # noqa: F401, PLC0415
         import transformers  # noqa: F401, PLC0415
     except ImportError as error:
@@ -166,19 +167,20 @@ def _folder(checkpoint: str) -> Path:
             folder = Path(huggingface_hub.snapshot_download(checkpoint, allow_patterns=wanted))
         except Exception as error:
             # The hub's library raises a dozen types for "offline" and "no such repository".
-            why = f"no such folder, and not to be had from the hub ({type(error).__name__}: {reason(error)})"
+            why = f"not a folder, and could not be loaded from the hub ({type(error).__name__}: {reason(error)})"
             raise _unusable(checkpoint, why) from error
     if not (folder / WEIGHTS).is_file():
         raise _unusable(
             checkpoint,
-            f"no {WEIGHTS} in {folder}; weights of other formats are not loaded. Where a checkpoint has {PICKLE} only, "
-            f"fetch it (hf download {checkpoint} --local-dir FOLDER), convert it once, in that folder: {CONVERSION}",
+            f"no {WEIGHTS} in {folder}; weights of other formats are not loaded. If a checkpoint only has {PICKLE}, "
+            f"download it (hf download {checkpoint} --local-dir FOLDER) and convert it once, in that folder: "
+            f"{CONVERSION}",
         )
     return folder
 
 
 def _network(config: Mapping[str, Any], weights: Path) -> torch.nn.Module:
-    """Return the network on its device, ready to score."""
+    """Load the network onto its device, ready to score."""
     import safetensors.torch  # noqa: PLC0415
     import torch  # noqa: PLC0415
 
@@ -189,7 +191,7 @@ def _network(config: Mapping[str, Any], weights: Path) -> torch.nn.Module:
         "bleurt.": prefix,
     }
     tensors = safetensors.torch.load_file(weights)
-    # Not a weight: the numbers 0, 1, 2, … that older files hold.
+    # position_ids is not a weight: older files contain the numbers 0, 1, 2, … under that name.
     renamed = {_renamed(name, names): tensor for name, tensor in tensors.items() if not name.endswith("position_ids")}
     network.load_state_dict(renamed)
     ready: torch.nn.Module = network.to("cuda" if torch.cuda.is_available() else "cpu").eval()
@@ -205,7 +207,7 @@ def _untrained(config: Mapping[str, Any]) -> Any:
     shared = {key: value for key, value in config.items() if key not in _NOT_TAKEN} | {"num_labels": 1}
     narrow = config.get("embedding_size") if kind == "bleurt" else None
     if kind == "rembert" or narrow is not None:
-        # RemBERT's own beginning and end of a text, which lie outside of a small vocabulary, have no part in scoring.
+        # RemBERT's default ids for the start and end of a text, outside a small vocabulary, are not used for scoring.
         sizes = {"bos_token_id": None, "eos_token_id": None} | shared
         sizes |= {"input_embedding_size": narrow} if narrow is not None else {}
         return transformers.RemBertForSequenceClassification(transformers.RemBertConfig(**sizes))
@@ -248,7 +250,7 @@ def _absent(error: ImportError) -> BleurtError:
 
 def _unusable(checkpoint: str, why: str) -> BleurtError:
     return BleurtError(
-        f"the BLEURT checkpoint {checkpoint!r} cannot be used: {why}\nExpected the name on the hub or the folder of "
-        "a BLEURT checkpoint in PyTorch with safetensors weights. The paper does not name its own; the publisher of "
-        f"the public ones recommends {RECOMMENDED} (2.3 GB)"
+        f"the BLEURT checkpoint {checkpoint!r} cannot be used: {why}\nExpected the hub name or the folder of a PyTorch "
+        "BLEURT checkpoint with safetensors weights. The paper does not name its checkpoint; the publisher of the "
+        f"public ones recommends {RECOMMENDED} (2.3 GB)"
     )

@@ -1,7 +1,7 @@
-"""How long a prompt may be: what the model's tokenizer counts, or characters where no tokenizer is known.
+"""The maximum length of a prompt, in the model's tokens, or in characters if no tokenizer is known.
 
-The harness hands a task the model's arguments with the metadata (its RULER tasks find their tokenizer the same way), so
-the tokenizer and the context length of ``--model hf`` and ``vllm`` need not be named again.
+The harness passes the model's arguments to a task with the metadata (its RULER tasks find their tokenizer in the same
+way), so the tokenizer and the context length of ``--model hf`` and ``vllm`` need not be given again.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from typing import Any
 from lm_eval_ext.sources import RowsError, reason
 
 DEFAULT_CONTEXT = 2048
-"""Tokens: GPT-3's context, and what the harness assumes where a model does not say."""
+"""In tokens: GPT-3's context, and the harness's default if a model does not state its own."""
 CHARACTERS_PER_TOKEN = 3
-"""English takes about four; the fourth is left as a margin."""
+"""English has about four characters per token; three leaves a margin."""
 
 
 @dataclass(frozen=True)
 class Budget:
-    """What a prompt may take.
+    """The maximum length of a prompt.
 
     Attributes:
-        limit: the most, in ``unit``.
+        limit: the maximum, in ``unit``.
         unit: ``"tokens"`` or ``"characters"``.
-        measure: text to its length in that unit, special tokens included.
-        tokenizer: the name of what counts, if it is a tokenizer.
+        measure: returns the length of a text in that unit, including special tokens.
+        tokenizer: the name of the tokenizer, if one is used.
     """
 
     limit: int
@@ -40,7 +40,7 @@ class Budget:
         return self.measure(text) <= self.limit
 
     def described(self) -> dict[str, Any]:
-        """Return what the results say of it."""
+        """Return the budget as recorded in the results."""
         described = {"limit": self.limit, "unit": self.unit}
         return described | ({"tokenizer": self.tokenizer} if self.tokenizer else {})
 
@@ -49,17 +49,17 @@ def budget_of(metadata: Mapping[str, Any], new_tokens: int, system_instruction: 
     """Return the budget of a run.
 
     Args:
-        metadata: the task's, with the model's arguments among them: ``tokenizer``, else ``pretrained``, names the
-            tokenizer; ``max_length`` (or vLLM's ``max_model_len``) the context in tokens, else the model's own counts,
-            else 2,048.
-        new_tokens: how many the model will generate, for which there must be room.
-        system_instruction: that stands before the prompt.
+        metadata: the task's metadata, including the model's arguments. ``tokenizer``, or else ``pretrained``, names the
+            tokenizer. ``max_length`` (or vLLM's ``max_model_len``) gives the context in tokens; the default is the
+            model's own context, or else 2,048.
+        new_tokens: the number of tokens that the model may generate, which are reserved.
+        system_instruction: the system instruction before the prompt.
 
     Raises:
-        RowsError: ``tokenizer`` cannot be loaded, or the context is no room for anything.
+        RowsError: ``tokenizer`` cannot be loaded, or the context leaves no room for a prompt.
     """
     named = metadata.get("tokenizer")
-    # From Python, the harness's HFLM takes a tokenizer or a model as an object, which has no name to load it by.
+    # From Python, the harness's HFLM accepts a tokenizer or a model as an object, which has no name to load.
     if named is not None and not isinstance(named, str) and not callable(named):
         raise RowsError(f"tokenizer {named!r:.60}: expected the name or folder of a tokenizer")
     name = next((metadata[key] for key in ("tokenizer", "pretrained") if isinstance(metadata.get(key), str)), None)
@@ -80,21 +80,21 @@ def budget_of(metadata: Mapping[str, Any], new_tokens: int, system_instruction: 
 def _checked(budget: Budget, context: int, new_tokens: int) -> Budget:
     if budget.limit <= 0:
         raise RowsError(
-            f"a context of {context} tokens less {new_tokens} new ones, and less what a chat template or a system "
-            f"instruction adds, leaves nothing for a prompt; expected room for one, as in max_length={DEFAULT_CONTEXT}"
+            f"a context of {context} tokens, minus {new_tokens} new tokens and what a chat template or a system "
+            f"instruction adds, leaves no room for a prompt; use a longer context, as in max_length={DEFAULT_CONTEXT}"
         )
     return budget
 
 
 @dataclass(frozen=True)
 class _ModelTokenizer:
-    """What is asked of a tokenizer.
+    """What the budget needs from a tokenizer.
 
     Attributes:
         context: the model's context, in tokens.
-        frame: system instruction to the tokens that it and the chat template add to a message. The template's are
-            always left room for, so that the prompts are the same with and without ``--apply_chat_template``.
-        count: text to its number of tokens.
+        frame: returns the number of tokens that a system instruction and the chat template add to a message. Room for
+            the template is always reserved, so that prompts are the same with and without ``--apply_chat_template``.
+        count: returns the number of tokens in a text.
     """
 
     context: int
@@ -105,20 +105,20 @@ class _ModelTokenizer:
 @cache
 def _tokenizer(name: str, revision: str, trust_remote_code: bool) -> _ModelTokenizer:
     try:
-        from transformers import AutoConfig, AutoTokenizer  # noqa: PLC0415 # seconds, and only for models that have one
+        from transformers import AutoConfig, AutoTokenizer  # noqa: PLC0415 # takes seconds; not all models need it
 
         options = {"revision": revision, "trust_remote_code": trust_remote_code}
         tokenizer = AutoTokenizer.from_pretrained(name, **options)
     except Exception as error:
-        # The library raises many types for one thing.
+        # The library raises many types for the same problem.
         raise RowsError(
             f"the tokenizer of {name!r}, which decides how many examples fit, could not be loaded: {reason(error)}\n"
-            'Name another, as in --metadata \'{"tokenizer": "/path/to/one"}\''
+            'Name another one, as in --metadata \'{"tokenizer": "/path/to/tokenizer"}\''
         ) from error
     try:
         config = AutoConfig.from_pretrained(name, **options).get_text_config()
     except Exception:
-        # A folder with a tokenizer alone.
+        # A folder with only a tokenizer.
         config = None
 
     def count(text: str) -> int:
@@ -128,11 +128,11 @@ def _tokenizer(name: str, revision: str, trust_remote_code: bool) -> _ModelToken
 
 
 def _context(config: Any, tokenizer: Any) -> int:
-    """Return the context that the harness's HFLM finds."""
+    """Return the context length that the harness's HFLM would find."""
     for attribute in ("n_positions", "max_position_embeddings", "n_ctx"):
         if isinstance(length := getattr(config, attribute, None), int):
             return length
-    # A tokenizer that does not know says a number of thirty digits.
+    # A tokenizer that does not know its limit returns a number with thirty digits.
     length = tokenizer.model_max_length
     return length if length < 10**9 else DEFAULT_CONTEXT
 
@@ -147,6 +147,6 @@ def _frame(tokenizer: Any, count: Callable[[str], int], system_instruction: str)
     try:
         framed = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
     except Exception:
-        # A template that does not take such messages: the harness will say so, if it is to be used.
+        # The template does not accept such messages; if it is used, the harness will report that.
         return alone
     return count(framed) - count("input")

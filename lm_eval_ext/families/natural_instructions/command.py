@@ -16,12 +16,12 @@ def add_score_to(family: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     score = family.add_parser(
         "score",
         help="print the mean ROUGE-L of recorded predictions, per task and encoding",
-        description="Rows have task (a name), encoding (text, or a list of texts: the parts of the instruction that "
-        "the prompt showed), prediction (what the model answered; null is empty) and references (a list of right "
-        "answers). Rows without references are skipped and counted. ROUGE-L is stemmed, the best over the references, "
-        "from 0 to 1. Reasoning blocks (<think> ...) are removed first. Prints one JSON object: rouge_l and rows (per "
-        "task and encoding: the mean, and of how many rows), encodings (the mean over tasks, each of which counts the "
-        "same), scored, skipped.",
+        description="Each row has task (a name), encoding (text, or a list of texts: the parts of the instruction that "
+        "the prompt showed), prediction (the model's answer; null counts as empty) and references (a list of correct "
+        "answers). Rows without references are skipped and counted. ROUGE-L uses stemming, takes the best reference "
+        "and ranges from 0 to 1. Reasoning blocks (<think> ...) are removed first. Prints one JSON object: rouge_l and "
+        "rows (the mean and the number of rows, per task and encoding), encodings (the mean over tasks, with equal "
+        "weight), scored, skipped.",
     )
     score.add_argument("predictions", metavar="PREDICTIONS.jsonl", help='JSON lines; "-": standard input')
     score.set_defaults(run=_score)
@@ -38,5 +38,5 @@ def _score(options: argparse.Namespace) -> int:
     print(json.dumps(asdict(scores), indent=2, sort_keys=True), flush=True)
     print(f"{scores.scored} rows scored, {scores.skipped} skipped: no references", file=sys.stderr)
     if not scores.scored:
-        print("nothing was scored: no row has references, a list of right answers", file=sys.stderr)
+        print("nothing was scored: no row has references, a list of correct answers", file=sys.stderr)
     return 0

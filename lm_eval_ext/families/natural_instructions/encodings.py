@@ -1,10 +1,10 @@
-"""How an instruction and an input become a prompt: the encodings of appendix C and the ablations of Table 4.
+"""Encodes an instruction and an input as a prompt: the encodings of appendix C and the ablations of Table 4.
 
-The layout is that of the published prompts, letter for letter, oddities included: each value loses the white space
-around it; a field is left out if its value is ``-`` alone, but one that is ``-`` and a blank stands there as ``-``; a
-suggestion follows its reason without a line feed. Where the paper's text differs from the published prompts, they win:
-the "all instructions" encoding has no title, and its negative examples stand before its positive ones (appendix C calls
-the two alternating).
+The layout reproduces the published prompts exactly, including their oddities: surrounding white space is stripped from
+each value; a field whose value is exactly ``-`` is left out, but ``-`` followed by a space is shown as ``-``; a
+suggestion follows its reason without a line feed. Where the paper's text differs from the published prompts, we follow
+the prompts: the "all instructions" encoding has no title, and its negative examples come before its positive ones
+(appendix C says that they alternate).
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ class Encoding:
     Attributes:
         fields: the text fields, in the order of ``HEADINGS``.
         positive: whether the positive examples are shown.
-        negative: whether the negative ones are, before the positive ones. All examples then have a heading and say why
-            they are good or bad.
+        negative: whether the negative examples are shown, before the positive ones. If so, every example has a heading
+            and says why it is good or bad.
     """
 
     fields: tuple[Field, ...] = ()
@@ -59,7 +59,7 @@ ENCODINGS: Mapping[str, Encoding] = MappingProxyType(
 
 ABLATIONS: Mapping[str, Encoding] = MappingProxyType(
     {
-        # Eliminating a field (Table 4, top).
+        # Removing a field (Table 4, top).
         "all_minus_definition": _without("definition"),
         "all_minus_prompt": _without("prompt"),
         "all_minus_avoid": _without("avoid"),
@@ -67,13 +67,13 @@ ABLATIONS: Mapping[str, Encoding] = MappingProxyType(
         "all_minus_positive": replace(ALL, positive=False),
         "all_minus_negative": replace(ALL, negative=False),
         "all_minus_examples": replace(ALL, positive=False, negative=False),
-        # Adding one to the prompt (Table 4, bottom); the definition is among the five.
+        # Adding a field to the prompt (Table 4, bottom); adding the definition is one of the five encodings above.
         "prompt_avoid": Encoding(("prompt", "avoid")),
         "prompt_emphasis": Encoding(("prompt", "emphasis")),
         "prompt_positive": replace(PROMPT, positive=True),
         "prompt_negative": replace(PROMPT, negative=True),
         "prompt_examples": replace(PROMPT, positive=True, negative=True),
-        # Published as well.
+        # Also published.
         "prompt_definition_positive": Encoding(("definition", "prompt"), positive=True),
     }
 )
@@ -86,11 +86,12 @@ def example_pool(instruction: Instruction, encoding: Encoding, wanted: int | Non
     """Return the instruction with the positive examples that a prompt may show.
 
     Args:
-        instruction: of the subtask.
+        instruction: the subtask's instruction.
         encoding: which kinds of examples are shown.
-        wanted: how many of each kind, at most. If it is more than there are positive ones, instances from index 0 on
-            are further examples, as in the published script (they have no reason). Absent: those that the file has.
-        spare: how many instances may serve so: those before the first evaluated one.
+        wanted: the maximum number of each kind. If there are fewer positive examples, instances from index 0 on are
+            used as additional examples, as in the published script (they have no reason). By default, the file's own
+            examples are used.
+        spare: how many instances may be used in this way: those before the first evaluated one.
     """
     if wanted is None or not encoding.positive:
         return instruction
@@ -103,10 +104,10 @@ def encode(instruction: Instruction, encoding: Encoding, given: str, examples: i
     """Return the prompt for one input (enc(I, x) of section 5.1).
 
     Args:
-        instruction: of the subtask.
-        encoding: what is shown of it.
+        instruction: the subtask's instruction.
+        encoding: which parts of it to show.
         given: the input.
-        examples: how many examples are shown of each kind, at most.
+        examples: the maximum number of examples of each kind.
 
     Raises:
         RowsError: the encoding needs a field that the task file does not have.
@@ -124,10 +125,10 @@ def encode(instruction: Instruction, encoding: Encoding, given: str, examples: i
 
 
 def most_examples(instruction: Instruction, encoding: Encoding) -> int:
-    """Return from how many examples of each kind on a prompt shows all that there are.
+    """Return the number of examples of each kind at which a prompt shows all available examples.
 
     Raises:
-        RowsError: the encoding shows examples, and there is none.
+        RowsError: the encoding shows examples, but there are none.
     """
     shown = {"Positive Examples": encoding.positive, "Negative Examples": encoding.negative}
     there = {"Positive Examples": len(instruction.positive), "Negative Examples": len(instruction.negative)}
@@ -136,17 +137,17 @@ def most_examples(instruction: Instruction, encoding: Encoding) -> int:
         kinds = " or ".join(repr(kind) for kind, is_shown in shown.items() if is_shown)
         raise RowsError(
             f"{instruction.task} ({instruction.origin}): no {kinds}, which the encoding shows; choose another encoding "
-            "for this subtask, or a file that has them"
+            "for this subtask, or a file with examples"
         )
     return most
 
 
 def missing_field(task: str, origin: str, field: Field) -> RowsError:
-    """Return the error for a field that an encoding needs and a task file does not have."""
+    """Return the error for a field that an encoding needs but a task file lacks."""
     return RowsError(
         f"{task} ({origin}): no field {HEADINGS[field]!r}, which the encoding needs; "
-        "version-2 files have all instruction fields merged into 'Definition', and serve for the encodings "
-        "'instance' and 'positive' only. Name a folder of version-1 files as source, or choose another encoding"
+        "version-2 files merge all instruction fields into 'Definition' and work only with the encodings "
+        "'instance' and 'positive'. Use a folder of version-1 files as the source, or choose another encoding"
     )
 
 
@@ -161,7 +162,7 @@ def _example(example: Example, explained: bool) -> str:
     text = f"input: {example.input.strip()}\noutput: {example.output.strip()}\n"
     if not explained:
         return text
-    # An instance that serves as an example has no reason.
+    # An instance used as an example has no reason.
     reason = f"reason: {example.reason.strip()}" if example.reason.strip() else ""
     suggestion = f"suggestion: {example.suggestion.strip()}" if example.suggestion.strip() else ""
     return f"{text}{reason}{suggestion}\n" if reason or suggestion else text

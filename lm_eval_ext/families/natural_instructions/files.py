@@ -1,4 +1,4 @@
-"""Where a task file comes from: the public repository, what ships with this package, or a folder of the user's."""
+"""The sources of task files: the public repository, the files that ship with this package, or the user's own folder."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from lm_eval_ext.sources import EMBEDDED, EMBEDDED_FOLDER, EMBEDDED_NOTE, HUB, R
 
 REPOSITORY = "allenai/natural-instructions"
 COMMIT = "e0fd31052b21acea5bd95fb00253e1ee1f5d8259"
-"""Not a branch: scores of one version of our tasks rest on one version of theirs."""
+"""A commit rather than a branch, so that the scores of one version of our tasks rest on one version of the files."""
 ADDRESS = f"https://raw.githubusercontent.com/{REPOSITORY}/{COMMIT}/tasks"
-"""Where the version-2 files lie; version 1 was a download whose site no longer answers.
+"""The location of the version-2 files. Version 1 was available for download from a site that is now offline.
 
-They are the same subtasks, but have been revised since: of some, instances are worded and ordered otherwise.
+The subtasks are the same but were revised: in some, the wording or the order of the instances has changed.
 """
 FOLDER = EMBEDDED_FOLDER / "natural_instructions"
 """The embedded files, in version 1."""
@@ -27,22 +27,22 @@ def instruction(task: str, source: str) -> Instruction:
     """Return a subtask's instruction and instances; each file is read once per process.
 
     Args:
-        task: a subtask's name, or the name of any task file without its suffix.
+        task: the name of a subtask, or of any task file without its suffix.
         source: ``"hub"``, ``"embedded"`` or the path of a folder with task files of version 1 or 2.
 
     Raises:
-        RowsError: the file cannot be had, or is no task file.
+        RowsError: the file is not available, or is not a task file.
     """
     if source == HUB:
         return _downloaded(task)
     folder = _folder(source)
     if not folder.is_dir():
-        raise no_folder(source, f"task files, as {task}.json")
+        raise no_folder(source, f"task files, such as {task}.json")
     path = _file(task, folder)
     if path is None:
         found = ", ".join(sorted(entry.stem for entry in folder.glob("*.json"))) or "no task files"
         raise RowsError(
-            f"no file of {task!r} in {'the embedded ones' if source == EMBEDDED else folder}: expected "
+            f"no file for {task!r} in {'the embedded files' if source == EMBEDDED else folder}: expected "
             f"{_expected(task)}; found "
             f"{textwrap.shorten(found, 1500, placeholder=' …')}"
         )
@@ -50,17 +50,17 @@ def instruction(task: str, source: str) -> Instruction:
 
 
 def is_there(task: str, source: str) -> bool:
-    """Tell whether a folder (or the embedded ones) has a subtask's file; never true of the hub."""
+    """Tell whether a folder (or the embedded files) has a subtask's file; always false for the hub."""
     return source != HUB and _file(task, _folder(source)) is not None
 
 
 def address(task: str) -> str:
-    """Return where the public repository has a subtask's version-2 file."""
+    """Return the URL of a subtask's version-2 file in the public repository."""
     return f"{ADDRESS}/{_names(task)[-1]}.json"
 
 
 def _names(task: str) -> tuple[str, ...]:
-    """Return what a task's file may be called, without the suffix: as in version 1, and as in version 2."""
+    """Return the possible names of a task's file, without the suffix: the version-1 name and the version-2 name."""
     known = SUBTASKS.get(task)
     return (task, known.version_2) if known else (task,)
 
@@ -74,7 +74,7 @@ def _folder(source: str) -> Path:
 
 
 def _file(task: str, folder: Path) -> Path | None:
-    # Version 1 comes first: it has every field.
+    # Version 1 is preferred, because it has all fields.
     return next((path for name in _names(task) if (path := folder / f"{name}.json").is_file()), None)
 
 
@@ -88,29 +88,29 @@ def _downloaded(task: str) -> Instruction:
     try:
         return _read(path, task)
     except RowsError as error:
-        # Proxies and sign-in pages answer everything with a page of their own.
+        # Proxies and sign-in portals may answer any request with a page of their own.
         raise RowsError(
-            f"{error}\nThis is the kept copy of {address(task)}; delete it, and it is fetched again"
+            f"{error}\nThis is the cached copy of {address(task)}; delete it to download it again"
         ) from error
 
 
 @cache
 def _from_hub(task: str) -> Path:
-    import datasets  # noqa: PLC0415 # two seconds, and only the hub needs it
+    import datasets  # noqa: PLC0415 # takes two seconds, and only the hub needs it
 
-    # Without the ETag a cached copy serves at once, offline too.
+    # Without the ETag, a cached copy is used immediately, even when offline.
     manager = datasets.DownloadManager(download_config=datasets.DownloadConfig(use_etag=False))
     try:
         return Path(manager.download(address(task)))
     except Exception as error:
-        # Whatever the library raises, the user's way out is the same; that there is no connection or no such file, it
-        # says in the cause only.
+        # The library raises many types, but the user's remedy is always the same. Only the cause says whether there is
+        # no connection or no such file.
         cause = error.__cause__ if isinstance(error.__cause__, Exception) else error
         raise RowsError(
-            f"the task file of {task!r} could not be had from {address(task)}: {reason(cause)}\n"
-            "Two other sources serve without it:\n"
+            f"the task file of {task!r} could not be loaded from {address(task)}: {reason(cause)}\n"
+            "Two other sources work without it:\n"
             f'  --metadata \'{{"source": "/path/to/folder"}}\'  your own copy: {_expected(task)}. '
-            "Version 1 has the fields that most encodings need; for the twelve evaluation subtasks it lies in the "
+            "Version 1 has the fields that most encodings need; for the twelve evaluation subtasks it is in the "
             "folder dataset_jsons of the repository allenai/reframing\n"
             f'  --metadata \'{{"source": "{EMBEDDED}"}}\'  {EMBEDDED_NOTE}'
         ) from error

@@ -1,4 +1,4 @@
-"""What a task file holds, whichever of the two published formats it is in (section 3.2, Figure 3)."""
+"""The content of a task file, in either of the two published formats (section 3.2, Figure 3)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Literal
 
 Field = Literal["definition", "prompt", "avoid", "emphasis"]
-"""The texts of an instruction that a prompt may show; no published one shows the title."""
+"""The texts of an instruction that a prompt may show; no published prompt shows the title."""
 HEADINGS: Mapping[Field, str] = MappingProxyType(
     {
         "definition": "Definition",
@@ -17,7 +17,7 @@ HEADINGS: Mapping[Field, str] = MappingProxyType(
         "emphasis": "Emphasis & Caution",
     }
 )
-"""Field to its name in a prompt and in a version-1 file, in the order in which they stand in a prompt."""
+"""Maps a field to its name in a prompt and in a version-1 file, in the order in which a prompt shows them."""
 
 
 @dataclass(frozen=True)
@@ -25,10 +25,10 @@ class Example:
     """A positive or negative example of an instruction.
 
     Attributes:
-        input: what is given.
-        output: what is answered: as it should be, or as it must not be.
+        input: the input.
+        output: the correct output, or an incorrect one in a negative example.
         reason: why the example is good or bad; empty if the file does not say.
-        suggestion: how a negative example could be mended; empty if the file does not say.
+        suggestion: how a negative example could be corrected; empty if the file does not say.
     """
 
     input: str
@@ -39,11 +39,11 @@ class Example:
 
 @dataclass(frozen=True)
 class Instance:
-    """An input of a subtask with the outputs that are right.
+    """An input of a subtask with its correct outputs.
 
     Attributes:
-        input: what is given.
-        outputs: the references; at least one.
+        input: the input.
+        outputs: the references, at least one.
     """
 
     input: str
@@ -54,19 +54,19 @@ class Instance:
 class Instruction:
     """A subtask: its instruction and its instances.
 
-    A field that the file leaves out by design (its value is ``-``) is empty; a field that the file's format does not
-    have is ``None``. The difference decides whether an encoding skips it or cannot be made.
+    A field that the file omits on purpose (its value is ``-``) is empty; a field that does not exist in the file's
+    format is ``None``. An encoding skips an empty field, but raises an error if a field is ``None``.
 
     Attributes:
-        task: the subtask's name, as its version-1 file is called: ``subtask033_winogrande_answer_generation``.
+        task: the subtask's name, which is the name of its version-1 file: ``subtask033_winogrande_answer_generation``.
         origin: the file, for messages.
-        title: what the task is, in a line.
+        title: the task in a line.
         prompt: the task in one sentence.
-        definition: the detailed instruction. Version-2 files have all instruction fields merged into it.
-        avoid: what must not be done ("Things to Avoid").
-        emphasis: what is stressed or warned of ("Emphasis & Caution").
-        positive, negative: examples of what to answer, and of what not to.
-        instances: in the file's order, which the choice of evaluated ones rests on.
+        definition: the detailed instruction. Version-2 files merge all instruction fields into it.
+        avoid: what to avoid ("Things to Avoid").
+        emphasis: emphasis and warnings ("Emphasis & Caution").
+        positive, negative: examples of correct and of incorrect answers.
+        instances: the instances in file order, on which the choice of evaluated instances depends.
     """
 
     task: str

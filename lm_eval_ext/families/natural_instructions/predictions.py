@@ -1,4 +1,4 @@
-"""``lm-eval-ext natural-instructions score``: recorded predictions in, their mean ROUGE-L out."""
+"""``lm-eval-ext natural-instructions score``: computes the mean ROUGE-L of recorded predictions."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from lm_eval_ext.sources import RowsError, row_of_line
 from lm_eval_ext.verifiers.reasoning import without_reasoning
 
 FIELDS = ("task", "encoding", "prediction")
-"""What every row has; ``references`` may be absent."""
+"""The fields of every row; ``references`` is optional."""
 JOINT = " + "
-"""Stands between the parts of an encoding that is a list."""
+"""Joins the parts of an encoding that is a list."""
 
 
 @dataclass(frozen=True)
@@ -23,11 +23,11 @@ class PredictionScores:
     """The means of a file of predictions. All mappings are in alphabetical order.
 
     Attributes:
-        rouge_l: task to encoding to the mean over its scored rows.
-        rows: task to encoding to how many rows these are.
-        encodings: encoding to the mean over the tasks that have it, each of which counts the same.
-        scored: how many rows have references.
-        skipped: how many have none.
+        rouge_l: maps a task and an encoding to the mean over their scored rows.
+        rows: maps a task and an encoding to the number of these rows.
+        encodings: maps an encoding to the mean over the tasks that have it, with equal weight.
+        scored: the number of rows with references.
+        skipped: the number of rows without references.
     """
 
     rouge_l: Mapping[str, Mapping[str, float]]
@@ -49,14 +49,14 @@ def score(lines: Iterable[bytes], origin: str) -> PredictionScores:
     """Return the mean ROUGE-L of predictions, per task and encoding.
 
     Args:
-        lines: one JSON object each, in UTF-8: ``task``; ``encoding`` (text, or a list of texts, which are joined with
-            `` + ``); ``prediction``, from which reasoning blocks are removed first (null is an empty text and scores
-            0); ``references``, a list of texts. A row whose references are null, absent or an empty list is skipped.
-            Blank lines are left out.
+        lines: JSON objects in UTF-8, one per line, with ``task``; ``encoding`` (text, or a list of texts, which are
+            joined with `` + ``); ``prediction``, from which reasoning blocks are removed first (null counts as empty
+            and scores 0); and ``references``, a list of texts. Rows whose references are null, absent or an empty list
+            are skipped. Blank lines are ignored.
         origin: the file's name, for messages.
 
     Raises:
-        RowsError: a line is no such row, or there is none; the message names file, row and field.
+        RowsError: a line is not such a row, or there are no rows; the message names file, row and field.
     """
     scores: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     scored = skipped = 0

@@ -12,7 +12,7 @@ from lm_eval_ext.families.natural_instructions.instruction import HEADINGS, Exam
 from lm_eval_ext.sources import RowsError
 
 NONE = "-"
-"""What a version-1 file has where an instruction has nothing."""
+"""The placeholder for an empty field in a version-1 file."""
 TITLE, EXAMPLES = "Title", "Examples"
 PROMPT, DEFINITION = HEADINGS["prompt"], HEADINGS["definition"]
 POSITIVE, NEGATIVE, INSTANCES = "Positive Examples", "Negative Examples", "Instances"
@@ -27,11 +27,11 @@ def read(path: Path, task: str) -> Instruction:
         task: the subtask's name.
 
     Returns:
-        The texts as they stand in the file, white space included. What the file does not have is ``None`` (texts) or
-        empty (examples): whether that matters is for the encoding to say.
+        The instruction, with texts exactly as in the file, including white space. Missing texts are ``None`` and
+        missing examples are empty; whether that matters depends on the encoding.
 
     Raises:
-        RowsError: the file is neither; the message names subtask, file and field.
+        RowsError: the file has neither format; the message names subtask, file and field.
     """
     file = _File(task, str(path))
     content = file.parsed(path.read_bytes())
@@ -43,7 +43,7 @@ def read(path: Path, task: str) -> Instruction:
         definition = file.merged(content, DEFINITION)
     else:
         raise file.error(
-            f"no task file; expected version 1 ({TITLE}, {PROMPT}, {DEFINITION}, …, {EXAMPLES}, {INSTANCES}) or "
+            f"not a task file; expected version 1 ({TITLE}, {PROMPT}, {DEFINITION}, …, {EXAMPLES}, {INSTANCES}) or "
             f"version 2 ({DEFINITION}, {POSITIVE}, {NEGATIVE}, {INSTANCES}); found {', '.join(content) or 'no fields'}"
         )
     return Instruction(
@@ -62,7 +62,7 @@ def read(path: Path, task: str) -> Instruction:
 
 @dataclass(frozen=True)
 class _File:
-    """What a file's parts are read with, so that every complaint names subtask and file.
+    """Reads the parts of a file, with every error message naming the subtask and the file.
 
     Attributes:
         task: the subtask's name.
@@ -95,9 +95,10 @@ class _File:
         return value
 
     def text(self, content: Mapping[str, Any], field: str) -> str | None:
-        """Return a text field: empty if the file says that there is nothing, ``None`` if it does not have the field.
+        """Return a text field: empty if the file marks it as empty, ``None`` if the file does not have it.
 
-        Nothing is ``-`` alone: a ``-`` and a blank, which some files have, stand in the published prompts.
+        Only a value that is exactly ``-`` means empty: the published prompts show ``-`` followed by a space, which some
+        files have.
         """
         value = content.get(field)
         if value is None:
@@ -107,7 +108,7 @@ class _File:
         return "" if value == NONE else value
 
     def merged(self, content: Mapping[str, Any], field: str) -> str | None:
-        """Return a text field of version 2: a list, mostly of one text (in early commits: the text)."""
+        """Return a text field of version 2: a list, usually with one text (in early commits, just the text)."""
         value = content.get(field)
         if not isinstance(value, list):
             return self.text(content, field)
@@ -155,7 +156,7 @@ class _File:
         return Instance(self._required(instance, "input", where), self._outputs(instance, where))
 
     def _outputs(self, instance: Mapping[str, Any], where: str) -> tuple[str, ...]:
-        """Return the references: a list of texts, or in a few files one text."""
+        """Return the references: a list of texts, or a single text in a few files."""
         value = self._value(instance, "output", where)
         outputs = [value] if isinstance(value, str) else value
         if not isinstance(outputs, list) or not outputs:
@@ -167,5 +168,5 @@ class _File:
 
 
 def _is_none(value: object) -> bool:
-    """Tell whether an entry of a list of examples says that there are none."""
+    """Tell whether an entry in a list of examples is the placeholder for no examples."""
     return isinstance(value, str) and value.strip() == NONE

@@ -1,4 +1,4 @@
-"""Which instances are evaluated, and the prompts that they become."""
+"""Chooses the instances to evaluate and builds their prompts."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from lm_eval_ext.families.natural_instructions.rouge import has_words
 from lm_eval_ext.sources import RowsError
 
 FIRST = 60
-"""Index of the first evaluated instance: those before it may serve as examples."""
+"""Index of the first evaluated instance; earlier instances may be used as examples."""
 PUBLISHED = 100
-"""Instances of a subtask that the published evaluation takes."""
+"""Number of instances per subtask in the published evaluation."""
 
 
 @dataclass(frozen=True)
@@ -24,12 +24,12 @@ class EncodedInstance:
     """One prompt.
 
     Attributes:
-        subtask: its name.
-        index: the instance's place in the task file, from 0.
-        input: of the instance.
+        subtask: the name of the subtask.
+        index: the instance's position in the task file, from 0.
+        input: the instance's input.
         output: the references.
-        examples: how many examples the prompt shows.
-        prompt: what the model is given.
+        examples: the number of examples in the prompt.
+        prompt: the prompt for the model.
     """
 
     subtask: str
@@ -43,9 +43,9 @@ class EncodedInstance:
 def evaluated(total: int, n: int = PUBLISHED) -> range:
     """Return the indices of the evaluated instances.
 
-    Those of the published script: 60, 60 + step, … below ``total`` - 1, the first ``n``, where step is (``total`` - 60)
-    divided by ``n``, rounded down (here: at least 1). Of a file that has none of these, with 61 instances or fewer, all
-    are evaluated, or ``n`` at equal distances.
+    As in the published script, these are the first ``n`` of 60, 60 + step, … below ``total`` - 1, where step is
+    (``total`` - 60) divided by ``n``, rounded down (here: at least 1). In a file without such instances, which has at
+    most 61, all are evaluated, or ``n`` at equal distances.
     """
     if total <= FIRST + 1:
         return range(0, total, max(1, total // n))[:n]
@@ -57,19 +57,19 @@ def rows(
 ) -> list[EncodedInstance]:
     """Return the prompts of a subtask, each with as many examples as fit (section 5.1).
 
-    An instance without a reference that ROUGE sees anything of (``{}?``, an empty text) is left out: whatever a model
-    answers, it would score 0. There is one such instance among those that are evaluated of the published files.
+    An instance is left out if ROUGE sees nothing in any of its references (``{}?``, an empty text), because every
+    answer would score 0. There is one such instance among the evaluated instances of the published files.
 
     Args:
-        instruction: of the subtask, with its instances.
+        instruction: the subtask's instruction with its instances.
         encoding: what a prompt shows.
-        budget: what a prompt may take.
-        n: how many instances are evaluated, at most.
-        examples: how many of each kind a prompt shows at most, see ``example_pool``; absent: all that there are.
+        budget: the maximum length of a prompt.
+        n: the maximum number of evaluated instances.
+        examples: the maximum number of examples of each kind, see ``example_pool``; all of them by default.
 
     Raises:
-        RowsError: the encoding needs what the task file does not have, a prompt is too long without any example, or no
-            instance can be scored.
+        RowsError: the encoding needs something that the task file lacks, a prompt is too long even without examples, or
+            no instance can be scored.
     """
     indices = evaluated(len(instruction.instances), n)
     shown = example_pool(instruction, encoding, examples, spare=indices[0])
@@ -86,15 +86,15 @@ def rows(
     if not found:
         raise RowsError(
             f"{instruction.task} ({instruction.origin}): none of its {len(indices)} evaluated instances has a "
-            "reference with a Latin letter or a digit, which is all that ROUGE sees"
+            "reference with a Latin letter or a digit; ROUGE ignores all other characters"
         )
     return found
 
 
 def _fit(instruction: Instruction, encoding: Encoding, index: int, most: int, budget: Budget) -> tuple[str, int]:
-    """Return the prompt of one instance with as many examples as fit, and how many of each kind they are."""
+    """Return the prompt of one instance with as many examples as fit, and their number per kind."""
     given = instruction.instances[index].input
-    # Without an example, nothing would be left of an encoding that consists of them.
+    # An encoding that consists only of examples needs at least one.
     least = 1 if encoding.has_examples and not encoding.fields else 0
     for examples in range(most, least - 1, -1):
         prompt = encode(instruction, encoding, given, examples)
@@ -104,19 +104,19 @@ def _fit(instruction: Instruction, encoding: Encoding, index: int, most: int, bu
     longest = max(parts, key=lambda part: budget.measure(parts[part]))
     raise RowsError(
         f"{instruction.task} ({instruction.origin}), instance {index}: {budget.measure(prompt)} {budget.unit} "
-        f"{'with one example' if least else 'without any example'}, and {budget.limit} fit the model's context; the "
-        f"longest field is {longest!r} ({budget.measure(parts[longest])} {budget.unit}). Choose a shorter encoding, or "
-        "a model with a longer context (max_length in --model_args or --metadata)"
+        f"{'with one example' if least else 'without examples'}, but only {budget.limit} fit in the model's context; "
+        f"the longest field is {longest!r} ({budget.measure(parts[longest])} {budget.unit}). Choose a shorter "
+        "encoding, or a model with a longer context (max_length in --model_args or --metadata)"
     )
 
 
 def rows_hash(found: Sequence[EncodedInstance]) -> str:
-    """Return 16 hexadecimal digits that are equal where prompts, references and their order are."""
+    """Return 16 hexadecimal digits that are equal if the prompts, the references and their order are equal."""
     return _digest([vars(row) for row in found])
 
 
 def instances_hash(found: Sequence[EncodedInstance]) -> str:
-    """Return 16 hexadecimal digits that are equal where the evaluated instances are, whatever their encoding."""
+    """Return 16 hexadecimal digits that are equal if the evaluated instances are equal, whatever their encoding."""
     return _digest([(row.subtask, row.index, row.input, row.output) for row in found])
 
 

@@ -1,4 +1,4 @@
-"""What the results of Natural Instructions tasks hold."""
+"""The metrics and facts in the results of Natural Instructions tasks."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from lm_eval_ext.families.schema import COUNT, Metric, Schema
 ENCODINGS = tuple(encodings.ENCODINGS)
 """The encodings of appendix C."""
 ABLATIONS = tuple(encodings.ABLATIONS)
-"""Those of the ablation study (section 6.3): without a field of all, or with another field than the prompt's."""
+"""The encodings of the ablation study (section 6.3): ``all`` without a field, or ``prompt`` with another field."""
 EVALUATION = subtasks.EVALUATION
 """The subtasks of the paper's evaluation split."""
 
 SCHEMA = Schema(
     metrics=(
         Metric("rouge_l", higher_is_better=True),
-        # How many examples a prompt has room for: neither better nor worse, and no result.
+        # The number of examples that fit in a prompt: neither direction is better, and it is not a result.
         Metric("examples", higher_is_better=None, drawn=False, range=COUNT),
-        # Of whoever asked for it (--metadata bleurt); the report keeps to the paper's metric, which every run has.
-        # It is a regression's, near 0 to 1, and some checkpoints' near -2 to 2; nothing holds it there.
+        # Only on request (--metadata bleurt); the report shows the paper's main metric, which every run has.
+        # A regression's output, near 0 to 1, and near -2 to 2 with some checkpoints, but without a bound.
         Metric("bleurt", higher_is_better=True, drawn=False, range=(-100.0, 100.0)),
     ),
     headlines=(Metric("rouge_l", higher_is_better=True),),
@@ -31,7 +31,7 @@ SCHEMA = Schema(
     },
     values={"encoding": (*ENCODINGS, *ABLATIONS)},
     row_key="index",
-    # Prompts are as long as the model has room for, and rows_hash is of prompts; the instances must be the same.
+    # rows_hash covers prompts, whose length depends on the model's context, so the instances are compared instead.
     rows_fact="instances_hash",
     prompt_facts=("prompt_budget", "examples"),
     tasks_weigh_alike=True,

@@ -1,11 +1,12 @@
 """The 61 subtasks and their categories (sections 3.1 and 3.3).
 
 Section 3.3 names seven categories but not their members. The published evaluation scripts list six (13, 16, 12, 8, 10
-and 2 subtasks) and no long text generation. The authors' own table of tasks (``tasks/README.md`` in the repository
-allenai/natural-instructions, as of 2021) gives each of the 61 its category, and there all seven have members: long text
-generation is what asks for more than a sentence, a pair of questions with their answers (029, 030) or a story (059). In
-the scripts' list these three are among the ten of minimal text modification; nothing else differs. None of the twelve
-evaluation subtasks is one of the three, so figures per category on the evaluation split are the same by either list.
+and 2 subtasks), without long text generation. The authors' own table of tasks (``tasks/README.md`` in the repository
+allenai/natural-instructions, as of 2021) assigns a category to each of the 61, and all seven have members: long text
+generation covers subtasks that ask for more than a sentence, namely a pair of questions with their answers (029, 030)
+or a story (059). In the scripts' list, these three are among the ten of minimal text modification; nothing else
+differs. None of the three is among the twelve evaluation subtasks, so figures per category on the evaluation split are
+the same with either list.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ from types import MappingProxyType
 
 @dataclass(frozen=True)
 class Subtask:
-    """One of the 61.
+    """One of the 61 subtasks.
 
     Attributes:
-        name: of its version-1 file, without the suffix.
+        name: the name of its version-1 file, without the suffix.
         category: one of ``CATEGORIES``.
     """
 
@@ -29,7 +30,7 @@ class Subtask:
 
     @property
     def evaluated(self) -> bool:
-        """Whether it is one of the twelve of the evaluation split."""
+        """Whether it is one of the twelve subtasks of the evaluation split."""
         return self.name in EVALUATION
 
     @property
@@ -130,9 +131,9 @@ EVALUATION = (
     "subtask045_miscellaneous_sentence_paraphrasing",
     "subtask052_multirc_identify_bad_question",
 )
-"""The evaluation split (section 4.2): two subtasks of each category, but none of long text generation."""
+"""The evaluation split (section 4.2): two subtasks of each category except long text generation."""
 
-# Version 2 spells these two otherwise.
+# Version 2 spells these two names differently.
 _RENAMED = {
     "subtask046_miscellaenous_question_typing": "task046_miscellaneous_question_typing",
     "subtask047_misc_answering_science_questions": "task047_miscellaneous_answering_science_questions",
@@ -145,4 +146,4 @@ SUBTASKS: Mapping[str, Subtask] = MappingProxyType(
         for name, category in sorted((n, c) for c, names in _BY_CATEGORY.items() for n in names)
     }
 )
-"""Name to subtask, in the order of their numbers."""
+"""Maps names to subtasks, ordered by number."""

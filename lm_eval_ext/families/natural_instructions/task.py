@@ -28,7 +28,7 @@ from lm_eval_ext.verifiers.reasoning import without_reasoning
 NAME = "natural_instructions"
 SPLIT = "test"
 VERSION = 1.0
-"""``metadata.version`` of leaves and groups."""
+"""The ``metadata.version`` of leaves and groups."""
 GENERATION = {"until": ["\n\n"], "do_sample": False, "temperature": 0.0, "max_gen_toks": 16}
 """Greedy, 16 new tokens, stop at a blank line (section 6.1)."""
 
@@ -37,16 +37,16 @@ GENERATION = {"until": ["\n\n"], "do_sample": False, "temperature": 0.0, "max_ge
 class ProcessResults:
     """``process_results``: the metrics of one row.
 
-    A dataclass and no closure, because the harness copies a task's config and writes it into the results.
+    A dataclass rather than a closure, because the harness copies a task's config and writes it to the results.
 
     Attributes:
-        bleurt: name or folder of a BLEURT checkpoint; absent: that metric is not asked for.
+        bleurt: the name or folder of a BLEURT checkpoint; ``None`` if that metric is not requested.
     """
 
     bleurt: str | None = None
 
     def __call__(self, doc: Mapping[str, Any], results: Sequence[str | None]) -> dict[str, float]:
-        """Score a generated text; an API that withholds one gives None, which scores as an empty one."""
+        """Score a generated text; an API that withholds a completion returns ``None``, which counts as empty."""
         prediction = without_reasoning(results[0] or "")
         scores = {"rouge_l": rouge_l(prediction, doc["output"]), "examples": float(doc["examples"])}
         if self.bleurt:
@@ -57,47 +57,47 @@ class ProcessResults:
 class NaturalInstructionsTask(FamilyTask):
     """One subtask under one encoding of its instruction (Mishra et al., ACL 2022).
 
-    A leaf's YAML says, besides the harness's own keys:
+    In addition to the harness's own keys, a leaf's YAML has:
 
-    * ``dataset_name``: the subtask: the name of its version-1 file without the suffix, or that of any task file in
+    * ``dataset_name``: the subtask, given as the name of its version-1 file without the suffix, or of any task file in
       either format;
     * ``encoding``: one of ``encodings.ENCODINGS`` and ``encodings.ABLATIONS``.
 
-    ``--metadata`` takes, besides ``source``: ``n`` (instances per subtask, 100), ``examples`` (how many of each kind a
-    prompt shows at most; absent: those of the instruction; always as many as fit), ``tokenizer`` and ``max_length``
-    (see ``budget``), ``bleurt``.
+    In addition to ``source``, ``--metadata`` accepts ``n`` (instances per subtask, 100 by default), ``examples`` (the
+    maximum number of each kind in a prompt, as far as they fit; by default those of the instruction), ``tokenizer`` and
+    ``max_length`` (see ``budget``), and ``bleurt``.
 
     Raises:
-        ValueError: a leaf or ``--metadata`` that do not say this (the message names leaf and key).
-        RowsError: a task file that cannot be had or is not what it should be, or prompts that do not fit.
+        ValueError: a key of the leaf or of ``--metadata`` is missing or invalid (the message names leaf and key).
+        RowsError: a task file is not available or not valid, or prompts do not fit.
     """
 
     FAMILY = "natural_instructions"
 
     @classmethod
     def datasets(cls) -> Mapping[str, str]:
-        """Return the subtasks, and of each a task that files of either version serve."""
+        """Return the subtasks, each with a task that works with files of either version."""
         return {name: f"natural_instructions_{name}_instance" for name in SUBTASKS}
 
     @classmethod
     def datasets_at(cls, source: str) -> list[str]:
-        """Return the subtasks that a folder has a file of."""
+        """Return the subtasks for which a folder has a file."""
         return [name for name in SUBTASKS if is_there(name, source)]
 
     @classmethod
     def web_address(cls) -> tuple[str, str] | None:
-        """Return the public repository of the files, and the address of one of them."""
+        """Return the URL of the public repository's files and the URL of one of them."""
         return files.ADDRESS, address(next(iter(SUBTASKS)))
 
     @classmethod
     def incomplete(cls, datasets: Collection[str]) -> str:
-        """Return how many subtasks of the evaluation split are not there."""
+        """Say how many subtasks of the evaluation split are missing."""
         missing = len(set(EVALUATION) - set(datasets))
         return f"{missing} of the evaluation split missing" if missing else ""
 
     NO_DEMONSTRATIONS = (
-        "a prompt shows the examples of its subtask as its encoding says, as many as fit; for a number of your own say "
-        "--metadata '{{\"examples\": {n}}}' with an encoding that has examples, as positive"
+        "the encoding determines which examples of the subtask a prompt shows, as many as fit; to set their number, "
+        "use --metadata '{{\"examples\": {n}}}' with an encoding that has examples, such as positive"
     )
     METADATA: ClassVar[Mapping[str, Any]] = {"version": VERSION}
 
@@ -107,7 +107,7 @@ class NaturalInstructionsTask(FamilyTask):
         encoding = config.pop("encoding", None)
         if not isinstance(subtask, str) or not subtask:
             raise ValueError(
-                f"task {name!r}: dataset_name {subtask!r}; expected a subtask, as in {next(iter(SUBTASKS))}"
+                f"task {name!r}: dataset_name {subtask!r}; expected a subtask, such as {next(iter(SUBTASKS))}"
             )
         if encoding not in ALL_ENCODINGS:
             raise ValueError(f"task {name!r}: encoding {encoding!r}; expected one of {', '.join(ALL_ENCODINGS)}")
@@ -138,11 +138,11 @@ class NaturalInstructionsTask(FamilyTask):
         }
 
     def documents(self) -> Documents:
-        """Return the instances with their prompts, which have as many examples as there is room for."""
+        """Return the instances with their prompts, which have as many examples as fit."""
         subtask = self.config.dataset_name
         merged = [field for field in self._encoding.fields if field != "definition"]
         if self.source == sources.HUB and merged:
-            # Known without a download.
+            # This is known without a download.
             raise missing_field(subtask, address(subtask), merged[0])
         file = instruction(subtask, self.source)
         self._made_for = self._room()
@@ -169,27 +169,27 @@ class NaturalInstructionsTask(FamilyTask):
         return Share(rows, instances, f"--metadata '{{\"n\": {more}}}' evaluates {more}" if dropped else "")
 
     def _room(self) -> tuple[int, str]:
-        """Return what leaves less room for examples: the number of new tokens, and the system instruction."""
+        """Return what reduces the room for examples: the number of new tokens and the system instruction."""
         return self.config.generation_kwargs["max_gen_toks"], self.asking.system_instruction
 
     def before_requests(self) -> None:
-        """Make the prompts anew if the run leaves another room for examples than was known when they were made."""
+        """Rebuild the prompts if the room for examples has changed since they were built."""
         if self._made_for != self._room():
             self.download()
 
     def known_answers(self, doc: dict[str, Any]) -> KnownAnswers:
-        """Return a right answer, and the input."""
+        """Return a correct answer and the input."""
         return {"oracle": _right(doc["output"]), "echo": doc["input"]}
 
 
 def _right(outputs: Sequence[str]) -> str:
-    """Return the first reference that ROUGE sees anything of."""
+    """Return the first reference that is not empty for ROUGE."""
     return next(output for output in outputs if has_words(output))
 
 
 @cache
 def _warn_of(subtask: str, origin: str, left_out: int) -> None:
-    message = "%s (%s): %d instances left out, whose references have no Latin letter or digit, which is all ROUGE sees"
+    message = "%s (%s): %d instances left out: their references have no Latin letter or digit, and ROUGE sees no others"
     logging.getLogger(__name__).warning(message, subtask, origin, left_out)
 
 
@@ -208,6 +208,6 @@ def _checkpoint(task: str, metadata: Mapping[str, Any]) -> str | None:
         return None
     if not isinstance(checkpoint, str) or not checkpoint:
         raise ValueError(f"task {task!r}: metadata bleurt {checkpoint!r}; expected the name or folder of a checkpoint")
-    # What is missing is said now, not after the last answer.
+    # Load it now, so that a missing file is reported before the first request rather than after the last answer.
     bleurt_scorer(checkpoint)
     return checkpoint

@@ -60,9 +60,9 @@ def test_weights_in_pieces_must_all_be_there(tiny_model: Path, tmp_path: Path) -
     ("changes", "complaint"),
     [
         ({"task_type": "SEQ_CLS"}, "is an adapter for SEQ_CLS; expected task_type CAUSAL_LM"),
-        ({"base_model_name_or_path": None}, "names no base_model_name_or_path in its adapter_config.json"),
-        ({"base_model_name_or_path": "/no/such/model"}, "'/no/such/model' is no folder, and it could not be had"),
-        ({"base_model_name_or_path": "owner/never-fetched"}, "the model 'owner/never-fetched' is no folder"),
+        ({"base_model_name_or_path": None}, "has no base_model_name_or_path in its adapter_config.json"),
+        ({"base_model_name_or_path": "/no/such/model"}, "'/no/such/model' is not a folder and could not be loaded"),
+        ({"base_model_name_or_path": "owner/never-fetched"}, "the model 'owner/never-fetched' is not a folder"),
     ],
 )
 def test_an_adapter_that_cannot_be_loaded_says_why(

@@ -147,7 +147,7 @@ def test_generated_responses_are_added_to_rows_and_never_held_out(base_lm: Path,
 def test_nothing_to_train_on_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
     assert main(["classifier", "train", "--output", str(tmp_path / "adapter")]) == 1
-    assert "nothing to train on; give DATA.jsonl, --generated N or both" in capsys.readouterr().err
+    assert "no training data: give DATA.jsonl, --generated N or both" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 
@@ -167,9 +167,9 @@ def test_nothing_held_out_is_nothing_evaluated(base_lm: Path, tmp_path: Path) ->
     [
         (["--mode", "causal"], "--mode causal needs --base"),
         (["--base", "org/model"], "--base org/model: --mode encoder has its own base"),
-        (["--mode", "causal", "--base", "/no/such/model"], "'/no/such/model' is no folder"),
+        (["--mode", "causal", "--base", "/no/such/model"], "'/no/such/model' is not a folder"),
         (["--held-out", "0.01"], "--held-out 0.01 of 4 questions leaves 4 rows to train on and 0 to evaluate on"),
-        (["--evaluate-on", "DATA"], "--evaluate-on rows.jsonl: its rows are trained on, too"),
+        (["--evaluate-on", "DATA"], "--evaluate-on rows.jsonl: its rows are also used for training"),
         (["--held-out", "0.99"], "leaves 0 rows to train on and 4 to evaluate on"),
     ],
 )

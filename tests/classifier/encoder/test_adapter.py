@@ -44,7 +44,7 @@ def test_an_adapter_of_another_base_or_encoding_is_refused(folder: Path, field: 
         check(folder)
     assert str(folder / DESCRIPTION) in str(error.value)
     assert f"{field!r}: {value!r}" in str(error.value)
-    assert f"expected {DESCRIBED}; train the adapter anew" in str(error.value)
+    assert f"expected {DESCRIBED}; retrain the adapter" in str(error.value)
 
 
 @pytest.mark.parametrize("content", [b"[]", b"null", b'{"encoding": 1}', b'"text"'])

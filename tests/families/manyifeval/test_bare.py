@@ -39,7 +39,10 @@ def test_any_number_of_task_prompts_has_one_to_ten_instructions_each(tmp_path: P
 
 # row 2 of three; what the message says
 BROKEN: dict[str, tuple[dict[str, Any], str]] = {
-    "a key that is there already": ({"key": "rain", "task_prompt": "Write."}, ", field 'key': .* of its own.*'rain'"),
+    "a key that is there already": (
+        {"key": "rain", "task_prompt": "Write."},
+        ", field 'key': .* unique key.*'rain'",
+    ),
     "key null": ({"key": None, "task_prompt": "Write."}, ", field 'key': .* found None"),
     "key a list": ({"key": [2], "task_prompt": "Write."}, r", field 'key': .* found \[2\]"),
     "key true": ({"key": True, "task_prompt": "Write."}, ", field 'key': .* found True"),

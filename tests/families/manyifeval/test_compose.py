@@ -182,7 +182,7 @@ ABSENCE = instruction("keywords:forbidden_words", {"forbidden_words": ["fox"]})
 
 
 def test_own_instructions_that_exclude_each_other_are_an_error_that_names_the_key() -> None:
-    with pytest.raises(RuntimeError, match=r"task prompt 4711: 200 draws gave no ten instructions .*'fox'.*'fox'"):
+    with pytest.raises(RuntimeError, match=r"task prompt 4711: 200 draws found no ten instructions .*'fox'.*'fox'"):
         compose(Task(4711, "Write.", (EXISTENCE, ABSENCE)))
     other = instruction("keywords:forbidden_words", {"forbidden_words": ["hen"]})
     assert {EXISTENCE, other} < set(compose(Task(4711, "Write.", (EXISTENCE, other))).instructions)

@@ -62,7 +62,7 @@ def test_without_hub_and_cache_the_run_fails_with_one_error_that_names_the_datas
     assert not run.results
     assert run.output.count("RowsError: ") == 1, run.output[-3000:]
     first, *others = run.output.partition("RowsError: ")[2].strip().splitlines()
-    assert first.startswith("the rows of 'ifeval' (google/IFEval) could not be had from the Hugging Face Hub: ")
+    assert first.startswith("the rows of 'ifeval' (google/IFEval) could not be loaded from the Hugging Face Hub: ")
     assert '"source": "/path/to/folder"' in "\n".join(others)
     assert "ifeval_<split>.jsonl" in "\n".join(others)
     assert '"source": "embedded"' in "\n".join(others)

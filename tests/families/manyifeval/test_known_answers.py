@@ -174,7 +174,7 @@ def check_record(run: Run, source: str, tasks: Mapping[str, int]) -> None:
         config = run.results["configs"][task]
         assert config["metadata"]["source"] == source
         assert re.fullmatch("[0-9a-f]{16}", config["metadata"]["rows_hash"])
-        assert ("comparable to nothing" in config["metadata"].get("note", "")) == (source == "embedded")
+        assert ("do not compare scores" in config["metadata"].get("note", "")) == (source == "embedded")
         assert str(run.results["versions"][task]).endswith("+embedded") == (source == "embedded")
         assert "0x" not in str(config), "a memory address"
 

@@ -193,15 +193,15 @@ def test_a_field_that_every_row_lacks_is_named_too(tmp_path: Path, field: str) -
 BETWEEN_ROWS: dict[str, tuple[Callable[[], list[dict[str, Any]]], str]] = {
     "one row twice": (
         lambda: [*SMALL, SMALL[1]],
-        "row 5: key 7 with 2 instructions is row 2 already; expected one row per key and number of instructions",
+        "row 5: key 7 with 2 instructions is already row 2; expected one row per key and number of instructions",
     ),
     "one key and number twice, with another prompt": (
         lambda: [*SMALL[:2], SMALL[0] | {"prompt": "Other."}, *SMALL[2:]],
-        "row 3: key 7 with 1 instructions is row 1 already",
+        "row 3: key 7 with 1 instructions is already row 1",
     ),
     "a key that lacks a number": (
         lambda: SMALL[:3],
-        "row 3, field 'key': 8 has no row with 2 instructions, and others have",
+        "row 3, field 'key': 8 has no row with 2 instructions, but other keys have one",
     ),
     "numbers that no two keys share": (
         lambda: [SMALL[0], SMALL[3]],

@@ -213,7 +213,7 @@ def _changed(folder: Path, **values: Any) -> None:
 @pytest.mark.parametrize(
     ("damage", "complaint"),
     [
-        (_pickled, "no model.safetensors in .*pytorch_model.bin only.*weights_only=True"),
+        (_pickled, "no model.safetensors in .*only has pytorch_model.bin.*weights_only=True"),
         (lambda folder: (folder / "model.safetensors").write_bytes(b"x"), "Error: "),
         (lambda folder: (folder / "config.json").unlink(), "config.json"),
         (lambda folder: (folder / "config.json").write_text("{"), "JSONDecodeError"),
@@ -237,7 +237,7 @@ def test_a_name_that_is_neither_folder_nor_on_the_hub_is_an_error(monkeypatch: p
     import huggingface_hub.constants  # noqa: PLC0415 # comes with transformers
 
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
-    with pytest.raises(BleurtError, match="'nobody/bleurt-none' cannot be used: no such folder, and not to be had"):
+    with pytest.raises(BleurtError, match="'nobody/bleurt-none' cannot be used: not a folder, and could not be loaded"):
         bleurt_scorer("nobody/bleurt-none")
 
 

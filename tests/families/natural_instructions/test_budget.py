@@ -105,7 +105,7 @@ def test_a_context_that_is_no_number_is_an_error(context: object) -> None:
 
 @pytest.mark.parametrize("metadata", [{"max_length": 16}, {"max_length": 10}])
 def test_a_context_without_room_for_a_prompt_is_an_error(metadata: dict[str, int]) -> None:
-    message = f"a context of {metadata['max_length']} tokens less 16 new ones, .*, leaves nothing for a prompt"
+    message = f"a context of {metadata['max_length']} tokens, minus 16 new tokens .*, leaves no room for a prompt"
     with pytest.raises(RowsError, match=message):
         budget_of(metadata, 16)
 

@@ -90,7 +90,7 @@ def test_a_folder_without_the_subtask_says_what_was_looked_for_and_what_it_has(t
     write(tmp_path, V1, "subtask047_misc_answering_science_questions")
     write(tmp_path, V1)
     message = (
-        f"no file of '{TYPING}' in {tmp_path}: expected {TYPING}.json or {TYPING_2}.json; "
+        f"no file for '{TYPING}' in {tmp_path}: expected {TYPING}.json or {TYPING_2}.json; "
         f"found subtask047_misc_answering_science_questions, {TASK}"
     )
     with pytest.raises(RowsError, match=f"^{re.escape(message)}$"):
@@ -127,7 +127,7 @@ def test_the_embedded_subtasks_are_read_and_listed(tmp_path: Path, monkeypatch: 
     for name in (WINOGRANDE, QASC):
         write(tmp_path, V1, name)
     assert instruction(QASC, "embedded").task == QASC
-    message = rf"no file of '{ROPES}' in the embedded ones: expected .*; found {WINOGRANDE}, {QASC}$"
+    message = rf"no file for '{ROPES}' in the embedded files: expected .*; found {WINOGRANDE}, {QASC}$"
     with pytest.raises(RowsError, match=message):
         instruction(ROPES, "embedded")
 
@@ -272,7 +272,7 @@ def test_a_file_is_fetched_once_for_all_leaves_and_processes(readings: Readings)
 def test_a_file_that_the_site_does_not_have_is_named_with_the_other_sources(readings: Readings) -> None:
     said = readings.first[ROPES].said
     wanted = f"{readings.site.address}/task059_ropes_story_generation.json"
-    assert said.startswith(f"the task file of '{ROPES}' could not be had from {wanted}: 404, message='Not Found'")
+    assert said.startswith(f"the task file of '{ROPES}' could not be loaded from {wanted}: 404, message='Not Found'")
     assert '{"source": "/path/to/folder"}' in said
     assert f"{ROPES}.json or task059_ropes_story_generation.json" in said
     assert "dataset_jsons of the repository allenai/reframing" in said
@@ -282,7 +282,7 @@ def test_a_file_that_the_site_does_not_have_is_named_with_the_other_sources(read
 def test_a_page_in_the_place_of_a_file_is_named_and_can_be_deleted(readings: Readings) -> None:
     said = readings.first[QASC].said
     assert re.match(rf"{QASC} \({re.escape(str(readings.home))}.*\): not JSON in UTF-8", said)
-    assert f"the kept copy of {readings.site.address}/task040_qasc_question_generation.json; delete it" in said
+    assert f"the cached copy of {readings.site.address}/task040_qasc_question_generation.json; delete it" in said
     assert readings.second[QASC].instances == 2
 
 
@@ -300,5 +300,5 @@ def test_without_the_site_the_cache_serves_and_what_it_lacks_is_named(
     found = read_from(readings.site.address, readings.home, WINOGRANDE, ROPES, **variables)
     assert found[WINOGRANDE] == readings.first[WINOGRANDE]
     wanted = re.escape(f"{readings.site.address}/task059_ropes_story_generation.json")
-    assert re.match(rf"the task file of '{ROPES}' could not be had from {wanted}: {why}", found[ROPES].said)
-    assert "Two other sources serve without it" in found[ROPES].said
+    assert re.match(rf"the task file of '{ROPES}' could not be loaded from {wanted}: {why}", found[ROPES].said)
+    assert "Two other sources work without it" in found[ROPES].said

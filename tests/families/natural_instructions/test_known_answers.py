@@ -195,7 +195,7 @@ def test_the_harness_shows_the_error_of_a_source_that_lacks_a_file(harness: Harn
     source = folder_with(tmp_path / "files", tides(), EVALUATION[0])
     run = harness("--model", "reference", "--tasks", f"{FAMILY}_prompt", source=source)
     assert run.status != 0
-    assert f"no file of '{EVALUATION[1]}' in {source}: expected {EVALUATION[1]}.json or task003" in run.output
+    assert f"no file for '{EVALUATION[1]}' in {source}: expected {EVALUATION[1]}.json or task003" in run.output
     assert f"found {EVALUATION[0]}" in run.output
 
 
@@ -212,7 +212,7 @@ def test_demonstrations_are_refused_with_the_way_to_have_more_examples() -> None
     built = task(EVALUATION[0], "positive", "embedded")
     built.set_config(key="num_fewshot", value=4)
     with pytest.raises(
-        ValueError, match=r"--num_fewshot 4; a prompt shows the examples.*--metadata '\{\"examples\": 4\}'"
+        ValueError, match=r"--num_fewshot 4; the encoding determines which examples.*--metadata '\{\"examples\": 4\}'"
     ):
         built.build_all_requests()
 
@@ -233,7 +233,7 @@ def test_a_task_file_of_the_users_own_is_a_leaf_of_four_lines(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"dataset_name": None}, "task 'tides': dataset_name None; expected a subtask, as in subtask001"),
+        ({"dataset_name": None}, "task 'tides': dataset_name None; expected a subtask, such as subtask001"),
         (
             {"encoding": "everything"},
             "task 'tides': encoding 'everything'; expected one of instance, prompt, prompt_def",

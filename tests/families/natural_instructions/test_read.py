@@ -176,7 +176,7 @@ def test_a_reference_may_stand_without_a_list(tmp_path: Path) -> None:
             r".*Instances\); found input, output$",
             id="neither version",
         ),
-        pytest.param({}, "no task file; .*; found no fields$", id="nothing"),
+        pytest.param({}, "not a task file; .*; found no fields$", id="nothing"),
         pytest.param(without(V1, "Instances"), "no field 'Instances'; found Title, Prompt,", id="no instances, v1"),
         pytest.param(without(V2, "Instances"), "no field 'Instances'; found Contributors,", id="no instances, v2"),
         pytest.param(version_1(Instances=[]), "field 'Instances': expected at least one, found none", id="none"),

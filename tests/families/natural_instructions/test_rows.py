@@ -162,13 +162,13 @@ def test_an_instance_that_no_answer_could_score_on_is_left_out() -> None:
 def test_an_instruction_longer_than_the_context_is_an_error_that_names_task_and_field() -> None:
     long = replace(instruction(24), definition="wet " * 50)
     message = (
-        r"subtask900_tides \(tides\.json\), instance 0: \d+ characters without any example, and 150 fit the model's "
-        r"context; the longest field is 'Definition' \(200 characters\)"
+        r"subtask900_tides \(tides\.json\), instance 0: \d+ characters without examples, but only 150 fit in the "
+        r"model's context; the longest field is 'Definition' \(200 characters\)"
     )
     with pytest.raises(RowsError, match=message):
         rows(long, ENCODINGS["all"], limited(150), 100, None)
     with pytest.raises(
-        RowsError, match=r"instance 0: 53 characters with one example, and 20 fit.*longest field is 'input'"
+        RowsError, match=r"instance 0: 53 characters with one example, but only 20 fit.*longest field is 'input'"
     ):
         rows(long, ENCODINGS["positive"], limited(20), 100, None)
 

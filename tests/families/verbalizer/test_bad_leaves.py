@@ -127,7 +127,7 @@ def test_demonstrations_without_a_training_split_are_refused(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("policy", "source", "message"),
     [
-        ("oracel", "embedded", "knows no policy 'oracel'; it knows oracle, prior, random"),
+        ("oracel", "embedded", "has no policy 'oracel'; expected one of oracle, prior, random"),
         ("oracle", "nowhere", "source 'nowhere' is not a folder"),
     ],
 )

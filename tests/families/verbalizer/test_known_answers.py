@@ -112,7 +112,7 @@ def test_the_results_say_where_the_rows_come_from(harness: Harness) -> None:
     run = evaluate(harness, "oracle", "verbalizer_sst2_natural_golden")
     config = run.results["configs"]["verbalizer_sst2_natural_golden"]
     assert config["metadata"]["source"] == "embedded"
-    assert config["metadata"]["note"].endswith("comparable to nothing")
+    assert config["metadata"]["note"].endswith("do not compare scores on them with any others")
     assert run.results["versions"]["verbalizer_sst2_natural_golden"].endswith("+embedded")
     assert "0x" not in str(config), "a memory address would make two equal runs differ"
 
