@@ -103,7 +103,7 @@ class Rows:
 
 @dataclass
 class LeftOut:
-    """The lines of a samples file that were skipped; only the first few reasons are kept, because there can be millions.
+    """The lines of a samples file that were skipped; the first few reasons are kept, because there can be millions.
 
     Attributes:
         count: the number of lines.

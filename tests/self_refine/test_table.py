@@ -184,8 +184,8 @@ def test_the_whole_is_markdown_with_footnotes() -> None:
         "judged followed.",
         "- Precision weights followed and broken instructions equally, as in the paper, regardless of how many there "
         'are. It is 1.00 if nothing was judged followed, as for "all false" in the paper.',
-        "- Unparsable: the share of the judgements that could not be parsed; they count as *not followed*. If none could "
-        "be parsed, there is no precision, recall or F1 score.",
+        "- Unparsable: the share of the judgements that could not be parsed; they count as *not followed*. If none "
+        "could be parsed, there is no precision, recall or F1 score.",
     ]
 
 
