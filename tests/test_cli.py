@@ -142,19 +142,6 @@ def test_doctor_fails_where_a_source_that_must_answer_does_not(small_harness: st
     assert "files     " not in process.stdout
 
 
-def test_doctor_reads_the_rows_and_not_only_the_names_of_files(small_harness: str, tmp_path: Path) -> None:
-    for path in EMBEDDED_FOLDER.rglob("*.json*"):
-        shutil.copy(path, tmp_path)
-    process = run("doctor", "--source", str(tmp_path), PYTHONPATH=small_harness)
-    assert process.returncode == 0, process.stdout
-    assert "ok     folder    natural_instructions: 14 of 14 datasets\n" in process.stdout
-    (tmp_path / "rte_validation.jsonl").write_text('{"sentence1": "a"}\n', encoding="utf-8")
-    process = run("doctor", "--source", str(tmp_path), PYTHONPATH=small_harness)
-    assert process.returncode == 1
-    assert "FAILED folder    verbalizer: 8 of 9 datasets; " in process.stdout
-    assert "rte_validation.jsonl has no column 'sentence2'" in process.stdout
-
-
 def test_doctor_says_what_to_do_without_autoload(small_harness: str, tmp_path: Path) -> None:
     options = ("doctor", "--source", str(tmp_path / "nowhere"))
     process = run(*options, LM_EVAL_EXT_AUTOLOAD="0", PYTHONPATH=small_harness)
@@ -163,41 +150,6 @@ def test_doctor_says_what_to_do_without_autoload(small_harness: str, tmp_path: P
     assert "FAILED tasks     0 of 685" in process.stdout
     assert "FAILED models    missing: reference" in process.stdout
     assert process.stdout.count("nowhere: there is no such folder or file; expected ") == 1
-
-
-def test_doctor_looks_at_a_file_of_finished_rows_and_at_no_family_that_is_not_there(
-    small_harness: str, tmp_path: Path
-) -> None:
-    exported = tmp_path / "rows.jsonl"
-    exported.write_text(run("manyifeval", "export", "--source", "embedded").stdout, encoding="utf-8")
-    process = run("doctor", "--source", str(exported), PYTHONPATH=small_harness)
-    assert process.returncode == 0, process.stdout
-    assert "note   folder    verbalizer: no files" in process.stdout
-    assert "ok     folder    manyifeval: 1 of 1 datasets" in process.stdout
-    assert "note   folder    natural_instructions: no files" in process.stdout
-    exported.write_text("{}\n", encoding="utf-8")
-    assert run("doctor", "--source", str(exported), PYTHONPATH=small_harness).returncode == 1
-
-
-@pytest.mark.usefixtures("sentence_data")
-def test_doctor_looks_at_the_multiple_choice_questions_that_are_there(small_harness: str, tmp_path: Path) -> None:
-    questions = tmp_path / "opinions.jsonl"
-    questions.write_text('{"question": "So?", "options": ["Yes", "No"]}\n', encoding="utf-8")
-    process = run("doctor", "--source", str(questions), PYTHONPATH=small_harness)
-    assert process.returncode == 0, process.stdout
-    assert "note   folder    manyifeval: no files" in process.stdout
-    assert "ok     folder    paired_mcq: 1 of 1 datasets" in process.stdout
-    folder = tmp_path / "rows"
-    folder.mkdir()
-    for name in ("mmlu_test.jsonl", "arc_challenge_test.jsonl"):
-        shutil.copy(EMBEDDED_FOLDER / name, folder)
-    process = run("doctor", "--source", str(folder), PYTHONPATH=small_harness)
-    assert "ok     folder    paired_mcq: 2 of 2 datasets" in process.stdout
-    (folder / "mmlu_test.jsonl").write_text('{"question": "So?"}\n', encoding="utf-8")
-    process = run("doctor", "--source", str(folder), PYTHONPATH=small_harness)
-    assert process.returncode == 1
-    assert "FAILED folder    paired_mcq: 1 of 2 datasets; " in process.stdout
-    assert "mmlu_test.jsonl has no column 'choices'" in process.stdout
 
 
 def test_without_nltks_data_doctor_and_export_say_how_to_get_them(small_harness: str, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -53,9 +54,10 @@ def test_an_option_may_be_cut_short_and_files_may_be_called_like_one(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("--rows").write_text("", encoding="utf-8")
+    row = {"response": "Yes", "instruction_id_list": ["punctuation:no_comma"], "kwargs": [{}]}
+    Path("--rows").write_text(json.dumps(row), encoding="utf-8")
     assert main(["verify", "--edit", "repaired", "--", "--rows"]) == 0
-    assert capsys.readouterr().out == ""
+    assert json.loads(capsys.readouterr().out)["follow_all_instructions"] is True
 
 
 def test_the_module_is_the_command() -> None:

@@ -1,13 +1,15 @@
-"""What the doctor says of Natural Instructions: its files in a folder, and the place where the public ones lie."""
+"""What the doctor says of rows in a folder, of task files, and of the place where the public ones lie."""
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import huggingface_hub.constants
 import pytest
 
 from lm_eval_ext import doctor
+from lm_eval_ext.cli import main
 from lm_eval_ext.doctor import Finding
 from lm_eval_ext.families.natural_instructions import files
 from lm_eval_ext.families.natural_instructions.subtasks import SUBTASKS
@@ -216,3 +218,53 @@ def test_offline_nothing_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
         (finding,) = doctor._web()
     text = f"natural_instructions: switched off by HF_HUB_OFFLINE. {CACHED}"
     assert finding == Finding("files", False, text, required=False)
+
+
+def test_rows_are_read_and_not_only_the_names_of_files(tmp_path: Path) -> None:
+    whole = tmp_path / "rows"
+    whole.mkdir()
+    for path in EMBEDDED_FOLDER.rglob("*.json*"):
+        shutil.copy(path, whole)
+    assert looked_at(whole)["natural_instructions"] == said("14 of 14 datasets")
+    other = tmp_path / "others"  # what was read of a file is remembered
+    shutil.copytree(whole, other)
+    (other / "rte_validation.jsonl").write_text('{"sentence1": "a"}\n', encoding="utf-8")
+    broken = looked_at(other)["verbalizer"]
+    assert (broken.ok, broken.required) == (False, True)
+    assert broken.text.startswith("verbalizer: 8 of 9 datasets; ")
+    assert "rte_validation.jsonl has no column 'sentence2'" in broken.text
+
+
+def test_a_file_of_finished_rows_is_one_familys_and_the_others_are_not_looked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["manyifeval", "export", "--source", "embedded"]) == 0
+    exported = tmp_path / "rows.jsonl"
+    exported.write_text(capsys.readouterr().out, encoding="utf-8")
+    findings = looked_at(exported)
+    assert findings["manyifeval"] == Finding("folder", True, "manyifeval: 1 of 1 datasets")
+    for family in ("verbalizer", "natural_instructions"):
+        assert findings[family] == Finding("folder", False, f"{family}: no files", required=False)
+    empty = tmp_path / "empty.jsonl"
+    empty.write_text("{}\n", encoding="utf-8")
+    assert [finding.ok for finding in doctor._given(str(empty)) if finding.required] == [False]
+
+
+def test_multiple_choice_questions_that_are_there_are_looked_at(tmp_path: Path) -> None:
+    questions = tmp_path / "opinions.jsonl"
+    questions.write_text('{"question": "So?", "options": ["Yes", "No"]}\n', encoding="utf-8")
+    findings = looked_at(questions)
+    assert findings["paired_mcq"] == Finding("folder", True, "paired_mcq: 1 of 1 datasets")
+    assert findings["manyifeval"] == Finding("folder", False, "manyifeval: no files", required=False)
+    folder = tmp_path / "rows"
+    folder.mkdir()
+    for name in ("mmlu_test.jsonl", "arc_challenge_test.jsonl"):
+        shutil.copy(EMBEDDED_FOLDER / name, folder)
+    assert looked_at(folder)["paired_mcq"] == Finding("folder", True, "paired_mcq: 2 of 2 datasets")
+    other = tmp_path / "others"  # what was read of a file is remembered
+    shutil.copytree(folder, other)
+    (other / "mmlu_test.jsonl").write_text('{"question": "So?"}\n', encoding="utf-8")
+    broken = looked_at(other)["paired_mcq"]
+    assert (broken.ok, broken.required) == (False, True)
+    assert broken.text.startswith("paired_mcq: 1 of 2 datasets; ")
+    assert "mmlu_test.jsonl has no column 'choices'" in broken.text

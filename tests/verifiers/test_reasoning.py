@@ -75,5 +75,5 @@ def test_time_is_linear_in_the_response(unit: str) -> None:
         begin = time.process_time()
         without_reasoning(response)
         taken.append(time.process_time() - begin)
-    # Linear time is 100 times and quadratic time 10,000.
-    assert taken[1] < 1000 * max(taken[0], 0.0001), taken
+    # Linear time is 100 times and quadratic time 10,000; below two milliseconds is the machine's noise.
+    assert taken[1] < 1000 * max(taken[0], 0.002), taken

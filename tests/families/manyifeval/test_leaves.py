@@ -110,7 +110,7 @@ def test_the_record_tells_source_rows_version_and_hash(tasks: dict[str, Any]) ->
         for leaf, count in leaves.items():
             metadata = tasks[leaf].config.metadata
             assert metadata["source"] == "embedded"
-            assert metadata["rows"] == "bare task prompts, instructions composed"
+            assert metadata["rows_origin"] == "bare task prompts, instructions composed"
             assert metadata["note"].endswith("do not compare scores on them with any others")
             assert metadata["version"] == f"{version}+embedded"
             assert metadata["rows_hash"] == rows_hash("embedded", "test", count, group == "manyifeval_repeat")

@@ -166,7 +166,7 @@ def in_order(run: Run) -> list[dict[str, Any]]:
 
 def test_a_real_model_is_asked_through_its_chat_template(harness: Harness, tiny_model: Path) -> None:
     options = ["--apply_chat_template", "--system_instruction", "Be brief.", "--limit", "3"]
-    options += ["--gen_kwargs", "max_gen_toks=24", "--batch_size", "2", "--device", "cpu"]
+    options += ["--gen_kwargs", "max_gen_toks=12", "--batch_size", "2", "--device", "cpu"]
     run = evaluate(harness, f"base=hf,pretrained={tiny_model},strategy=feedback,rounds=2", TASK, *options)
     plain = harness(
         *("--model", "hf", "--model_args", f"pretrained={tiny_model}", "--tasks", TASK, *options), source="embedded"
