@@ -16,6 +16,7 @@ from tests.conftest import SHARED, Harness, Run, evaluate_one_after_the_other, o
 pytestmark = pytest.mark.harness
 
 REAL = str(SHARED / "data" / "classification")
+EMBEDDED = json.dumps({"source": "embedded"})
 GROUPS = {"natural": 27, "neutral": 54, "unnatural": 27}
 
 # naturalness -> acc, prior_rate, invalid_rate: of an LM that does what the prompt says, and of one with its prior
@@ -95,8 +96,26 @@ def test_a_coin_stays_within_its_binomial_interval(by_policy: Mapping[str, Run],
     assert len(set(per_task)) > 10  # the draws differ from task to task
 
 
-def test_the_samples_explain_each_score_and_the_row_is_the_same_under_every_verbalizer(harness: Harness) -> None:
-    run = evaluate(harness, "prior", "verbalizer_sst2")
+@pytest.fixture(scope="module")
+def small_runs(small_harness: str, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Run]:
+    """Return some small runs by what they are looked at for."""
+    asked = {
+        "samples": ("policy=prior,seed=1", "verbalizer_sst2"),
+        "results": ("policy=oracle,seed=1", "verbalizer_sst2_natural_golden"),
+        "predictions": ("policy=oracle", "verbalizer_rte_unnatural_flipped", "--limit", "3", "--predict_only"),
+    }
+    options = {
+        name: ("--model", "reference", "--model_args", args, "--tasks", tasks, *more, "--metadata", EMBEDDED)
+        for name, (args, tasks, *more) in asked.items()
+    }
+    folder = tmp_path_factory.mktemp("small")
+    return evaluate_one_after_the_other(folder, options, offline_environment(PYTHONPATH=small_harness))
+
+
+def test_the_samples_explain_each_score_and_the_row_is_the_same_under_every_verbalizer(
+    small_runs: Mapping[str, Run],
+) -> None:
+    run = small_runs["samples"]
     first = {task: rows[0] for task, rows in run.samples.items()}
     assert len(first) == 12
     assert len({row["doc_hash"] for row in first.values()}) == 1
@@ -108,8 +127,8 @@ def test_the_samples_explain_each_score_and_the_row_is_the_same_under_every_verb
     assert filtered(first["verbalizer_sst2_neutral_foo_bar"]) == [golden]
 
 
-def test_the_results_say_where_the_rows_come_from(harness: Harness) -> None:
-    run = evaluate(harness, "oracle", "verbalizer_sst2_natural_golden")
+def test_the_results_say_where_the_rows_come_from(small_runs: Mapping[str, Run]) -> None:
+    run = small_runs["results"]
     config = run.results["configs"]["verbalizer_sst2_natural_golden"]
     assert config["metadata"]["source"] == "embedded"
     assert config["metadata"]["note"].endswith("do not compare scores on them with any others")
@@ -134,11 +153,10 @@ def test_cached_requests_of_one_source_do_not_answer_for_another(
     assert ["Building contexts" in run.output for run in runs] == [True, True, False]  # the last time the cache served
 
 
-def test_predict_only_writes_the_answers(harness: Harness) -> None:
-    options = ("--model", "reference", "--tasks", "verbalizer_rte_unnatural_flipped", "--limit", "3", "--predict_only")
-    run = harness(*options, source="embedded")
-    assert run.status == 0, run.output
-    for row in run.samples["verbalizer_rte_unnatural_flipped"]:
+def test_predict_only_writes_the_answers(small_runs: Mapping[str, Run]) -> None:
+    samples = small_runs["predictions"].samples["verbalizer_rte_unnatural_flipped"]
+    assert len(samples) == 3
+    for row in samples:
         assert filtered(row) == [row["target"]]
 
 
