@@ -70,7 +70,7 @@ def test_the_leaf_itself_is_right(tmp_path: Path) -> None:
         ({"dataset_kwargs": {"data_files": {"test": ["a"]}}}, r"'toy_leaf': dataset_kwargs .*expected revision"),
         ({"dataset_kwargs": {"data_dir": "a"}}, r"'toy_leaf': dataset_kwargs .*data_dir.*expected revision"),
         ({"dataset_path": "sst2"}, r"'toy_leaf': dataset_path 'sst2' is one of the nine.*remove test_split"),
-        ({"doc_to_text": "Text: {{text"}, r"'toy_leaf': doc_to_text is no template"),
+        ({"doc_to_text": "Text: {{text"}, r"'toy_leaf': doc_to_text is not a valid template"),
         (
             {"filter_list": [{"name": "answer", "filter": [{"function": "verbalizer_answer", "reads": "last"}]}]},
             r"'toy_leaf': verbalizer_answer has reads 'last'; expected one of first, final",
