@@ -153,7 +153,7 @@ def _of_no_family(path: Path) -> Finding:
 
 
 def _rows(subject: str, source: str, announce: Announce = _silently) -> Iterator[Finding]:
-    """Yield a finding per family; a family that the source does not contain is reported, but is no failure."""
+    """Yield a finding per family; a family that the source does not contain is reported, but not as a failure."""
     from lm_eval_ext.verifiers import MissingDataError  # noqa: PLC0415 # each check imports what it checks
 
     # The rules reader needs nothing that may be missing; only the rows are checked here.

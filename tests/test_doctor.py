@@ -118,7 +118,7 @@ def test_a_folder_for_a_task_of_the_users_own_is_fine_and_says_what_was_found(tm
     assert first == Finding(
         "folder",
         False,
-        "found topic_test.jsonl, topic_train.jsonl, which no dataset of ours is called; a task of your own checks its "
+        "found topic_test.jsonl, topic_train.jsonl, which match no built-in dataset; a task of your own checks its "
         "rows when it is loaded",
         required=False,
     )

@@ -309,7 +309,7 @@ def test_a_phrase_of_anything_else_is_left_to_the_regular_expression(phrase: str
         (".*.*=", "2 unbounded repetitions before its end; expected at most 1"),
         (r"(a+)\1!", "2 unbounded repetitions"),
         ("(x|a*a*a*)b", "3 unbounded repetitions"),
-        ("a?" * 10 + "a" * 10, "more than 1000 ways to combine its optional parts and alternatives; expected 1000"),
+        ("a?" * 10 + "a" * 10, "ways to combine its optional parts and alternatives; expected at most 1000"),
         ("(a?){30}a{30}", "more than 1000 ways"),
         ("(a|ab)" * 10 + "c", "more than 1000 ways"),
     ],

@@ -168,7 +168,7 @@ def test_without_a_right_option_there_is_no_accuracy(tmp_path: Path) -> None:
         ({"dataset_kwargs": "main"}, "'toy_leaf': dataset_kwargs 'main'; expected only revision and data_files"),
         ({"doc_to_choice": ""}, "'toy_leaf': doc_to_choice '' reads no column; expected a column, or a template"),
         ({"doc_to_choice": "{{}}"}, "'toy_leaf': doc_to_choice '{{}}' is not a valid template"),
-        ({"dataset_kwargs": {"data_dir": "a"}}, "'toy_leaf': dataset_kwargs .*data_dir.*expected revision"),
+        ({"dataset_kwargs": {"data_dir": "a"}}, "'toy_leaf': dataset_kwargs .*data_dir.*expected only revision"),
         (
             {"dataset_path": "mmlu"},
             "'toy_leaf': dataset_path 'mmlu' is one of opinionqa.*remove test_split, doc_to_text",

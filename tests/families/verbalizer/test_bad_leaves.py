@@ -66,9 +66,9 @@ def test_the_leaf_itself_is_right(tmp_path: Path) -> None:
         ({"doc_to_text": "no field"}, r"'toy_leaf': doc_to_text must be a prompt that shows the row"),
         ({"doc_to_text": "Text: {{body}}"}, r"toy_test\.jsonl has no column 'body'; expected body, label"),
         ({"doc_to_target": "topic"}, r"toy_test\.jsonl has no column 'topic'; expected text, topic"),
-        ({"dataset_kwargs": {"data_files": "a.parquet"}}, r"'toy_leaf': dataset_kwargs .*expected revision and data"),
-        ({"dataset_kwargs": {"data_files": {"test": ["a"]}}}, r"'toy_leaf': dataset_kwargs .*expected revision"),
-        ({"dataset_kwargs": {"data_dir": "a"}}, r"'toy_leaf': dataset_kwargs .*data_dir.*expected revision"),
+        ({"dataset_kwargs": {"data_files": "a.parquet"}}, r"'toy_leaf': dataset_kwargs .*expected only revision"),
+        ({"dataset_kwargs": {"data_files": {"test": ["a"]}}}, r"'toy_leaf': dataset_kwargs .*expected only revision"),
+        ({"dataset_kwargs": {"data_dir": "a"}}, r"'toy_leaf': dataset_kwargs .*data_dir.*expected only revision"),
         ({"dataset_path": "sst2"}, r"'toy_leaf': dataset_path 'sst2' is one of the nine.*remove test_split"),
         ({"doc_to_text": "Text: {{text"}, r"'toy_leaf': doc_to_text is not a valid template"),
         (
