@@ -1,4 +1,4 @@
-"""What hatchling does not do by itself: an editable install's autoload line, and a word about a link that is none."""
+"""What hatchling does not do by itself: add the autoload line to an editable install, and check symbolic links."""
 
 from pathlib import Path
 from typing import Any
@@ -7,12 +7,12 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
 class LinksAndAutoload(BuildHookInterface):  # type: ignore[type-arg] # generic only for type checkers
-    """Checks that the links that an install needs are links; puts the autoload line into an editable install too."""
+    """Checks the links that an install needs, and adds the autoload line to an editable install too."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Refuse a checkout without the links; restrict what an editable wheel force-includes to the ``.pth`` file.
 
-        Without the restriction it would carry every force-included file, and a second copy of the tasks with them.
+        Without the restriction it would contain every force-included file, including a second copy of the tasks.
         """
         self._check("lm_eval_ext/verifiers", "../verifiers")
         if version == "editable":
@@ -22,7 +22,7 @@ class LinksAndAutoload(BuildHookInterface):  # type: ignore[type-arg] # generic 
     def _check(self, link: str, target: str) -> None:
         if not Path(self.root, link, "__init__.py").is_file():
             self.app.abort(
-                f"{link} is no link to {target} here: this checkout was made without symbolic links, or is incomplete. "
-                f"`git config core.symlinks true` and `git checkout {link}` make it (on Windows in developer mode); a "
-                "built wheel needs no link."
+                f"{link} is not a link to {target}: this checkout was made without symbolic links, or is incomplete. "
+                f"Create it with `git config core.symlinks true` and `git checkout {link}` (on Windows, in developer "
+                "mode). A built wheel does not need it."
             )

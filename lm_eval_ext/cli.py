@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a subcommand and return its exit status.
 
     Args:
-        arguments: of the command line; those of the process if absent.
+        arguments: the command-line arguments; by default those of the process.
     """
     _prepare_streams()
     try:
@@ -43,9 +43,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             options = parser.parse_args(arguments)
             status: int = options.run(options)
         finally:
-            sys.stdout.flush()  # here, where what goes wrong with it has a message, and not at the interpreter's end
+            sys.stdout.flush()  # here, so that an error gets a message, and not when the interpreter exits
     except BrokenPipeError:
-        # The reader, for example `head`, has seen enough; the interpreter would complain again at its end.
+        # The reader, for example `head`, has closed the pipe; the interpreter would report it again on exit.
         for stream in (sys.stdout, sys.stderr):
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         return 0
@@ -60,10 +60,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _prepare_streams() -> None:
-    """Make the standard streams take any text, also those of a terminal that knows ASCII alone, or that are closed.
+    """Make the standard streams accept any text, even if a terminal supports only ASCII or a stream is closed.
 
-    What an encoding lacks is written as an escape. To Python a closed stream is none, and what is printed to a standard
-    error that is none goes to standard output.
+    Characters that the encoding lacks are written as escapes. Python represents a closed stream as ``None``, and text
+    printed to a standard error that is ``None`` goes to standard output.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         stream = getattr(sys, name)
@@ -76,13 +76,13 @@ def _prepare_streams() -> None:
 def _complain(text: str) -> int:
     from lm_eval_ext.reports.wording import readable  # noqa: PLC0415 # each command imports what it needs
 
-    # A file can be called anything, and a terminal obeys what it is told.
+    # A file name may contain anything, including control sequences that a terminal would obey.
     print(f"lm-eval-ext: {readable(text)}", file=sys.stderr)
     return 1
 
 
 def _parser() -> Parser:
-    parser = Parser(prog="lm-eval-ext", description="Companion of the lm-eval-ext tasks.")
+    parser = Parser(prog="lm-eval-ext", description="Companion command for the lm-eval-ext tasks.")
     parser.add_argument("--version", action="version", version=f"lm-eval-ext {__version__}")
     commands = parser.add_subparsers()
 
@@ -91,10 +91,10 @@ def _parser() -> Parser:
 
     doctor = commands.add_parser(
         "doctor",
-        help="check that the harness sees our tasks and which sources of rows answer",
-        description="Exit status: 0 if everything that is needed is there, else 1.",
+        help="check that the harness finds the tasks and that the sources of rows respond",
+        description="Exit status: 0 if everything required is available, else 1.",
     )
-    doctor.add_argument("--source", help='the source that must answer: "hub", "embedded", a folder or a file')
+    doctor.add_argument("--source", help='the source that must be available: "hub", "embedded", a folder or a file')
     doctor.set_defaults(run=_doctor)
 
     add_verify_to(commands)
@@ -121,7 +121,7 @@ def _parser() -> Parser:
     classifier.add_to(commands)
 
     natural_instructions = commands.add_parser(
-        "natural-instructions", help="which part of an instruction does a model use: score predictions, compare"
+        "natural-instructions", help="measure which parts of an instruction a model uses: score predictions, compare"
     ).add_subparsers()
     add_score_to(natural_instructions)
     add_gains_to(natural_instructions)
@@ -154,7 +154,7 @@ def _export(options: argparse.Namespace) -> int:
 
 
 def _print_rows(rows: Iterable[Mapping[str, Any]]) -> None:
-    # In ASCII: any terminal or locale takes it, and a response may hold what UTF-8 cannot (half a surrogate pair).
+    # ASCII works in any terminal or locale, and a response may contain what UTF-8 cannot encode (a lone surrogate).
     for row in rows:
         print(json.dumps(row))
     sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""How the command line is read: what is mistyped is told with what comes near it, and a shell can complete the rest."""
+"""Parses the command line: suggests the nearest match for a typo, and supports shell completion."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that names what a mistyped command or option comes near, and without a command lists those there are.
+    """A parser that suggests the nearest match for a mistyped command or option, and prints help without a command.
 
-    The parsers of its commands are of this class, too.
+    Its subcommands use the same class.
     """
 
     def __init__(self, **options: Any) -> None:
@@ -28,13 +28,13 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(  # type: ignore[override] # the library's types are overloads for other namespaces
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
-        """Read the words of a command line; see the base class.
+        """Parse a command line; see the base class.
 
         Raises:
-            SystemExit: with status 2, after a message: a command or an option is unknown, or there is no command.
+            SystemExit: with status 2, after a message: a command or an option is unknown, or the command is missing.
         """
         words = list(sys.argv[1:] if args is None else args)
-        # A line that is being completed is nothing yet.
+        # A line that the shell is completing is unfinished, so it is not checked.
         if not _is_completed():
             if self._commands and not words:
                 self.print_help(sys.stderr)
@@ -49,20 +49,20 @@ class Parser(argparse.ArgumentParser):
             if word == "--":
                 return
             name = word.partition("=")[0]
-            # The library takes a beginning for the whole, and says itself where it is ambiguous.
+            # The library accepts an unambiguous prefix, and reports an ambiguous one itself.
             if name.startswith("--") and not any(option.startswith(name) for option in options):
-                self.error(f"there is no option {name}{_near(name, options)}")
+                self.error(f"unknown option {name}{_near(name, options)}")
             if commands is not None and not word.startswith("-"):
                 if word not in commands:
-                    self.error(f"there is no command {word}{_near(word, commands)}")
-                # What follows is the command's.
+                    self.error(f"unknown command {word}{_near(word, commands)}")
+                # The rest belongs to the command.
                 return
 
 
 def _near(name: str, names: Iterable[str]) -> str:
     near = difflib.get_close_matches(name, list(names))
     if not near:
-        return "; --help lists those there are"
+        return "; see --help for the list"
     return f"; did you mean {' or '.join(near)}?"
 
 
@@ -71,11 +71,11 @@ def _is_completed() -> bool:
 
 
 def offer_completion(parser: argparse.ArgumentParser) -> None:
-    """Answer a shell that asks how a line may go on, and end; without such a question return at once.
+    """If the shell requests completions, print them and exit; otherwise return at once.
 
     Needs the extra ``completion``.
     """
     if _is_completed():
-        import argcomplete  # noqa: PLC0415 # an extra, and only a shell asks
+        import argcomplete  # noqa: PLC0415 # an extra, needed only for completion
 
         argcomplete.autocomplete(parser)

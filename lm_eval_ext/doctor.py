@@ -1,4 +1,4 @@
-"""Checks an installation: does the harness see what we have, and which sources of rows answer?"""
+"""Checks an installation: does the harness find our tasks and models, and which sources of rows respond?"""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lm_eval_ext.harness import installation
 from lm_eval_ext.harness.versions import OLDEST, TESTED
 
 ROWS = (*sources.SUFFIXES, ".json", ".tsv", ".csv")
-"""How files of rows end, of whatever family."""
+"""The suffixes of row files of any family."""
 
 
 @dataclass(frozen=True)
@@ -21,9 +21,9 @@ class Finding:
     """One line of the report.
 
     Attributes:
-        subject: what was looked at.
-        ok: whether it is as it should be.
-        text: what was found and, if it is not ok, what to do.
+        subject: what was checked.
+        ok: whether the check passed.
+        text: what was found and, if the check failed, what to do.
         required: whether the installation counts as broken without it.
     """
 
@@ -34,7 +34,7 @@ class Finding:
 
 
 Announce = Callable[[str], None]
-"""Takes what is looked at next, in words."""
+"""Receives a description of the next check."""
 
 
 def _silently(_what: str) -> None:
@@ -45,13 +45,13 @@ def examine(source: str | None = None, announce: Announce = _silently) -> Iterat
     """Yield the findings one by one, as they are made (the harness takes seconds to index its tasks).
 
     Args:
-        source: the source of rows that must answer (``"hub"``, ``"embedded"``, a folder or file). Without it the
-            embedded rows must, and the hub is only reported. The hub is asked only if no other source is named.
-        announce: told before each check what it is.
+        source: the source of rows that must be available (``"hub"``, ``"embedded"``, a folder or file). By default the
+            embedded rows must be, and the hub is only reported. The hub is contacted only if no other source is named.
+        announce: called before each check with its description.
     """
     checks: Mapping[str, Callable[[], Finding]] = {
         "the harness": _harness,
-        "the autoload": _autoload,
+        "autoload": _autoload,
         "which tasks the harness sees": _tasks,
         "which models the harness sees": _models,
         "NLTK's sentence data": _sentences,
@@ -66,7 +66,7 @@ def examine(source: str | None = None, announce: Announce = _silently) -> Iterat
     if source in (None, sources.HUB):
         announce("the Hugging Face Hub")
         yield _hub(required=source == sources.HUB)
-        announce("the places of files that are not on the hub")
+        announce("the download sites of files that are not on the hub")
         yield from _web()
 
 
@@ -75,7 +75,7 @@ def _harness() -> Finding:
     if not installation.is_supported():
         return Finding("harness", False, f"{found}; expected {OLDEST} or later: upgrade lm-eval")
     if installation.is_newer_than_tested():
-        newer = f"{found}; newer than {TESTED[-1]}, the newest that lm-eval-ext was tested with: compare a known answer"
+        newer = f"{found}; newer than {TESTED[-1]}, the newest that lm-eval-ext was tested with; check a known result"
         return Finding("harness", False, newer, required=False)
     return Finding("harness", True, found)
 
@@ -97,7 +97,7 @@ def _tasks() -> Finding:
     text = f"{len(visible)} of {len(files)} tasks and groups are visible to the harness"
     if missing:
         shown = ", ".join(missing[:5]) + (", …" if len(missing) > 5 else "")
-        text += f"; missing: {shown}. Another task of the same name, or no autoload, hides them"
+        text += f"; missing: {shown}. Either other tasks have the same names, or autoload is inactive"
     return Finding("tasks", bool(files) and not missing, text)
 
 
@@ -126,15 +126,15 @@ def _reader() -> Finding:
         weights.base_folder(fetch=False)
     except ValueError as error:
         return Finding("reader", False, " ".join(str(error).split()), required=False)
-    return Finding("reader", True, "the answer classifier, which the paired_mcq and text_mcq tasks read with, is there")
+    return Finding("reader", True, "the answer classifier, which the paired_mcq and text_mcq tasks use, is installed")
 
 
 def _given(source: str, announce: Announce = _silently) -> Iterator[Finding]:
-    """Yield what is to be said of a folder or a file: whether it is there, and the rows of each family in it."""
+    """Yield the findings for a folder or a file: whether it exists, and the rows of each family in it."""
     path = Path(source).expanduser()
     if not path.exists():
         expected = f'expected "{sources.HUB}", "{sources.EMBEDDED}", or the path of a folder or a file of rows'
-        yield Finding("folder", False, f"{source}: there is no such folder or file; {expected}")
+        yield Finding("folder", False, f"{source}: no such folder or file; {expected}")
         return
     if not any(installation.task_class(family.task).datasets_at(source) for family in FAMILIES.values()):
         yield _of_no_family(path)
@@ -142,21 +142,21 @@ def _given(source: str, announce: Announce = _silently) -> Iterator[Finding]:
 
 
 def _of_no_family(path: Path) -> Finding:
-    """Return what a folder or file holds that has no dataset of any family."""
+    """Return the finding for a folder or file that contains no dataset of any family."""
     rows = [name for name in sources.file_names(str(path)) if Path(name).suffix in ROWS]
     if not rows:
         expected = "expected <dataset>_<split>.jsonl or .parquet, or task files (.json) of Natural Instructions"
         return Finding("folder", False, f"{path}: no rows; {expected}")
     shown = ", ".join(rows[:5]) + (", …" if len(rows) > 5 else "")
-    text = f"found {shown}, which no dataset of ours is called; a task of your own checks its rows when it is loaded"
+    text = f"found {shown}, which match no built-in dataset; a task of your own checks its rows when it is loaded"
     return Finding("folder", False, text, required=False)
 
 
 def _rows(subject: str, source: str, announce: Announce = _silently) -> Iterator[Finding]:
-    """Yield a finding per family; one of which the source holds nothing is only reported, and not looked for."""
+    """Yield a finding per family; a family that the source does not contain is reported, but not as a failure."""
     from lm_eval_ext.verifiers import MissingDataError  # noqa: PLC0415 # each check imports what it checks
 
-    # The rules read without anything that may be missing: here the rows are looked at.
+    # The rules reader needs nothing that may be missing; only the rows are checked here.
     tasks = installation.OurTasks({"source": source, "answer_classifier": "rules"})
     families = {name: installation.task_class(family.task) for name, family in FAMILIES.items()}
     for name, family in families.items():
@@ -168,8 +168,8 @@ def _rows(subject: str, source: str, announce: Announce = _silently) -> Iterator
         try:
             failures = [failure for dataset in names if (failure := _failure(tasks, family.datasets()[dataset]))]
         except MissingDataError:
-            # Said already, and no fault of the source.
-            yield Finding(subject, False, f"{name}: not looked at without NLTK's sentence data", subject == "folder")
+            # Already reported, and not a fault of the source.
+            yield Finding(subject, False, f"{name}: not checked, for lack of NLTK's sentence data", subject == "folder")
             continue
         note = f" ({sources.EMBEDDED_NOTE})" if source == sources.EMBEDDED else ""
         text = f"{name}: {len(names) - len(failures)} of {len(names)} datasets{note}"
@@ -180,7 +180,7 @@ def _rows(subject: str, source: str, announce: Announce = _silently) -> Iterator
 
 
 def _failure(tasks: installation.OurTasks, task: str) -> str:
-    """Return what is wrong with the rows of a task, nothing if they are as they should be."""
+    """Return what is wrong with the rows of a task; empty if they are valid."""
     try:
         tasks.load(task)
     except sources.RowsError as error:
@@ -193,7 +193,7 @@ def _hub(required: bool) -> Finding:
     from huggingface_hub.constants import HF_HUB_OFFLINE  # noqa: PLC0415
 
     if HF_HUB_OFFLINE:
-        return Finding("hub", False, "switched off by HF_HUB_OFFLINE. Cached copies still serve", required)
+        return Finding("hub", False, "switched off by HF_HUB_OFFLINE. Cached copies still work", required)
     hubs = [hub for family in FAMILIES.values() for hub in installation.task_class(family.task).hub_datasets()]
     places = sorted({(hub.repository, hub.revision) for hub in hubs}, key=str)
     silent: dict[str, list[str]] = {}
@@ -201,18 +201,18 @@ def _hub(required: bool) -> Finding:
         try:
             HfApi().dataset_info(repository, revision=revision, timeout=10)
         except Exception as error:
-            # The library raises many types for one thing: this repository does not answer.
+            # The library raises many types for the same condition: the repository does not respond.
             silent.setdefault(sources.reason(error), []).append(repository)
     answering = len(places) - sum(map(len, silent.values()))
-    text = f"{answering} of {len(places)} repositories answer"
+    text = f"{answering} of {len(places)} repositories respond"
     if silent:
         listed = "; ".join(f"{', '.join(repositories)} ({reason})" for reason, repositories in silent.items())
-        text += f"; not {listed}. Cached copies still serve"
+        text += f"; no response from {listed}. Cached copies still work"
     return Finding("hub", not silent, text, required)
 
 
 def _web() -> Iterator[Finding]:
-    """Yield, per family whose public files are not on the hub, whether their place answers."""
+    """Yield, for each family whose public files are not on the hub, whether their download site responds."""
     for name, family in FAMILIES.items():
         if place := installation.task_class(family.task).web_address():
             yield _place(name, *place)
@@ -224,12 +224,12 @@ def _place(family: str, place: str, address: str) -> Finding:
 
     from huggingface_hub.constants import HF_HUB_OFFLINE  # noqa: PLC0415
 
-    cached = "Cached copies still serve"
+    cached = "Cached copies still work"
     if HF_HUB_OFFLINE:
         return Finding("files", False, f"{family}: switched off by HF_HUB_OFFLINE. {cached}", required=False)
     try:
         with urllib.request.urlopen(urllib.request.Request(address, method="HEAD"), timeout=10):  # noqa: S310 # https
-            return Finding("files", True, f"{family}: {place} answers")
+            return Finding("files", True, f"{family}: {place} responds")
     except (OSError, http.client.HTTPException) as error:
-        text = f"{family}: {place} does not answer ({sources.reason(error)}). {cached}"
+        text = f"{family}: {place} does not respond ({sources.reason(error)}). {cached}"
         return Finding("files", False, text, required=False)

@@ -1,4 +1,4 @@
-"""How far a command is, shown while it works."""
+"""Progress displays for running commands."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ T = TypeVar("T")
 
 
 def with_progress(lines: BinaryIO) -> Iterable[bytes]:
-    """Yield a file's lines, and show on standard error, where that is a terminal, how far it has been read."""
-    from tqdm import tqdm  # noqa: PLC0415 # commands that read no file do without
+    """Yield a file's lines, and show how much has been read on standard error if that is a terminal."""
+    from tqdm import tqdm  # noqa: PLC0415 # not needed by commands that read no file
 
     size = os.fstat(lines.fileno()).st_size
     with tqdm(total=size, unit="B", unit_scale=True, disable=None) as progress:
@@ -24,9 +24,9 @@ def with_progress(lines: BinaryIO) -> Iterable[bytes]:
 
 @contextmanager
 def checking(what: str) -> Iterator[Callable[[str], None]]:
-    """Show on standard error, where that is a terminal, what is being checked; the function takes what comes next.
+    """Show what is being checked on standard error if that is a terminal; the function names the next check.
 
-    Lines for standard output go through ``print_past_progress`` meanwhile.
+    Meanwhile, lines for standard output must go through ``print_past_progress``.
     """
     from tqdm import tqdm  # noqa: PLC0415 # as above
 
@@ -36,7 +36,7 @@ def checking(what: str) -> Iterator[Callable[[str], None]]:
 
 
 def print_past_progress(line: str) -> None:
-    """Print a line at once, above whatever progress is being shown."""
+    """Print a line immediately, above any progress display."""
     from tqdm import tqdm  # noqa: PLC0415 # as above
 
     with tqdm.external_write_mode(file=sys.stdout):
@@ -44,25 +44,25 @@ def print_past_progress(line: str) -> None:
 
 
 def counted(things: Sequence[T], unit: str) -> Iterable[T]:
-    """Yield things, and show on standard error, where that is a terminal, how many have been done."""
+    """Yield things, and show how many are done on standard error if that is a terminal."""
     from tqdm import tqdm  # noqa: PLC0415 # as above
 
     yield from tqdm(things, unit=unit, disable=None)
 
 
 LINES = 10
-"""How many lines tell of a training where there is no terminal."""
+"""How many lines report on a training run without a terminal."""
 
 
 @contextmanager
 def training(epochs: int, steps: int) -> Iterator[Callable[[float], None]]:
-    """Show on standard error how far a training is: a bar on a terminal, elsewhere a line now and then.
+    """Show the progress of a training run on standard error: a bar on a terminal, otherwise an occasional line.
 
-    The function takes the loss of each step that is done. What is shown is the mean loss of the epoch so far.
+    The yielded function takes the loss of each finished step. The mean loss of the epoch so far is shown.
 
     Args:
-        epochs: how many there are.
-        steps: of each epoch.
+        epochs: the number of epochs.
+        steps: the number of steps in each epoch.
     """
     from tqdm import tqdm  # noqa: PLC0415 # as above
 

@@ -149,7 +149,7 @@ def test_doctor_says_what_to_do_without_autoload(small_harness: str, tmp_path: P
     assert "FAILED autoload  switched off by LM_EVAL_EXT_AUTOLOAD=0; use --include_path" in process.stdout
     assert "FAILED tasks     0 of 685" in process.stdout
     assert "FAILED models    missing: reference" in process.stdout
-    assert process.stdout.count("nowhere: there is no such folder or file; expected ") == 1
+    assert process.stdout.count("nowhere: no such folder or file; expected ") == 1
 
 
 def test_without_nltks_data_doctor_and_export_say_how_to_get_them(small_harness: str, tmp_path: Path) -> None:
@@ -157,13 +157,13 @@ def test_without_nltks_data_doctor_and_export_say_how_to_get_them(small_harness:
     doctor = run("doctor", "--source", "embedded", **without)
     assert doctor.returncode == 0  # the verbalizer tasks need none
     assert "note   sentences NLTK's sentence data" in doctor.stdout
-    assert "note   embedded  manyifeval: not looked at" in doctor.stdout
+    assert "note   embedded  manyifeval: not checked" in doctor.stdout
     folder = tmp_path / "rows"
     folder.mkdir()
     shutil.copy(EMBEDDED_FOLDER / "manyifeval_test.jsonl", folder)
     asked = run("doctor", "--source", str(folder), **without)
     assert asked.returncode == 1  # this source must answer
-    assert "FAILED folder    manyifeval: not looked at" in asked.stdout
+    assert "FAILED folder    manyifeval: not checked" in asked.stdout
     export = run("manyifeval", "export", "--source", "embedded", **without)
     assert export.returncode == 1
     assert export.stdout == ""

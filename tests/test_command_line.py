@@ -19,14 +19,14 @@ MODULE = (sys.executable, "-m", "lm_eval_ext")
 @pytest.mark.parametrize(
     ("line", "error"),
     [
-        ("docter", "lm-eval-ext: error: there is no command docter; did you mean doctor?"),
-        ("xyzzy", "lm-eval-ext: error: there is no command xyzzy; --help lists those there are"),
-        ("--verison", "lm-eval-ext: error: there is no option --verison; did you mean --version?"),
-        ("manyifeval exprot", "lm-eval-ext manyifeval: error: there is no command exprot; did you mean export?"),
-        ("doctor --sorce=hub", "lm-eval-ext doctor: error: there is no option --sorce; did you mean --source?"),
+        ("docter", "lm-eval-ext: error: unknown command docter; did you mean doctor?"),
+        ("xyzzy", "lm-eval-ext: error: unknown command xyzzy; see --help for the list"),
+        ("--verison", "lm-eval-ext: error: unknown option --verison; did you mean --version?"),
+        ("manyifeval exprot", "lm-eval-ext manyifeval: error: unknown command exprot; did you mean export?"),
+        ("doctor --sorce=hub", "lm-eval-ext doctor: error: unknown option --sorce; did you mean --source?"),
         # Before what the mistyped option leaves missing.
-        ("check a --agianst b", "lm-eval-ext check: error: there is no option --agianst; did you mean --against?"),
-        ("doctor --xyzzy", "lm-eval-ext doctor: error: there is no option --xyzzy; --help lists those there are"),
+        ("check a --agianst b", "lm-eval-ext check: error: unknown option --agianst; did you mean --against?"),
+        ("doctor --xyzzy", "lm-eval-ext doctor: error: unknown option --xyzzy; see --help for the list"),
     ],
 )
 def test_what_is_mistyped_is_told_with_what_comes_near_it(

@@ -120,7 +120,7 @@ def test_a_folder_for_a_task_of_the_users_own_is_fine_and_says_what_was_found(tm
     assert first == Finding(
         "folder",
         False,
-        "found topic_test.jsonl, topic_train.jsonl, which no dataset of ours is called; a task of your own checks its "
+        "found topic_test.jsonl, topic_train.jsonl, which match no built-in dataset; a task of your own checks its "
         "rows when it is loaded",
         required=False,
     )
@@ -141,7 +141,7 @@ def test_a_path_that_is_not_there_is_said_once(tmp_path: Path) -> None:
     mistyped = str(tmp_path / "rwos")
     (finding,) = doctor._given(mistyped)
     assert (finding.ok, finding.required) == (False, True)
-    assert finding.text.startswith(f"{mistyped}: there is no such folder or file; expected ")
+    assert finding.text.startswith(f"{mistyped}: no such folder or file; expected ")
 
 
 def test_each_check_is_announced_before_it_is_made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -161,7 +161,7 @@ def test_each_check_is_announced_before_it_is_made(monkeypatch: pytest.MonkeyPat
         "announced: the harness",
         "made: harness",
         "said",
-        "announced: the autoload",
+        "announced: autoload",
         "made: autoload",
         "said",
     ]
@@ -171,7 +171,7 @@ def test_each_check_is_announced_before_it_is_made(monkeypatch: pytest.MonkeyPat
 # Where the public files lie
 
 ASKED_FOR = "task001_quoref_question_generation.json"
-CACHED = "Cached copies still serve"
+CACHED = "Cached copies still work"
 
 
 @pytest.fixture
@@ -186,7 +186,7 @@ def online(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_place_of_task_files_that_answers_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     with serve({ASKED_FOR: b"{}"}) as site:
         monkeypatch.setattr(files, "ADDRESS", site.address)
-        assert next(doctor._web()) == Finding("files", True, f"natural_instructions: {site.address} answers")
+        assert next(doctor._web()) == Finding("files", True, f"natural_instructions: {site.address} responds")
     assert site.got == []  # it is asked whether it has the file, and not for it
 
 
@@ -195,7 +195,7 @@ def test_a_place_that_has_no_such_file_does_not_answer(monkeypatch: pytest.Monke
     with serve({}) as site:
         monkeypatch.setattr(files, "ADDRESS", site.address)
         (finding,) = doctor._web()
-    text = f"natural_instructions: {site.address} does not answer (HTTP Error 404: Not Found). {CACHED}"
+    text = f"natural_instructions: {site.address} does not respond (HTTP Error 404: Not Found). {CACHED}"
     assert finding == Finding("files", False, text, required=False)
 
 
@@ -205,7 +205,7 @@ def test_without_a_connection_the_reason_is_told(monkeypatch: pytest.MonkeyPatch
         monkeypatch.setattr(files, "ADDRESS", f"{address}/tasks")
         (finding,) = doctor._web()
     assert (finding.subject, finding.ok, finding.required) == ("files", False, False)
-    assert finding.text.startswith(f"natural_instructions: {address}/tasks does not answer (")
+    assert finding.text.startswith(f"natural_instructions: {address}/tasks does not respond (")
     assert "Connection refused" in finding.text
     assert finding.text.endswith(f"). {CACHED}")
 

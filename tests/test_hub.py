@@ -323,7 +323,7 @@ CHANGED = [
     (
         "subj",
         "labels swapped, so the rows' texts say",
-        ("SetFit/subj", "row 1, field 'label': 1 stands for 'subjective'", "label_text says 'objective'"),
+        ("SetFit/subj", "row 1, field 'label': 1 means 'subjective'", "label_text is 'objective'"),
     ),
     ("mrpc", "no validation split", ("nyu-mll/glue, config mrpc", "no split 'validation'", "found train, test")),
     ("snli", "no test split", ("stanfordnlp/snli", "no split 'test'", "found validation, train")),
@@ -375,14 +375,14 @@ def test_the_doctor_is_content_with_a_hub_that_answers(small_harness: str, tmp_p
         status, finding = doctor(tmp_path, small_harness, hub.endpoint)
     assert status == 0
     # Nine datasets in six repositories (four are configurations of GLUE), IFEval, three of multiple-choice questions.
-    assert re.match(r"ok +hub +10 of 10 repositories answer$", finding)
+    assert re.match(r"ok +hub +10 of 10 repositories respond$", finding)
 
 
 def test_the_doctor_names_the_reason_why_the_hub_does_not_answer(small_harness: str, tmp_path: Path) -> None:
     with closed_port() as endpoint:
         status, finding = doctor(tmp_path, small_harness, endpoint)
     assert status == 1
-    assert re.match(r"FAILED +hub +0 of 10 repositories answer", finding)
+    assert re.match(r"FAILED +hub +0 of 10 repositories respond", finding)
     assert re.search(r"nyu-mll/glue.* \([^)]*Connect", finding)
 
 
@@ -392,6 +392,6 @@ def test_the_doctor_names_the_one_repository_that_is_gone_and_says_so(small_harn
     with serve(repositories) as hub:
         status, finding = doctor(tmp_path, small_harness, hub.endpoint)
     assert status == 1
-    assert re.match(r"FAILED +hub +9 of 10 repositories answer", finding)
+    assert re.match(r"FAILED +hub +9 of 10 repositories respond", finding)
     assert re.search(r"SetFit/subj \(.*Repository ?Not ?Found", finding)
     assert "nyu-mll/glue" not in finding

@@ -4,7 +4,7 @@
     >>> verify("Hello, world", ["punctuation:no_comma"], [{}]).follow_all_instructions
     False
 
-Knows nothing of the harness. langdetect and NLTK are imported when a verdict first needs them.
+Independent of the harness. langdetect and NLTK are imported when a verdict first needs them.
 """
 
 from lm_eval_ext.verifiers import (
@@ -24,7 +24,7 @@ from lm_eval_ext.verifiers.sentences import MissingDataError
 from lm_eval_ext.verifiers.verify import Response, Verdict, instructions_of, verify, verify_all
 
 GROUPS = (keywords, language, length, content, format, combination, case, startend, punctuation)
-"""The modules that define the checkers; importing one registers its own."""
+"""The modules that define the checkers; importing a module registers its checkers."""
 
 __all__ = [
     "EDITIONS",

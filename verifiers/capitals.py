@@ -1,9 +1,9 @@
 """Words in capitals, as NLTK's word tokeniser delimits them.
 
 The tokeniser rewrites the whole text some thirty times. Almost every word is delimited by white space and plain
-punctuation alone, so only the chunks (what stands between white space) that hold a capital letter are looked at; of
-those, only the ones with anything inside that the tokeniser could split are given to it. The tests compare the count
-with NLTK's own on real and on adversarial text.
+punctuation, so only the chunks (between white space) that contain a capital letter are examined. Of those, only the
+ones that the tokeniser could split are passed to it. The tests compare the count with NLTK's own on real and on
+adversarial text.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
 # Letters and digits between punctuation that is never part of a contraction: one token with letters in it.
 _PLAIN = re.compile(r"[.,!?;:()\[\]{}<>\"*#/$%@&+=~^|\\-]*([A-Za-z0-9]+)[.,!?;:()\[\]{}<>\"*#/$%@&+=~^|\\-]*")
-# What NLTK splits in two although it looks like one word.
+# Words that NLTK splits in two.
 _CONTRACTED = {"cannot", "gimme", "gonna", "gotta", "lemme", "wanna"}
 _LETTER = re.compile(r"\w")
 _POSSIBLE_END = re.compile(r"[.?!][^\w\s]")
 _POSSIBLE_CLITIC = re.compile(r"'.*[.']|(?i:wanna)")
-# White space to Python, but not to every rule of the tokeniser.
+# White space in Python, but not in every rule of the tokeniser.
 _SEPARATORS = re.compile(r"[\x1c-\x1f]")
 
 
 def count_capital_words(text: str) -> int:
-    """Return how many word tokens consist of capitals, as far as they consist of letters ("3D", "U.S", "I")."""
+    """Return how many word tokens contain letters, all of them capitals ("3D", "U.S", "I")."""
     if text.islower():
         return 0
     if _SEPARATORS.search(text):
@@ -49,26 +49,26 @@ def count_capital_words(text: str) -> int:
 
 
 def _needs_neighbours(chunk: str) -> bool:
-    """Tell whether its neighbours may decide how a chunk is split.
+    """Return whether neighbouring chunks may affect how a chunk is split.
 
-    They do where a sentence may end inside it, or where a clitic stands before its full stop.
+    They may if a sentence can end inside the chunk, or if a clitic precedes its full stop.
     """
     end = _POSSIBLE_END.search(chunk)
     return bool((end and _LETTER.search(chunk, end.end())) or _POSSIBLE_CLITIC.search(chunk))
 
 
-@lru_cache(maxsize=4096)  # "I'm" and "It's" come again and again
+@lru_cache(maxsize=4096)  # "I'm" and "It's" are frequent
 def _count_in_chunk(chunk: str) -> int:
     return sum(map(str.isupper, _tokenizer().tokenize(chunk)))
 
 
 def _count_with_neighbours(text: str) -> int:
-    # As nltk.word_tokenize does.
+    # The same as nltk.word_tokenize.
     return sum(sum(map(str.isupper, _tokenizer().tokenize(sentence))) for sentence in sentences.split(text))
 
 
 @cache
 def _tokenizer() -> NLTKWordTokenizer:
-    from nltk.tokenize import NLTKWordTokenizer  # noqa: PLC0415 # a second
+    from nltk.tokenize import NLTKWordTokenizer  # noqa: PLC0415 # takes a second to import
 
     return NLTKWordTokenizer()

@@ -10,11 +10,11 @@ from lm_eval_ext.verifiers.text import Text
 ENOUGH_WORDS = 20
 """Below this number of words langdetect is often wrong."""
 FEW_WORDS = 6
-"""Below this number of words it is no evidence at all: "hello there" is Norwegian to it, or Dutch."""
+"""Below this number of words langdetect is no evidence at all: it takes "hello there" for Norwegian or Dutch."""
 FUNCTION_WORDS = frozenset(
     {"a", "and", "are", "for", "is", "it", "my", "of", "that", "the", "this", "with", "you", "your"}
 )
-"""Words that an English sentence hardly does without, and few other languages have."""
+"""Words that almost every English sentence contains, and that few other languages have."""
 SURE = 0.9
 """Below this probability langdetect is guessing, for example at a list of names."""
 
@@ -22,10 +22,10 @@ SURE = 0.9
 @checker("change_case:english_capital")
 @dataclass(frozen=True, slots=True)
 class EnglishCapital(Checker):
-    """English, and every letter a capital.
+    """English, with every letter a capital.
 
-    Faithful: English is what langdetect says it is, which looks at the ends of words in capitals alone;
-    "HELLO 123!" is not. Repaired: see ``is_english``.
+    Faithful: langdetect decides what is English, and reads only the ends of words in capitals; "HELLO 123!" is not.
+    Repaired: see ``is_english``.
     """
 
     def describe(self) -> str:
@@ -41,9 +41,9 @@ class EnglishCapital(Checker):
 @checker("change_case:english_lowercase")
 @dataclass(frozen=True, slots=True)
 class EnglishLowercase(Checker):
-    """English, and every letter a small one.
+    """English, with every letter lowercase.
 
-    Faithful: English is what langdetect says it is, which is often wrong on a few words. Repaired: see ``is_english``.
+    Faithful: langdetect decides what is English, and is often wrong on short texts. Repaired: see ``is_english``.
     """
 
     def describe(self) -> str:
@@ -59,11 +59,10 @@ class EnglishLowercase(Checker):
 
 
 def is_english(text: Text) -> bool:
-    """Tell whether a text can be taken for English.
+    """Return whether a text is plausibly English.
 
-    langdetect decides where it is sure (``SURE``) and the text is long enough (``ENOUGH_WORDS``); from ``FEW_WORDS`` on
-    it decides if there is no function word of English either. Elsewhere it is enough that most letters are of the
-    alphabet a to z.
+    langdetect decides if it is sure (``SURE``) and the text is long enough (``ENOUGH_WORDS``). From ``FEW_WORDS`` words
+    on, it also decides if the text has no English function word. Otherwise it is enough that most letters are a to z.
     """
     is_sure = text.words >= FEW_WORDS and text.detection.probability >= SURE
     has_no_evidence = text.words >= ENOUGH_WORDS or FUNCTION_WORDS.isdisjoint(text.lower.split())

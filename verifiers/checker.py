@@ -1,4 +1,4 @@
-"""What every checker of a verifiable instruction is, and the registry from instruction id to checker."""
+"""The base class of the checkers of verifiable instructions, and the registry from instruction id to checker."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, TypeVar, get_args
 from lm_eval_ext.verifiers.text import Text
 
 Edition = Literal["faithful", "repaired"]
-"""``faithful``: IFEval's published verdict, bug for bug; ``repaired``: the verdict that a reader would give."""
+"""``faithful``: IFEval's published verdict, bug for bug; ``repaired``: the verdict that a human reader would give."""
 EDITIONS: tuple[Edition, ...] = get_args(Edition)
 Relation = Literal["at least", "less than"]
 """The two relations of IFEval's counting instructions."""
@@ -21,7 +21,7 @@ RELATIONS: tuple[Relation, ...] = get_args(Relation)
 class Checker(ABC):
     """A verifiable instruction with its arguments bound; judges any number of responses.
 
-    Subclasses are frozen dataclasses whose fields are IFEval's arguments. Their docstring is the rule.
+    Subclasses are frozen dataclasses whose fields are IFEval's arguments. Their docstrings state the rules.
 
     Attributes:
         id: IFEval's instruction id, for example ``"length_constraints:number_words"``.
@@ -39,18 +39,18 @@ class Checker(ABC):
         """Return IFEval's published verdict on a text that is not blank."""
 
     def repaired(self, text: Text) -> bool:
-        """Return the verdict that a reader would give on a text that is not blank; IFEval's where that is sensible."""
+        """Return the verdict that a human reader would give on a text that is not blank; by default IFEval's."""
         return self.faithful(text)
 
     def require_judgeable(self) -> None:  # noqa: B027 # most checkers can judge with any arguments
         """Raise ``ValueError`` if the faithful edition cannot judge with these arguments.
 
-        That is so where IFEval takes one for a regular expression and it is none. Constructing the checker is no error,
-        because the repaired edition can judge.
+        That is the case if IFEval uses an argument as a regular expression and it is not a valid one. Constructing the
+        checker is still allowed, because the repaired edition can judge.
         """
 
     def follows(self, text: Text, edition: Edition) -> bool:
-        """Return the verdict of one edition. Blank text follows nothing."""
+        """Return the verdict of one edition. Blank text follows no instruction."""
         return not text.is_blank and (self.faithful(text) if edition == "faithful" else self.repaired(text))
 
 
@@ -59,7 +59,7 @@ _CHECKERS: dict[str, type[Checker]] = {}
 
 
 def checker(instruction_id: str) -> Callable[[CheckerType], CheckerType]:
-    """Give a checker class its instruction id and enter it into the registry."""
+    """Set the instruction id of a checker class and register it."""
 
     def register(cls: CheckerType) -> CheckerType:
         cls.id = instruction_id
@@ -83,7 +83,7 @@ def checker_type(instruction_id: str) -> type[Checker]:
     try:
         return _CHECKERS[instruction_id]
     except (KeyError, TypeError):
-        hint = _did_you_mean(instruction_id, _CHECKERS) or f"; known are {', '.join(instruction_ids())}"
+        hint = _did_you_mean(instruction_id, _CHECKERS) or f"; known instructions: {', '.join(instruction_ids())}"
         raise ValueError(f"unknown instruction {instruction_id!r}{hint}") from None
 
 
@@ -92,12 +92,12 @@ def instruction(instruction_id: str, arguments: Mapping[str, Any] | None = None)
 
     Args:
         instruction_id: for example ``"keywords:frequency"``.
-        arguments: IFEval's keyword arguments. ``None`` values are ignored (the published rows hold a null for every
-            argument of other instructions); a legal 0 stays 0. None is ever drawn at random.
+        arguments: IFEval's keyword arguments. ``None`` values are ignored (the published rows have a null for every
+            argument of other instructions); a legal 0 stays 0. No argument is ever drawn at random.
 
     Raises:
         TypeError: an argument is missing, unknown or of the wrong type; the message names instruction and argument.
-        ValueError: the id is unknown, or an argument has a value that the instruction cannot have.
+        ValueError: the id is unknown, or an argument has an invalid value.
     """
     cls = checker_type(instruction_id)
     given = {name: value for name, value in (arguments or {}).items() if value is not None}
@@ -105,7 +105,7 @@ def instruction(instruction_id: str, arguments: Mapping[str, Any] | None = None)
         return cls(**given)
     except TypeError:
         _check_names(cls, given)
-        raise  # the names are right: a value is of the wrong type, and says so
+        raise  # the names are correct: a value has the wrong type, which the error says
 
 
 def _check_names(cls: type[Checker], given: Mapping[str, Any]) -> None:
@@ -125,15 +125,15 @@ def _did_you_mean(name: object, known: Iterable[str]) -> str:
 
 
 def compare(count: int, relation: Relation, target: int) -> bool:
-    """Tell whether ``count`` is at least, or strictly less than, ``target``."""
+    """Return whether ``count`` is at least, or strictly less than, ``target``."""
     return count >= target if relation == "at least" else count < target
 
 
-# What the constructors of several checkers ask of an argument. A wrong type is a TypeError, a wrong value a ValueError.
+# Argument checks shared by constructors. A wrong type raises TypeError, a wrong value ValueError.
 
 
 def check_count(owner: Checker, name: str, value: object, at_least: int = 0) -> None:
-    """Insist on a whole number from ``at_least`` on."""
+    """Require a whole number of ``at_least`` or more."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise TypeError(f"{owner.id}: {name} must be a whole number, found {value!r}")
     if value < at_least:
@@ -141,14 +141,14 @@ def check_count(owner: Checker, name: str, value: object, at_least: int = 0) -> 
 
 
 def check_relation(owner: Checker, name: str, value: object) -> None:
-    """Insist on one of the two relations."""
+    """Require one of the two relations."""
     if value not in RELATIONS:
         expected = " or ".join(map(repr, RELATIONS))
         raise ValueError(f"{owner.id}: {name} must be {expected}, found {value!r}")
 
 
 def check_phrase(owner: Checker, name: str, value: object) -> None:
-    """Insist on text that is not blank."""
+    """Require text that is not blank."""
     if not isinstance(value, str):
         raise TypeError(f"{owner.id}: {name} must be text, found {value!r}")
     if not value.strip():
@@ -156,7 +156,7 @@ def check_phrase(owner: Checker, name: str, value: object) -> None:
 
 
 def check_phrases(owner: Checker, name: str, value: object) -> None:
-    """Insist on a list of texts that are not blank, and not on a single text."""
+    """Require a list of texts that are not blank; a single text is rejected."""
     if not isinstance(value, (list, tuple)):
         raise TypeError(f"{owner.id}: {name} must be a list of texts, found {value!r}")
     if not value:
@@ -166,5 +166,5 @@ def check_phrases(owner: Checker, name: str, value: object) -> None:
 
 
 def normalise(owner: Checker, name: str, value: object) -> None:
-    """Replace an argument of a frozen dataclass by its normal form, during construction only."""
+    """Replace an argument of a frozen dataclass by its normal form; only for use during construction."""
     object.__setattr__(owner, name, value)

@@ -14,9 +14,9 @@ _SIX_ASTERISKS = re.compile(r"(?<!\*)\*{6}(?!\*)")
 @checker("combination:two_responses")
 @dataclass(frozen=True, slots=True)
 class TwoResponses(Checker):
-    """Two responses that differ, divided by six asterisks.
+    """Two different responses, separated by six asterisks.
 
-    Faithful: any six, those of a longer row too. Repaired: exactly six, and a response has a letter or digit in it.
+    Faithful: any six asterisks, even in a longer run. Repaired: exactly six, and each response has a letter or digit.
     """
 
     def describe(self) -> str:
@@ -46,8 +46,8 @@ def _are_two(pieces: list[str]) -> bool:
 class RepeatPrompt(Checker):
     """The response begins with ``prompt_to_repeat``, in any case.
 
-    Faithful: character for character. Repaired: the kind of white space and of quotation marks does not matter, and the
-    prompt's last word must end there.
+    Faithful: character for character. Repaired: the kind of white space and of quotation marks does not matter, but the
+    repetition must end at a word boundary.
     """
 
     prompt_to_repeat: str

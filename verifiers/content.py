@@ -12,7 +12,7 @@ from lm_eval_ext.verifiers.checker import Checker, check_count, check_phrase, ch
 from lm_eval_ext.verifiers.text import Text
 
 _BRACKETS = re.compile(r"\[[^\]]*\]")
-# Not an index (arr[i]), not a link, not a list of quoted words.
+# Excludes an index (arr[i]), a link and a list of quoted words.
 _PLACEHOLDER = re.compile(r"(?<![A-Za-z0-9])\[([^\[\]\"]*)\](?!\()")
 _CHECK_BOX = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)])\s+\[[xX ]\]")
 _IFEVAL_MARKERS = {"P.P.S": r"p\.\s?p\.\s?s", "P.S.": r"p\.\s?s\."}
@@ -49,8 +49,8 @@ class NumberPlaceholders(Checker):
 
 
 def _in_brackets(pattern: re.Pattern[str], lines: Iterable[str]) -> list[str]:
-    # A line of opening brackets alone would cost the square of its length, so a line is read up to its last closing one
-    # (and the character that tells a link).
+    # A line of only opening brackets would take quadratic time, so a line is read up to its last closing bracket (and
+    # the character after it, which reveals a link).
     ended = (line[: line.rfind("]") + 2] for line in lines if "]" in line)
     return [found for line in ended for found in pattern.findall(line)]
 
@@ -60,8 +60,9 @@ def _in_brackets(pattern: re.Pattern[str], lines: Iterable[str]) -> list[str]:
 class Postscript(Checker):
     """A postscript begins with ``postscript_marker``, in any case.
 
-    Faithful: the marker stands anywhere ("the app.s. thing") and, unless it is P.S. or P.P.S, is a regular
-    expression. Repaired: it begins a line, after marks at most; the full stops of initials may be missing (PS, P. S.).
+    Faithful: the marker may occur anywhere ("the app.s. thing") and, unless it is P.S. or P.P.S, is a regular
+    expression. Repaired: it begins a line, optionally after punctuation; the full stops of initials may be missing (PS,
+    P. S.).
     """
 
     postscript_marker: str
@@ -83,7 +84,7 @@ class Postscript(Checker):
         if self.postscript_marker in _IFEVAL_MARKERS:
             return phrases.as_regex(_IFEVAL_MARKERS[self.postscript_marker], self.id, re.MULTILINE)
         marker = self.postscript_marker.lower()
-        # What IFEval puts around the marker matters only then; it costs the square of a run of blanks.
+        # The context that IFEval adds matters only then; it takes quadratic time in a run of blanks.
         before, after = (r"\s*", r".*$") if _OPERATORS.search(marker) else ("", "")
         return phrases.as_regex(marker, self.id, re.MULTILINE, before, after)
 

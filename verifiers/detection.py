@@ -1,8 +1,9 @@
-"""Language identification: langdetect, made deterministic and safe for threads.
+"""Language identification: langdetect, made deterministic and thread-safe.
 
-Unseeded, langdetect gives different answers to the same text in different runs; and where two threads cause its first
-use together, one of them fails with "Need to load profiles", which IFEval counts as followed. So the profiles are
-loaded once, under a lock and in a fixed order, into a factory of our own: neither its seed nor anybody else's changes.
+Unseeded, langdetect gives different answers for the same text in different runs. If two threads use it for the first
+time at once, one of them fails with "Need to load profiles", which IFEval counts as followed. So the profiles are
+loaded once, under a lock and in a fixed order, into a separate factory: its seed and that of other code do not
+affect each other.
 """
 
 from __future__ import annotations
@@ -19,15 +20,15 @@ if TYPE_CHECKING:
 
 SEED = 0
 REMEMBERED = 100_000
-"""Texts whose language is remembered, by digest: about 25 MB at most."""
+"""How many texts' languages are cached, by digest: about 25 MB at most."""
 
 
 class Detection(NamedTuple):
-    """What langdetect says of a text.
+    """langdetect's result for a text.
 
     Attributes:
-        language: the most probable one (ISO 639-1, ``"zh-cn"``, or ``"unknown"`` if all are improbable); ``None``:
-            there was nothing to go by.
+        language: the most probable one (ISO 639-1, ``"zh-cn"``, or ``"unknown"`` if all are improbable); ``None`` if
+            the text has no features to identify it by.
         probability: of that language, from 0 to 1.
     """
 
@@ -42,8 +43,8 @@ _seen: OrderedDict[bytes, Detection] = OrderedDict()
 def detect(text: str) -> Detection:
     """Return langdetect's most probable language of a text.
 
-    Digits, for example, are nothing to go by. Of a word in capitals langdetect looks at the ends alone, so what it says
-    of a text in capitals is half a guess. It is called at most once per distinct text.
+    Digits, for example, do not identify a language. In words in capitals, langdetect looks only at the ends, so its
+    result for a text in capitals is unreliable. It is called at most once per distinct text.
     """
     digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
     with _lock:
@@ -61,7 +62,7 @@ def _detect(text: str) -> Detection:
     detector = _factory().create()
     detector.append(text)
     try:
-        # Those that detect() has just sorted; what is below its threshold is no language to it.
+        # The probabilities that detect() has just sorted; it ignores those below its threshold.
         return Detection(str(detector.detect()), _above(max(detector.langprob), detector.PROB_THRESHOLD))
     except LangDetectException:
         return Detection(None, 0.0)

@@ -13,7 +13,8 @@ from lm_eval_ext.verifiers import markdown, phrases
 from lm_eval_ext.verifiers.checker import Checker, check_count, check_phrase, checker, normalise
 from lm_eval_ext.verifiers.text import Text
 
-# IFEval allows any white space before the mark, line feeds too; a line's own gives the same count in linear time.
+# IFEval allows any white space before the mark, even line feeds; white space on the same line gives the same count in
+# linear time.
 _IFEVAL_STAR = re.compile(r"^[^\S\n]*\*[^*].*$", re.MULTILINE)
 _IFEVAL_DASH = re.compile(r"^[^\S\n]*-.*$", re.MULTILINE)
 _IFEVAL_HIGHLIGHT = re.compile(r"\*[^\n*]*\*")
@@ -29,9 +30,9 @@ OPTIONS = ("My answer is yes.", "My answer is no.", "My answer is maybe.")
 class NumberBulletLists(Checker):
     """Exactly ``num_bullets`` bullet points.
 
-    Faithful: lines that begin with a dash (so do "---" and "-5 degrees") or with one asterisk ("*italic*"), at any
-    depth. Repaired: the items of the outermost lists, as Markdown has them, with "•" as a further mark; numbered ones
-    count only where there are no others.
+    Faithful: lines that begin with a dash (including "---" and "-5 degrees") or with one asterisk ("*italic*"), at any
+    depth. Repaired: the items of the outermost Markdown lists, with "•" as an additional mark; numbered items count
+    only if there are no others.
     """
 
     num_bullets: int
@@ -60,8 +61,8 @@ class Title(Checker):
     """A title in double angular brackets, on one line.
 
     Faithful: anything but brackets between the first ``<<`` and the last ``>>`` of a line ("x << 2 and y >> 3").
-    Repaired: there is a letter or digit in it, and the brackets touch it or it stands alone on its line, after a
-    label at most.
+    Repaired: it contains a letter or digit, and the brackets touch it or it is alone on its line, optionally after a
+    label.
     """
 
     def describe(self) -> str:
@@ -75,7 +76,7 @@ class Title(Checker):
 
 
 def _has_title(line: str) -> bool:
-    # Beyond the last closing brackets each opening pair would cost the rest of the line.
+    # Stops at the last closing brackets: after them, each opening pair would scan the rest of the line.
     found = _TITLE.finditer(line, 0, line.rfind(">>") + 2)
     titles = [match for match in found if any(map(str.isalnum, match[1]))]
     if any(
@@ -99,8 +100,8 @@ def _is_titled(line: str) -> bool:
 class NumberHighlightedSections(Checker):
     """At least ``num_highlights`` highlights, as in ``*highlighted section*``.
 
-    Faithful: whatever stands between two asterisks of a line, those of a bullet and of a product too. Repaired:
-    emphasis as Markdown has it, with asterisks or underscores that touch what they enclose, also inside each other.
+    Faithful: any text between two asterisks on a line, including those of bullets and products. Repaired: Markdown
+    emphasis, with asterisks or underscores that touch the enclosed text; it may be nested.
     """
 
     num_highlights: int
@@ -129,8 +130,8 @@ class NumberHighlightedSections(Checker):
 class MultipleSections(Checker):
     """At least ``num_sections`` sections, each begun with ``section_spliter`` (IFEval's spelling) and a number.
 
-    Faithful: the pair stands anywhere, as a regular expression ("intersection 12") and in the same case. Repaired: it
-    begins a line, after marks at most, in any case; the number may be Roman or a word up to ten.
+    Faithful: the pair may occur anywhere, as a regular expression ("intersection 12") and in the same case. Repaired:
+    it begins a line, optionally after punctuation, in any case; the number may be Roman or a word up to ten.
     """
 
     section_spliter: str
@@ -166,9 +167,9 @@ class MultipleSections(Checker):
 
 @lru_cache(maxsize=1024)
 def _section_start(mark: str) -> re.Pattern[str]:
-    # A line's own white space: with that of blank lines above it the count is the same and takes quadratic time. What
-    # precedes the number is matched once, inside a lookahead, which never gives back: of a run of marks such as "####"
-    # each shorter beginning would end at the same place.
+    # Matches white space on the same line only: including that of blank lines above gives the same count in quadratic
+    # time. The text before the number is matched once, inside a lookahead, which never backtracks: in a run of marks
+    # such as "####", every shorter match would end at the same place.
     before = rf"(?=(?P<before>(?:[^\w\n]|_)*{re.escape(mark)}[*_:# \t-]*))(?P=before)"
     return re.compile(rf"^(?:[^\S\n]*\d{{1,3}}[.)])?{before}{_NUMBER}", re.IGNORECASE | re.MULTILINE)
 
@@ -176,10 +177,10 @@ def _section_start(mark: str) -> re.Pattern[str]:
 @checker("detectable_format:json_format")
 @dataclass(frozen=True, slots=True)
 class JsonFormat(Checker):
-    """The response is JSON, in a fenced block or not.
+    """The response is JSON, with or without a fenced block.
 
     Faithful: nothing may follow the block, and NaN, Infinity and bare numbers or strings count as JSON. Repaired: only
-    an object or a list does, and where there is one fenced block, it is judged and the text around it is not.
+    an object or a list does, and if there is exactly one fenced block, only its content is judged.
     """
 
     def describe(self) -> str:
@@ -203,7 +204,7 @@ def _without_ticks(body: str) -> str:
 def _parsed(text: str, parse_constant: Callable[[str], Any] | None = None) -> object:
     try:
         return json.loads(text, parse_constant=parse_constant)
-    except (ValueError, RecursionError):  # a thousand nested lists are no answer either
+    except (ValueError, RecursionError):  # a thousand nested lists are not an answer either
         return _NOTHING
 
 
@@ -216,8 +217,8 @@ def _refuse(constant: str) -> NoReturn:
 class ConstrainedResponse(Checker):
     """One of the three fixed answers is given.
 
-    Faithful: at least one of them occurs. Repaired: exactly one of them does, in any case and with emphasis or without;
-    who says yes and then no chose neither.
+    Faithful: at least one of them occurs. Repaired: exactly one of them occurs, in any case and with or without
+    emphasis; a response that says yes and then no chose neither.
     """
 
     def describe(self) -> str:

@@ -21,12 +21,12 @@ from lm_eval_ext.verifiers.checker import (
 )
 from lm_eval_ext.verifiers.text import Text
 
-# IFEval draws a random letter in place of a character that is none; this is the draw of a generator seeded with 0.
+# IFEval replaces a character that is not a letter by a random one; this is the first draw of a generator seeded with 0.
 _IN_PLACE_OF_A_NON_LETTER = random.Random(0).choice(string.ascii_letters).lower()  # noqa: S311 # reproducible by design
 
 
 def _count(keyword: str, owner: str, text: Text) -> int:
-    """Return how often a keyword occurs as IFEval finds it: anywhere, as a regular expression, in any case."""
+    """Return how often a keyword occurs, counted as in IFEval: anywhere, as a regular expression, in any case."""
     quick = phrases.occurrences(keyword, text)
     return len(phrases.as_regex(keyword, owner).findall(text.raw)) if quick is None else quick
 
@@ -36,8 +36,8 @@ def _count(keyword: str, owner: str, text: Text) -> int:
 class Existence(Checker):
     """Each of ``keywords`` occurs, in any case.
 
-    Faithful: anywhere, as a regular expression ("art" in "smart"). Repaired: as it stands and in whole words; a plural
-    is another word.
+    Faithful: anywhere, as a regular expression ("art" in "smart"). Repaired: literally and as whole words; a plural is
+    a different word.
     """
 
     keywords: tuple[str, ...]
@@ -65,8 +65,8 @@ class Existence(Checker):
 class Frequency(Checker):
     """``keyword`` occurs at least, or less than, ``frequency`` times, in any case.
 
-    Faithful: anywhere, as a regular expression ("war" in "forward"). Repaired: as it stands and in whole words; a
-    plural is another word.
+    Faithful: anywhere, as a regular expression ("war" in "forward"). Repaired: literally and as whole words; a plural
+    is a different word.
     """
 
     keyword: str
@@ -97,8 +97,8 @@ class Frequency(Checker):
 class ForbiddenWords(Checker):
     r"""None of ``forbidden_words`` occurs, in any case.
 
-    Faithful: as a regular expression between ``\\b``, so that "U.S." is missed in "the U.S. today". Repaired: as it
-    stands and in whole words.
+    Faithful: as a regular expression between ``\\b``, so that "U.S." is missed in "the U.S. today". Repaired:
+    literally and as whole words.
     """
 
     forbidden_words: tuple[str, ...]
@@ -132,8 +132,8 @@ class ForbiddenWords(Checker):
 class LetterFrequency(Checker):
     """``letter`` occurs at least, or less than, ``let_frequency`` times, in either case.
 
-    Faithful: in place of a character that is no letter of a to z, IFEval counts a letter drawn at random; here it is
-    always the first that Python's generator draws from the seed 0. Repaired: the character itself is counted.
+    Faithful: in place of a character other than a to z, IFEval counts a letter drawn at random; here it is always the
+    first that Python's generator draws with seed 0. Repaired: the character itself is counted.
     """
 
     letter: str

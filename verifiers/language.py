@@ -52,9 +52,9 @@ LANGUAGES: Mapping[str, str] = MappingProxyType(
 class ResponseLanguage(Checker):
     """langdetect names ``language`` (ISO 639-1) as the language of the response.
 
-    Faithful: a text without anything to go by, such as digits, counts as followed. Repaired: it does not, capitals are
-    read as if they were small letters, and for English ``is_english`` decides, because langdetect is often wrong on a
-    few words.
+    Faithful: a text whose language cannot be identified, such as digits, counts as followed. Repaired: it does not,
+    text in capitals is converted to lower case first, and for English ``is_english`` decides, because langdetect is
+    often wrong on short texts.
     """
 
     language: str

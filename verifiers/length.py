@@ -21,7 +21,7 @@ from lm_eval_ext.verifiers.checker import (
 from lm_eval_ext.verifiers.text import Text, fold
 
 _IFEVAL_DIVIDER = "***"
-"""IFEval takes a white space on either side away as well, which leaves blank what is blank."""
+"""IFEval also removes one white space on either side, which does not change which paragraphs are blank."""
 _BLANK_LINES = re.compile(r"\n[^\S\n]*\n")
 _FIRST_WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+(?:['-][\p{L}\p{M}\p{N}]+)*")
 
@@ -67,11 +67,11 @@ class NumberSentences(Checker):
 @checker("length_constraints:number_paragraphs")
 @dataclass(frozen=True, slots=True)
 class NumberParagraphs(Checker):
-    """Exactly ``num_paragraphs`` paragraphs, divided by ``***``; nothing may be missing between two dividers.
+    """Exactly ``num_paragraphs`` paragraphs, separated by ``***``; there must be text between two dividers.
 
-    Faithful: any three asterisks divide, those of ``***bold***`` too. Repaired: three asterisks divide unless they
-    enclose text, and so does a line of three or more, with or without spaces between them (a thematic break of
-    Markdown); and what has no letter or digit in it, such as a quotation mark, is no paragraph.
+    Faithful: any three asterisks divide, even those of ``***bold***``. Repaired: three asterisks divide unless they
+    enclose text, and so does a line of three or more, with or without spaces between them (a Markdown thematic break);
+    text without a letter or digit, such as a quotation mark, is not a paragraph.
     """
 
     num_paragraphs: int
@@ -104,9 +104,9 @@ class NumberParagraphs(Checker):
 class NthParagraphFirstWord(Checker):
     """Exactly ``num_paragraphs`` paragraphs, and paragraph ``nth_paragraph`` (from 1) begins with ``first_word``.
 
-    Faithful: two line feeds divide; blank paragraphs do not count, yet the n-th is looked up among them; the word ends
-    at one of ``.,?!'"``. Repaired: blank lines divide, what has no letter or digit in it is no paragraph, the n-th is
-    the n-th of the others, and marks around its first word (quotes, asterisks, a colon …) are no part of it.
+    Faithful: two line feeds divide; blank paragraphs do not count, but are included when looking up the n-th; the word
+    ends at one of ``.,?!'"``. Repaired: blank lines divide, text without a letter or digit is not a paragraph, even
+    when looking up the n-th, and marks around its first word (quotes, asterisks, a colon …) are ignored.
     """
 
     num_paragraphs: int
@@ -137,7 +137,7 @@ class NthParagraphFirstWord(Checker):
         if count != self.num_paragraphs or not paragraphs[self.nth_paragraph - 1].strip():
             return False
         word = paragraphs[self.nth_paragraph - 1].split(maxsplit=1)[0].lstrip("'").lstrip('"')
-        # Letter by letter, as IFEval does: a final sigma is no final one then.
+        # Letter by letter, as in IFEval, which therefore ignores the special lower case of a final sigma.
         return "".join(map(str.lower, re.split(r"[.,?!'\"]", word, maxsplit=1)[0])) == self.first_word
 
     def repaired(self, text: Text) -> bool:

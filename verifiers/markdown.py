@@ -1,4 +1,4 @@
-"""The few constructs of Markdown that instructions ask for, in time linear in the text."""
+"""The few Markdown constructs that instructions refer to, parsed in linear time."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _NO_EMPHASIS = re.compile(r"\\[*_]|`[^`\n]*`")
 _RUN = re.compile(r"\*+|_+")
 _BLANK_LINES = re.compile(r"\n[^\S\n]*\n")
 NESTED = 2
-"""Columns by which an item is indented if it stands in another."""
+"""Minimum indentation of a nested item, in columns."""
 _OPENING_QUOTES = "\"“'‘"
 
 
 def split_at_dividers(lines: Iterable[str]) -> list[str]:
-    """Return what stands between dividers.
+    """Return the text between dividers.
 
-    A line of three or more asterisks divides, and so does ``***`` that touches no text or is the only one of its line:
-    where there are two, they may enclose what stands between.
+    A line of three or more asterisks divides, and so does ``***`` that touches no text or is the only one on its line:
+    if there are two, they may enclose the text between them.
     """
     pieces: list[list[str]] = [[]]
     for line in lines:
@@ -38,12 +38,12 @@ def split_at_dividers(lines: Iterable[str]) -> list[str]:
 
 
 def count_outer_items(lines: Iterable[str]) -> int:
-    """Return how many list items stand in no other item; fenced code and thematic breaks are no items.
+    """Return how many list items are not nested in another item; fenced code and thematic breaks do not count.
 
-    Numbered items count only if no other outer ones do.
+    Numbered items count only if there are no other outer items.
     """
     bullets = numbers = 0
-    open_items: list[int] = []  # the indents of the items that the line may stand in, outermost first
+    open_items: list[int] = []  # the indents of the items that may contain the line, outermost first
     for number, line in enumerate(_without_fenced_code(lines)):
         # A response in quotation marks may begin with an item.
         row = line.lstrip(_OPENING_QUOTES) if number == 0 else line.expandtabs(4)
@@ -78,9 +78,9 @@ def _after_fence(line: str, fence: str) -> str:
 
 
 def count_emphases(lines: Iterable[str]) -> int:
-    """Return how many pieces of text are emphasised with asterisks or underscores, also inside each other.
+    """Return how many pieces of text are emphasised with asterisks or underscores, counting nested ones.
 
-    A piece may go on over lines, not over a blank one; code and escaped marks are left out.
+    A piece may span lines, but not a blank one; code and escaped marks are skipped.
     """
     text = _NO_EMPHASIS.sub("", "\n".join(_without_fenced_code(lines)))
     return sum(map(_count_in_paragraph, _BLANK_LINES.split(text)))
@@ -106,7 +106,7 @@ def _count_in_paragraph(text: str) -> int:
 
 
 def _is_ascii_letter(character: str) -> bool:
-    """Tell whether a mark beside the character would stand inside a word or a product; other scripts need no space."""
+    """Return whether a mark next to the character would be inside a word or product; other scripts need no space."""
     return character.isascii() and character.isalnum()
 
 

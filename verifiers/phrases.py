@@ -1,4 +1,4 @@
-"""How keywords are found in a text: as IFEval does (a regular expression) and as a reader would (whole words)."""
+"""Finds keywords in a text: as IFEval does (a regular expression), and as a human reader would (whole words)."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ import regex
 
 from lm_eval_ext.verifiers.text import Text, fold
 
-# What makes a word longer: letters, their marks and digits, but not those of scripts that put no space between words or
-# between a word and its particle. The underscore is none: emphasis may touch a word, as in _art_.
+# The characters that extend a word: letters, combining marks and digits, except in scripts without spaces between words
+# or between a word and its particle. The underscore is excluded, because emphasis may touch a word, as in _art_.
 _PART_OF_WORD = r"[[\p{L}\p{M}\p{N}]--[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]]"
 
 _STARTS = regex.compile(_PART_OF_WORD, regex.VERSION1)
 
 if sys.version_info >= (3, 11):
-    from re import _parser as parser  # type: ignore[attr-defined] # the only parse of a pattern that Python has
+    from re import _parser as parser  # type: ignore[attr-defined] # Python's only parser of patterns
 else:
     import sre_parse as parser
 
 MOST_REPETITIONS = 1
-"""Repetitions without an upper bound, with something after them that can fail, in a keyword: time grows with the square
-of a text at most."""
+"""The maximum number of unbounded repetitions in a keyword that are followed by something that can fail: the time is
+then at most quadratic in the text."""
 MOST_WAYS = 1000
-"""Ways in which the bounded repetitions and alternatives of a keyword can be combined."""
+"""The maximum number of ways to combine the bounded repetitions and alternatives of a keyword."""
 _REPETITIONS = ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT")
 
 
@@ -36,44 +36,44 @@ _REPETITIONS = ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT")
 def as_regex(
     phrase: str, owner: str, flags: re.RegexFlag = re.IGNORECASE, before: str = "", after: str = ""
 ) -> re.Pattern[str]:
-    """Return the phrase as the regular expression that IFEval takes it for.
+    """Return the phrase compiled as a regular expression, as in IFEval.
 
     Args:
         phrase: a keyword or a marker.
         owner: the instruction id, for the message.
         flags: IFEval ignores the case of keywords and lower-cases the text for markers.
-        before: what IFEval puts before the phrase.
-        after: what it puts after it.
+        before: the expression that IFEval puts before the phrase.
+        after: the expression that it puts after the phrase.
 
     Raises:
-        ValueError: the phrase is none (IFEval cannot judge such a keyword at all: it ends with an error), or one whose
-            search may take time beyond any limit (IFEval does not end). The limits are of the expression alone, so that
-            whether it can be judged depends neither on the text nor on the machine.
+        ValueError: the phrase is not a valid regular expression (IFEval fails on such a keyword), or its search could
+            take practically forever (IFEval hangs). The limits concern only the expression, so the error depends
+            neither on the text nor on the machine.
     """
     whole = before + phrase + after
     try:
         compiled = re.compile(whole, flags)
     except re.error as error:
         raise ValueError(
-            f"{owner}: IFEval searches for the regular expression {whole!r}, which is none ({error}); "
-            "the repaired edition takes keywords and markers as they stand"
+            f"{owner}: IFEval searches for {whole!r}, an invalid regular expression ({error}); "
+            "the repaired edition matches keywords and markers literally"
         ) from None
     if excess := _excess(_choices_in(whole, flags), _choices_in(f"{before}a{after}", flags)):
         raise ValueError(
             f"{owner}: IFEval searches for the regular expression {phrase!r}, which has {excess}: "
-            "on some texts the search would hardly end; the repaired edition takes keywords and markers as they stand"
+            "on some texts the search would take too long; the repaired edition matches keywords and markers literally"
         )
     return compiled
 
 
 @dataclass(frozen=True)
 class _Choices:
-    """In how many ways a part of a regular expression can match, as far as a search may have to try them all.
+    """The number of ways in which part of a regular expression can match, if a search may have to try them all.
 
     Attributes:
-        repetitions: how many have no upper bound and are tried again where what follows fails; a back reference is one.
-        ways: the product of what else can be chosen: the numbers of bounded repetitions, and alternatives.
-        nested: whether something that can be chosen is repeated, so that there are exponentially many ways.
+        repetitions: the unbounded repetitions that are retried if the rest fails; a back reference counts as one.
+        ways: the product of the other choices: the counts of bounded repetitions, and alternatives.
+        nested: whether something with a choice is itself repeated, so that there are exponentially many ways.
     """
 
     repetitions: int = 0
@@ -82,20 +82,20 @@ class _Choices:
 
 
 def _excess(choices: _Choices, usual: _Choices) -> str:
-    """Return how a regular expression is beyond the limits; empty if it is not.
+    """Return how a regular expression exceeds the limits; empty if it does not.
 
     Args:
-        choices: of the expression.
+        choices: those of the expression.
         usual: those that IFEval adds to any phrase.
     """
     repetitions = choices.repetitions - usual.repetitions
     if choices.nested:
         return "a repetition of something that can itself match in several ways; expected none"
     if repetitions > MOST_REPETITIONS:
-        return f"{repetitions} repetitions without an upper bound before its end; expected {MOST_REPETITIONS} at most"
+        return f"{repetitions} unbounded repetitions before its end; expected at most {MOST_REPETITIONS}"
     if choices.ways > MOST_WAYS * usual.ways:
         return (
-            f"more than {MOST_WAYS} ways to combine its optional parts and alternatives; expected {MOST_WAYS} at most"
+            f"more than {MOST_WAYS} ways to combine its optional parts and alternatives; expected at most {MOST_WAYS}"
         )
     return ""
 
@@ -106,7 +106,7 @@ def _choices_in(expression: str, flags: re.RegexFlag) -> _Choices:
 
 
 def _choices(items: Sequence[tuple[Any, Any]], can_fail: bool) -> _Choices:
-    """Return the choices of a sequence; ``can_fail``: whether something after it can fail, so that it is tried anew."""
+    """Return the choices of a sequence; ``can_fail``: whether something after it can fail and make it backtrack."""
     return _together(
         _choices_of(str(operator), argument, can_fail or any(map(_can_fail, items[number:])))
         for number, (operator, argument) in enumerate(items, start=1)
@@ -120,7 +120,7 @@ def _choices_of(operator: str, argument: Any, can_fail: bool) -> _Choices:
         if most == parser.MAXREPEAT:
             return _Choices(inner.repetitions + can_fail, inner.ways, inner != _Choices())
         nested = inner.nested or (most > 1 and inner.repetitions > 0)
-        ways = inner.ways ** min(most, MOST_WAYS.bit_length()) * (most - least + 1)  # more is too many already
+        ways = inner.ways ** min(most, MOST_WAYS.bit_length()) * (most - least + 1)  # more is already too many
         return _Choices(inner.repetitions, ways, nested)
     if operator == "BRANCH":
         branches = [_choices(list(branch), can_fail) for branch in argument[1]]
@@ -147,17 +147,17 @@ def _together(parts: Iterable[_Choices]) -> _Choices:
 
 
 def _can_fail(item: tuple[Any, Any]) -> bool:
-    """Tell whether an item of a sequence can fail to match: anything but what may be left out."""
+    """Return whether an item of a sequence can fail to match: any item that is not optional."""
     operator, argument = item
     return str(operator) not in _REPETITIONS or argument[0] > 0
 
 
 @lru_cache(maxsize=4096)
 def as_words(phrase: str) -> regex.Pattern[str]:
-    """Return a pattern that finds the phrase in a folded text: as it stands, in whole words, in any case.
+    """Return a pattern that finds the phrase in a folded text: literally, as whole words, in any case.
 
-    A plural is another word; a phrase that begins or ends with a mark, as "C++" does, may be touched there. The kind of
-    white space within the phrase does not matter.
+    A plural is a different word; if a phrase begins or ends with a mark, as "C++" does, a word may touch it there. The
+    kind of white space within the phrase does not matter.
     """
     folded = fold(phrase).strip()
     before = f"(?<!{_PART_OF_WORD})" if _STARTS.match(folded[0]) else ""
@@ -167,10 +167,10 @@ def as_words(phrase: str) -> regex.Pattern[str]:
 
 
 def occurrences(phrase: str, text: Text) -> int | None:
-    """Return how often a phrase matches as a regular expression, in any case, where that is quick to know.
+    """Return how often a phrase matches as a regular expression, in any case; ``None`` if there is no quick answer.
 
-    It is for ASCII's letters with spaces between them, which match themselves alone; unless the text has one of the few
-    characters that match such a letter and are none, for example the long s.
+    There is one for ASCII letters and spaces, which match only themselves, unless the text has one of the few non-ASCII
+    characters that match such a letter, for example the long s.
     """
     if not (phrase.isascii() and phrase.replace(" ", "").isalpha()):
         return None

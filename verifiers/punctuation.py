@@ -11,7 +11,7 @@ from lm_eval_ext.verifiers.text import Text
 @checker("punctuation:no_comma")
 @dataclass(frozen=True, slots=True)
 class NoComma(Checker):
-    """No comma (U+002C), not even in a number; the commas of other scripts, such as the fullwidth one, may occur."""
+    """No comma (U+002C), not even in a number; commas of other scripts, such as the fullwidth one, are allowed."""
 
     def describe(self) -> str:
         return "In your entire response, refrain from the use of any commas."

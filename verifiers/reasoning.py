@@ -1,4 +1,4 @@
-"""Takes a reasoning model's deliberation off its answer."""
+"""Removes a reasoning model's deliberation from its response."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _UNOPENED = re.compile(rf"^.*</(?:{_NAMES})>", re.DOTALL | re.IGNORECASE)
 
 
 def without_reasoning(response: str) -> str:
-    """Return what a response says after its reasoning, in time linear in its length.
+    """Return a response without its reasoning, in linear time.
 
-    A block that is opened and never closed means that the answer was not reached: what follows its start is dropped,
-    so a response that is nothing else becomes empty. A closing tag without an opening one means that the chat
+    A block that is opened but never closed means that the answer was not reached: everything from its start is dropped,
+    so a response that consists only of it becomes empty. A closing tag without an opening one means that the chat
     template had put the opening one into the prompt: everything before it is reasoning. A response without reasoning is
-    returned as it is; else the answer loses the white space around it.
+    returned unchanged; otherwise surrounding white space is stripped from the answer.
     """
     answer = _without_blocks(response)
     answer = _UNCLOSED.sub("", answer)
@@ -25,15 +25,15 @@ def without_reasoning(response: str) -> str:
 
 
 def _without_blocks(response: str) -> str:
-    r"""Return a response without its closed blocks, as ``<(name)>.*?</\1>`` finds them.
+    r"""Return a response without its closed blocks, as matched by ``<(name)>.*?</\1>``.
 
-    That expression reads to the end of the response for every opening tag that is never closed.
+    That expression itself would scan to the end of the response for every opening tag that is never closed.
     """
     tags = list(_TAG.finditer(response))
     following: dict[str, int] = {}  # name → where the next closing tag of that name ends
     ends: list[int | None] = []
     for tag in reversed(tags):
-        # What ignoring case means to a back reference, which is lower case letter by letter.
+        # A case-insensitive back reference compares lower case letter by letter.
         name = tag["name"].replace("\u0130", "i").lower()
         if tag["closes"]:
             following[name] = tag.end()

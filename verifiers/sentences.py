@@ -14,18 +14,18 @@ if TYPE_CHECKING:
 
 DATA = "punkt_tab"
 
-# What may end a sentence: Punkt breaks nowhere else.
+# Possible sentence ends: Punkt breaks nowhere else.
 _POSSIBLE_END = re.compile(r"[.?!](?=\W)")
-# What may end a sentence, before something that surely begins one.
+# Possible sentence ends before text that certainly begins a sentence.
 _PLAIN_END = re.compile(r"[.?!](?=\s+[\"“]?[A-Za-z0-9*#(\[-])")
 _PLAIN_CONTEXT = re.compile(r"([A-Za-z]{2,})[.?!]\s+[^\s.]\S*")
 _OPENING = '([*"“'
 _LONGEST = 40
-"""Characters before an end in which its word is looked for; a longer one is no abbreviation."""
+"""Characters before an end in which its word is searched for; a longer word is not an abbreviation."""
 _REMEMBERED = 4096
-"""Possible ends that are remembered: a word, what may end a sentence, and the next word."""
+"""How many possible ends are cached: a word, its punctuation, and the next word."""
 _REMEMBERED_LENGTH = 100
-"""Characters of the longest of them."""
+"""The length of the longest cached one, in characters."""
 
 
 class MissingDataError(LookupError):
@@ -33,7 +33,7 @@ class MissingDataError(LookupError):
 
 
 def has_at_least(count: int, text: str) -> bool:
-    """Tell whether a text has at least ``count`` sentences; reads no further than the sentence that decides.
+    """Return whether a text has at least ``count`` sentences; reads no further than the sentence that decides.
 
     Raises:
         MissingDataError: NLTK's English data are not installed.
@@ -41,7 +41,7 @@ def has_at_least(count: int, text: str) -> bool:
     if count <= 0:
         return True
     splitter = _splitter()
-    # Splitting is slow, and often what is certain without it decides.
+    # Splitting is slow, and often the ends that are certain without it suffice.
     if sum(map(text.count, ".?!")) + 1 < count or len(_POSSIBLE_END.findall(text)) + 1 < count:
         return False
     if next(islice(_certain_ends(text, splitter.doubtful), max(count - 2, 0), None), None) is not None:
@@ -50,7 +50,7 @@ def has_at_least(count: int, text: str) -> bool:
 
 
 def _certain_ends(text: str, doubtful: frozenset[str]) -> Iterator[int]:
-    """Yield ends at which Punkt breaks in any case: after a word of letters that is none of the doubtful ones."""
+    """Yield ends at which Punkt always breaks: after a word of letters that is not a doubtful one."""
     for match in _PLAIN_END.finditer(text):
         end = match.start()
         if end and not text[end - 1].isspace():
@@ -76,7 +76,7 @@ def require() -> None:
 
 @dataclass(frozen=True)
 class _Splitter:
-    """Punkt, and the words after which a full stop may not end a sentence to it."""
+    """Punkt, and the words after which it may not treat a full stop as a sentence end."""
 
     punkt: PunktSentenceTokenizer
     doubtful: frozenset[str]
@@ -84,21 +84,21 @@ class _Splitter:
 
 @cache
 def _splitter() -> _Splitter:
-    import nltk.data  # noqa: PLC0415 # a second, and few instructions need it
+    import nltk.data  # noqa: PLC0415 # takes a second to import, and few instructions need it
     from nltk.tokenize.punkt import PunktSentenceTokenizer, load_punkt_params  # noqa: PLC0415
 
     try:
         parameters = load_punkt_params(nltk.data.find(f"tokenizers/{DATA}/english/"))
     except LookupError:
         raise MissingDataError(
-            f"NLTK's sentence data ({DATA}, English) are not installed; counting sentences, and now and then words in "
-            f"capitals, needs them. Install them once with\n    python -m nltk.downloader {DATA}\nOffline: copy "
+            f"NLTK's sentence data ({DATA}, English) are not installed; they are needed to count sentences and "
+            f"sometimes words in capitals. Install them once with\n    python -m nltk.downloader {DATA}\nOffline: copy "
             f"tokenizers/{DATA} from a machine that has it and set NLTK_DATA to the folder that holds tokenizers/."
         ) from None
     doubtful = frozenset(parameters.abbrev_types | {first for first, _ in parameters.collocations})
 
     class Punkt(PunktSentenceTokenizer):  # type: ignore[misc] # NLTK ships no types
-        """Punkt, quicker about a full stop that ends a sentence in any case, or that it has decided before."""
+        """Punkt with shortcuts for full stops that always end a sentence, and for cached decisions."""
 
         def text_contains_sentbreak(self, text: str) -> bool:
             plain = _PLAIN_CONTEXT.fullmatch(text)
@@ -117,8 +117,8 @@ def _splitter() -> _Splitter:
 def _language_variables() -> PunktLanguageVars:
     """Return Punkt's expressions without the time limit that NLTK sets from 3.10 on.
 
-    Its five seconds are of the clock and of a whole text, what is done between two matches included: on a busy machine
-    a response of a few hundred thousand characters, which takes linear time, would be an error now and then.
+    Its five seconds are wall-clock time for a whole text, including the work between two matches. On a busy machine, a
+    response of a few hundred thousand characters, which takes linear time, would occasionally be an error.
     """
     from nltk.tokenize.punkt import PunktLanguageVars  # noqa: PLC0415 # as above
 

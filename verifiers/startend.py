@@ -9,7 +9,7 @@ from lm_eval_ext.verifiers.checker import Checker, check_phrase, checker, normal
 from lm_eval_ext.verifiers.text import Text, fold
 
 _MARKS = {'"': '"', "“": "”", "„": "“”", "«": "»", "「": "」", "＂": "＂"}
-"""Opening quotation marks, and what closes each."""
+"""Opening quotation marks, and the marks that close each."""
 _AROUND = "*_ \t\r\n"
 _CLOSING = "\"'*_)]}>` "
 
@@ -17,10 +17,10 @@ _CLOSING = "\"'*_)]}>` "
 @checker("startend:quotation")
 @dataclass(frozen=True, slots=True)
 class Quotation(Checker):
-    """The whole response stands in double quotation marks.
+    """The whole response is in double quotation marks.
 
-    Faithful: it begins and ends with a straight one, whatever stands between. Repaired: no text stands outside
-    quotation marks, straight or not: it does in ``"hi" he said "bye"``, and does not where every paragraph has its own.
+    Faithful: it begins and ends with a straight one, whatever is between. Repaired: no text is outside quotation marks,
+    straight or not: ``"hi" he said "bye"`` fails, and a response with marks around every paragraph passes.
     """
 
     def describe(self) -> str:
@@ -36,7 +36,7 @@ class Quotation(Checker):
 
 
 def _has_text_outside(body: str, closing: str) -> bool:
-    """Tell whether letters or digits stand where all quotations that have begun have ended."""
+    """Return whether there are letters or digits outside all quotations."""
     opening = body[0]
     depth, inside = 1, False
     for index, (before, mark) in enumerate(pairwise(body), start=1):
@@ -46,7 +46,7 @@ def _has_text_outside(body: str, closing: str) -> bool:
             inside = inside or mark.isalnum()
             if depth == 0 and mark.isalnum():
                 return True
-        # A straight mark opens where text begins and none has ended; any other says what it is.
+        # A straight mark opens a quotation if text begins after it; other marks are unambiguous.
         elif mark == opening and (opening not in closing or _begins_text(before, after)):
             depth += 1
         else:
@@ -67,8 +67,8 @@ def _begins_text(before: str, after: str) -> bool:
 class EndChecker(Checker):
     """The response ends with ``end_phrase``, in any case.
 
-    Faithful: within straight double quotation marks or not. Repaired: also within other marks (emphasis, brackets, a
-    code fence), with a full stop after a phrase that has none, and only if its first word begins there.
+    Faithful: with or without straight double quotation marks. Repaired: also with other marks (emphasis, brackets, a
+    code fence), with a full stop after a phrase that has none, and only if the phrase begins at a word boundary.
     """
 
     end_phrase: str

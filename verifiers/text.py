@@ -1,4 +1,4 @@
-"""The only tokenisation: what checkers count in a response, each computed at most once per text."""
+"""The only tokenisation: the quantities that checkers count in a response, each computed at most once per text."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from lm_eval_ext.verifiers.capitals import count_capital_words
 from lm_eval_ext.verifiers.detection import Detection, detect
 from lm_eval_ext.verifiers.sentences import has_at_least
 
-# Not re, whose \w ends words of Indic scripts at every vowel sign. NLTK, and so IFEval, uses this library too.
+# Not re, whose \w splits words of Indic scripts at every vowel sign. NLTK, and therefore IFEval, uses regex too.
 _WORD = regex.compile(r"\w+")
-# The same where few characters are not of ASCII, many times faster: what is part of a word becomes an a, anything
-# else a space.
+# Much faster for text with few non-ASCII characters: word characters become an a, all others a space.
 _SPACED = bytes(ord("a" if chr(code).isalnum() or chr(code) == "_" else " ") for code in range(128)) + bytes(128)
 _ASCII = bytes(range(128))
 _FEW = 20
@@ -26,7 +25,8 @@ def _as_ascii(character: str) -> str:
 
 
 _LIKE_ASCII = "\u017f\u212a\u0130\u0131"
-"""What regular expressions that ignore case take for s, k and i: the long s, the Kelvin sign, the Turkish letters."""
+"""Characters that case-insensitive regular expressions match with s, k and i: the long s, the Kelvin sign, the Turkish
+letters."""
 _STRAIGHT = str.maketrans("’‘“”", "''\"\"")
 
 
@@ -36,7 +36,7 @@ def fold(text: str) -> str:
 
 
 class Text:
-    """A response, or a variant of one, with what is counted in it.
+    """A response, or a variant of one, with the quantities counted in it.
 
     Attributes:
         raw: the text itself.
@@ -54,7 +54,7 @@ class Text:
 
     @property
     def is_blank(self) -> bool:
-        """Whether there is nothing but white space."""
+        """Whether the text is empty or only white space."""
         return not self.raw or self.raw.isspace()
 
     @cached_property
@@ -69,20 +69,20 @@ class Text:
 
     @cached_property
     def caseless(self) -> bytes | None:
-        """The text in UTF-8 with the letters of ASCII in lower case.
+        """The text in UTF-8 with ASCII letters in lower case.
 
-        ``None`` if it has a character that matches such a letter when case is ignored, and is none.
+        ``None`` if it has a non-ASCII character that matches an ASCII letter when case is ignored.
         """
         return None if any(character in self.raw for character in _LIKE_ASCII) else self.utf8.lower()
 
     @cached_property
     def folded(self) -> str:
-        """The text as ``fold`` makes it: "é" is one character in it and an apostrophe a straight one."""
+        """The text after ``fold``: "é" is one character and apostrophes are straight."""
         return fold(self.raw)
 
     @cached_property
     def lines(self) -> tuple[str, ...]:
-        """What stands between line feeds."""
+        """The text split at line feeds."""
         return tuple(self.raw.split("\n"))
 
     @cached_property
@@ -100,19 +100,19 @@ class Text:
 
     @cached_property
     def capital_words(self) -> int:
-        """The number of NLTK word tokens whose letters are all capitals, "I" and "A" among them."""
+        """The number of NLTK word tokens whose letters are all capitals, including "I" and "A"."""
         return count_capital_words(self.raw)
 
     def has_sentences(self, count: int) -> bool:
-        """Tell whether NLTK's sentence splitter finds at least ``count`` sentences."""
+        """Return whether NLTK's sentence splitter finds at least ``count`` sentences."""
         return has_at_least(count, self.raw)
 
     @property
     def language(self) -> str | None:
-        """The language that langdetect names (ISO 639-1), ``None`` where it finds nothing to go by."""
+        """The language that langdetect detects (ISO 639-1); ``None`` if it cannot identify one."""
         return self.detection.language
 
     @property
     def detection(self) -> Detection:
-        """The language that langdetect names, with its probability."""
+        """The language that langdetect detects, with its probability."""
         return detect(self.raw)

@@ -1,4 +1,4 @@
-"""Judging responses: one against its instructions, or many."""
+"""Judges responses against their instructions, one or many."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Verdict:
     follow_instruction_list: tuple[bool, ...]
 
     def __post_init__(self) -> None:
-        """Refuse to judge nothing: a response that is asked for nothing is neither right nor wrong."""
+        """Reject an empty list: without instructions a response is neither right nor wrong."""
         if not self.follow_instruction_list:
             raise ValueError("no instructions; expected at least one")
 
@@ -43,13 +43,13 @@ class Verdict:
 class Response:
     """A response, ready to be judged by any number of instructions, strictly and loosely.
 
-    Loosely a response follows an instruction if any of eight variants of it does (IFEval, section 2.1): as it is,
+    Loosely, a response follows an instruction if any of eight variants of it does (IFEval, section 2.1): unchanged,
     without asterisks, without its first line, its last line or both, and these three without asterisks.
 
     Args:
-        raw: what the model said.
-        strip_reasoning: whether reasoning blocks are taken off before anything is judged (see ``without_reasoning``); a
-            response that is nothing else is blank, and follows nothing.
+        raw: the model's response.
+        strip_reasoning: whether reasoning blocks are removed before anything is judged (see ``without_reasoning``); a
+            response that consists only of reasoning is blank, and follows no instruction.
     """
 
     def __init__(self, raw: str, *, strip_reasoning: bool = True) -> None:
@@ -88,7 +88,7 @@ class Response:
 
 
 def instructions_of(ids: Sequence[str], kwargs: Sequence[Mapping[str, Any] | None]) -> tuple[Checker, ...]:
-    """Return the checkers of a row of IFEval.
+    """Return the checkers of an IFEval row.
 
     Args:
         ids: its ``instruction_id_list``; an id may occur more than once.
@@ -117,18 +117,18 @@ def verify(  # noqa: PLR0913 # half of them are options, and have names
     loose: bool = False,
     strip_reasoning: bool = True,
 ) -> Verdict:
-    """Tell which instructions one response follows.
+    """Return which instructions a response follows.
 
     Args:
-        response: what the model said.
+        response: the model's response.
         instruction_id_list: IFEval's instruction ids.
         kwargs: the arguments of each, in the same order; nulls are ignored.
         edition: ``"faithful"`` (IFEval's published verdicts, made deterministic) or ``"repaired"``.
         loose: whether a variant of the response suffices (see ``Response``).
-        strip_reasoning: whether reasoning blocks (``<think>…</think>``) are taken off before anything is judged.
+        strip_reasoning: whether reasoning blocks (``<think>…</think>``) are removed before anything is judged.
 
     Raises:
-        TypeError, ValueError: no or unknown instructions, missing or unknown arguments, a response that is no text.
+        TypeError, ValueError: no or unknown instructions, missing or unknown arguments, or a response that is not text.
     """
     answer = Response(response, strip_reasoning=strip_reasoning)
     return answer.follows(instructions_of(instruction_id_list, kwargs), edition, loose)
@@ -141,16 +141,17 @@ def verify_all(
     loose: bool = False,
     strip_reasoning: bool = True,
 ) -> Iterator[Verdict]:
-    """Yield the verdict of each row, one by one.
+    """Yield the verdict of each row.
 
     Args:
-        rows: with ``response``, ``instruction_id_list`` and ``kwargs``; other fields are not looked at.
+        rows: rows with ``response``, ``instruction_id_list`` and ``kwargs``; other fields are ignored.
         edition: as in ``verify``.
         loose: as in ``verify``.
         strip_reasoning: as in ``verify``.
 
     Raises:
-        TypeError, ValueError: as ``verify``, or a field is missing, when the row is reached; the message says which.
+        TypeError, ValueError: as ``verify``, or a field is missing. Raised when the row is reached; the message gives
+            its number.
     """
     for number, row in enumerate(rows, start=1):
         missing = [field for field in ROW_FIELDS if field not in row]

@@ -1,1 +1,1 @@
-"""The task families: their rows, their reading of answers, their scores."""
+"""The task families: their rows, how their answers are read, and their scores."""

@@ -1,4 +1,4 @@
-"""A family of tasks, as everything that walks over families sees it."""
+"""The description of a task family, for all code that iterates over families."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from lm_eval_ext.families.schema import Schema
 class Family:
     """A family of tasks.
 
-    The task class and the section are names and no imports: whoever reads results needs no harness, and families know
-    nothing of reports.
+    The task class and the section are given by name, not imported: reading results does not require the harness, and
+    families do not depend on reports.
 
     Attributes:
-        name: of the family, which its tasks record and its folders bear.
-        schema: what its results hold.
-        task: the class of its tasks, ``module:class``.
+        name: the family's name, which its tasks record and which names its folders.
+        schema: what its results contain.
+        task: the class of its tasks, as ``module:class``.
         section: the module whose ``section`` builds its part of the report.
     """
 

@@ -1,4 +1,4 @@
-"""What a leaf's YAML says of a dataset of the user's own."""
+"""Reads from a leaf's YAML which user-defined dataset it evaluates, and how many rows."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from lm_eval_ext.sources import HubDataset
 
 DATASET_KEYS = ("dataset_name", "dataset_kwargs", "test_split", "validation_split", "training_split")
 ALL: Literal["all"] = "all"
-"""What ``rows`` says for every row."""
+"""The value of ``rows`` that selects every row."""
 
 
 @dataclass(frozen=True)
 class OwnDataset:
-    """A dataset that this package does not know.
+    """A user-defined dataset.
 
     Attributes:
         name: in file names (``<folder>/<name>_<split>.jsonl``): the last part of ``dataset_path``.
-        hub: where it lies on the hub.
-        split: the evaluated one.
+        hub: its location on the hub.
+        split: the evaluated split.
     """
 
     name: str
@@ -32,12 +32,12 @@ def own_dataset(config: Mapping[str, Any], known: Collection[str]) -> OwnDataset
     """Return the dataset that a leaf names.
 
     Args:
-        config: of the leaf: ``dataset_path``; ``test_split`` or ``validation_split``; ``dataset_name`` and
+        config: the leaf's config: ``dataset_path``; ``test_split`` or ``validation_split``; ``dataset_name`` and
             ``dataset_kwargs`` (``revision``, ``data_files``) as needed.
-        known: the names that need no more than ``dataset_path``, for the message.
+        known: the names of the built-in datasets, which need only ``dataset_path``, for the message.
 
     Raises:
-        ValueError: a key is missing, or is not what it should be; the message names leaf and key.
+        ValueError: a key is missing or invalid; the message names leaf and key.
     """
     task, path = config["task"], config.get("dataset_path")
     split = config.get("test_split") or config.get("validation_split")
@@ -51,7 +51,7 @@ def own_dataset(config: Mapping[str, Any], known: Collection[str]) -> OwnDataset
     files = {} if unknown else options.get("data_files") or {}
     if unknown or not isinstance(files, Mapping) or not all(isinstance(file, str) for file in files.values()):
         raise ValueError(
-            f"task {task!r}: dataset_kwargs {options!r}; expected revision and data_files alone, as in "
+            f"task {task!r}: dataset_kwargs {options!r}; expected only revision and data_files, as in "
             "{revision: main, data_files: {test: data/test.parquet}}"
         )
     hub = HubDataset(path, config.get("dataset_name"), options.get("revision"), tuple(sorted(files.items())))
@@ -59,15 +59,15 @@ def own_dataset(config: Mapping[str, Any], known: Collection[str]) -> OwnDataset
 
 
 def refuse_keys(config: Mapping[str, Any], keys: Collection[str], why: str) -> None:
-    """Insist that a leaf on a known dataset leaves to this package what this package knows of it.
+    """Reject keys of a leaf on a built-in dataset that this package sets itself.
 
     Args:
-        config: of the leaf.
-        keys: that it must not have.
-        why: for the message: "is one of the nine, …".
+        config: the leaf's config.
+        keys: the keys that it must not have.
+        why: for the message: "is one of the nine built-in datasets, …".
 
     Raises:
-        ValueError: it has one of them.
+        ValueError: it has one of the keys.
     """
     fixed = [key for key in keys if config.get(key)]
     if fixed:
@@ -78,16 +78,17 @@ def refuse_keys(config: Mapping[str, Any], keys: Collection[str], why: str) -> N
 
 
 def rows_of_leaf(config: dict[str, Any]) -> int | Literal["all"] | None:
-    """Take from a leaf's config how many rows are to be evaluated, and record it in its metadata.
+    """Take the number of rows to evaluate from a leaf's config, and record it in its metadata.
 
     Args:
-        config: of the leaf: ``rows``, or ``rows`` of its metadata, where ``--metadata`` stands, which counts more.
+        config: the leaf's config: ``rows``, or ``rows`` in its metadata, which includes ``--metadata`` and takes
+            precedence.
 
     Returns:
-        A number, ``ALL``, or ``None`` if nothing is said.
+        A number, ``ALL``, or ``None`` if it is not set.
 
     Raises:
-        ValueError: it is none of these; the message names the leaf.
+        ValueError: the value is invalid; the message names the leaf.
     """
     in_leaf = config.pop("rows", None)
     rows = config["metadata"].get("rows", in_leaf)
@@ -100,14 +101,14 @@ def rows_of_leaf(config: dict[str, Any]) -> int | Literal["all"] | None:
 
 
 def refuse_rows(config: dict[str, Any], why: str) -> None:
-    """Insist that nobody says how many rows are to be evaluated of a task whose rows are given.
+    """Reject ``rows`` for a task whose number of rows is fixed.
 
     Args:
-        config: of the leaf.
+        config: the leaf's config.
         why: for the message, with what to do instead.
 
     Raises:
-        ValueError: the leaf or ``--metadata`` does.
+        ValueError: the leaf or ``--metadata`` sets ``rows``.
     """
     rows = rows_of_leaf(config)
     if rows is not None:

@@ -1,6 +1,6 @@
-"""What the results of a family's tasks hold: its metrics, its headline, and the facts that each task records.
+"""What the results of a family's tasks contain: its metrics, its headline, and the facts that each task records.
 
-The tasks, the reader of results and the report all go by it, so that none of them has a list of its own.
+The tasks, the reader of results and the report all use it, so none of them keeps a separate list.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from math import inf, log
 from typing import Any, Literal, TypeGuard
 
 RowForm = Literal["number", "ratio", "letters", "choice"]
-"""What the samples hold of a row: a number; ``[followed, asked]``, whose sums are divided; two letters; or a question
-with the contents chosen."""
+"""The value of a metric in the samples of a row: a number; ``[followed, asked]``, whose sums are divided; two letters;
+or a question with the chosen contents."""
 FactForm = Literal[
     "text", "text or null", "text or a number", "true or false", "a whole number", "a text for each label", "an object"
 ]
-"""What a fact that a task records can be."""
+"""The type of a fact that a task records."""
 
 SHARE = (0.0, 1.0)
 COUNT = (0.0, 1e9)
-"""Of what is counted in a run; none comes near its end."""
+"""The range of counts; no run comes near the upper end."""
 ENTROPY = (0.0, log(COUNT[1]))
-"""In nats; that of so many outcomes, each as likely."""
+"""The range of entropies, in nats, up to that of ``COUNT[1]`` equally likely outcomes."""
 ROUNDING = 1e-9
 
 
@@ -32,12 +32,12 @@ class Metric:
     """One metric, or several that share a pattern.
 
     Attributes:
-        name: as the harness has it; ``*`` stands for any text, as in ``strict_acc_*``.
-        higher_is_better: ``None``: neither way is better.
-        per_row: what the samples hold of each row; ``None``: nothing that a figure is computed from.
+        name: its name in the harness; ``*`` matches any text, as in ``strict_acc_*``.
+        higher_is_better: ``None`` if neither direction is better.
+        per_row: the value that the samples record for each row; ``None`` if no figure is computed from it.
         drawn: whether the report shows it.
-        range: the least and the greatest value that it can have, both of a figure and, where a row has a number, of a
-            row. Anything else in a file was not written by one of our tasks.
+        range: its minimum and maximum, both for a figure and, where a row has a number, for a row. A value outside the
+            range was not written by one of our tasks.
     """
 
     name: str
@@ -47,29 +47,30 @@ class Metric:
     range: tuple[float, float] = SHARE
 
     def covers(self, name: str) -> bool:
-        """Return whether a metric is this one, or one of these."""
+        """Return whether a metric's name matches this metric or pattern."""
         return fnmatchcase(name, self.name)
 
 
 @dataclass(frozen=True)
 class Schema:
-    """What the results of a family's tasks hold.
+    """What the results of a family's tasks contain.
 
     Attributes:
-        metrics: all that a task can give.
-        headlines: the first that a task has is its own; as a headline, a metric always has a better way.
-        facts: the metadata that every task of the family records, besides those of every family (``FACTS``), and what
-            they can be.
-        values: of some facts the values that the paper's tasks have, in the order in which they are shown.
-        row_key: the field of a document that tells the row of the dataset, whichever task asks it; ``None``: the rows'
+        metrics: all metrics that a task can report.
+        headlines: candidates for a task's headline, of which the first that it reports is used; as a headline, a metric
+            always has a better direction.
+        facts: the metadata that every task of the family records, besides those of every family (``FACTS``), and their
+            types.
+        values: for some facts, the values in the paper's tasks, in display order.
+        row_key: the field of a document that identifies the dataset's row, in whichever task; ``None`` if the rows'
             numbers do.
         rows_fact: the metadata that two runs of a task share if they were asked about the same rows.
-        prompt_facts: metadata that change the prompts of the same rows. Where there are any, two models' prompts of a
-            row may differ, and so may the documents that hold them.
-        readers: the filters that a task's answers can be read by, the one that reads best first; a filter of a user's
-            own comes after them. Empty: there is one filter, whatever its name.
-        tasks_weigh_alike: whether a group's figure is the mean of its tasks', not of all rows.
-        former_names: of metrics that older versions of lm-eval-ext called otherwise: the former name to today's.
+        prompt_facts: metadata that change the prompts of the same rows. Where there are any, two models' prompts for a
+            row may differ, and so may the documents that contain them.
+        readers: the filters that can read a task's answers, the most accurate first; user-defined filters come after
+            them. Empty if there is a single filter, whatever its name.
+        tasks_weigh_alike: whether a group's figure is the mean over its tasks, not over all rows.
+        former_names: maps the names of metrics in older versions of lm-eval-ext to the current names.
     """
 
     metrics: tuple[Metric, ...]
@@ -84,7 +85,7 @@ class Schema:
     former_names: Mapping[str, str] = field(default_factory=dict)
 
     def metric(self, name: str) -> Metric:
-        """Return what is known of a metric.
+        """Return the description of a metric.
 
         Raises:
             KeyError: the family has no such metric.
@@ -95,19 +96,19 @@ class Schema:
         return found
 
     def row_form(self, name: str) -> RowForm | None:
-        """Return what the samples hold of a metric in each row; ``None`` also of a metric of a user's own."""
+        """Return the form of a metric's value per row; ``None`` also for a user-defined metric."""
         return next((metric.per_row for metric in self.metrics if metric.covers(name)), None)
 
     def range(self, name: str) -> tuple[float, float]:
-        """Return the least and the greatest value of a metric; nothing is known of one of a user's own.
+        """Return the minimum and maximum of a metric; infinite for a user-defined metric.
 
-        They are wider by what sums of floating-point numbers can go beyond them.
+        The range is widened by the possible rounding error of floating-point sums.
         """
         least, most = next((metric.range for metric in self.metrics if metric.covers(name)), (-inf, inf))
         return least - ROUNDING, most + ROUNDING
 
     def expected(self, name: str) -> str:
-        """Return in words what a metric can be.
+        """Return a description of a metric's valid values.
 
         Raises:
             KeyError: the family has no such metric.
@@ -116,10 +117,10 @@ class Schema:
         return f"a number, at least {least:g}" if most == COUNT[1] else f"a number from {least:g} to {most:g}"
 
     def headline(self, metrics: Collection[str]) -> Metric:
-        """Return the headline of a task that gives these metrics.
+        """Return the headline of a task that reports these metrics.
 
         Raises:
-            KeyError: none of them can be one.
+            KeyError: none of them is a headline.
         """
         found = next((headline for headline in self.headlines if headline.name in metrics), None)
         if found is None:
@@ -127,12 +128,12 @@ class Schema:
         return found
 
     def in_order(self, fact: str, found: Collection[str]) -> tuple[str, ...]:
-        """Return some values of a fact in the order in which they are shown; those of a user's own come last."""
+        """Return some values of a fact in display order; user-defined ones come last."""
         known = [value for value in self.values.get(fact, ()) if value in found]
         return (*known, *sorted(set(found) - set(known)))
 
     def best_first(self, readers: Collection[str]) -> tuple[str, ...]:
-        """Return filters that answers were read by, the one that reads best first."""
+        """Return the filters that read answers, the most accurate first."""
         known = [reader for reader in self.readers if reader in readers]
         return (*known, *sorted(set(readers) - set(known)))
 
@@ -141,10 +142,10 @@ class Schema:
         return tuple(fact for fact in (*FACTS, *self.facts) if fact not in metadata)
 
     def wrong_facts(self, metadata: Mapping[str, Any]) -> dict[str, FactForm]:
-        """Return which facts in a task's metadata are not what they can be, and what that is.
+        """Return the facts in a task's metadata that have the wrong type, with the expected type.
 
         Args:
-            metadata: without a fact missing.
+            metadata: with no fact missing.
         """
         forms = {**FACTS, **self.facts}
         return {fact: form for fact, form in forms.items() if not _HAS_FORM[form](metadata[fact])}
@@ -157,11 +158,11 @@ FACTS: Mapping[str, FactForm] = {
     "version": "text or a number",
     "rows_hash": "text",
 }
-"""The metadata that every task of every family records, and what they can be."""
+"""The metadata that every task of every family records, and their types."""
 
 
 def is_count(value: object) -> TypeGuard[int]:
-    """Return whether a value is a whole number that something in a run can be counted by."""
+    """Return whether a value is a whole number in the range of counts."""
     return isinstance(value, int) and not isinstance(value, bool) and COUNT[0] <= value <= COUNT[1]
 
 

@@ -1,4 +1,4 @@
-"""How the harness makes one figure of the rows' values."""
+"""How the harness aggregates the rows' values into one figure."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from lm_eval.api.metrics import mean
 
 
 def function_of(aggregation: Callable[..., Any] | Literal["mean"]) -> Callable[..., Any]:
-    """Return the function of an aggregation that may be given by the harness's name, as a YAML file has it.
+    """Return the function of an aggregation that may be given by the harness's name, as in a YAML file.
 
-    The harness tells by the function itself which standard error a figure has: no other mean than its own has one.
+    The harness selects a figure's standard error by the identity of the function: only its own ``mean`` has one.
     """
     return mean if aggregation == "mean" else aggregation

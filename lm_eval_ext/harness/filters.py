@@ -1,4 +1,4 @@
-"""Filters of the harness: steps between a model's responses and the scores."""
+"""The harness's filters: steps between a model's responses and the scores."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ __all__ = ["Filter", "register"]
 
 
 def register(name: str, filter_class: type) -> None:
-    """Let YAML files name a filter; a name that is taken stays with its owner.
+    """Register a filter under a name for YAML files, unless the name is taken.
 
-    The autoload and the entry points do the same when the harness starts. Without them (``--include_path``) a filter
-    must be known once the task that names it is.
+    Autoload and the entry points do the same when the harness starts. Without them (``--include_path``), a filter must
+    be registered when the task that names it is loaded.
     """
     if name not in filter_registry:
         filter_registry.register(name, target=filter_class)

@@ -1,4 +1,4 @@
-"""What an installation of the harness has: its version, and which of our tasks and models it sees."""
+"""Inspects the installed harness: its version, and which of our tasks and models it finds."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def version() -> str:
 
 
 def folder() -> Path:
-    """Return where the harness lies."""
+    """Return the harness's folder."""
     return Path(lm_eval.__file__).parent
 
 
@@ -39,7 +39,7 @@ def is_newer_than_tested() -> bool:
 
 
 def task_files() -> tuple[set[Path], set[Path]]:
-    """Return the YAML files of our tasks and groups, and those of them that the harness has an entry for."""
+    """Return the YAML files of our tasks and groups, and the subset that the harness has indexed."""
     ours = set(Path(tasks_dir()).resolve().rglob("*.yaml"))
     entries = task_index(TaskManager()).values()
     return ours, ours & {Path(entry.yaml_path).resolve() for entry in entries if entry.yaml_path}
@@ -51,17 +51,17 @@ def missing_models(names: Iterable[str]) -> list[str]:
 
 
 def task_class(path: str) -> type[FamilyTask]:
-    """Return a class of tasks by its ``module:name``."""
+    """Return a task class by its ``module:name``."""
     module, _, name = path.partition(":")
     found: type[FamilyTask] = getattr(import_module(module), name)
     return found
 
 
 class OurTasks:
-    """Our tasks alone, to be loaded one by one.
+    """A task manager for only our tasks, which loads them one by one.
 
     Args:
-        metadata: as ``--metadata`` has them.
+        metadata: as passed with ``--metadata``.
     """
 
     def __init__(self, metadata: Mapping[str, Any]) -> None:
@@ -71,7 +71,7 @@ class OurTasks:
         """Load a task with its rows.
 
         Raises:
-            RowsError: its rows cannot be had or are not what they should be.
+            RowsError: its rows cannot be loaded or are invalid.
             MissingDataError: its verdicts need data that are not installed.
         """
         self._manager.load([task])

@@ -1,8 +1,8 @@
-"""Requests with known answers, so that the ``reference`` LM can give the correct one or a particular wrong one.
+"""Requests with known answers, from which the ``reference`` LM gives the correct one or a particular wrong one.
 
 A family's task attaches to each request the answer of every *policy*; ``models/reference.py`` looks up the policy and
-does not depend on any family. The answers are on the request and not in its ``doc``, because the harness hashes the
-``doc`` into ``doc_hash``, which is the same for a row under every task.
+does not depend on any family. The answers are attached to the request, not to its ``doc``, because the harness hashes
+the ``doc`` into ``doc_hash``, which must be the same for a row in every task.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from lm_eval.api.instance import Instance
 
 if TYPE_CHECKING:
-    from typing_extensions import Self  # Python 3.10 has none of its own
+    from typing_extensions import Self  # not in Python 3.10
 
 KnownAnswers = Mapping[str, "str | tuple[str, ...]"]
 """Maps a policy's name to its answer: one text, or several from which the LM draws one."""

@@ -1,4 +1,4 @@
-"""What a language model of this package builds on: the harness's base classes, and its models by name."""
+"""The harness's base classes for language models, and its models by name."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The key of the harness's request cache (``--cache_requests``), completed.
+"""Completes the key of the harness's request cache (``--cache_requests``).
 
 The harness keys built requests by task, number of demonstrations, system instruction and tokenizer. It leaves out the
-generation arguments (lm-eval#3881), the rows and the prompts, and would serve requests that were built of others.
+generation arguments (lm-eval#3881), the rows and the prompts, and so would reuse requests that were built from others.
 """
 
 from __future__ import annotations
@@ -15,30 +15,30 @@ from typing import Any
 DIGITS = 16
 """Hexadecimal digits of a fingerprint; the whole key is part of a file name."""
 NOT_ASKED = ("metadata", "tag", "task_alias", "process_results", "filter_list", "metric_list", "scorer")
-"""Keys of a task's config that shape no request: what it is called, and what becomes of the answers. Metadata name the
-model, too, and another model is asked the same; a task adds those that do shape requests."""
+"""Keys of a task's config that do not affect requests: names, and what happens to the answers. Metadata include the
+model, which does not affect requests either; a task adds the metadata that do."""
 
 
 def fingerprint(made_of: Mapping[str, Any]) -> str:
-    """Return a short text that differs wherever requests are made of something else.
+    """Return a short text that changes whenever the inputs of the requests change.
 
     Args:
-        made_of: values that JSON holds; anything else counts by its ``repr``.
+        made_of: the inputs, as values that JSON can represent; anything else is represented by its ``repr``.
     """
     text = json.dumps(made_of, sort_keys=True, default=repr)
     return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
 
 
 def asked(config: object) -> dict[str, Any]:
-    """Return the part of a task's config that may shape its requests: every key but ``NOT_ASKED``."""
+    """Return the part of a task's config that may affect its requests: every key but ``NOT_ASKED``."""
     return {key: value for key, value in vars(config).items() if key not in NOT_ASKED}
 
 
 def functions(value: Any, name: str = "") -> Iterator[str]:
-    """Yield the places of functions in a value, as in ``fewshot_config.process_docs``.
+    """Yield the paths of functions in a value, such as ``fewshot_config.process_docs``.
 
-    What a function does cannot be told from its name or its address. A dataclass that can be called is no such
-    function: its ``repr`` tells its fields.
+    The name or address of a function does not identify its behaviour. A callable dataclass does not count as a
+    function, because its ``repr`` gives its fields.
     """
     if dataclasses.is_dataclass(value) or isinstance(value, Mapping):
         inner = value if isinstance(value, Mapping) else vars(value)

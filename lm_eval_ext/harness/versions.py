@@ -1,7 +1,7 @@
 """All differences between the supported versions of the harness. The rest of this package is the same for all of them.
 
-Each difference is detected by what the harness has, not by its version number: a fork, or a commit between two
-releases, has one or the other.
+Each difference is detected by feature, not by version number: a fork, or a commit between two releases, may have
+either.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def task_index(manager: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _OwnMetric:
-    """A metric computed by ``process_results``, as 0.5 expects one: it reads the ``__name__`` and never calls it."""
+    """A metric computed by ``process_results``, in 0.5's form: the harness reads ``__name__`` and never calls it."""
 
     __name__: str
 
@@ -108,10 +108,10 @@ def metric_list(metrics: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]
 
 
 def standard_errors(task: Any) -> dict[str, float]:
-    """Return the standard errors of a task's means under 0.5, as in 0.4, and of no other aggregation.
+    """Return the standard errors of a task's means under 0.5, as in 0.4, but not of other aggregations.
 
-    0.5 bootstraps all other aggregations with 100,000 resamples of the rows, as if these were independent, and fails if
-    a resample has no figure.
+    0.5 bootstraps all other aggregations with 100,000 resamples of the rows, as if they were independent, and fails if
+    the figure of a resample is undefined.
     """
     mean = lm_eval.api.metrics.mean
     means = [name for name, aggregation in task.aggregation().items() if aggregation is mean]
@@ -127,7 +127,7 @@ def standard_errors(task: Any) -> dict[str, float]:
 def keep_filters(task: Any, override_metric: Callable[[], None]) -> None:
     """Let the harness replace a task's metrics and nothing else.
 
-    0.5 would replace the task's scorers and so lose their filters, and with them what was read from the answers.
+    0.5 would replace the task's scorers and so lose their filters, and with them the parsed answers.
     """
     scorers = getattr(task, "_scorers", [])
     override_metric()

@@ -18,35 +18,33 @@ def add_verify_to(commands: argparse._SubParsersAction[argparse.ArgumentParser])
         help="judge responses by IFEval's verifiable instructions",
         description="Prints each row with follow_instruction_list and follow_all_instructions, and the accuracies "
         "(prompt_level_strict_acc, inst_level_strict_acc and both loose) on standard error. A null response follows "
-        "nothing. Reasoning blocks (<think> ...) are taken off before a response is judged.",
+        "no instruction. Reasoning blocks (<think> ...) are removed before a response is judged.",
     )
     verify.add_argument(
         "rows",
         metavar="ROWS.jsonl",
         help="samples of manyifeval or ifeval tasks (lm_eval --log_samples); or rows with response, "
-        "instruction_id_list and kwargs (as google/IFEval has them; null arguments are ignored); or, with --prompts, "
+        "instruction_id_list and kwargs (as in google/IFEval; null arguments are ignored); or, with --prompts, "
         'rows with key and response; "-": standard input',
     )
     verify.add_argument(
         "--prompts",
         metavar="PROMPTS.jsonl",
-        help="rows with key, prompt, instruction_id_list and kwargs (IFEval's input_data.jsonl): the instructions of "
-        "each response are those of the prompt with its key, or with its prompt if it has no key",
+        help="rows with key, prompt, instruction_id_list and kwargs (IFEval's input_data.jsonl); each "
+        "response is judged by the instructions of its prompt, found by key or else by prompt",
     )
     verify.add_argument(
         "--edition",
         choices=("faithful", "repaired"),
         default="faithful",
-        help="faithful (the default): IFEval's published verdicts, made deterministic; repaired: a reader's verdicts",
+        help="faithful (the default): IFEval's published verdicts, made deterministic; repaired: a human reader's",
     )
     verify.add_argument(
         "--loose",
         action="store_true",
-        help="print loose verdicts: a response may follow without its first line, last line or asterisks",
+        help="print loose verdicts: also judge the response without its first line, last line or asterisks",
     )
-    verify.add_argument(
-        "--keep-reasoning", action="store_true", help="judge reasoning blocks as a part of the response"
-    )
+    verify.add_argument("--keep-reasoning", action="store_true", help="judge reasoning blocks as part of the response")
     verify.set_defaults(run=_verify)
 
 
@@ -66,7 +64,7 @@ def _judge(lines: Iterable[bytes], origin: str, options: argparse.Namespace) -> 
     prompts = read_prompts(Path(options.prompts)) if options.prompts else None
     strict, loose, answered = [], [], set()
     for judged in regrade(lines, origin, options.edition, not options.keep_reasoning, prompts):
-        # In ASCII: any terminal or locale takes it, and a response may hold what UTF-8 cannot (half a surrogate pair).
+        # ASCII works in any terminal or locale, and a response may contain what UTF-8 cannot encode (a lone surrogate).
         print(json.dumps(judged.row(options.loose)))
         strict.append(judged.strict)
         loose.append(judged.loose)
@@ -79,6 +77,6 @@ def _judge(lines: Iterable[bytes], origin: str, options: argparse.Namespace) -> 
     if prompts and len(answered) < len(prompts.by_key):
         missing = [key for key in prompts.by_key if key not in answered]
         print(
-            f"note: {len(missing)} of {len(prompts.by_key)} prompts have no response, the first of them {missing[0]!r}",
+            f"note: {len(missing)} of {len(prompts.by_key)} prompts have no response; the first is {missing[0]!r}",
             file=sys.stderr,
         )

@@ -1,4 +1,4 @@
-"""A file of prompts with their instructions, for responses that are recorded without them."""
+"""A file of prompts with their instructions, for responses recorded without them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FIELDS = ("key", "prompt", "instruction_id_list", "kwargs")
 
 @dataclass(frozen=True)
 class Prompts:
-    """Prompts in the form of IFEval's ``input_data.jsonl``.
+    """Prompts in the format of IFEval's ``input_data.jsonl``.
 
     Attributes:
         origin: the file's name, for messages.
@@ -27,7 +27,7 @@ class Prompts:
     by_text: Mapping[str, Mapping[str, Any]]
 
     def of(self, response: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the row of the prompt that a response answers, by its ``key``; by its ``prompt`` if it has none.
+        """Return the row of the prompt that a response answers, found by ``key``, or by ``prompt`` if it has no key.
 
         Raises:
             ValueError: it has neither, or there is no such prompt.
@@ -38,7 +38,7 @@ class Prompts:
                 return self.by_key[key]
             raise ValueError(f"no prompt with key {key!r} in {self.origin}")
         if "prompt" not in response:
-            raise ValueError(f"no field 'key' or 'prompt', by which to find its prompt; found {', '.join(response)}")
+            raise ValueError(f"no field 'key' or 'prompt' to find its prompt by; found {', '.join(response)}")
         prompt = response["prompt"]
         if isinstance(prompt, str) and prompt in self.by_text:
             return self.by_text[prompt]
@@ -53,7 +53,7 @@ def read_prompts(path: Path) -> Prompts:
 
     Raises:
         OSError: the file cannot be opened.
-        RowsError: it holds something else, or a key twice; the message names file, row and field.
+        RowsError: a row is invalid, or a key occurs twice; the message names file, row and field.
     """
     by_key: dict[str | int, Mapping[str, Any]] = {}
     by_text: dict[str, Mapping[str, Any]] = {}
@@ -63,7 +63,7 @@ def read_prompts(path: Path) -> Prompts:
                 where = f"{path}, row {number}"
                 row = _row(where, line)
                 if row["key"] in by_key:
-                    raise RowsError(f"{where}: key {row['key']!r} stands in an earlier row, too; expected each once")
+                    raise RowsError(f"{where}: key {row['key']!r} already occurs in an earlier row; expected it once")
                 by_key[row["key"]] = row
                 by_text.setdefault(row["prompt"], row)
     if not by_key:

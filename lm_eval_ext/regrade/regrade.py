@@ -1,4 +1,4 @@
-"""Recorded responses in, the same rows with verdicts out, and how often instructions are followed."""
+"""Judges recorded responses: returns their rows with verdicts added, and the accuracies."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Judged:
     Attributes:
         answered: the row.
         strict: which instructions the response follows.
-        loose: which of them it or a variant of it follows.
+        loose: which instructions the response or a variant of it follows.
     """
 
     answered: Answered
@@ -27,7 +27,7 @@ class Judged:
     loose: Verdict
 
     def row(self, loose: bool) -> dict[str, Any]:
-        """Return the row with ``follow_instruction_list`` and ``follow_all_instructions``, which replace older ones."""
+        """Return the row with ``follow_instruction_list`` and ``follow_all_instructions``, replacing older ones."""
         verdict = self.loose if loose else self.strict
         return {
             **self.answered.row,
@@ -46,15 +46,15 @@ def regrade(
     """Yield the verdicts of each line.
 
     Args:
-        lines: in a form that ``answered`` knows. A response that is null (an API withheld it) is empty and follows
-            nothing. Blank lines are left out.
+        lines: in a format that ``answered`` accepts. A null response (an API withheld it) counts as empty and follows
+            no instruction. Blank lines are skipped.
         origin: the file's name, for messages.
         edition: see ``verifiers.Edition``.
-        strip_reasoning: whether reasoning blocks are taken off before a response is judged.
-        prompts: whose instructions count, if given.
+        strip_reasoning: whether reasoning blocks are removed before a response is judged.
+        prompts: supplies the instructions, if given.
 
     Raises:
-        RowsError: a line is no such row, or there is none; the message names file, row and field.
+        RowsError: a line is invalid, or there are no rows; the message names file, row and field.
     """
     number = 0
     for number, line in _not_blank(lines):
@@ -81,17 +81,17 @@ def _judged(found: Answered, edition: Edition, strip_reasoning: bool) -> Judged:
 
 
 def accuracies(strict: Sequence[Verdict], loose: Sequence[Verdict], edition: Edition) -> dict[str, float]:
-    """Return the accuracies by the names that the harness has for them.
+    """Return the accuracies under the harness's names.
 
     Args:
         strict: by row; at least one.
         loose: by row.
-        edition: which judged. The names that the harness has are those of the faithful one.
+        edition: the edition of the verdicts. The harness's names are those of the faithful edition.
 
     Returns:
         ``prompt_level_strict_acc``: the share of the rows whose instructions are all followed;
-        ``inst_level_strict_acc``: the share of all instructions of all rows that are; both also loose. In the repaired
-        edition ``repaired`` and ``repaired_loose`` take the place of ``strict`` and ``loose``.
+        ``inst_level_strict_acc``: the share of all instructions of all rows that are followed; both also loose. In the
+        repaired edition, ``repaired`` and ``repaired_loose`` replace ``strict`` and ``loose``.
     """
     names = ("strict", "loose") if edition == "faithful" else ("repaired", "repaired_loose")
     found = {}

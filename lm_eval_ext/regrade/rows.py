@@ -1,4 +1,4 @@
-"""What a line of recorded responses says, in each form that it may have."""
+"""Parses a line of recorded responses in any of the supported formats."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ INSTRUCTIONS = ("instruction_id_list", "kwargs")
 
 @dataclass(frozen=True)
 class Answered:
-    """A response with the instructions that it was given.
+    """A response with its instructions.
 
     Attributes:
         where: file and row, for messages.
-        row: the line as it is; with the instructions of its prompt where it is recorded without them.
-        asked: what holds ``instruction_id_list`` and ``kwargs``.
-        response: the model's; empty if an API withheld it.
+        row: the parsed line, with the instructions of its prompt added if it was recorded without them.
+        asked: the mapping with ``instruction_id_list`` and ``kwargs``.
+        response: the model's response; empty if an API withheld it.
     """
 
     where: str
@@ -32,17 +32,17 @@ class Answered:
 
 
 def answered(where: str, line: bytes, prompts: Prompts | None) -> Answered:
-    """Return what a line says.
+    """Parse a line.
 
     Args:
         where: file and row, for messages.
         line: a JSON object in UTF-8: a row with ``instruction_id_list``, ``kwargs`` and ``response``; a line of the
             harness's samples, whose ``doc`` has the former two; or, with ``prompts``, a row with ``response`` and the
-            ``key`` (or ``prompt``) of what it answers.
-        prompts: whose instructions count, if given.
+            ``key`` (or ``prompt``) of the prompt that it answers.
+        prompts: supplies the instructions, if given.
 
     Raises:
-        RowsError: it is none of these; the message names file, row and field.
+        RowsError: the line has none of these formats; the message names file, row and field.
     """
     row = row_of_line(where, line)
     if prompts is not None:
@@ -62,7 +62,7 @@ def answered(where: str, line: bytes, prompts: Prompts | None) -> Answered:
 def _require(where: str, row: Mapping[str, Any], fields: tuple[str, ...]) -> None:
     for field in fields:
         if field not in row:
-            hint = "; --prompts FILE brings the instructions by key" if field in INSTRUCTIONS else ""
+            hint = "; --prompts FILE supplies the instructions by key" if field in INSTRUCTIONS else ""
             raise RowsError(f"{where}: no field {field!r}; expected {', '.join(fields)}; found {', '.join(row)}{hint}")
 
 

@@ -11,11 +11,11 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 VERSION = re.search(r"version: ([\d.]+)", (HERE / "_manyifeval").read_text(encoding="utf-8"))[1]  # type: ignore[index]
-"""``metadata.version`` of the groups: the leaves', which stands in their template."""
+"""``metadata.version`` of the groups: that of the leaves, from their template."""
 MOST = 10
-"""Instructions of a row (section 3.1)."""
+"""The maximum number of instructions in a row (section 3.1)."""
 
-# What a group can show: means of its leaves, each of the same number of rows.
+# The metrics that a group can aggregate: means over its leaves, which have the same number of rows.
 AGGREGATED = [
     f"{level}_level_{verdict}_acc" for verdict in ("strict", "loose", "repaired") for level in ("prompt", "inst")
 ]

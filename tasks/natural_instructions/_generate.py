@@ -15,7 +15,7 @@ from lm_eval_ext.families.natural_instructions.task import VERSION
 HERE = Path(__file__).resolve().parent
 FAMILY = "natural_instructions"
 CLASS = "lm_eval_ext.families.natural_instructions.task.NaturalInstructionsTask"
-"""What a leaf is, is said there and not in a template: the harness would parse one again for each of 344 leaves."""
+"""The class sets the defaults of a leaf, because the harness would parse a template again for all 344 leaves."""
 
 ABLATED = (
     "subtask019_mctaco_temporal_reasoning_category",
@@ -46,7 +46,7 @@ def _leaf(subtask: str, encoding: str) -> str:
 
 
 def _group(name: str, leaves: Sequence[str], indent: str = "") -> str:
-    """Return a group whose number is the mean of its leaves, each of which counts the same."""
+    """Return a group whose figure is the unweighted mean of its leaves."""
     lines = [
         f"group: {name}",
         f"task: [{', '.join(leaves)}]",
@@ -57,7 +57,7 @@ def _group(name: str, leaves: Sequence[str], indent: str = "") -> str:
 
 
 def _groups(name: str, members: Iterable[str]) -> str:
-    """Return a group of groups; it has no number, because one over several encodings would say nothing."""
+    """Return a group of groups; it has no figure, because one over several encodings would be meaningless."""
     return f"group: {name}\ntask: [{', '.join(members)}]\nmetadata: {{version: {VERSION}}}\n"
 
 

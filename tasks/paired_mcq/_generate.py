@@ -14,7 +14,7 @@ HERE = Path(__file__).resolve().parent
 
 DATASETS = ("opinionqa", "arc_challenge", "commonsense_qa", "mmlu")
 LEVELS = ("low", "medium", "high", "example", "example_abc")
-# How the leaves' names begin, which is also their folder, and what they say more.
+# The prefix of the leaves' names, which is also their folder, and their additional keys.
 FAMILIES = {"paired_mcq": "", "text_mcq": "paired: false\n"}
 
 
@@ -29,7 +29,7 @@ def files() -> Iterator[tuple[str, str]]:
 
 
 def main() -> None:
-    """Write the files anew."""
+    """Rewrite all files."""
     for folder in FAMILIES:
         shutil.rmtree(HERE / folder, ignore_errors=True)
         (HERE / folder).mkdir()

@@ -1,7 +1,7 @@
 """Writes the leaves and groups of this folder: ``python tasks/verbalizer/_generate.py``.
 
-Here stand the paper's facts to the letter: the verbalizers of Table 1 and the prompts of Figures 7 (direct) and 8
-(chain of thought). A test proves that the folder is what this writes.
+It contains the paper's facts verbatim: the verbalizers of Table 1 and the prompts of Figures 7 (direct) and 8 (chain of
+thought). A test proves that the folder is what this writes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ GOLDEN = {
     "subj": ("subjective", "objective"),
 }
 
-# Table 1: naturalness -> verbalizer -> the words for the two golden labels; None: the golden names themselves.
+# Table 1: naturalness -> verbalizer -> the words for the two golden labels; None for the golden names themselves.
 VERBALIZERS: Mapping[str, Mapping[str, tuple[str, str] | None]] = {
     "natural": {"golden": None, "1_0": ("1", "0"), "yes_no": ("yes", "no")},
     "neutral": {
@@ -43,11 +43,11 @@ VERBALIZERS: Mapping[str, Mapping[str, tuple[str, str] | None]] = {
     "unnatural": {"flipped": None, "0_1": ("0", "1"), "no_yes": ("no", "yes")},
 }
 
-# What words that have a meaning mean by themselves, the affirmative one first.
+# Pairs of words that have a meaning by themselves, the affirmative one first.
 MEANT = {frozenset(pair): pair for pair in (("1", "0"), ("yes", "no"))}
 
-# Figures 7 and 8: who judges what; when which word is due ({0}, {1}: the words, {say}: "output" in Figure 7,
-# "output your final answer as" in Figure 8); what Figure 7 allows; the row.
+# Figures 7 and 8: the role; the condition for each word ({0}, {1}: the words, {say}: "output" in Figure 7, "output your
+# final answer as" in Figure 8); the row.
 _ENTAILS = "You are a helpful assistant judging if sentence 1 entails sentence 2."
 _IF_ENTAILS = 'If sentence 1 entails sentence 2, you need to {say} "{0}".'
 _SENTENCES = "Sentence 1: {{{{{}}}}}\nSentence 2: {{{{{}}}}}"
@@ -115,7 +115,7 @@ def direct_prompt(dataset: str, words: tuple[str, str]) -> str:
 
 
 def cot_prompt(dataset: str, words: tuple[str, str]) -> str:
-    """Return Figure 8's prompt, likewise."""
+    """Return Figure 8's prompt in the same way."""
     judge, conditions, row = PROMPTS[dataset]
     instruction = conditions.format(*words, say="output your final answer as")
     return f"{judge} {instruction}\n\n{row}\n\nAnswer: Let's think step by step."
@@ -176,7 +176,7 @@ def files() -> Iterator[tuple[str, str]]:
                 of_naturalness += sorted(of_verbalizer)
                 name = f"{naturalness}_{verbalizer}"
                 yield f"{folder}/group_{name}.yaml", group(f"{family}_{name}", of_verbalizer)
-            # Its leaves and not the groups of its verbalizers, which would stand between them in every table.
+            # Lists the leaves, not the groups of verbalizers, which would clutter every table.
             yield f"{folder}/group_{naturalness}.yaml", group(f"{family}_{naturalness}", of_naturalness)
         for dataset, members in of_dataset.items():
             yield f"{folder}/group_{dataset}.yaml", group(f"{family}_{dataset}", members)
@@ -184,7 +184,7 @@ def files() -> Iterator[tuple[str, str]]:
 
 
 def main() -> None:
-    """Write the files anew."""
+    """Rewrite all files."""
     for folder, _, _ in FAMILIES.values():
         shutil.rmtree(HERE / folder, ignore_errors=True)
         (HERE / folder).mkdir()

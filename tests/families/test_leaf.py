@@ -89,8 +89,8 @@ def test_rows_beyond_the_papers_hundred_are_not_dropped_without_a_word(
     ((_, level, text),) = said.record_tuples
     assert level == logging.WARNING
     assert text == (
-        'topic: 100 of 150 usable rows are evaluated; rows: all in its YAML, or --metadata \'{"rows": "all"}\', '
-        "evaluates all of them"
+        "topic: 100 of 150 usable rows are evaluated; to evaluate all of them, set rows: all in its YAML or pass "
+        '--metadata \'{"rows": "all"}\''
     )
 
 
@@ -157,7 +157,7 @@ def test_what_is_no_number_of_rows_is_refused(tmp_path: Path, leaf: dict[str, An
     ("leaf", "message"),
     [
         (TOPIC, r"topic_test\.jsonl: 150 rows with a label among yes, no; expected at least 151"),
-        (TRIVIA, r"trivia .*: 8 rows; expected at least 151, as rows says"),
+        (TRIVIA, r"trivia .*: 8 rows; expected at least 151 \(key rows\)"),
     ],
     ids=lambda value: value["task"] if isinstance(value, dict) else "",
 )

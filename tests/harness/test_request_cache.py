@@ -229,7 +229,7 @@ def test_requests_that_a_function_of_the_user_makes_are_not_cached(
     task.config.doc_to_text = lambda doc: doc["prompt"]
     asked(task, cache_requests=True)
     assert not (tmp_path / "cache").exists()
-    assert "manyifeval_n02: its requests are not cached, because an edit of the function doc_to_text" in caplog.text
+    assert "manyifeval_n02: its requests are not cached, because changes to the function doc_to_text" in caplog.text
 
 
 def test_functions_are_found_wherever_they_stand() -> None:

@@ -177,7 +177,7 @@ def test_prompts_without_a_response_are_noted(tmp_path: Path, capsys: pytest.Cap
     assert [json.loads(line)["prompt"] for line in captured.out.splitlines()] == ["Say 2.", "Say 2."]
     *found, note = captured.err.splitlines()
     assert figures("\n".join(found))["prompt_level_strict_acc"] == 0.5
-    assert note == "note: 2 of 3 prompts have no response, the first of them 1"
+    assert note == "note: 2 of 3 prompts have no response; the first is 1"
 
 
 def test_reasoning_is_kept_where_that_is_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -72,7 +72,7 @@ def test_a_response_that_was_withheld_is_empty(row: dict[str, Any]) -> None:
             {"response": "x", "key": 7},
             ": no field 'instruction_id_list'; expected response, instruction_id_list, kwargs; ",
         ),
-        ({"response": "x", "key": 7}, ": .*found response, key; --prompts FILE brings the instructions by key"),
+        ({"response": "x", "key": 7}, ": .*found response, key; --prompts FILE supplies the instructions by key"),
         (
             {"doc": {"question": "x"}, "filtered_resps": ["x"]},
             ", field 'doc': no field 'instruction_id_list'; expected sa",
@@ -101,7 +101,7 @@ def test_anything_else_is_an_error_that_says_what_was_expected(row: dict[str, An
         ({"key": "7", "response": "x"}, ": no prompt with key '7' in "),
         ({"key": [7], "response": "x"}, r": no prompt with key \[7\] in "),
         ({"prompt": "Say yes.", "response": "x"}, ": no prompt 'Say yes.' in .*, and no field 'key'"),
-        ({"response": "x"}, ": no field 'key' or 'prompt', by which to find its prompt; found response"),
+        ({"response": "x"}, ": no field 'key' or 'prompt' to find its prompt by; found response"),
         ({"key": 7}, ": no field 'response'; expected response; found key"),
         ({"key": 7, "response": 3}, ", field 'response': expected text, found 3"),
     ],
@@ -116,7 +116,7 @@ def test_a_response_to_no_known_prompt_is_an_error(row: dict[str, Any], complain
     [
         (b"", ": no prompts; expected one row with key, prompt, instruction_id_list, kwargs per line"),
         (b"no json", ", row 1: not JSON"),
-        (line(PROMPT) + b"\n" + line(PROMPT), ", row 2: key 7 stands in an earlier row, too; expected each once"),
+        (line(PROMPT) + b"\n" + line(PROMPT), ", row 2: key 7 already occurs in an earlier row; expected it once"),
         (line({**ASKED, "key": 7}), ", row 1: no field 'prompt'; expected key, prompt, instruction_id_list, kwargs; f"),
         (line({**PROMPT, "key": None}), ", row 1, field 'key': expected text or a whole number, found None"),
         (line({**PROMPT, "prompt": 3}), ", row 1, field 'prompt': expected text, found 3"),

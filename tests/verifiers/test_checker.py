@@ -55,7 +55,7 @@ def test_an_unknown_id_is_an_error_that_names_the_nearest(name: Any, near: str |
     if near is not None:
         assert message.endswith(f"(did you mean {near!r}?)")
     else:
-        assert f"known are {', '.join(instruction_ids())}" in message
+        assert f"known instructions: {', '.join(instruction_ids())}" in message
 
 
 @pytest.mark.parametrize(
@@ -249,7 +249,7 @@ def test_an_invalid_regular_expression_is_an_error_when_judged_faithfully_and_te
 ) -> None:
     checker = instruction(name, arguments)  # is no error yet: the repaired edition can judge it
     assert checker.follows(Text(text), "repaired")
-    with pytest.raises(ValueError, match=rf"^{name}: .*the repaired edition takes keywords and markers as they stand"):
+    with pytest.raises(ValueError, match=rf"^{name}: .*the repaired edition matches keywords and markers literally"):
         checker.follows(Text(text), "faithful")
     assert not checker.follows(Text(" "), "faithful")  # blank follows nothing, whatever is asked
 

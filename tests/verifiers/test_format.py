@@ -234,7 +234,7 @@ def test_a_run_of_section_marks_is_read_in_linear_time() -> None:
 def test_a_section_mark_that_is_no_regular_expression_is_an_error_or_taken_as_it_stands() -> None:
     arguments = {"section_spliter": "(Part", "num_sections": 2}
     checker = instruction("detectable_format:multiple_sections", arguments)
-    with pytest.raises(ValueError, match=r"^detectable_format:multiple_sections: .*\(Part.*, which is none"):
+    with pytest.raises(ValueError, match=r"^detectable_format:multiple_sections: .*\(Part.*invalid regular expression"):
         checker.follows(Text("(Part 1)\n(Part 2)"), "faithful")
     assert checker.follows(Text("(Part 1)\n(Part 2)"), "repaired")
     assert not checker.follows(Text("Part 1\nPart 2"), "repaired")

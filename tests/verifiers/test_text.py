@@ -324,7 +324,7 @@ def test_without_nltks_data_the_other_checkers_work(without_data: list[str]) -> 
 def test_without_nltks_data_sentences_are_an_error_that_says_what_to_do(without_data: list[str]) -> None:
     message = without_data[5]
     assert message.startswith("length_constraints:number_sentences MissingDataError NLTK's sentence data (punkt_tab, ")
-    assert "counting sentences, and now and then words in capitals, needs them" in message
+    assert "they are needed to count sentences and sometimes words in capitals" in message
     assert "python -m nltk.downloader punkt_tab" in message
     assert "Offline: copy tokenizers/punkt_tab" in message
     assert "set NLTK_DATA to the folder that holds tokenizers/" in message

@@ -1,4 +1,4 @@
-"""The datasets that need no more than their name: where they lie, and how their rows become questions."""
+"""The built-in datasets: their locations, and how their rows become questions."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ class MultipleChoice:
 
     Attributes:
         name: in task and file names.
-        hub: where it lies; ``None``: nowhere on the hub.
-        split: the evaluated one.
-        question, options, gold: columns or templates over them (``expression``): text, a list of texts, and the right
-            one of them (its number from 0, its letter or its text); ``gold`` is ``None`` where no answer is right.
-        ordinal: a column of lists of numbers by which the options are sorted, where there is one.
-        published: whether the rows are others' and fixed: then a question that cannot be asked is left out and
-            counted, where a user's own is an error to be mended.
-        rows: how many of its questions are asked, in the order in which they come; ``None``: all.
+        hub: its location on the hub; ``None`` if it is not there.
+        split: the evaluated split.
+        question, options, gold: columns or templates over them (``expression``): text, a list of texts, and the correct
+            one (its number from 0, its letter or its text); ``gold`` is ``None`` if no answer is correct.
+        ordinal: a column of lists of numbers by which the options are sorted, if there is one.
+        published: whether the rows are a fixed publication: then an unusable question is left out and counted, whereas
+            in a user-defined dataset it is an error.
+        rows: how many of its questions are asked, in their order; ``None`` for all.
     """
 
     name: str
@@ -47,7 +47,7 @@ DATASETS: Mapping[str, MultipleChoice] = {
             "test",
             "question",
             "{{choices.text}}",
-            "{{choices.label.index(answerKey)}}",  # some rows are labelled 1 2 3 4
+            "{{choices.label.index(answerKey)}}",  # some rows use the labels 1 2 3 4
             published=True,
         ),
         MultipleChoice(
@@ -65,5 +65,5 @@ DATASETS: Mapping[str, MultipleChoice] = {
 
 
 def is_known(dataset: MultipleChoice) -> bool:
-    """Return whether it is one of these, and not just called like one (``owner/mmlu``)."""
+    """Return whether a dataset is one of these, and does not just share a name (``owner/mmlu``)."""
     return DATASETS.get(dataset.name) is dataset

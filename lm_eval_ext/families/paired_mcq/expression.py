@@ -1,4 +1,4 @@
-"""What a leaf says of a row: a column by its name, or a template over the columns, as the harness's YAML has them."""
+"""Expressions over a row in a leaf: the name of a column, or a template over the columns, as in the harness's YAML."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def columns_of(expression: str) -> tuple[str, ...]:
 
 
 def value_of(expression: str, row: Mapping[str, Any]) -> Any:
-    """Return what an expression says of a row: of a column or a single ``{{…}}`` its value, else the rendered text.
+    """Evaluate an expression on a row: the value of a column or of a single ``{{…}}``, else the rendered text.
 
     Raises:
-        Exception: whatever the expression does where a row is not as it expects (``ValueError`` of ``index``, …).
+        Exception: whatever the expression raises for an unexpected row (``ValueError`` of ``index``, …).
     """
     if not _IS_TEMPLATE.search(expression):
         return row[expression]
@@ -48,7 +48,7 @@ def value_of(expression: str, row: Mapping[str, Any]) -> Any:
         return _template(expression).render(row)
     value = _field(field[1])(**row)
     if isinstance(value, jinja2.Undefined):
-        str(value)  # raises and says what is undefined: the harness's templates are strict
+        str(value)  # raises an error that names what is undefined: the harness's templates are strict
     return value
 
 

@@ -1,7 +1,7 @@
-"""The readers of ``lm_eval_ext.classifier`` as filters of the harness: each text becomes what it says.
+"""The readers of ``lm_eval_ext.classifier`` as filters of the harness: each text is replaced by its reading.
 
-A filter is given the responses of all requests of a process at once, and reads them in one batch. Log-likelihoods pass
-through it unchanged.
+A filter receives the responses to all requests of a process at once, and reads them in one batch. Log-likelihoods pass
+through unchanged.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from lm_eval_ext.verifiers.reasoning import without_reasoning
 
 
 class ReadingFilter(filters.Filter):  # type: ignore[misc] # the harness ships no types
-    """Turns each text into what it says, see ``said``."""
+    """Replaces each text by its reading; see ``said``."""
 
     @abstractmethod
     def reader(self) -> Reader:
-        """Return what reads; it is asked for when there is something to be read."""
+        """Return the reader; called only when there is something to read."""
 
     def apply(self, resps: Iterable[Sequence[Any]], docs: Sequence[Mapping[str, Any]]) -> list[list[Any]]:
-        """Return, per request and response, what the text says, or the log-likelihood as it is."""
+        """Return, per request and response, the reading of the text, or the log-likelihood unchanged."""
         given = [list(responses) for responses in resps]
         places = [
             (request, number)
@@ -50,14 +50,14 @@ def _answer(response: str | None, doc: Mapping[str, Any]) -> Answer:
 
 
 def options_of(doc: Mapping[str, Any]) -> tuple[Option, ...]:
-    """Return the options of a row as they are shown."""
+    """Return the options of a row in the order shown."""
     return tuple(Option(letter, text) for letter, text in zip(LETTERS, doc["options"], strict=False))
 
 
 def said(reading: Reading) -> str:
     """Return a reading as a line of JSON: ``{"reading": "A", "certainty": 1.0}``; see ``Reading.value``.
 
-    A line and no mapping, because the harness logs anything but text and lists as Python spells it.
+    A line, not a mapping, because the harness logs anything but text and lists in Python syntax.
     """
     return json.dumps({"reading": reading.value, "certainty": reading.certainty})
 
@@ -67,13 +67,13 @@ class StringMatchFilter(ReadingFilter):
 
     def reader(self) -> Reader:
         """Return the reader."""
-        from lm_eval_ext.classifier.rules import string_match  # noqa: PLC0415 # each filter imports what it reads with
+        from lm_eval_ext.classifier.rules import string_match  # noqa: PLC0415 # each filter imports its own reader
 
         return string_match.read
 
 
 class RulesFilter(ReadingFilter):
-    """``mcq_rules``: careful rules, which abstain where they cannot tell."""
+    """``mcq_rules``: careful rules, which abstain when the answer is unclear."""
 
     def reader(self) -> Reader:
         """Return the reader."""
@@ -94,17 +94,17 @@ class ClassifierFilter(ReadingFilter):
         self._name = name
 
     def reader(self) -> Reader:
-        """Return the reader; its weights are read now."""
-        from lm_eval_ext.classifier import readers  # noqa: PLC0415 # torch, unless the name says otherwise
+        """Return the reader, after loading its weights."""
+        from lm_eval_ext.classifier import readers  # noqa: PLC0415 # imports torch, unless the name is rules
 
         return readers.reader(self._name)
 
 
 class LLMFilter(ReadingFilter):
-    """``mcq_llm``: an instruction-tuned LM that is asked what the text says (appendix A.4).
+    """``mcq_llm``: an instruction-tuned LM that is asked which option the text gives (appendix A.4).
 
     Args:
-        path: of the model: a folder, or an id on the hub.
+        path: the model: a folder, or an id on the hub.
         shots: 0 or 4.
     """
 
@@ -113,7 +113,7 @@ class LLMFilter(ReadingFilter):
         self._path, self._shots = path, shots
 
     def reader(self) -> Reader:
-        """Return the reader; its weights are read now."""
+        """Return the reader, after loading its weights."""
         from lm_eval_ext.classifier import readers  # noqa: PLC0415 # torch
 
         return readers.llm(self._path, self._shots)

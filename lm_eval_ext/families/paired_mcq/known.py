@@ -1,9 +1,9 @@
-"""What each policy of the ``reference`` LM says to a row: a letter by its first token, and a text.
+"""The answers of each policy of the ``reference`` LM to a row: a first-token letter, and a text.
 
-* ``oracle``: both say the right option, or where none is right one and the same option of the question.
-* ``chatty``: the first token says that option, the text another one, in every shuffle the same two.
-* ``refuser``: the first token says that option, the text refuses in words, without a letter.
-* ``always_a``: both say A, whatever stands there.
+* ``oracle``: both give the correct option or, if none is correct, always the same option of the question.
+* ``chatty``: the first token gives that option, the text another one; in every shuffle the same two.
+* ``refuser``: the first token gives that option, the text refuses in words, without a letter.
+* ``always_a``: both give A, whichever option it is.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ REFUSAL = "I'm sorry, but I cannot answer this question."
 
 @dataclass(frozen=True)
 class Known:
-    """What every policy says to one row: ``letters`` by its first token, ``texts`` in full."""
+    """Every policy's answers to one row: its first token in ``letters``, its text in ``texts``."""
 
     letters: Mapping[str, str]
     texts: Mapping[str, str]
 
 
 def known(options: tuple[Option, ...], gold: str | None) -> Known:
-    """Return what every policy says.
+    """Return every policy's answers.
 
     Args:
-        options: as they are shown, at least two besides the refusal.
-        gold: the letter of the right one, if one is right.
+        options: in the order shown; at least two besides the refusal.
+        gold: the letter of the correct one, if there is one.
     """
     content = sorted((option for option in options if not is_refusal(option.text)), key=lambda option: option.text)
     this = next((number for number, option in enumerate(content) if option.letter == gold), 0)

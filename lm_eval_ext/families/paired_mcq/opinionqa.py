@@ -1,4 +1,4 @@
-"""OpinionQA's rows, which lie nowhere on the hub: the user's file or folder, or the embedded ones."""
+"""OpinionQA's rows, which are not on the hub: from the user's file or folder, or the embedded ones."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from lm_eval_ext.sources import RowsError, Table
 
 NAME, SPLIT = "opinionqa", "test"
 TAB_SEPARATED = (".tsv", ".csv", ".txt")
-"""How the original tab-separated file may be called; in it, lists are spelled as Python spells them."""
+"""Suffixes that the original tab-separated file may have; it contains lists in Python syntax."""
 _LISTS = ("options", "option_ordinal")
 
 
 def table_of(source: str) -> Table:
-    """Return OpinionQA's rows: ``question``, ``options`` and, where the source has it, ``option_ordinal``.
+    """Return OpinionQA's rows: ``question``, ``options`` and, if the source has it, ``option_ordinal``.
 
     Args:
         source: ``"embedded"``, a file, or a folder with ``opinionqa_test.jsonl`` (``.parquet``, ``.tsv``, ``.csv``).
 
     Raises:
-        RowsError: there is no such source (the hub is none), or the file is not well-formed.
+        RowsError: the source does not exist or is the hub, or the file is not well-formed.
     """
     if source == sources.HUB:
         raise RowsError(
-            "the rows of 'opinionqa' are not on the Hugging Face Hub. Two sources serve:\n"
-            '  --metadata \'{"source": "/path/to/file"}\'  your own copy, or a folder with it as '
+            "the rows of 'opinionqa' are not on the Hugging Face Hub. Use one of these sources:\n"
+            '  --metadata \'{"source": "/path/to/file"}\'  your own copy, or a folder that contains it as '
             f"{NAME}_{SPLIT}.jsonl (or .tsv): JSON lines with question and options (a list), or the original "
             "tab-separated file\n"
             f'  --metadata \'{{"source": "{sources.EMBEDDED}"}}\'  {sources.EMBEDDED_NOTE}'
@@ -95,11 +95,11 @@ def _list(where: str, column: str, text: str | None) -> Any:
     if column == "option_ordinal":
         if not spelled:
             return None
-        spelled = re.sub(r"\bnan\b", "None", spelled)  # how a table of numbers is written that lacks some
+        spelled = re.sub(r"\bnan\b", "None", spelled)  # a table's notation for missing numbers
     try:
         return ast.literal_eval(spelled)
-    # TypeError: {{}} is a set in Python, of what no set can hold.
+    # TypeError: in Python, {{}} is a set of an unhashable value.
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as error:
         raise RowsError(
-            f"{where}, field {column!r}: expected a list as Python spells it, as in ['Yes', 'No']; found {text!r}"
+            f"{where}, field {column!r}: expected a list in Python syntax, as in ['Yes', 'No']; found {text!r}"
         ) from error

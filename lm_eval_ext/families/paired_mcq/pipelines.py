@@ -1,8 +1,8 @@
-"""Which readers read a run's texts: the leaf's filter pipelines, and what ``--metadata`` says of them.
+"""Selects the readers of a run's texts: the leaf's filter pipelines, as modified by ``--metadata``.
 
-* ``answer_classifier``: what the pipeline ``classifier`` reads with: ``default``, a folder or hub id of an adapter,
-  or ``rules``, which leaves that pipeline out: nothing is loaded.
-* ``answer_llm``: a language model for one more pipeline, ``llm``, with ``answer_llm_shots`` examples (0 or 4).
+* ``answer_classifier``: the reader of the pipeline ``classifier``: ``default``, a folder or hub id of an adapter,
+  or ``rules``, which drops that pipeline, so nothing is loaded.
+* ``answer_llm``: a language model for an additional pipeline, ``llm``, with ``answer_llm_shots`` examples (0 or 4).
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ Pipeline = Mapping[str, Any]
 
 
 def pipelines(task: str, given: Sequence[Pipeline], metadata: dict[str, Any]) -> list[Pipeline]:
-    """Return the filter pipelines of a run, and write down in the metadata what they read with.
+    """Return the filter pipelines of a run, and record their readers in the metadata.
 
     Args:
         task: the leaf's name, for messages.
         given: its ``filter_list``.
-        metadata: the task's.
+        metadata: the task's metadata.
 
     Raises:
-        ValueError: the metadata say something else than the above, or what a reader needs is not there: known now, not
-            after the last answer.
+        ValueError: the metadata are invalid, or a reader's requirements are missing; raised now rather than after the
+            last answer.
     """
     name = metadata.setdefault("answer_classifier", DEFAULT)
     if not isinstance(name, str) or not name:
@@ -37,7 +37,7 @@ def pipelines(task: str, given: Sequence[Pipeline], metadata: dict[str, Any]) ->
         )
     chosen = [_with_classifier(pipeline, name) for pipeline in given if name != RULES or not _classifies(pipeline)]
     if any(map(_classifies, chosen)):
-        from lm_eval_ext.classifier import readers  # noqa: PLC0415 # only where a classifier is asked for
+        from lm_eval_ext.classifier import readers  # noqa: PLC0415 # only if a classifier is used
 
         readers.require(name)
     chosen += _llm(task, metadata)
@@ -62,14 +62,14 @@ def _llm(task: str, metadata: dict[str, Any]) -> list[Pipeline]:
     path = metadata.get("answer_llm")
     if path is None:
         if "answer_llm_shots" in metadata:
-            raise ValueError(f"task {task!r}: answer_llm_shots without answer_llm, the model that is to be shown them")
+            raise ValueError(f"task {task!r}: answer_llm_shots without answer_llm, the model to show them to")
         return []
     if not isinstance(path, str) or not path:
         raise ValueError(f"task {task!r}: answer_llm {path!r}; expected the folder or hub id of a language model")
     shots = metadata.setdefault("answer_llm_shots", SHOTS[-1])
     if shots not in SHOTS or isinstance(shots, bool):
         raise ValueError(f"task {task!r}: answer_llm_shots {shots!r}; expected one of {', '.join(map(str, SHOTS))}")
-    from lm_eval_ext.classifier import readers  # noqa: PLC0415 # only where a language model is asked for
+    from lm_eval_ext.classifier import readers  # noqa: PLC0415 # only if a language model is used
 
     readers.require_llm(path)
     return [

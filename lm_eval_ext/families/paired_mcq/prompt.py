@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 _LOW = "Please read the multiple-choice question below carefully and select ONE of the listed options"
-# The paper prints the example on one line; each of its elements has a line of its own, as the question below it has.
+# The paper prints the example on one line; here each element has its own line, as in the question below it.
 _EXAMPLE = (
     _LOW
     + ". Here is an example of the format: \nQuestion: Question 1 \nA. Option 1 \nB. Option 2 \nC. Option 3 \nAnswer:"
@@ -25,12 +25,12 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def prompt_of(level: str, question: str, options: Sequence[str]) -> str:
-    """Return the prompt of one row, its lines ending as those of the published prompts do.
+    """Return the prompt of one row, with the line endings of the published prompts.
 
     Args:
         level: a key of ``INSTRUCTIONS``.
-        question: as the dataset has it.
-        options: in the order in which they are shown; at most 26.
+        question: as in the dataset.
+        options: in the order shown; at most 26.
     """
     lines = "".join(f"{letter}. {option} \n" for letter, option in zip(LETTERS, options, strict=False))
     return f"{INSTRUCTIONS[level]} \nQuestion: {question}\n\n{lines}Answer:"
@@ -40,7 +40,7 @@ def prompt_of(level: str, question: str, options: Sequence[str]) -> str:
 class Prompt:
     """``doc_to_text``: the prompt of a row.
 
-    A dataclass and no closure, because the harness copies a task's config and writes it into the results.
+    A dataclass, not a closure, because the harness copies a task's config and writes it into the results.
     """
 
     level: str
@@ -54,7 +54,7 @@ def level_of_leaf(task: str, level: object) -> str:
     """Return the constraint level of a leaf.
 
     Raises:
-        ValueError: it is none of Table 1's; the message names leaf and key.
+        ValueError: it is not a level of Table 1; the message names leaf and key.
     """
     if not isinstance(level, str) or level not in INSTRUCTIONS:
         raise ValueError(f"task {task!r}: constraint {level!r}; expected one of {', '.join(INSTRUCTIONS)}")

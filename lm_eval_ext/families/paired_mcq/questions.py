@@ -1,4 +1,4 @@
-"""A dataset's rows as questions: checked, their options in canonical order, the refusal aside."""
+"""A dataset's rows as checked questions, with their options in canonical order and without the refusal."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from lm_eval_ext.families.paired_mcq.prompt import LETTERS
 from lm_eval_ext.sources import RowsError, Table
 
 MOST_OPTIONS = len(LETTERS) - 1
-"""With a letter left for the refusal."""
+"""Leaves one letter for the refusal."""
 
 
 @dataclass(frozen=True)
@@ -26,8 +26,8 @@ class Question:
 
     Attributes:
         text: the question.
-        options: at least two, none like another, none a refusal; in canonical order.
-        gold: the index of the right one, if one is.
+        options: at least two, all different, none a refusal; in canonical order.
+        gold: the index of the correct one, if there is one.
     """
 
     text: str
@@ -37,7 +37,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Questions:
-    """The questions of a dataset, in its order, and why rows of it are none."""
+    """The questions of a dataset, in its order, and the reasons why rows were left out."""
 
     asked: tuple[Question, ...]
     left_out: tuple[str, ...]
@@ -48,7 +48,7 @@ def questions(dataset: MultipleChoice, source: str) -> Questions:
     """Return the questions of a dataset.
 
     Raises:
-        RowsError: the rows cannot be had, or one is not what it should be; the message names file, row and field.
+        RowsError: the rows cannot be loaded, or one is invalid; the message names file, row and field.
     """
     table = _table(dataset, source)
     optional = (dataset.ordinal,) if dataset.ordinal in table.columns else ()
@@ -69,7 +69,7 @@ def questions(dataset: MultipleChoice, source: str) -> Questions:
         else:
             raise RowsError(f"{where}, field {dataset.options!r}: expected {defect}; found {given!r}")
     if not asked:
-        raise RowsError(f"{table.origin}: no row can be asked; {left_out[0]}")
+        raise RowsError(f"{table.origin}: no usable questions; {left_out[0]}")
     return Questions(tuple(asked), tuple(left_out))
 
 
@@ -83,7 +83,7 @@ def _value(where: str, key: str, expression: str, row: Mapping[str, Any]) -> Any
     try:
         return value_of(expression, row)
     except Exception as error:
-        # Expressions are the user's: they may do anything where a row is not as they expect.
+        # Expressions are user-defined: they may raise anything for an unexpected row.
         raise RowsError(f"{where}: its {key} {expression!r} could not be read ({error})") from error
 
 
@@ -95,22 +95,22 @@ def _options(where: str, dataset: MultipleChoice, row: Mapping[str, Any]) -> lis
 
 
 def _defect(options: Sequence[str]) -> str:
-    """Return what a question's options would have to be to be asked, nothing if they are."""
+    """Return the requirement that a question's options fail to meet; empty if there is none."""
     content = [option for option in options if not is_refusal(option)]
     if not 2 <= len(content) <= MOST_OPTIONS:
         return f"2 to {MOST_OPTIONS} options besides {REFUSED!r}"
     if not all(option.strip() for option in content):
         return "options that are not blank"
-    # Case tells options apart: Aa and aa are two genotypes.
+    # Case distinguishes options: Aa and aa are two genotypes.
     if len({" ".join(option.split()) for option in content}) < len(content):
         return "options that differ from one another"
     return ""
 
 
 def _in_order(where: str, options: Sequence[str], ordinal: object) -> list[str]:
-    """Return the options by their ordinal numbers, equal ones as they stand, those without one last.
+    """Return the options sorted by their ordinal numbers (a stable sort), those without a number last.
 
-    The same question then has the same shuffles, whatever order its file has the options in.
+    The same question then has the same shuffles, whatever the order of the options in its file.
     """
     if ordinal is None:
         return list(options)
@@ -139,7 +139,7 @@ def _question(
     content = tuple(option for option in options if not is_refusal(option))
     if dataset.gold is None:
         return Question(text, content, None)
-    found = _value(where, "right option", dataset.gold, row)
+    found = _value(where, "correct option", dataset.gold, row)
     right = next(_named(found, given), None)
     if right is None or is_refusal(right):
         raise RowsError(
@@ -150,7 +150,7 @@ def _question(
 
 
 def _named(gold: object, options: Sequence[str]) -> Iterator[str]:
-    """Yield the options that a gold answer names: by its text before its letter, by its letter before its number."""
+    """Yield the options that a gold answer may name: first by text, then by letter, then by number."""
     if isinstance(gold, str):
         name = gold.strip()
         yield from (option for option in options if option.strip() == name)

@@ -1,8 +1,8 @@
-"""The rows of every task: ten per question, one after the other, the questions in an order of their own.
+"""The rows of every task: ten consecutive rows per question, with the questions in a pseudo-random order.
 
-A question's place and its shuffles depend on the question alone, not on its dataset's order: the first hundred rows
-(``--limit 100``) are ten whole questions, drawn from all over the dataset. A question that a dataset has twice is asked
-twice, under keys of its own, in the same shuffles.
+A question's position and shuffles depend only on the question, not on the dataset's order: the first hundred rows
+(``--limit 100``) are ten complete questions, drawn from the whole dataset. A question that occurs twice in a dataset is
+asked twice, under different keys, in the same shuffles.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from lm_eval_ext.sources import RowsError
 
 @cache
 def rows(dataset: MultipleChoice, source: str) -> tuple[Mapping[str, Any], ...]:
-    """Return the rows of a dataset, see the module.
+    """Return the rows of a dataset; see the module.
 
     Raises:
-        RowsError: as ``questions``, or there are fewer questions than are to be asked.
+        RowsError: as ``questions``, or there are fewer questions than requested.
     """
     keyed = sorted(_keyed(questions(dataset, source).asked), key=lambda pair: pair[0])
     if len(keyed) < (dataset.rows or 0):
-        raise RowsError(f"{dataset.name} ({source}): {len(keyed)} rows; expected at least {dataset.rows}, as rows says")
+        raise RowsError(f"{dataset.name} ({source}): {len(keyed)} rows; expected at least {dataset.rows} (key rows)")
     return tuple(row for key, question in keyed[: dataset.rows] for row in _of_question(key, question))
 
 
@@ -58,5 +58,5 @@ def _of_question(key: str, question: Question) -> Iterator[Mapping[str, Any]]:
 
 @cache
 def rows_hash(dataset: MultipleChoice, source: str) -> str:
-    """Return 16 hexadecimal digits that are equal where the rows and their order are."""
+    """Return 16 hexadecimal digits that are equal if the rows and their order are."""
     return hashlib.sha256(json.dumps(rows(dataset, source)).encode()).hexdigest()[:16]

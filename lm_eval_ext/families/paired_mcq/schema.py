@@ -1,4 +1,4 @@
-"""What the results of paired_mcq and text_mcq tasks hold."""
+"""What the results of paired_mcq and text_mcq tasks contain."""
 
 from __future__ import annotations
 
@@ -6,28 +6,28 @@ from lm_eval_ext.families.paired_mcq.prompt import INSTRUCTIONS
 from lm_eval_ext.families.schema import ENTROPY, Metric, Schema
 
 NO_LETTER = "-"
-"""What the samples have in place of a letter where a text names no single one."""
+"""Replaces the letter in the samples if a text does not name exactly one."""
 
 SCHEMA = Schema(
     metrics=(
         Metric("mismatch", higher_is_better=False),
-        # How much the paper's ten runs differ; the report has confidence intervals instead.
+        # The spread of the paper's ten runs; the report shows confidence intervals instead.
         Metric("mismatch_sd", higher_is_better=None, per_row=None, drawn=False),
         Metric("mismatch_refusal", higher_is_better=None),
-        # The quotient of the two, both of which are shown.
+        # The quotient of the two above, which are both shown.
         Metric("mismatch_refusal_share", higher_is_better=None, per_row=None, drawn=False),
         Metric("refusal", higher_is_better=None),
         Metric("refusal_first_token", higher_is_better=None),
         Metric("no_answer", higher_is_better=False),
         Metric("several", higher_is_better=False),
-        # In nats. The paper calls it answer consistency (Table 3), but less is better.
+        # In nats. The paper calls it answer consistency (Table 3), but lower is better.
         Metric("entropy_first_token", higher_is_better=False, per_row="choice", range=ENTROPY),
         Metric("entropy_text", higher_is_better=False, per_row="choice", range=ENTROPY),
         Metric("position_bias", higher_is_better=False, per_row="letters"),
         Metric("first_token_acc", higher_is_better=True),
         Metric("text_acc", higher_is_better=True),
     ),
-    # Without first tokens there is no mismatch; whether it answers at all is then what every dataset has.
+    # Without first tokens there is no mismatch; then the refusal rate is the metric that every dataset has.
     headlines=(
         Metric("mismatch", higher_is_better=False),
         Metric("text_acc", higher_is_better=True),

@@ -1,7 +1,7 @@
-"""The metrics (section 4): what the first token says against what the text says, row by row and over the shuffles.
+"""The metrics (section 4): the first token compared with the text, per row and over the shuffles.
 
-Where a metric is more than a mean over rows, a row gives what the figure is computed from, and the figure has a
-function of its own below. Every row gives every metric of its task: the harness gathers them from several processes by
+If a metric is not a plain mean over rows, each row gives the values that the figure is computed from, and a function
+below computes it. Every row gives every metric of its task, because the harness gathers them from several processes by
 name.
 """
 
@@ -19,21 +19,21 @@ from lm_eval_ext.distributions import total_variation as total_variation_distanc
 from lm_eval_ext.families.paired_mcq.schema import NO_LETTER, SCHEMA
 
 Value = str | Sequence[str]
-"""What a text says, as ``Reading.value`` has it: a letter, a list of letters, ``"refused"`` or ``"none"``."""
+"""The reading of a text, as in ``Reading.value``: a letter, a list of letters, ``"refused"`` or ``"none"``."""
 InShuffle = tuple[int, float]
-"""Of one row: the number of its shuffle, and whether it is a mismatch."""
+"""For one row: the number of its shuffle, and whether it is a mismatch."""
 Refused = tuple[float, float]
-"""Of one row: whether it is a mismatch, and whether it is one because the text refuses."""
+"""For one row: whether it is a mismatch, and whether it is a mismatch because the text refuses."""
 Outcome = tuple[str, tuple[str, ...]]
-"""Of one row: its question, and the contents chosen, in alphabetical order; none is an outcome as well."""
+"""For one row: its question, and the chosen contents in alphabetical order; choosing none is an outcome, too."""
 Letters = tuple[str, str]
-"""Of one row: the letter that the first token says and the one that the text says, ``NO_LETTER`` if it says no single
+"""For one row: the letter of the first token and that of the text, ``NO_LETTER`` if the text does not name exactly
 one."""
 RowValue = float | InShuffle | Refused | Outcome | Letters
-"""What a row gives of a metric."""
+"""The value of a metric for one row."""
 
 NONE = "N/A"
-"""The harness's own word for a figure that there is none of."""
+"""The harness's own notation for an undefined figure."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,8 @@ class Asked:
     Attributes:
         question: its key.
         shuffle: the number of its shuffle.
-        options: as they were shown, the refusal among them.
-        gold: the letter of the right one, if one is right.
+        options: in the order shown, including the refusal.
+        gold: the letter of the correct one, if there is one.
     """
 
     question: str
@@ -54,7 +54,7 @@ class Asked:
 
 
 def first_token(letters: Sequence[str], loglikelihoods: Sequence[float]) -> str:
-    """Return the letter with the highest log-likelihood (section 3); of equal ones, the first."""
+    """Return the letter with the highest log-likelihood (section 3); on a tie, the first."""
     return letters[max(range(len(letters)), key=loglikelihoods.__getitem__)]
 
 
@@ -63,13 +63,13 @@ def scores(asked: Asked, text: Value, token: str | None = None) -> dict[str, Row
 
     Args:
         asked: the row.
-        text: what a reader made of the generated text. A refusal is the refusal option, where there is one
+        text: a reader's reading of the generated text. A refusal counts as the refusal option, if there is one
             (appendix A.2).
-        token: the letter that the first token says; ``None`` if it was not asked.
+        token: the letter of the first token; ``None`` if it was not requested.
 
     Returns:
-        Those of the family's metrics that apply. ``mismatch`` is 0 only if the text says the first token's letter and
-        no other.
+        The family's metrics that apply. ``mismatch`` is 0 only if the text names the first token's letter and no
+        other.
     """
     chosen = _letters(text, asked.options)
     refusal = refusal_option(asked.options)
@@ -112,13 +112,13 @@ def _contents(letters: Iterable[str], options: Sequence[Option]) -> tuple[str, .
 
 
 def sd_over_shuffles(rows: Iterable[InShuffle]) -> float | str:
-    """Return by how much the mismatch of the ten runs differs: the standard deviation of a sample, as in Figure 2.
+    """Return the sample standard deviation of the mismatch over the ten runs, as in Figure 2.
 
     Args:
-        rows: of one task; each shuffle is a run.
+        rows: those of one task; each shuffle is a run.
 
     Returns:
-        ``NONE`` if there is but one shuffle.
+        The standard deviation, or ``NONE`` if there is only one shuffle.
     """
     runs = defaultdict(list)
     for shuffle, mismatch in rows:
@@ -128,15 +128,15 @@ def sd_over_shuffles(rows: Iterable[InShuffle]) -> float | str:
 
 
 def share_of_refusals(rows: Iterable[Refused]) -> float | str:
-    """Return the share of mismatches in which the text refuses; ``NONE`` without any mismatch."""
+    """Return the share of mismatches in which the text refuses; ``NONE`` if there is no mismatch."""
     mismatches, refusals = map(sum, zip(*rows, strict=True))
     return refusals / mismatches if mismatches else NONE
 
 
 def mean_entropy(rows: Iterable[Outcome]) -> float:
-    """Return the entropy, in nats, of what is chosen over a question's shuffles, on average over questions (Table 3).
+    """Return the entropy, in nats, of the choices over a question's shuffles, averaged over questions (Table 3).
 
-    0: the same content whatever the order. Several contents are one outcome, as is no answer.
+    0 means the same content in every order. Several contents together are one outcome, as is no answer.
     """
     chosen: defaultdict[str, Counter[tuple[str, ...]]] = defaultdict(Counter)
     for question, outcome in rows:
@@ -145,9 +145,9 @@ def mean_entropy(rows: Iterable[Outcome]) -> float:
 
 
 def total_variation(rows: Iterable[Letters]) -> float:
-    """Return how far the letters that first tokens say and those that texts say are from one distribution, 0 to 1.
+    """Return the total variation distance between the letters of first tokens and those of texts, from 0 to 1.
 
-    A text without a single letter is an outcome of its own, which no first token has.
+    A text that does not name exactly one letter is a separate outcome, which no first token has.
     """
     tokens, texts = (Counter(letters) for letters in zip(*rows, strict=True))
     letters = tokens | texts
@@ -163,19 +163,19 @@ AGGREGATIONS: Mapping[str, Callable[[Iterable[Any]], float | str]] = {
     "entropy_text": mean_entropy,
     "position_bias": total_variation,
 }
-"""How the figures are computed that are no means over rows."""
+"""The aggregations of the metrics that are not means over rows."""
 OF_TEXT = frozenset({"refusal", "no_answer", "several", "entropy_text", "text_acc"})
 """The metrics that need no first token."""
 OF_GOLD = frozenset({"first_token_acc", "text_acc"})
-"""The metrics that need a right answer."""
+"""The metrics that need a correct answer."""
 
 
 def metric_list(paired: bool, gold: bool) -> list[dict[str, Any]]:
     """Return the metrics of a task, in the harness's form.
 
     Args:
-        paired: whether it asks for first tokens.
-        gold: whether its questions have a right answer.
+        paired: whether it requests first tokens.
+        gold: whether its questions have a correct answer.
     """
     return [
         {

@@ -1,4 +1,4 @@
-"""The orders in which a question's options are shown (section 3: ten runs, shuffled anew in each)."""
+"""The orders in which a question's options are shown (section 3: ten runs, each with a new shuffle)."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from itertools import cycle, islice
 
 SHUFFLES = 10
 SEED = 20240216
-"""Of every draw here; a change of it changes scores."""
+"""The seed of every draw here; changing it changes scores."""
 
 
 def orders(question: str, options: Sequence[str]) -> list[tuple[int, ...]]:
-    """Return ten orders of a question's options, as indices: those of the question and its options alone.
+    """Return ten orders of a question's options, as indices; they depend only on the question and its options.
 
-    They differ from one another as far as there are ten: three options have six orders, each of which then comes once
-    before one comes again.
+    They all differ if the options have ten orders. Three options have only six, each of which then occurs once before
+    any is repeated.
 
     Args:
         question: its text.

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from lm_eval_ext.harness.lm import Instance
 
 PAIRED, TEXT = "paired_mcq_", "text_mcq_"
-"""How the names of the leaves begin, and those of their siblings that ask for text alone."""
+"""The prefixes of the leaves' names, and of those of their siblings that request only text."""
 EXPRESSIONS = ("doc_to_text", "doc_to_choice", "doc_to_target")
 
 
@@ -40,11 +40,11 @@ EXPRESSIONS = ("doc_to_text", "doc_to_choice", "doc_to_target")
 class ProcessResults:
     """``process_results``: the metrics of one row.
 
-    A dataclass and no closure, because the harness copies a task's config and writes it into the results.
+    A dataclass, not a closure, because the harness copies a task's config and writes it into the results.
     """
 
     def __call__(self, doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, RowValue]:
-        """Score a row: the log-likelihood of each letter, if they were asked for, and what the text says."""
+        """Score a row by the log-likelihood of each letter, if requested, and the reading of the text."""
         *loglikelihoods, text = results
         options = options_of(doc)
         token = None
@@ -55,37 +55,37 @@ class ProcessResults:
 
 
 class PairedMCQTask(FamilyTask):
-    """A multiple-choice question asked twice at once: for its first token's letter, and for a text.
+    """A multiple-choice question asked in two ways at once: for the first token's letter, and for a text.
 
-    A leaf's YAML says, besides the harness's own keys:
+    A leaf's YAML sets these keys, besides the harness's own:
 
     * ``constraint``: the instruction's level (Table 1): ``low``, ``medium``, ``high``, ``example``, ``example_abc``;
-    * ``paired``: whether first tokens are asked for (absent: they are); without, an API that gives no log-likelihoods
-      serves;
-    * ``dataset_path``: ``opinionqa``, ``arc_challenge``, ``commonsense_qa`` or ``mmlu``, or a dataset of the user's: a
-      name, and on the hub ``owner/name`` (with ``dataset_name``, ``dataset_kwargs``: ``revision``, ``data_files``);
-      then also ``test_split``, and as a column or a template over the columns: ``doc_to_text`` (the question),
-      ``doc_to_choice`` (the list of options), and ``doc_to_target`` if one of them is right (its number from 0, its
+    * ``paired``: whether first tokens are requested (the default); if not, the API need not support
+      log-likelihoods;
+    * ``dataset_path``: ``opinionqa``, ``arc_challenge``, ``commonsense_qa`` or ``mmlu``, or a user-defined dataset: a
+      name, or on the hub ``owner/name`` (with ``dataset_name``, ``dataset_kwargs``: ``revision``, ``data_files``),
+      together with ``test_split`` and, each a column or a template over the columns, ``doc_to_text`` (the question),
+      ``doc_to_choice`` (the list of options), and ``doc_to_target`` if one of them is correct (its number from 0, its
       letter or its text);
-    * ``rows``: how many rows of a dataset of the user's are asked, or ``all`` (absent: all). ``--metadata`` takes it,
-      too.
+    * ``rows``: how many rows of a user-defined dataset are asked, or ``all`` (the default). It can also be passed with
+      ``--metadata``.
 
     Raises:
-        ValueError: a leaf or ``--metadata`` that do not say this (the message names leaf and key), or a reader that
-            cannot be loaded.
-        RowsError: rows that cannot be had or are not what they should be.
+        ValueError: the leaf or ``--metadata`` is invalid (the message names leaf and key), or a reader cannot be
+            loaded.
+        RowsError: the rows cannot be loaded or are invalid.
     """
 
     FAMILY = "paired_mcq"
 
     @classmethod
     def datasets(cls) -> Mapping[str, str]:
-        """Return the datasets, and of each a task that reads it and no log-likelihoods."""
+        """Return the datasets, each with a task that reads it but requests no log-likelihoods."""
         return {name: f"{TEXT}{name}_low" for name in DATASETS}
 
     @classmethod
     def datasets_at(cls, source: str) -> list[str]:
-        """Return those that a folder has files of, or the one that a file can be."""
+        """Return the datasets that have files in a folder, or the dataset that a file can be."""
         file = Path(source).expanduser()
         if file.is_file():
             is_ours = file.suffix in TAB_SEPARATED or "options" in sources.columns_in(file)
@@ -94,12 +94,12 @@ class PairedMCQTask(FamilyTask):
 
     @classmethod
     def hub_datasets(cls) -> list[sources.HubDataset]:
-        """Return where those with a gold answer lie."""
+        """Return the locations of the datasets with a gold answer."""
         return [dataset.hub for dataset in DATASETS.values() if dataset.hub is not None]
 
     NO_DEMONSTRATIONS = (
-        "these tasks have no demonstrations: an example's letter moves both readings (section 4.1), which is what the "
-        "levels example and example_abc are there to show"
+        "these tasks have no demonstrations, because an example's letter shifts both readings (section 4.1); the "
+        "levels example and example_abc show this effect"
     )
 
     def configure(self, config: dict[str, Any]) -> Mapping[str, Any]:
@@ -110,7 +110,7 @@ class PairedMCQTask(FamilyTask):
         self._multiple_choice = _dataset_of_leaf(config)
         hub = self._multiple_choice.hub if self.source == sources.HUB else None
         config |= {
-            # What the results should say: the evaluated split, and where the dataset lies.
+            # What the results should record: the evaluated split, and the location of the dataset.
             "dataset_path": hub.repository if hub else self._multiple_choice.name,
             "dataset_name": hub.config if hub else None,
             "test_split": self._multiple_choice.split,
@@ -132,7 +132,7 @@ class PairedMCQTask(FamilyTask):
         }
 
     def documents(self) -> Documents:
-        """Return the questions, each in ten orders of its options."""
+        """Return the questions, each with its options in ten orders."""
         facts: dict[str, Any] = {"rows_hash": rows_hash(self._multiple_choice, self.source)}
         found = questions(self._multiple_choice, self.source)
         if found.left_out:
@@ -144,14 +144,14 @@ class PairedMCQTask(FamilyTask):
         return Documents(self._multiple_choice.split, _as_dataset(self._multiple_choice, self.source), facts, share)
 
     def before_requests(self) -> None:
-        """Ask the LM for the log-likelihoods of nothing.
+        """Check that the LM provides log-likelihoods, by requesting those of an empty list.
 
-        The harness hands tasks no LM, but its chat template is a method of it, and chat APIs, which are those without
-        log-likelihoods, need one. Elsewhere the harness's own error comes before any generation, since the letters
-        come first.
+        The harness passes no LM to tasks. But the chat template is a method of the LM, and chat APIs, which are the LMs
+        without log-likelihoods, need one. For other LMs the harness's own error precedes any generation, because the
+        letters come first.
 
         Raises:
-            ValueError: the LM gives none.
+            ValueError: the LM provides none.
         """
         lm = getattr(self.asking.chat_template, "__self__", None)
         if lm is None or not self._paired:
@@ -161,23 +161,23 @@ class PairedMCQTask(FamilyTask):
         except NotImplementedError as error:
             name = self.config.task
             sibling = f"--tasks {TEXT}{name.removeprefix(PAIRED)} is the same task without them"
-            own = "`paired: false` in its YAML asks for text alone"
+            own = "set `paired: false` in its YAML to ask for text only"
             raise ValueError(
-                f"task {name!r} asks for the log-likelihoods of option letters, and {type(lm).__name__} gives none; "
+                f"task {name!r} needs the log-likelihoods of option letters, but {type(lm).__name__} provides none; "
                 f"{sibling if name.startswith(PAIRED) else own} ({error})"
             ) from error
         except Exception:
-            # It does not take an empty list, or has another complaint, which is the harness's to hear.
+            # The LM rejects an empty list, or fails for another reason, which the harness will report.
             return
 
     def known_answers(self, doc: dict[str, Any]) -> KnownAnswers:
-        """Return the texts that each policy answers with; its letters go with the requests for letters."""
+        """Return the text of each policy; its letters belong to the requests for letters."""
         return known(options_of(doc), doc["gold"] or None).texts
 
     def requests(self, doc: dict[str, Any], request: Instance) -> list[Instance]:
         """Return the letters' log-likelihoods, in their order, and then the text, all after the same context.
 
-        The letters of a row cost an LM that keeps its last logits, as HFLM does, a single forward pass.
+        For an LM that caches its last logits, as HFLM does, the letters of a row cost a single forward pass.
         """
         options = options_of(doc)
         policies = known(options, doc["gold"] or None).letters
@@ -196,7 +196,7 @@ class PairedMCQTask(FamilyTask):
         return [*asked, KnownInstance.of(request, self.known_answers(doc), idx=len(letters))]
 
     def _delimiter(self) -> str:
-        """Return what stands between a prompt and a letter: what the harness has for its own multiple choice."""
+        """Return the text between a prompt and a letter: the same as in the harness's own multiple choice."""
         prefix = self.config.gen_prefix
         if self.asking.apply_chat_template and (not prefix or prefix[-1].isspace()):
             return ""
@@ -213,11 +213,11 @@ def _dataset_of_leaf(config: dict[str, Any]) -> MultipleChoice:
     known_dataset = DATASETS.get(str(config.get("dataset_path")))
     if known_dataset is not None:
         keys = (*DATASET_KEYS, *EXPRESSIONS)
-        refuse_keys(config, keys, f"is one of {', '.join(DATASETS)}, whose place and columns are known")
+        refuse_keys(config, keys, f"is one of {', '.join(DATASETS)}, whose location and columns are built in")
         refuse_rows(
             config,
-            "of the known datasets all questions are asked; remove rows (--limit 500 asks the first 50, each in ten "
-            "orders), or say it in the leaf of a dataset of your own",
+            "all questions of a built-in dataset are asked; remove rows (--limit 500 asks the first 50, each in ten "
+            "orders), or set rows for a dataset of your own",
         )
         return known_dataset
     own = own_dataset(config, DATASETS)
@@ -234,7 +234,7 @@ def _expression(config: Mapping[str, Any], key: str) -> str:
             return value
         problem = "reads no column"
     except jinja2.TemplateError as error:
-        problem = f"is no template ({error})"
+        problem = f"is not a valid template ({error})"
     raise ValueError(
         f"task {config['task']!r}: {key} {value!r} {problem}; expected a column, or a template over the columns as in "
         "'{{choices.text}}'"
@@ -244,7 +244,7 @@ def _expression(config: Mapping[str, Any], key: str) -> str:
 @cache
 def _warn_of(found: Questions) -> None:
     left_out, everything = len(found.left_out), len(found.left_out) + len(found.asked)
-    message = "%d of %d questions left out, which cannot be asked; the first: %s"
+    message = "left out %d of %d questions that cannot be asked; the first: %s"
     logging.getLogger(__name__).warning(message, left_out, everything, found.left_out[0])
 
 

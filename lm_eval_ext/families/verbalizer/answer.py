@@ -1,15 +1,15 @@
-"""Reads which label word a response answers with.
+"""Extracts the label word that a response gives as its answer.
 
-The paper (section 3.3) says only that predictions are parsed from decoded strings; these are our rules, and tables of
-answers in the tests spell them out:
+The paper (section 3.3) says only that predictions are parsed from decoded strings. These are our rules; tables of
+answers in the tests give examples:
 
-* Case, quotes, markdown and punctuation do not matter; a reasoning block does not belong to the answer. What names a
-  label is said in ``mentions``.
+* Case, quotes, markdown and punctuation do not matter; a reasoning block is not part of the answer. ``mentions``
+  defines what counts as naming a label.
 * ``first``: the first label named.
-* ``final``: the label that is stated as the answer last. A statement is, before all others, "final answer …", a line
-  "Answer: …", a box, or a line or sentence that is nothing but the label; else any sentence with "answer", "output", "I
-  choose", "so …" and the like; where there is none, the last label named.
-* Two labels in one breath ("foo or bar", "foo/bar") are no answer.
+* ``final``: the last label stated as the answer. The strongest statements are "final answer …", a line "Answer: …", a
+  box, and a line or sentence that consists only of the label; then any sentence with "answer", "output", "I choose",
+  "so …" and the like; failing those, the last label named.
+* Two labels in one breath ("foo or bar", "foo/bar") are not an answer.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _ALONE_AFTER = re.compile(r"[\s\"')}\]]*(?:[.!?,;\n]|$)")
 _CLOSING_QUOTE = re.compile(r"[.,!]*[\"']")
 _SENTENCE_START = re.compile(r"[^.!?\n]*$")
 
-# Between two labels of one breath: punctuation alone, or little words with a conjunction among them.
+# Between two labels in one breath: only punctuation, or function words including a conjunction.
 _ONE_BREATH = re.compile(
     r"[^\w.!?;:\n]*(?:(?:(?:either|both|it|is|be|also|maybe|perhaps|possibly|could|might|may|an?|the)[^\w.!?;:\n]+)*"
     r"(?:or|and|nor|vs|versus)\b"
@@ -53,14 +53,14 @@ _ONE_BREATH = re.compile(
 def read_answer(
     response: str, labels: Sequence[str], reads: Reads = "first", row_starts: Sequence[str] = ()
 ) -> str | None:
-    """Return the label that a response answers with, or ``None`` if it names no label, or two in one breath.
+    """Return the label that a response gives, or ``None`` if it names no label, or two in one breath.
 
     Args:
         response: what the model generated.
-        labels: the label words, distinct without regard to case.
+        labels: the label words, distinct when case is ignored.
         reads: ``"first"`` for direct prompting, ``"final"`` for a chain of thought.
         row_starts: how a row begins in the prompt ("Movie review:"). A chain of thought that has stated its answer ends
-            where the model makes up another row.
+            where the model invents another row.
     """
     text = plain(without_reasoning(response))
     named = mentions(text, tuple(labels))
@@ -85,7 +85,7 @@ def _before_another_row(text: str, named: list[LabelMention], row_starts: Sequen
 
 
 def _stated(text: str, named: Sequence[LabelMention]) -> list[int]:
-    """Return which of the labels named are stated as the answer, the weaker statements only without stronger ones."""
+    """Return the named labels that are stated as the answer; weaker ones count only without stronger ones."""
     alone = [index for index, mention in enumerate(named) if _stands_alone(text, mention)]
     final = [*alone, *_after(_FINAL, text, named)]
     if final:
@@ -99,7 +99,7 @@ def _stated(text: str, named: Sequence[LabelMention]) -> list[int]:
 
 
 def _after(cue: re.Pattern[str], text: str, named: Sequence[LabelMention]) -> list[int]:
-    """Return, for each cue, the label named in the rest of its sentence: the first one in quotes, else the first."""
+    """Return, for each cue, a label named in the rest of its sentence: the first in quotes, else the first."""
     starts = [mention.start for mention in named]
     found = []
     for match in cue.finditer(text):

@@ -1,4 +1,4 @@
-"""The nine datasets of the paper (section 3.1, Table 1, appendix B): where they lie, their columns and labels."""
+"""The nine datasets of the paper (section 3.1, Table 1, appendix B): their locations, columns and labels."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ class Classification:
 
     Attributes:
         name: in task and file names.
-        hub: where it lies.
-        evaluation_split, training_split: the evaluated rows, and those that demonstrations are drawn from. Without a
-            training split the tasks are zero-shot only.
+        hub: its location.
+        evaluation_split, training_split: the evaluated rows, and those from which demonstrations are drawn. Without a
+            training split, the tasks are zero-shot only.
         label_column: a column of integers (or of label names).
-        labels: the name of every integer label, in order; ``None``: the names that the hub declares for the column or,
-            where it declares none, the golden labels in the verbalizer's order.
+        labels: the name of every integer label, in order; ``None`` for those that the hub declares for the column or,
+            if it declares none, the golden labels in the verbalizer's order.
         unlabelled: the value that marks rows without a gold label. They are left out.
-        held_out: the share of the training split that serves as evaluation split, where the dataset has none.
+        held_out: the share of the training split used for evaluation, if the dataset has no evaluation split.
     """
 
     name: str
@@ -39,7 +39,7 @@ def _glue(name: str, *labels: str) -> Classification:
 
 
 _NLI = ("entailment", "neutral", "contradiction")
-_PARQUET = "refs/convert/parquet"  # the hub's own conversion of repositories that hold a loading script
+_PARQUET = "refs/convert/parquet"  # the hub's own conversion of repositories that contain a loading script
 
 DATASETS: Mapping[str, Classification] = {
     dataset.name: dataset
@@ -50,7 +50,7 @@ DATASETS: Mapping[str, Classification] = {
             HubDataset(
                 "takala/financial_phrasebank",
                 revision=_PARQUET,
-                # All agree (appendix B). Without it the hub would concatenate four overlapping configurations.
+                # All annotators agree (appendix B). Without this, the hub joins four overlapping configurations.
                 data_files=(("train", "sentences_allagree/train/0000.parquet"),),
             ),
             "test",
@@ -74,5 +74,5 @@ DATASETS: Mapping[str, Classification] = {
 
 
 def is_known(dataset: Classification) -> bool:
-    """Return whether it is one of the nine, and not just called like one (``owner/sst2``)."""
+    """Return whether a dataset is one of the nine, and does not just share a name (``owner/sst2``)."""
     return DATASETS.get(dataset.name) is dataset

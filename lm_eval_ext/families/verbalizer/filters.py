@@ -1,4 +1,4 @@
-"""The reading of answers as a filter of the harness: each response becomes a label word."""
+"""Reads answers in a filter of the harness: each response is replaced by a label word."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ ANSWER_FILTER = "verbalizer_answer"
 
 
 class VerbalizerAnswer(filters.Filter):  # type: ignore[misc] # the harness ships no types
-    """Turns each response into the label word that it answers with.
+    """Replaces each response by the label word that it gives as its answer.
 
     Args:
         labels: the label words.
-        prior: words that are looked for where no label is named: in a neutral task the golden names.
+        prior: words to look for if no label is named: in a neutral task, the golden names.
         reads, row_starts: see ``answer.read_answer``.
     """
 

@@ -1,4 +1,4 @@
-"""What a verbalizer leaf's YAML says, checked."""
+"""Parses and checks a verbalizer leaf's YAML."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from lm_eval_ext.families.verbalizer.verbalizer import Verbalizer, verbalizer_of
 from lm_eval_ext.harness.versions import template_environment
 
 OPENING = 40
-"""Characters of a prompt's beginning by which its repetition is known."""
+"""Length of the prompt's beginning by which a repetition is recognised, in characters."""
 
 
 @dataclass(frozen=True)
 class Leaf:
-    """What a leaf says.
+    """A parsed leaf.
 
     Attributes:
         dataset: which rows are evaluated.
-        rows: how many of them; ``None``: all.
-        chose_rows: whether the user said so; else it is the paper's number.
-        columns: that the prompt shows.
+        rows: how many of them; ``None`` for all.
+        chose_rows: whether the user set the number; else it is the paper's.
+        columns: the columns that the prompt shows.
         verbalizer: the label words.
-        verbalizer_name, naturalness: what the results call it; ``None`` if the leaf does not say.
+        verbalizer_name, naturalness: their names in the results; ``None`` if the leaf does not set them.
         reads: which label of an answer counts.
-        row_starts: how a row begins in a prompt, by which its repetition in an answer is known.
+        row_starts: how a row begins in a prompt, used to recognise a repetition in an answer.
     """
 
     dataset: Classification
@@ -50,10 +50,10 @@ class Leaf:
 
 
 def leaf_of(config: dict[str, Any]) -> Leaf:
-    """Return what a leaf says; the keys of ours are taken out of its config.
+    """Parse a leaf, and remove this package's own keys from its config.
 
     Raises:
-        ValueError: a key is missing, or is not what it should be; the message names leaf and key.
+        ValueError: a key is missing or invalid; the message names leaf and key.
     """
     name = config["task"]
     verbalizer = verbalizer_of_leaf(name, config.get("doc_to_choice"), config.pop("prior", None))
@@ -76,7 +76,7 @@ def leaf_of(config: dict[str, Any]) -> Leaf:
 
 
 def filter_list(pipelines: Sequence[Mapping[str, Any]], leaf: Leaf) -> list[dict[str, Any]]:
-    """Return the filter pipelines of the YAML, with what our filter needs of the leaf."""
+    """Return the filter pipelines of the YAML, with the arguments that our filter takes from the leaf."""
     given = {
         "labels": list(leaf.verbalizer.words),
         "prior": list(leaf.verbalizer.prior),
@@ -92,7 +92,7 @@ def filter_list(pipelines: Sequence[Mapping[str, Any]], leaf: Leaf) -> list[dict
 def _name(task: str, key: str, value: object) -> str | None:
     if value is not None and (not isinstance(value, str) or not value):
         raise ValueError(f"task {task!r}: {key} {value!r}; expected a name, or leave it out")
-    # A verbalizer of the user's own may have any name; how natural it is has one of three.
+    # A user-defined verbalizer may have any name; its naturalness has one of three values.
     if key == "naturalness" and value is not None and value not in SCHEMA.values[key]:
         raise ValueError(f"task {task!r}: {key} {value!r}; expected one of {', '.join(SCHEMA.values[key])}")
     return value
@@ -114,7 +114,7 @@ def _reads(task: str, pipelines: Sequence[Mapping[str, Any]]) -> Reads:
 
 
 def _row_starts(prompt: str) -> list[str]:
-    """Return how a row begins in a prompt: its first words, and what stands before the first field on its line."""
+    """Return how a row begins in a prompt: its first words, and the text before the first field on its line."""
     before_field = re.search(r"^([^\n{]*\w[^\n{]*?)[ \t]*{{", prompt, re.MULTILINE)
     return [prompt[:OPENING], *([before_field[1]] if before_field else [])]
 
@@ -122,11 +122,11 @@ def _row_starts(prompt: str) -> list[str]:
 def _dataset(config: dict[str, Any]) -> Classification:
     known = DATASETS.get(str(config.get("dataset_path")))
     if known is not None:
-        refuse_keys(config, DATASET_KEYS, "is one of the nine, whose place and splits are the paper's")
+        refuse_keys(config, DATASET_KEYS, "is one of the nine built-in datasets, whose location and splits are fixed")
         refuse_rows(
             config,
-            f"of each of its nine datasets the paper evaluates {EVALUATION_ROWS}; remove rows (--limit evaluates "
-            "fewer), or say it in the leaf of a dataset of your own",
+            f"the paper evaluates {EVALUATION_ROWS} rows of each of its nine datasets; remove rows (--limit evaluates "
+            "fewer), or set rows for a dataset of your own",
         )
         return known
     own = own_dataset(config, DATASETS)
@@ -140,7 +140,7 @@ def _columns(task: str, config: dict[str, Any]) -> tuple[str, ...]:
         parsed = template_environment().parse(prompt) if isinstance(prompt, str) else None
         columns = sorted(jinja2.meta.find_undeclared_variables(parsed)) if parsed else []
     except jinja2.TemplateError as error:
-        raise ValueError(f"task {task!r}: doc_to_text is no template ({error}): {prompt!r}") from error
+        raise ValueError(f"task {task!r}: doc_to_text is not a valid template ({error}): {prompt!r}") from error
     if not columns:
         raise ValueError(
             f"task {task!r}: doc_to_text must be a prompt that shows the row, as in 'Review: {{{{text}}}}'; "

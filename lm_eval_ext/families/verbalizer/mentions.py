@@ -1,11 +1,11 @@
-"""Where a response names a label: as a word of its own, asserted, and not as a part of something else.
+"""Finds where a response names a label: as a separate word, asserted, and not as part of something else.
 
-A label word is no mention where it
+A label word does not count as a mention if it
 
 * is part of another word or number: "10" and "1.5" are not 1, "know" is not no, "non-foo" is not foo;
 * is denied, up to four words before: "not very positive", "no sign of sadness" (but "isn't semantically equivalent"
   names "not equivalent", where that is a label);
-* stands in a condition or repeats the instruction: 'if the review is positive, I need to output "foo"', '"foo" for joy
+* occurs in a condition or repeats the instruction: 'if the review is positive, I need to output "foo"', '"foo" for joy
   and "bar" for sadness', 'I am only allowed to output "foo" or "bar"';
 * numbers something: "Sentence 1", the "1." of a list;
 * is the article "no": "no evidence".
@@ -21,7 +21,7 @@ from typing import NamedTuple
 Span = tuple[int, int]
 
 REACH = 120
-"""Characters around a label that can matter to it: without a bound, a degenerate response would take quadratic time."""
+"""Characters of context around a label: without a bound, a degenerate response would take quadratic time."""
 
 # Curly, low and angle quotes, the minus sign, the non-breaking hyphen, the zero-width space; an underscore is a space.
 _PLAIN = str.maketrans(
@@ -74,12 +74,12 @@ class LabelMention(NamedTuple):
 
 
 def plain(text: str) -> str:
-    """Return a text in lower case with straight quotes; emphasis and code become quotes: both set a word apart."""
+    """Return a text in lower case with straight quotes; emphasis and code marks become quotes, too."""
     return _HEADING.sub("", _MARKUP.sub('"', text)).translate(_PLAIN).casefold()
 
 
 def plain_label(label: str) -> str:
-    """Return a label word in the form in which it is looked for: two labels with the same form are the same word."""
+    """Return a label word in its normalised form: two labels with the same form are the same word."""
     return " ".join(plain(label).split())
 
 
@@ -126,7 +126,7 @@ def _conditions(text: str, words: Sequence[LabelMention]) -> Iterator[Span]:
             turn = _TURN.search(clause)
             yield start, start + turn.start() if turn else end
         elif "output" in clause:
-            # The instruction repeated: the condition, and the word that it hands out.
+            # The instruction repeated: the condition, and the word that it assigns.
             handed = [word.end for word in words if start + clause.index("output") < word.start < end]
             yield start, min([*handed, end])
         else:

@@ -1,6 +1,6 @@
-"""Which rows are evaluated and which demonstrate (section 3.1, appendices A and B).
+"""Selects the evaluated rows and the demonstrations (section 3.1, appendices A and B).
 
-The choice depends on the dataset, its golden labels and a fixed seed alone, so every verbalizer sees the same rows.
+The selection depends only on the dataset, its golden labels and a fixed seed, so every verbalizer sees the same rows.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 EVALUATION_ROWS = 100
 """Rows per dataset and verbalizer (section 3.1)."""
 SEED = 20230717
-"""Of every draw here; a change of it changes scores."""
+"""The seed of every draw here; changing it changes scores."""
 
 
 @dataclass(frozen=True)
 class Selection:
-    """What a task reads of its dataset; equal for tasks that differ in their verbalizer alone.
+    """What a task reads from its dataset; equal for tasks that differ only in their verbalizer.
 
     Attributes:
         dataset: the dataset.
         text_columns: the columns that the prompt shows.
         golden: the golden labels in use; rows with other labels are left out (appendix B).
         source: see ``sources``.
-        rows: how many are evaluated; ``None``: all.
+        rows: how many are evaluated; ``None`` for all.
     """
 
     dataset: Classification
@@ -53,7 +53,7 @@ def evaluation_rows(selection: Selection) -> tuple[Mapping[str, Any], ...]:
     """Return the evaluated rows, in the order of the draw.
 
     Raises:
-        RowsError: the rows cannot be had, are not well-formed, or are fewer than are to be evaluated.
+        RowsError: the rows cannot be loaded, are not well-formed, or are fewer than requested.
     """
     table, usable = _evaluated_part(selection)
     count = max(1, len(usable)) if selection.rows is None else selection.rows
@@ -67,7 +67,7 @@ def evaluation_rows(selection: Selection) -> tuple[Mapping[str, Any], ...]:
 
 
 def usable_rows(selection: Selection) -> int:
-    """Return of how many rows the evaluated ones are drawn: those with a label in use.
+    """Return the number of rows from which the evaluated ones are drawn: those with a label in use.
 
     Raises:
         RowsError: as ``evaluation_rows``.
@@ -84,10 +84,10 @@ def _evaluated_part(selection: Selection) -> tuple[Table, dict[int, str]]:
 
 @cache
 def demonstrations(selection: Selection, count: int) -> tuple[Mapping[str, Any], ...]:
-    """Return the first ``count`` demonstrations: fixed, one label after the other, none with an evaluated row's text.
+    """Return the first ``count`` demonstrations: fixed, with alternating labels, none with an evaluated row's text.
 
     Raises:
-        RowsError: the dataset has no training rows, or not ``count`` of them in balance.
+        RowsError: the dataset has no training rows, or too few for ``count`` balanced demonstrations.
     """
     dataset = selection.dataset
     if dataset.training_split is None:
@@ -99,14 +99,14 @@ def demonstrations(selection: Selection, count: int) -> tuple[Mapping[str, Any],
     if len(chosen) < count:
         raise RowsError(
             f"{table.origin}: --num_fewshot {count} asks for more demonstrations than the {len(chosen)} that can be "
-            f"drawn in balance over {', '.join(selection.golden)}"
+            f"drawn with balanced labels ({', '.join(selection.golden)})"
         )
     return chosen
 
 
 @cache
 def rows_hash(selection: Selection) -> str:
-    """Return 16 hexadecimal digits that are equal where the evaluated rows are."""
+    """Return 16 hexadecimal digits that are equal if the evaluated rows are."""
     rows = json.dumps(evaluation_rows(selection), sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(rows.encode()).hexdigest()[:16]
 
@@ -116,7 +116,7 @@ def _generator(dataset: Classification, purpose: str) -> random.Random:
 
 
 def _part(selection: Selection, evaluated: bool) -> tuple[Table, Sequence[int]]:
-    """Return the table that holds the evaluated (or the training) rows, and their numbers in it."""
+    """Return the table that contains the evaluated (or the training) rows, and their numbers in it."""
     dataset, source = selection.dataset, selection.source
     is_split_here = dataset.held_out and not sources.has_split(dataset.name, dataset.evaluation_split, source)
     split = dataset.evaluation_split if evaluated and not is_split_here else dataset.training_split or "train"
@@ -142,7 +142,7 @@ def _golden_labels(selection: Selection, table: Table, expected: Sequence[str]) 
     dataset = selection.dataset
     values = table.column(dataset.label_column, expected)
     names = _label_names(selection, table)
-    as_text = f"{dataset.label_column}_text"  # some datasets spell the label out beside its number
+    as_text = f"{dataset.label_column}_text"  # some datasets also give the label's name
     texts = table.column(as_text) if as_text in table.columns else [None] * len(values)
     by_name = {_same_name(name): name for name in names}
     golden = []
@@ -161,13 +161,13 @@ def _golden_labels(selection: Selection, table: Table, expected: Sequence[str]) 
             listed = ", ".join(f"{index} {label}" for index, label in enumerate(names))
             raise RowsError(f"{where}: unknown label {value!r}; expected one of {listed}")
         if isinstance(text, str) and _same_name(text) != _same_name(name):
-            raise RowsError(f"{where}: {value!r} stands for {name!r} here, but the row's {as_text} says {text!r}")
+            raise RowsError(f"{where}: {value!r} means {name!r} here, but the row's {as_text} is {text!r}")
         golden.append(name)
     return golden
 
 
 def _label_names(selection: Selection, table: Table) -> Sequence[str]:
-    """Return the name of each integer label, and insist that the origin declares the same ones in the same order."""
+    """Return the name of each integer label; reject an origin that declares other names or another order."""
     dataset = selection.dataset
     declared = table.class_names.get(dataset.label_column)
     names = dataset.labels or declared or selection.golden

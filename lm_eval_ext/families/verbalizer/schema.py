@@ -1,4 +1,4 @@
-"""What the results of verbalizer tasks hold."""
+"""What the results of verbalizer tasks contain."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ SCHEMA = Schema(
         Metric("invalid_rate", higher_is_better=False),
     ),
     headlines=(Metric("acc", higher_is_better=True),),
-    # verbalizer and naturalness are null where a leaf of the user's own does not say them. label_words and prior_words:
-    # golden label name to the word that the prompt demands, and to the one that means it by itself.
+    # verbalizer and naturalness are null if a user-defined leaf does not set them. label_words and prior_words map a
+    # golden label name to the word that the prompt demands, and to the word that names it by itself.
     facts={
         "verbalizer": "text or null",
         "naturalness": "text or null",
@@ -22,10 +22,10 @@ SCHEMA = Schema(
     },
     values={
         "prompting": ("direct", "chain_of_thought"),
-        # By what is asked: sentiment, inference, paraphrase, subjectivity.
+        # By task: sentiment, inference, paraphrase, subjectivity.
         "dataset": ("sst2", "fp", "emotion", "snli", "sick", "rte", "qqp", "mrpc", "subj"),
         "naturalness": ("natural", "neutral", "unnatural"),
-        # Words that are exchanged for each other stand side by side.
+        # Verbalizers that swap each other's words are adjacent.
         "verbalizer": ("golden", "flipped", "foo_bar", "bar_foo", "sfo_lax", "lax_sfo", "lake_river", "river_lake"),
     },
 )

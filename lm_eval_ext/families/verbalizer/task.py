@@ -31,16 +31,16 @@ from lm_eval_ext.harness.known_answers import KnownAnswers
 from lm_eval_ext.harness.versions import template_environment
 
 PROMPTING = {"first": "direct", "final": "chain_of_thought"}
-"""What a task records of itself, by what it reads of an answer: the first label, or the conclusion of a thought."""
+"""How a task records its prompting, by what it reads: the first label, or the conclusion of a chain of thought."""
 METRICS = [
     {"metric": metric.name, "aggregation": "mean", "higher_is_better": metric.higher_is_better}
     for metric in SCHEMA.metrics
 ]
-"""What ``Verbalizer.score`` gives."""
+"""The metrics that ``Verbalizer.score`` returns."""
 VERSION = 1.0
 """``metadata.version`` of leaves and groups."""
 STOPS = ("You are a helpful assistant",)
-"""Some servers answer an empty list of stops with an error. This one ends a model that repeats one of the prompts."""
+"""Some servers reject an empty list of stop sequences. This one stops a model that repeats one of the prompts."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Target:
     """``doc_to_target``: the word that the prompt demands for a row.
 
     This and ``ProcessResults`` are dataclasses, not methods or closures, because the harness copies a task's config and
-    writes it into the results: it gets the verbalizer, and no memory address.
+    writes it into the results: their ``repr`` shows the verbalizer, not a memory address.
     """
 
     verbalizer: Verbalizer
@@ -69,52 +69,52 @@ class ProcessResults:
         return self.verbalizer.score(results[0], doc[GOLDEN])
 
 
-MORE_ROWS = 'rows: all in its YAML, or --metadata \'{"rows": "all"}\', evaluates all of them'
+MORE_ROWS = 'to evaluate all of them, set rows: all in its YAML or pass --metadata \'{"rows": "all"}\''
 
 
 class VerbalizerTask(FamilyTask):
     """Classification with the words of one verbalizer for labels (Li et al., NAACL Findings 2024).
 
-    A leaf's YAML says, in the harness's own keys:
+    A leaf's YAML sets these keys of the harness:
 
-    * ``dataset_path``: one of the nine datasets (``sst2`` …), or a dataset of the user's: a name, and on the hub
-      ``owner/name`` (with ``dataset_name``, ``dataset_kwargs``: ``revision``, ``data_files``); then also
-      ``test_split``, and ``training_split`` if there are to be demonstrations;
+    * ``dataset_path``: one of the nine datasets (``sst2`` …), or a user-defined dataset: a name, or on the hub
+      ``owner/name`` (with ``dataset_name``, ``dataset_kwargs``: ``revision``, ``data_files``), together with
+      ``test_split``, and ``training_split`` if demonstrations are needed;
     * ``doc_to_text``: the prompt, a template over the rows' columns, with the label words in it;
     * ``doc_to_target``: the label column;
-    * ``doc_to_choice``: the verbalizer, golden label name to label word. Where labels are numbers without declared
-      names, the order counts: 0, 1, 2 …;
+    * ``doc_to_choice``: the verbalizer, golden label name to label word. If labels are numbers without declared
+      names, their order is that of the numbers: 0, 1, 2 …;
 
-    and in keys of ours:
+    and these keys of this package:
 
-    * ``rows``: how many rows of a dataset of the user's are evaluated, or ``all``; 100 if absent. ``--metadata`` takes
-      it, too;
+    * ``rows``: how many rows of a user-defined dataset are evaluated, or ``all``; 100 if absent. It can also be passed
+      with ``--metadata``;
     * ``prior``: golden label name to the word that means it by itself; the golden names if absent;
     * ``verbalizer`` and ``naturalness``: the names that the results record; none if absent.
 
     Raises:
-        ValueError: a leaf that does not say this (the message names leaf and key).
-        RowsError: rows that cannot be had or are not what they should be.
+        ValueError: the leaf is invalid; the message names leaf and key.
+        RowsError: the rows cannot be loaded or are invalid.
     """
 
     FAMILY = "verbalizer"
     METADATA: ClassVar[Mapping[str, Any]] = {"version": VERSION}
     DEFAULTS: ClassVar[Mapping[str, Any]] = {"output_type": "generate_until"}
-    """What a leaf has that does not say otherwise; not in the template, which the harness parses anew for each leaf."""
+    """Default values for a leaf; not in the template, because the harness would parse it again for each leaf."""
 
     @classmethod
     def datasets(cls) -> Mapping[str, str]:
-        """Return the nine datasets, and of each a task that reads it."""
+        """Return the nine datasets, each with a task that reads it."""
         return {name: f"verbalizer_{name}_natural_golden" for name in DATASETS}
 
     @classmethod
     def datasets_at(cls, source: str) -> list[str]:
-        """Return all datasets if a source has any: the groups are over all nine."""
+        """Return all datasets if a source has any, because the groups cover all nine."""
         return list(DATASETS) if super().datasets_at(source) else []
 
     @classmethod
     def hub_datasets(cls) -> list[sources.HubDataset]:
-        """Return where the nine lie."""
+        """Return the locations of the nine datasets."""
         return [dataset.hub for dataset in DATASETS.values()]
 
     def configure(self, config: dict[str, Any]) -> Mapping[str, Any]:
@@ -126,7 +126,7 @@ class VerbalizerTask(FamilyTask):
         self._selection = Selection(dataset, self._leaf.columns, verbalizer.golden, self.source, self._leaf.rows)
         from_hub = self.source == sources.HUB
         config |= {
-            # What the results should say: the evaluated split, and where the dataset lies.
+            # What the results should record: the evaluated split, and the location of the dataset.
             "dataset_path": dataset.hub.repository if from_hub else dataset.name,
             "dataset_name": dataset.hub.config if from_hub else None,
             "test_split": dataset.evaluation_split,
@@ -163,13 +163,13 @@ class VerbalizerTask(FamilyTask):
         return [dict(row) for row in demonstrations(self._selection, n)]
 
     def doc_to_text(self, doc: dict[str, Any], doc_to_text: str | None = None) -> str:
-        """Return the prompt of one row; the harness gives a template of its own for demonstrations."""
+        """Return the prompt of one row; the harness passes a separate template for demonstrations."""
         return _template(doc_to_text or self.config.doc_to_text).render(doc)
 
     def known_answers(self, doc: dict[str, Any]) -> KnownAnswers:
-        """Return the word that the prompt demands, the one that means the label by itself, and either at random."""
+        """Return the word that the prompt demands, the word that names the label by itself, and a random label word."""
         golden, verbalizer = doc[GOLDEN], self._leaf.verbalizer
-        # A chain of thought names the tempting word before its conclusion, so that reading one is put to the test.
+        # A chain of thought names the tempting word before its conclusion, which tests how conclusions are read.
         direct = self._leaf.reads == "first"
         thought = "" if direct else f'By itself this means "{verbalizer.prior_word(golden)}". '
         say = "{}" if direct else 'The final answer is "{}".'
@@ -197,7 +197,7 @@ class DirectTask(VerbalizerTask):
 
 
 class ChainOfThoughtTask(VerbalizerTask):
-    """Chain-of-thought prompting (Figure 8): room to reason, and the conclusion is read."""
+    """Chain-of-thought prompting (Figure 8): more tokens to reason, and the conclusion is read."""
 
     DEFAULTS = _defaults("final", 512)
 

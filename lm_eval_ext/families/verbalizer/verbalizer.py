@@ -1,4 +1,4 @@
-"""A verbalizer: which word stands for which label (section 3.2), and the score of an answer under it."""
+"""A verbalizer: which word represents which label (section 3.2), and the score of an answer under it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from lm_eval_ext.families.verbalizer.mentions import plain_label
 
 INVALID = "[invalid]"
-"""What stands for a response that names no label: the harness's own word for an answer that could not be extracted."""
+"""Replaces a response that names no label: the harness's own marker for an answer that could not be extracted."""
 
 
 @dataclass(frozen=True)
@@ -19,8 +19,8 @@ class Verbalizer:
     Attributes:
         golden: the golden label names, for example ``("negative", "positive")``.
         words: the word that the prompt demands for each golden label.
-        prior: the word that means each golden label by itself. Where the label words mean nothing (neutral
-            verbalizers), the golden name.
+        prior: the word that means each golden label by itself; the golden name if the label words have no such meaning
+            (neutral verbalizers).
     """
 
     golden: tuple[str, ...]
@@ -44,7 +44,7 @@ class Verbalizer:
 
         Returns:
             ``acc``: 1.0 if the answer is the word that the prompt demands; ``prior_rate``: 1.0 if it is what the label
-            means by itself; ``invalid_rate``: 1.0 if it is none of the label words.
+            means by itself; ``invalid_rate``: 1.0 if it is not a label word.
         """
         return {
             "acc": float(answer == self.word(golden)),
@@ -85,12 +85,12 @@ def _words(task: str, key: str, words: object) -> Mapping[str, str]:
             if not isinstance(value, str) or not plain_label(value):
                 raise ValueError(
                     f"task {task!r}: {key} has the {role} {value!r} at {golden!r}, which is not text; "
-                    'quote words that YAML reads otherwise ("yes", "no", "1", "0")'
+                    'quote words that YAML parses as another type ("yes", "no", "1", "0")'
                 )
         rival = owner.setdefault(plain_label(word), golden)
         if rival != golden:
             raise ValueError(
                 f"task {task!r}: {key} gives the word {word!r} to both {rival!r} and {golden!r}; "
-                "every label needs a word of its own, distinct without regard to case"
+                "every label needs a different word, ignoring case"
             )
     return words

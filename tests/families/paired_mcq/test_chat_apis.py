@@ -63,8 +63,8 @@ def test_paired_tasks_are_refused_before_any_request_and_the_sibling_is_named(
     run = ask(harness, address, "text_mcq_mmlu_low,paired_mcq_opinionqa_high")
     assert run.status != 0
     assert (
-        "task 'paired_mcq_opinionqa_high' asks for the log-likelihoods of option letters, and LocalChatCompletion "
-        "gives none; --tasks text_mcq_opinionqa_high is the same task without them"
+        "task 'paired_mcq_opinionqa_high' needs the log-likelihoods of option letters, but LocalChatCompletion "
+        "provides none; --tasks text_mcq_opinionqa_high is the same task without them"
     ) in run.output
     assert requests == []
 

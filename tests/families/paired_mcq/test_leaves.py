@@ -165,10 +165,10 @@ def test_without_a_right_option_there_is_no_accuracy(tmp_path: Path) -> None:
         ({"test_split": None}, "'toy_leaf': dataset_path 'toy' with test_split None"),
         ({"test_split": 3}, "'toy_leaf': dataset_path 'toy' with test_split 3; expected one of opinionqa"),
         ({"dataset_path": ["toy"]}, r"'toy_leaf': dataset_path \['toy'\] with test_split 'test'; expected one of"),
-        ({"dataset_kwargs": "main"}, "'toy_leaf': dataset_kwargs 'main'; expected revision and data_files alone"),
+        ({"dataset_kwargs": "main"}, "'toy_leaf': dataset_kwargs 'main'; expected only revision and data_files"),
         ({"doc_to_choice": ""}, "'toy_leaf': doc_to_choice '' reads no column; expected a column, or a template"),
-        ({"doc_to_choice": "{{}}"}, "'toy_leaf': doc_to_choice '{{}}' is no template"),
-        ({"dataset_kwargs": {"data_dir": "a"}}, "'toy_leaf': dataset_kwargs .*data_dir.*expected revision"),
+        ({"doc_to_choice": "{{}}"}, "'toy_leaf': doc_to_choice '{{}}' is not a valid template"),
+        ({"dataset_kwargs": {"data_dir": "a"}}, "'toy_leaf': dataset_kwargs .*data_dir.*expected only revision"),
         (
             {"dataset_path": "mmlu"},
             "'toy_leaf': dataset_path 'mmlu' is one of opinionqa.*remove test_split, doc_to_text",
@@ -176,7 +176,7 @@ def test_without_a_right_option_there_is_no_accuracy(tmp_path: Path) -> None:
         ({"doc_to_text": None}, "'toy_leaf': doc_to_text None reads no column; expected a column, or a template"),
         ({"doc_to_choice": ["yes", "no"]}, r"'toy_leaf': doc_to_choice \['yes', 'no'\] reads no column"),
         ({"doc_to_choice": "{{['yes', 'no']}}"}, "'toy_leaf': doc_to_choice .* reads no column"),
-        ({"doc_to_choice": "{{[first, second"}, "'toy_leaf': doc_to_choice .* is no template"),
+        ({"doc_to_choice": "{{[first, second"}, "'toy_leaf': doc_to_choice .* is not a valid template"),
         ({"doc_to_target": 0}, "'toy_leaf': doc_to_target 0 reads no column"),
         ({"doc_to_text": "title"}, r"toy_test\.jsonl has no column 'title'; expected title, first, second, right"),
         (
@@ -204,7 +204,7 @@ def test_the_record_says_how_many_published_questions_cannot_be_asked(
         task = tasks_of(manager, [f"paired_mcq_mmlu_{level}"])[f"paired_mcq_mmlu_{level}"]
         assert (len(task.eval_docs), task.config.metadata["left_out"]) == (10, 1)
     (message,) = [record.getMessage() for record in caplog.records if "left out" in record.getMessage()]
-    assert message.startswith("1 of 2 questions left out")
+    assert message.startswith("left out 1 of 2 questions")
     assert message.endswith("mmlu_test.jsonl, row 2: expected options that differ from one another")
 
 

@@ -167,13 +167,13 @@ def test_options_that_differ_in_case_alone_are_two(tmp_path: Path) -> None:
 BROKEN_TSV = {
     "options that are no list in Python": (
         {"options": "Yes, no"},
-        r"row 2, field 'options': expected a list as Python",
+        r"row 2, field 'options': expected a list in Python syntax",
     ),
-    "options that are not closed": ({"options": "['Yes'"}, r"row 2, field 'options': expected a list as Python spells"),
-    "options that are code": ({"options": "__import__('os')"}, r"row 2, field 'options': expected a list as Python"),
-    "options that are a template": ({"options": "{{}}"}, r"row 2, field 'options': expected a list as Python spells"),
+    "options that are not closed": ({"options": "['Yes'"}, r"row 2, field 'options': expected a list in Python syntax"),
+    "options that are code": ({"options": "__import__('os')"}, r"row 2, field 'options': expected a list in Python"),
+    "options that are a template": ({"options": "{{}}"}, r"row 2, field 'options': expected a list in Python syntax"),
     "options that are a number": ({"options": "3"}, r"row 2, field 'options': expected a list of texts, found 3"),
-    "ordinals that are code": ({"option_ordinal": "open('x')"}, r"row 2, field 'option_ordinal': expected a list as P"),
+    "ordinals that are code": ({"option_ordinal": "open('x')"}, r"row 2, field 'option_ordinal': expected a list in P"),
 }
 
 
@@ -247,7 +247,7 @@ def test_of_published_rows_those_that_cannot_be_asked_are_left_out_and_said(tmp_
 def test_rows_of_which_none_can_be_asked_are_an_error(tmp_path: Path) -> None:
     write_jsonl(tmp_path / "mmlu_test.jsonl", [{"question": "Which?", "choices": ["a", "a"], "answer": 1}])
     with pytest.raises(
-        RowsError, match=r"mmlu_test\.jsonl: no row can be asked; .*row 1: expected options that differ"
+        RowsError, match=r"mmlu_test\.jsonl: no usable questions; .*row 1: expected options that differ"
     ):
         questions(DATASETS["mmlu"], str(tmp_path))
 
@@ -262,7 +262,7 @@ def test_rows_of_which_none_can_be_asked_are_an_error(tmp_path: Path) -> None:
         (
             "arc_challenge",
             {"question": "?", "choices": {"text": ["a", "b"], "label": ["A", "B"]}, "answerKey": ""},
-            "row 1: its right option .* could not be read",
+            "row 1: its correct option .* could not be read",
         ),
     ],
 )

@@ -159,7 +159,7 @@ def test_a_label_that_contradicts_its_row_is_an_error(tmp_path: Path) -> None:
     assert len(evaluation_rows(toy(tmp_path, rows, []))) == 100
     (tmp_path / "swapped").mkdir()
     rows[7]["label_text"] = "yes"
-    with pytest.raises(RowsError, match=r"row 8, field 'label': 0 stands for 'no' here, .* label_text says 'yes'"):
+    with pytest.raises(RowsError, match=r"row 8, field 'label': 0 means 'no' here, .* label_text is 'yes'"):
         evaluation_rows(toy(tmp_path / "swapped", rows, []))
 
 
