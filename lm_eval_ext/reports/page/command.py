@@ -86,7 +86,7 @@ def _report(options: argparse.Namespace) -> int:
     if is_printed:
         sys.stdout.buffer.write(text)
         sys.stdout.flush()
-    # Standard output may receive the page itself, and must then get nothing else.
+    # If the page may go to standard output, nothing else may.
     told = sys.stderr if is_printed or not is_replaced(output) else sys.stdout
     if not is_printed:
         print(output, file=told)
