@@ -101,7 +101,7 @@ def _without_pairs(of_model: OfModel, base: str) -> list[Issue]:
 
 
 def _setting(run: TaskRun) -> Mapping[str, object]:
-    """Return what must be the same under every encoding of a subtask; model settings are part of the model's identity."""
+    """Return what must be the same under every encoding of a subtask; model settings are part of its identity."""
     return {
         "version": run.metadata.get("version"),
         "source": run.metadata.get("source"),
