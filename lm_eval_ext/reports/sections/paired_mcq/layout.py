@@ -17,7 +17,7 @@ from lm_eval_ext.reports.sections.paired_mcq.task_result import (
 )
 
 MOST_PANELS = 12
-"""The most panels of a figure; if there would be more, it shows the most telling ones."""
+"""With more panels than this, a figure shows only the most telling ones."""
 FIRST_TOKEN, TEXT = "first token", "text"
 Item = TypeVar("Item")
 
