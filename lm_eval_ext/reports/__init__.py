@@ -1,1 +1,1 @@
-"""Pictures, comparison and the release gate: from the harness's result files, never from a model."""
+"""The report, the comparison and the release gate, computed from the harness's results files; no model is run."""

@@ -1,4 +1,4 @@
-"""What a report or a comparison cannot go on from."""
+"""The error that stops a report or a comparison."""
 
 
 class ReportError(Exception):

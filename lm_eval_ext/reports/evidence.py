@@ -1,4 +1,4 @@
-"""The figures of runs with their uncertainty: computed from their rows, with resamples."""
+"""The figures of runs with their uncertainty, computed from their rows by resampling."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from lm_eval_ext.results.runs import Runs, TaskRun
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """Runs, and the resamples of their rows; what the sections of a report ask for every figure.
+    """Runs, with the resamples of their rows; every figure in a report's sections is computed with it.
 
     Attributes:
-        runs: everything that was run.
+        runs: all runs.
     """
 
     runs: Runs
 
     @cached_property
     def population(self) -> Population:
-        """The rows of the datasets that any run was asked, drawn anew: the same rows for all that is asked of them."""
+        """The resampled dataset rows: everything measured on the same rows shares the same resamples."""
         return Population(self.runs.dataset_rows.count)
 
     def ratio(self, run: TaskRun, metric: str, kept: NDArray[np.bool_] | None = None) -> Ratio:
-        """Return a mean over a task's rows, with its resamples if its samples are there.
+        """Return a mean over a task's rows, with its resamples if there are samples.
 
-        It is NaN where the results were written before the family had the metric.
+        It is NaN if the results predate the metric.
 
         Args:
             run: the task.
-            metric: of it.
-            kept: which rows count, shape (rows,); ``None``: all. Without samples all do.
+            metric: one of its metrics.
+            kept: which rows count, shape (rows,); ``None``: all of them. Without samples, all rows count.
 
         Raises:
             KeyError: the family has no such metric.
@@ -48,12 +48,12 @@ class Evidence:
         values = run.rows.values.get(metric)
         if values is None:
             return Ratio.of(np.nan, run.count)
-        # A value that is not there does not count.
+        # Missing values (NaN) do not count.
         of_kept = values if kept is None else np.where(kept, values, np.nan)
         return self.population.ratio(run.dataset, run.rows.clusters, of_kept)
 
     def mean(self, runs: Sequence[TaskRun], metric: str) -> Replicates:
-        """Return a figure of several tasks of one family, as the harness's groups have it, with its resamples.
+        """Return a figure over several tasks of one family, aggregated as in the harness's groups, with its resamples.
 
         Raises:
             KeyError: the family has no such metric.
@@ -65,14 +65,14 @@ class Evidence:
         return Ratio.sum(ratios).value
 
     def share(self, run: TaskRun, metric: str, asked: str) -> Ratio:
-        """Return the quotient of two sums over a task's rows, for example followed over asked.
+        """Return the ratio of two sums over a task's rows, for example followed over asked.
 
-        Without samples it is the task's own figure, as of one row: it does not add up with others.
+        Without samples it is the task's own figure with the weight of one row, and must not be summed with others.
 
         Args:
             run: the task.
-            metric: the column of its rows above the line.
-            asked: the one below it.
+            metric: the column of the numerator.
+            asked: the column of the denominator.
         """
         if run.rows is None:
             value = run.figure(metric)
@@ -81,10 +81,10 @@ class Evidence:
         return Ratio(self.sum(run, values[metric]), self.sum(run, values[asked]))
 
     def sum(self, run: TaskRun, values: Floats) -> Replicates:
-        """Return the replicates of the sum of a value for each row of a task.
+        """Return the replicates of a sum over a task's rows, given one value for each row.
 
         Raises:
-            ValueError: the task's samples are not there.
+            ValueError: the task has no samples.
         """
         if run.rows is None:
             raise ValueError(f"{run.task}: no samples")

@@ -18,7 +18,7 @@ class Estimate:
     """A figure with its confidence interval.
 
     Attributes:
-        value: of the rows that were evaluated; NaN if there is none.
+        value: the figure over the evaluated rows; NaN if there is none.
         low, high: the ends of its 95 % confidence interval; NaN if unknown.
     """
 
@@ -28,7 +28,7 @@ class Estimate:
 
     @property
     def exists(self) -> bool:
-        """Whether there is such a figure."""
+        """Whether the figure exists."""
         return not isnan(self.value)
 
     @property
@@ -38,7 +38,7 @@ class Estimate:
 
 
 TableCell = str | int | Estimate | None
-"""Of a table; ``None``: there is no such figure."""
+"""A cell of a table; ``None`` if there is no such figure."""
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,9 @@ class Table:
     """The numbers of a figure.
 
     Attributes:
-        columns: their headings; those before the first estimate say what a row is about.
+        columns: their headings; those before the first estimate identify the row.
         rows: a cell for each column.
-        unit: of the estimates.
+        unit: the unit of the estimates.
     """
 
     columns: tuple[str, ...]
@@ -56,10 +56,10 @@ class Table:
     unit: Unit = "share"
 
     def __post_init__(self) -> None:
-        """Hold every row to the headings.
+        """Check that every row has as many cells as there are headings.
 
         Raises:
-            ValueError: a row is longer or shorter.
+            ValueError: a row has more or fewer.
         """
         for row in self.rows:
             if len(row) != len(self.columns):
@@ -71,10 +71,10 @@ class Series:
     """Values that belong together, for example those of one constraint level.
 
     Attributes:
-        name: in the legend.
+        name: its name in the legend.
         values: one for each category, or for each place on the x axis.
-        parts: of bars: how much of each value is due to what ``Bars.part`` names, drawn lighter.
-        dashed: of curves: predicted, not measured.
+        parts: for bars: how much of each value is due to what ``Bars.part`` names; drawn lighter.
+        dashed: for curves: predicted, not measured.
     """
 
     name: str
@@ -85,16 +85,16 @@ class Series:
 
 @dataclass(frozen=True)
 class Bars:
-    """Horizontal bars in groups, with intervals: one group for each category, in it one bar for each series.
+    """Horizontal bars with intervals: one group for each category, with one bar for each series.
 
     Attributes:
         categories: from top to bottom.
         series: each with a value for each category.
         axis: what the values are.
         part: what the lighter portion is, if a series has parts.
-        unit: of the values.
-        reference: where a line for comparison stands, for example random guessing.
-        reference_name: in the legend.
+        unit: the unit of the values.
+        reference: the position of a reference line, for example random guessing.
+        reference_name: the reference line's name in the legend.
     """
 
     categories: tuple[str, ...]
@@ -108,13 +108,13 @@ class Bars:
 
 @dataclass(frozen=True)
 class Curves:
-    """Lines over a few numbers, with intervals.
+    """Curves over a few numbers, with intervals.
 
     Attributes:
         x: the numbers.
         series: each with a value for each of them.
         x_axis, axis: what the numbers and the values are.
-        unit: of the values.
+        unit: the unit of the values.
     """
 
     x: tuple[int, ...]
@@ -126,14 +126,14 @@ class Curves:
 
 @dataclass(frozen=True)
 class HeatMap:
-    """A coloured cell for each pair of a row and a column; the numbers stand in the cells.
+    """A coloured cell with its number for each pair of a row and a column.
 
     Attributes:
         rows: from top to bottom.
         columns: from left to right.
         values: ``values[row][column]``.
         axis: what the values are.
-        unit: ``change`` is coloured from blue over neutral to orange, everything else in one hue.
+        unit: ``change`` is coloured from blue through neutral to orange, everything else in one hue.
     """
 
     rows: tuple[str, ...]
@@ -151,7 +151,7 @@ class Panel:
     """One drawing of a figure, no wider than a phone's screen.
 
     Attributes:
-        title: what tells it from the figure's other panels; empty if it is the only one.
+        title: what distinguishes it from the figure's other panels; empty if it is the only one.
         mark: what is drawn.
     """
 
@@ -164,7 +164,7 @@ class Figure:
     """Drawings that answer one question, and their numbers.
 
     Attributes:
-        name: of letters, digits and ``_``; of the files that it is exported to, and its address in the page.
+        name: letters, digits and ``_``; names the exported files, and the figure's anchor in the page.
         title: the question, or what is shown.
         reading: how to read it: what is good, what the interval is, which section of a paper it follows.
         panels: at least one.
@@ -188,11 +188,11 @@ class Example:
 
     Attributes:
         why: what it shows.
-        model: whose it is.
-        task: of which task.
-        prompt: as it was asked.
-        answer: as it was given.
-        facts: what was expected, what was read, how it scored: names and values.
+        model: the model that gave it.
+        task: the task that it answers.
+        prompt: the prompt as it was sent.
+        answer: the answer as it was given.
+        facts: the expected answer, the answer as read, and its scores: names and values.
     """
 
     why: str
@@ -205,13 +205,13 @@ class Example:
 
 @dataclass(frozen=True)
 class Section:
-    """What the report says of one family.
+    """The report's section on one family.
 
     Attributes:
-        name: of the family.
-        title: for people.
-        question: that it asks of a model.
-        figures: in the order to be read in.
+        name: the family's name.
+        title: the heading.
+        question: the question that the family asks about a model.
+        figures: in reading order.
         examples: at most ten.
         issues: what is missing and why.
     """
@@ -229,7 +229,7 @@ class Report:
     """A whole report.
 
     Attributes:
-        title: of the page.
+        title: the title of the page.
         summary: a row for each model, a column for each headline.
         sections: one for each family that was run.
         runs: how each model was run: names and values (command, versions, hashes), by model.

@@ -1,4 +1,4 @@
-"""Writes files so that nobody ever sees half of one: what is there stays until all that replaces it is complete."""
+"""Writes files atomically: existing files stay until everything that replaces them is complete."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from pathlib import Path
 from lm_eval_ext.reports.errors import ReportError
 
 OPEN_FILES = ("/proc", "/dev/fd")
-"""A name below these stands for what a process has open: ``/dev/stdout`` leads there."""
+"""Paths below these are the open files of a process; ``/dev/stdout`` links to one."""
 MOST_LINKS = 40
-"""The most symbolic links in a row that are followed; Linux has the same limit."""
+"""The longest chain of symbolic links that is followed; Linux has the same limit."""
 
 
 def write(contents: Mapping[Path, bytes]) -> None:
     """Write several files: all of them, or none if one cannot be written.
 
-    The new contents are completed in temporary files beside their targets, which then take the targets' places. A
-    symbolic link is followed, and stays. A device, a pipe or what a process has open is written to directly.
+    The new contents go to temporary files beside their targets, which then replace the targets. Symbolic links are
+    followed and kept. Devices, pipes and the open files of a process are written to directly.
 
     Args:
-        contents: by path; the folders must exist.
+        contents: the content of each path; the folders must exist.
 
     Raises:
         OSError: a file cannot be written; it names the file.
@@ -41,7 +41,7 @@ def write(contents: Mapping[Path, bytes]) -> None:
                 else:
                     streams.append((path, content))
         for path, content in streams:
-            # In append mode: standard output may be a log that others write to, too.
+            # In append mode: standard output may be a log that others also write to.
             with _named(path), path.open("ab", buffering=0) as stream:
                 _write_all(stream.fileno(), content)
         for part, target, path in completed:
@@ -50,17 +50,17 @@ def write(contents: Mapping[Path, bytes]) -> None:
 
 
 def is_replaced(path: Path) -> bool:
-    """Return whether a path is, or will be, a file of its own; else it stands for something to write into."""
+    """Return whether a path is, or will be, a regular file; otherwise it is a stream to write to."""
     target = _target(path)
     return not _is_open_file(target) and (target.is_file() or not target.exists())
 
 
 def require_writable(path: Path, what: str) -> None:
-    """Raise if a file cannot be written for a reason that is known before there is anything to write.
+    """Raise if a file cannot be written, as far as that can be known in advance.
 
     Args:
-        path: of the file.
-        what: it is, with an example of a name: ``the page to write, for example report.html``.
+        path: the file.
+        what: a description with an example: ``the page to write, for example report.html``.
 
     Raises:
         OSError: it is a symbolic link that leads to itself.
@@ -75,7 +75,7 @@ def require_writable(path: Path, what: str) -> None:
 
 
 def _target(path: Path) -> Path:
-    """Return what symbolic links lead to; one that stands for an open file is not followed."""
+    """Return the target of symbolic links; a link to an open file is not followed."""
     for _ in range(MOST_LINKS):
         if not path.is_symlink() or _is_open_file(path):
             return path
@@ -89,16 +89,16 @@ def _is_open_file(path: Path) -> bool:
 
 
 def _beside(target: Path, content: bytes, unfinished: ExitStack) -> Path:
-    """Write a temporary file in a target's folder, which is removed unless it is given another name."""
+    """Write a temporary file in the target's folder; it is removed unless it is renamed."""
     descriptor, name = tempfile.mkstemp(prefix=".lm-eval-ext-", suffix=".part", dir=target.parent)
     unfinished.callback(_remove, Path(name))
     try:
         _write_all(descriptor, content)
-        # Some file systems say only now that they are full.
+        # Some file systems report only now that they are full.
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-    # A temporary file is its maker's alone; the target is as open as it was, or as any new file.
+    # Temporary files are private to their owner; the target keeps its permissions, or gets those of a new file.
     Path(name).chmod(stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666 & ~_umask())
     return Path(name)
 
@@ -109,7 +109,7 @@ def _remove(path: Path) -> None:
 
 
 def _umask() -> int:
-    # It can be read only by setting it.
+    # The umask can be read only by setting it.
     found = os.umask(0)
     os.umask(found)
     return found
@@ -123,7 +123,7 @@ def _write_all(descriptor: int, content: bytes) -> None:
 
 @contextmanager
 def _named(path: Path) -> Iterator[None]:
-    """Say of an error which of the files that were asked for it is about."""
+    """Make an error name the requested path, not the temporary file or a link's target."""
     try:
         yield
     except OSError as error:

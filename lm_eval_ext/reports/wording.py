@@ -7,44 +7,44 @@ import re
 from lm_eval_ext.reports.figure import Estimate, Unit
 
 LONGEST = 2000
-"""Characters of a prompt or an answer that are shown."""
+"""The most characters of a prompt or an answer that are shown."""
 MISSING = "–"  # noqa: RUF001 # as in a printed table
 UNITS: dict[Unit, str] = {"share": "%", "change": "points", "number": ""}
-"""What is written behind a figure."""
+"""What is written after a figure."""
 
-# What HTML does not allow, what no encoding holds, and what turns the direction of the text that follows.
+# What HTML does not allow, what cannot be encoded, and what changes the direction of the following text.
 _UNSHOWABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069\ufffe\uffff]")
 
 
 def readable(text: str) -> str:
-    """Return a text in which what cannot be shown is named by its number, as in ``<U+0007>``."""
+    """Return a text with unprintable characters replaced by their code points, as in ``<U+0007>``."""
     return _UNSHOWABLE.sub(lambda found: f"<U+{ord(found[0]):04X}>", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def one_line(text: str) -> str:
-    """Return a text that a terminal shows as it is, in one line, whoever wrote it."""
+    """Return an untrusted text as one line that is safe to print to a terminal."""
     return " ".join(readable(text).splitlines())
 
 
 def beginning(text: str) -> tuple[str, int]:
-    """Return what is shown of a text that may be long, and how many characters of it are not."""
+    """Return the beginning of a text that may be long, and how many characters are not shown."""
     return text[:LONGEST], max(0, len(text) - LONGEST)
 
 
 def figure(value: float, unit: Unit, decimals: int = 1) -> str:
-    """Return a figure in its unit, without the unit's name; of a number, the first three digits.
+    """Return a figure in its unit, without the unit's name; numbers are rounded to three significant digits.
 
     Args:
         value: NaN if there is none.
-        unit: shares become percent, changes points with a sign.
-        decimals: of percent and points.
+        unit: shares become percent, changes become points with a sign.
+        decimals: the number of decimals of percent and points.
     """
     if value != value:  # noqa: PLR0124 # NaN
         return MISSING
     if unit == "number":
         return _minus(f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}")
     text = f"{100 * value:{'+' if unit == 'change' else ''}.{decimals}f}"
-    # What rounds to nothing has no direction.
+    # What rounds to zero has no sign.
     return _minus(text if any(digit in text for digit in "123456789") else text.lstrip("+-"))
 
 

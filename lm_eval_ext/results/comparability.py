@@ -15,22 +15,22 @@ from lm_eval_ext.results.runs import TaskRun
 _OF_RUN: Mapping[str, Callable[[TaskRun], object]] = {
     "number of rows": lambda run: run.count,
     "num_fewshot": lambda run: run.shots or 0,
-    # Without demonstrations it does not change any prompt, and the harness's defaults for it differ.
+    # Without demonstrations it changes no prompt, and its defaults in the harness differ.
     "fewshot_as_multiturn": lambda run: bool(run.shots and run.file.content.get("fewshot_as_multiturn")),
     "gen_kwargs": lambda run: dict(run.setting).get("gen_kwargs"),
     "generation_kwargs": lambda run: run.config.get("generation_kwargs"),
     "system_instruction_sha": lambda run: run.file.content.get("system_instruction_sha"),
     "chat_template_sha": lambda run: chat_template(run.file),
 }
-"""Facts that are not in a task's metadata, by the harness's names for them."""
+"""Facts that are not in a task's metadata, under the harness's names for them."""
 
 
 def fact(run: TaskRun, name: str) -> object:
-    """Return something that a run's scores depend on besides the model; ``None`` if it is not recorded.
+    """Return a fact, besides the model, that a run's scores depend on; ``None`` if it is not recorded.
 
     Args:
         run: the run.
-        name: of the metadata, or one of the harness's: ``num_fewshot``, ``chat_template_sha``, ….
+        name: a metadata key, or one of the harness's names: ``num_fewshot``, ``chat_template_sha``, ….
     """
     return _OF_RUN[name](run) if name in _OF_RUN else run.metadata.get(name)
 
@@ -41,7 +41,7 @@ class Difference:
 
     Attributes:
         fact: its name.
-        first, second: what it is in each.
+        first, second: its value in each.
     """
 
     fact: str
@@ -74,7 +74,7 @@ class Pair:
 
     Attributes:
         before, after: its runs.
-        names: of the sides.
+        names: the names of the sides.
     """
 
     before: TaskRun
@@ -102,7 +102,7 @@ class Pair:
 
     @property
     def issues(self) -> tuple[Issue, ...]:
-        """Warnings, because of which equal scores do not show equal models; notes on differences that do no harm."""
+        """Warnings that equal scores may not mean equal models, and notes on harmless differences."""
         return (*self._warnings(), *self._notes())
 
     def _warnings(self) -> Iterator[Issue]:
@@ -125,7 +125,7 @@ class Pair:
         if lacking := self._unhashed("docs"):
             known = f"only {self.before.schema.rows_fact} shows that the rows are the same"
             yield note(f"{lacking} lacks doc_hash in some rows, so {known}")
-        # A new model has its own chat template, and a template can print the day's date.
+        # A new model has its own chat template, and a template can insert today's date.
         template = chat_template(self.before.file)
         for difference in differences(self.before, self.after, ("chat_template_sha",)):
             yield note(self._in_words(difference, ":"))
@@ -134,17 +134,17 @@ class Pair:
             yield note("different prompts under the same chat template")
 
     def _differ(self, field: str) -> bool:
-        """Return whether any row that both have has different hashes."""
+        """Return whether the hashes of any common row differ."""
         ours, others = self._hashes(field)
         return bool(np.any((ours != b"") & (others != b"") & (ours != others)))
 
     def _unhashed(self, field: str) -> str:
-        """Return which sides have no hash of a row that both have; empty if none lacks any."""
+        """Return which sides lack the hash of a common row; empty if none does."""
         sides = zip(self.names, self._hashes(field), strict=True)
         return " and ".join(name for name, hashes in sides if np.any(hashes == b""))
 
     def _hashes(self, field: str) -> tuple[NDArray[np.bytes_], NDArray[np.bytes_]]:
-        """Return the hashes of the rows that both have; none where rows or prompts are each model's own."""
+        """Return the hashes of the common rows; none where each model has its own rows or prompts."""
         first, second = self.before.rows, self.after.rows
         if first is None or second is None or self.before.schema.prompt_facts:
             return np.array([], "S1"), np.array([], "S1")
@@ -166,7 +166,7 @@ def of_an_older_run(runs: Sequence[TaskRun]) -> str:
     """Return which tasks of a group the newest run did not repeat, as text; empty if all are from one run.
 
     Args:
-        runs: of one side.
+        runs: the runs of one side.
     """
     newest = max((run.file for run in runs), key=lambda file: file.order)
     older = [run.task for run in runs if run.file.date < newest.date]

@@ -1,4 +1,4 @@
-"""The files with results that the harness writes: ``lm_eval --output_path FOLDER``."""
+"""The results files that the harness writes: ``lm_eval --output_path FOLDER``."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from lm_eval_ext.results.issue import FEW
 from lm_eval_ext.sources import RowsError
 
 LATEST = 1e11
-"""A date that no clock has: what is beyond it, or is no number, was not written by the harness."""
+"""The upper limit of a plausible date, in seconds since 1970; the harness writes no later one."""
 GZIP = b"\x1f\x8b"
-"""How a compressed file begins; no JSON does."""
+"""The first bytes of a gzip file; JSON never starts with them."""
 DEEPEST = 100
-"""So many levels of lists and objects in each other a file may have; the harness writes a dozen at most."""
+"""The deepest nesting of lists and objects that a file may have; the harness writes a dozen levels at most."""
 LONGEST = 80
-"""Characters of a value out of a file that a message shows."""
+"""The most characters of a value from a file that a message shows."""
 MOST_MEMBERS = 1_000_000
-"""So many tasks the groups of a file may have, each counted in every group above it; ours have some thousands."""
+"""The most tasks that a file's groups may have, each counted in every group above it; ours have a few thousand."""
 
 
 @dataclass(frozen=True)
 class TaskEntry:
-    """What stands in a file of results of one task.
+    """The entry of one task in a results file.
 
     Attributes:
         task: its name.
-        name_in_file: under which it stands there, and which its file of samples bears.
-        config: of the task; ``metadata`` is a mapping.
+        name_in_file: its name in this file, and in the name of its samples file.
+        config: the task's config; ``metadata`` is a mapping.
         figures: its results: ``{"metric,filter": value}``; empty if there are none.
     """
 
@@ -45,19 +45,19 @@ class TaskEntry:
 
     @property
     def metadata(self) -> Mapping[str, Any]:
-        """The facts that the task records of itself, and what was given with ``--metadata``."""
+        """The facts that the task records about itself, and what was given with ``--metadata``."""
         metadata: Mapping[str, Any] = self.config["metadata"]
         return metadata
 
 
 @dataclass(frozen=True)
 class ResultFile:
-    """One of them.
+    """A results file.
 
     Attributes:
         path: the file.
-        content: what it holds; ``results`` and ``configs`` are mappings.
-        date: of the run, in seconds since 1970; of the file, if it does not say.
+        content: its parsed JSON; ``results`` and ``configs`` are mappings.
+        date: the date of the run, in seconds since 1970; the file's modification time if none is recorded.
     """
 
     path: Path
@@ -66,17 +66,17 @@ class ResultFile:
 
     @property
     def config(self) -> Mapping[str, Any]:
-        """How the harness was called; empty if the file does not say."""
+        """How the harness was called; empty if this is not recorded."""
         config = self.content.get("config")
         return config if isinstance(config, dict) else {}
 
     @property
     def order(self) -> tuple[float, str]:
-        """Of two files the newer comes later in this order: by date, at the same moment by name."""
+        """The sort key that puts newer files later: by date, then by name."""
         return self.date, str(self.path)
 
     def tasks(self) -> Iterator[TaskEntry]:
-        """Yield what stands there of each task, each once; a task without any metadata is left out."""
+        """Yield the entry of each task, once each; tasks without metadata are left out."""
         seen = set()
         for name, config in self.content["configs"].items():
             task = _task(name)
@@ -86,7 +86,7 @@ class ResultFile:
                 yield TaskEntry(task, name, config, figures if isinstance(figures, dict) else {})
 
     def malformed(self) -> Iterator[tuple[str, str]]:
-        """Yield the names of tasks of which nothing can be told, not even whose they are, and why."""
+        """Yield the names of tasks whose entries are too malformed to tell whether they are ours, and why."""
         for name, config in self.content["configs"].items():
             if not isinstance(config, dict):
                 yield _task(name), f"its config is {shown(config)}; expected an object"
@@ -94,21 +94,21 @@ class ResultFile:
                 yield _task(name), f"its metadata is {shown(config['metadata'])}; expected an object"
 
     def of_task(self, table: str, name: str) -> Any:
-        """Return what another table of the file has for a task; ``None`` if nothing.
+        """Return a task's entry in another table of the file; ``None`` if there is none.
 
         Args:
-            table: its name, for example ``n-samples``.
-            name: of the task, as it stands in the file.
+            table: the table's name, for example ``n-samples``.
+            name: the task's name in the file.
         """
         found = self.content.get(table)
         return found.get(name) if isinstance(found, dict) else None
 
     @cached_property
     def groups(self) -> Mapping[str, tuple[str, ...]]:
-        """The tasks of each group, without groups between.
+        """The tasks of each group, with nested groups expanded.
 
         Raises:
-            RowsError: the file says otherwise than by names of tasks and groups, or a group is in itself.
+            RowsError: the table is not made of task and group names, or a group contains itself.
         """
         tree = self.content.get("group_subtasks")
         if tree is None:
@@ -124,9 +124,9 @@ class ResultFile:
         found: dict[str, tuple[str, ...]] = {}
         members = 0
         try:
-            # Parts come before what they are parts of: each group is put together once, however often it is a part.
+            # Members come before the groups that contain them, so each group is expanded only once.
             for name in TopologicalSorter(tree).static_order():
-                # The name of an inline group has the mark in every version: natural_instructions_ablation::prompt.
+                # The name of an inline group contains "::" in every version: natural_instructions_ablation::prompt.
                 tasks = dict.fromkeys(task for part in tree.get(name, ()) for task in found[part])
                 found[name] = tuple(tasks) or (_task(name),)
                 members += len(found[name])
@@ -134,7 +134,7 @@ class ResultFile:
                     raise RowsError(f"{self.path}: group_subtasks: more than {MOST_MEMBERS:,} tasks in its groups")
         except CycleError as error:
             circle = " -> ".join(map(shown, error.args[1][:FEW]))
-            raise RowsError(f"{self.path}: group_subtasks: a group is in itself ({circle})") from error
+            raise RowsError(f"{self.path}: group_subtasks: a group contains itself ({circle})") from error
         return {name: found[name] for name in tree if tree[name]}
 
     def _wrong(self, where: str, value: object, expected: str) -> RowsError:
@@ -142,19 +142,19 @@ class ResultFile:
 
 
 def _task(name: str) -> str:
-    """Return a task's own name; the harness from 0.5 on puts that of the group before it, ``group::task``."""
+    """Return a task's own name; from 0.5 on, the harness prefixes it with the group's: ``group::task``."""
     return name.rpartition("::")[2]
 
 
 def find(paths: Sequence[Path]) -> list[Path]:
-    """Return the files of results, each once.
+    """Return the results files, each once.
 
     Args:
-        paths: result files, or folders, in which all ``results_*.json`` are found.
+        paths: results files, or folders that are searched for ``results_*.json``.
 
     Raises:
         OSError: a folder cannot be listed.
-        RowsError: a folder has none.
+        RowsError: a folder contains none.
     """
     found: dict[str, Path] = {}
     for path in paths:
@@ -162,14 +162,14 @@ def find(paths: Sequence[Path]) -> list[Path]:
         if not inside:
             raise RowsError(f"{path}: no results_*.json in this folder; expected what `lm_eval --output_path` writes")
         for file in inside:
-            # A file that is named and stands in a named folder as well is one.
+            # A file may be given both by name and by its folder.
             found.setdefault(os.path.realpath(file), file)
     return list(found.values())
 
 
 def _inside(folder: Path) -> Iterator[Path]:
     def unlisted(error: OSError) -> None:
-        # What is in there may be the newest: it is not to be passed over, as Path.rglob does.
+        # The newest results may be in there, so it must not be skipped silently, as Path.rglob would.
         raise error
 
     for parent, folders, files in os.walk(folder, onerror=unlisted):
@@ -177,15 +177,15 @@ def _inside(folder: Path) -> Iterator[Path]:
 
 
 def read(path: Path) -> ResultFile:
-    """Return what a file of results holds.
+    """Read a results file.
 
     Raises:
         OSError: it cannot be opened.
-        RowsError: it is not a file of results.
+        RowsError: it is not a results file.
     """
     text = path.read_bytes()
     if text.startswith(GZIP):
-        raise RowsError(f"{path}: is compressed; expected a results_*.json of the harness: unpack it and its samples")
+        raise RowsError(f"{path}: compressed; expected a results_*.json of the harness: decompress it and its samples")
     try:
         content = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -200,9 +200,9 @@ def read(path: Path) -> ResultFile:
 
 
 def is_too_deep(value: object) -> bool:
-    """Return whether lists and objects stand in each other so deep that no file of the harness has them.
+    """Return whether lists and objects are nested deeper than in any file that the harness writes.
 
-    Python reads thousands of levels, and then runs out of stack wherever it says, copies or compares them.
+    Python parses thousands of levels, but then exhausts the stack when it prints, copies or compares them.
     """
     level = [value]
     for _ in range(DEEPEST + 1):
@@ -218,6 +218,6 @@ def is_too_deep(value: object) -> bool:
 
 
 def shown(value: object) -> str:
-    """Return a value out of a file for a message, cut short: whoever wrote the file can have made it any length."""
+    """Return a value from a file as text for a message, truncated because it can be of any length."""
     text = repr(value)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"

@@ -1,4 +1,4 @@
-"""The command that repeats the run of a result file."""
+"""The command that repeats the run of a results file."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from lm_eval_ext.results.models import DEMONSTRATIONS, arguments, as_text, chat_
 from lm_eval_ext.results.runs import TaskRun
 
 SEEDS = {"random_seed": 0, "numpy_seed": 1234, "torch_seed": 1234, "fewshot_seed": 1234}
-"""In the order of ``--seed``, with the harness's defaults."""
+"""The seeds in the order of ``--seed``, with the harness's defaults."""
 
 
 def command(run: TaskRun, tasks: Sequence[str], metadata: Mapping[str, Any]) -> list[str]:
-    """Return the words of a command that repeats a run, as far as its result file tells.
+    """Return the words of a command that repeats a run, as far as its results file records it.
 
     Args:
-        run: one of the runs that the command makes.
-        tasks: names of tasks and groups, all run in the setting of this one.
+        run: one of the runs that the command produces.
+        tasks: names of tasks and groups, all run in the same setting as ``run``.
         metadata: what was given with ``--metadata``.
     """
     config, content = run.file.config, run.file.content

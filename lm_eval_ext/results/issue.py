@@ -1,4 +1,4 @@
-"""What the reader of a report must know besides the figures: errors, warnings and notes."""
+"""What a report's reader must know besides the figures: errors, warnings and notes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Issue:
 
     Attributes:
         severity: how serious it is.
-        text: a sentence that names the thing and, if something can be done about it, what.
+        text: a sentence that names the problem and, where possible, how to fix it.
     """
 
     severity: Severity

@@ -1,4 +1,4 @@
-"""Loads the result and samples files of one or many runs: what every row of every task scored."""
+"""Loads the results and samples files of one or many runs: the scores of every row of every task."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ from lm_eval_ext.results.validation import (
 from lm_eval_ext.sources import RowsError
 
 Progress = Callable[[Sequence[TaskRun]], Iterable[TaskRun]]
-"""Takes the runs before their samples are read, and yields them one by one."""
+"""Wraps the runs whose samples are about to be read, and yields them one by one."""
 
 
 def load(paths: Sequence[Path], progress: Progress = lambda runs: runs, names: Sequence[GivenName] = ()) -> Runs:
-    """Return the runs of our tasks in result files and their samples.
+    """Return the runs of our tasks in results files, with their samples.
 
     If a model ran a task several times, the newest run counts.
 
     Args:
-        paths: result files, or folders, in which all ``results_*.json`` are read.
-        progress: see there.
-        names: of models, in place of those that are made of their arguments.
+        paths: results files, or folders whose ``results_*.json`` are all read.
+        progress: see ``Progress``.
+        names: names for models, instead of those made from their arguments.
 
     Raises:
         OSError: a file cannot be read.
-        RowsError: a file is not a result file, none has results of our tasks, or a name fits no model.
+        RowsError: a file is not a results file, none has results of our tasks, or a name fits no model.
     """
     found = find_runs(paths)
     labels = renamed(labels_of(found.models), found.runs, names)
@@ -51,17 +51,17 @@ def load(paths: Sequence[Path], progress: Progress = lambda runs: runs, names: S
 
 
 def load_apart(sides: Sequence[Sequence[Path]], progress: Progress = lambda runs: runs) -> list[Runs]:
-    """Return the same for each of several sets of files that are to be compared; one model may be in all of them.
+    """Like ``load``, for each of several sets of files that are to be compared; they may contain the same model.
 
-    They share the numbering of the datasets' rows, and for every task the same reader of answers.
+    All sets share one numbering of the datasets' rows and, for every task, one answer reader.
 
     Args:
-        sides: each as for ``load``.
-        progress: see there.
+        sides: the paths of each set, as for ``load``.
+        progress: see ``Progress``.
 
     Raises:
         OSError: a file cannot be read.
-        RowsError: a file is not a result file, or a side has no results of our tasks.
+        RowsError: a file is not a results file, or a set has no results of our tasks.
     """
     found = [find_runs(paths) for paths in sides]
     common = _common_readers([run for side in found for run in side.runs])
@@ -71,14 +71,14 @@ def load_apart(sides: Sequence[Sequence[Path]], progress: Progress = lambda runs
 
 @dataclass(frozen=True)
 class FoundRuns:
-    """The contents of result files, without their samples.
+    """The contents of results files, without their samples.
 
     Attributes:
-        runs: of each model and task the newest.
+        runs: the newest run of each task by each model.
         models: in the order of the arguments, then by name.
-        groups: the tasks of each.
-        unevaluated: tasks without rows in a model's newest run of them; an older run may be among the runs.
-        doubts: by model and task why its newest run may be another than the one that is among the runs.
+        groups: the tasks of each group.
+        unevaluated: tasks without rows in a model's newest run of them; ``runs`` may have an older one.
+        doubts: by model and task, why the run in ``runs`` may not be the newest.
         issues: what was left out or replaced, and why.
     """
 
@@ -91,22 +91,22 @@ class FoundRuns:
 
     @property
     def empty(self) -> frozenset[str]:
-        """The tasks of which no rows were evaluated, by any model."""
+        """The tasks for which no model has evaluated rows."""
         return frozenset(run.task for run in self.unevaluated).difference(run.task for run in self.runs)
 
 
 def find_runs(paths: Sequence[Path], families: Collection[str] = tuple(FAMILIES)) -> FoundRuns:
-    """Return the runs in result files, without reading samples.
+    """Return the runs in results files, without reading samples.
 
-    A file in a folder that cannot be read, or is none, is left out with an issue if there are others.
+    A file in a folder that is unreadable or not a results file is left out with an issue if there are others.
 
     Args:
-        paths: result files, or folders, in which all ``results_*.json`` are read.
-        families: whose tasks count.
+        paths: results files, or folders whose ``results_*.json`` are all read.
+        families: the families whose tasks count.
 
     Raises:
-        OSError: a file that is named cannot be read.
-        RowsError: a file that is named is not a result file, or none has results of these families.
+        OSError: a file given by name cannot be read.
+        RowsError: a file given by name is not a results file, or no file has results of these families.
     """
     issues: list[Issue] = []
     unusable: list[Issue] = []
@@ -160,31 +160,31 @@ def find_runs(paths: Sequence[Path], families: Collection[str] = tuple(FAMILIES)
 
 
 def _doubts(run: TaskRun, unread: Sequence[Path], unusable: Sequence[tuple[str, ResultFile]]) -> Iterator[Issue]:
-    """Yield why a run may not be the newest of its task: what would have replaced it cannot be used."""
+    """Yield why a run may not be the newest of its task: the one that would replace it cannot be used."""
     for path in unread:
-        yield warning(f"{path} cannot be read, and may be newer than what is shown")
+        yield warning(f"{path} cannot be read and may be newer than the results shown")
     newer = [file for task, file in unusable if task == run.task and file.order > run.file.order]
     of_model = [file for file in newer if evaluated_model(file, None, None).full_name == run.model.full_name]
     for path in dict.fromkeys(file.path for file in of_model):
-        yield warning(f"{run.task}: its run in {path} is newer than what is shown, and cannot be used")
+        yield warning(f"{run.task}: its run in {path} is newer than the one shown but cannot be used")
 
 
 class _UnreadError(Exception):
-    """A file in a folder that cannot be read, or is no file of results."""
+    """A file in a folder that is unreadable or not a results file."""
 
 
 def _read(path: Path, *, named: bool) -> ResultFile:
-    """Return what a file of results holds, its groups among it.
+    """Read a results file and check its groups.
 
     Raises:
-        _UnreadError: it stands in a folder, and cannot be read or is none.
-        OSError, RowsError: as before, and it was named.
+        _UnreadError: it was found in a folder, and is unreadable or not a results file.
+        OSError, RowsError: the same for a file given by name.
     """
     try:
         if not named and not path.is_file():
-            raise RowsError(f"{path}: is no file; expected a results_*.json of the harness")
+            raise RowsError(f"{path}: is not a file; expected a results_*.json of the harness")
         file = read(path)
-        # They are checked when they are first asked for.
+        # Groups are checked on first access.
         _ = file.groups
     except RowsError as reason:
         if named:
@@ -206,7 +206,7 @@ def _ours(families: Collection[str]) -> str:
 
 
 def _in_order(found: Sequence[TaskRun], paths: Sequence[Path]) -> tuple[EvaluatedModel, ...]:
-    """Return the models in the order of the arguments, those of one folder by name: 7B comes before 70B."""
+    """Return the models in the order of the arguments, those of one folder by name: 7B before 70B."""
     names = labels_of(dict.fromkeys(run.model for run in found))
     places: dict[EvaluatedModel, int] = {}
     for run in found:
@@ -241,7 +241,7 @@ def _loaded(
 
 
 def _common_readers(runs: Sequence[TaskRun]) -> dict[str, set[str]]:
-    """Return for each task the readers that read every model's answers to it."""
+    """Return the readers of each task that every model's run of it has."""
     common: dict[str, set[str]] = {}
     for run in runs:
         common[run.task] = common.get(run.task, set(run.readers)) & set(run.readers)
@@ -249,12 +249,12 @@ def _common_readers(runs: Sequence[TaskRun]) -> dict[str, set[str]]:
 
 
 def _same_readers(runs: Sequence[TaskRun], common: Mapping[str, set[str]], issues: list[Issue]) -> list[TaskRun]:
-    """Return the runs, each with the best reader that read every model's answers to its task."""
+    """Return the runs, each with the best reader that every model's run of its task has."""
     for task in sorted({run.task for run in runs}):
         if not common[task]:
             issues.append(
                 warning(
-                    f"{task}: no answer reader is common to all models; each model's own is used, so figures may "
+                    f"{task}: the models have no answer reader in common; each is read by its own, so figures may "
                     "differ for that reason"
                 )
             )
@@ -263,7 +263,7 @@ def _same_readers(runs: Sequence[TaskRun], common: Mapping[str, set[str]], issue
         issues.append(
             note(
                 f"not every model's answers to {named(sorted(worse))} were read by "
-                f"{named(sorted(set(worse.values())))}: all are shown as read by the best reader that all models have"
+                f"{named(sorted(set(worse.values())))}: all are shown with the best reader that all models have"
             )
         )
     return [
@@ -275,7 +275,7 @@ def _same_readers(runs: Sequence[TaskRun], common: Mapping[str, set[str]], issue
 def _with_samples(run: TaskRun, dataset_rows: DatasetRows) -> TaskRun:
     """Return a run with its rows, if its samples file exists."""
     path = run.samples_path
-    # Unlike Path's, it also answers for a name that is too long for any file.
+    # Path.is_file raises if a name is too long for the file system; this does not.
     if not os.path.isfile(path):  # noqa: PTH113 # as above
         return run
     rows, wrong = read_samples(path, run.schema, run.metrics, run.readers, dataset_rows.of(run.dataset))

@@ -1,4 +1,4 @@
-"""Which model was evaluated, with all its arguments, and in which setting."""
+"""Which model was evaluated, with all its arguments and its setting."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from lm_eval_ext.results.files import ResultFile
 from lm_eval_ext.sources import EMBEDDED
 
 NAMES = ("pretrained", "model", "base_model", "path")
-"""The arguments that name a model's weights, in the harness's kinds of models."""
+"""The arguments that name a model's weights, in the harness's model types."""
 DEMONSTRATIONS, GEN_KWARGS = "demonstrations", "gen_kwargs"
-"""Settings that a task may need of its own."""
+"""Settings that may depend on the task."""
 HASHES = ("chat template", "system instruction")
-"""Settings that are known by their hash."""
+"""Settings that are identified by their hash."""
 BY_TASK = "differ by task"
-"""Their value in a model whose tasks were run with several."""
+"""The value of a setting that differs between a model's tasks."""
 _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]+")
 
 Setting = tuple[tuple[str, str], ...]
@@ -25,10 +25,10 @@ Setting = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class EvaluatedModel:
-    """A model as it was run. The same weights with other arguments, or prompted in another form, are another one.
+    """A model as it was run. The same weights with other arguments or another prompt format are another model.
 
     Attributes:
-        kind: of the harness's kinds of models, for example ``hf``.
+        kind: the harness's model type, for example ``hf``.
         arguments: all of ``--model_args``, sorted by name.
         setting: how it was run, where that is not the harness's default: chat template, system instruction,
             demonstrations, ``--gen_kwargs``, embedded rows. The last two may differ between its tasks (``settings``).
@@ -40,33 +40,33 @@ class EvaluatedModel:
 
     @property
     def name(self) -> str:
-        """Its short name: of its weights, without their owner; its kind and arguments if it has no weights."""
+        """Its short name: that of its weights, without the owner; its kind and arguments if it has no weights."""
         arguments = dict(self.arguments)
         of_base = f", {self.kind} {arguments.get('strategy', '')}".rstrip() if "base" in arguments else ""
         for argument in NAMES:
             if parts := _parts(arguments.get(argument, "")):
                 return parts[-1] + of_base
         named = (f"{name}={value}" for name, value in self.arguments if name not in ("base", "strategy"))
-        # A model object that the Python interface was given has the place of its weights for a kind.
+        # For a model object given to the Python interface, the kind is the location of its weights.
         kind = "/".join(_parts(self.kind)[-1:]) or self.kind
         return " ".join([arguments.get("base", kind), *named]) + of_base
 
     @property
     def full_name(self) -> str:
-        """Its kind with all its arguments, because a revision is another model; the setting is not in it.
+        """Its kind and all its arguments, because another revision is another model; without the setting.
 
-        The harness's own name of a model says less, and it makes one up for a model without any.
+        The harness's own model name says less, and is made up for a model that has none.
         """
         return f"{self.kind} {','.join(f'{name}={value}' for name, value in self.arguments)}".strip()
 
 
 def evaluated_model(file: ResultFile, shots: object, source: object) -> EvaluatedModel:
-    """Return which model a file's results are of.
+    """Return the model that produced a file's results.
 
     Args:
         file: the results.
-        shots: how many demonstrations the task had.
-        source: where its rows come from.
+        shots: the number of demonstrations in the task.
+        source: the source of the task's rows.
     """
     config, content = file.config, file.content
     setting = {
@@ -84,7 +84,7 @@ def evaluated_model(file: ResultFile, shots: object, source: object) -> Evaluate
 
 
 def chat_template(file: ResultFile) -> str | None:
-    """Return the hash of the chat template that prompts went through; a model can be asked for one and have none."""
+    """Return the hash of the chat template that was applied; a model may have none even if one was requested."""
     template, digest = file.content.get("chat_template"), file.content.get("chat_template_sha")
     return None if template is None and digest is None else str(digest or "without a text of its own")
 
@@ -98,28 +98,28 @@ def arguments(found: object) -> dict[str, str]:
 
 
 def _as_the_harness_reads(text: str) -> str:
-    """Return an argument in text as the same argument of a mapping is written: ``true`` is ``True``."""
+    """Return a text argument as it would be written in a mapping: ``true`` becomes ``True``."""
     word = text.strip()
     if len(word) > 1 and word[0] == word[-1] and word[0] in "'\"":
         return word[1:-1]
     if word.lower() in ("true", "false", "none"):
         return word.capitalize()
     try:
-        # Thousands of digits are no number to Python.
+        # Python refuses to parse integers of thousands of digits.
         return str(int(word)) if _WHOLE_NUMBER.fullmatch(word) else str(float(word))
     except ValueError:
         return word
 
 
 def as_text(found: object) -> str:
-    """Return arguments in one text, in the order of their names."""
+    """Return arguments as one text, sorted by name."""
     if isinstance(found, dict):
         return ",".join(f"{name}={value}" for name, value in sorted(found.items()))
     return str(found or "")
 
 
 def labels(models: Collection[EvaluatedModel]) -> dict[EvaluatedModel, str]:
-    """Return a name for each, as short as possible without ambiguity."""
+    """Return a name for each model, as short as possible without ambiguity."""
     alike: dict[str, list[EvaluatedModel]] = {}
     for each in models:
         alike.setdefault(each.name, []).append(each)
@@ -139,7 +139,7 @@ def _differences(one: EvaluatedModel, group: Sequence[EvaluatedModel]) -> list[s
 
 
 def _tail(path: str, paths: Collection[str]) -> str:
-    """Return as many of a path's last parts as tell it from other paths."""
+    """Return the fewest last parts of a path that distinguish it from other paths."""
     parts = _parts(path)
     others = [_parts(other) for other in paths if other != path]
     for length in range(1, len(parts)):
@@ -149,7 +149,7 @@ def _tail(path: str, paths: Collection[str]) -> str:
 
 
 def _parts(path: str) -> list[str]:
-    """Return the parts of a path or of a name on the hub, without those that lead nowhere."""
+    """Return the parts of a path or a hub name, without empty parts and ``.``."""
     return [part for part in re.split(r"[/\\]", path) if part not in ("", ".")]
 
 
@@ -168,5 +168,5 @@ def _in_words(name: str, value: str) -> str:
 
 
 def shortened(name: str, value: str) -> str:
-    """Return the value of a setting as it is shown: of a hash the first digits."""
+    """Return the value of a setting as it is shown; hashes are shortened to their first digits."""
     return value[:8] if name in HASHES and " " not in value else value

@@ -1,4 +1,4 @@
-"""The names that a user gives to models, instead of those that are made of their arguments."""
+"""The names that a user gives to models, instead of those made from their arguments."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from lm_eval_ext.sources import RowsError
 
 @dataclass(frozen=True)
 class GivenName:
-    """A name for the model whose results are in a place.
+    """A name for the model whose results are at a path.
 
     Attributes:
-        path: a result file, or a folder with result files of one model.
-        name: of the model.
+        path: a results file, or a folder with the results files of one model.
+        name: the model's name.
     """
 
     path: Path
@@ -31,15 +31,15 @@ class GivenName:
 def renamed(
     labels: Mapping[EvaluatedModel, str], runs: Sequence[TaskRun], given: Sequence[GivenName]
 ) -> dict[EvaluatedModel, str]:
-    """Return the labels of the models, with the given names in place of those that are made up.
+    """Return the labels of the models, replaced by the given names.
 
     Args:
-        labels: of all models.
-        runs: that are used.
+        labels: the labels of all models.
+        runs: the runs in use.
         given: the names.
 
     Raises:
-        RowsError: a place has results of several models or of none, a model gets two names, or two models get one.
+        RowsError: a path has results of several models or of none, a model gets two names, or two models get one.
     """
     chosen: dict[EvaluatedModel, GivenName] = {}
     for each in given:
@@ -50,7 +50,7 @@ def renamed(
     names = {model: chosen[model].name if model in chosen else label for model, label in labels.items()}
     for model, each in chosen.items():
         if any(other != model and name == each.name for other, name in names.items()):
-            raise RowsError(f"{each}: another model has this name, too; expected a different name for each model")
+            raise RowsError(f"{each}: another model also has this name; expected a different name for each model")
     return names
 
 
@@ -60,12 +60,12 @@ def _model_at(given: GivenName, labels: Mapping[EvaluatedModel, str], runs: Sequ
     models = [model for model in labels if model in found]
     if not models:
         raise RowsError(
-            f"{given}: no result in use is from {given.path}; expected one of the folders or files that are read, or "
-            "one inside them"
+            f"{given}: none of the results in use are from {given.path}; expected one of the folders or files that are "
+            "read, or one inside them"
         )
     if len(models) > 1:
         raise RowsError(
             f"{given}: {given.path} has results of {len(models)} models ({'; '.join(labels[model] for model in models)}"
-            "); expected one: name the folder or the file of one"
+            "); expected one: give the folder or file of one model"
         )
     return models[0]

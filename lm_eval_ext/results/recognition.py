@@ -1,4 +1,4 @@
-"""Which tasks of a result file are ours, by the facts that they record about themselves; nothing is guessed."""
+"""Which tasks in a results file are ours, according to the metadata they record; nothing is guessed."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from lm_eval_ext.results.models import evaluated_model
 from lm_eval_ext.results.runs import TaskRun
 
 OURS = "rows_hash"
-"""Metadata that our tasks alone have, also those from before they recorded their family."""
+"""Metadata that only our tasks have, including older ones that did not record their family."""
 WITHOUT_SCORES = "bypass"
-"""The metric that the harness has in the place of a task's own under ``--predict_only``."""
+"""The metric that the harness reports instead of a task's own under ``--predict_only``."""
 AGAIN = "run it again"
 OLDER = "written by an older version of lm-eval-ext"
 
 
 @dataclass(frozen=True)
 class Recognised:
-    """What a file of results has of our tasks.
+    """Our tasks in a results file.
 
     Attributes:
-        runs: those that can be used.
-        unusable: the names of the tasks that cannot.
-        issues: why not.
+        runs: the usable runs.
+        unusable: the names of the unusable tasks.
+        issues: why they are unusable.
     """
 
     runs: tuple[TaskRun, ...]
@@ -39,14 +39,14 @@ class Recognised:
 
 
 def task_runs(file: ResultFile, families: Collection[str]) -> Recognised:
-    """Return the runs of our tasks in a file, and what cannot be used of them.
+    """Return the runs of our tasks in a file, and which of them cannot be used.
 
     Args:
         file: the results.
-        families: whose tasks count; a task that does not say its family is said to be unusable whichever they are.
+        families: the families whose tasks count; a task of ours that records no family is always reported as unusable.
     """
     runs: list[TaskRun] = []
-    # In a file of one cause hundreds of tasks have the same fault.
+    # Hundreds of tasks in a file can have the same fault.
     unusable: dict[str, list[str]] = {}
     for task, reason in file.malformed():
         unusable.setdefault(reason, []).append(task)
@@ -64,7 +64,7 @@ def task_runs(file: ResultFile, families: Collection[str]) -> Recognised:
 
 
 def _recognised(file: ResultFile, entry: TaskEntry, families: Collection[str]) -> TaskRun | str | None:
-    """Return a task's run, or why it is of no use; ``None`` if it is none of these families' tasks."""
+    """Return a task's run, or why it cannot be used; ``None`` if it does not belong to these families."""
     name = entry.metadata.get("family")
     family = FAMILIES.get(name) if isinstance(name, str) else None
     if family is None:
@@ -82,8 +82,8 @@ def _recognised(file: ResultFile, entry: TaskEntry, families: Collection[str]) -
 def _of_another_version(metadata: Mapping[str, Any]) -> str:
     if "family" not in metadata:
         return _older("did not record its family in the metadata")
-    known = f"the family {shown(metadata['family'])} is none of {', '.join(FAMILIES)}"
-    return f"{known}, which this version of lm-eval-ext knows; upgrade lm-eval-ext"
+    known = f"unknown family {shown(metadata['family'])}; this version of lm-eval-ext knows only {', '.join(FAMILIES)}"
+    return f"{known}; upgrade lm-eval-ext"
 
 
 def _older(difference: str) -> str:
@@ -91,7 +91,7 @@ def _older(difference: str) -> str:
 
 
 def _unlike_ours(entry: TaskEntry, schema: Schema) -> str | None:
-    """Return why no task of a family as this version has it can have left this; ``None`` if one can."""
+    """Return why this version's tasks cannot have written an entry; ``None`` if they can have."""
     if missing := schema.missing_facts(entry.metadata):
         return _older(f"did not record {', '.join(missing)} in the metadata")
     if former := _former_names(entry, schema):
@@ -99,7 +99,7 @@ def _unlike_ours(entry: TaskEntry, schema: Schema) -> str | None:
         return _older(f"called {names}")
     for fact, form in schema.wrong_facts(entry.metadata).items():
         return f"{fact} in the metadata is {shown(entry.metadata[fact])}; expected {form}, as our tasks record it"
-    # Its samples would lie in another folder, or nowhere.
+    # Its samples would be in another folder, or nowhere.
     if PurePath(entry.name_in_file).name != entry.name_in_file:
         return "its name is a path; expected the name of a task"
     return _no_figures(entry, schema) if _readers(entry, schema) else _no_headline(entry, schema)
@@ -107,13 +107,13 @@ def _unlike_ours(entry: TaskEntry, schema: Schema) -> str | None:
 
 def _no_headline(entry: TaskEntry, schema: Schema) -> str:
     if WITHOUT_SCORES in {field.partition(",")[0] for field in entry.figures}:
-        return f"made with --predict_only, which writes answers and no scores; {AGAIN} without this option"
+        return f"made with --predict_only, which writes answers but no scores; {AGAIN} without this option"
     headlines = ", ".join(headline.name for headline in schema.headlines)
     return f"no headline metric of the family {entry.metadata['family']}; expected one of {headlines} in results"
 
 
 def _no_figures(entry: TaskEntry, schema: Schema) -> str | None:
-    """Return which figure is a number that its metric cannot have; ``None`` if none is."""
+    """Return which figure is outside its metric's range; ``None`` if none is."""
     for field, value in entry.figures.items():
         metric = field.partition(",")[0]
         least, most = schema.range(metric)
@@ -130,7 +130,7 @@ def _about(file: ResultFile, tasks: Sequence[str], reason: str) -> str:
 
 
 def _former_names(entry: TaskEntry, schema: Schema) -> dict[str, str]:
-    """Return the former names of metrics that a task's figures have, with today's."""
+    """Return the former metric names among a task's figures, mapped to the current ones."""
     there = {field.partition(",")[0] for field in entry.figures}
     return {old: new for old, new in schema.former_names.items() if old in there}
 
@@ -150,7 +150,7 @@ def _run(file: ResultFile, entry: TaskEntry, family: Family, count: int) -> Task
     readers = _readers(entry, family.schema)
     shots = entry.config.get("num_fewshot")
     if shots is None:
-        # The harness from 0.5 on has it in a table of its own alone.
+        # From 0.5 on, the harness records it only in a separate table.
         shots = file.of_task("n-shot", entry.name_in_file)
     stamp = file.path.stem.removeprefix("results_")
     model = evaluated_model(file, shots, entry.metadata["source"])

@@ -1,4 +1,4 @@
-"""The response in a line of samples, where a task asks for one text per row."""
+"""The response in a line of a samples file, for tasks that ask for one text per row."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Any
 
 
 def is_sample(line: Mapping[str, Any]) -> bool:
-    """Tell whether a line is one that the harness wrote (``--log_samples``)."""
+    """Return whether a line is in the harness's format (``--log_samples``)."""
     return isinstance(line.get("doc"), Mapping) and "filtered_resps" in line
 
 
 def response_in(sample: Mapping[str, Any]) -> str | None:
-    """Return what the task judged: the response as its filter left it; ``None`` if an API withheld it.
+    """Return the response that the task judged, after its filter; ``None`` if an API withheld it.
 
     Raises:
         ValueError: there is not exactly one.
     """
     responses = sample["filtered_resps"]
-    # 0.5 has a list for the draws of each request.
+    # In 0.5, each request has a list of draws.
     draws = responses[0] if isinstance(responses, list) and len(responses) == 1 else responses
     if isinstance(draws, list) and len(draws) == 1:
         (draws,) = draws

@@ -1,4 +1,4 @@
-"""The runs of our tasks in the files: one run of each task by each model, and what its rows scored."""
+"""The runs of our tasks in the files: one run of each task by each model, with the scores of its rows."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ class TaskRun:
     """One task, as run by one model.
 
     Attributes:
-        model: which; tasks of one model may have been run in different settings.
+        model: the model; its tasks may have been run in different settings.
         task: its name.
-        family: that it is of.
-        readers: the filters that its answers were read by, the best first; ``rows`` are of the first.
+        family: the task's family.
+        readers: the filters that read its answers, the best first; ``rows`` are read by the first.
         figures: its results as the harness wrote them: ``{"metric,filter": value}``.
-        config: of the task.
-        shots: how many demonstrations it was given; ``None`` if the file does not say.
-        count: how many rows were evaluated.
-        file: the file of its results.
+        config: the task's config.
+        shots: the number of demonstrations; ``None`` if it is not recorded.
+        count: the number of evaluated rows.
+        file: its results file.
         samples_path: where the harness writes its samples: beside the results, with the same time in the name.
-        setting: how it was run, where that is not the harness's default: as of its model, if all its tasks are alike.
-        offered: the reader that is the best of those in its file; a model that it is compared with may lack it.
-        issues: how its samples and its results do not agree; why it may not be the newest.
+        setting: its settings that are not the harness's defaults; the model's own if all its tasks have the same.
+        offered: the best reader in its file; a model that it is compared with may lack it.
+        issues: how its samples and results disagree, and why it may not be the newest.
         rows: its samples; ``None`` if there are none.
     """
 
@@ -57,46 +57,46 @@ class TaskRun:
 
     @property
     def schema(self) -> Schema:
-        """What the results of its family hold."""
+        """The schema of its family's results."""
         return self.family.schema
 
     @property
     def reader(self) -> str:
-        """The one whose figures count."""
+        """The reader whose figures are used."""
         return self.readers[0]
 
     @property
     def metadata(self) -> Mapping[str, Any]:
-        """The facts that the task records of itself, and what was given with ``--metadata``."""
+        """The facts that the task records about itself, and what was given with ``--metadata``."""
         metadata: Mapping[str, Any] = self.config["metadata"]
         return metadata
 
     @property
     def identity(self) -> tuple[object, object]:
-        """What two runs of a task must share for their scores to be of one thing: version and rows."""
+        """Version and rows, which two runs of a task must share for their scores to be comparable."""
         return self.metadata["version"], self.metadata[self.schema.rows_fact]
 
     @cached_property
     def dataset(self) -> str:
-        """The dataset that its rows are of, told from those of other families."""
+        """The dataset of its rows, prefixed with the family so that names are unique."""
         return f"{self.family.name} {self.metadata['dataset']}"
 
     @cached_property
     def metrics(self) -> tuple[str, ...]:
-        """The names of what its reader's answers were scored by."""
+        """The names of the metrics that its reader's answers were scored with."""
         pairs = (field.partition(",") for field in self.figures)
         return tuple(metric for metric, _, reader in pairs if reader == self.reader and not metric.endswith("_stderr"))
 
     @cached_property
     def headline(self) -> Metric:
-        """The figure that stands for it."""
+        """Its headline metric."""
         return self.schema.headline(self.metrics)
 
     def figure(self, metric: str, reader: str | None = None) -> float | None:
         """Return a figure of the results; ``None`` if it is missing or not a number that the metric can have."""
         value = self.figures.get(f"{metric},{reader or self.reader}")
         least, most = self.schema.range(metric)
-        # Of a metric of a user's own nothing is known but that it fits a floating-point number.
+        # All that is known about a user-defined metric is that it fits a floating-point number.
         least, most = max(least, -sys.float_info.max), min(most, sys.float_info.max)
         return float(value) if isinstance(value, float | int) and least <= value <= most else None
 
@@ -106,12 +106,12 @@ class Runs:
     """All runs of our tasks that the files contain.
 
     Attributes:
-        runs: of each model and task one, models in the order of the arguments, then by name, tasks by name.
+        runs: one for each model and task: models in the order of the arguments, then by name; tasks by name.
         labels: a short name for each model.
-        groups: of tasks, by name: their tasks, without groups between.
-        dataset_rows: the rows of the datasets, which the rows of all samples are of.
-        empty: tasks of which no rows were evaluated.
-        issues: what was left out or replaced, and why; what makes figures doubtful.
+        groups: the tasks of each group, with nested groups expanded.
+        dataset_rows: the dataset rows that the rows of all samples belong to.
+        empty: the tasks without evaluated rows.
+        issues: what was left out or replaced, and why; what makes figures unreliable.
     """
 
     runs: tuple[TaskRun, ...]
@@ -123,20 +123,20 @@ class Runs:
 
     @property
     def models(self) -> tuple[EvaluatedModel, ...]:
-        """Who was evaluated, in the order of the arguments, then by name."""
+        """The evaluated models, in the order of the arguments, then by name."""
         return tuple(self.labels)
 
     def of(self, family: str, model: EvaluatedModel | None = None) -> tuple[TaskRun, ...]:
-        """Return the runs of a family's tasks, of everybody or of one."""
+        """Return the runs of a family's tasks, by all models or by one."""
         return tuple(run for run in self.runs if run.family.name == family and model in (None, run.model))
 
 
 def newest(
     runs: Iterable[TaskRun], key: Callable[[TaskRun], Key]
 ) -> tuple[dict[Key, TaskRun], list[tuple[TaskRun, TaskRun]]]:
-    """Return the newest of the runs that share a key, and the pairs of runs that were replaced and by which.
+    """Return the newest of the runs that share a key, and pairs of each replaced run and its replacement.
 
-    Everything that reads results asks here which of two runs counts.
+    Every reader of results uses this to decide which of two runs counts.
     """
     found: dict[Key, TaskRun] = {}
     replaced = []

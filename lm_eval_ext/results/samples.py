@@ -1,4 +1,4 @@
-"""A file of samples: what the harness wrote of every row of one task (``--log_samples``)."""
+"""Samples files: what the harness logs for every row of one task (``--log_samples``)."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from lm_eval_ext.families.schema import COUNT, Schema, is_count
 from lm_eval_ext.results.files import is_too_deep, shown
 
 FEW = 3
-"""So many bad lines of a file are named; the rest are counted."""
+"""The most bad lines of a file that are named; the rest are counted."""
 _FILTER = b'"filter": '
 ASKED = "asked "
-"""Before the name of a metric ``[followed, asked]``: the column of the second number."""
+"""The prefix of the column that holds the second number of a metric ``[followed, asked]``."""
 
 Value = TypeVar("Value", bound=Hashable)
 
 
 @dataclass(frozen=True)
 class Coded(Generic[Value]):
-    """A column of values of which there are few, each kept once.
+    """A column with few distinct values, each stored once.
 
     Attributes:
-        values: the distinct ones.
-        codes: by row the place of its value among them, shape (rows,).
+        values: the distinct values.
+        codes: the index into ``values`` for each row, shape (rows,).
     """
 
     values: tuple[Value, ...]
@@ -54,17 +54,17 @@ class Coded(Generic[Value]):
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of one task, as one reader has them.
+    """The rows of one task, as read by one reader.
 
     Attributes:
-        ids: their numbers in the task, shape (rows,).
-        clusters: the row of the dataset that each asks, by its number in ``DatasetRows``, shape (rows,).
+        ids: their ``doc_id`` in the task, shape (rows,).
+        clusters: the dataset row that each is built from, by its number in ``DatasetRows``, shape (rows,).
         values: numbers by metric, each of shape (rows,).
         letters: pairs of letters by metric.
         outcomes: what was chosen, by metric.
-        docs, prompts: the beginning of the hash of each row, and of what was asked, shape (rows,); empty where the file
-            has none.
-        offsets: where in the file each line begins, in bytes, shape (rows,).
+        docs, prompts: the first characters of the hashes of each row and of its prompt, shape (rows,); empty where the
+            file has none.
+        offsets: the byte offset of each line in the file, shape (rows,).
         path: the file.
     """
 
@@ -83,11 +83,11 @@ class Rows:
         return len(self.ids)
 
     def line(self, row: int) -> dict[str, Any]:
-        """Return everything that the file says of a row.
+        """Return the complete line of a row.
 
         Raises:
-            OSError: the file cannot be read any more.
-            ValueError: its line is too deep to be shown, or the file is another one by now.
+            OSError: the file can no longer be read.
+            ValueError: the line is nested too deeply to be shown, or the file has changed.
         """
         with self.path.open("rb") as file:
             file.seek(int(self.offsets[row]))
@@ -97,7 +97,7 @@ class Rows:
         except RecursionError:
             found = None
         if not isinstance(found, dict) or found.get("doc_id") != self.ids[row] or is_too_deep(found):
-            raise ValueError(f"{self.path}: no line of row {self.ids[row]} where there was one")
+            raise ValueError(f"{self.path}: the line of row {self.ids[row]} is no longer where it was")
         return found
 
 
@@ -126,16 +126,16 @@ class LeftOut:
 
 @dataclass
 class DatasetRows:
-    """The rows of the datasets that any run was asked, numbered in the order in which they are met."""
+    """The dataset rows that any run was evaluated on, numbered in order of first appearance."""
 
     _numbers: dict[str, dict[Hashable, int]] = field(default_factory=dict)
 
     def of(self, dataset: str) -> dict[Hashable, int]:
-        """Return the number of each row of a dataset, by its key; a reader of samples adds those it meets."""
+        """Return the number of each row of a dataset, by its key; reading samples adds new rows."""
         return self._numbers.setdefault(dataset, {})
 
     def count(self, dataset: str) -> int:
-        """Return how many rows of a dataset were met."""
+        """Return how many rows of a dataset have been seen."""
         return len(self._numbers.get(dataset, ()))
 
 
@@ -153,7 +153,7 @@ class _Coding(Generic[Value]):
 
 @dataclass
 class _Columns:
-    """What has been read so far; compact, for there are millions of rows."""
+    """What has been read so far, stored compactly because there can be millions of rows."""
 
     ids: array[int] = field(default_factory=lambda: array("q"))
     clusters: array[int] = field(default_factory=lambda: array("i"))
@@ -186,16 +186,16 @@ _HASH = np.dtype("S16")
 def read_samples(
     path: Path, schema: Schema, metrics: Sequence[str], readers: Sequence[str], numbers: dict[Hashable, int]
 ) -> tuple[Rows, LeftOut]:
-    """Return the rows of a file of samples, and which of its lines are none.
+    """Return the rows of a samples file, and which of its lines were skipped.
 
-    A line that is cut off or is none of this family's is left out, and the first few are named.
+    A line that is truncated or malformed is skipped; the first few of these are named.
 
     Args:
         path: the file.
-        schema: of the task's family.
-        metrics: the metrics that the task's results have.
-        readers: the filters whose lines the file has; those of the first are taken.
-        numbers: of the dataset's rows, by key; rows that are met for the first time get the next ones.
+        schema: the schema of the task's family.
+        metrics: the metrics in the task's results.
+        readers: the filters whose lines the file has; only the lines of the first are read.
+        numbers: the numbers of the dataset's rows, by key; new rows get the next numbers.
 
     Raises:
         OSError: the file cannot be read.
@@ -204,8 +204,8 @@ def read_samples(
     columns, wrong = _Columns(), LeftOut()
     ids: set[int] = set()
     put = _recorder(schema, metrics, numbers, columns)
-    # Most lines can be another reader's, which need no parsing: a quotation mark inside a text has a backslash before
-    # it, so that these words are no text.
+    # Most lines can belong to other readers and need no parsing: quotation marks inside a JSON string are escaped, so
+    # this byte sequence cannot occur in a text.
     others = tuple(_FILTER + json.dumps(other).encode() for other in readers[1:])
     offset = 0
     with path.open("rb") as file:
@@ -216,18 +216,18 @@ def read_samples(
             try:
                 line = _parsed(text)
                 if not isinstance(line, dict):
-                    raise TypeError(f"{shown(line)} is no row")
+                    raise TypeError(f"{shown(line)} is not a row")
                 if line["filter"] != reader:
                     continue
                 row_id = line["doc_id"]
                 if not is_count(row_id):
                     raise TypeError(f"doc_id is {shown(row_id)}; expected the number of a row")
                 if row_id in ids:
-                    raise ValueError(f"doc_id {row_id} stands in an earlier line, too")
+                    raise ValueError(f"doc_id {row_id} is also in an earlier line")
                 put(line, start)
                 ids.add(row_id)
             except (ValueError, KeyError, TypeError, RecursionError) as error:
-                # A number that is too long is no JSON to Python, a text that is too deep neither.
+                # Python also rejects numbers that are too long and nesting that is too deep.
                 wrong.add(number, error)
     return columns.rows(path), wrong
 
@@ -236,20 +236,20 @@ def _parsed(text: bytes) -> Any:
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError:
-        # The harness also writes what is JSON to Python alone: NaN, half of a surrogate pair, long numbers.
+        # The harness also writes what only Python accepts as JSON: NaN, lone surrogates, long integers.
         return json.loads(text)
 
 
 def _reason(error: Exception) -> str:
     if isinstance(error, json.JSONDecodeError | UnicodeDecodeError):
-        return "cut off or not JSON"
+        return "truncated or not JSON"
     return f"no {error}" if isinstance(error, KeyError) else str(error)
 
 
 def _recorder(
     schema: Schema, metrics: Sequence[str], rows: dict[Hashable, int], columns: _Columns
 ) -> Callable[[Mapping[str, Any], int], None]:
-    """Return a function that puts a line into the columns, or raises and puts nothing."""
+    """Return a function that appends a line to the columns, or raises and appends nothing."""
     forms = {name: schema.row_form(name) for name in metrics}
     numbers, ratios, letters, choices = (
         [name for name in metrics if forms[name] == form] for form in ("number", "ratio", "letters", "choice")
@@ -297,7 +297,7 @@ def _beginning(digest: object) -> bytes:
 
 
 class _Limits(NamedTuple):
-    """Of a metric's values; looked up once, for they are asked of every row."""
+    """The limits of a metric's values; looked up once because every row is checked."""
 
     least: float
     most: float
@@ -313,7 +313,7 @@ def _numbers(line: Mapping[str, Any], limits: Mapping[str, _Limits]) -> array[fl
         found = array("d", [line[name] for name in limits])
     except (TypeError, OverflowError):
         found = array("d", [nan])
-    # One question of all at once: most rows have nothing but shares. A sum shows any NaN.
+    # One check for all values: most rows have only shares. A NaN would show in the sum.
     if not found or (isfinite(sum(found)) and min(found) >= 0 and max(found) <= 1):
         return found
     for name, (least, most, expected) in limits.items():
@@ -327,7 +327,7 @@ def _two_numbers(line: Mapping[str, Any], name: str) -> list[float]:
     match line[name]:
         case [float() | int() as followed, float() | int() as asked] if 0 <= followed <= asked <= COUNT[1]:
             return [float(followed), float(asked)]
-    raise TypeError(f"{name} is {shown(line[name])}; expected two numbers, of which the first is no greater")
+    raise TypeError(f"{name} is {shown(line[name])}; expected two numbers, the first no greater than the second")
 
 
 def _two_letters(line: Mapping[str, Any], name: str) -> tuple[str, str]:

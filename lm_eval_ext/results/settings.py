@@ -15,10 +15,10 @@ OPTIONS = (DEMONSTRATIONS, GEN_KWARGS)
 
 
 def unified(runs: Sequence[TaskRun]) -> list[TaskRun]:
-    """Return the runs, with one model in place of several that differ in ``OPTIONS`` alone.
+    """Return the runs, with models that differ only in ``OPTIONS`` merged into one.
 
-    A model keeps to itself if one of its tasks was also run with other options: those two runs are to be told apart.
-    Each run still has its own ``setting``.
+    A model is not merged if one of its tasks was also run with other options, because the two runs must stay distinct.
+    Each run keeps its own ``setting``.
     """
     tasks: dict[EvaluatedModel, set[str]] = {}
     for run in runs:
@@ -39,7 +39,7 @@ def _without_options(model: EvaluatedModel) -> EvaluatedModel:
 
 
 def _together(base: EvaluatedModel, models: Sequence[EvaluatedModel]) -> EvaluatedModel:
-    """Return one model in place of several; an option that all share keeps its value."""
+    """Merge several models into one; an option that all share keeps its value."""
     setting = list(base.setting)
     for option in OPTIONS:
         values = {dict(model.setting).get(option) for model in models}
@@ -49,10 +49,10 @@ def _together(base: EvaluatedModel, models: Sequence[EvaluatedModel]) -> Evaluat
 
 
 def settings_of(runs: Sequence[TaskRun]) -> list[str]:
-    """Return how one model was run, where that is not the harness's default; of a hash the first digits.
+    """Return one model's settings that are not the harness's defaults; hashes are shortened.
 
     Args:
-        runs: of one model.
+        runs: the runs of one model.
     """
     names = dict.fromkeys(name for run in runs for name, _ in run.setting)
     by_name = {name: _runs_by_value(runs, name) for name in names}
@@ -63,11 +63,11 @@ def settings_of(runs: Sequence[TaskRun]) -> list[str]:
 
 
 def settings_that_differ(runs: Sequence[TaskRun], names: Mapping[EvaluatedModel, str]) -> list[Issue]:
-    """Return which models' tasks were run with different options: a warning where one figure mixes them, else a note.
+    """Return which models' tasks were run with different options: a warning if a figure mixes them, else a note.
 
     Args:
-        runs: of all models.
-        names: of the models.
+        runs: the runs of all models.
+        names: the names of the models.
     """
     issues = []
     for model, name in names.items():
@@ -85,7 +85,7 @@ def settings_that_differ(runs: Sequence[TaskRun], names: Mapping[EvaluatedModel,
 
 
 def _runs_by_value(runs: Iterable[TaskRun], name: str) -> dict[str, list[TaskRun]]:
-    """Return runs by the value of a setting."""
+    """Group runs by the value of a setting."""
     by_value: dict[str, list[TaskRun]] = {}
     for run in runs:
         value = shortened(name, dict(run.setting).get(name, "default"))
@@ -94,13 +94,13 @@ def _runs_by_value(runs: Iterable[TaskRun], name: str) -> dict[str, list[TaskRun
 
 
 def _mixed_families(by_value: Mapping[str, Sequence[TaskRun]]) -> list[str]:
-    """Return the families of which some tasks have one value and some another."""
+    """Return the families whose tasks have different values."""
     counts = Counter(name for runs in by_value.values() for name in {run.family.name for run in runs})
     return sorted(name for name, count in counts.items() if count > 1)
 
 
 def _in_words(by_value: Mapping[str, Sequence[TaskRun]]) -> str:
-    """Return each value with what it holds for: families if each has one value, else tasks."""
+    """Return each value with what it applies to: families if each has one value, else tasks."""
     mixed = _mixed_families(by_value)
     return "; ".join(
         f"{value} ({named(sorted({run.task if mixed else run.family.name for run in runs}))})"

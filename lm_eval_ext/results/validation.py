@@ -17,14 +17,14 @@ def replacements(replaced: Sequence[tuple[TaskRun, TaskRun]]) -> list[Issue]:
     """Return which runs were superseded by a newer run of the same task.
 
     Args:
-        replaced: pairs of the older and the newer run.
+        replaced: pairs of an older run and the newer one that replaced it.
     """
     tasks: dict[tuple[Path, Issue], list[str]] = {}
     for older, newer in replaced:
         rows = "" if older.count == newer.count else f" ({newer.count} instead of {older.count} rows)"
-        # Which of two runs with the same date is the newer cannot be told.
+        # If two runs have the same date, it is unknown which is newer.
         why = (
-            warning(f"{newer.file.path} has the same date, and counts because its name comes later{rows}")
+            warning(f"{newer.file.path} has the same date and is used because its name sorts later{rows}")
             if older.file.date == newer.file.date
             else note(f"{newer.file.path} is newer{rows}")
         )
@@ -35,7 +35,7 @@ def replacements(replaced: Sequence[tuple[TaskRun, TaskRun]]) -> list[Issue]:
 
 
 def versions_that_differ(runs: Sequence[TaskRun], groups: Mapping[str, Sequence[str]]) -> list[Issue]:
-    """Return which tasks, or groups of tasks, were run in different versions or on different rows."""
+    """Return which tasks or groups were run in different versions or on different rows."""
     issues = []
     versions: dict[str, set[str]] = {}
     hashes: dict[str, set[str]] = {}
@@ -102,7 +102,7 @@ def rows_that_differ(runs: Sequence[TaskRun], names: Mapping[EvaluatedModel, str
 
 
 def disagreement(run: TaskRun, rows: Rows) -> list[Issue]:
-    """Return whether results and samples are from different runs."""
+    """Return whether results and samples appear to be from different runs."""
     numbers = (name for name in rows.values if run.schema.row_form(name) == "number")
     for metric in (run.headline.name, *numbers):
         said, found = run.figure(metric), float(rows.values[metric].mean())
@@ -110,15 +110,15 @@ def disagreement(run: TaskRun, rows: Rows) -> list[Issue]:
             told = "no number" if said is None else said
             return [
                 warning(
-                    f"{rows.path}: {metric} is {found:.6g} over its rows but {told} in the results; expected both from "
-                    "one run. Figures are computed from the rows"
+                    f"{rows.path}: {metric} is {found:.6g} over its rows but {told} in the results; expected both to "
+                    "be from one run. Figures are computed from the rows"
                 )
             ]
     return []
 
 
 def without_samples(runs: Sequence[TaskRun]) -> list[Issue]:
-    """Return which result files have no samples next to them, each file once."""
+    """Return which results files have no samples next to them, each file once."""
     missing: dict[Path, list[TaskRun]] = {}
     for run in runs:
         if run.rows is None and not run.issues:

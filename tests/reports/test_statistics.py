@@ -96,7 +96,7 @@ def test_a_row_that_comes_after_the_draw_is_refused() -> None:
     numbers, values = np.arange(2, dtype=np.int32), np.ones(2)
     drawn.ratio("data", numbers, values)
     rows["data"] = 3
-    with pytest.raises(RuntimeError, match="data: all rows are to be read before"):
+    with pytest.raises(RuntimeError, match="data: all rows must be read before"):
         drawn.ratio("data", numbers, values)
     assert drawn.ratio("other", numbers[:1], values[:1]).value[0] == 1
 

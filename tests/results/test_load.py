@@ -162,7 +162,7 @@ def test_a_line_that_is_cut_off_is_named_and_the_others_count(tmp_path: Path) ->
     runs = load([tmp_path])
     assert estimate(Evidence(runs).ratio(runs.runs[0], "acc").value).value == 0.5
     assert texts(runs) == (
-        f"{samples}: 1 line skipped (line 3: cut off or not JSON)",
+        f"{samples}: 1 line skipped (line 3: truncated or not JSON)",
         f"{samples}: 2 rows here but 3 in the results; figures are computed from the rows here",
     )
 
@@ -170,11 +170,11 @@ def test_a_line_that_is_cut_off_is_named_and_the_others_count(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ('"text"', "'text' is no row"),
+        ('"text"', "'text' is not a row"),
         (json.dumps({"doc_id": 1, "filter": "answer"}), "no 'acc'"),
         (json.dumps(verbalizer_line(1, 0) | {"acc": "right"}), "acc is 'right'; expected a number"),
         (json.dumps(verbalizer_line(1, 0) | {"acc": float("nan")}), "acc is nan; expected a number"),
-        (json.dumps(verbalizer_line(0, 0)), "doc_id 0 stands in an earlier line, too"),
+        (json.dumps(verbalizer_line(0, 0)), "doc_id 0 is also in an earlier line"),
         ("[" * 100_000, ""),
     ],
     ids=["no row", "no score", "a word as a score", "no number", "twice", "too deep"],

@@ -92,7 +92,7 @@ def test_a_million_bad_lines_are_counted_and_three_are_named(tmp_path: Path) -> 
     samples = samples_of(write_run(tmp_path, {SST2: [1, 0]}))
     samples.write_bytes(samples.read_bytes() + b"\n" * 1000 + os.urandom(100).replace(b"\n", b"") + b"\n")
     (text,) = texts(load([tmp_path]))
-    bad = [f"line {number}: cut off or not JSON" for number in (3, 4, 5)]
+    bad = [f"line {number}: truncated or not JSON" for number in (3, 4, 5)]
     assert text == f"{samples}: 1001 lines skipped ({'; '.join(bad)} and 998 more)"
 
 
@@ -218,8 +218,8 @@ def in_groups(path: Path, tree: object) -> Path:
         ({"g": 7}, "group_subtasks, 'g' is 7; expected a list of names"),
         ({"g": [SST2, 7]}, f"group_subtasks, 'g' is ['{SST2}', 7]; expected a list of names"),
         ({"g": {SST2: 1}}, f"group_subtasks, 'g' is {{'{SST2}': 1}}; expected a list of names"),
-        ({"g": ["g"]}, "group_subtasks: a group is in itself ('g' -> 'g')"),
-        ({"g": ["h"], "h": ["g"]}, "group_subtasks: a group is in itself ("),
+        ({"g": ["g"]}, "group_subtasks: a group contains itself ('g' -> 'g')"),
+        ({"g": ["h"], "h": ["g"]}, "group_subtasks: a group contains itself ("),
     ],
 )
 def test_groups_of_another_form_are_named(tree: object, reason: str, tmp_path: Path) -> None:
@@ -277,7 +277,7 @@ def test_a_bad_file_in_a_folder_is_named_and_the_others_are_read(content: bytes,
     assert first.severity == "error"
     assert first.text.startswith(f"{bad}: {reason}")
     assert first.text.endswith("; left out")
-    assert doubt.text == f"{bad} cannot be read, and may be newer than what is shown"
+    assert doubt.text == f"{bad} cannot be read and may be newer than the results shown"
     with pytest.raises(RowsError):
         load([tmp_path, bad])
 
@@ -294,7 +294,7 @@ def test_what_is_called_like_a_file_of_results_and_is_none_is_named(kind: str, t
         "a link to itself": lambda: bad.symlink_to(bad),
     }
     make[kind]()
-    assert texts(load([tmp_path]))[0] == f"{bad}: is no file; expected a results_*.json of the harness; left out"
+    assert texts(load([tmp_path]))[0] == f"{bad}: is not a file; expected a results_*.json of the harness; left out"
 
 
 def test_a_file_that_one_may_not_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -335,7 +335,7 @@ def test_a_folder_that_one_may_not_list_is_an_error_for_it_may_have_the_newest(
 def test_a_compressed_file_is_said_to_be_one(tmp_path: Path) -> None:
     path = write_run(tmp_path, {SST2: [1]})
     path.write_bytes(gzip.compress(path.read_bytes()))
-    with pytest.raises(RowsError, match=r"is compressed; expected .*: unpack it"):
+    with pytest.raises(RowsError, match=r": compressed; expected .*: decompress it"):
         load([path])
 
 
@@ -376,7 +376,7 @@ def test_of_two_runs_of_one_moment_the_one_that_counts_is_said_with_a_warning(tm
         (issue,) = runs.issues
         assert issue.severity == "warning"
         assert issue.text == (
-            f"{first}: not used for {SST2}: {second} has the same date, and counts because its name comes later"
+            f"{first}: not used for {SST2}: {second} has the same date and is used because its name sorts later"
         )
 
 
@@ -412,7 +412,7 @@ def test_a_newer_run_that_cannot_be_used_is_a_doubt_about_the_older_one(tmp_path
     newer = write_run(tmp_path / "b", {SST2: [1]}, date=2000)
     changed(newer, lambda content: content["results"][SST2].update({"acc,answer": 7}))
     runs = load([tmp_path])
-    doubt = f"{SST2}: its run in {newer} is newer than what is shown, and cannot be used"
+    doubt = f"{SST2}: its run in {newer} is newer than the one shown but cannot be used"
     assert {run.task: tuple(map(str, run.issues)) for run in runs.runs} == {SST2: (doubt,), GOLDEN: ()}
     # An older one would not count anyway.
     changed(newer, lambda content: content.update({"date": 10}))
@@ -443,7 +443,7 @@ def test_answers_without_scores_are_said_to_be_such(tmp_path: Path) -> None:
     with pytest.raises(RowsError) as error:
         find_runs([tmp_path])
     assert str(error.value).startswith(
-        f"{path}, task '{SST2}': made with --predict_only, which writes answers and no scores; run it again without"
+        f"{path}, task '{SST2}': made with --predict_only, which writes answers but no scores; run it again without"
     )
 
 

@@ -39,11 +39,11 @@ def test_what_is_said_of_a_model_has_its_given_name(folder: Path) -> None:
     ("given", "message"),
     [
         ([(".", "x")], "has results of 2 models (checkpoint-500; checkpoint-900); expected one"),
-        ([("old", "x")], "no result in use is from"),
-        ([("nowhere", "x")], "no result in use is from"),
+        ([("old", "x")], "none of the results in use are from"),
+        ([("nowhere", "x")], "none of the results in use are from"),
         ([("new", "x"), ("new", "y")], "two names for the model 'checkpoint-500'"),
-        ([("new", "x"), ("lr=0.1", "x")], "another model has this name, too"),
-        ([("new", "checkpoint-900")], "another model has this name, too"),
+        ([("new", "x"), ("lr=0.1", "x")], "another model also has this name"),
+        ([("new", "checkpoint-900")], "another model also has this name"),
     ],
 )
 def test_a_name_that_tells_no_model_is_an_error(given: list[tuple[str, str]], message: str, folder: Path) -> None:

@@ -89,8 +89,9 @@ def test_a_family_of_a_newer_version_is_named(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace('"family": "verbalizer"', '"family": "ifbench"'))
     with pytest.raises(RowsError) as error:
         load([tmp_path])
-    assert str(error.value).startswith(f"{path}, task '{SST2}': the family 'ifbench' is none of verbalizer, manyifeval")
-    assert "knows; upgrade lm-eval-ext" in str(error.value)
+    assert str(error.value).startswith(f"{path}, task '{SST2}': unknown family 'ifbench'; this version of lm-eval-ext ")
+    assert "knows only verbalizer, manyifeval" in str(error.value)
+    assert "; upgrade lm-eval-ext" in str(error.value)
 
 
 def test_a_task_of_ours_without_any_of_its_figures_is_named(tmp_path: Path) -> None:

@@ -1,1 +1,1 @@
-"""What an encoding of Natural Instructions gains over another, out of result files alone."""
+"""What one encoding of Natural Instructions gains over another, computed from results files."""

@@ -13,26 +13,26 @@ def add_gains_to(family: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     """Add ``gains`` to the subcommands of ``natural-instructions``."""
     gains = family.add_parser(
         "gains",
-        help="print how much better than a base each encoding of the instruction serves a model",
+        help="print how much each encoding of the instruction improves a model's score over a base encoding",
         description="Reads what `lm_eval --tasks natural_instructions_... --output_path FOLDER` wrote for one model "
         "under several encodings, and prints one JSON object: per category of subtasks and on average, each "
         "encoding's ROUGE-L, the base's on the same subtasks (base_rouge_l), and the gain in percent, (encoding - base)"
-        " / base. Each subtask counts the same; those that lack a run of the encoding or of the base are left out, and "
-        "named. Of several runs of a task the newest counts.",
+        " / base. Every subtask has the same weight. Subtasks that lack a run of the encoding or of the base are left "
+        "out and listed on standard error. If a task was run several times, the newest run counts.",
     )
     gains.add_argument(
         "results",
         metavar="RESULTS",
         nargs="+",
         type=Path,
-        help="a results_*.json, or a folder, which is searched for them with all folders inside",
+        help="a results_*.json file, or a folder that is searched for them recursively",
     )
     gains.add_argument(
         "--base",
         choices=("prompt", "instance"),
         default="prompt",
-        help="the encoding that the others are compared with: prompt (the default; the paper's for GPT-3), the task in "
-        "a sentence; instance (the paper's for the fine-tuned BART), no instruction at all",
+        help="the encoding that the others are compared with: prompt (the default, and the paper's choice for GPT-3), "
+        "the task in one sentence; or instance (the paper's choice for the fine-tuned BART), no instruction at all",
     )
     gains.set_defaults(run=_gains)
 

@@ -13,19 +13,19 @@ from lm_eval_ext.reports.statistics import Floats
 from lm_eval_ext.sources import RowsError
 
 OWN = "uncategorised"
-"""Stands for the category of subtasks that have none: a user's own."""
+"""The category of subtasks that have none: user-defined ones."""
 
 
 @dataclass(frozen=True)
 class SubtaskScore:
-    """What one subtask scored under one encoding.
+    """The score of one subtask under one encoding.
 
     Attributes:
         subtask: its name.
-        category: of the subtask; absent: a user's own task.
-        encoding: of the instruction, as in a leaf's name.
+        category: its category; ``None`` for a user-defined task.
+        encoding: the encoding of the instruction, as in a task's name.
         rouge_l: the mean over its instances, from 0 to 1.
-        n: how many instances these are.
+        n: the number of instances.
     """
 
     subtask: str
@@ -37,13 +37,13 @@ class SubtaskScore:
 
 @dataclass(frozen=True)
 class Gain:
-    """An encoding beside the base, over the subtasks that have both; each subtask counts the same.
+    """An encoding compared with the base, over the subtasks that have both; every subtask has the same weight.
 
     Attributes:
         rouge_l: the mean of the encoding.
         base_rouge_l: the mean of the base on the same subtasks.
-        gain_percent: (rouge_l - base_rouge_l) / base_rouge_l in percent; absent if the base scored 0.
-        subtasks: how many they are.
+        gain_percent: (rouge_l - base_rouge_l) / base_rouge_l in percent; ``None`` if the base scored 0.
+        subtasks: the number of subtasks.
     """
 
     rouge_l: float
@@ -54,11 +54,11 @@ class Gain:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A subtask that does not count in an encoding's gain, because it lacks a run of the encoding or of the base.
+    """A subtask left out of an encoding's gain because it lacks a run of the encoding or of the base.
 
     Attributes:
         subtask: its name.
-        encoding: whose gain.
+        encoding: the encoding whose gain it is left out of.
         missing: the encoding that was not run.
     """
 
@@ -72,12 +72,12 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Gains:
-    """Every encoding beside the base. All mappings are in alphabetical order.
+    """Every encoding compared with the base. All mappings are in alphabetical order.
 
     Attributes:
         base: the encoding that the others are compared with.
-        categories: category to encoding to its gain over the category's subtasks (Figure 4).
-        average: encoding to its gain over all subtasks (the last column of Table 3).
+        categories: by category and encoding, the gain over the category's subtasks (Figure 4).
+        average: by encoding, the gain over all subtasks (the last column of Table 3).
         left_out: what was not compared.
     """
 
@@ -88,11 +88,11 @@ class Gains:
 
 
 def relative_gain(found: Floats, base: Floats, whole: float = 1) -> Floats:
-    """Return what an encoding's mean exceeds the base's by, as a part of the base's; NaN if that is 0 (Table 3).
+    """Return the relative gain of an encoding's mean over the base's; NaN if the base's is 0 (Table 3).
 
     Args:
         found: the encoding's mean, or its resamples.
-        base: the base's.
+        base: the base's mean, or its resamples.
         whole: 100 for percent.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -105,11 +105,11 @@ def gains(scores: Iterable[SubtaskScore], base: str) -> Gains:
 
     Args:
         scores: at most one for each subtask and encoding.
-        base: the encoding to compare with, itself among the results (its gain is 0). In the paper ``prompt`` for GPT-3,
-            for which the instance alone makes no sense (section 6.1, footnote 4), and ``instance`` for BART.
+        base: the encoding to compare with; it is in the result too, with a gain of 0. The paper uses ``prompt`` for
+            GPT-3, for which the instance alone makes no sense (section 6.1, footnote 4), and ``instance`` for BART.
 
     Raises:
-        RowsError: no score is of the base encoding.
+        RowsError: there is no score for the base encoding.
     """
     table = {(score.subtask, score.encoding): score for score in scores}
     subtasks = sorted({subtask for subtask, _ in table})
@@ -141,7 +141,7 @@ def gains(scores: Iterable[SubtaskScore], base: str) -> Gains:
 def _compared(
     pairs: Mapping[str, Sequence[tuple[SubtaskScore, SubtaskScore]]], category: str | None
 ) -> dict[str, Gain]:
-    """Return the gains of the encodings that have any pair in a category; absent: in all."""
+    """Return the gains of the encodings that have any pair in a category, or in all if it is ``None``."""
     found = {
         encoding: [pair for pair in of if category in (None, _category(pair[0]))] for encoding, of in pairs.items()
     }

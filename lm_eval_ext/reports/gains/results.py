@@ -1,4 +1,4 @@
-"""What result files say of one model's subtasks under several encodings of their instructions."""
+"""One model's scores under several encodings of each subtask's instruction, from results files."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ ALIKE = (
 
 @dataclass(frozen=True)
 class EncodingScores:
-    """What one model scored.
+    """One model's scores.
 
     Attributes:
         model: its name, with all its arguments.
         scores: one for each subtask and encoding.
-        issues: what the reader should know of the files.
+        issues: what the reader should know about the files.
     """
 
     model: str
@@ -49,12 +49,12 @@ def read_scores(paths: Sequence[Path]) -> EncodingScores:
     """Return the scores of the newest run of every task.
 
     Args:
-        paths: result files, or folders, in which all ``results_*.json`` are read.
+        paths: results files, or folders whose ``results_*.json`` are all read.
 
     Raises:
         OSError: a file cannot be read.
-        RowsError: a file is not a result file, none is of our tasks, several models were run, or the encodings of a
-            subtask on different rows or in different settings.
+        RowsError: a file is not a results file, none has results of our tasks, there are several models, or the
+            encodings of a subtask were run on different rows or with different settings.
     """
     found = find_runs(paths, [FAMILY])
     _require_one_model(found.runs)
@@ -89,7 +89,7 @@ def _require_one_model(runs: Sequence[TaskRun]) -> None:
     first = {run.model.full_name: run.file.path for run in reversed(runs)}
     if len(first) > 1:
         models = "; ".join(f"{model} ({file})" for model, file in sorted(first.items()))
-        raise RowsError(f"results of several models: {models}. Expected one; name the files or the folder of one model")
+        raise RowsError(f"results of several models: {models}. Expected one; give the files or the folder of one model")
 
 
 def _require_one_task_each(runs: Sequence[TaskRun]) -> None:
@@ -109,7 +109,8 @@ def _require_the_same_setting(runs: Sequence[TaskRun]) -> None:
         other = seen.setdefault(_subtask(run), run)
         for difference in differences(other, run, ALIKE):
             raise RowsError(
-                f"{_subtask(run)}: its encodings were not run alike, and a gain would say nothing: {difference.fact} "
-                f"is {difference.first!r} for {_encoding(other)!r} ({other.file.path}) and {difference.second!r} for "
-                f"{_encoding(run)!r} ({run.file.path}). Run them again in one setting, or name the files of one"
+                f"{_subtask(run)}: its encodings were run differently, so a gain would be meaningless: "
+                f"{difference.fact} is {difference.first!r} for {_encoding(other)!r} ({other.file.path}) and "
+                f"{difference.second!r} for {_encoding(run)!r} ({run.file.path}). Run them again in one setting, or "
+                "give the files of one"
             )

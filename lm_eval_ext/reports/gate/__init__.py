@@ -1,1 +1,1 @@
-"""Two runs compared, and the release gate."""
+"""The comparison of two runs, and the release gate."""

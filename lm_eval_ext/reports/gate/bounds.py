@@ -1,4 +1,4 @@
-"""The largest allowed drops: a file with a bound for each task or group that matters."""
+"""The largest allowed drops, read from a file with a bound for each task or group that matters."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Bounds:
     """The allowed drops.
 
     Attributes:
-        default: of what is not named; ``None``: only what is named is checked.
-        named: by task or group.
-        where: they are written, for messages.
+        default: the bound for everything not named; ``None``: only what is named is checked.
+        named: the bounds by task or group.
+        where: where the bounds come from, for messages.
     """
 
     default: float | None
@@ -35,15 +35,15 @@ class Bounds:
     where: str
 
     def over(self, sides: Sides) -> dict[str, float]:
-        """Return what is to be checked, each with its bound.
+        """Return what to check, each with its bound.
 
-        With a default that is every lowest group of the baseline and every task in no group, and all that is named.
+        With a default, these are the baseline's lowest-level groups, its tasks in no group, and everything named.
 
         Args:
             sides: the baseline and the candidate.
 
         Raises:
-            ReportError: a name is of no task or group of either side.
+            ReportError: neither side has a task or group of some name.
         """
         for name in self.named:
             if name not in sides.known:
@@ -61,7 +61,7 @@ def _meant(name: str, sides: Sides) -> str:
 
 
 def read_bounds(path: Path) -> Bounds:
-    """Return what a TOML file allows.
+    """Read bounds from a TOML file.
 
     Raises:
         OSError: it cannot be read.

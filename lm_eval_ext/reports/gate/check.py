@@ -26,7 +26,7 @@ POWER = 0.8
 
 Verdict = Literal["REGRESSION", "CANNOT TELL", "PASS"]
 STATUS: Mapping[Verdict, int] = {"REGRESSION": 1, "CANNOT TELL": 2, "PASS": 0}
-"""Exit statuses; the first verdict that is there counts."""
+"""Exit statuses, in order of precedence."""
 
 
 @dataclass(frozen=True)
@@ -34,12 +34,12 @@ class Finding:
     """The finding for one task or group.
 
     Attributes:
-        name: of the task or group.
-        family: of its tasks.
+        name: the name of the task or group.
+        family: the family of its tasks.
         verdict: whether it is worse.
-        most: the drop that is allowed.
-        difference: what was found; ``None`` if there was nothing to compare.
-        p: one-sided, adjusted by Holm's method; NaN if it cannot be told.
+        most: the largest allowed drop.
+        difference: the measured difference; ``None`` if there was nothing to compare.
+        p: one-sided, adjusted by Holm's method; NaN if there was no test.
         issues: what the reader should know, such as why there is no verdict.
     """
 
@@ -53,12 +53,12 @@ class Finding:
 
     @property
     def drop(self) -> Estimate:
-        """How much worse it is, whichever direction is better; NaN if there was nothing to compare."""
+        """How much worse it is, positive for worse whatever the metric's direction; NaN if nothing was compared."""
         return Estimate(nan) if self.difference is None else drop_of(self.difference)
 
 
 def drop_of(difference: Difference) -> Estimate:
-    """Return how much worse a score is, whichever direction is better."""
+    """Return how much worse a score is, positive for worse whatever the metric's direction."""
     change = difference.change
     if difference.sign > 0:
         return Estimate(-change.value, -change.high, -change.low)
@@ -70,7 +70,7 @@ def check(sides: Sides, bounds: Mapping[str, float]) -> tuple[Finding, ...]:
 
     Args:
         sides: the baseline and the candidate.
-        bounds: by task or group, the greatest drop that is allowed.
+        bounds: by task or group, the largest allowed drop.
     """
     findings: list[Finding] = []
     differences: dict[str, Difference] = {}
@@ -100,7 +100,7 @@ def _p(difference: Difference) -> float:
 
 
 def _room(finding: Finding) -> float:
-    """Return how much more it may drop; 0 if it cannot be compared."""
+    """Return how much further it may drop; 0 if it cannot be compared."""
     return finding.most - finding.drop.value if finding.drop.exists else 0.0
 
 
@@ -108,11 +108,11 @@ def _judge(difference: Difference, most: float, p: float, best: float, tests: in
     """Return the finding for a difference.
 
     Args:
-        difference: what was found.
-        most: the drop that is allowed.
-        p: of no drop, adjusted.
-        best: the smallest that p could have been with as many rows that differ.
-        tests: how many drops are tested.
+        difference: the measured difference.
+        most: the largest allowed drop.
+        p: the adjusted p-value of no drop.
+        best: the smallest p-value that this number of differing rows could give, adjusted.
+        tests: the number of drops tested.
     """
     unit = difference.unit
     # A drop exactly as large as allowed may exceed it by a rounding error.
@@ -131,7 +131,7 @@ def _judge(difference: Difference, most: float, p: float, best: float, tests: in
         )
     elif dropped:
         issues.append(note("worse by more than allowed, but not statistically significant"))
-    # Rows that were not run, or were run differently, could hide what got worse.
+    # Rows that were not run, or were run differently, could hide a regression.
     warnings = [*_lacking(difference), *_warnings(unit.issues)]
     if verdict == "PASS" and warnings:
         verdict = "CANNOT TELL"
@@ -161,24 +161,24 @@ def _lacking(difference: Difference) -> Iterator[Issue]:
 def smallest_drop(difference: Difference, tests: int) -> float:
     """Return the smallest true drop that rows like these would reveal with 80 % power.
 
-    It is that of a one-sided test of normal differences, at the level that Holm's method gives the first of the list,
-    or the drop at which enough rows become worse for a test by signs, whichever is greater.
+    This is the smallest drop that a one-sided test of normal differences detects at the level of the first step of
+    Holm's method, or the drop at which enough rows become worse for a sign test, whichever is larger.
 
     Args:
-        difference: what was found.
-        tests: how many drops are tested.
+        difference: the measured difference.
+        tests: the number of drops tested.
     """
     from scipy.special import betaincinv  # noqa: PLC0415 # half a second, which only this command needs
     from scipy.stats import binom  # noqa: PLC0415 # as above
 
     level = LEVEL / tests
     normal = NormalDist()
-    # Rows that become worse differ, too: the drop's own variance, at most drop / rows, is added to what is there.
+    # Rows that become worse also differ: the drop adds its own variance, at most drop / rows.
     errors = normal.inv_cdf(1 - level) + normal.inv_cdf(POWER)
     own = errors**2 / difference.rows
     by_error = (own + sqrt(own**2 + 4 * (errors * difference.error) ** 2)) / 2
-    # So many rows would make this error if each went from right to wrong or back, half of them for the better where
-    # nothing has changed: so many more must become worse.
+    # The number of rows that would give this error if each flipped between right and wrong. If nothing has changed,
+    # half of them get better, and `more` further rows must become worse.
     differing = round((difference.error * difference.rows) ** 2)
     better, worse = ceil(differing / 2), differing // 2
     counts = np.arange(worse + difference.rows + 1)

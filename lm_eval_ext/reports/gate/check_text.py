@@ -10,11 +10,11 @@ from lm_eval_ext.reports.gate.comparison_text import p_value
 
 
 def text(findings: Sequence[Finding], titles: tuple[str, str]) -> Iterator[str]:
-    """Yield the lines: the verdict, one for each finding, how it was found.
+    """Yield the lines: the verdict, one line for each finding, and the method.
 
     Args:
         findings: the worst first.
-        titles: who the baseline and the candidate are.
+        titles: descriptions of the baseline and the candidate.
     """
     yield verdict(findings)
     width = max(len(finding.name) for finding in findings)
@@ -59,5 +59,5 @@ def what(finding: Finding) -> str:
 
 
 def _share(value: float) -> str:
-    # What rounds to nothing has no sign.
+    # What rounds to zero has no sign.
     return f"{round(value, 4) + 0.0:.4f}"

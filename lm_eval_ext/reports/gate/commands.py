@@ -37,7 +37,7 @@ def add_compare_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]
             "points in time. For every task and group that both have, it prints the headline metric of each, the "
             "paired difference with a 95 % confidence interval (cluster bootstrap over dataset rows), and the p-value "
             "of a two-sided paired randomisation test, raw and after Holm correction. Tasks that cannot be compared "
-            "are listed with the reason; remarks on the files go to standard error."
+            "are listed with the reason; issues with the files go to standard error."
         ),
     )
     compare.add_argument("before", metavar="A", type=Path, help=RUN)
@@ -54,8 +54,8 @@ def add_check_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "A task or group has regressed if its headline metric is worse by more than allowed and the drop is "
         "statistically significant: a one-sided paired randomisation test over dataset rows, p < 0.05 after Holm "
         "correction. So an unchanged model fails at most one check in twenty; a model whose true drop is slightly "
-        "smaller than allowed can also fail. Checked are the baseline's lowest-level groups and its tasks that are in "
-        "no group, or what --bounds names. Exit status: 0 pass; 1 regression; 2 cannot tell: a task, its samples or "
+        "smaller than allowed can also fail. The baseline's lowest-level groups and its tasks in no group are "
+        "checked, or what --bounds names. Exit status: 0 pass; 1 regression; 2 cannot tell: a task, its samples or "
         "some rows are missing or differ, prompts, settings or answer readers differ, samples and results disagree, "
         "too few rows differ, or the command itself failed.",
     )
@@ -92,7 +92,9 @@ def _share(text: str) -> float:
 
 def _file(text: str) -> Path:
     if text == "-":
-        raise argparse.ArgumentTypeError("'-'; expected the name of a file, for standard output has the verdict")
+        raise argparse.ArgumentTypeError(
+            "'-'; expected the name of a file, because the verdict goes to standard output"
+        )
     return Path(text)
 
 
@@ -136,7 +138,7 @@ def _checked(options: argparse.Namespace) -> int:
         output.require_writable(options.junit, "the XML to write, for example findings.xml")
     bounds = _bounds(options.max_drop, options.bounds)
     sides = _read(baseline, candidate, ("the baseline", "the candidate"))
-    # Also one that a newer run has replaced: the newest of the candidate's would be its own baseline.
+    # Superseded files count too: otherwise the candidate's newest run could be its own baseline.
     if shared := {path.resolve() for path in find([candidate])} & {path.resolve() for path in find([baseline])}:
         raise ReportError(
             f"{min(shared)}: is part of both runs; expected two separate runs, each in its own folder or file"
@@ -198,7 +200,7 @@ def _title(runs: Runs, path: Path) -> str:
 
 
 def _properties(sides: Sides, titles: tuple[str, str]) -> dict[str, str]:
-    from lm_eval_ext import __version__  # noqa: PLC0415 # only the XML says it
+    from lm_eval_ext import __version__  # noqa: PLC0415 # only the XML contains it
     from lm_eval_ext.results.settings import settings_of  # noqa: PLC0415 # numpy
 
     properties = {"lm-eval-ext": __version__}
@@ -220,5 +222,5 @@ def _print(lines: Iterable[str]) -> None:
     try:
         print("\n".join(map(one_line, lines)).encode(encoding, "replace").decode(encoding), flush=True)
     except BrokenPipeError:
-        # The interpreter would complain again at its end.
+        # Otherwise the interpreter would report the error again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

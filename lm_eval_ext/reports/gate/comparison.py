@@ -16,17 +16,17 @@ from lm_eval_ext.results.issue import Issue, error, named, warning
 
 @dataclass(frozen=True)
 class Difference:
-    """How a unit's score differs, over the rows that both sides have.
+    """How a unit's score differs over the rows that both sides have.
 
     Attributes:
         unit: what is compared.
-        before, after: the scores: means over all answers, or over its tasks where each of them counts the same.
+        before, after: the scores: means over all answers, or over the tasks where these have equal weight.
         change: after minus before, with its interval.
         error: the standard error of the change.
         by_row: the sum of the changes of all answers to each row of the datasets, shape (rows,).
-        answers: how many pairs of answers there are.
-        lost, added: how many answers only the first side has, and only the second.
-        unsampled: why there are no pairs of answers; the scores are then those of the results.
+        answers: the number of pairs of answers.
+        lost, added: the numbers of answers that only the first, or only the second, side has.
+        unsampled: why there are no pairs of answers; the scores are then taken from the results.
     """
 
     unit: Unit
@@ -42,12 +42,12 @@ class Difference:
 
     @property
     def rows(self) -> int:
-        """How many rows of the datasets were asked."""
+        """The number of dataset rows compared."""
         return len(self.by_row)
 
     @property
     def sign(self) -> int:
-        """Of a change for the better."""
+        """The sign of an improvement."""
         return 1 if self.unit.headline.higher_is_better else -1
 
 
@@ -56,9 +56,9 @@ class Compared:
     """A difference, and whether it is more than noise.
 
     Attributes:
-        difference: what was found.
-        p: two-sided; NaN if it cannot be told.
-        adjusted: by Holm's method for the number of groups, or of single tasks.
+        difference: the measured difference.
+        p: two-sided; NaN if there was no test.
+        adjusted: ``p`` adjusted by Holm's method for the number of groups, or of single tasks.
     """
 
     difference: Difference
@@ -81,7 +81,7 @@ class Comparison:
     """Everything that two runs have in common, and what they do not.
 
     Attributes:
-        compared: groups first; in each part the greatest difference first.
+        compared: groups first, then tasks; the largest difference of each first.
         unpaired: what cannot be compared.
     """
 
@@ -90,7 +90,7 @@ class Comparison:
 
     @property
     def tests(self) -> tuple[int, int]:
-        """How many p-values there are of groups, and how many of single tasks."""
+        """The number of p-values for groups, and for single tasks."""
         tested = [each.difference.unit.is_group for each in self.compared if not isnan(each.p)]
         return tested.count(True), tested.count(False)
 
@@ -109,7 +109,7 @@ def compare(sides: Sides) -> Comparison:
         else:
             unpaired.append(Unpaired(unit.name, unit.family, difference.unsampled or error("no rows in common")))
     p = {each.unit.name: sign_flip_p(each.by_row) for each in found if not each.unsampled}
-    # Two lists: what hundreds of single tasks may show by chance must not hide what a handful of groups shows.
+    # Two lists: correcting for hundreds of single tasks must not hide what a handful of groups shows.
     adjusted: dict[str, float] = {}
     for groups in (True, False):
         adjusted |= holm(
@@ -126,7 +126,7 @@ def _order(compared: Compared) -> tuple[bool, float, str]:
 
 
 def difference_of(unit: Unit, sides: Sides) -> Difference:
-    """Return how the score of the second side differs; NaN if no answers, or no figures, can be paired."""
+    """Return how the second side's score differs; NaN if no answers and no figures can be paired."""
     if unsampled := _unsampled(unit, sides):
         return _of_figures(unit, unsampled)
     return _of_rows(unit, sides.evidence.population)

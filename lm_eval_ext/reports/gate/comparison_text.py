@@ -18,9 +18,9 @@ def text(comparison: Comparison, names: tuple[str, str], titles: tuple[str, str]
     """Yield the lines.
 
     Args:
-        comparison: what was found.
-        names: of the sides, in the table.
-        titles: who they are.
+        comparison: the comparison.
+        names: the names of the sides in the table.
+        titles: descriptions of the sides.
     """
     yield from (f"{name}: {title}" for name, title in zip(names, titles, strict=True))
     compared = comparison.compared
@@ -114,7 +114,7 @@ def _reading(tests: tuple[int, int], names: tuple[str, str]) -> Iterator[str]:
 
 
 def by_issue(issues: Iterable[tuple[str, str]]) -> list[str]:
-    """Return a line for each issue, with the names that it is about.
+    """Return a line for each issue, with the names that it concerns.
 
     Args:
         issues: names and the issues about them.

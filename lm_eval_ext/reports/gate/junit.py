@@ -22,9 +22,9 @@ def document(findings: Sequence[Finding], properties: Mapping[str, str], date: f
     """Return the XML.
 
     Args:
-        findings: a test case for each.
-        properties: of the whole: names and values.
-        date: of the candidate's run, in seconds since 1970. A time of writing would make no two files alike.
+        findings: the findings; each becomes a test case.
+        properties: names and values of the test suite's properties.
+        date: the date of the candidate's run, in seconds since 1970; the time of writing would differ every time.
     """
     counts = {element: sum(finding.verdict == of for finding in findings) for of, element in ELEMENTS.items()}
     totals = {"tests": str(len(findings)), "failures": str(counts["failure"]), "errors": str(counts["error"])}
@@ -68,5 +68,5 @@ def _case(suite: ElementTree.Element, finding: Finding) -> None:
 
 
 def _clean(text: str) -> str:
-    """Return a text in one line, without what XML has no way to write."""
+    """Return a text as one line, without characters that XML cannot represent."""
     return _NOT_XML.sub("", one_line(text))

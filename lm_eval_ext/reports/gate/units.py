@@ -23,9 +23,9 @@ class Unit:
     """A task, or a group of tasks that share a headline.
 
     Attributes:
-        name: of the task or the group.
-        is_group: which of them.
-        family: of its tasks.
+        name: the name of the task or group.
+        is_group: whether it is a group.
+        family: the family of its tasks.
         headline: the figure that is compared.
         pairs: one for each task.
     """
@@ -38,12 +38,12 @@ class Unit:
 
     @property
     def issues(self) -> tuple[Issue, ...]:
-        """Warnings, because of which equal scores do not show equal models; notes on differences that do no harm.
+        """Warnings that equal scores may not mean equal models, and notes on harmless differences.
 
-        Each names the tasks that it is about.
+        Each names the tasks that it concerns.
         """
         before, after = self.pairs[0].names
-        # What was not run again for the candidate may be what got worse.
+        # A task that was not run again for the candidate may be the one that got worse.
         older = {"warning": (after, [pair.after for pair in self.pairs])}
         older |= {"note": (before, [pair.before for pair in self.pairs])}
         found: list[Issue] = []
@@ -81,8 +81,8 @@ class Unpaired:
     """What cannot be compared.
 
     Attributes:
-        name: of the task or the group.
-        family: of its tasks; empty if neither side has any.
+        name: the name of the task or group.
+        family: the family of its tasks; empty if neither side has any.
         issue: why not.
     """
 
@@ -93,11 +93,11 @@ class Unpaired:
 
 @dataclass(frozen=True)
 class Sides:
-    """One model's run and another's, or the same model's at another time.
+    """The runs of two models, or of one model at two points in time.
 
     Attributes:
-        before, after: the runs; each of one model, both with the same numbers of the datasets' rows.
-        names: what they are called.
+        before, after: the runs, each of one model; both number the datasets' rows in the same way.
+        names: the names of the sides.
     """
 
     before: Runs
@@ -116,7 +116,7 @@ class Sides:
 
     @cached_property
     def groups(self) -> Mapping[str, tuple[str, ...]]:
-        """The tasks of each group that has any of ours; of a group in both, those that one side lacks, too."""
+        """The tasks of each group with any of our tasks, including those that one side lacks."""
         found: dict[str, tuple[str, ...]] = {}
         for groups in (self.before.groups, self.after.groups):
             for name, parts in groups.items():
@@ -132,10 +132,10 @@ class Sides:
         return (*self.groups, *sorted({*before, *after, *empty} - {*self.groups}))
 
     def take(self, name: str) -> Unit | Unpaired:
-        """Return what both sides have under this name.
+        """Return the unit of this name, or why it cannot be compared.
 
         Args:
-            name: of a group or a task.
+            name: the name of a group or task.
         """
         before, after = self.tasks
         parts = self.groups.get(name, (name,))
@@ -174,7 +174,7 @@ def _obstacle(pairs: Sequence[Pair]) -> Issue | None:
 
 
 def tasks_of(runs: Runs) -> Mapping[str, TaskRun]:
-    """Return the runs of a side that is of one model, by task."""
+    """Return the runs of a side, which has one model, by task."""
     return {run.task: run for run in runs.runs}
 
 
@@ -190,10 +190,10 @@ def unlike(runs: Sequence[TaskRun]) -> Issue | None:
 
 
 def lowest(runs: Runs) -> tuple[str, ...]:
-    """Return the names of the groups without groups in them, and of the tasks that are in none.
+    """Return the names of the lowest-level groups and of the tasks in no group.
 
-    An average over natural and unnatural words would hide what unnatural ones show. Groups without a figure in common,
-    or with tasks that are not there, are taken apart.
+    An average over natural and unnatural words would hide what unnatural ones show. Groups whose tasks have no metric
+    in common, or that lack tasks, are replaced by their parts.
     """
     tasks = tasks_of(runs)
     whole = {
@@ -201,7 +201,7 @@ def lowest(runs: Runs) -> tuple[str, ...]:
         for name, parts in runs.groups.items()
         if tasks.keys() >= set(parts) and not unlike([tasks[part] for part in parts])
     }
-    # Of two groups of the same tasks, the harness has the upper one first.
+    # Of two groups with the same tasks, the harness lists the outer one first.
     names = {parts: name for name, parts in whole.items()}
     found = [name for parts, name in names.items() if not any(other < parts for other in names)]
     covered = {part for name in found for part in whole[name]}

@@ -1,1 +1,1 @@
-"""The report as one HTML page, and its figures as files."""
+"""The report as an HTML page, and its figures as files."""

@@ -1,4 +1,4 @@
-"""From runs to a report."""
+"""Builds a report from runs."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ TITLE = "Does it do what it is told?"
 
 
 def build(runs: Runs) -> Report:
-    """Return everything that the page says."""
+    """Return the whole report."""
     evidence = Evidence(runs)
     return Report(TITLE, summary(evidence), _sections(evidence), provenance(runs), runs.issues)
 
 
 def _sections(evidence: Evidence) -> tuple[Section, ...]:
-    """Return a section for each family that was run, in the order of the list of families."""
+    """Return a section for each family that was run, in the families' order."""
     found = (import_module(family.section).section(evidence) for family in FAMILIES.values())
     return tuple(section for section in found if section is not None)

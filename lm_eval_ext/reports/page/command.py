@@ -40,13 +40,13 @@ def add_report_to(commands: argparse._SubParsersAction[argparse.ArgumentParser])
         default=[],
         type=_path_and_name,
         metavar="RUNS=NAME",
-        help="call the model whose results are in this folder or file NAME; may be given once for each model",
+        help="use NAME for the model whose results are in this folder or file; may be given once for each model",
     )
     report.set_defaults(run=_report)
 
 
 def _path_and_name(text: str) -> tuple[Path, str]:
-    # A folder's name may have an equals sign in it, as in out/lr=0.1.
+    # A folder's name may contain an equals sign, as in out/lr=0.1.
     path, _, name = text.rpartition("=")
     if not path or not name.strip():
         raise argparse.ArgumentTypeError(f"{text!r}; expected RUNS=NAME, for example results/step-500=baseline")
@@ -55,7 +55,7 @@ def _path_and_name(text: str) -> tuple[Path, str]:
 
 def _report(options: argparse.Namespace) -> int:
     try:
-        import matplotlib as _drawing  # noqa: F401, PLC0415 # asked for before minutes of reading
+        import matplotlib as _drawing  # noqa: F401, PLC0415 # fail before spending minutes on reading
     except ImportError as error:
         raise ReportError(
             f"the report's figures are drawn with matplotlib, which is not installed ({error}); pip install "
@@ -77,7 +77,7 @@ def _report(options: argparse.Namespace) -> int:
     report = build(load(options.runs, lambda runs: counted(runs, " tasks"), names))
     for issue in report.issues:
         print(f"lm-eval-ext: {issue.severity}: {one_line(issue.text)}", file=sys.stderr)
-    # Everything is made before anything is written: an error leaves what was there, and no half of the new.
+    # Everything is computed before anything is written, so that an error leaves existing files untouched.
     text = page(report).encode()
     figures = {} if folder is None else {folder / name: content for name, content in export.contents(report).items()}
     if folder is not None:
@@ -86,7 +86,7 @@ def _report(options: argparse.Namespace) -> int:
     if is_printed:
         sys.stdout.buffer.write(text)
         sys.stdout.flush()
-    # What the page itself may be written to gets nothing else.
+    # If the page may go to standard output, nothing else may.
     told = sys.stderr if is_printed or not is_replaced(output) else sys.stdout
     if not is_printed:
         print(output, file=told)
@@ -97,5 +97,5 @@ def _report(options: argparse.Namespace) -> int:
 
 def _folder(text: str) -> Path:
     if text == "-":
-        raise argparse.ArgumentTypeError("'-'; expected the name of a folder, for there are many files")
+        raise argparse.ArgumentTypeError("'-'; expected the name of a folder, because there are many files")
     return Path(text)

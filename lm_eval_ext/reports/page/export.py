@@ -15,13 +15,13 @@ _LONGEST_SLUG = 60
 
 
 def contents(report: Report) -> dict[str, bytes]:
-    """Return by name the files ``NAME.csv`` and, for each panel, ``NAME.png`` or ``NAME_PANEL.png`` of every figure.
+    """Return the files ``NAME.csv`` and, for each panel, ``NAME.png`` or ``NAME_PANEL.png`` of every figure.
 
     Args:
-        report: whose figures.
+        report: the report.
 
     Returns:
-        What stands in them, in the order of the report.
+        The contents by file name, in the order of the report.
 
     Raises:
         ReportError: matplotlib is not installed.
@@ -34,7 +34,7 @@ def contents(report: Report) -> dict[str, bytes]:
 
 
 def as_csv(table: Table) -> str:
-    """Return a table as comma-separated values: shares as shares, each estimate with its interval's ends behind it."""
+    """Return a table as CSV: shares from 0 to 1, each estimate followed by the ends of its interval."""
     estimates = [any(isinstance(row[place], Estimate) for row in table.rows) for place in range(len(table.columns))]
     text = StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -52,7 +52,7 @@ def as_csv(table: Table) -> str:
 
 
 def _values(cell: TableCell, has_interval: bool) -> list[str | int | float]:
-    """Return a cell's values; what there is none of is empty."""
+    """Return a cell's values; missing ones are empty."""
     if isinstance(cell, Estimate):
         return ["" if value != value else value for value in (cell.value, cell.low, cell.high)]  # noqa: PLR0124 # NaN
     value = "" if cell is None else _as_text(cell) if isinstance(cell, str) else cell
@@ -60,13 +60,13 @@ def _values(cell: TableCell, has_interval: bool) -> list[str | int | float]:
 
 
 def _as_text(cell: str) -> str:
-    """Return a text that a spreadsheet does not take for a formula; models are named by whoever made them."""
+    """Return a text that a spreadsheet does not interpret as a formula; model names are untrusted."""
     text = readable(cell)
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t")) else text
 
 
 def _names(figure: Figure) -> Iterator[str]:
-    """Yield a name for each panel's file, none of them twice."""
+    """Yield a unique name for each panel's file."""
     taken: set[str] = set()
     for panel in figure.panels:
         slug = re.sub(r"[^a-z0-9]+", "-", panel.title.lower()).strip("-")[:_LONGEST_SLUG].rstrip("-")

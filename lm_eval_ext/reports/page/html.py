@@ -1,4 +1,4 @@
-"""Writes a report as one page that needs nothing but itself: no script, no font, no network."""
+"""Writes a report as one self-contained page: no scripts, no web fonts, no network access."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from lm_eval_ext.reports.wording import MISSING, beginning, figure, interval, re
 from lm_eval_ext.results.issue import Issue, Severity
 
 _SHORT_TABLE = 12
-"""Rows of a table that is open to begin with."""
+"""The most rows of a table that is open initially."""
 _MANY, _FEW = 6, 5
-"""A table of more columns of estimates than ``_MANY``, and of at most ``_FEW`` rows, is turned: it would be cut off."""
+"""A table with more estimate columns than ``_MANY`` and at most ``_FEW`` rows is transposed, or it would be cut off."""
 _SIDE_BY_SIDE = 4
-"""Columns of estimates in which intervals have room beside the values; in more they stand below."""
+"""The most estimate columns with intervals beside the values; with more, the intervals go below."""
 _WIDE, _NARROW = 20, 12
-"""Letters of a name that a table does not break: in the columns that say what a row is about, and in the others."""
+"""The characters of a name that a table does not break: in the columns that identify a row, and in the others."""
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """A figure with what is written for it.
+    """A figure as the page shows it.
 
     Attributes:
-        figure: itself.
+        figure: the figure.
         panels: titles and SVG.
-        table: its numbers, with a row for each of its columns if those are many.
-        stacked: whether the table's intervals stand below the values.
-        head: how many of the table's first columns say what a row is about.
-        widths: that the table's columns have at least, in letters, before they are broken.
-        is_open: whether its table is.
+        table: its numbers, transposed if it has many columns.
+        stacked: whether the table's intervals are below the values.
+        head: how many of the table's first columns identify the row.
+        widths: the minimum widths of the table's columns, in characters, before names are broken.
+        is_open: whether its table is open initially.
     """
 
     figure: Figure
@@ -70,7 +70,7 @@ def _template() -> Template:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        # Whatever is written, model answers above all, is first made such that a page can hold it.
+        # All text, above all model answers, is first made safe to put in a page.
         finalize=lambda value: readable(value) if type(value) is str else value,
     )
     environment.globals |= {"light": _colours(dark=False), "dark": _colours(dark=True), "unit_words": _UNIT_WORDS}
@@ -87,7 +87,7 @@ _SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 
 
 def _by_severity(issues: Sequence[Issue]) -> list[Issue]:
-    """Return the issues, those that weigh most first."""
+    """Return the issues, the most severe first."""
     return sorted(issues, key=lambda issue: _SEVERITIES.index(issue.severity))
 
 
@@ -116,15 +116,15 @@ def _drawn(figure: Figure) -> Drawn:
             min(_WIDE if place < head else _NARROW, max(len(cell) for cell in column if isinstance(cell, str)))
             for place, column in enumerate(columns)
         ],
-        # A single drawing has room for a longer one beside it.
+        # A single drawing leaves room for a longer table beside it.
         len(figure.table.rows) <= _SHORT_TABLE * (2 if len(drawings) == 1 else 1),
     )
 
 
 def turned(table: Table) -> Table:
-    """Return a table with its rows for columns, if it has many columns of estimates and few rows.
+    """Return a table, transposed if it has many estimate columns and few rows.
 
-    What a row is about is then the heading of a column, as models are in the summary of two.
+    What identified a row is then the heading of a column, like the models in a summary of two.
     """
     head = head_columns(table)
     if len(table.columns) - head <= _MANY or not 0 < len(table.rows) <= _FEW:
@@ -136,7 +136,7 @@ def turned(table: Table) -> Table:
 
 
 def head_columns(table: Table) -> int:
-    """Return how many columns say what a row is about: those before the first that has estimates."""
+    """Return how many columns identify the row: those before the first with estimates."""
     estimates = (
         place for place in range(len(table.columns)) if any(isinstance(row[place], Estimate) for row in table.rows)
     )
@@ -144,12 +144,12 @@ def head_columns(table: Table) -> int:
 
 
 def _cell(cell: TableCell, unit: Unit, column: str) -> Markup:
-    """Return what is written in a cell of a table, with its tag.
+    """Return a table cell as HTML, with its tag.
 
     Args:
         cell: the value.
-        unit: of the estimates.
-        column: its heading, which goes with it where a table is set in lines: on a phone, and wide ones on paper.
+        unit: the unit of the estimates.
+        column: its heading, repeated where rows become lists: on a phone, and for wide tables on paper.
     """
     data = {"data-column": readable(column)}
     if isinstance(cell, str):
@@ -168,7 +168,7 @@ def _cell(cell: TableCell, unit: Unit, column: str) -> Markup:
 
 
 def _breakable(name: object) -> Markup:
-    """Return a name that may be broken after its parts, as in ``verbalizer_<wbr>natural``."""
+    """Return a name that can be broken between its parts, as in ``verbalizer_<wbr>natural``."""
     return Markup("_<wbr>").join(readable(str(name)).split("_"))
 
 

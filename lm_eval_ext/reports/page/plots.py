@@ -1,4 +1,4 @@
-"""The drawings of a figure: for the page as SVG that takes the page's colours, for elsewhere as PNG."""
+"""The drawings of a figure: as SVG in the page's colours for the page, as PNG for use elsewhere."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from lm_eval_ext.reports.page.drawing.scale import Scale
 
 ENLARGED = 2
-"""How many pixels of a PNG are one of the page."""
+"""PNG pixels per pixel of the page."""
 _AROUND = 12
-"""Pixels of the page around a PNG's drawing."""
+"""The margin around a PNG's drawing, in pixels of the page."""
 
 
 def svgs(figure: Figure) -> list[str]:
-    """Return a figure's panels as SVG text, in the custom properties of CSS that ``drawing.palette`` declares.
+    """Return a figure's panels as SVG text, coloured by the CSS custom properties that ``drawing.palette`` declares.
 
     Raises:
         ReportError: matplotlib is not installed.
@@ -44,7 +44,7 @@ def pngs(figure: Figure) -> list[bytes]:
         ReportError: matplotlib is not installed.
     """
     with _style(), catch_warnings():
-        # A letter that the font lacks is drawn as a box.
+        # A character that the font lacks is drawn as a box.
         filterwarnings("ignore", r"Glyph .* missing from font", UserWarning)
         return [_png(_draw(panel, figure, _heading(figure, panel))) for panel in figure.panels]
 
@@ -74,9 +74,9 @@ def _png(drawing: Drawing) -> bytes:
         file,
         format="png",
         dpi=72 * ENLARGED,
-        # On the page the drawing's card leaves room around it.
+        # On the page, the drawing's card provides the margin.
         bbox_inches=drawing.bbox_inches.padded(_AROUND / 72),
-        # Without the writer's version the same figures give the same file.
+        # Without the matplotlib version, the same figures give identical files.
         metadata={"Software": None},
     )
     return file.getvalue()
@@ -84,7 +84,7 @@ def _png(drawing: Drawing) -> bytes:
 
 @contextmanager
 def _style() -> Iterator[None]:
-    """Draw as a report does, whatever a user's own settings of matplotlib are.
+    """Draw in the report's style, whatever the user's own matplotlib settings.
 
     Raises:
         ReportError: matplotlib is not installed.

@@ -1,4 +1,4 @@
-"""How each model was run: what is needed to repeat the run, and to see whether two runs are comparable."""
+"""How each model was run: what is needed to repeat the run and to judge whether two runs are comparable."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from lm_eval_ext.results.models import Setting, arguments
 from lm_eval_ext.results.runs import Runs, TaskRun
 
 FROM_YAML = ("config_source", "note")
-"""Metadata that a task's YAML, or the harness, adds."""
+"""Metadata keys that a task's YAML or the harness adds."""
 ABOUT_ROWS = ("rows_origin", "rows_evaluated", "rows_usable", "left_out")
-"""What some tasks record about their rows besides the facts that all record."""
+"""Facts about their rows that only some tasks record."""
 GIVEN = ("source",)
-"""Facts that a user gives with ``--metadata``."""
+"""Facts that a user sets with ``--metadata``."""
 
 
 def recorded(run: TaskRun) -> frozenset[str]:
-    """Return which of a task's metadata it recorded itself; the rest are a model's arguments or were given."""
+    """Return which of its metadata a task recorded itself; the rest are model arguments or given by the user."""
     return frozenset((*FACTS, *run.schema.facts, *FROM_YAML, *ABOUT_ROWS)) - {*GIVEN}
 
 
@@ -87,7 +87,7 @@ def _counted(values: Any) -> str:
 
 
 def _named(runs: Runs, tasks: Sequence[str]) -> list[str]:
-    """Return the names of groups instead of their tasks, where all of a group were run."""
+    """Return task names, with a group's name in place of its tasks if all of them were run."""
     left = set(tasks)
     named = []
     for name, parts in sorted(runs.groups.items(), key=lambda group: (-len(group[1]), group[0])):

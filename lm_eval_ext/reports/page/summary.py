@@ -1,4 +1,4 @@
-"""Every model's headline figures, side by side."""
+"""Every model's headline figures side by side."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lm_eval_ext.results.models import EvaluatedModel
 from lm_eval_ext.results.runs import Runs
 
 MANY = 6
-"""Up to this many tasks of a family that are in no group have a column each; more share one column."""
+"""Up to this many ungrouped tasks of a family get a column each; more share one column."""
 
 
 @dataclass(frozen=True)
@@ -22,11 +22,11 @@ class Column:
     """A headline.
 
     Attributes:
-        family: whose it is.
-        name: of the group or the task.
-        metric: of its tasks.
-        higher_is_better: which way is better.
-        tasks: it is the mean over their rows.
+        family: its family.
+        name: the name of the group or task.
+        metric: the headline metric of its tasks.
+        higher_is_better: whether higher is better.
+        tasks: the tasks that it is the mean over.
     """
 
     family: str
@@ -37,23 +37,23 @@ class Column:
 
     @property
     def heading(self) -> str:
-        """Its name, its metric and which way is better."""
+        """Its name, its metric and whether higher is better."""
         return f"{self.name} ({self.metric} {'↑' if self.higher_is_better else '↓'})"
 
 
 def columns(runs: Runs) -> list[Column]:
-    """Return the headlines: one for each group without groups in it, and what is in no group."""
+    """Return the headlines: one for each lowest-level group, and those for tasks in no group."""
     found = []
     for family in FAMILIES:
         of_task = {run.task: run.headline for run in runs.of(family)}
         leaves = set(of_task)
-        # A group without a headline of its own is taken apart.
+        # A group without a headline of its own is replaced by its parts.
         groups = {
             name: parts
             for name, parts in runs.groups.items()
             if set(parts) <= leaves and len({of_task[part] for part in parts}) == 1
         }
-        # Of two groups of the same tasks, the harness has the upper one first.
+        # Of two groups with the same tasks, the harness lists the outer one first.
         names = {frozenset(parts): name for name, parts in groups.items()}
         lowest = {
             name: groups[name]
@@ -104,7 +104,7 @@ def summary(evidence: Evidence) -> Figure:
 
 
 def _of_column(evidence: Evidence, model: EvaluatedModel, column: Column) -> Estimate:
-    """Return a model's figure; none if it has not run all the tasks, because it would not be comparable."""
+    """Return a model's figure; a missing one if it was not run on all the tasks, as it would not be comparable."""
     done = [run for run in evidence.runs.of(column.family, model) if run.task in column.tasks]
     if len(done) < len(column.tasks):
         return Estimate(nan)
@@ -112,7 +112,7 @@ def _of_column(evidence: Evidence, model: EvaluatedModel, column: Column) -> Est
 
 
 def _short(column: Column, others: Sequence[Column]) -> str:
-    """Return a heading without what a panel's title says already."""
+    """Return a heading without what a panel's title already says."""
     name = column.name.removeprefix(f"{column.family}_") or column.name
     metric = "" if len({other.metric for other in others}) == 1 else f" {column.metric}"
     return f"{name}{metric} {'↑' if column.higher_is_better else '↓'}"

@@ -1,1 +1,1 @@
-"""The report's section on each family."""
+"""The report's sections, one for each family."""

@@ -1,4 +1,4 @@
-"""Which runs each model has, by the condition that a task asks under, as its recorded facts say."""
+"""Each model's runs, by the condition that a task tests according to its recorded facts."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ Condition = TypeVar("Condition", bound=Hashable)
 
 @dataclass(frozen=True, eq=False)
 class ModelRuns(Generic[Condition]):
-    """What one model was asked.
+    """One model's runs.
 
     Attributes:
-        model: which.
+        model: the model.
         label: its name.
-        runs: by condition.
-        others: by the name of the task: its runs under no condition that is known, or under one that another task has.
+        runs: its runs by condition.
+        others: by task name, its runs under an unknown condition, or under one that another task already covers.
     """
 
     model: EvaluatedModel
@@ -33,15 +33,15 @@ class ModelRuns(Generic[Condition]):
 def by_condition(
     runs: Runs, family: str, condition: Callable[[TaskRun], Condition | None]
 ) -> Iterator[ModelRuns[Condition]]:
-    """Yield the models that were asked anything of a family, in the order of the files.
+    """Yield the models that were run on a family, in the order of the files.
 
-    Of several tasks under one condition the one that most models were asked counts, so that models are compared on one
-    task; of equally many the first by name.
+    If several tasks have one condition, the one that most models were run on counts, so that models are compared on the
+    same task; in a tie, the first by name.
 
     Args:
-        runs: everything that was run.
-        family: whose.
-        condition: returns that of a task; ``None`` if its facts do not say.
+        runs: all runs.
+        family: the family.
+        condition: returns the condition of a task; ``None`` if its facts do not tell.
     """
     models_of = Counter(run.task for run in runs.of(family))
     for model in runs.models:

@@ -18,14 +18,14 @@ from lm_eval_ext.results.models import EvaluatedModel
 from lm_eval_ext.results.runs import Runs, TaskRun
 
 MOST = 10
-"""Examples of a family."""
+"""The most examples for a family."""
 
 Line = Mapping[str, Any]
-"""Of a file of samples."""
+"""A line of a samples file."""
 Facts = Callable[[Line], Mapping[str, str]]
-"""From a line what was expected, what was read, how it scored: names and values."""
+"""Returns names and values from a line: the expected answer, the answer as read, and its scores."""
 UNREADABLE = (KeyError, IndexError, TypeError, ValueError, AttributeError)
-"""Raised by reading a line that lacks something, or has it in a different format from what the harness writes."""
+"""Raised on reading a line that lacks something, or is in a different format from what the harness writes."""
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,9 @@ class Candidate:
 
     Attributes:
         run: the task and the model.
-        row: its place in ``run.rows``.
+        row: its index in ``run.rows``.
         why: the behaviour that it shows.
-        facts: see there.
+        facts: see ``Facts``.
     """
 
     run: TaskRun
@@ -46,18 +46,18 @@ class Candidate:
 
     @property
     def answer(self) -> tuple[EvaluatedModel, str, int]:
-        """Which answer it is, whatever it shows."""
+        """The identity of the answer, whatever it shows."""
         return self.run.model, self.run.task, self.row
 
 
 def choose(behaviours: Sequence[Sequence[Candidate]], most: int = MOST) -> list[Candidate]:
     """Return candidates for every behaviour in turn: one of each, then a second of each, until there are enough.
 
-    For each behaviour a model that is seldom shown comes before the others. No answer is shown twice.
+    For each behaviour, the models shown least so far come first. No answer is shown twice.
 
     Args:
-        behaviours: the candidates of each, the best first.
-        most: as many as there are at most.
+        behaviours: the candidates for each behaviour, the best first.
+        most: the most candidates to return.
     """
     left = [list(candidates) for candidates in behaviours]
     chosen: list[Candidate] = []
@@ -71,19 +71,19 @@ def choose(behaviours: Sequence[Sequence[Candidate]], most: int = MOST) -> list[
                 candidates.remove(best)
                 chosen.append(best)
                 shown[best.run.model] += 1
-    # Examples of one behaviour stand together.
+    # Examples of one behaviour are shown together.
     order = {id(one): number for number, candidates in enumerate(behaviours) for one in candidates}
     return sorted(chosen, key=lambda one: order[id(one)])
 
 
 def one_of(run: TaskRun, hits: NDArray[np.bool_]) -> int | None:
-    """Return the place of one of the rows that show something; ``None`` if none does.
+    """Return the index of one of the rows that show a behaviour; ``None`` if none does.
 
-    Which one depends on the task's name: many tasks ask the same rows, and the examples should not all be of one row.
+    The choice depends on the task's name: many tasks share the same rows, and not all examples should be of one row.
 
     Args:
         run: the task.
-        hits: whether a row shows it, shape (rows,).
+        hits: whether a row shows the behaviour, shape (rows,).
     """
     found = np.flatnonzero(hits)
     return int(found[crc32(run.task.encode()) % len(found)]) if len(found) else None
@@ -92,14 +92,14 @@ def one_of(run: TaskRun, hits: NDArray[np.bool_]) -> int | None:
 def examples(runs: Runs, behaviours: Sequence[Sequence[Candidate]]) -> tuple[tuple[Example, ...], tuple[Issue, ...]]:
     """Return the examples of a family, and how many of the chosen answers cannot be shown and why.
 
-    Files of samples that are handed on may have been stripped of prompts and answers.
+    Prompts and answers may have been removed from samples files before these were shared.
 
     Args:
-        runs: that they are of.
-        behaviours: what the examples are chosen from, as for ``choose``.
+        runs: the runs.
+        behaviours: the candidates for each behaviour, as for ``choose``.
 
     Raises:
-        ValueError: the samples of a task are not there.
+        ValueError: a task has no samples.
     """
     chosen = choose(behaviours)
     shown: list[Example] = []
@@ -137,13 +137,13 @@ class NoAnswerError(ValueError):
 
 
 def asked_and_answered(line: Line) -> tuple[str, str]:
-    """Return the prompt and the answer of a row; of several requests those that an answer in words was given to.
+    """Return the prompt and the answer of a row; of several requests, those with a text answer.
 
     A conversation is shown as ``role: content``.
 
     Raises:
         NoAnswerError: there is no text answer.
-        KeyError, IndexError, TypeError, AttributeError: the line has no requests and answers, or in another form.
+        KeyError, IndexError, TypeError, AttributeError: the line lacks requests and answers, or has another format.
     """
     requests = zip(line["arguments"].values(), line["resps"], strict=False)
     for request, answers in requests:
@@ -154,7 +154,7 @@ def asked_and_answered(line: Line) -> tuple[str, str]:
 
 
 def _as_text(prompt: object) -> str:
-    # The harness writes a conversation for a server as text in JSON, in a list of one.
+    # The harness writes a conversation for a server as JSON text in a list of one.
     match prompt:
         case [str() as only]:
             return _as_text(only)

@@ -1,4 +1,4 @@
-"""Comparisons use the same rows: those that all compared runs have."""
+"""Comparisons use only the rows that all compared runs have."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from lm_eval_ext.results.runs import TaskRun
 
 Kept = NDArray[np.bool_] | None
-"""Of a run: whether each of its rows is in all runs, shape (rows,); ``None``: all are, or it has no samples."""
+"""Whether each row of a run is in all runs, shape (rows,); ``None``: all are, or it has no samples."""
 
 
 @dataclass(frozen=True)
@@ -20,9 +20,9 @@ class SharedRows:
     """The rows that several runs share.
 
     Attributes:
-        kept: of each run; see there.
+        kept: one for each run; see ``Kept``.
         left_out: how many rows some run lacks.
-        reason: why no rows are shared, in words; empty if there are any.
+        reason: why no rows are shared, as text; empty if some are.
     """
 
     kept: tuple[Kept, ...]
@@ -31,14 +31,14 @@ class SharedRows:
 
 
 def shared_rows(runs: Sequence[TaskRun], *, same_hash: bool = True) -> SharedRows:
-    """Return the rows of the dataset that all of some runs were asked.
+    """Return the dataset rows that several runs share.
 
-    Without samples it is not known which rows were asked: equal numbers of rows of one dataset are taken for the same.
+    Without samples, the evaluated rows are unknown: equal numbers of rows of one dataset are assumed to be the same.
 
     Args:
-        runs: what is compared, at least one.
-        same_hash: whether the hash of their rows must be the same, as it is for the verbalizer tasks of a dataset;
-            ManyIFEval's rows have another for every number of instructions, and share their task prompts.
+        runs: the runs to compare, at least one.
+        same_hash: whether their rows must have the same hash, as the verbalizer tasks of a dataset do. ManyIFEval's
+            rows have a different hash for every number of instructions, but share their task prompts.
     """
     every = tuple[Kept, ...](None for _ in runs)
     if len({run.identity[0] for run in runs}) > 1:

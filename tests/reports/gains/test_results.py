@@ -151,7 +151,7 @@ def test_encodings_that_were_run_on_different_rows_or_otherwise_are_an_error(
     difference: dict[str, Any], complaint: str, tmp_path: Path
 ) -> None:
     file = results(tmp_path / "results_1.json", leaf("s1", "prompt", 0.2), leaf("s1", "all", 0.3, **difference))
-    with pytest.raises(RowsError, match=f"^s1: its encodings were not run alike, .*: {complaint}"):
+    with pytest.raises(RowsError, match=f"^s1: its encodings were run differently, .*: {complaint}"):
         read_scores([file])
 
 
@@ -165,7 +165,7 @@ def test_a_rerun_in_another_setting_is_not_compared_with_the_others(setting: str
     else:
         content[setting] = "f00d"
     again.write_text(json.dumps(content), encoding="utf-8")
-    with pytest.raises(RowsError, match=f"^s1: its encodings were not run alike, .*: {setting} is"):
+    with pytest.raises(RowsError, match=f"^s1: its encodings were run differently, .*: {setting} is"):
         read_scores([tmp_path])
 
 

@@ -160,7 +160,7 @@ def test_the_xml_cannot_go_where_the_verdict_goes(capsys: pytest.CaptureFixture[
     with pytest.raises(SystemExit) as exit_:
         call("check", "x", "--against", "y", "--max-drop", "0", "--junit", "-")
     assert exit_.value.code == 2
-    assert "standard output has the verdict" in capsys.readouterr().err
+    assert "the verdict goes to standard output" in capsys.readouterr().err
 
 
 def test_xml_that_cannot_be_written_is_neither_pass_nor_regression(

@@ -1,1 +1,1 @@
-"""The drawings of a report: matplotlib lays them out and draws, in the colours of the page."""
+"""The drawings of a report, laid out and drawn by matplotlib in the page's colours."""

@@ -1,4 +1,4 @@
-"""Draws horizontal bars in groups, each with its figure at the right edge."""
+"""Draws grouped horizontal bars, each with its value at the right edge."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def draw(mark: Bars, scale: Scale, heading: Sequence[str]) -> Figure:
     numbers = [[shown(estimate.value, mark.unit) for estimate in series.values] for series in mark.series]
     margins = Margins(
         left=widest((line for label in labels for line in label), TEXT) + 8,
-        # The figures have a column of their own, which no bar runs into.
+        # The values have their own column, which no bar reaches.
         right=widest((number for column in numbers for number in column), SMALL) + 14,
         bottom=34,
     )
@@ -69,7 +69,7 @@ def draw(mark: Bars, scale: Scale, heading: Sequence[str]) -> Figure:
 def _draw_series(axes: Axes, mark: Bars, number: int, places: Sequence[float]) -> None:
     values = [estimate.value if estimate.exists else 0.0 for estimate in mark.series[number].values]
     parts = mark.series[number].parts or (0.0,) * len(values)
-    # A part that is not known is none.
+    # An unknown part counts as 0.
     starts = [value - (0.0 if isnan(part) else part) for value, part in zip(values, parts, strict=True)]
     for lighter, spans in (
         (False, zip([0.0] * len(values), starts, strict=True)),
@@ -92,11 +92,11 @@ def _rectangles(spans: Iterable[tuple[float, float]], places: Sequence[float]) -
 
 def _look(patch: Patch, number: int, *, lighter: bool) -> Patch:
     """Return a bar in the colour and the pattern of its series."""
-    # When the colours begin again, the patterns are one further.
+    # When the colours repeat, the patterns move on by one.
     pattern = None if lighter else _PATTERNS[(number + number // SERIES) % len(_PATTERNS)]
     patch.set(facecolor=colour(number), linewidth=0, alpha=_LIGHTER if lighter else None)
     if pattern:
-        # The edge, which is not drawn, lends its colour to the pattern.
+        # The pattern takes the colour of the edge, which is not drawn itself.
         patch.set(hatch=pattern, edgecolor=LIGHT["paper"])
     return patch
 
@@ -106,7 +106,7 @@ def _reference(x: Sequence[float], y: Sequence[float]) -> Line2D:
 
 
 def _legend(mark: Bars, scale: Scale) -> list[Entry]:
-    """Return what stands for what; a single series without a name needs no word."""
+    """Return the legend; a single series without a name needs none."""
     entries = [
         Entry(_look(Patch(), number, lighter=False), series.name)
         for number, series in enumerate(mark.series)

@@ -23,7 +23,7 @@ _MOST_BANDS = 3
 _DODGE = 4.0
 """Pixels between the intervals of neighbouring curves, so that none hides another."""
 _MOST_DODGED = 14.0
-"""Pixels between those of the first and the last curve."""
+"""Pixels between the intervals of the first and the last curve."""
 
 
 def draw(mark: Curves, scale: Scale, heading: Sequence[str]) -> Figure:
@@ -36,12 +36,12 @@ def draw(mark: Curves, scale: Scale, heading: Sequence[str]) -> Figure:
     )
     first, last = min(mark.x, default=0), max(mark.x, default=1)
     room = WIDTH - margins.left - margins.right
-    # Half a marker at each side.
+    # Half a marker on each side.
     edge = max((last - first) * 12 / room, 1e-6 if last > first else 0.5)
     axes.set(xlim=(first - edge, last + edge), ylim=(scale.low, scale.high), xlabel=shortened(mark.x_axis, SMALL, room))
     axes.set_yticks(list(scale.ticks), labels)
     axes.set_xticks(_spread(mark.x, room))
-    # A marker at nothing reaches below the axis.
+    # A marker at 0 reaches below the axis.
     axes.tick_params(axis="x", pad=7)
     axes.grid(axis="y")
     axes.text(
@@ -73,7 +73,7 @@ def draw(mark: Curves, scale: Scale, heading: Sequence[str]) -> Figure:
 
 
 def _line(series: Series, number: int) -> Line2D:
-    """Return a curve as it looks, still without its values."""
+    """Return a styled curve without values."""
     line = Line2D([], [], color=colour(number), linewidth=1.8, zorder=5, clip_on=False)
     if series.dashed:
         line.set(linestyle=(0, _DASHES[number % len(_DASHES)]), dash_capstyle="butt", zorder=4.5)
@@ -83,7 +83,7 @@ def _line(series: Series, number: int) -> Line2D:
 
 
 def _band(axes: Axes, x: Sequence[int], series: Series, number: int) -> None:
-    """Shade an interval; a lone value's is a line."""
+    """Shade the interval of a curve; that of a single value is drawn as a line."""
     known = [(place, e) for place, e in zip(x, series.values, strict=True) if e.exists and e.has_interval]
     if len(known) == 1:
         whiskers(axes, x, series.values, colour(number), across=False)
@@ -96,7 +96,7 @@ def _band(axes: Axes, x: Sequence[int], series: Series, number: int) -> None:
 
 
 def _spread(x: Sequence[int], room: float) -> list[int]:
-    """Return the numbers that are written at the axis: those that have room."""
+    """Return the numbers that are written on the axis: those that fit."""
     chosen: list[int] = []
     span = max(max(x, default=1) - min(x, default=0), 1)
     for number in sorted(x):

@@ -1,4 +1,4 @@
-"""What every drawing has: a heading where it stands alone, a legend, and the place where values are drawn."""
+"""What every drawing has: a heading when it stands alone, a legend, and the plot area."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from lm_eval_ext.reports.page.drawing.lettering import shortened, told_apart, wi
 from lm_eval_ext.reports.page.drawing.palette import LIGHT, SERIES
 
 WIDTH = 340
-"""Of a drawing in pixels: what a phone has room for."""
+"""The width of a drawing in pixels; it fits on a phone."""
 TEXT, SMALL = 11.0, 10.5
-"""Sizes of text in pixels."""
+"""Text sizes in pixels."""
 _HEADING, _HEADING_LINE = 12.0, 16.0
 _LEGEND_LINE = 15.5
 _HANDLE, _HANDLE_GAP, _COLUMN_GAP = 18.0, 5.0, 14.0
@@ -26,10 +26,10 @@ _HANDLE, _HANDLE_GAP, _COLUMN_GAP = 18.0, 5.0, 14.0
 
 @dataclass(frozen=True)
 class Entry:
-    """Of a legend.
+    """An entry of a legend.
 
     Attributes:
-        handle: as it is drawn.
+        handle: its symbol.
         name: what it stands for.
     """
 
@@ -39,7 +39,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Margins:
-    """Around the place where values are drawn, in pixels."""
+    """The margins around the plot area, in pixels."""
 
     left: float
     right: float
@@ -48,7 +48,7 @@ class Margins:
 
 
 def colour(series: int) -> str:
-    """Return the colour of a series by its place."""
+    """Return the colour of a series by its position."""
     return LIGHT[f"series{series % SERIES}"]
 
 
@@ -57,12 +57,12 @@ def framed(heading: Sequence[str], legend: Sequence[Entry], margins: Margins, he
 
     Args:
         heading: paragraphs above it; the first is bold.
-        legend: what stands for what.
-        margins: around the place where values are drawn.
-        height: of that place in pixels.
+        legend: the entries of the legend.
+        margins: the margins around the plot area.
+        height: the height of the plot area in pixels.
     """
     heading_lines = [
-        # Bold letters are wider.
+        # Bold characters are wider.
         (line, number == 0)
         for number, text in enumerate(heading)
         for line in wrapped(text, _HEADING, WIDTH / (1.15 if number == 0 else 1), 3)
@@ -114,7 +114,7 @@ def _legend_layout(legend: Sequence[Entry]) -> tuple[int, float]:
 
 
 def legend_style() -> dict[str, object]:
-    """Return matplotlib's settings that the legend's layout counts on; its lengths are in units of the text's size."""
+    """Return the matplotlib settings that the legend's layout relies on; lengths are in units of the font size."""
     return {
         "legend.borderaxespad": 0.0,
         "legend.borderpad": 0.0,
@@ -129,12 +129,12 @@ def legend_style() -> dict[str, object]:
 
 
 def whiskers(axes: Axes, places: Sequence[float], estimates: Sequence[Estimate], ink: str, *, across: bool) -> None:
-    """Draw intervals, with the paper showing around them.
+    """Draw intervals with an outline in the background colour.
 
     Args:
-        axes: where values are drawn.
-        places: of the estimates, along the other axis.
-        estimates: those without an interval are left out.
+        axes: the plot area.
+        places: the positions of the estimates along the other axis.
+        estimates: the estimates; those without an interval are skipped.
         ink: the colour.
         across: whether values run from left to right.
     """

@@ -1,4 +1,4 @@
-"""Draws a coloured cell for each row and column, with its number in it."""
+"""Draws a coloured cell with its number for each row and column."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from lm_eval_ext.reports.page.drawing.scale import Scale
 from lm_eval_ext.reports.wording import figure as shown
 
 _LABEL_ROOMS = ((128.0, 2), (90.0, 3))
-"""For the names of rows: pixels, and lines."""
+"""The limits for row names: pixels, and lines."""
 _LINE = 12.5
 _CELL = 23.0
 _NARROWEST_CELL = 20.0
 _AROUND = 4.0
-"""Pixels that a cell is wider than its number at least."""
+"""The least horizontal padding of a cell around its number, in pixels."""
 _UPRIGHT_ROOM = 116.0
 _WIDEST_CELL = 76.0
 _KEY = 30.0
@@ -34,10 +34,10 @@ _Cell = tuple[float, float, str]
 
 
 def draw(mark: HeatMap, scale: Scale, heading: Sequence[str]) -> Figure:
-    """Return the drawing of cells; more columns than fit are put under each other in blocks."""
+    """Return the drawing of cells; columns that do not fit are stacked in blocks."""
     texts = [shown(estimate.value, mark.unit, 0) for row in mark.values for estimate in row]
     narrowest = max(widest(texts, SMALL) + _AROUND, _NARROWEST_CELL)
-    # Narrower names of rows only where they spare a block.
+    # Row names are narrowed only if that saves a block.
     blocks, _, labels, left = min(
         (
             (max(1, ceil(len(mark.columns) * narrowest / (WIDTH - left))), lines, labels, left)
@@ -53,7 +53,7 @@ def draw(mark: HeatMap, scale: Scale, heading: Sequence[str]) -> Figure:
     names, upright, above = _column_names(mark.columns, wide)
     block = above + len(labels) * tall
     height = blocks * block + (blocks - 1) * 12
-    # One pixel is one unit, from the top left.
+    # One unit is one pixel, from the top left.
     figure, axes = framed(heading, [], Margins(left=0, right=0, bottom=2), _KEY + height)
     axes.set(xlim=(0, WIDTH), ylim=(_KEY + height, 0))
     axes.set_axis_off()
@@ -85,7 +85,7 @@ def draw(mark: HeatMap, scale: Scale, heading: Sequence[str]) -> Figure:
 
 
 def _column_names(columns: Sequence[str], wide: float) -> tuple[list[list[str]], bool, float]:
-    """Return the lines of columns' names, whether they stand upright, and how high they are."""
+    """Return the lines of the column names, whether they are vertical, and their height."""
     lying = [wrapped(column, SMALL, wide - 4, 3) for column in columns]
     if not any(ELLIPSIS in line for lines in lying for line in lines):
         return lying, False, max(map(len, lying), default=1) * _LINE + 7
@@ -99,7 +99,7 @@ def _role(estimate: Estimate, mark: HeatMap, scale: Scale) -> str:
     if not estimate.exists:
         return "missing"
     if mark.unit == "change":
-        # Both ways as far, so that the middle is where nothing changed.
+        # Symmetric around 0, so that the middle colour means no change.
         furthest = max(abs(scale.low), abs(scale.high))
         return f"change{_level(estimate.value / furthest / 2 + 0.5)}"
     return f"heat{_level((estimate.value - scale.low) / (scale.high - scale.low))}"
@@ -110,7 +110,7 @@ def _level(share: float) -> int:
 
 
 def _draw_cells(axes: Axes, cells: Sequence[_Cell], role: str, size: tuple[float, float]) -> None:
-    """Draw the cells of one colour, and then all of their numbers, which a page holds in less room."""
+    """Draw the cells of one colour, then all of their numbers; the SVG is smaller that way."""
     wide, tall = size
     path = _rectangles([(x, y) for x, y, _ in cells], wide, tall)
     axes.add_patch(PathPatch(path, facecolor=LIGHT[role], linewidth=0, zorder=0.5))
@@ -120,7 +120,7 @@ def _draw_cells(axes: Axes, cells: Sequence[_Cell], role: str, size: tuple[float
 
 
 def _rectangles(corners: Sequence[tuple[float, float]], wide: float, tall: float) -> Path:
-    """Return rectangles as one path, with the paper showing between them."""
+    """Return rectangles as one path, with the background showing between them."""
     gap = 1.0
     points = [
         point
@@ -132,7 +132,7 @@ def _rectangles(corners: Sequence[tuple[float, float]], wide: float, tall: float
 
 
 def _draw_key(axes: Axes, mark: HeatMap, scale: Scale) -> None:
-    """Draw which colours stand for which values."""
+    """Draw the colour scale."""
     furthest = max(abs(scale.low), abs(scale.high))
     low, high = (-furthest, furthest) if mark.unit == "change" else (scale.low, scale.high)
     name = "change" if mark.unit == "change" else "heat"

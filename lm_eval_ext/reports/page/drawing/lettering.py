@@ -1,6 +1,6 @@
-"""How wide a text is, and what fits.
+"""Measures texts and shortens them to fit.
 
-A reader's own font is not known; that which matplotlib brings is wider than most.
+The reader's font is unknown; the one shipped with matplotlib is wider than most.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from lm_eval_ext.reports.wording import readable
 
 ELLIPSIS = "…"
 _PIECE = re.compile(r"[^\s\-_/,:=]*[\s\-_/,:=]*")
-"""Of a name: up to the marks that names have between their parts."""
+"""The parts of a name, each up to and including its separator."""
 _LAST_PARTS = 0.75
-"""Of the room for a shortened name, how much its last parts may take."""
+"""The share of a shortened name's width that its last parts may take."""
 
 
 @lru_cache(maxsize=4096)
 def _advance(letter: str) -> float:
-    """Return the width of a letter of size 1."""
+    """Return the width of a character at font size 1."""
     font = get_font(findfont("DejaVu Sans"))
     font.set_size(100, 72)
-    # The font has no letters of East Asia: theirs are square.
+    # The font has no East Asian characters; those are square.
     return float(font.load_char(ord(letter)).linearHoriAdvance / 6553600) if font.get_char_index(ord(letter)) else 1.0
 
 
 def width(text: str, size: float) -> float:
-    """Return how wide a line of text is, in pixels."""
+    """Return the width of a line of text in pixels."""
     return size * sum(map(_advance, text))
 
 
@@ -40,9 +40,9 @@ def widest(texts: Iterable[str], size: float) -> float:
 
 
 def shortened(text: str, size: float, room: float) -> str:
-    """Return a text as one line that fits, without its middle if need be: names differ at their ends.
+    """Return a text as one line that fits, with its middle elided if necessary: names differ at their ends.
 
-    A part of a name is kept whole at the end where possible, because half a number is another number.
+    The last parts of a name are kept whole where possible, because half a number is another number.
     """
     text = _on_one_line(text)
     if width(text, size) <= room:
@@ -53,7 +53,7 @@ def shortened(text: str, size: float, room: float) -> str:
 
 
 def wrapped(text: str, size: float, room: float, lines: int) -> list[str]:
-    """Return a text in at most so many lines, broken between its parts, or shortened to them."""
+    """Return a text broken between its parts into a limited number of lines, shortened if necessary."""
     text = _on_one_line(text)
     done: list[str] = []
     for piece in _PIECE.findall(text):
@@ -66,18 +66,18 @@ def wrapped(text: str, size: float, room: float, lines: int) -> list[str]:
         return stripped
     if lines == 1:
         return [shortened(text, size, room)]
-    # The last line is how it ends, the one before breaks off.
+    # The last line is the end of the text; the line before it is cut short.
     kept = stripped[: lines - 2] if widest(stripped[: lines - 2], size) <= room else []
     broken = _letters("".join(done[len(kept) :]), size, room - width(ELLIPSIS, size)).rstrip() + ELLIPSIS
     return [*kept, broken, _end(text, size, room) or _letters(text, size, room, from_end=True)]
 
 
 def told_apart(texts: Sequence[str], fit: Callable[[str], list[str]]) -> list[list[str]]:
-    """Return the lines of several texts, those that came out alike with a number behind them.
+    """Return the lines of several texts; a number is appended to those that become identical.
 
     Args:
-        texts: to be written under or beside each other.
-        fit: makes lines of one.
+        texts: texts to be written under or beside each other.
+        fit: breaks a text into lines.
     """
     fitted = [fit(text) for text in texts]
     seen: dict[str, list[str]] = {}
@@ -101,7 +101,7 @@ def _end(text: str, size: float, room: float) -> str:
 
 
 def _letters(text: str, size: float, room: float, *, from_end: bool = False) -> str:
-    """Return as many letters as fit, of the beginning or of the end."""
+    """Return as many characters as fit, from the beginning or the end."""
     count = 0
     for letter in reversed(text) if from_end else text:
         room -= width(letter, size)

@@ -1,8 +1,8 @@
-"""The colours of a report, in light and in dark.
+"""The colours of a report in light and dark mode.
 
-Those of series are Okabe and Ito's (2008), which colour-blind readers tell apart, darkened where they would be too
-faint on white; each goes with a hatch, a marker or a place of its own. Everything is drawn in the light colours, and no
-two of them are the same: the page's drawings name a colour by its role, so that the page can turn dark.
+Series have Okabe and Ito's colours (2008), which colour-blind readers can distinguish, darkened where they would be too
+faint on white; each also has its own hatch, marker or position. Everything is drawn in the light colours, and no two
+of them are the same: the page's drawings refer to a colour by its role, so that the page can switch to dark mode.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SERIES = {
     "series5": ("#a87900", "#e3b74d"),
     "series6": ("#6b7480", "#a0aab5"),
 }
-# Little to much: away from the paper, in one hue.
+# From low to high: away from the background colour, in one hue.
 _HEAT = (
     ("#f0f5fb", "#182330"),
     ("#dbe8f5", "#1b3045"),
@@ -54,9 +54,9 @@ _CHANGE = (
     ("#a54900", "#ffcf9f"),
 )
 LEVELS = 9
-"""Of a heat map's colours."""
+"""The number of colours in a heat map."""
 SERIES = len(_SERIES)
-"""Colours of series, after which they begin again."""
+"""The number of series colours before they repeat."""
 DARK_INK, LIGHT_INK = "#0b0f14", "#fefefe"
 
 
@@ -95,13 +95,13 @@ ROLES: Mapping[str, tuple[str, str]] = {
     **_with_inks("heat", _HEAT),
     **_with_inks("change", _CHANGE),
 }
-"""By role, the colour in light and the colour in dark."""
+"""The light and the dark colour of each role."""
 LIGHT: Mapping[str, str] = {role: light for role, (light, _) in ROLES.items()}
-"""By role, the colour that is drawn with."""
+"""The colour that each role is drawn with."""
 ROLE_OF: Mapping[str, str] = {light: role for role, light in LIGHT.items()}
-"""By the colour that is drawn with, its role."""
+"""The role of each colour that is drawn with."""
 
 
 def declarations(*, dark: bool) -> str:
-    """Return the custom properties of CSS that the page's drawings name."""
+    """Return the CSS custom properties that the page's drawings refer to."""
     return "".join(f"--{role}:{pair[dark]};" for role, pair in ROLES.items())

@@ -1,4 +1,4 @@
-"""What range of values drawings show: the same in all of a figure, so that they can be compared."""
+"""The range of values that drawings show: the same throughout a figure, so that its drawings can be compared."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lm_eval_ext.reports.page.drawing.lettering import shortened
 from lm_eval_ext.reports.wording import UNITS, figure
 
 _QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
-"""The values that are written at an axis of shares, which ends at 1: a bar of 10 % fills a tenth of it."""
+"""The ticks of an axis of shares, which ends at 1: a bar of 10 % fills a tenth of it."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Scale:
 
     Attributes:
         low, high: its ends.
-        unit: of the values.
+        unit: the unit of the values.
     """
 
     low: float
@@ -31,20 +31,20 @@ class Scale:
 
     @property
     def ticks(self) -> Sequence[float]:
-        """The values that are written at the axis."""
+        """The values of the axis ticks."""
         if self.unit == "share" and (self.low, self.high) == (0.0, 1.0):
             return _QUARTERS
         found = MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]).tick_values(self.low, self.high)
         return [float(tick) for tick in found if self.low - 1e-9 <= tick <= self.high + 1e-9]
 
     def label(self, value: float) -> str:
-        """Return what is written at the axis."""
+        """Return a tick's label."""
         whole = self.unit != "number" and abs(100 * value - round(100 * value)) < 1e-6
         return figure(value, self.unit, 0 if whole else 1) + ("%" if self.unit == "share" else "")
 
 
 def of(marks: Iterable[Mark]) -> dict[Unit, Scale]:
-    """Return the range of each unit among drawings."""
+    """Return the range of each unit over all drawings."""
     found: dict[Unit, list[float]] = {}
     for mark in marks:
         found.setdefault(mark.unit, []).extend(value for value in _values(mark) if isfinite(value))
@@ -52,7 +52,7 @@ def of(marks: Iterable[Mark]) -> dict[Unit, Scale]:
 
 
 def named(axis: str, unit: Unit, size: float, room: float) -> str:
-    """Return an axis's name with what it is measured in, in one line."""
+    """Return an axis's name with its unit, in one line."""
     return shortened(f"{axis} ({UNITS[unit]})" if unit == "change" else axis, size, room)
 
 

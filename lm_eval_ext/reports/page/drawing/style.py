@@ -1,4 +1,4 @@
-"""Matplotlib's settings for a report."""
+"""The matplotlib settings of a report."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lm_eval_ext.reports.page.drawing.palette import LIGHT
 
 
 def style() -> Any:
-    """Return every setting, so that none of a user's is left; of the type that the installed version wants."""
+    """Return every setting, so that none of the user's remains, in the type that the installed version expects."""
     defaults = {name: value for name, value in rcParamsDefault.items() if not name.startswith("backend")}
     return {
         **defaults,
@@ -31,7 +31,7 @@ def style() -> Any:
         "grid.linewidth": 1.0,
         "hatch.linewidth": 1.1,
         "lines.scale_dashes": False,
-        # Names are no formulas.
+        # Names are not formulas.
         "text.parse_math": False,
         "text.color": LIGHT["ink"],
         "xtick.color": LIGHT["muted"],

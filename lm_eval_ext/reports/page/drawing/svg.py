@@ -1,6 +1,6 @@
-"""Writes a matplotlib figure down as SVG for a page: text stays text, colours are named by their role.
+"""Writes a matplotlib figure as SVG for the page: text stays text, colours are referred to by role.
 
-Matplotlib's own SVG knows nothing of a page's colours, and takes ten times the room.
+Matplotlib's own SVG cannot use the page's colours, and is ten times as large.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.typing import ColorType
 
 TEXT_SIZE = 11.0
-"""Of text that says nothing else."""
+"""The default text size, in pixels."""
 HATCHES = {
     "////": "M-1 1L1-1M0 6L6 0M5 7L7 5",
     "....": "M1 1h1.6v1.6h-1.6zM4 4h1.6v1.6h-1.6z",
@@ -37,16 +37,16 @@ HATCHES = {
     "xxxx": "M0 6L6 0M0 0L6 6",
     "----": "M0 1.5H6M0 4.5H6",
 }
-"""Matplotlib's names of patterns, and their lines in a tile of 6 by 6 pixels."""
+"""Matplotlib's hatch names, and the paths of their lines in a tile of 6 by 6 pixels."""
 
 
 def svg(figure: Figure, name: str, label: str) -> str:
     """Return a drawing as SVG text.
 
     Args:
-        figure: of 72 dots per inch, so that a point is a pixel, in the palette's colours.
-        name: that begins every id, for the drawing to share a page with others.
-        label: what a screen reader says.
+        figure: a figure at 72 dots per inch, so that a point is a pixel, in the palette's colours.
+        name: the prefix of every id, so that several drawings can share a page.
+        label: the text for screen readers.
     """
     size, height = (round(inches * 72) for inches in figure.get_size_inches())
     renderer = _Renderer(size, height, name)
@@ -59,11 +59,11 @@ def svg(figure: Figure, name: str, label: str) -> str:
 
 
 class _Renderer(RendererBase):
-    """What matplotlib draws with; its methods are those of the base class that drawings of ours come to.
+    """A matplotlib renderer; it implements the base-class methods that our drawings use.
 
     Args:
         width, height: in pixels.
-        name: that begins every id.
+        name: the prefix of every id.
     """
 
     def __init__(self, width: int, height: int, name: str) -> None:
@@ -75,7 +75,7 @@ class _Renderer(RendererBase):
         self._group = ""
 
     def text(self) -> str:
-        """Return what was drawn."""
+        """Return the SVG of what was drawn."""
         self._write("", "")
         definitions = "".join(self._definitions.values())
         return (f"<defs>{definitions}</defs>" if definitions else "") + self._written.getvalue()
@@ -135,7 +135,7 @@ class _Renderer(RendererBase):
     ) -> None:
         size = prop.get_size_in_points()
         side = mtext.get_horizontalalignment() if mtext and not angle else "left"
-        # Matplotlib gives the left end; a reader's font has another width, so that the text hangs where it is aligned.
+        # Matplotlib gives the left end, but the reader's font has other widths: text is anchored where it is aligned.
         along = {"left": 0.0, "center": 0.5, "right": 1.0}[side] * width(s, size)
         x, y = x + along * cos(radians(angle)), y - along * sin(radians(angle))
         attributes = "" if side == "left" else f' text-anchor="{"middle" if side == "center" else "end"}"'
@@ -147,7 +147,7 @@ class _Renderer(RendererBase):
         self._write(f'<text x="{_number(x)}" y="{_number(y)}"{turned}>{escape(s)}</text>', attributes)
 
     def _write(self, element: str, attributes: str = "") -> None:
-        """Write an element down; those in a row that have the same attributes share them."""
+        """Write an element; consecutive elements with the same attributes share them."""
         if attributes != self._group:
             self._written.write("</g>" if self._group else "")
             self._written.write(f"<g{attributes}>" if attributes else "")
@@ -165,7 +165,7 @@ class _Renderer(RendererBase):
         )
 
     def _define(self, thing: str, written: Callable[[str], str]) -> str:
-        """Return the id of what is drawn many times, written down when it is met first."""
+        """Return the id of an element that is drawn many times; it is defined on first use."""
         if thing not in self._definitions:
             self._definitions[thing] = written(self._id(len(self._definitions)))
         return self._id(list(self._definitions).index(thing))
@@ -175,7 +175,7 @@ class _Renderer(RendererBase):
 
 
 def _lines(path: Path, transform: Transform, height: int) -> str:
-    """Return a path as SVG has it."""
+    """Return a path in SVG syntax."""
     written: list[str] = []
     last: tuple[str, str] | None = None
     for vertices, code in path.iter_segments(transform, remove_nans=True, simplify=False, curves=True):
@@ -195,7 +195,7 @@ def _lines(path: Path, transform: Transform, height: int) -> str:
 
 
 def _paint(gc: GraphicsContextBase, face: ColorType | None) -> str:
-    """Return how a path is filled and drawn along."""
+    """Return the fill and stroke attributes of a path."""
     painted = ' fill="none"'
     if face is not None:
         painted = f' fill="var(--{ROLE_OF[to_hex(face)]})"'

@@ -1,4 +1,4 @@
-"""Which ManyIFEval tasks each model was asked, by the facts that the tasks record, and their means."""
+"""The ManyIFEval tasks each model was run on, by the facts that the tasks record, and their means."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from lm_eval_ext.results.samples import ASKED
 FAMILY = "manyifeval"
 PROMPT_LEVEL, INST_LEVEL = "prompt_level_strict_acc", "inst_level_strict_acc"
 BY_TYPE = "strict_acc_"
-"""Before the name of an instruction type, in the name of its metric."""
+"""The prefix of an instruction type's name in the name of its metric."""
 INTERVALS = (
     "Intervals are 95 % confidence intervals from a cluster bootstrap over task prompts; a prompt is resampled "
     "together with every number of instructions."
@@ -27,11 +27,11 @@ INTERVALS = (
 
 @dataclass(frozen=True, order=True)
 class Condition:
-    """What a task asks.
+    """What a task tests.
 
     Attributes:
-        repeat: whether it is one instruction all the time (appendix C).
-        instructions: how many each of its rows has.
+        repeat: whether one instruction is repeated (appendix C).
+        instructions: the number of instructions in each row.
     """
 
     repeat: bool
@@ -42,26 +42,26 @@ Model = ModelRuns[Condition]
 
 
 def condition(run: TaskRun) -> Condition:
-    """Return what a task asks."""
+    """Return what a task tests."""
     return Condition(bool(run.metadata["repeat"]), int(run.metadata["instructions"]))
 
 
 def type_metrics(run: TaskRun) -> tuple[str, ...]:
-    """Return the metrics of instruction types that a task has."""
+    """Return a task's metrics for instruction types."""
     return tuple(metric for metric in run.metrics if run.schema.row_form(metric) == "ratio")
 
 
 def type_name(metric: str) -> str:
-    """Return an instruction type in words: ``keywords existence`` for ``strict_acc_keywords_existence``."""
+    """Return an instruction type as text: ``keywords existence`` for ``strict_acc_keywords_existence``."""
     return metric.removeprefix(BY_TYPE).replace("_", " ")
 
 
 @dataclass(frozen=True)
 class ManyIFEvalRuns:
-    """All models that were asked anything of the family.
+    """All models that were run on the family.
 
     Attributes:
-        evidence: everything that was run.
+        evidence: all runs.
         models: in the order of the files; the conditions of each in order.
     """
 
@@ -70,34 +70,34 @@ class ManyIFEvalRuns:
 
     @classmethod
     def of(cls, evidence: Evidence) -> ManyIFEvalRuns:
-        """Return the models and what each was asked."""
+        """Return the models and the runs of each."""
         found = by_condition(evidence.runs, FAMILY, condition)
         in_order = (ModelRuns(one.model, one.label, dict(sorted(one.runs.items())), one.others) for one in found)
         return cls(evidence, tuple(in_order))
 
     @cached_property
     def conditions(self) -> frozenset[Condition]:
-        """What any model was asked."""
+        """The conditions that any model was run under."""
         return frozenset(where for model in self.models for where in model.runs)
 
     def numbers(self, *, repeat: bool) -> tuple[int, ...]:
-        """Return how many instructions any model was asked to follow."""
+        """Return the numbers of instructions that any model was asked to follow."""
         return tuple(sorted(where.instructions for where in self.conditions if where.repeat == repeat))
 
     @property
     def asked(self) -> tuple[Model, ...]:
-        """The models that were asked to follow instructions that are not one repeated."""
+        """The models that were asked to follow different instructions, not one repeated."""
         return tuple(model for model in self.models if any(not where.repeat for where in model.runs))
 
     def mean(self, model: Model, where: Condition, metric: str = PROMPT_LEVEL) -> Replicates:
-        """Return a mean over the rows of one task; NaN if the model was not asked it, or has no such figure."""
+        """Return a mean over the rows of one task; NaN if the model was not run on it, or has no such figure."""
         run = model.runs.get(where)
         return nothing() if run is None or metric not in run.metrics else self.evidence.ratio(run, metric).value
 
     def together(self, model: Model, metric: str) -> Replicates:
-        """Return a mean over the rows of all tasks, repeated instructions apart.
+        """Return a mean over the rows of all tasks except those with a repeated instruction.
 
-        NaN if the model was not asked all that any model was: it would be of something else than the others'.
+        NaN if the model lacks a task that another model was run on, because the means would not be comparable.
         """
         found = [run for where, run in model.runs.items() if not where.repeat]
         if not found or self.missing(model) or any(metric not in run.metrics for run in found):
@@ -107,7 +107,7 @@ class ManyIFEvalRuns:
     def followed(self, model: Model, metric: str, numbers: Collection[int]) -> Replicates:
         """Return the share of the instructions of a type that are followed, in tasks with some numbers of them.
 
-        NaN if the model was not asked all of these, or if there are several and of one the samples are missing.
+        NaN if the model was not run on all of these, or if there are several and one has no samples.
         """
         found = [run for where, run in model.runs.items() if not where.repeat and where.instructions in numbers]
         several = len(numbers) > 1
@@ -118,11 +118,11 @@ class ManyIFEvalRuns:
         return Ratio.sum(self.evidence.share(run, metric, ASKED + metric) for run in found).value
 
     def missing(self, model: Model) -> int:
-        """Return how many tasks the model was not asked, but another one was, repeated instructions apart."""
+        """Return how many tasks only other models were run on, except those with a repeated instruction."""
         return sum(not where.repeat and where not in model.runs for where in self.conditions)
 
     def incomplete(self) -> tuple[Issue, ...]:
-        """Return which models were not asked all that others were."""
+        """Return which models were not run on all tasks that others were run on."""
         return tuple(
             warning(
                 f"{model.label}: not run on {missing} of the tasks that other models were run on; figures that need "

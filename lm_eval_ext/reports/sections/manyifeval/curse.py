@@ -19,11 +19,11 @@ from lm_eval_ext.reports.statistics import estimate
 
 PROMPT, INST = "prompt level: all followed", "instruction level: share followed"
 JOINT = 6
-"""The most curves of one panel: each has a colour of its own, and intervals that can be told apart."""
+"""The most curves in one panel: each needs its own colour, and its intervals must be distinguishable."""
 
 
 def curse(found: ManyIFEvalRuns) -> Figure:
-    """Return Figures 1, 4 and 10: accuracy against the number of instructions, and what the curse predicts."""
+    """Return Figures 1, 4 and 10: accuracy against the number of instructions, measured and predicted."""
     numbers, models = found.numbers(repeat=False), found.asked
     curves: dict[Model, tuple[tuple[Estimate, ...], ...]] = {}
     rows: list[tuple[TableCell, ...]] = []
@@ -64,7 +64,7 @@ def curse(found: ManyIFEvalRuns) -> Figure:
 
 
 def _groups(models: Sequence[Model]) -> Iterator[tuple[Sequence[Model], str]]:
-    """Yield models that share a panel, and its title; panels have about as many models each."""
+    """Yield the models of each panel and its title; models are spread evenly over the panels."""
     panels = ceil(len(models) / JOINT)
     starts = [len(models) * panel // panels for panel in range(panels + 1)]
     for start, end in pairwise(starts):

@@ -1,4 +1,4 @@
-"""Answers that show what many instructions do to a model."""
+"""Answers that show how many instructions at once affect a model."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Behaviour = Callable[[Model], Iterator[Candidate]]
 
 
 def candidates(found: ManyIFEvalRuns) -> list[list[Candidate]]:
-    """Return for each behaviour the answers that show it, of each model those with most instructions first."""
+    """Return the answers that show each behaviour; for each model, those with most instructions first."""
     return [[one for model in found.models for one in behaviour(model)] for behaviour in BEHAVIOURS]
 
 
@@ -46,7 +46,7 @@ def _all_but_one(model: Model) -> Iterator[Candidate]:
 
 
 def _curse(model: Model) -> Iterator[Candidate]:
-    """Yield answers that break an instruction which the model followed when there were fewer."""
+    """Yield answers that violate an instruction that the model followed when there were fewer."""
     runs = list(_runs(model))
     for where, run, rows in runs:
         for fewer, other, other_rows in reversed(runs):
@@ -64,7 +64,7 @@ def _curse(model: Model) -> Iterator[Candidate]:
 
 
 def _lost(run: TaskRun, rows: Rows, other: TaskRun, other_rows: Rows) -> tuple[int, int, str] | None:
-    """Return the row of the same task prompt in both where a type that was followed is so no more, and the type."""
+    """Return the rows of one task prompt in both runs where a type is no longer followed, and the type."""
     metrics = [metric for metric in type_metrics(run) if metric in type_metrics(other)]
     broken = {metric: rows.values[metric] < rows.values[ASKED + metric] for metric in metrics}
     place_of = {cluster: place for place, cluster in enumerate(other_rows.clusters)}
@@ -174,7 +174,7 @@ def _one(run: TaskRun, hits: NDArray[np.bool_], why: str) -> Iterator[Candidate]
 
 
 def _judged_otherwise(rows: Rows, edition: str, *, strict: float) -> NDArray[np.bool_]:
-    """Return the rows with some strict verdict where another edition has the opposite; none if it was not asked."""
+    """Return the rows with the given strict verdict and the opposite verdict of another edition; none without it."""
     other = rows.values.get(edition)
     if other is None:
         return np.zeros(len(rows), np.bool_)
@@ -204,7 +204,7 @@ def _facts(run: TaskRun, line: Line) -> Mapping[str, str]:
 
 
 def _rounds(line: Line, asked: list[str]) -> dict[str, str]:
-    """Return what each round's answer breaks, and what it was said to break."""
+    """Return what each round's answer violates, and what it was judged to violate."""
     facts = {}
     rounds = line.get("rounds")
     for number, one in enumerate(rounds if isinstance(rounds, list) else ()):

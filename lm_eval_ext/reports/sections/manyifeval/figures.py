@@ -1,4 +1,4 @@
-"""What the report shows of the curse of instructions."""
+"""The report's figures on the curse of instructions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LEVELS = {"prompt": "prompt level", "inst": "instruction level"}
 
 
 def figures(found: ManyIFEvalRuns) -> Iterator[Figure]:
-    """Yield the figures that there is something for."""
+    """Yield the figures that there are results for."""
     if found.asked:
         yield curse(found)
         yield by_type(found)
@@ -29,7 +29,7 @@ def figures(found: ManyIFEvalRuns) -> Iterator[Figure]:
 
 
 def verdicts(found: ManyIFEvalRuns) -> Figure:
-    """Return strict, loose and repaired verdicts side by side."""
+    """Return strict, loose and repaired accuracy side by side."""
     models = found.asked
     cells = {
         (model, level, edition): estimate(found.together(model, _metric(level, edition)))
@@ -67,7 +67,7 @@ def _metric(level: str, edition: str) -> str:
 
 
 def other_tasks(found: ManyIFEvalRuns) -> Figure:
-    """Return the figures of tasks that ask what another task asks."""
+    """Return the figures of tasks that test the same as another task."""
     models = [model for model in found.models if model.others]
     levels = {PROMPT: PROMPT_LEVEL, INST: INST_LEVEL}
     cells = {

@@ -15,11 +15,11 @@ from lm_eval_ext.reports.statistics import estimate
 COLUMNS = 5
 """The most models side by side in a heat map whose rows have long names."""
 EACH = 6
-"""Up to this many models have a heat map each."""
+"""Up to this many models get a heat map each."""
 
 
 def by_type(found: ManyIFEvalRuns) -> Figure:
-    """Return the share of each instruction type that is followed, by the number of instructions."""
+    """Return the share of instructions followed for each type, by the number of instructions."""
     numbers, models = found.numbers(repeat=False), found.asked
     given = {metric for model in models for run in model.runs.values() for metric in type_metrics(run)}
     metrics = tuple(sorted(given, key=type_name))

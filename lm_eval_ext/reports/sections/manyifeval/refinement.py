@@ -29,10 +29,10 @@ class Method:
     """One way to refine the answers of a model, or none.
 
     Attributes:
-        title: as in Table 2.
+        title: its title in Table 2.
         strategy: its name; ``none`` without refinement.
-        model: what it was asked.
-        rounds: how often an answer is refined at most; 0 without refinement.
+        model: the model's runs with it.
+        rounds: the largest number of refinement rounds; 0 without refinement.
     """
 
     title: str
@@ -47,9 +47,9 @@ class RefinedModel:
 
     Attributes:
         label: its name.
-        methods: in Table 2's order; zero-shot, if it was run, the first.
-        conditions: under which all of them were asked.
-        shared: the rows that all methods have under each condition, in the order of the methods.
+        methods: in Table 2's order; zero-shot comes first if it was run.
+        conditions: the conditions that all methods were run under.
+        shared: the rows that all methods share under each condition, in the order of the methods.
         issues: what was left out, and why.
     """
 
@@ -60,11 +60,11 @@ class RefinedModel:
     issues: tuple[Issue, ...]
 
     def runs(self, method: Method) -> list[TaskRun]:
-        """Return a method's runs of what all methods were asked."""
+        """Return a method's runs under the conditions that all methods have."""
         return [method.model.runs[where] for where in self.conditions]
 
     def mean(self, found: ManyIFEvalRuns, method: Method, metric: str) -> Replicates:
-        """Return a mean over those rows of all these tasks that all methods have; NaN if a task has none such."""
+        """Return a mean over the rows of these tasks that all methods share; NaN if a task has none."""
         runs = self.runs(method)
         if any(metric not in run.metrics for run in runs) or any(one.reason for one in self.shared.values()):
             return nothing()
@@ -73,14 +73,14 @@ class RefinedModel:
         return Ratio.sum(found.evidence.ratio(run, metric, rows) for run, rows in zip(runs, kept, strict=True)).value
 
     def after(self, found: ManyIFEvalRuns, method: Method, level: str, number: int) -> Replicates:
-        """Return the accuracy of the answers after a round; without refinement it is that of the only ones."""
+        """Return the accuracy of the answers after a round; without refinement, that of the only answers."""
         if not method.rounds:
             return self.mean(found, method, level)
         return self.mean(found, method, f"{level}_round_{number}") if number <= method.rounds else nothing()
 
 
 def refined_models(found: ManyIFEvalRuns) -> list[RefinedModel]:
-    """Return the models whose answers were refined, with all methods that were run alike in all else."""
+    """Return the models whose answers were refined, with all methods that were otherwise run in the same way."""
     groups: dict[tuple[str, frozenset[Setting]], list[Method]] = {}
     for model in found.models:
         strategy = strategy_of(model.model)
@@ -111,16 +111,16 @@ def refined_models(found: ManyIFEvalRuns) -> list[RefinedModel]:
 
 
 def _name(methods: Sequence[Method]) -> str:
-    """Return the name of the model whose answers are refined, as elsewhere in the report if it was also run alone."""
+    """Return the name of the refined model; if it was also run without refinement, its name in the report."""
     alone = (method.model.label for method in methods if not is_refined(method.model.model))
     return next(alone, base_of(methods[0].model.model).name)
 
 
 def _comparable(methods: Sequence[Method], conditions: Sequence[Condition]) -> tuple[list[Method], list[Issue]]:
-    """Return the methods with refinement, those without that can be compared with them, and why others cannot."""
+    """Return the methods with refinement, those without that are comparable, and why others are not."""
     comparable, issues = [method for method in methods if method.rounds], []
     for method in methods:
-        # A run without refinement that lacks some of these tasks cannot be compared with those that have them.
+        # A run without refinement that lacks some of these tasks is not comparable with those that have them.
         if method.rounds or not {*conditions} <= {*method.model.runs}:
             continue
         reasons = {reason for where in conditions if (reason := _shared([*comparable, method], where).reason)}
@@ -136,7 +136,7 @@ def _shared(methods: Sequence[Method], where: Condition) -> SharedRows:
 
 
 def _left_out(shared: Mapping[Condition, SharedRows]) -> Iterator[Issue]:
-    """Yield what is not in the figures of several methods."""
+    """Yield what is left out of the figures that compare methods."""
     reasons = sorted({one.reason for one in shared.values() if one.reason})
     if reasons:
         yield error(f"no figure, because its methods were not run on the same rows: {'; '.join(reasons)}")
@@ -150,7 +150,7 @@ def _rounds(model: Model) -> int:
 
 
 def _with_distinct_titles(methods: Sequence[Method]) -> Iterator[Method]:
-    """Yield methods; of several of one strategy each with its rounds, or else its name, in the title."""
+    """Yield methods; if several share a strategy, their titles get the rounds, or else the model's name."""
     for method in methods:
         alike = [other for other in methods if other.title == method.title]
         if len(alike) == 1:

@@ -1,4 +1,4 @@
-"""What the report shows of self-refinement (Curse of Instructions, section 5, Table 2)."""
+"""The report's figures on self-refinement (Curse of Instructions, section 5, Table 2)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ INTERVALS = (
 
 
 def figures(found: ManyIFEvalRuns) -> Iterator[Figure]:
-    """Yield the figures that there is something for."""
+    """Yield the figures that there are results for."""
     refined = refined_models(found)
     if refined:
         yield by_round(found, refined)
@@ -34,10 +34,10 @@ def figures(found: ManyIFEvalRuns) -> Iterator[Figure]:
 
 
 def by_round(found: ManyIFEvalRuns, refined: Sequence[RefinedModel]) -> Figure:
-    """Return the accuracy of the answers that stand after each round.
+    """Return the accuracy of the answers after each round.
 
     Args:
-        found: what was run.
+        found: the models and their runs.
         refined: the models, at least one.
     """
     last = max(method.rounds for base in refined for method in base.methods)
@@ -78,7 +78,7 @@ def by_round(found: ManyIFEvalRuns, refined: Sequence[RefinedModel]) -> Figure:
 
 
 def feedback(judged: Sequence[tuple[RefinedModel, Method]]) -> Figure:
-    """Return how often the judgements are right that answers were refined by.
+    """Return how often the judgements that drove the refinement are right.
 
     Args:
         judged: methods with judgements, at least one.
@@ -127,7 +127,7 @@ def _requests(found: ManyIFEvalRuns, base: RefinedModel, method: Method) -> str 
 
 
 def _counts(base: RefinedModel, method: Method) -> Confusion:
-    """Return the judgements of all tasks together; none if a task's are not in the results."""
+    """Return the judgements of all tasks together; none if a task's are missing from the results."""
     found = [[run.figure(name) for name in COUNTS] for run in base.runs(method)]
     if any(count is None for counts in found for count in counts):
         return Confusion()
@@ -135,7 +135,7 @@ def _counts(base: RefinedModel, method: Method) -> Confusion:
 
 
 def _unparsable(base: RefinedModel, method: Method) -> float | None:
-    """Return the share of all judgements that could not be read; ``None`` if a task's is not in the results."""
+    """Return the share of all judgements that could not be read; ``None`` if a task's is missing from the results."""
     unread = 0.0
     for run in base.runs(method):
         judgements = sum(run.figure(name) or 0.0 for name in COUNTS)

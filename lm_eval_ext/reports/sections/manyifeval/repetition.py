@@ -1,4 +1,4 @@
-"""One instruction repeated, compared with as many different ones (Figure 8, appendix C)."""
+"""One instruction repeated, compared with the same number of different ones (Figure 8, appendix C)."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _different_and_repeated(
 ) -> tuple[Replicates, Replicates, SharedRows]:
     """Return the accuracies with n different instructions and with one n times, and the rows that they share.
 
-    They are over the task prompts that both were asked with; if only one of them was run, over all of its own.
+    They are over the task prompts that both share; if only one of them was run, over all of its own.
     """
     both = Condition(False, number), Condition(True, number)
     runs = [model.runs[where] for where in both if where in model.runs]
@@ -77,7 +77,7 @@ def _different_and_repeated(
 
 
 def compared(found: ManyIFEvalRuns) -> tuple[Model, ...]:
-    """Return the models that were asked to follow n different instructions and one n times, with the same n."""
+    """Return the models that were run with n different instructions and with one n times, for the same n."""
     return tuple(
         model
         for model in found.models

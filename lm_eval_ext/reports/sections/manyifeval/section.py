@@ -1,4 +1,4 @@
-"""What the report says of ManyIFEval."""
+"""The report's section on ManyIFEval."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which runs each model has, by subtask and encoding, and which of them can be compared."""
+"""Each model's runs by subtask and encoding, and which of them can be compared."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def condition(run: TaskRun) -> Condition:
 
 @dataclass(frozen=True)
 class ComparableRuns:
-    """What can be compared.
+    """The runs that can be compared.
 
     Attributes:
         by_model: the runs of every model.
@@ -44,8 +44,8 @@ class ComparableRuns:
     def of(cls, runs: Runs) -> ComparableRuns:
         """Return the runs of every model by subtask and encoding.
 
-        The base is ``prompt``, as in the paper for GPT-3, or if nobody was run on it ``instance``, as for BART. A
-        subtask's encodings are of one setting, the base's; what was run otherwise is left out.
+        The base is ``prompt``, as in the paper for GPT-3, or, if no model was run on it, ``instance``, as for BART. All
+        encodings of a subtask must have the base's setting; other runs are left out.
         """
         encodings = {run.metadata["encoding"] for run in runs.of(FAMILY)}
         base = "prompt" if "prompt" in encodings else "instance"
@@ -68,7 +68,7 @@ class ComparableRuns:
 
 
 def _of_one_setting(of_model: OfModel, base: str) -> tuple[OfModel, list[Issue]]:
-    """Return the runs that were made as the base of their subtask was, and which were not and why."""
+    """Return the runs with the same setting as the base of their subtask, and why others are left out."""
     kept: dict[Condition, TaskRun] = {}
     left_out: dict[str, list[str]] = {}
     for subtask in dict.fromkeys(subtask for subtask, _ in of_model):
@@ -86,7 +86,7 @@ def _of_one_setting(of_model: OfModel, base: str) -> tuple[OfModel, list[Issue]]
 
 
 def _without_pairs(of_model: OfModel, base: str) -> list[Issue]:
-    """Return which runs are compared with the base on some of their instances alone, or on none."""
+    """Return which runs are compared with the base on only some of their instances, or on none."""
     issues = []
     for (subtask, _), run in of_model.items():
         beside = of_model.get((subtask, base), run)
@@ -101,7 +101,7 @@ def _without_pairs(of_model: OfModel, base: str) -> list[Issue]:
 
 
 def _setting(run: TaskRun) -> Mapping[str, object]:
-    """Return what must be the same under every encoding of a subtask; the model's own settings are its subject's."""
+    """Return what must be the same under every encoding of a subtask; model settings are part of its identity."""
     return {
         "version": run.metadata.get("version"),
         "source": run.metadata.get("source"),

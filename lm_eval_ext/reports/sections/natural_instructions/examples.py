@@ -16,9 +16,9 @@ from lm_eval_ext.results.runs import TaskRun
 from lm_eval_ext.results.samples import Rows
 
 MOST_ANSWERS, MOST_LINES = 1500, 5
-"""How many answers are looked at for what numbers do not tell, and how many of one task."""
+"""How many answers are examined for failures that scores do not reveal, and how many of one task."""
 POOR = 0.5
-"""Below this ROUGE-L an answer is looked at for what went wrong."""
+"""Answers with a ROUGE-L below this are examined for what went wrong."""
 
 
 def _is_empty(_line: Line, answer: str) -> bool:
@@ -26,7 +26,7 @@ def _is_empty(_line: Line, answer: str) -> bool:
 
 
 def _is_echo(line: Line, answer: str) -> bool:
-    # A right answer may be a word or two of its input.
+    # A correct answer may be a word or two of its input.
     return len(answer.split()) > 2 and str(line["doc"]["input"]).strip().startswith(answer.strip())
 
 
@@ -45,14 +45,14 @@ FAILURES: Mapping[str, Callable[[Line, str], bool]] = {
     "The answer contains the right words, but so many others that its score is low.": _is_wordy,
     "The answer also gives a reason.": _explains,
 }
-"""What is wrong with a poor answer, the first that applies."""
+"""What is wrong with a poor answer; the first that applies counts."""
 UNSEEN = "The answer has little in common with the references."
-"""Of one that cannot be looked at; it is passed on, so that the report says that it cannot be shown."""
+"""For an answer that cannot be read; it is kept so that the report says that it cannot be shown."""
 PERFECT = "For comparison: an answer with a ROUGE-L of 100 %, which ignores case, punctuation and word endings."
 
 
 def candidates(runs: ComparableRuns) -> list[list[Candidate]]:
-    """Return the candidates of each behaviour, the best first."""
+    """Return the candidates for each behaviour, the best first."""
     found, base = runs.by_model, runs.base
     changes = [change for of_model in found.values() for change in _changes(of_model, base)]
     gains = [one for change, one in sorted(changes, key=lambda pair: -pair[0]) if change > 0]
@@ -89,7 +89,7 @@ def _changed(run: TaskRun, beside: TaskRun, *, better: bool) -> str:
 
 
 def _by_instance(run: TaskRun) -> Floats:
-    """Return ROUGE-L by the instance's number in the population; NaN for those that were not asked."""
+    """Return ROUGE-L by the instance's number in the population; NaN for instances that were not evaluated."""
     if run.rows is None:
         return np.empty(0)
     found = np.full(int(run.rows.clusters.max()) + 1, np.nan)
@@ -103,7 +103,7 @@ def _row(run: TaskRun, instance: int) -> int:
 
 
 def _failures(found: Mapping[EvaluatedModel, OfModel]) -> list[list[Candidate]]:
-    """Return the poor answers that show what is wrong with them, by what it is: of each model one."""
+    """Return poor answers by what is wrong with them, one for each model."""
     by_behaviour: dict[str, dict[EvaluatedModel, Candidate]] = {why: {} for why in (*FAILURES, UNSEEN)}
     poor = [
         (run, int(row), run.rows)
@@ -112,7 +112,7 @@ def _failures(found: Mapping[EvaluatedModel, OfModel]) -> list[list[Candidate]]:
         if run.rows is not None
         for row in np.flatnonzero(run.rows.values[METRIC] < POOR)[:MOST_LINES]
     ]
-    # Evenly over models and tasks: every line is read from its file.
+    # Evenly over models and tasks, and only some, because every line is read from its file.
     for run, row, rows in poor[:: len(poor) // MOST_ANSWERS + 1]:
         why = _failure(rows, row)
         if why is not None:
@@ -121,7 +121,7 @@ def _failures(found: Mapping[EvaluatedModel, OfModel]) -> list[list[Candidate]]:
 
 
 def _failure(rows: Rows, row: int) -> str | None:
-    """Return what is to be seen in a poor answer; ``None`` if nothing of ``FAILURES``."""
+    """Return what is wrong with a poor answer; ``None`` if it is nothing in ``FAILURES``."""
     try:
         line = rows.line(row)
         _, answer = asked_and_answered(line)
@@ -133,7 +133,7 @@ def _failure(rows: Rows, row: int) -> str | None:
 def _perfect(
     found: Mapping[EvaluatedModel, OfModel], shown: Collection[tuple[EvaluatedModel, str, int]]
 ) -> list[Candidate]:
-    """Return one answer that agrees with a reference and shows nothing else, if there is any."""
+    """Return one answer that agrees with a reference and shows no other behaviour, if there is any."""
     for of_model in found.values():
         for run in of_model.values():
             rows = [] if run.rows is None else np.flatnonzero(run.rows.values[METRIC] == 1).tolist()
@@ -145,11 +145,11 @@ def _perfect(
 
 
 def _facts(run: TaskRun, beside: tuple[TaskRun, int] | None = None) -> Facts:
-    """Return what tells an answer's expectation and score from its line.
+    """Return a function that extracts the references and the score of an answer from its line.
 
     Args:
         run: the task.
-        beside: the same instance under another encoding: the task and its row.
+        beside: the task and row of the same instance under another encoding.
     """
 
     def facts(line: Line) -> Mapping[str, str]:

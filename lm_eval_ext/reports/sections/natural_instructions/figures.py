@@ -1,4 +1,4 @@
-"""What the report shows of Natural Instructions (Table 3, Figure 4 and Table 4)."""
+"""The report's figures on Natural Instructions (Table 3, Figure 4 and Table 4)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ INTERVALS = (
 
 
 def figures(measured: Sequence[ModelFigures], plan: Plan) -> tuple[Figure, ...]:
-    """Return the figures that there is something for."""
+    """Return the figures that there are results for."""
     found = (
         _rouge_l(measured, plan),
         _gain(measured, plan),

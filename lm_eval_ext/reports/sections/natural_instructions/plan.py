@@ -1,4 +1,4 @@
-"""What is measured of every model, and one model's figures."""
+"""What is measured for every model, and one model's figures."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lm_eval_ext.reports.sections.natural_instructions.scores import Scores
 from lm_eval_ext.results.models import EvaluatedModel
 
 MOST_CELLS = 1500
-"""Of the heat maps of subtasks; where there would be more, they show the evaluation split alone."""
+"""The most cells in the subtask heat maps; if there would be more, they show only the evaluation split."""
 TAKEN_AWAY = {
     encoding: encoding.removeprefix("all_minus_") for encoding in ABLATIONS if encoding.startswith("all_minus_")
 }
@@ -29,15 +29,15 @@ ADDED = {
 
 @dataclass(frozen=True)
 class Plan:
-    """What is measured of every model.
+    """What is measured for every model.
 
     Attributes:
-        base: of the gains.
-        encodings: the five of appendix C that were run.
-        scopes: of the means.
-        categories: of the first scope.
-        subtasks: one scope each.
-        ablations: encodings of Table 4 that were run, with what each is compared with.
+        base: the base encoding of the gains.
+        encodings: those of the five encodings of appendix C that were run.
+        scopes: the scopes of the means.
+        categories: the categories of the first scope.
+        subtasks: the subtasks, one scope each.
+        ablations: the encodings of Table 4 that were run, with what each is compared with.
         ablated: the subtasks of the ablation; ``None`` if there are no such runs.
     """
 
@@ -51,7 +51,7 @@ class Plan:
 
     @property
     def others(self) -> tuple[str, ...]:
-        """The encodings that gain something over the base."""
+        """The encodings whose gain over the base is measured."""
         return tuple(encoding for encoding in self.encodings if encoding != self.base)
 
 
@@ -67,7 +67,7 @@ class ModelFigures:
 
 
 def plan_for(runs: ComparableRuns) -> Plan:
-    """Return what is measured of these runs."""
+    """Return what is measured for these runs."""
     of_models = runs.by_model.values()
     encodings = encodings_of(of_models, ENCODINGS)
     chosen = scopes(of_models, encodings)

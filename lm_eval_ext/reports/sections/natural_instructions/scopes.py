@@ -1,4 +1,4 @@
-"""The subtasks and encodings that figures are of."""
+"""The subtasks and encodings that figures cover."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Scope:
     """Subtasks that a figure is the mean of.
 
     Attributes:
-        name: for people.
+        name: its name for display.
         subtasks: their names.
     """
 
@@ -30,7 +30,7 @@ def encodings_of(found: Iterable[OfModel], among: Collection[str]) -> tuple[str,
 
 
 def scopes(found: Collection[OfModel], encodings: Collection[str]) -> tuple[Scope, ...]:
-    """Return what means are taken over: the evaluation split, if anybody was run on it, and what is common to all."""
+    """Return the scopes of means: the evaluation split, if any model was run on it, and the common subtasks."""
     runs_of = [
         {subtask for subtask, run_on in of_model if run_on == encoding}
         for of_model in found

@@ -1,6 +1,6 @@
-"""What is measured of Natural Instructions: ROUGE-L by subtask and encoding, and what one encoding gains over another.
+"""The measures on Natural Instructions: ROUGE-L by subtask and encoding, and what one encoding gains over another.
 
-As in the harness's groups and in ``lm-eval-ext natural-instructions gains``, every subtask counts the same.
+As in the harness's groups and in ``lm-eval-ext natural-instructions gains``, every subtask has the same weight.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Scores:
         return MISSING if means is None else estimate(means[0] - means[1])
 
     def relative_gain(self, scope: Scope, encoding: str, base: str) -> Estimate:
-        """Return the gain as a share of the base's mean (the last column of Table 3); none if that is 0."""
+        """Return the gain relative to the base's mean (the last column of Table 3); none if that is 0."""
         means = self._both(scope, encoding, base)
         if means is None:
             return MISSING

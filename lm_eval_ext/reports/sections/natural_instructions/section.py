@@ -1,4 +1,4 @@
-"""What the report says of the natural_instructions family: which part of an instruction does a model use?"""
+"""The report's section on Natural Instructions: which part of an instruction does a model use?"""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from lm_eval_ext.results.issue import note
 
 
 def section(evidence: Evidence) -> Section | None:
-    """Return the family's part of the report; ``None`` if no task of it was run."""
+    """Return the family's section of the report; ``None`` if none of its tasks was run."""
     runs = ComparableRuns.of(evidence.runs)
     if not runs.by_model:
         return None
     plan = plan_for(runs)
-    # One model after the other: the resamples of all at once would fill the memory.
+    # One model at a time: the resamples of all models at once would not fit in memory.
     measured = [model_figures(evidence, model, of_model, plan) for model, of_model in runs.by_model.items()]
     issues = list(runs.issues)
     if not plan.others or runs.base not in plan.encodings:

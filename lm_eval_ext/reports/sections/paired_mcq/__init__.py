@@ -1,1 +1,1 @@
-"""The report's section on first token against text."""
+"""The report's section on paired_mcq: first token against text."""

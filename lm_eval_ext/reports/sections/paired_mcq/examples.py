@@ -1,4 +1,4 @@
-"""Which answers to multiple-choice questions are instructive."""
+"""Instructive answers to multiple-choice questions."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from lm_eval_ext.results.runs import TaskRun
 from lm_eval_ext.results.samples import Rows
 
 Chosen = NDArray[np.bool_]
-"""Whether a row shows what is looked for, shape (rows,)."""
+"""Whether a row shows the behaviour, shape (rows,)."""
 MUCH = 0.15
-"""So much more often than the texts, as a share of rows, a first token is said to be drawn to a letter."""
+"""First tokens count as biased towards a letter if they exceed the texts' share of rows by this much."""
 
 
 def _another_option(rows: Rows) -> Chosen:
@@ -29,14 +29,14 @@ def _another_option(rows: Rows) -> Chosen:
 
 
 def _depends_on_order(rows: Rows) -> Chosen:
-    """Return the rows of the question whose answers differ most with the order of its options, if any does."""
+    """Return the rows of the question whose answers vary most with the order of its options, if any do."""
     clusters, differing = _by_question(rows, "entropy_text")
     most: Chosen = (clusters == differing.argmax()) & (differing.max() > 0)
     return most
 
 
 def _agree_throughout(rows: Rows) -> Chosen:
-    """Return the matches whose question is answered alike in all orders of its options."""
+    """Return the matches whose question has the same answer for every order of its options."""
     if "mismatch" not in rows.values:
         return _none(rows)
     clusters, differing = _by_question(rows, "entropy_text")
@@ -45,14 +45,14 @@ def _agree_throughout(rows: Rows) -> Chosen:
 
 
 def _by_question(rows: Rows, metric: str) -> tuple[NDArray[np.int32], Floats]:
-    """Return the question's number of each row, and the entropy of what was chosen for each question."""
+    """Return the question number of each row, and the entropy of the choices for each question."""
     questions, numbers = np.unique(rows.clusters, return_inverse=True)
     clusters = numbers.astype(np.int32)
     return clusters, entropies(clusters, rows.outcomes[metric], len(questions))
 
 
 def _drawn_to_a_letter(rows: Rows) -> Chosen:
-    """Return the mismatches in which the first token is the letter that it says too often, if there is one."""
+    """Return the mismatches whose first token is the letter that it is biased towards, if there is one."""
     pairs = rows.letters.get(BIAS, ())
     excess = Counter(first for first, _ in pairs)
     excess.subtract(text for _, text in pairs if text != NO_LETTER)
@@ -79,11 +79,11 @@ BEHAVIOURS: Mapping[str, Callable[[Rows], Chosen]] = {
     "The text refuses.": lambda rows: _is(rows, "refusal") & ~_is(rows, "mismatch_refusal"),
     "First token and text agree for every order of the options, as they should.": _agree_throughout,
 }
-"""What an answer can show, and the rows that show it. That both agree is what one expects: it comes last, and once."""
+"""What an answer can show, and the rows that show it. Agreement is expected, so it comes last and only once."""
 
 
 def candidates(runs: Sequence[TaskRun]) -> list[list[Candidate]]:
-    """Return the candidates of each behaviour: an answer of each task, to a question not yet taken if there is one."""
+    """Return the candidates for each behaviour: one answer of each task, to an unused question if possible."""
     taken: set[Hashable] = set()
     found = []
     for why, shows in BEHAVIOURS.items():
@@ -106,13 +106,13 @@ def _none(rows: Rows) -> Chosen:
 
 
 def _is(rows: Rows, metric: str) -> Chosen:
-    """Return of which rows a metric is 1; of none if the task does not have it."""
+    """Return for which rows a metric is 1; for none if the task lacks the metric."""
     values = rows.values.get(metric)
     return _none(rows) if values is None else values == 1
 
 
 def _facts(run: TaskRun, rows: Rows, row: int) -> Facts:
-    """Return what tells an answer's expectation, its readings and its scores from its line."""
+    """Return a function that extracts the right option, the readings and the scores of an answer from its line."""
 
     def facts(line: Line) -> Mapping[str, str]:
         doc = line["doc"]

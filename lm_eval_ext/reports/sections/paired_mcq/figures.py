@@ -1,4 +1,4 @@
-"""What the report shows of first tokens and texts, from estimates alone, wherever they come from.
+"""The report's figures on first tokens and texts, drawn from estimates of any origin.
 
 The figures follow Wang et al. 2024: Figure 2 (mismatch and refusal by constraint level), Figures 3 and 7 (letters) and
 Table 3 (entropy, which it calls answer consistency).
@@ -29,11 +29,11 @@ INTERVALS = (
 def mismatch_figure(
     results: Sequence[TaskResult], interval: str = INTERVALS, part: str = "the text refuses"
 ) -> Figure | None:
-    """Return Figure 2 (a): mismatch by constraint level; ``None`` if nobody was asked for first tokens.
+    """Return Figure 2 (a): mismatch by constraint level; ``None`` if no first tokens were requested.
 
     Args:
-        results: with ``mismatch``, and ``mismatch_refusal``, the part of it that is refusals.
-        interval: what the intervals of the estimates are, a sentence.
+        results: results with ``mismatch``, and ``mismatch_refusal``, the part of it due to refusals.
+        interval: a sentence that describes the intervals of the estimates.
         part: what the lighter portion of a bar is.
     """
     metrics = ("mismatch", "mismatch_refusal")
@@ -56,8 +56,8 @@ def refusal_figure(results: Sequence[TaskResult], interval: str = INTERVALS) -> 
     """Return Figure 2 (b): refusal by constraint level.
 
     Args:
-        results: with ``refusal``, of the text, and ``refusal_first_token`` if there is one.
-        interval: what the intervals of the estimates are, a sentence.
+        results: results with ``refusal``, that of the text, and ``refusal_first_token`` if there is one.
+        interval: a sentence that describes the intervals of the estimates.
     """
     measured = having(results, "refusal")
     if not measured:
@@ -82,7 +82,7 @@ def refusal_figure(results: Sequence[TaskResult], interval: str = INTERVALS) -> 
 
 
 def no_answer_figure(results: Sequence[TaskResult]) -> Figure | None:
-    """Return how often a text gives no answer, or several."""
+    """Return how often a text gives no answer or several."""
     measured = having(results, "no_answer")
     if not measured:
         return None
@@ -106,7 +106,7 @@ def no_answer_figure(results: Sequence[TaskResult]) -> Figure | None:
 
 
 def position_bias_figure(results: Sequence[TaskResult]) -> Figure | None:
-    """Return how far the letters of first tokens and those of texts are from one distribution."""
+    """Return the distance between the letter distributions of first tokens and of texts."""
     measured = having(results, "position_bias")
     if not measured:
         return None
@@ -123,7 +123,7 @@ def position_bias_figure(results: Sequence[TaskResult]) -> Figure | None:
 
 
 def entropy_figure(results: Sequence[TaskResult]) -> Figure | None:
-    """Return Table 3: the entropy of what is chosen over the orders of a question's options."""
+    """Return Table 3: the entropy of the choices over the orders of a question's options."""
     metrics = ("entropy_first_token", "entropy_text")
     panels = panels_by_reading(results, metrics, "entropy in nats", "number")
     if not panels:

@@ -17,7 +17,7 @@ from lm_eval_ext.reports.sections.paired_mcq.task_result import (
 )
 
 MOST_PANELS = 12
-"""Where a figure would have more, it shows the most telling ones."""
+"""With more panels than this, a figure shows only the most telling ones."""
 FIRST_TOKEN, TEXT = "first token", "text"
 Item = TypeVar("Item")
 
@@ -25,16 +25,16 @@ Item = TypeVar("Item")
 def panels_by_level(
     results: Sequence[TaskResult], metric: str, axis: str, name: str = "", part: tuple[str, str] = ("", "")
 ) -> list[Panel]:
-    """Return a panel for each dataset, in it a group for each model, in that a bar for each level.
+    """Return a panel for each dataset, with a group for each model and in it a bar for each level.
 
     All panels have the same levels, so that a level looks the same everywhere.
 
     Args:
-        results: whose.
-        metric: that is drawn.
-        axis: what it is.
-        name: what tells the panels from others of the figure.
-        part: the metric that is the lighter portion of a bar, and what it is; empty: there is none.
+        results: the results.
+        metric: the metric to draw.
+        axis: the axis label.
+        name: what distinguishes the panels from others in the figure.
+        part: the metric of the lighter portion of a bar, and its description; empty: there is none.
     """
     part_metric, what = part
     levels = levels_of(results)
@@ -61,7 +61,7 @@ def panels_by_reading(
 ) -> tuple[Panel, ...]:
     """Return bars of the first token and of the text side by side; no panel if there is neither.
 
-    With one model a group for each level; with several a panel for each level, in it a group for each model.
+    With one model, there is a group for each level; with several, a panel for each level with a group for each model.
     """
     measured = having(results, *metrics)
     shown = _readings(measured, metrics)
@@ -93,7 +93,7 @@ def table(
     values: Callable[[TaskResult], Sequence[Estimate]],
     unit: Unit = "share",
 ) -> Table:
-    """Return a row for each result: datasets and their levels in order, for each the models side by side."""
+    """Return a row for each result: datasets and their levels in order, with the models of each together."""
     rows: list[tuple[str | Estimate, ...]] = [
         (result.model, result.dataset, result.level, *values(result))
         for found in by_dataset_and_level(results).values()
@@ -103,13 +103,13 @@ def table(
 
 
 def _readings(measured: Sequence[TaskResult], metrics: tuple[str, str]) -> Mapping[str, str]:
-    """Return the metrics that anybody has, and what each reads; in every panel, so that a reading looks the same."""
+    """Return the metrics that any result has, and what each reads; the same in every panel, for a uniform look."""
     readings = zip(metrics, (FIRST_TOKEN, TEXT), strict=True)
     return {metric: reading for metric, reading in readings if having(measured, metric)}
 
 
 def most_telling(items: Sequence[Item], group: Callable[[Item], object], weight: Callable[[Item], float]) -> list[Item]:
-    """Return what has a panel each: everyitem if it is not too much, else of each group what weighs most."""
+    """Return the items that get a panel: all if there are few enough, else the heaviest of each group."""
     if len(items) <= MOST_PANELS:
         return list(items)
     best: dict[object, Item] = {}

@@ -62,7 +62,7 @@ def _name(letter: str) -> str:
 
 
 def _title(result: TaskResult, shown: Sequence[TaskResult]) -> str:
-    """Return what tells a panel from the others."""
+    """Return what distinguishes a panel from the others."""
     several = [len({getattr(other, name) for other in shown}) > 1 for name in ("model", "dataset", "level")]
     facts = (result.model, result.dataset, result.level)
     return ", ".join(fact for fact, told in zip(facts, several, strict=True) if told)

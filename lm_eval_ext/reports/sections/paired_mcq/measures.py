@@ -1,4 +1,4 @@
-"""What is measured of a paired_mcq task: its figures, the letters that were chosen, and how sure both are."""
+"""The measures of a paired_mcq task: its figures and the chosen letters, with their uncertainty."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ BIAS = "position_bias"
 
 
 def task_results(evidence: Evidence) -> Iterator[TaskResult]:
-    """Yield what each model did in each task of the family."""
+    """Yield the result of each model in each task of the family."""
     for model in by_condition(evidence.runs, FAMILY, condition):
         for (dataset, level), run in model.runs.items():
             yield _task_result(evidence, run, dataset, level)
-        # Of several tasks on one dataset and level all but one go by their names.
+        # If several tasks share a dataset and level, all but one are shown by name.
         for task, run in model.others.items():
             yield _task_result(evidence, run, task, condition(run)[1])
 
 
 def condition(run: TaskRun) -> tuple[str, str]:
-    """Return the dataset of a task, as it is shown, and its constraint level."""
-    # The same questions without first tokens are asked in tasks of their own.
+    """Return the displayed dataset of a task, and its constraint level."""
+    # The same questions without first tokens are separate tasks.
     dataset = run.metadata["dataset"] if run.metadata["paired"] else f"{run.metadata['dataset']} (text alone)"
     return dataset, str(run.metadata["constraint"])
 
@@ -76,7 +76,7 @@ def _of_rows(
     asked = by_question["rows"] > 0
     by_question["questions"] = asked.astype(np.float64)
     by_question |= {metric: entropies(clusters, chosen, len(asked)) for metric, chosen in rows.outcomes.items()}
-    # One product of matrices is many times faster than a column after the other.
+    # One matrix product is many times faster than column by column.
     sums = population.weights(dataset) @ np.stack(list(by_question.values()), axis=1)
     total = dict(zip(by_question, sums.T, strict=True))
 
@@ -87,19 +87,19 @@ def _of_rows(
     found |= {metric: estimate(mean(metric, "questions")) for metric in rows.outcomes}
     if letters:
         first, text = ([total[letter, number] for letter in letters] for number in (0, 1))
-        # A resample can be without any of these rows.
+        # A resample can contain none of these rows.
         with np.errstate(invalid="ignore"):
             found[BIAS] = estimate(distributions.total_variation(first, text, total["rows"]))
     return found, {letter: (estimate(mean((letter, 0))), estimate(mean((letter, 1)))) for letter in letters}
 
 
 def entropies(clusters: NDArray[np.int32], outcomes: Coded[tuple[str, ...]], questions: int) -> Floats:
-    """Return the entropy, in nats, of what was chosen over each question's rows (Table 3), shape (questions,).
+    """Return the entropy, in nats, of the choices over each question's rows (Table 3), shape (questions,).
 
     Args:
         clusters: the question of each row, shape (rows,).
-        outcomes: what was chosen, for each row.
-        questions: how many there are; one without rows has entropy 0.
+        outcomes: the choice of each row.
+        questions: the number of questions; one without rows has entropy 0.
     """
     pairs, counts = np.unique(clusters * np.int64(len(outcomes.values)) + outcomes.codes, return_counts=True)
     asked, starts = np.unique(pairs // len(outcomes.values), return_index=True)

@@ -12,7 +12,7 @@ from lm_eval_ext.results.issue import note
 
 
 def readers_figure(results: Sequence[TaskResult]) -> Figure | None:
-    """Return the mismatch by each reader of the texts; ``None`` if there is but one reader."""
+    """Return the mismatch for each reader of the texts; ``None`` if there is only one reader."""
     measured = [result for result in results if any(found.exists for found in result.readers.values())]
     readers = list(dict.fromkeys(reader for result in measured for reader in result.readers))
     if len(readers) < 2:

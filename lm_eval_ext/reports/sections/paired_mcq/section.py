@@ -1,4 +1,4 @@
-"""What the report says of the paired_mcq family: does the first token name the answer that the text gives?"""
+"""The report's section on paired_mcq: does the first token name the answer that the text gives?"""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from lm_eval_ext.results.runs import TaskRun
 
 
 def section(evidence: Evidence) -> Section | None:
-    """Return the family's part of the report; ``None`` if no task of it was run."""
+    """Return the family's section of the report; ``None`` if none of its tasks was run."""
     of_family = evidence.runs.of(FAMILY)
     if not of_family:
         return None

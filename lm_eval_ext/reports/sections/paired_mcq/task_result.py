@@ -1,4 +1,4 @@
-"""What the figures of paired_mcq are drawn from: estimates of each task, whatever they were computed from."""
+"""The data behind the figures of paired_mcq: estimates for each task, whatever their origin."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ MISSING = Estimate(nan)
 
 @dataclass(frozen=True)
 class TaskResult:
-    """What one model did in one task: on one dataset, under one constraint level.
+    """One model's result in one task: on one dataset, at one constraint level.
 
     Attributes:
         model: its label.
-        dataset: whose questions.
-        level: constraint level.
-        estimates: by metric, as the harness names them.
-        letters: by letter, the share of first tokens and that of texts; ``NO_LETTER`` among them. Empty if unknown.
+        dataset: the dataset of the questions.
+        level: the constraint level.
+        estimates: by metric, under the harness's names.
+        letters: by letter, including ``NO_LETTER``, the shares of first tokens and of texts; empty if unknown.
         readers: the mismatch by each reader of the texts, the best reader first.
     """
 
@@ -33,7 +33,7 @@ class TaskResult:
     readers: Mapping[str, Estimate] = field(default_factory=dict)
 
     def __getitem__(self, metric: str) -> Estimate:
-        """Return an estimate; one without a value if there is none."""
+        """Return the estimate of a metric; one without a value if there is none."""
         return self.estimates.get(metric, MISSING)
 
 
@@ -43,7 +43,7 @@ def having(results: Iterable[TaskResult], *metrics: str) -> list[TaskResult]:
 
 
 def by_dataset(results: Sequence[TaskResult]) -> list[tuple[str, list[TaskResult]]]:
-    """Return the results of each dataset, and the title that tells its panel from others."""
+    """Return the results of each dataset, under the title that distinguishes its panel."""
     datasets = dict.fromkeys(result.dataset for result in results)
     return [
         (dataset if len(datasets) > 1 else "", [result for result in results if result.dataset == dataset])

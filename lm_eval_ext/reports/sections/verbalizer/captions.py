@@ -1,4 +1,4 @@
-"""What the family's figures have in common: names of metrics, of label words and of models, and who lacks tasks."""
+"""What the family's figures have in common: names of metrics, label words and models, and missing tasks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def guessing(found: VerbalizerRuns) -> float | None:
 
 
 def incomplete(found: VerbalizerRuns) -> tuple[Issue, ...]:
-    """Return which models were not asked all that others were."""
+    """Return which models were not run on all tasks that others were run on."""
     return tuple(
         warning(
             f"{model.label}: not run on {missing} of the {in_words(prompting)} tasks that other models were run on; "

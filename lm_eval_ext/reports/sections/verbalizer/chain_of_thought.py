@@ -31,13 +31,13 @@ SETTINGS: Mapping[str, Setting] = {
     f"unnatural ({FLIPPED}), {in_words(DIRECT)}": (DIRECT, FLIPPED),
     f"unnatural ({FLIPPED}), {in_words(CHAIN_OF_THOUGHT)}": (CHAIN_OF_THOUGHT, FLIPPED),
 }
-"""Those of Figures 4 and 5, by what they are called."""
+"""The settings of Figures 4 and 5, by name."""
 FLIPPED_SETTINGS: tuple[Setting, Setting] = ((DIRECT, FLIPPED), (CHAIN_OF_THOUGHT, FLIPPED))
-"""Those whose difference is the gain."""
+"""The settings whose difference is the gain."""
 
 
 def compared_datasets(found: VerbalizerRuns) -> tuple[str, ...]:
-    """Return the datasets on which flipped label words were asked for directly and after a chain of thought."""
+    """Return the datasets with flipped label words both directly and after a chain of thought."""
     asked = {(one.prompting, one.dataset) for one in found.conditions if one.verbalizer == FLIPPED}
     return tuple(
         name
@@ -47,11 +47,11 @@ def compared_datasets(found: VerbalizerRuns) -> tuple[str, ...]:
 
 
 def with_and_without_chain_of_thought(found: VerbalizerRuns, datasets: tuple[str, ...]) -> Figure:
-    """Return Figures 4 and 5: whether thinking first helps against one's priors.
+    """Return Figures 4 and 5: whether a chain of thought helps against priors.
 
     Args:
-        found: what was run.
-        datasets: those that are compared.
+        found: the models and their runs.
+        datasets: the datasets to compare on.
     """
     models = found.asked(CHAIN_OF_THOUGHT)
     same_rows = {model: OnSameRows.of(found, model, tuple(SETTINGS.values()), datasets) for model in models}
@@ -92,11 +92,11 @@ def with_and_without_chain_of_thought(found: VerbalizerRuns, datasets: tuple[str
 
 
 def gain_of_chain_of_thought(found: VerbalizerRuns, datasets: tuple[str, ...]) -> Figure:
-    """Return the difference that thinking makes under flipped label words, on the same rows.
+    """Return the difference that a chain of thought makes with flipped label words, on the same rows.
 
     Args:
-        found: what was run.
-        datasets: those that are compared.
+        found: the models and their runs.
+        datasets: the datasets to compare on.
     """
     models = found.asked(CHAIN_OF_THOUGHT)
     same_rows = [OnSameRows.of(found, model, FLIPPED_SETTINGS, datasets) for model in models]

@@ -1,4 +1,4 @@
-"""Which verbalizer tasks each model was asked, by the facts that the tasks record, and their means."""
+"""The verbalizer tasks each model was run on, by the facts that the tasks record, and their means."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from lm_eval_ext.results.runs import TaskRun
 FAMILY = "verbalizer"
 DIRECT, CHAIN_OF_THOUGHT = SCHEMA.values["prompting"]
 GOLDEN, FLIPPED = "golden", "flipped"
-"""The verbalizers of the same words: each label's own, and the other label's."""
+"""Two verbalizers with the same words: each label's own, and the other label's."""
 
 Setting = tuple[str, str]
-"""How a dataset is asked: a prompting and a verbalizer."""
+"""How a dataset is prompted: a prompting and a verbalizer."""
 
 
 @dataclass(frozen=True)
 class Condition:
-    """What a task asks.
+    """What a task tests.
 
     Attributes:
         prompting: ``DIRECT`` or ``CHAIN_OF_THOUGHT``.
-        dataset: whose rows.
-        naturalness: of its label words.
+        dataset: the dataset of its rows.
+        naturalness: the naturalness of its label words.
         verbalizer: its label words.
     """
 
@@ -41,7 +41,7 @@ class Condition:
 
     @property
     def setting(self) -> Setting:
-        """How the dataset is asked."""
+        """How the dataset is prompted."""
         return self.prompting, self.verbalizer
 
 
@@ -49,7 +49,7 @@ Model = ModelRuns[Condition]
 
 
 def condition(run: TaskRun) -> Condition | None:
-    """Return what a task asks; ``None`` of a user's own, which names no verbalizer."""
+    """Return what a task tests; ``None`` for a user-defined task, which names no verbalizer."""
     prompting, dataset, naturalness, verbalizer = (
         run.metadata[fact] for fact in ("prompting", "dataset", "naturalness", "verbalizer")
     )
@@ -59,7 +59,7 @@ def condition(run: TaskRun) -> Condition | None:
 
 
 def in_words(fact: str) -> str:
-    """Return a value of a fact, as it is shown."""
+    """Return a fact's value for display."""
     return fact.replace("_", " ")
 
 
@@ -76,17 +76,17 @@ def chance(found: Iterable[TaskRun]) -> float | None:
 
 
 def run_of(model: Model, dataset: str, setting: Setting) -> TaskRun | None:
-    """Return a model's run on a dataset in a setting; ``None`` if it was not asked so."""
+    """Return a model's run on a dataset in a setting; ``None`` if there is none."""
     wanted = (dataset, setting)
     return next((run for where, run in model.runs.items() if (where.dataset, where.setting) == wanted), None)
 
 
 @dataclass(frozen=True)
 class VerbalizerRuns:
-    """All models that were asked anything of the family.
+    """All models that were run on the family.
 
     Attributes:
-        evidence: everything that was run.
+        evidence: all runs.
         models: in the order of the files.
     """
 
@@ -96,41 +96,41 @@ class VerbalizerRuns:
 
     @classmethod
     def of(cls, evidence: Evidence) -> VerbalizerRuns:
-        """Return the models and what each was asked."""
+        """Return the models and the runs of each."""
         return cls(evidence, tuple(by_condition(evidence.runs, FAMILY, condition)))
 
     @cached_property
     def conditions(self) -> frozenset[Condition]:
-        """What any model was asked."""
+        """The conditions that any model was run under."""
         return frozenset(where for model in self.models for where in model.runs)
 
     def values(self, fact: str, prompting: str = "") -> tuple[str, ...]:
-        """Return the values that a fact has in anything that was asked, in their order.
+        """Return the values that a fact has in any run, in order.
 
         Args:
             fact: the name of an attribute of ``Condition``.
-            prompting: of what was asked; empty: any.
+            prompting: only runs with this prompting count; empty: all runs.
         """
         used = {getattr(where, fact) for where in self.conditions if prompting in ("", where.prompting)}
         return SCHEMA.in_order(fact, used)
 
     def verbalizers(self, naturalness: str) -> tuple[str, ...]:
-        """Return the verbalizers of a naturalness, however they were asked."""
+        """Return the verbalizers of a naturalness, with any prompting."""
         used = {where.verbalizer for where in self.conditions if where.naturalness == naturalness}
         return SCHEMA.in_order("verbalizer", used)
 
     def asked(self, prompting: str) -> tuple[Model, ...]:
-        """Return the models that were asked anything so."""
+        """Return the models that were run with a prompting."""
         return tuple(model for model in self.models if any(where.prompting == prompting for where in model.runs))
 
     def missing(self, model: Model, prompting: str) -> int:
-        """Return how many tasks the model was not asked, but another one was."""
+        """Return how many tasks with a prompting only other models were run on."""
         return sum(where.prompting == prompting and where not in model.runs for where in self.conditions)
 
     def mean(self, model: Model, wanted: Callable[[Condition], bool], metric: str = "acc") -> Replicates:
-        """Return a mean over all rows of some tasks; NaN if the model was not asked all that any model was.
+        """Return a mean over all rows of some tasks.
 
-        It would be of something else than the others' otherwise.
+        NaN if the model lacks a task that another model was run on, because the means would not be comparable.
         """
         found = [where for where in model.runs if wanted(where)]
         if not found or len(found) < sum(map(wanted, self.conditions)):
@@ -140,7 +140,7 @@ class VerbalizerRuns:
     def _ratio(self, model: Model, where: Condition, metric: str) -> Ratio:
         if metric != "acc":
             return self.evidence.ratio(model.runs[where], metric)
-        # It is in most of the figures: kept, those of twenty models take 70 MB.
+        # Cached because most figures use it; for twenty models this takes 70 MB.
         key = model.label, where
         if key not in self._accuracies:
             self._accuracies[key] = self.evidence.ratio(model.runs[where], metric)
@@ -148,7 +148,7 @@ class VerbalizerRuns:
 
 
 def asked_as(prompting: str, **facts: str) -> Callable[[Condition], bool]:
-    """Return a function that says whether a condition has a prompting, and some values of other facts."""
+    """Return a predicate: whether a condition has this prompting and these values of other facts."""
 
     def wanted(where: Condition) -> bool:
         return where.prompting == prompting and all(getattr(where, fact) == value for fact, value in facts.items())

@@ -1,4 +1,4 @@
-"""Answers that show what label words do to a model."""
+"""Answers that show how label words affect a model."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ Behaviour = Callable[[VerbalizerRuns, Model], Iterator[Candidate]]
 
 @dataclass(frozen=True)
 class Pair:
-    """Rows that were asked in two tasks.
+    """Rows that two tasks share.
 
     Attributes:
-        run, other: the tasks; answers of ``run`` are shown.
-        rows, other_rows: places of the same rows in each, shape (rows,).
+        run, other: the tasks; answers to ``run`` are shown.
+        rows, other_rows: the indices of the shared rows in each, shape (rows,).
     """
 
     run: TaskRun
@@ -45,7 +45,7 @@ class Pair:
     other_rows: NDArray[np.intp]
 
     def one(self, scores: Mapping[str, float], other_acc: float) -> tuple[int, int] | None:
-        """Return a row with some scores and, in the other task, an accuracy: its place in either."""
+        """Return a row with given scores and a given accuracy in the other task, as its index in each."""
         hits = _values(self.other, "acc")[self.other_rows] == other_acc
         for metric, value in scores.items():
             hits &= _values(self.run, metric)[self.rows] == value
@@ -58,11 +58,11 @@ class Comparison:
     """What two answers to one row show.
 
     Attributes:
-        why: what it is.
-        shown, other: prompting and verbalizer of either; the answer in the first is shown.
-        name: what the other is called.
-        scores: of the one that is shown.
-        other_acc: of the other.
+        why: the behaviour.
+        shown, other: the prompting and verbalizer of each answer; the first answer is shown.
+        name: the name of the other setting.
+        scores: the scores of the answer that is shown.
+        other_acc: the accuracy of the other answer.
     """
 
     why: str
@@ -73,20 +73,20 @@ class Comparison:
     other_acc: float
 
     def __call__(self, _found: VerbalizerRuns, model: Model) -> Iterator[Candidate]:
-        """Yield such a row of each dataset."""
+        """Yield a row like this from each dataset."""
         for pair in _pairs(model, self.shown, self.other):
             if found := pair.one(self.scores, self.other_acc):
                 yield _compared(pair, found, self)
 
 
 def candidates(found: VerbalizerRuns) -> list[list[Candidate]]:
-    """Return for each behaviour the answers that show it."""
+    """Return the answers that show each behaviour."""
     by_behaviour = []
     for number, behaviour in enumerate(BEHAVIOURS):
         of_models: list[Candidate] = []
         for place, model in enumerate(found.models):
             of_model = list(behaviour(found, model))
-            # Every behaviour begins at another dataset for every model, so that not all are of one.
+            # Every behaviour starts at a different dataset for every model, so that not all examples are from one.
             start = (number + place) % len(of_model) if of_model else 0
             of_models += of_model[start:] + of_model[:start]
         by_behaviour.append(of_models)
@@ -180,7 +180,7 @@ BEHAVIOURS: tuple[Behaviour, ...] = (
 
 
 def _pairs(model: Model, shown: Setting, other: Setting) -> Iterator[Pair]:
-    """Yield the same rows in two settings, by dataset."""
+    """Yield the rows that two settings share, by dataset."""
     for dataset in dict.fromkeys(one.dataset for one in model.runs):
         run, partner = run_of(model, dataset, shown), run_of(model, dataset, other)
         # Rows of the same number are the same only if the tasks were run on the same rows.

@@ -1,4 +1,4 @@
-"""What the report shows of verbalizer manipulation (Li et al. 2024, Figures 2 and 3, section 4.4)."""
+"""The report's figures on verbalizer manipulation (Li et al. 2024, Figures 2 and 3, section 4.4)."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from lm_eval_ext.reports.sections.verbalizer.conditions import (
 from lm_eval_ext.reports.statistics import estimate
 
 FEW = 3
-"""Up to this many models have a panel each; with more, each naturalness has one."""
+"""Up to this many models get a panel each; with more, each naturalness gets one."""
 
 
 def figures(found: VerbalizerRuns) -> Iterator[Figure]:
-    """Yield the figures that there is something for."""
+    """Yield the figures that there are results for."""
     if found.conditions:
         yield by_naturalness(found)
         yield by_verbalizer(found)
@@ -154,7 +154,7 @@ def by_dataset(found: VerbalizerRuns) -> Figure:
 
 
 def other_tasks(found: VerbalizerRuns) -> Figure:
-    """Return the figures of tasks that name no verbalizer, or ask what another task asks."""
+    """Return the figures of tasks that name no verbalizer, or test the same as another task."""
     models = [model for model in found.models if model.others]
     cells = {
         (model.label, task): tuple(estimate(found.evidence.ratio(run, metric).value) for metric in METRICS)

@@ -1,4 +1,4 @@
-"""A model's accuracies in several settings, each dataset's over the rows that it was asked in all of them."""
+"""A model's accuracies in several settings; for each dataset, over the rows that all settings share."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class OnSameRows:
     """One model's accuracies in several settings.
 
     Attributes:
-        accuracies: by dataset and setting; none where it was not asked, or no rows are shared.
+        accuracies: by dataset and setting; none where it was not run, or no rows are shared.
         issues: what was left out, and why.
     """
 
@@ -32,10 +32,10 @@ class OnSameRows:
         """Return a model's accuracies.
 
         Args:
-            found: what was run.
-            model: whose.
-            settings: that are compared.
-            datasets: on which.
+            found: the models and their runs.
+            model: the model.
+            settings: the settings to compare.
+            datasets: the datasets to compare on.
         """
         accuracies: dict[tuple[str, Setting], Ratio] = {}
         left_out: dict[str, int] = {}
@@ -59,7 +59,7 @@ class OnSameRows:
         return cls(accuracies, tuple(issues))
 
     def mean(self, datasets: Collection[str], setting: Setting) -> Replicates:
-        """Return the accuracy over all rows of some datasets; NaN if it is not known on one of them."""
+        """Return the accuracy over all rows of some datasets; NaN if it is unknown for one of them."""
         found = [self.accuracies.get((name, setting)) for name in datasets]
         known = [one for one in found if one is not None]
         return Ratio.sum(known).value if known and len(known) == len(found) else np.full(1 + DRAWS, np.nan)

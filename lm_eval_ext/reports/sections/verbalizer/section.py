@@ -1,4 +1,4 @@
-"""What the report says of verbalizer manipulation."""
+"""The report's section on verbalizer manipulation."""
 
 from __future__ import annotations
 
