@@ -49,7 +49,8 @@ else:
     from lm_eval_ext.families.natural_instructions import predictions, rouge
 
     def means():
-        rouge._scorer.cache_clear()
+        for remembered in (rouge._tokens, rouge._stemmer):
+            remembered.cache_clear()
         found = predictions.score(open(file, "rb"), file).rouge_l
         return [mean for encodings in found.values() for mean in encodings.values()]
 

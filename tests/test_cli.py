@@ -114,9 +114,8 @@ def test_a_stream_that_is_closed_or_full_is_no_traceback(command: str, status: i
 
 
 @pytest.mark.usefixtures("sentence_data")
-def test_doctor_finds_everything_in_order_without_the_hub() -> None:
-    # Here the harness is the installed one, with all of its tasks.
-    process = run("doctor")
+def test_doctor_finds_everything_in_order_without_the_hub(small_harness: str) -> None:
+    process = run("doctor", PYTHONPATH=small_harness)
     assert process.returncode == 0, process.stdout
     # verbalizer: 216 leaves, 50 groups; manyifeval: 10 + 9 leaves, 2 groups; paired_mcq: 40 leaves;
     # natural_instructions: 344 leaves, 14 groups

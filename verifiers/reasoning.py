@@ -18,6 +18,8 @@ def without_reasoning(response: str) -> str:
     template had put the opening one into the prompt: everything before it is reasoning. A response without reasoning is
     returned unchanged; otherwise surrounding white space is stripped from the answer.
     """
+    if "<" not in response:  # nearly every response, and reading it three times would show in the time of a verdict
+        return response
     answer = _without_blocks(response)
     answer = _UNCLOSED.sub("", answer)
     answer = _UNOPENED.sub("", answer)
