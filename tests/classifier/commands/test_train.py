@@ -94,7 +94,7 @@ def test_an_adapter_of_generated_responses_alone_is_measured_on_annotated_rows(
     base_encoder: Path, tmp_path: Path
 ) -> None:
     first = write(tmp_path / "first.jsonl", *labelled_rows(6))
-    question = generated.questions()[0].text
+    question = generated.generated(120, seed=0)[0].question
     second = write(tmp_path / "second.jsonl", *(row | {"question": question} for row in labelled_rows(4)))
     output = tmp_path / "adapter"
     options = ["--generated", "120", "--epochs", "1", "--evaluate-on", str(first), str(second), "--output", str(output)]
