@@ -60,6 +60,8 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
     # One reader of results: tested by what it makes of files.
     "results/files": ("files, whole and malformed", "results/test_malformed.py"),
     "results/samples": ("lines, whole and malformed", "results/test_malformed.py"),
+    "results/sample_line": ("values of lines, whole and malformed", "results/test_malformed.py"),
+    "results/rows": ("the columns that a samples file makes", "results/test_load.py"),
     "results/issue": ("what the reader reports", "results/test_load.py"),
     "results/validation": ("what the reader reports", "results/test_load.py"),
     "results/comparability": ("what two sides differ in", "reports/gate/test_units.py"),

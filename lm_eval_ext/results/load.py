@@ -15,8 +15,9 @@ from lm_eval_ext.results.models import EvaluatedModel, evaluated_model
 from lm_eval_ext.results.models import labels as labels_of
 from lm_eval_ext.results.names import GivenName, renamed
 from lm_eval_ext.results.recognition import task_runs
+from lm_eval_ext.results.rows import DatasetRows
 from lm_eval_ext.results.runs import Runs, TaskRun, newest
-from lm_eval_ext.results.samples import DatasetRows, read_samples
+from lm_eval_ext.results.samples import read_samples
 from lm_eval_ext.results.settings import settings_that_differ, unified
 from lm_eval_ext.results.validation import (
     disagreement,

@@ -14,7 +14,7 @@ from lm_eval_ext.families.schema import Metric, Schema
 from lm_eval_ext.results.files import ResultFile
 from lm_eval_ext.results.issue import Issue
 from lm_eval_ext.results.models import EvaluatedModel, Setting
-from lm_eval_ext.results.samples import DatasetRows, Rows
+from lm_eval_ext.results.rows import DatasetRows, Rows
 
 Key = TypeVar("Key", bound=Hashable)
 

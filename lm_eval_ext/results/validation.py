@@ -8,8 +8,8 @@ from pathlib import Path
 
 from lm_eval_ext.results.issue import Issue, named, note, warning
 from lm_eval_ext.results.models import EvaluatedModel
+from lm_eval_ext.results.rows import Rows
 from lm_eval_ext.results.runs import TaskRun
-from lm_eval_ext.results.samples import Rows
 from lm_eval_ext.sources import EMBEDDED
 
 

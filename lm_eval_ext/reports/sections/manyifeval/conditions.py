@@ -12,8 +12,8 @@ from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.sections.conditions import ModelRuns, by_condition
 from lm_eval_ext.reports.statistics import DRAWS, Ratio, Replicates
 from lm_eval_ext.results.issue import Issue, warning
+from lm_eval_ext.results.rows import ASKED
 from lm_eval_ext.results.runs import TaskRun
-from lm_eval_ext.results.samples import ASKED
 
 FAMILY = "manyifeval"
 PROMPT_LEVEL, INST_LEVEL = "prompt_level_strict_acc", "inst_level_strict_acc"

@@ -18,8 +18,8 @@ from lm_eval_ext.reports.sections.manyifeval.conditions import (
     type_metrics,
     type_name,
 )
+from lm_eval_ext.results.rows import ASKED, Rows
 from lm_eval_ext.results.runs import TaskRun
-from lm_eval_ext.results.samples import ASKED, Rows
 
 FIRST_ANSWER = f"{PROMPT_LEVEL}_round_0"
 LOOSE, REPAIRED = "prompt_level_loose_acc", "prompt_level_repaired_acc"

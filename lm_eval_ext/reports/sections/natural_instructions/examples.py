@@ -12,8 +12,8 @@ from lm_eval_ext.reports.sections.natural_instructions.conditions import Compara
 from lm_eval_ext.reports.sections.natural_instructions.scores import METRIC
 from lm_eval_ext.reports.statistics import Floats
 from lm_eval_ext.results.models import EvaluatedModel
+from lm_eval_ext.results.rows import Rows
 from lm_eval_ext.results.runs import TaskRun
-from lm_eval_ext.results.samples import Rows
 
 MOST_ANSWERS, MOST_LINES = 1500, 5
 """How many answers are examined for failures that scores do not reveal, and how many of one task."""

@@ -14,8 +14,8 @@ from lm_eval_ext.families.paired_mcq.schema import NO_LETTER
 from lm_eval_ext.reports.sections.examples import Candidate, Facts, Line
 from lm_eval_ext.reports.sections.paired_mcq.measures import BIAS, entropies
 from lm_eval_ext.reports.statistics import Floats
+from lm_eval_ext.results.rows import Rows
 from lm_eval_ext.results.runs import TaskRun
-from lm_eval_ext.results.samples import Rows
 
 Chosen = NDArray[np.bool_]
 """Whether a row shows the behaviour, shape (rows,)."""

@@ -16,8 +16,8 @@ from lm_eval_ext.reports.figure import Estimate
 from lm_eval_ext.reports.sections.conditions import by_condition
 from lm_eval_ext.reports.sections.paired_mcq.task_result import TaskResult
 from lm_eval_ext.reports.statistics import Floats, Population, Ratio, estimate
+from lm_eval_ext.results.rows import Coded, Rows
 from lm_eval_ext.results.runs import TaskRun
-from lm_eval_ext.results.samples import Coded, Rows
 
 FAMILY = "paired_mcq"
 HEADLINE = "mismatch"

@@ -26,7 +26,7 @@ from lm_eval_ext.reports.sections.paired_mcq.section import section
 from lm_eval_ext.reports.sections.paired_mcq.task_result import TaskResult
 from lm_eval_ext.results.issue import note
 from lm_eval_ext.results.load import load
-from lm_eval_ext.results.samples import Coded
+from lm_eval_ext.results.rows import Coded
 from tests.reports.conftest import ResultFolder
 
 POLICIES = ("oracle", "chatty", "refuser", "always_a")

@@ -1,0 +1,109 @@
+"""The rows of a task, as columns: what its samples file holds in a form that figures are computed from."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lm_eval_ext.results.files import is_too_deep
+from lm_eval_ext.results.sample_line import parsed
+
+ASKED = "asked "
+"""The prefix of the column that holds the second number of a metric ``[followed, asked]``."""
+
+Value = TypeVar("Value", bound=Hashable)
+
+
+@dataclass(frozen=True)
+class Coded(Generic[Value]):
+    """A column with few distinct values, each stored once.
+
+    Attributes:
+        values: the distinct values.
+        codes: the index into ``values`` for each row, shape (rows,).
+    """
+
+    values: tuple[Value, ...]
+    codes: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.codes)
+
+    def __getitem__(self, row: int) -> Value:
+        """Return a row's value."""
+        value: Value = self.values[int(self.codes[row])]
+        return value
+
+    def __iter__(self) -> Iterator[Value]:
+        """Yield every row's value."""
+        return (self.values[code] for code in self.codes)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of one task, as read by one reader.
+
+    Attributes:
+        ids: their ``doc_id`` in the task, shape (rows,).
+        clusters: the dataset row that each is built from, by its number in ``DatasetRows``, shape (rows,).
+        values: numbers by metric, each of shape (rows,).
+        letters: pairs of letters by metric.
+        outcomes: what was chosen, by metric.
+        docs, prompts: the first characters of the hashes of each row and of its prompt, shape (rows,); empty where the
+            file has none.
+        offsets: the byte offset of each line in the file, shape (rows,).
+        path: the file.
+    """
+
+    ids: NDArray[np.int64]
+    clusters: NDArray[np.int32]
+    values: Mapping[str, NDArray[np.float64]]
+    letters: Mapping[str, Coded[tuple[str, str]]]
+    outcomes: Mapping[str, Coded[tuple[str, ...]]]
+    docs: NDArray[np.bytes_]
+    prompts: NDArray[np.bytes_]
+    offsets: NDArray[np.int64]
+    path: Path
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.ids)
+
+    def line(self, row: int) -> dict[str, Any]:
+        """Return the complete line of a row.
+
+        Raises:
+            OSError: the file can no longer be read.
+            ValueError: the line is nested too deeply to be shown, or the file has changed.
+        """
+        with self.path.open("rb") as file:
+            file.seek(int(self.offsets[row]))
+            text = file.readline()
+        try:
+            found = parsed(text)
+        except RecursionError:
+            found = None
+        if not isinstance(found, dict) or found.get("doc_id") != self.ids[row] or is_too_deep(found):
+            raise ValueError(f"{self.path}: the line of row {self.ids[row]} is no longer where it was")
+        return found
+
+
+@dataclass
+class DatasetRows:
+    """The dataset rows that any run was evaluated on, numbered in order of first appearance."""
+
+    _numbers: dict[str, dict[Hashable, int]] = field(default_factory=dict)
+
+    def of(self, dataset: str) -> dict[Hashable, int]:
+        """Return the number of each row of a dataset, by its key; reading samples adds new rows."""
+        return self._numbers.setdefault(dataset, {})
+
+    def count(self, dataset: str) -> int:
+        """Return how many rows of a dataset have been seen."""
+        return len(self._numbers.get(dataset, ()))
