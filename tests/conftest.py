@@ -88,7 +88,7 @@ def evaluate_one_after_the_other(
     )
     output = process.stdout + process.stderr
     assert process.returncode == 0, output[-3000:]
-    return {name: Run(process.returncode, output, *_written(folder / name)) for name in runs}
+    return {name: Run(process.returncode, output, *written(folder / name)) for name in runs}
 
 
 def offline_environment(**variables: str) -> dict[str, str]:
@@ -130,12 +130,12 @@ def harness(tmp_path: Path, small_harness: str) -> Harness:
             timeout=timeout,
             check=False,
         )
-        return Run(process.returncode, process.stdout + process.stderr, *_written(output))
+        return Run(process.returncode, process.stdout + process.stderr, *written(output))
 
     return run
 
 
-def _written(output: Path) -> tuple[dict[str, Any], dict[str, list[dict[str, Any]]]]:
+def written(output: Path) -> tuple[dict[str, Any], dict[str, list[dict[str, Any]]]]:
     """Return results and samples by the bare names of tasks: 0.5 says ``group::task`` of what a group brings."""
     results: dict[str, Any] = {}
     samples = {}

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Run
+from tests.conftest import Run, written
 from tests.hub import Hub, Table, closed_port, laid_out, serve, tables
 
 pytestmark = pytest.mark.harness
@@ -86,13 +86,9 @@ def lm_eval(folder: Path, variables: Mapping[str, str], *options: str) -> Run:
     output = folder / "out"
     options = (*options, "--model_args", "policy=oracle", "--output_path", str(output), "--log_samples")
     process = command(folder, variables, sys.executable, "-m", "lm_eval", "--model", "reference", *options)
-    samples = {}
-    for path in output.glob("*/samples_*.jsonl"):
-        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-        task = path.name.removeprefix("samples_").rsplit("_", 1)[0]
-        samples[task] = sorted(rows, key=lambda row: int(row["doc_id"]))
-    results = [json.loads(path.read_text(encoding="utf-8")) for path in output.glob("*/results_*.json")]
-    return Run(process.returncode, process.stdout + process.stderr, results[0] if results else {}, samples)
+    results, samples = written(output)
+    in_order = {task: sorted(rows, key=lambda row: int(row["doc_id"])) for task, rows in samples.items()}
+    return Run(process.returncode, process.stdout + process.stderr, results, in_order)
 
 
 def run_from_hub(folder: Path, small_harness: str, *options: str) -> FromHub:
