@@ -169,6 +169,11 @@ def test_of_differences_that_are_no_whole_numbers_it_is_the_exact_test_within_a_
     assert sign_flip_p(differences) == pytest.approx(exact, rel=0.03, abs=2 / 2**12)
 
 
+def test_differences_near_one_are_not_taken_for_one() -> None:
+    # Whatever the signs, the sum is at least 0.4 away from 0; of four differences of 1, p would be 10/16.
+    assert sign_flip_p(np.array([0.6, 0.6, 0.6, -1.4])) == pytest.approx(1.0)
+
+
 @pytest.mark.parametrize("shift", [0.0, 0.03, 0.06, -0.06])
 @pytest.mark.parametrize("greater", [False, True], ids=["two-sided", "one-sided"])
 def test_of_many_rows_it_is_the_t_test(shift: float, greater: bool) -> None:

@@ -43,6 +43,14 @@ def test_score_prints_json_on_standard_output_and_the_count_on_standard_error(
     assert printed.err == "3 rows scored, 1 skipped: no references\n"
 
 
+def test_score_says_that_nothing_was_scored(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text(json.dumps({**ROWS[0], "references": []}) + "\n", encoding="utf-8")
+    assert main(["natural-instructions", "score", str(path)]) == 0
+    *_, last = capsys.readouterr().err.splitlines()
+    assert last == "nothing was scored: no row has references, a list of correct answers"
+
+
 def test_score_as_installed_reads_standard_input_in_any_locale() -> None:
     process = subprocess.run(
         [COMMAND, "natural-instructions", "score", "-"],

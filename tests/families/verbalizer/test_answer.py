@@ -241,6 +241,11 @@ def test_a_stated_answer_ends_where_another_row_begins(response: str, row_starts
     assert read_answer(response, FOO_BAR, "final", row_starts) == expected
 
 
+def test_a_cue_states_nothing_beyond_its_own_sentence() -> None:
+    response = "The answer is hard to find. Some words are positive. The rest is negative."
+    assert read_answer(response, ("positive", "negative"), "final") == "negative"
+
+
 @pytest.mark.parametrize("reads", ["first", "final"])
 @pytest.mark.parametrize("labels", [SENTIMENT, ENTAILS, DUPLICATE, DIGITS, YES_NO, SFO_LAX, THREE])
 def test_the_order_of_the_labels_does_not_matter(labels: tuple[str, ...], reads: Reads) -> None:
