@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from lm_eval_ext.reports.gate.units import Sides, Unit, Unpaired, lowest
+from lm_eval_ext.reports.gate.units import Sides, Unit, Unpaired, lowest, unlike
 from lm_eval_ext.results.load import load, load_apart
 from tests.reports.conftest import ResultFolder
 from tests.reports.files import CONFIG, SST2, write_run
@@ -339,3 +340,12 @@ def test_of_many_warnings_about_a_group_the_first_are_said_and_the_rest_counted(
     first, second = load_apart([[tmp_path / "a"], [tmp_path / "b"]])
     *shown, rest = warnings(unit(Sides(first, second, NAMES).take("many")))
     assert (len(shown), rest) == (5, "and 3 more warnings about its tasks")
+
+
+def test_tasks_that_were_read_by_different_readers_have_no_figure_together(tmp_path: Path) -> None:
+    unit = sides(tmp_path, BOTH, BOTH).take(SST2)
+    assert isinstance(unit, Unit)
+    (run,) = (pair.before for pair in unit.pairs)
+    assert unlike([run, replace(run, task=SNLI)]) is None
+    other = replace(run, task=SNLI, readers=("rules",), figures={"acc,rules": 0.5})
+    assert str(unlike([run, other])) == "the answers to its tasks were read by different readers: answer, rules"
