@@ -215,6 +215,9 @@ def test_examples_are_at_most_ten_and_of_every_kind_that_there_is(known: Section
     order = next(example for example in known.examples if example.why.startswith("The choice"))
     assert order.model == label("always_a")
     assert dict(order.facts)["text, over all orders of the options"].count(" of 10)") > 1
+    # Opinions have no right option.
+    assert {example.task for example in known.examples if "right option" in dict(example.facts)} == {ARC}
+    assert all("right option" in dict(example.facts) for example in known.examples if example.task == ARC)
 
 
 def test_two_pages_of_the_same_runs_are_alike(known: Section, folders: Mapping[str, Path]) -> None:
