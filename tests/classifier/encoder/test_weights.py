@@ -98,22 +98,28 @@ def test_other_weights_are_refused_with_both_hashes(tmp_path: Path, monkeypatch:
     assert weights.REVISION in str(error.value)
 
 
-def test_weights_that_are_nowhere_name_the_three_ways_to_get_them(tmp_path: Path) -> None:
+def without_the_package(program: str, home: Path) -> subprocess.CompletedProcess[str]:
+    """Run a program offline, with a hub's cache of its own and without the package that holds the weights."""
     # A fresh interpreter: the hub's client reads its environment once. None in sys.modules: a package that is absent.
+    absent = "import sys; sys.modules[sys.argv[1]] = None\n"
+    environment = {name: value for name, value in os.environ.items() if name not in (FOLDER_VARIABLE, "HF_HUB_CACHE")}
+    return subprocess.run(
+        [sys.executable, "-c", absent + program, weights.PACKAGE],
+        env=environment | {"HF_HUB_OFFLINE": "1", "HF_HOME": str(home)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_weights_that_are_nowhere_name_the_three_ways_to_get_them(tmp_path: Path) -> None:
     program = (
-        "import sys; sys.modules[sys.argv[1]] = None\n"
         "from lm_eval_ext.classifier.encoder import weights\n"
         "try: weights.base_folder()\n"
         "except weights.WeightsError as error: print(error)\n"
     )
-    environment = {name: value for name, value in os.environ.items() if name not in (FOLDER_VARIABLE, "HF_HUB_CACHE")}
-    done = subprocess.run(
-        [sys.executable, "-c", program, weights.PACKAGE],
-        env=environment | {"HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = without_the_package(program, tmp_path)
+    assert done.returncode == 0, done.stderr
     reason, *ways = done.stdout.rstrip("\n").split("\n")
     assert f"({weights.REPOSITORY}, revision {weights.REVISION[:12]}) are not in the hub's cache" in reason
     assert [way.strip() for way in ways] == [
@@ -130,18 +136,8 @@ def test_the_hubs_cache_is_found_offline(installed: Path, tmp_path: Path) -> Non
     (repository / "refs" / "main").write_text(weights.REVISION)
     (repository / "snapshots").mkdir()
     snapshot = linked(repository / "snapshots" / weights.REVISION, installed, *FILES)
-    program = (
-        "import sys; sys.modules[sys.argv[1]] = None\n"
-        "from lm_eval_ext.classifier.encoder import weights; print(weights.base_folder())"
-    )
-    environment = {name: value for name, value in os.environ.items() if name not in (FOLDER_VARIABLE, "HF_HUB_CACHE")}
-    done = subprocess.run(
-        [sys.executable, "-c", program, weights.PACKAGE],
-        env=environment | {"HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    program = "from lm_eval_ext.classifier.encoder import weights; print(weights.base_folder())"
+    done = without_the_package(program, tmp_path)
     assert done.stdout.strip() == str(snapshot), done.stderr
 
 

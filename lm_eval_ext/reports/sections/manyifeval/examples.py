@@ -84,28 +84,31 @@ def _follows_all(model: Model) -> Iterator[Candidate]:
             yield from _one(run, rows.values[PROMPT_LEVEL] == 1, f"Follows all {where.instructions} instructions.")
 
 
-def _strict_verdict_too_harsh(model: Model) -> Iterator[Candidate]:
-    for _, run, rows in _runs(model):
-        why = (
-            "A human reader would say it follows the instructions (repaired verdict); IFEval's strict verdict says it "
-            "does not."
-        )
-        yield from _one(run, _judged_otherwise(rows, REPAIRED, strict=0), why)
+def _verdicts_differ(other: str, strict: int, why: str) -> Behaviour:
+    """Return a behaviour: another verdict than the strict one, whose value is given."""
+
+    def behaviour(model: Model) -> Iterator[Candidate]:
+        for _, run, rows in _runs(model):
+            yield from _one(run, _judged_otherwise(rows, other, strict=strict), why)
+
+    return behaviour
 
 
-def _strict_verdict_too_lenient(model: Model) -> Iterator[Candidate]:
-    for _, run, rows in _runs(model):
-        why = (
-            "IFEval's strict verdict says it follows the instructions; a human reader would say it does not (repaired "
-            "verdict)."
-        )
-        yield from _one(run, _judged_otherwise(rows, REPAIRED, strict=1), why)
-
-
-def _follows_loosely(model: Model) -> Iterator[Candidate]:
-    for _, run, rows in _runs(model):
-        why = "Follows the instructions except for its first or last line, or its asterisks (loose verdict)."
-        yield from _one(run, _judged_otherwise(rows, LOOSE, strict=0), why)
+_strict_verdict_too_harsh = _verdicts_differ(
+    REPAIRED,
+    0,
+    "A human reader would say it follows the instructions (repaired verdict); IFEval's strict verdict says it "
+    "does not.",
+)
+_strict_verdict_too_lenient = _verdicts_differ(
+    REPAIRED,
+    1,
+    "IFEval's strict verdict says it follows the instructions; a human reader would say it does not (repaired "
+    "verdict).",
+)
+_follows_loosely = _verdicts_differ(
+    LOOSE, 0, "Follows the instructions except for its first or last line, or its asterisks (loose verdict)."
+)
 
 
 def _refinement_helps(model: Model) -> Iterator[Candidate]:
