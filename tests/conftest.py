@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ import pytest
 from lm_eval_ext.verifiers import MissingDataError, sentences
 from tests.across_versions import bare_name
 from tests.small_harness import copy_small_harness
+from tests.warm_harness import WarmHarness, warm_harness
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
@@ -42,6 +43,7 @@ class Run:
 
 
 Harness = Callable[..., Run]
+EvaluateEach = Callable[[Path, Mapping[str, Sequence[str]]], dict[str, Run]]
 
 # `python -m lm_eval` with one list of options after the other: starting it costs seconds, and most of its runs none.
 ONE_AFTER_THE_OTHER = """
@@ -76,9 +78,8 @@ def evaluate_one_after_the_other(
     """
     script = folder / "one_after_the_other.py"
     script.write_text(ONE_AFTER_THE_OTHER, encoding="utf-8")
-    lists = [[*options, "--output_path", str(folder / name), "--log_samples"] for name, options in runs.items()]
     process = subprocess.run(
-        [sys.executable, *launcher, str(script), json.dumps(lists)],
+        [sys.executable, *launcher, str(script), json.dumps(_options(folder, runs))],
         env=dict(environment),
         cwd=folder,
         capture_output=True,
@@ -86,9 +87,16 @@ def evaluate_one_after_the_other(
         timeout=600,
         check=False,
     )
-    output = process.stdout + process.stderr
-    assert process.returncode == 0, output[-3000:]
-    return {name: Run(process.returncode, output, *written(folder / name)) for name in runs}
+    return _finished(folder, runs, process.returncode, process.stdout + process.stderr)
+
+
+def _options(folder: Path, runs: Mapping[str, Sequence[str]]) -> list[list[str]]:
+    return [[*options, "--output_path", str(folder / name), "--log_samples"] for name, options in runs.items()]
+
+
+def _finished(folder: Path, runs: Iterable[str], status: int, output: str) -> dict[str, Run]:
+    assert status == 0, output[-3000:]
+    return {name: Run(status, output, *written(folder / name)) for name in runs}
 
 
 def offline_environment(**variables: str) -> dict[str, str]:
@@ -105,29 +113,50 @@ def small_harness(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(copy_small_harness(tmp_path_factory.mktemp("small-harness")))
 
 
+@pytest.fixture(scope="session")
+def warm(small_harness: str) -> Iterator[WarmHarness]:
+    """Return the small harness with its imports done, offline."""
+    with warm_harness(offline_environment(PYTHONPATH=small_harness)) as process:
+        yield process
+
+
+@pytest.fixture(scope="session")
+def evaluate_each(warm: WarmHarness) -> EvaluateEach:
+    """Evaluate several times in one process, offline; as ``evaluate_one_after_the_other``."""
+
+    def run(folder: Path, runs: Mapping[str, Sequence[str]]) -> dict[str, Run]:
+        return _finished(folder, runs, *warm.evaluate(folder, _options(folder, runs)))
+
+    return run
+
+
 @pytest.fixture
-def harness(tmp_path: Path, small_harness: str) -> Harness:
-    """Run ``python -m lm_eval`` with the given options in an empty folder; offline unless told otherwise."""
+def harness(tmp_path: Path, small_harness: str, warm: WarmHarness) -> Harness:
+    """Run ``python -m lm_eval`` with the given options in an empty folder.
+
+    Offline, and from the warm harness; with an environment or a launcher in a fresh interpreter.
+    """
 
     def run(
         *options: str,
         source: str | None = None,
         launcher: tuple[str, ...] = (),
         environment: Mapping[str, str] | None = None,
-        timeout: float = 600,
     ) -> Run:
         output = tmp_path / f"out{len(list(tmp_path.glob('out*')))}"
-        command = [sys.executable, *launcher, "-m", "lm_eval", *options]
-        command += ["--output_path", str(output), "--log_samples"]
+        given = [*options, "--output_path", str(output), "--log_samples"]
         if source is not None:
-            command += ["--metadata", json.dumps({"source": source})]
+            given += ["--metadata", json.dumps({"source": source})]
+        if environment is None and not launcher:
+            return Run(*warm.evaluate(tmp_path, [given]), *written(output))
+        command = [sys.executable, *launcher, "-m", "lm_eval", *given]
         process = subprocess.run(
             command,
             env={**(offline_environment() if environment is None else environment), "PYTHONPATH": small_harness},
             cwd=tmp_path,
             capture_output=True,
             text=True,
-            timeout=timeout,
+            timeout=600,
             check=False,
         )
         return Run(process.returncode, process.stdout + process.stderr, *written(output))

@@ -240,7 +240,7 @@ def test_sentences_are_punkts(text: str, count: int) -> None:
     assert decided == [True] * (count + 1) + [False]  # at least 0 to count, not count + 1
 
 
-@settings(derandomize=True, deadline=None, max_examples=300)
+@settings(derandomize=True, deadline=None, max_examples=120)
 @given(st.lists(PIECES, min_size=1, max_size=14).map("".join))
 def test_sentences_are_punkts_around_the_boundary(text: str) -> None:
     count = len(PunktTokenizer("english").tokenize(text))

@@ -23,7 +23,7 @@ from lm_eval_ext.regrade.regrade import accuracies, regrade
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import instructions_of
 from lm_eval_ext.verifiers.reasoning import without_reasoning
-from tests.conftest import SHARED, Harness, Run, evaluate_one_after_the_other, offline_environment
+from tests.conftest import SHARED, EvaluateEach, Harness, Run
 from tests.families.manyifeval.files import published_rows, write_jsonl
 
 pytestmark = pytest.mark.harness
@@ -80,7 +80,7 @@ def groups_on(source: str) -> tuple[str, dict[str, int]]:
 
 
 @pytest.fixture(scope="module")
-def by_policy(source: str, small_harness: str, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Run]:
+def by_policy(source: str, evaluate_each: EvaluateEach, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Run]:
     """Return the runs of each policy over all tasks on one source."""
     shared = ("--tasks", groups_on(source)[0], "--metadata", json.dumps({"source": source}))
     options = {
@@ -88,7 +88,7 @@ def by_policy(source: str, small_harness: str, tmp_path_factory: pytest.TempPath
         for policy in ("oracle", "drop_one", "ignore")
     }
     folder = tmp_path_factory.mktemp("policies")
-    return evaluate_one_after_the_other(folder, options, offline_environment(PYTHONPATH=small_harness))
+    return evaluate_each(folder, options)
 
 
 def test_who_follows_everything_scores_one_everywhere(by_policy: Mapping[str, Run], source: str) -> None:

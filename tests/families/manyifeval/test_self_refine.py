@@ -14,7 +14,7 @@ from lm_eval.tasks import TaskManager
 from lm_eval_ext import tasks_dir
 from lm_eval_ext.models.reference import ReferenceLM
 from lm_eval_ext.models.self_refine import SelfRefineLM
-from tests.conftest import Harness, Run, evaluate_one_after_the_other, offline_environment
+from tests.conftest import EvaluateEach, Harness, Run
 from tests.self_refine.scripted import ScriptedLM
 
 pytestmark = pytest.mark.harness
@@ -164,7 +164,9 @@ def in_order(run: Run) -> list[dict[str, Any]]:
     return sorted(run.samples[TASK], key=itemgetter("doc_id"))
 
 
-def test_a_real_model_is_asked_through_its_chat_template(small_harness: str, tiny_model: Path, tmp_path: Path) -> None:
+def test_a_real_model_is_asked_through_its_chat_template(
+    evaluate_each: EvaluateEach, tiny_model: Path, tmp_path: Path
+) -> None:
     options = ["--apply_chat_template", "--system_instruction", "Be brief.", "--limit", "3", "--tasks", TASK]
     options += ["--gen_kwargs", "max_gen_toks=12", "--batch_size", "2", "--device", "cpu"]
     options += ["--metadata", '{"source": "embedded"}']
@@ -173,7 +175,7 @@ def test_a_real_model_is_asked_through_its_chat_template(small_harness: str, tin
         "refined": ["--model", "self_refine", "--model_args", refining, *options],
         "plain": ["--model", "hf", "--model_args", f"pretrained={tiny_model}", *options],
     }
-    found_runs = evaluate_one_after_the_other(tmp_path, runs, offline_environment(PYTHONPATH=small_harness))
+    found_runs = evaluate_each(tmp_path, runs)
     run, plain = found_runs["refined"], found_runs["plain"]
 
     # What the base is, the results say as they do without us.

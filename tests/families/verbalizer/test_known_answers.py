@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.across_versions import filtered
-from tests.conftest import SHARED, Harness, Run, evaluate_one_after_the_other, offline_environment
+from tests.conftest import SHARED, EvaluateEach, Harness, Run, evaluate_one_after_the_other, offline_environment
 
 pytestmark = pytest.mark.harness
 
@@ -29,13 +29,6 @@ PRIOR = {"natural": (1.0, 1.0, 0.0), "neutral": (0.0, 1.0, 1.0), "unnatural": (0
 PROMPTINGS = {"embedded": ("verbalizer", "verbalizer_cot"), REAL: ("verbalizer",)}
 
 
-def evaluate(harness: Harness, policy: str, tasks: str) -> Run:
-    options = ("--model", "reference", "--model_args", f"policy={policy},seed=1", "--tasks", tasks)
-    run = harness(*options, source="embedded")
-    assert run.status == 0, run.output
-    return run
-
-
 @pytest.fixture(scope="module", params=PROMPTINGS, ids=["embedded", "real"])
 def source(request: pytest.FixtureRequest) -> str:
     if request.param == REAL and not (SHARED / "data").is_dir():
@@ -44,7 +37,7 @@ def source(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="module")
-def by_policy(source: str, small_harness: str, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Run]:
+def by_policy(source: str, evaluate_each: EvaluateEach, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Run]:
     """Return the runs of each policy over all tasks on one source."""
     metadata = json.dumps({"source": source})
     options = {
@@ -55,7 +48,7 @@ def by_policy(source: str, small_harness: str, tmp_path_factory: pytest.TempPath
         for policy in ("oracle", "prior", "random")
     }
     folder = tmp_path_factory.mktemp("policies")
-    return evaluate_one_after_the_other(folder, options, offline_environment(PYTHONPATH=small_harness))
+    return evaluate_each(folder, options)
 
 
 def scores(run: Run, name: str) -> tuple[float, float, float]:
@@ -97,7 +90,7 @@ def test_a_coin_stays_within_its_binomial_interval(by_policy: Mapping[str, Run],
 
 
 @pytest.fixture(scope="module")
-def small_runs(small_harness: str, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Run]:
+def small_runs(evaluate_each: EvaluateEach, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Run]:
     """Return some small runs by what they are looked at for."""
     asked = {
         "samples": ("policy=prior,seed=1", "verbalizer_sst2"),
@@ -109,7 +102,7 @@ def small_runs(small_harness: str, tmp_path_factory: pytest.TempPathFactory) -> 
         for name, (args, tasks, *more) in asked.items()
     }
     folder = tmp_path_factory.mktemp("small")
-    return evaluate_one_after_the_other(folder, options, offline_environment(PYTHONPATH=small_harness))
+    return evaluate_each(folder, options)
 
 
 def test_the_samples_explain_each_score_and_the_row_is_the_same_under_every_verbalizer(
@@ -166,6 +159,9 @@ def test_predict_only_writes_the_answers(small_runs: Mapping[str, Run]) -> None:
 
 
 def test_two_equal_runs_write_equal_samples(harness: Harness) -> None:
-    one, other = (evaluate(harness, "random", "verbalizer_rte") for _ in range(2))
+    options = ("--model", "reference", "--model_args", "policy=random,seed=1", "--tasks", "verbalizer_rte")
+    environments = [offline_environment(PYTHONHASHSEED=seed) for seed in ("1", "2")]
+    one, other = (harness(*options, source="embedded", environment=variables) for variables in environments)
+    assert one.status == 0, one.output
     assert one.samples == other.samples
     assert one.results["results"] == other.results["results"]

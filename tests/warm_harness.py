@@ -1,0 +1,72 @@
+"""``python -m lm_eval`` in forked processes that begin with its imports done, which cost more than most runs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+# Forks once per line of standard input and answers with the exit status.
+SERVER = """
+import contextlib, importlib, json, os, runpy, sys
+
+replies = os.fdopen(os.dup(1), "w")
+os.dup2(2, 1)
+with contextlib.suppress(ImportError):  # without torch
+    import torch.utils.collect_env
+    # What the harness writes down of the machine comes from pip and other processes: a second per run.
+    torch.utils.collect_env.get_pretty_env_info = lambda: "not collected in tests"
+for name in ("lm_eval.evaluator", "lm_eval.models.huggingface", "langdetect", "nltk", "rouge_score.rouge_scorer"):
+    with contextlib.suppress(ImportError):
+        importlib.import_module(name)
+for line in sys.stdin:
+    request, child = json.loads(line), os.fork()
+    if child == 0:
+        os.chdir(request["folder"])
+        for number, path in enumerate((os.devnull, request["stdout"], request["stderr"])):
+            os.dup2(os.open(path, os.O_RDWR | os.O_CREAT), number)
+        for options in request["runs"]:
+            sys.argv[1:] = options
+            runpy.run_module("lm_eval", run_name="__main__", alter_sys=True)
+        break
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), file=replies, flush=True)
+"""
+
+
+@dataclass(frozen=True)
+class WarmHarness:
+    """A process that has imported the harness, and forks.
+
+    Each run is a process of its own, but all have one environment and one hash seed: what depends on these starts
+    ``python -m lm_eval`` itself.
+    """
+
+    process: subprocess.Popen[str]
+
+    def evaluate(self, folder: Path, runs: Sequence[Sequence[str]]) -> tuple[int, str]:
+        """Run ``python -m lm_eval`` in a folder, with each list of options in turn, in one process.
+
+        Returns:
+            Its exit status and what it printed, errors last.
+        """
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        with TemporaryDirectory() as place:
+            printed = {name: str(Path(place) / name) for name in ("stdout", "stderr")}
+            request = {"folder": str(folder), "runs": [list(options) for options in runs], **printed}
+            print(json.dumps(request), file=self.process.stdin, flush=True)
+            status = int(self.process.stdout.readline())
+            return status, "".join(Path(path).read_text(encoding="utf-8") for path in printed.values())
+
+
+@contextmanager
+def warm_harness(environment: Mapping[str, str]) -> Iterator[WarmHarness]:
+    """Start the process with an environment, and end it."""
+    command, pipe = [sys.executable, "-c", SERVER], subprocess.PIPE
+    with subprocess.Popen(command, env=dict(environment), stdin=pipe, stdout=pipe, text=True) as process:
+        yield WarmHarness(process)
