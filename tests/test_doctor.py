@@ -60,9 +60,7 @@ def said(text: str) -> Finding:
         pytest.param({each.version_2: V2 for each in SUBTASKS.values()}, "61 of 61 datasets", id="all, version 2"),
     ],
 )
-def test_a_folder_is_looked_at_for_the_task_files_that_it_has(
-    tmp_path: Path, contents: dict[str, object], text: str
-) -> None:
+def test_a_folder_is_checked_for_the_task_files_in_it(tmp_path: Path, contents: dict[str, object], text: str) -> None:
     for name, content in contents.items():
         write(tmp_path, content, name)
     findings = looked_at(tmp_path)
@@ -81,7 +79,7 @@ def test_a_folder_is_looked_at_for_the_task_files_that_it_has(
         pytest.param(version_1(Instances=[]), "field 'Instances': expected at least one, found none", id="no instance"),
     ],
 )
-def test_a_broken_file_is_named_and_must_be_mended(tmp_path: Path, broken: object, why: str) -> None:
+def test_a_broken_file_is_named_and_fails(tmp_path: Path, broken: object, why: str) -> None:
     write(tmp_path, V2, QASC_2)
     assert looked_at(tmp_path)["natural_instructions"].ok
     path = write(tmp_path, broken, WINOGRANDE)
@@ -92,7 +90,7 @@ def test_a_broken_file_is_named_and_must_be_mended(tmp_path: Path, broken: objec
     )
 
 
-def test_of_many_broken_files_three_are_named(tmp_path: Path) -> None:
+def test_only_three_of_many_broken_files_are_named(tmp_path: Path) -> None:
     names = list(SUBTASKS)[:5]
     for name in names:
         write(tmp_path, "{}", name)
@@ -102,7 +100,7 @@ def test_of_many_broken_files_three_are_named(tmp_path: Path) -> None:
     assert finding.text.endswith("; …")
 
 
-def test_other_rows_need_no_task_files_beside_them(tmp_path: Path) -> None:
+def test_rows_of_other_families_need_no_task_files(tmp_path: Path) -> None:
     name = "mmlu_test.jsonl"
     (tmp_path / name).write_bytes((EMBEDDED_FOLDER / name).read_bytes())
     assert looked_at(tmp_path)["natural_instructions"] == Finding(
@@ -113,7 +111,7 @@ def test_other_rows_need_no_task_files_beside_them(tmp_path: Path) -> None:
     assert [family for family in FAMILIES if findings[family].ok] == ["paired_mcq", "natural_instructions"]
 
 
-def test_a_folder_for_a_task_of_the_users_own_is_fine_and_says_what_was_found(tmp_path: Path) -> None:
+def test_a_folder_for_a_custom_task_passes_and_lists_its_files(tmp_path: Path) -> None:
     for name in ("topic_test.jsonl", "topic_train.jsonl", "notes.txt"):
         (tmp_path / name).write_text("{}\n", encoding="utf-8")
     first, *others = doctor._given(str(tmp_path))
@@ -137,7 +135,7 @@ def test_a_folder_without_rows_fails_and_says_what_was_expected(tmp_path: Path) 
     )
 
 
-def test_a_path_that_is_not_there_is_said_once(tmp_path: Path) -> None:
+def test_a_missing_path_is_reported_once(tmp_path: Path) -> None:
     mistyped = str(tmp_path / "rwos")
     (finding,) = doctor._given(mistyped)
     assert (finding.ok, finding.required) == (False, True)
@@ -183,7 +181,7 @@ def online(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("online")
-def test_a_place_of_task_files_that_answers_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_download_site_that_responds_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     with serve({ASKED_FOR: b"{}"}) as site:
         monkeypatch.setattr(files, "ADDRESS", site.address)
         assert next(doctor._web()) == Finding("files", True, f"natural_instructions: {site.address} responds")
@@ -191,7 +189,7 @@ def test_a_place_of_task_files_that_answers_is_named(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.usefixtures("online")
-def test_a_place_that_has_no_such_file_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_download_site_without_the_file_counts_as_not_responding(monkeypatch: pytest.MonkeyPatch) -> None:
     with serve({}) as site:
         monkeypatch.setattr(files, "ADDRESS", site.address)
         (finding,) = doctor._web()
@@ -200,7 +198,7 @@ def test_a_place_that_has_no_such_file_does_not_answer(monkeypatch: pytest.Monke
 
 
 @pytest.mark.usefixtures("online")
-def test_without_a_connection_the_reason_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_connection_the_reason_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     with closed_port() as address:
         monkeypatch.setattr(files, "ADDRESS", f"{address}/tasks")
         (finding,) = doctor._web()
@@ -210,7 +208,7 @@ def test_without_a_connection_the_reason_is_told(monkeypatch: pytest.MonkeyPatch
     assert finding.text.endswith(f"). {CACHED}")
 
 
-def test_offline_nothing_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_contacted_offline(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
     # The place would answer.
     with serve({ASKED_FOR: b"{}"}) as site:
@@ -220,7 +218,7 @@ def test_offline_nothing_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     assert finding == Finding("files", False, text, required=False)
 
 
-def test_rows_are_read_and_not_only_the_names_of_files(tmp_path: Path) -> None:
+def test_rows_are_read_not_only_file_names(tmp_path: Path) -> None:
     whole = tmp_path / "rows"
     whole.mkdir()
     for path in EMBEDDED_FOLDER.rglob("*.json*"):
@@ -235,7 +233,7 @@ def test_rows_are_read_and_not_only_the_names_of_files(tmp_path: Path) -> None:
     assert "rte_validation.jsonl has no column 'sentence2'" in broken.text
 
 
-def test_a_file_of_finished_rows_is_one_familys_and_the_others_are_not_looked_for(
+def test_a_file_of_rows_belongs_to_one_family_and_the_others_are_not_checked(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["manyifeval", "export", "--source", "embedded"]) == 0
@@ -250,7 +248,7 @@ def test_a_file_of_finished_rows_is_one_familys_and_the_others_are_not_looked_fo
     assert [finding.ok for finding in doctor._given(str(empty)) if finding.required] == [False]
 
 
-def test_multiple_choice_questions_that_are_there_are_looked_at(tmp_path: Path) -> None:
+def test_existing_multiple_choice_questions_are_checked(tmp_path: Path) -> None:
     questions = tmp_path / "opinions.jsonl"
     questions.write_text('{"question": "So?", "options": ["Yes", "No"]}\n', encoding="utf-8")
     findings = looked_at(questions)

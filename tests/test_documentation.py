@@ -91,7 +91,7 @@ def test_the_readme_is_short() -> None:
 
 
 @EVERY_PAGE
-def test_every_link_and_picture_of_the_checkout_is_there(page: Path) -> None:
+def test_every_link_and_picture_in_the_checkout_exists(page: Path) -> None:
     for match in LINK.finditer(prose(page)):
         target = match[1] or match[2]
         if re.match(r"\w+:", target):
@@ -105,7 +105,7 @@ def test_every_link_and_picture_of_the_checkout_is_there(page: Path) -> None:
 
 
 @EVERY_PAGE
-def test_every_command_of_ours_is_one_that_the_parser_takes(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_command_of_ours_parses(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for words in commands(page):
         if words[:1] == ["lm-eval-ext"]:
             try:
@@ -116,7 +116,7 @@ def test_every_command_of_ours_is_one_that_the_parser_takes(page: Path, capsys: 
 
 
 @EVERY_PAGE
-def test_every_task_that_a_command_names_exists(page: Path) -> None:
+def test_every_task_in_a_command_exists(page: Path) -> None:
     own = set(re.findall(r"^task: (\w+)$", text_of(page), re.MULTILINE))
     for words in commands(page):
         if "lm_eval" not in words:

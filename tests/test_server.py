@@ -166,7 +166,7 @@ def answers(run: Run, task: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("api", APIS)
-def test_a_served_model_answers_and_scores_as_the_same_model_does_directly(runs: Mapping[str, Run], api: str) -> None:
+def test_a_served_model_answers_and_scores_like_the_local_model(runs: Mapping[str, Run], api: str) -> None:
     direct, served = runs[f"{api}, direct"], runs[f"{api}, served"]
 
     for task, reads in TASKS.items():
@@ -177,7 +177,7 @@ def test_a_served_model_answers_and_scores_as_the_same_model_does_directly(runs:
         check_readings_and_metrics(served, task, reads)
 
 
-def test_a_served_model_refines_its_answers_as_it_does_directly(runs: Mapping[str, Run]) -> None:
+def test_a_served_model_refines_its_answers_like_the_local_model(runs: Mapping[str, Run]) -> None:
     task = "manyifeval_n02"
     direct, served = runs["refining, direct"], runs["refining, served"]
     assert [len(row["rounds"]) for row in answers(served, task)] == [2] * 4
@@ -186,7 +186,7 @@ def test_a_served_model_refines_its_answers_as_it_does_directly(runs: Mapping[st
     assert served.results["results"][task] == direct.results["results"][task]
 
 
-def test_a_served_model_follows_the_instructions_that_it_follows_directly(runs: Mapping[str, Run]) -> None:
+def test_a_served_model_follows_the_same_instructions_as_the_local_model(runs: Mapping[str, Run]) -> None:
     task = "manyifeval_n03"
     direct, served = runs["following, direct"], runs["following, served"]
     assert len(served.samples[task]) == ROWS

@@ -74,7 +74,7 @@ def from_room(room: str, to: str) -> list[str]:
     )
 
 
-def test_only_the_boundary_and_the_autoload_import_the_harness() -> None:
+def test_only_the_harness_package_and_the_autoload_import_lm_eval() -> None:
     importing = {name for name, targets in arrows().items() if any(each.split(".")[0] == "lm_eval" for each in targets)}
     assert {name for name in importing if not lies_in(name, "harness", "autoload")} == set()
     assert f"{PACKAGE}.harness.family_task" in importing, "the test sees no imports"
@@ -105,24 +105,24 @@ FORBIDDEN = [
 
 
 @pytest.mark.parametrize(("room", "to"), FORBIDDEN)
-def test_no_arrow_points_back(room: str, to: str) -> None:
+def test_imports_go_in_one_direction(room: str, to: str) -> None:
     assert from_room(room, to) == []
 
 
-def test_the_verifiers_know_nothing_of_the_rest_of_the_package() -> None:
+def test_the_verifiers_import_nothing_else_of_the_package() -> None:
     others = {target for name, targets in arrows().items() if lies_in(name, "verifiers") for target in targets}
     assert {target for target in others if target in modules() and not lies_in(target, "verifiers")} == set()
 
 
 @pytest.mark.parametrize("room", ["reports", "results"])
-def test_of_the_families_reports_and_results_know_their_schema_alone(room: str) -> None:
+def test_reports_and_results_import_only_the_schema_of_a_family(room: str) -> None:
     shared = ("families.schema", "families.family", "families.registry")
     schemas = tuple(f"families.{name}.schema" for name in FAMILIES)
     others = [arrow for arrow in from_room(room, "families") if not lies_in(arrow.split(" -> ")[1], *shared, *schemas)]
     assert others == []
 
 
-def test_no_import_goes_in_a_circle() -> None:
+def test_there_are_no_import_cycles() -> None:
     state: dict[str, str] = {}
     path: list[str] = []
 

@@ -127,7 +127,7 @@ def _by_two_processes(
 
 
 @pytest.mark.parametrize("name", EVALUATIONS)
-def test_each_process_has_a_share_of_the_rows_and_one_writes_the_results(runs: Runs, name: str) -> None:
+def test_the_processes_share_the_rows_and_one_writes_the_results(runs: Runs, name: str) -> None:
     for task in EVALUATIONS[name].tasks:
         assert (ranks(runs.one[name], task), ranks(runs.two[name], task)) == ({"0"}, {"0", "1"})
     assert len(list((runs.folder / name).glob("*/results_*.json"))) == 1
@@ -184,7 +184,7 @@ def test_the_manyifeval_tasks_have_the_samples_and_scores_of_one_process(runs: R
     assert two.results["results"]["manyifeval_n02"]["curse_residual,none"] == near(-0.25)
 
 
-def test_answers_are_refined_as_by_one_process(runs: Runs) -> None:
+def test_answers_are_refined_as_with_one_process(runs: Runs) -> None:
     one, two = runs.one["self_refine"], runs.two["self_refine"]
     (task,) = EVALUATIONS["self_refine"].tasks
     assert [without_padding(sample) for sample in in_order(two, task)] == in_order(one, task)

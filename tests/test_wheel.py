@@ -188,7 +188,7 @@ def installed(wheel: Path, small_harness: str, tmp_path_factory: pytest.TempPath
 # What is in the wheel
 
 
-def test_the_wheel_holds_the_package_the_tasks_and_the_line_and_nothing_else(wheel: Path, checkout: Path) -> None:
+def test_the_wheel_contains_exactly_the_package_the_tasks_and_the_pth_file(wheel: Path, checkout: Path) -> None:
     def files(folder: str, installed_as: str) -> set[str]:
         paths = (path for path in (checkout / folder).rglob("*") if path.is_file() and path.suffix != ".pyc")
         return {f"{installed_as}/{path.relative_to(checkout / folder).as_posix()}" for path in paths}
@@ -218,7 +218,7 @@ def test_the_wheel_holds_the_package_the_tasks_and_the_line_and_nothing_else(whe
     assert wheel.name == f"lm_eval_ext-{__version__}-py3-none-any.whl"
 
 
-def test_a_wheel_out_of_the_checkout_and_the_source_distribution_hold_the_same(
+def test_wheels_from_checkout_and_source_distribution_are_the_same(
     built: Path, wheel: Path, checkout: Path, tmp_path: Path
 ) -> None:
     (direct,) = build(checkout, tmp_path, "--wheel").glob("*.whl")
@@ -242,7 +242,7 @@ def test_a_wheel_out_of_the_checkout_and_the_source_distribution_hold_the_same(
         ("build_editable", "editable/lm_eval_ext", "../lm_eval_ext"),
     ],
 )
-def test_a_checkout_without_symbolic_links_is_told_what_it_lacks(
+def test_a_checkout_without_symbolic_links_is_an_error_that_names_the_link(
     checkout: Path, tmp_path: Path, build: str, link: str, target: str
 ) -> None:
     # As git makes it where links are switched off.
@@ -256,7 +256,7 @@ def test_a_checkout_without_symbolic_links_is_told_what_it_lacks(
     assert f"{link} is not a link to {target}: " in process.stdout + process.stderr
 
 
-def test_the_wheel_requires_the_harness_and_what_the_verifiers_judge_with(wheel: Path) -> None:
+def test_the_wheel_requires_the_harness_and_the_libraries_of_the_verifiers(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         metadata = email.message_from_bytes(archive.read(f"{METADATA}/METADATA"))
     requirements = [Requirement(line) for line in metadata.get_all("Requires-Dist", [])]
@@ -295,7 +295,7 @@ def test_the_harness_lists_and_runs_our_task_without_torch(installed: Environmen
     assert scores["acc"] == "1"
 
 
-def test_the_doctor_finds_a_wheel_healthy(installed: Environment) -> None:
+def test_the_doctor_passes_with_a_wheel(installed: Environment) -> None:
     findings = installed.run("lm-eval-ext", "doctor").splitlines()
     marks = {finding.split()[1]: finding.split()[0] for finding in findings}
     assert {subject for subject, mark in marks.items() if mark == "ok"} == {
@@ -305,7 +305,7 @@ def test_the_doctor_finds_a_wheel_healthy(installed: Environment) -> None:
     assert Path(tasks_path) == (installed.site / "lm_eval_ext/tasks").resolve()
 
 
-def test_a_wheel_costs_an_interpreter_start_two_modules(installed: Environment) -> None:
+def test_interpreter_start_with_a_wheel_imports_two_modules(installed: Environment) -> None:
     script = "import json, sys; print(json.dumps(sorted(sys.modules)))"
     with_us = set(json.loads(installed.run("python", "-c", script)))
     alone = set(json.loads(installed.run("python", "-c", script, LM_EVAL_EXT_AUTOLOAD="0")))
@@ -316,7 +316,7 @@ def test_a_wheel_costs_an_interpreter_start_two_modules(installed: Environment) 
 
 
 @pytest.mark.parametrize("kind", ["wheel", "editable"])
-def test_an_uninstall_leaves_nothing_and_a_working_harness(
+def test_uninstalling_leaves_nothing_behind_and_a_working_harness(
     kind: str, wheel: Path, checkout: Path, small_harness: str, tmp_path: Path
 ) -> None:
     environment = new_environment(tmp_path, *REQUIRED, "hatchling", harness=Path(small_harness))
@@ -342,7 +342,7 @@ def test_an_uninstall_leaves_nothing_and_a_working_harness(
 
 
 @pytest.mark.parametrize("order", ["the harness first", "the harness last"])
-def test_an_editable_harness_stays_whole_and_sees_us(wheel: Path, tmp_path: Path, order: str) -> None:
+def test_an_editable_harness_works_and_finds_our_tasks(wheel: Path, tmp_path: Path, order: str) -> None:
     harness = tmp_path / "lm-evaluation-harness"
     harness.mkdir()
     copy_small_harness(harness)

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.harness
 
 @pytest.mark.parametrize("family", OF_FAMILY)
 @pytest.mark.parametrize("number", [-1, -20, 1.5, "two", True])
-def test_a_number_of_demonstrations_that_is_none_is_refused(family: str, number: object) -> None:
+def test_an_invalid_num_fewshot_is_rejected(family: str, number: object) -> None:
     task = make(OF_FAMILY[family])
     task.config.num_fewshot = number
     with pytest.raises(

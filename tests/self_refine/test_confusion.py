@@ -30,7 +30,7 @@ def test_four_different_cells_give_five_different_figures() -> None:
     assert found.f1_by_count == pytest.approx(60 / 74)  # 2 · TP / (2 · TP + FP + FN)
 
 
-def test_figure_9_gives_what_table_2_has() -> None:
+def test_figure_9_reproduces_table_2() -> None:
     found = Confusion(true_positives=76, false_positives=17, false_negatives=24, true_negatives=83)
     # 76 / (76 + 17) = 0.817; 76 / 100; 2 · 0.817 · 0.76 / (0.817 + 0.76) = 0.788
     assert [found.precision, found.recall, found.f1] == [
@@ -38,7 +38,7 @@ def test_figure_9_gives_what_table_2_has() -> None:
     ]
 
 
-def test_precision_does_not_depend_on_how_many_are_broken_but_the_one_by_count_does() -> None:
+def test_only_precision_by_count_depends_on_how_many_are_broken() -> None:
     few, many = Confusion(76, 17, 24, 83), Confusion(76, 170, 24, 830)
     assert few.precision == pytest.approx(many.precision)
     assert few.precision_by_count == 76 / 93
@@ -59,7 +59,7 @@ def test_precision_does_not_depend_on_how_many_are_broken_but_the_one_by_count_d
         (Confusion(0, 0, 0, 0), None, None, None),  # nothing judged
     ],
 )
-def test_where_a_class_is_empty_there_is_a_figure_only_if_it_means_something(
+def test_with_an_empty_class_only_meaningful_figures_are_given(
     counts: Confusion, precision: float | None, recall: float | None, f1: float | None
 ) -> None:
     assert (counts.precision, counts.precision_by_count, counts.recall) == (precision, precision, recall)

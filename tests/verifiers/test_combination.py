@@ -39,7 +39,7 @@ from lm_eval_ext.verifiers.text import Text
         (" \n ", False, False),
     ],
 )
-def test_two_responses_differ_and_are_divided_by_six_asterisks(text: str, faithful: bool, repaired: bool) -> None:
+def test_two_responses_differ_and_are_separated_by_six_asterisks(text: str, faithful: bool, repaired: bool) -> None:
     checker = instruction("combination:two_responses")
     assert [checker.follows(Text(text), edition) for edition in EDITIONS] == [faithful, repaired]
 
@@ -89,5 +89,5 @@ def test_the_response_begins_with_the_prompt(prompt: str, text: str, faithful: b
         ),
     ],
 )
-def test_the_description_is_ifevals(name: str, arguments: dict[str, object], description: str) -> None:
+def test_the_description_is_that_of_ifeval(name: str, arguments: dict[str, object], description: str) -> None:
     assert instruction(name, arguments).describe() == description

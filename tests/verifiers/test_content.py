@@ -99,12 +99,12 @@ def test_placeholders_are_counted(number: int, text: str, faithful: bool, repair
         ("P.S.", " \n", False, False),
     ],
 )
-def test_a_postscript_begins_a_line(marker: str, text: str, faithful: bool, repaired: bool) -> None:
+def test_a_postscript_starts_a_line(marker: str, text: str, faithful: bool, repaired: bool) -> None:
     checker = instruction("detectable_content:postscript", {"postscript_marker": marker})
     assert [checker.follows(Text(text), edition) for edition in EDITIONS] == [faithful, repaired]
 
 
-def test_a_marker_that_is_no_regular_expression_is_an_error_or_taken_as_it_stands() -> None:
+def test_a_marker_that_is_not_a_regular_expression_is_an_error_or_literal() -> None:
     checker = instruction("detectable_content:postscript", {"postscript_marker": "(PS"})
     with pytest.raises(ValueError, match=r"^detectable_content:postscript: .*\(ps.*invalid regular expression"):
         checker.follows(Text("Goodbye.\n(PS I forgot)"), "faithful")
@@ -127,5 +127,5 @@ def test_a_marker_that_is_no_regular_expression_is_an_error_or_taken_as_it_stand
         ),
     ],
 )
-def test_the_description_is_ifevals(name: str, arguments: dict[str, object], description: str) -> None:
+def test_the_description_is_that_of_ifeval(name: str, arguments: dict[str, object], description: str) -> None:
     assert instruction(name, arguments).describe() == description

@@ -129,7 +129,7 @@ def test_a_checker_describes_itself_without_gaps_and_knows_its_id(name: str) -> 
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_checker_says_its_rule(name: str) -> None:
+def test_a_checker_documents_its_rule(name: str) -> None:
     rule = type(instruction(name, CASES[name][0])).__doc__
     assert rule is not None
     assert not rule.startswith(type(instruction(name, CASES[name][0])).__name__)  # not what dataclasses write

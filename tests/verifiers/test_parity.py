@@ -79,7 +79,7 @@ def texts(shared_data: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("loose", [False, True], ids=["strict", "loose"])
-def test_ifevals_rows_are_judged_alike(
+def test_ifevals_rows_get_ifevals_verdicts(
     loose: bool, ifeval: Ifeval, prompts: Mapping[int, Mapping[str, Any]], shared_data: Path
 ) -> None:
     judge = ifeval.utils.test_instruction_following_loose if loose else ifeval.utils.test_instruction_following_strict
@@ -121,7 +121,7 @@ def test_samples_of_the_harnesss_own_task_have_its_accuracies(
     assert 0 < found["prompt_level_strict_acc"] < found["prompt_level_loose_acc"] < 1
 
 
-def test_words_are_counted_alike(ifeval: Ifeval, texts: Sequence[str]) -> None:
+def test_words_are_counted_like_ifeval(ifeval: Ifeval, texts: Sequence[str]) -> None:
     counts = [(text, ifeval.counting.count_words(text), Text(text).words) for text in texts]
     assert len(counts) > 5000
     assert [count for count in counts if count[1] != count[2]] == []
@@ -156,7 +156,7 @@ POSTSCRIPT = "detectable_content:postscript"
         pytest.param("change_case:english_lowercase", {}, "λογος", id="small letters of another language"),
     ],
 )
-def test_what_is_unusual_is_judged_alike(name: str, arguments: Arguments, text: str, ifeval: Ifeval) -> None:
+def test_unusual_texts_get_ifevals_verdicts(name: str, arguments: Arguments, text: str, ifeval: Ifeval) -> None:
     if name == FIRST_WORD:
         arguments = {"num_paragraphs": 1, "nth_paragraph": 1, **arguments}
     reference = ifeval.registry[name](name)
@@ -343,7 +343,7 @@ def cases(
 
 
 @pytest.mark.parametrize("name", instruction_ids())
-def test_any_text_is_judged_alike(
+def test_any_text_gets_ifevals_verdict(
     name: str, ifeval: Ifeval, prompts: Mapping[int, Mapping[str, Any]], texts: Sequence[str]
 ) -> None:
     if name not in ifeval.registry:

@@ -165,7 +165,7 @@ LEAST = 0.0001
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("checker", CHECKERS, ids=lambda checker: checker.id)
-def test_no_verdict_takes_time_quadratic_in_the_text(checker: Checker, shape: str) -> None:
+def test_no_verdict_takes_quadratic_time(checker: Checker, shape: str) -> None:
     for edition in EDITIONS:
         taken: list[float] = []
         for size in SIZES:

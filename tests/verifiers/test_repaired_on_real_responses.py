@@ -99,11 +99,11 @@ def measured(data: Path) -> dict[str, tuple[int, int, int]]:
     }
 
 
-def test_the_editions_differ_where_the_readme_says(shared_data: Path) -> None:
+def test_the_editions_differ_as_documented(shared_data: Path) -> None:
     assert measured(shared_data) == TABLE
 
 
-def test_the_table_holds_every_verdict() -> None:
+def test_the_table_counts_every_verdict() -> None:
     assert sum(verdicts for verdicts, _, _ in TABLE.values()) == 4 * 834  # four models, 834 instructions in 541 rows
 
 

@@ -105,5 +105,5 @@ def test_the_response_ends_with_the_phrase(phrase: str, text: str, faithful: boo
         ),
     ],
 )
-def test_the_description_is_ifevals(name: str, arguments: dict[str, object], description: str) -> None:
+def test_the_description_is_that_of_ifeval(name: str, arguments: dict[str, object], description: str) -> None:
     assert instruction(name, arguments).describe() == description

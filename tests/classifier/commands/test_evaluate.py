@@ -26,9 +26,7 @@ def test_the_table_of_evaluators(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert found["slices"][1]["overall"]["string_match"]["rows"] == 9
 
 
-def test_all_readers_stand_side_by_side_unless_told_otherwise(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_all_readers_are_compared_by_default(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     try:
         require("default")
     except ReaderError as error:

@@ -49,5 +49,5 @@ def test_a_label_is_a_choice_and_its_members(label: Reading, choice: int, member
         (Reading("none"), NONE, (False, False, False)),
     ],
 )
-def test_the_option_refused_is_the_choice_refusal(label: Reading, choice: int, members: tuple[bool, ...]) -> None:
+def test_the_refused_option_is_the_refusal_choice(label: Reading, choice: int, members: tuple[bool, ...]) -> None:
     assert target(OF_REFUSABLE, Labelled(Answer("", REFUSABLE), label)) == TrainingTarget(choice, members)

@@ -61,7 +61,7 @@ def right(folder: Path) -> int:
     return sum(reading.same(row.label) for reading, row in zip(readings, few(), strict=True))
 
 
-def test_an_adapter_learns_what_it_is_shown(hasty: Path, thorough: Path) -> None:
+def test_an_adapter_learns_its_training_rows(hasty: Path, thorough: Path) -> None:
     assert {row.label.kind for row in few()} == {"option", "refused", "several"}
     # Of 16 rows.
     assert right(hasty) <= 10
@@ -89,9 +89,7 @@ def test_the_same_seed_writes_the_same_bytes_in_any_process(hasty: Path, tmp_pat
     assert weights_of(tmp_path) == weights_of(hasty)
 
 
-def test_another_seed_writes_others_and_the_global_generators_go_on_as_if_nothing_had_been(
-    hasty: Path, tmp_path: Path
-) -> None:
+def test_another_seed_writes_other_bytes_and_the_global_random_state_is_unchanged(hasty: Path, tmp_path: Path) -> None:
     numpy = pytest.importorskip("numpy")
     before = random.getstate(), torch.get_rng_state(), numpy.random.get_state()[1].tolist()
     train_encoder(few(), tmp_path, seed=1, epochs=1)
@@ -102,20 +100,20 @@ def test_another_seed_writes_others_and_the_global_generators_go_on_as_if_nothin
     assert weights_of(tmp_path) != weights_of(hasty)
 
 
-def test_an_adapter_is_small_and_holds_no_pickle(hasty: Path) -> None:
+def test_an_adapter_is_small_and_contains_no_pickle(hasty: Path) -> None:
     adapter.check(hasty)
     assert {path.name for path in hasty.iterdir()} >= {ADAPTER_WEIGHTS, adapter.DESCRIPTION, "adapter_config.json"}
     assert {path.suffix for path in hasty.iterdir()} <= {".safetensors", ".json", ".md"}
     assert len(weights_of(hasty)) <= MOST_BYTES
 
 
-def test_the_adapter_of_this_package_is_one_that_training_writes(hasty: Path) -> None:
+def test_the_shipped_adapter_is_one_that_training_could_write(hasty: Path) -> None:
     adapter.check(adapter.EMBEDDED)
     # As many numbers, of the same kind.
     assert len(weights_of(adapter.EMBEDDED)) == len(weights_of(hasty))
 
 
-def test_rows_that_the_rules_read_are_enough_to_train_with(tmp_path: Path) -> None:
+def test_rows_that_the_rules_can_read_suffice_for_training(tmp_path: Path) -> None:
     plain = [row for row in generated(40, 1) if rules.decide(row.answer) is not None]
     train_encoder(plain[:2], tmp_path, epochs=1)
     adapter.check(tmp_path)

@@ -104,7 +104,7 @@ def test_the_letters_of_a_row_cost_one_forward_pass(manager: TaskManager, model:
         json.loads(filtered(sample)[-1])
 
 
-def test_the_letters_loglikelihoods_are_what_one_request_at_a_time_gives(manager: TaskManager, model: Any) -> None:
+def test_the_letters_log_likelihoods_equal_those_of_single_requests(manager: TaskManager, model: Any) -> None:
     paired, _ = evaluate(manager, model, "paired_mcq_mmlu_low")
     sample = paired["samples"]["paired_mcq_mmlu_low"][0]
     *letters, _ = sample["arguments"]

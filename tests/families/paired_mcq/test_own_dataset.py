@@ -26,7 +26,7 @@ constraint: medium                      # low, medium, high, example, example_ab
 """
 
 
-def test_ten_lines_make_a_task_of_any_questions(harness: Harness, tmp_path: Path) -> None:
+def test_ten_lines_define_a_task_for_any_questions(harness: Harness, tmp_path: Path) -> None:
     leaf = LEAF.format(tasks=tasks_dir())
     assert len(leaf.splitlines()) <= 10
     assert "{{[a, b, c]}}" in yaml.safe_load(leaf)["doc_to_choice"]

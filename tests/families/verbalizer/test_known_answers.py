@@ -81,7 +81,7 @@ def test_a_policys_scores_are_exact_in_every_task_and_group(
         assert sum(len(run.samples[name]) for name in tasks) == leaves * 100
 
 
-def test_a_coin_stays_within_its_binomial_interval(by_policy: Mapping[str, Run], source: str) -> None:
+def test_the_random_policy_stays_within_its_binomial_interval(by_policy: Mapping[str, Run], source: str) -> None:
     run = by_policy["random"]
     for family, (naturalness, leaves) in product(PROMPTINGS[source], GROUPS.items()):
         acc, prior, invalid = scores(run, f"{family}_{naturalness}")
@@ -127,7 +127,7 @@ def test_the_samples_explain_each_score_and_the_row_is_the_same_under_every_verb
     assert filtered(first["verbalizer_sst2_neutral_foo_bar"]) == [golden]
 
 
-def test_the_results_say_where_the_rows_come_from(small_runs: Mapping[str, Run]) -> None:
+def test_the_results_record_the_source_of_the_rows(small_runs: Mapping[str, Run]) -> None:
     run = small_runs["results"]
     config = run.results["configs"]["verbalizer_sst2_natural_golden"]
     assert config["metadata"]["source"] == "embedded"
@@ -136,7 +136,7 @@ def test_the_results_say_where_the_rows_come_from(small_runs: Mapping[str, Run])
     assert "0x" not in str(config), "a memory address would make two equal runs differ"
 
 
-def test_cached_requests_of_one_source_do_not_answer_for_another(
+def test_cached_requests_of_one_source_are_not_served_for_another(
     small_harness: str, real_rows: str, tmp_path: Path
 ) -> None:
     options = ("--model", "reference", "--tasks", "verbalizer_rte_natural_golden", "--cache_requests", "true")
@@ -158,14 +158,14 @@ def test_cached_requests_of_one_source_do_not_answer_for_another(
     assert output.count("Building contexts for verbalizer_rte_natural_golden") == 2  # the last time the cache served
 
 
-def test_predict_only_writes_the_answers(small_runs: Mapping[str, Run]) -> None:
+def test_predict_only_records_the_answers(small_runs: Mapping[str, Run]) -> None:
     samples = small_runs["predictions"].samples["verbalizer_rte_unnatural_flipped"]
     assert len(samples) == 3
     for row in samples:
         assert filtered(row) == [row["target"]]
 
 
-def test_two_equal_runs_write_equal_samples(harness: Harness) -> None:
+def test_equal_runs_write_equal_samples(harness: Harness) -> None:
     one, other = (evaluate(harness, "random", "verbalizer_rte") for _ in range(2))
     assert one.samples == other.samples
     assert one.results["results"] == other.results["results"]

@@ -142,12 +142,12 @@ def prompt(folder: str, leaf: str) -> str:
 
 
 @pytest.mark.parametrize("leaf", DIRECT)
-def test_a_direct_prompt_is_figure_7s(leaf: str) -> None:
+def test_a_direct_prompt_is_that_of_figure_7(leaf: str) -> None:
     assert prompt("direct", leaf) == DIRECT[leaf]
 
 
 @pytest.mark.parametrize("leaf", CHAIN_OF_THOUGHT)
-def test_a_chain_of_thought_prompt_is_figure_8s(leaf: str) -> None:
+def test_a_chain_of_thought_prompt_is_that_of_figure_8(leaf: str) -> None:
     assert prompt("cot", leaf) == CHAIN_OF_THOUGHT[leaf]
 
 

@@ -111,7 +111,7 @@ ASKED: Mapping[str, tuple[tuple[str, ...], str, int]] = {
 
 
 @pytest.mark.parametrize("asked", ASKED)
-def test_the_unnatural_tasks_ask_the_papers_prompt_of_real_rows_and_score_what_was_answered(
+def test_the_unnatural_tasks_use_the_papers_prompt_on_real_rows_and_score_the_answers(
     harness: Harness, wordy_model: Path, real_rows: str, asked: str
 ) -> None:
     (options, wrapped, limit), group = ASKED[asked], "verbalizer_unnatural"
@@ -186,7 +186,7 @@ LAYOUTS = {
 
 
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS.keys())
-def test_four_fixed_training_rows_balanced_and_labelled_with_the_tasks_words_precede_every_row(
+def test_four_fixed_balanced_training_rows_with_the_tasks_words_precede_every_row(
     harness: Harness, wordy_model: Path, real_rows: str, layout: Layout
 ) -> None:
     tasks = {"verbalizer_fp_unnatural_flipped": "sentence", "verbalizer_subj_unnatural_no_yes": "text"}

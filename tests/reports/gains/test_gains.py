@@ -43,7 +43,7 @@ def test_a_gain_is_relative_to_the_base_per_category_and_over_all_subtasks() -> 
     assert found.left_out == ()
 
 
-def test_a_subtask_counts_the_same_however_many_instances_it_has() -> None:
+def test_subtasks_have_equal_weight() -> None:
     found = gains(
         [
             SubtaskScore(subtask, QUESTIONS, encoding, rouge_l, n)
@@ -56,13 +56,13 @@ def test_a_subtask_counts_the_same_however_many_instances_it_has() -> None:
     assert is_about(found.average["all"], 0.3, 0.2, 50.0, 2)
 
 
-def test_the_base_may_be_the_instance_alone() -> None:
+def test_the_base_may_be_instance() -> None:
     found = compared("instance", instance={"s1": 0.1}, prompt={"s1": 0.2})
     assert found.base == "instance"
     assert is_about(found.average["prompt"], 0.2, 0.1, 100.0, 1)
 
 
-def test_only_subtasks_that_have_both_runs_are_compared_and_the_others_are_named() -> None:
+def test_subtasks_without_both_runs_are_left_out_and_named() -> None:
     found = compared(prompt={"s1": 0.2, "s3": 0.5}, all={"s1": 0.3, "s2": 1.0}, positive={"s2": 1.0})
     # s1 alone: 0.3 beside 0.2; s3 lacks "all", s2 lacks the base.
     assert is_about(found.average["all"], 0.3, 0.2, 50.0, 1)
@@ -82,19 +82,19 @@ def test_only_subtasks_that_have_both_runs_are_compared_and_the_others_are_named
     assert str(LeftOut("s2", "all", "prompt")) == "s2 is left out of the gain of 'all': no run of 'prompt'"
 
 
-def test_over_a_base_of_zero_there_is_no_gain() -> None:
+def test_a_base_of_zero_has_no_gain() -> None:
     found = compared(prompt={"s1": 0.0, "s3": 0.5}, all={"s1": 0.3, "s3": 0.5})
     assert found.categories[QUESTIONS]["all"] == Gain(0.3, 0.0, None, 1)
     assert is_about(found.average["all"], 0.4, 0.25, 60.0, 2)  # its share in a mean that is not zero counts
 
 
-def test_a_users_own_task_counts_and_has_no_category() -> None:
+def test_a_custom_task_counts_without_a_category() -> None:
     found = compared(prompt={"mine": 0.2, "s1": 0.4}, all={"mine": 0.4, "s1": 0.4})
     assert list(found.categories) == [QUESTIONS, OWN]
     assert is_about(found.categories[OWN]["all"], 0.4, 0.2, 100.0, 1)
     assert found.average["all"].subtasks == 2
 
 
-def test_without_a_run_of_the_base_the_encodings_that_there_are_are_named() -> None:
+def test_without_a_run_of_the_base_the_existing_encodings_are_named() -> None:
     with pytest.raises(RowsError, match="no run of the base encoding 'instance'; found all, prompt"):
         compared("instance", prompt={"s1": 0.1}, all={"s1": 0.1})
