@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 
-from lm_eval_ext.verifiers.checker import Checker, check_phrase, checker, normalise
+from lm_eval_ext.verifiers.checker import Checker, check_phrase, checker, normalize
 from lm_eval_ext.verifiers.text import Text, fold
 
 _MARKS = {'"': '"', "“": "”", "„": "“”", "«": "»", "「": "」", "＂": "＂"}
@@ -75,7 +75,7 @@ class EndChecker(Checker):
 
     def __post_init__(self) -> None:
         check_phrase(self, "end_phrase", self.end_phrase)
-        normalise(self, "end_phrase", self.end_phrase.strip())
+        normalize(self, "end_phrase", self.end_phrase.strip())
 
     def describe(self) -> str:
         return (

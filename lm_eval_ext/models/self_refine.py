@@ -44,15 +44,15 @@ class SelfRefineLM(LM):  # type: ignore[misc] # the harness ships no types
             * ``without_feedback``: the model is shown its answer and all instructions;
             * ``feedback``: the model judges all instructions at once, then revises what it judged broken;
             * ``feedback_each``: the model judges each instruction in a separate prompt;
-            * ``feedback_each_cot``: it also reasons step by step before each judgement (the paper's method);
+            * ``feedback_each_cot``: it also reasons step by step before each judgment (the paper's method);
             * ``oracle``: the verifiers judge;
             * ``all_false``: every instruction is reported as broken.
         rounds: the maximum number of rounds of judging and revising (5 in the paper); an answer whose instructions are
             all judged followed is not refined further.
         arguments: all other arguments, passed to the base LM.
 
-    A judgement that cannot be parsed counts as "not followed": only an explicit verdict exempts an instruction. The
-    share of such judgements is reported (``feedback_unparsable``).
+    A judgment that cannot be parsed counts as "not followed": only an explicit verdict exempts an instruction. The
+    share of such judgments is reported (``feedback_unparsable``).
 
     Every request has the row's generation arguments (greedy, as in the paper, unless ``--gen_kwargs`` says otherwise),
     the run's system instruction and, if the run applies it, the base LM's chat template.

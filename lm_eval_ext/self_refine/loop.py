@@ -15,7 +15,7 @@ from itertools import islice
 from typing import Protocol
 
 from lm_eval_ext.self_refine import prompts
-from lm_eval_ext.self_refine.judgement import verdict, verdicts
+from lm_eval_ext.self_refine.judgment import verdict, verdicts
 from lm_eval_ext.self_refine.refined import Feedback, Refined, Round, followed
 from lm_eval_ext.self_refine.strategies import Strategy
 from lm_eval_ext.verifiers import Checker

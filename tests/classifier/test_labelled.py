@@ -1,4 +1,4 @@
-"""Labelled rows: what a file may hold, what it means, and what is said where it is wrong."""
+"""Labeled rows: what a file may hold, what it means, and what is said where it is wrong."""
 
 from __future__ import annotations
 

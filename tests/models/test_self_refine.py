@@ -162,9 +162,7 @@ def test_each_strategy_sends_exactly_these_prompts(strategy: str) -> None:
     base = ScriptedLM([reply for _, replies in calls for reply in replies])
     (answer,) = SelfRefineLM(base, strategy=strategy, rounds=3).generate_until([request()])
     assert base.calls == [prompts for prompts, _ in calls]
-    answers = [
-        replies[0] for prompts, replies in calls if "YES" not in prompts[0]
-    ]  # the other calls ask for judgements
+    answers = [replies[0] for prompts, replies in calls if "YES" not in prompts[0]]  # the other calls ask for judgments
     assert answer == answers[-1]
 
 
@@ -261,7 +259,7 @@ def test_a_null_completion_is_an_empty_answer() -> None:
     assert [one.answer for one in answer.rounds] == ["", DONE]
 
 
-def test_an_instruction_with_an_unparsable_judgement_is_revised() -> None:
+def test_an_instruction_with_an_unparsable_judgment_is_revised() -> None:
     base = ScriptedLM([BARE, "YES", "I could not say.", DONE, "YES", "YES"])
     (answer,) = SelfRefineLM(base, strategy="feedback_each", rounds=2).generate_until([request()])
     assert base.calls[2] == [mending(BARE, QUOTED)]
@@ -376,7 +374,7 @@ def test_a_long_list_of_tasks_without_instructions_is_shortened() -> None:
 
 
 @pytest.mark.parametrize("strategy", ["feedback_each", "feedback_each_cot"])
-def test_each_judgement_is_assigned_to_its_row_and_instruction(strategy: str) -> None:
+def test_each_judgment_is_assigned_to_its_row_and_instruction(strategy: str) -> None:
     # A hill's answer is said to break the first instruction, a lake's the second; one reply for each prompt.
     def reply(prompt: str) -> str:
         if "YES" not in prompt:

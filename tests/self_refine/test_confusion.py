@@ -7,12 +7,12 @@ import pytest
 from lm_eval_ext.self_refine.confusion import Confusion
 
 
-def test_judgements_are_counted_by_truth_and_verdict() -> None:
-    judgements = [(True, True)] * 4 + [(False, True)] * 3 + [(True, False)] * 2 + [(False, False)] * 1
-    assert Confusion.of(judgements) == Confusion(
+def test_judgments_are_counted_by_truth_and_verdict() -> None:
+    judgments = [(True, True)] * 4 + [(False, True)] * 3 + [(True, False)] * 2 + [(False, False)] * 1
+    assert Confusion.of(judgments) == Confusion(
         true_positives=4, false_positives=3, false_negatives=2, true_negatives=1
     )
-    assert Confusion.of(iter(judgements)).judgements == 10
+    assert Confusion.of(iter(judgments)).judgments == 10
 
 
 def test_counts_add_up_cell_by_cell() -> None:
@@ -52,7 +52,7 @@ def test_only_precision_by_count_depends_on_how_many_are_broken() -> None:
         (Confusion(5, 0, 0, 3), 1.0, 1.0, 1.0),  # the oracle
         (Confusion(0, 3, 5, 0), 0.0, 0.0, 0.0),  # always wrong
         (Confusion(5, 0, 0, 0), 1.0, 1.0, 1.0),  # nothing broken
-        (Confusion(2, 0, 2, 0), 1.0, 0.5, 2 / 3),  # nothing broken, half of it recognised
+        (Confusion(2, 0, 2, 0), 1.0, 0.5, 2 / 3),  # nothing broken, half of it recognized
         (Confusion(0, 0, 5, 0), 1.0, 0.0, 0.0),
         (Confusion(0, 3, 0, 1), 0.0, None, None),  # nothing followed
         (Confusion(0, 0, 0, 4), 1.0, None, None),

@@ -73,12 +73,12 @@ def test_accuracy_by_round_is_of_the_current_answer() -> None:
 
 
 def test_a_run_reports_its_cost() -> None:
-    # requests: answer, judgement, refinement, judgement / and one refinement more / answer, judgement (twice)
+    # requests: answer, judgment, refinement, judgment / and one refinement more / answer, judgment (twice)
     assert aggregated(ALL_FOUR_CELLS, "base_requests") == pytest.approx((4 + 5 + 2 + 2) / 4)
     assert aggregated(ALL_FOUR_CELLS, "rounds") == pytest.approx((1 + 2 + 0 + 0) / 4)
 
 
-def test_the_rounds_record_answers_and_judgements() -> None:
+def test_the_rounds_record_answers_and_judgments() -> None:
     assert list(ALL_FOUR_CELLS[1]["rounds"]) == [
         {"answer": NEITHER, "followed": [False, False], "judged": [False, True], "replies": ["1: NO\n2: YES"]},
         {"answer": BARE, "followed": [True, False], "judged": [True, None], "replies": ["1: YES\n2: well"]},

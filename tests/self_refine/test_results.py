@@ -171,7 +171,7 @@ def test_the_method_is_the_requested_strategy(arguments: object, strategy: str, 
     assert run.strategy == strategy
 
 
-def test_without_judgements_the_unparsable_share_is_not_required(tmp_path: Path) -> None:
+def test_without_judgments_the_unparsable_share_is_not_required(tmp_path: Path) -> None:
     write_refined(tmp_path / "results_1.json", "none", unjudged())
     write_refined(tmp_path / "results_2.json", "without_feedback", unjudged(rounds=5))
     score = TaskScore("manyifeval_n01", 100, 0.75, 0.875)

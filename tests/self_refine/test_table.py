@@ -62,7 +62,7 @@ def tables(lines: list[str], head: str) -> list[list[str]]:
             TaskScore("t", 100, 0.613, 0.905, Confusion(0, 0, 900, 100), 0.0, 6.0),
             "refinement w/ all false | 0.613 | 0.905 | 1.00 | 0.00 | 0.00 | 0.000 | 6.00",
         ),
-        # no judgement could be read: nothing was judged, so there is no precision of 1 for judging nothing followed
+        # no judgment could be read: nothing was judged, so there is no precision of 1 for judging nothing followed
         (
             "feedback",
             TaskScore("t", 100, 0.5, 0.9, Confusion(0, 0, 90, 10), 1.0, 2.0),
@@ -80,11 +80,11 @@ def test_a_row_is_formatted_like_table_2(strategy: str, score: TaskScore, row: s
     assert tables(markdown([run(strategy, score)]), "Method") == [row.split(" | ")]
 
 
-def test_several_tasks_are_pooled_by_rows_and_judgements() -> None:
+def test_several_tasks_are_pooled_by_rows_and_judgments() -> None:
     found = line(
         run(
             "feedback",
-            TaskScore("a", 100, 0.9, 0.8, Confusion(6, 1, 2, 1), 0.5, 3.0),  # 10 judgements
+            TaskScore("a", 100, 0.9, 0.8, Confusion(6, 1, 2, 1), 0.5, 3.0),  # 10 judgments
             TaskScore("b", 300, 0.5, 0.6, Confusion(24, 3, 8, 5), 0.25, 7.0),  # 40
         )
     )
@@ -97,7 +97,7 @@ def test_several_tasks_are_pooled_by_rows_and_judgements() -> None:
     assert found.requests == pytest.approx(6.0)  # (300 + 2100) / 400
 
 
-def test_a_task_without_judgements_does_not_affect_the_unparsable_share() -> None:
+def test_a_task_without_judgments_does_not_affect_the_unparsable_share() -> None:
     judged, not_judged = TaskScore("a", 1, 0.5, 0.5, Confusion(1, 1, 1, 1), 0.5), TaskScore("b", 99, 0.5, 0.5)
     assert line(run("feedback", judged, not_judged)).unparsable == 0.5
 
@@ -184,7 +184,7 @@ def test_the_table_is_markdown_with_footnotes() -> None:
         "judged followed.",
         "- Precision weights followed and broken instructions equally, as in the paper, regardless of how many there "
         'are. It is 1.00 if nothing was judged followed, as for "all false" in the paper.',
-        "- Unparsable: the share of the judgements that could not be parsed; they count as *not followed*. If none "
+        "- Unparsable: the share of the judgments that could not be parsed; they count as *not followed*. If none "
         "could be parsed, there is no precision, recall or F1 score.",
     ]
 

@@ -1,4 +1,4 @@
-"""``lm-eval-ext classifier train``: labelled rows in, an adapter with its model card out."""
+"""``lm-eval-ext classifier train``: labeled rows in, an adapter with its model card out."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     """Add ``train`` to the subcommands of ``classifier``."""
     train = commands.add_parser(
         "train",
-        help="train an adapter on labelled rows",
+        help="train an adapter on labeled rows",
         description="Splits the rows by question, trains on one part, evaluates on the other, and writes the adapter "
         "with a model card. Rows have options ([{letter, text}]), response and label (a letter, a list of letters, "
         '"refused" or "none"), or label_kind and label_letter as in the published annotations; optionally question '
@@ -64,7 +64,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         nargs="+",
         type=Path,
         default=[],
-        help="labelled rows that are not trained on, on which the model card reports scores, too",
+        help="labeled rows that are not trained on, on which the model card reports scores, too",
     )
     train.set_defaults(run=_train)
 

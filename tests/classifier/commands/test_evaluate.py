@@ -1,4 +1,4 @@
-"""``lm-eval-ext classifier evaluate``: labelled rows in, tables of readers out."""
+"""``lm-eval-ext classifier evaluate``: labeled rows in, tables of readers out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``lm-eval-ext classifier train``: labelled rows in, an adapter with its model card out."""
+"""``lm-eval-ext classifier train``: labeled rows in, an adapter with its model card out."""
 
 from __future__ import annotations
 

@@ -190,7 +190,7 @@ def test_four_shots_are_in_the_prompt_with_the_tasks_own_words(harness: Harness,
         shots = before.pop().split("\n\nAnswer: ")[1:]
         words = [shot.split("\n\n", 1)[0] for shot in shots]
         assert Counter(words) == {affirmative: 2, other: 2}
-        # The same four rows, labelled the other way round.
+        # The same four rows, labeled the other way round.
         natural = golden[0]["arguments"]["gen_args_0"]["arg_0"].split("\n\nAnswer: ")[1:]
         opposite = {affirmative: other, other: affirmative}
         assert [shot.split("\n\n", 1)[0] for shot in natural] == [opposite[word] for word in words]

@@ -219,7 +219,7 @@ def test_the_text_states_the_test_and_the_direction_of_improvement(tmp_path: Pat
     assert cells[1:5] + cells[8:] == ["acc", "↑", "50.0", "30.0", "worse", "<0.0001", "<0.0001", "100", "100"]
     assert "20.0" in cells[5]
     said = "\n".join(lines)
-    assert "two-sided paired randomisation (sign-flip) test" in said
+    assert "two-sided paired randomization (sign-flip) test" in said
     assert "resampled 1000 times" in said
     assert "p after Holm correction, separately for 0 groups and 1 single tasks" in said
     assert lines[lines.index("Not compared:") + 1 :] == [

@@ -34,7 +34,7 @@ WIDTHS = (1200, 390)
 KNOWN = 8
 """Policies of the reference LM, in all families: a report of real files."""
 MODELS = (1, KNOWN, 20)
-# What a reader sees: the computed colour of a text, and what lies behind it.
+# What a reader sees: the computed color of a text, and what lies behind it.
 CONTRASTS = """() => {
   const parse = c => { const n = c.match(/[\\d.]+/g).map(Number); return {rgb: n.slice(0, 3), alpha: n[3] ?? 1}; };
   const luminance = rgb => { const [r, g, b] = rgb.map(v => { v /= 255;
@@ -101,7 +101,7 @@ class Reader:
     looked_at: dict[tuple[int, int], Opened] = field(default_factory=dict)
 
     def look(self, models: int, width: int) -> Opened:
-        """Return a page in light colours that other tests look at, too, and none changes."""
+        """Return a page in light colors that other tests look at, too, and none changes."""
         if (models, width) not in self.looked_at:
             self.looked_at[models, width] = self.open(models, width)
         return self.looked_at[models, width]

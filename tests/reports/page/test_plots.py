@@ -44,7 +44,7 @@ def texts(svg: ElementTree.Element) -> list[str]:
 
 
 def inks(svg: ElementTree.Element) -> list[tuple[str, str]]:
-    """Return each text and its colour, which it may share with its neighbours."""
+    """Return each text and its color, which it may share with its neighbors."""
     return [
         (text.text or "", parent.get("fill", "var(--ink)"))
         for parent in svg.iter()
@@ -53,7 +53,7 @@ def inks(svg: ElementTree.Element) -> list[tuple[str, str]]:
 
 
 def paths(svg: ElementTree.Element, role: str) -> list[str]:
-    """Return the lines of what is filled in a colour."""
+    """Return the lines of what is filled in a color."""
     return [path.get("d", "") for path in svg.iter(f"{SVG}path") if path.get("fill") == f"var(--{role})"]
 
 
@@ -66,8 +66,8 @@ def spans(lines: str) -> list[tuple[float, float]]:
     return found
 
 
-def line_ends(svg: ElementTree.Element, colour: str) -> list[str]:
-    return [path.get("d", "") for path in svg.iter(f"{SVG}path") if path.get("stroke") == f"var(--{colour})"]
+def line_ends(svg: ElementTree.Element, color: str) -> list[str]:
+    return [path.get("d", "") for path in svg.iter(f"{SVG}path") if path.get("stroke") == f"var(--{color})"]
 
 
 def one(*values: float) -> tuple[Estimate, ...]:
@@ -288,10 +288,10 @@ def test_twenty_series_are_distinguishable_without_color() -> None:
 
 def test_each_number_of_a_heat_map_has_the_color_of_its_value() -> None:
     svg = drawn(HeatMap(("row",), ("low", "high", "none"), (one(0.0, 1.0, nan),), "accuracy"))
-    colours = dict(inks(svg))
-    assert colours["0"] == "var(--heat0-ink)"
-    assert colours["100"] == f"var(--heat{LEVELS - 1}-ink)"
-    assert colours["–"] == "var(--muted)"  # noqa: RUF001 # as it is written
+    colors = dict(inks(svg))
+    assert colors["0"] == "var(--heat0-ink)"
+    assert colors["100"] == f"var(--heat{LEVELS - 1}-ink)"
+    assert colors["–"] == "var(--muted)"  # noqa: RUF001 # as it is written
     assert paths(svg, "missing")
 
 
@@ -302,8 +302,8 @@ def test_each_number_of_a_heat_map_has_the_color_of_its_value() -> None:
 )
 def test_the_midpoint_of_a_change_scale_is_zero(values: tuple[float, ...], roles: tuple[str, ...]) -> None:
     svg = drawn(HeatMap(("row",), ("a", "b", "c"), (one(*values),), "gain", "change"))
-    colours = [colour for _, colour in inks(svg) if "change" in colour]
-    assert colours == [f"var(--{role}-ink)" for role in roles]
+    colors = [color for _, color in inks(svg) if "change" in color]
+    assert colors == [f"var(--{role}-ink)" for role in roles]
 
 
 def test_columns_that_do_not_fit_are_stacked() -> None:

@@ -68,8 +68,8 @@ def candidates(runs: Runs, model: int, rows: Sequence[int], why: str) -> list[Ca
 
 
 def test_every_behavior_is_shown_before_any_is_repeated(runs: Runs) -> None:
-    behaviours = [candidates(runs, 0, range(10), "often"), candidates(runs, 0, range(10, 12), "seldom")]
-    chosen = choose(behaviours, most=5)
+    behaviors = [candidates(runs, 0, range(10), "often"), candidates(runs, 0, range(10, 12), "seldom")]
+    chosen = choose(behaviors, most=5)
     assert [(one.why, one.row) for one in chosen] == [
         ("often", 0),
         ("often", 1),
@@ -86,8 +86,8 @@ def test_at_most_ten_examples_are_shown_and_none_twice(runs: Runs) -> None:
 
 
 def test_models_take_turns(runs: Runs) -> None:
-    of_behaviour = [one for model in range(3) for one in candidates(runs, model, range(3), "")]
-    names = [runs.labels[one.run.model] for one in choose([of_behaviour], most=6)]
+    of_behavior = [one for model in range(3) for one in candidates(runs, model, range(3), "")]
+    names = [runs.labels[one.run.model] for one in choose([of_behavior], most=6)]
     assert sorted(names) == sorted([*runs.labels.values()] * 2)
 
 

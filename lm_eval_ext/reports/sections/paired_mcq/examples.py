@@ -18,7 +18,7 @@ from lm_eval_ext.results.rows import Rows
 from lm_eval_ext.results.runs import TaskRun
 
 Chosen = NDArray[np.bool_]
-"""Whether a row shows the behaviour, shape (rows,)."""
+"""Whether a row shows the behavior, shape (rows,)."""
 MUCH = 0.15
 """First tokens count as biased towards a letter if they exceed the texts' share of rows by this much."""
 
@@ -62,7 +62,7 @@ def _drawn_to_a_letter(rows: Rows) -> Chosen:
     return np.array([first == letter != text for first, text in pairs])
 
 
-BEHAVIOURS: Mapping[str, Callable[[Rows], Chosen]] = {
+BEHAVIORS: Mapping[str, Callable[[Rows], Chosen]] = {
     "The first token names one option and the text another: an evaluation of first tokens alone counts an answer that "
     "was never given.": _another_option,
     "The text refuses, but the first token names an option.": lambda rows: _is(rows, "mismatch_refusal"),
@@ -83,11 +83,11 @@ BEHAVIOURS: Mapping[str, Callable[[Rows], Chosen]] = {
 
 
 def candidates(runs: Sequence[TaskRun]) -> list[list[Candidate]]:
-    """Return the candidates for each behaviour: one answer of each task, to an unused question if possible."""
+    """Return the candidates for each behavior: one answer of each task, to an unused question if possible."""
     taken: set[Hashable] = set()
     found = []
-    for why, shows in BEHAVIOURS.items():
-        of_behaviour = []
+    for why, shows in BEHAVIORS.items():
+        of_behavior = []
         for run in runs:
             if run.rows is None:
                 continue
@@ -96,8 +96,8 @@ def candidates(runs: Sequence[TaskRun]) -> list[list[Candidate]]:
             row = next((row for row in rows if questions[row] not in taken), rows[0] if rows else None)
             if row is not None:
                 taken.add(questions[row])
-                of_behaviour.append(Candidate(run, row, why, _facts(run, run.rows, row)))
-        found.append(of_behaviour)
+                of_behavior.append(Candidate(run, row, why, _facts(run, run.rows, row)))
+        found.append(of_behavior)
     return [*found[:-1], found[-1][:1]]
 
 

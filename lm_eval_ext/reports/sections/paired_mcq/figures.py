@@ -115,7 +115,7 @@ def position_bias_figure(results: Sequence[TaskResult]) -> Figure | None:
         "How different are the letters that first tokens and texts choose?",
         "Total variation distance between the two distributions of letters over all rows: the share of rows whose "
         "letter would have to change to make the two equal. 0: both choose each letter equally often. The distance is "
-        f"never negative, so chance alone increases it. {INTERVALS} Summarises Figures 3 and 7 of the paper.",
+        f"never negative, so chance alone increases it. {INTERVALS} Summarizes Figures 3 and 7 of the paper.",
         tuple(panels_by_level(measured, "position_bias", "total variation distance")),
         table(measured, ("position bias",), lambda result: (result["position_bias"],)),
         metrics=("position_bias",),

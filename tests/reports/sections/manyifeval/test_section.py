@@ -151,7 +151,7 @@ def test_reported_broken_instructions_are_repaired_in_one_round(known: Section) 
     assert list(found[DROP_ONE, ZERO_SHOT, "prompt level", None].values()) == [exact(0.0)] * 3
     by_instruction = found[DROP_ONE, BY_ORACLE, "instruction level", "2.00"]
     assert list(values(by_instruction).values()) == pytest.approx([7 / 12, 1.0, 1.0])
-    # Two answers to each row, 2 or 3 instructions: 2 · 4 · (2 + 3) judgements.
+    # Two answers to each row, 2 or 3 instructions: 2 · 4 · (2 + 3) judgments.
     ((about, cells),) = numbers(known, "manyifeval_feedback").items()
     assert about == (DROP_ONE, BY_ORACLE, 40)
     assert values(cells) == {"precision": 1.0, "recall": 1.0, "F1": 1.0, "unparsable": 0.0}
@@ -365,7 +365,7 @@ def after(*prompt_levels: float) -> Line:
 
 
 def feedback(*counts: int, unparsable: float = 0.0) -> Mapping[str, float]:
-    """Return the results of judgements: true and false positives, false and true negatives."""
+    """Return the results of judgments: true and false positives, false and true negatives."""
     which = ("true_positives", "false_positives", "false_negatives", "true_negatives")
     counted = zip(which, counts, strict=True)
     return {f"feedback_{name}": count for name, count in counted} | {"feedback_unparsable": unparsable}
@@ -479,7 +479,7 @@ def test_a_different_number_of_rounds_is_a_different_method(tmp_path: Path) -> N
     assert {about[1] for about in found} == {f"{BY_ORACLE}, 1 round", f"{BY_ORACLE}, 2 rounds"}
 
 
-def test_judgements_of_all_tasks_are_counted_together(tmp_path: Path) -> None:
+def test_judgments_of_all_tasks_are_counted_together(tmp_path: Path) -> None:
     two, three = row(1, [1, 0], **after(0.0, 0.0)), row(1, [1, 0, 0], **after(0.0, 0.0))
     config = method("feedback", 1)
     write_rows(tmp_path / "a", {N02: [two]}, figures=feedback(10, 1, 0, 9, unparsable=0.3), config=config)
@@ -489,20 +489,20 @@ def test_judgements_of_all_tasks_are_counted_together(tmp_path: Path) -> None:
     # 30 of 40 followed instructions are judged followed, and 3 of 20 broken ones; the two weigh alike.
     precision, recall = 0.75 / (0.75 + 0.15), 0.75
     f1 = 2 * precision * recall / (precision + recall)
-    # 6 of the first 20 judgements could not be read, none of the other 40.
+    # 6 of the first 20 judgments could not be read, none of the other 40.
     assert values(cells) == pytest.approx({"precision": precision, "recall": recall, "F1": f1, "unparsable": 0.1})
 
 
-def test_judgements_that_were_never_parsable_have_no_precision(tmp_path: Path) -> None:
+def test_judgments_that_were_never_parsable_have_no_precision(tmp_path: Path) -> None:
     line = row(1, [1, 0], **after(0.0, 0.0))
-    # Unread judgements count as "not followed", of which the precision would be 1 and the recall 0.
+    # Unread judgments count as "not followed", of which the precision would be 1 and the recall 0.
     counts = feedback(0, 0, 11, 9, unparsable=1.0)
     found = of_rows(tmp_path, {N02: [line]}, figures=counts, config=method("feedback", 1))
     ((_, cells),) = numbers(found, "manyifeval_feedback").items()
     assert {name: cell.value for name, cell in cells.items() if cell.exists} == {"unparsable": 1.0}
 
 
-def test_without_judgements_there_is_no_figure_about_them(tmp_path: Path) -> None:
+def test_without_judgments_there_is_no_figure_about_them(tmp_path: Path) -> None:
     line = row(1, [1, 1], **after(0.0, 1.0))
     found = of_rows(tmp_path, {N02: [line]}, figures=feedback(0, 0, 0, 0), config=method("without_feedback", 1))
     assert "manyifeval_rounds" in names(found)

@@ -372,8 +372,8 @@ def test_an_example_shows_two_orders_of_a_question(
     rows: list[tuple[str, str, Value]], shown: str, tmp_path: Path
 ) -> None:
     whys = {example.why for example in section_of(write(tmp_path, rows)).examples}
-    behaviours = [words for _, words in TWO_ORDERS.values() if any(why.startswith(words) for why in whys)]
-    assert behaviours == [shown]
+    behaviors = [words for _, words in TWO_ORDERS.values() if any(why.startswith(words) for why in whys)]
+    assert behaviors == [shown]
 
 
 def test_models_on_the_same_rows_have_the_same_resamples(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lm_eval_ext.self_refine.judgement import verdict, verdicts
+from lm_eval_ext.self_refine.judgment import verdict, verdicts
 from lm_eval_ext.self_refine.prompts import judge_one, judge_together, reply
 from lm_eval_ext.self_refine.strategies import STRATEGIES
 
