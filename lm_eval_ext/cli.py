@@ -110,7 +110,7 @@ def _parser() -> Parser:
         "--split",
         choices=("test", "train", "fewshot"),
         default="test",
-        help="test (the default): what the tasks evaluate; train; fewshot: the demonstrations",
+        help="test (the default): what the tasks evaluate; train; fewshot: the few-shot examples",
     )
     export.set_defaults(run=_export)
     add_table_to(manyifeval)

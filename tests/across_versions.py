@@ -1,4 +1,4 @@
-"""What tests ask of the harness itself, so that every supported version understands it."""
+"""How tests access the harness, so that they work with every supported version."""
 
 from __future__ import annotations
 

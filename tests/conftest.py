@@ -1,4 +1,4 @@
-"""What several tests share: the real rows, a tiny model, and the real harness in a subprocess."""
+"""Shared by several tests: the real rows, a tiny model, and the real harness in a subprocess."""
 
 from __future__ import annotations
 

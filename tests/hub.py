@@ -1,4 +1,4 @@
-"""A loopback stand-in for the Hugging Face Hub: what `datasets.load_dataset` asks of it, for small repositories."""
+"""A loopback stand-in for the Hugging Face Hub: what `datasets.load_dataset` needs for small repositories."""
 
 from __future__ import annotations
 

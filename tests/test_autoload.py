@@ -1,4 +1,4 @@
-"""The unmodified harness sees our tasks, models and filters, and is otherwise what it would be without us."""
+"""The unmodified harness finds our tasks, models and filters, and otherwise behaves as without us."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is mistyped is told with what comes near it; a shell can complete a line."""
+"""Errors for typos suggest similar names; a shell can complete commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Entropy and total variation: figures by hand, and the same from numbers and from arrays."""
+"""Entropy and total variation: computed by hand, and the same for numbers and arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the doctor says of rows in a folder, of task files, and of the place where the public ones lie."""
+"""What the doctor reports about rows in a folder, task files, and the site of the public task files."""
 
 from __future__ import annotations
 

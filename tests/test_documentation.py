@@ -1,4 +1,4 @@
-"""The documentation can be followed: its links lead somewhere, and its commands name what exists."""
+"""The documentation can be followed: its links work, and its commands name what exists."""
 
 from __future__ import annotations
 

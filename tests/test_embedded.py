@@ -1,4 +1,4 @@
-"""The rows written for this project: enough, balanced, no two alike, none taken from the real datasets."""
+"""The rows written for this project: enough, balanced, without duplicates, none taken from the real datasets."""
 
 from __future__ import annotations
 

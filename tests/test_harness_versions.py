@@ -1,4 +1,4 @@
-"""Which versions of the harness are supported is said in several places, for several readers; all say the same."""
+"""Everything that states the supported versions of the harness agrees."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
     "start": ("starts interpreters", "test_autoload.py"),
     "harness/versions": ("what versions differ in shows in runs", "test_harness_versions.py"),
     "harness/installation": ("the doctor's view of an installation", "test_doctor.py"),
-    "harness/known_answers": ("answers reach the reference LM", "models/test_reference.py"),
+    "harness/known_answers": ("answers reach the reference model", "models/test_reference.py"),
     "harness/lm": ("what our two LMs share", "models/test_self_refine.py"),
     "harness/filters": ("readers in a pipeline", "families/paired_mcq/test_filters.py"),
     "harness/aggregation": ("figures over rows, in results", "families/paired_mcq/test_known_answers.py"),

@@ -1,4 +1,4 @@
-"""What is shown on a terminal while a command works, and what where there is none."""
+"""What a command shows while it works, on a terminal and elsewhere."""
 
 from __future__ import annotations
 

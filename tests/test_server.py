@@ -1,4 +1,4 @@
-"""A model behind an OpenAI-compatible server gives the answers and the scores that it gives under ``--model hf``."""
+"""A model behind an OpenAI-compatible server gives the same answers and scores as under ``--model hf``."""
 
 from __future__ import annotations
 

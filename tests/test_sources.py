@@ -1,4 +1,4 @@
-"""A folder of rows: what is read, and the error for everything that is wrong with it."""
+"""A folder of rows: what is read, and the errors for invalid rows."""
 
 from __future__ import annotations
 

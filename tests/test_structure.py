@@ -1,4 +1,4 @@
-"""The arrows between the rooms of the package point one way."""
+"""The packages import each other in one direction only."""
 
 from __future__ import annotations
 

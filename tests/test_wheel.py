@@ -1,4 +1,4 @@
-"""The package as pip installs it: what is in the wheel, what works with the harness alone, what an uninstall leaves."""
+"""The package as pip installs it: contents of the wheel, the harness without extras, and what an uninstall leaves."""
 
 from __future__ import annotations
 

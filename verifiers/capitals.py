@@ -51,7 +51,7 @@ def count_capital_words(text: str) -> int:
 def _needs_neighbors(chunk: str) -> bool:
     """Return whether neighboring chunks may affect how a chunk is split.
 
-    They may if a sentence can end inside the chunk, or if a clitic precedes its full stop.
+    They may if a sentence can end inside the chunk, or if a clitic precedes its period.
     """
     end = _POSSIBLE_END.search(chunk)
     return bool((end and _LETTER.search(chunk, end.end())) or _POSSIBLE_CLITIC.search(chunk))

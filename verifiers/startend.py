@@ -19,8 +19,9 @@ _CLOSING = "\"'*_)]}>` "
 class Quotation(Checker):
     """The whole response is in double quotation marks.
 
-    Faithful: it begins and ends with a straight one, whatever is between. Repaired: no text is outside quotation marks,
-    straight or not: ``"hi" he said "bye"`` fails, and a response with marks around every paragraph passes.
+    Faithful: it begins and ends with a straight one; what is between does not matter. Repaired: no text is outside
+    quotation marks, straight or not: ``"hi" he said "bye"`` fails, and a response with marks around every paragraph
+    passes.
     """
 
     def describe(self) -> str:
@@ -68,7 +69,7 @@ class EndChecker(Checker):
     """The response ends with ``end_phrase``, in any case.
 
     Faithful: with or without straight double quotation marks. Repaired: also with other marks (emphasis, brackets, a
-    code fence), with a full stop after a phrase that has none, and only if the phrase begins at a word boundary.
+    code fence), with a period after a phrase that has none, and only if the phrase begins at a word boundary.
     """
 
     end_phrase: str

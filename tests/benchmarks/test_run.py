@@ -1,4 +1,4 @@
-"""What ``make bench`` says before it measures anything."""
+"""What ``make bench`` prints before it measures anything."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tiny causal model and an adapter for it, which several tests use and which take seconds to make."""
+"""A tiny causal model and an adapter for it, shared by several tests because they take seconds to make."""
 
 from __future__ import annotations
 

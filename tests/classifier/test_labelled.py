@@ -1,4 +1,4 @@
-"""Labeled rows: what a file may hold, what it means, and what is said where it is wrong."""
+"""Labeled rows: what a file may contain, what it means, and the errors for invalid rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Readers by name: which there are, and what is said of one that cannot be had, before anything is loaded."""
+"""Readers by name: which exist, and the errors for unavailable ones, before anything is loaded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many rows are evaluated of a dataset of the user's own: said, recorded, and for the user to choose."""
+"""How many rows of a user's own dataset are evaluated: logged, recorded and configurable."""
 
 from __future__ import annotations
 

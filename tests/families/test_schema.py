@@ -1,4 +1,4 @@
-"""What tasks give and record is what their family's schema says: no metric and no fact besides, and none less."""
+"""The metrics and facts of a task are exactly those in its family's schema."""
 
 from __future__ import annotations
 

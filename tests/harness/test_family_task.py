@@ -15,6 +15,7 @@ def test_an_invalid_num_fewshot_is_rejected(family: str, number: object) -> None
     task = make(OF_FAMILY[family])
     task.config.num_fewshot = number
     with pytest.raises(
-        ValueError, match=f"task '{OF_FAMILY[family]}': --num_fewshot {number}; expected a number of demonstrations, 0"
+        ValueError,
+        match=f"task '{OF_FAMILY[family]}': --num_fewshot {number}; expected a number of few-shot examples, 0",
     ):
         task.build_all_requests()

@@ -1,4 +1,4 @@
-"""``--cache_requests`` serves requests that were made of the same, and no others."""
+"""``--cache_requests`` serves only requests that would be built identically."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reference LM answers what its policy says, and nothing else."""
+"""The reference model answers as its policy says, and does nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The self-refining LM asks its base what each strategy says, in so many calls, and keeps what was answered."""
+"""The self-refining LM sends each strategy's prompts to its base, in few calls, and keeps the answers."""
 
 from __future__ import annotations
 

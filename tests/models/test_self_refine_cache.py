@@ -1,4 +1,4 @@
-"""A cache of responses (``--use_cache``) serves a refining LM, and no other."""
+"""A response cache (``--use_cache``) serves only the refining LM that filled it."""
 
 from __future__ import annotations
 

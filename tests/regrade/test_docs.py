@@ -1,4 +1,4 @@
-"""What docs/verify.md shows is what happens."""
+"""The examples in docs/verify.md work as shown."""
 
 from __future__ import annotations
 

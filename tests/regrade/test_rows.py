@@ -1,4 +1,4 @@
-"""The forms that a recorded response may have."""
+"""The formats of recorded responses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Result files of a run that was never made: small, and with whatever a test wants in them."""
+"""Small result files of made-up runs, with whatever a test needs in them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run in which the scores of some rows are others than they were: what a test looks for."""
+"""A run in which the scores of some rows are changed on purpose."""
 
 from __future__ import annotations
 

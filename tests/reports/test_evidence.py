@@ -1,4 +1,4 @@
-"""A family may gain a metric: results from before are still shown, and have no figure of it."""
+"""If a family gains a metric, older results are still shown, without a value of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files are written whole or not at all, whatever stands at their names; each case is a real file system's."""
+"""Files are written completely or not at all, whatever exists at their paths; each case uses a real file system."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Intervals and tests against what can be computed another way."""
+"""Intervals and tests, compared with what can be computed in another way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command that asks for the same as a file of results."""
+"""The command that reproduces a results file."""
 
 from __future__ import annotations
 

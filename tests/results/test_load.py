@@ -1,4 +1,4 @@
-"""From files to rows: what counts, and what is said of the rest."""
+"""From files to rows: which runs are used, and what is reported about the others."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_the_newer_of_two_runs_is_used_and_the_older_one_named(tmp_path: Path) -
         {"chat_template_sha": "0123456789"},
         {"system_instruction_sha": "0123456789"},
     ],
-    ids=["another argument", "demonstrations", "chat template", "system instruction"],
+    ids=["another argument", "few-shot examples", "chat template", "system instruction"],
 )
 def test_the_same_weights_in_other_settings_are_not_replaced(other: dict[str, Any], tmp_path: Path) -> None:
     write_run(tmp_path / "1", {SST2: [1]})

@@ -1,4 +1,4 @@
-"""Files that nobody's harness wrote: whatever stands in them, they are named with the reason and the rest is read."""
+"""Malformed files: they are named with the reason, and everything else is read."""
 
 from __future__ import annotations
 

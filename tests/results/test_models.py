@@ -1,4 +1,4 @@
-"""Which model was evaluated: names that tell models apart, and their settings."""
+"""Which model was evaluated: names that distinguish models, and their settings."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ def test_a_model_is_named_after_its_weights(who: EvaluatedModel, name: str) -> N
             ["m, revision=1", "m, no revision"],
         ),
         (
-            named("hf", {"demonstrations": "4"}, pretrained="m"),
+            named("hf", {"few-shot examples": "4"}, pretrained="m"),
             named("hf", {"chat template": "0123456789abcdef"}, pretrained="m"),
-            ["m, no chat template, 4-shot", "m, chat template 01234567, no demonstrations"],
+            ["m, no chat template, 4-shot", "m, chat template 01234567, no few-shot examples"],
         ),
     ],
     ids=["owners", "folders", "a folder and the hub", "engines", "revisions", "settings"],
@@ -116,7 +116,7 @@ def test_a_setting_lists_only_what_differs_from_the_harnesss_default(tmp_path: P
     assert asked.setting == (
         ("chat template", "c"),
         ("system instruction", "s"),
-        ("demonstrations", "4"),
+        ("few-shot examples", "4"),
         ("gen_kwargs", "do_sample=True,temperature=1"),
         ("rows", "embedded"),
     )

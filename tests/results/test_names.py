@@ -1,4 +1,4 @@
-"""A model is called what its user says, if that tells which model is meant."""
+"""A model has the name that its user gives it, if it is clear which model is meant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which tasks of a file are ours: those that say so, and nothing is guessed."""
+"""Which tasks of a file are ours: those that record it; nothing is guessed."""
 
 from __future__ import annotations
 
@@ -125,6 +125,6 @@ def test_a_task_whose_name_includes_its_groups_is_recognized(tmp_path: Path) -> 
     runs = load([tmp_path])
     (run,) = runs.runs
     assert (run.task, run.shots, run.rows is not None) == (SST2, 4, True)
-    assert dict(run.model.setting)["demonstrations"] == "4"
+    assert dict(run.model.setting)["few-shot examples"] == "4"
     assert runs.groups == {"level": (SST2,)}
     assert find_runs([tmp_path]).runs[0].count == 2

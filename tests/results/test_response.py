@@ -1,4 +1,4 @@
-"""Which response a line of samples holds."""
+"""Which response a line of samples contains."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Everything that reads results has one idea of which run is newer and which model it is."""
+"""Everything that reads results agrees on which run is newer and which model it belongs to."""
 
 from __future__ import annotations
 

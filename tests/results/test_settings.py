@@ -1,4 +1,4 @@
-"""One model stays one where its families need other settings; runs of one task are told apart by theirs."""
+"""A model whose families need different settings is one model; runs of one task in two settings are not."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_different_settings_within_a_family_are_a_warning_that_names_the_tasks(t
     assert list(runs.labels.values()) == ["one"]
     assert runs.issues == (
         warning(
-            f"one: demonstrations differ between tasks: 4 ({SST2}); default ({COT}); figures over several tasks of "
+            f"one: few-shot examples differ between tasks: 4 ({SST2}); default ({COT}); figures over several tasks of "
             "verbalizer mix them"
         ),
     )
@@ -83,7 +83,7 @@ def test_unambiguous_runs_are_one_model_next_to_runs_that_are_kept_apart(tmp_pat
     manyifeval(tmp_path / "d", LONGEST)
     runs = load([tmp_path])
     models = {run.task: runs.labels[run.model] for run in runs.runs if run.task != SST2}
-    assert models == {COT: "one, no demonstrations, gen_kwargs differ by task", N01: models[COT]}
+    assert models == {COT: "one, no few-shot examples, gen_kwargs differ by task", N01: models[COT]}
     assert len(runs.labels) == 3
 
 

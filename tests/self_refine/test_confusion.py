@@ -1,4 +1,4 @@
-"""How good feedback is, by the paper's measures and by plain counts."""
+"""The quality of feedback, by the paper's measures and by plain counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a judge's reply is taken to say."""
+"""How a judge's reply is interpreted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The metrics of a refined answer, against arithmetic done by hand."""
+"""The metrics of a refined answer, compared with arithmetic by hand."""
 
 from __future__ import annotations
 

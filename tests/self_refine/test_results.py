@@ -1,4 +1,4 @@
-"""What is read of the harness's result files, and the command that prints it."""
+"""What is read from the harness's result files, and the command that prints it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Table 2 out of runs."""
+"""Table 2 from runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""change_case: capitals and small letters, in both editions."""
+"""change_case: capitals and lowercase letters, in both editions."""
 
 from __future__ import annotations
 

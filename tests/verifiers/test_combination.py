@@ -1,4 +1,4 @@
-"""combination: two responses, and the prompt repeated, in both editions."""
+"""combination: two responses, and repeating the prompt, in both editions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds for every checker of the registry."""
+"""What holds for every registered checker."""
 
 from __future__ import annotations
 

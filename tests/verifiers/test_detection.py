@@ -1,4 +1,4 @@
-"""Language detection: the same answer every time, in every thread, at the cost of one detection per text."""
+"""Language detection: the same result every time and in every thread, for one detection per text."""
 
 from __future__ import annotations
 

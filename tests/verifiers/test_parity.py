@@ -1,7 +1,7 @@
-"""The faithful edition judges real responses as the harness's own IFEval code does, verdict for verdict.
+"""The faithful edition judges real responses like the harness's own IFEval code, verdict by verdict.
 
-Two things in IFEval are not deterministic. langdetect draws at random, here with the seed 0 on both sides. And where
-the letter to be counted is none, a random one takes its place (two of the 541 rows have "#" and "!"); here Python's
+Two things in IFEval are not deterministic. langdetect draws at random; here with seed 0 on both sides. And if the letter
+to be counted is not a letter (two of the 541 rows have "#" and "!"), IFEval counts a random one; here Python's
 generator is seeded with 0 before the instruction is made, which is the draw that the faithful edition always takes.
 """
 

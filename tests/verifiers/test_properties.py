@@ -1,4 +1,4 @@
-"""What holds for every checker on any text: a verdict, always the same one, in time linear in the text."""
+"""What holds for every checker on any text: a verdict, always the same one, in linear time."""
 
 from __future__ import annotations
 

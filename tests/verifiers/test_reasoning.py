@@ -1,4 +1,4 @@
-"""A reasoning block does not belong to the answer."""
+"""A reasoning block is not part of the answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often the repaired edition disagrees with IFEval on the real responses: the table in ``docs/verifiers.md``.
+"""How often the repaired edition disagrees with IFEval on real responses: the table in ``docs/verifiers.md``.
 
 After a change of a checker, ``python -m tests.verifiers.test_repaired_on_real_responses`` prints the rows as they are
 now and says which of them have changed.

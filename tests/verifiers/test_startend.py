@@ -1,4 +1,4 @@
-"""startend: quotation marks around, and a phrase at the end, in both editions."""
+"""startend: quotation marks around the response, and a phrase at its end, in both editions."""
 
 from __future__ import annotations
 

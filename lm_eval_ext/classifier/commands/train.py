@@ -41,7 +41,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         help="add N responses written by this project, which are trained on and never evaluated on (default: 0)",
     )
     train.add_argument("--output", metavar="DIR", required=True, type=Path, help="a new or empty folder")
-    train.add_argument("--base", metavar="PATH_OR_ID", help="of --mode causal: the base model")
+    train.add_argument("--base", metavar="PATH_OR_ID", help="the base model (only with --mode causal)")
     train.add_argument(
         "--mode",
         choices=tuple(EPOCHS),
@@ -49,7 +49,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         help="encoder (the default): small and quick on a CPU; causal: a language model that answers with a letter",
     )
     train.add_argument(
-        "--seed", type=int, default=0, help="of the split, the generated responses and the training (default: 0)"
+        "--seed", type=int, default=0, help="seed for the split, the generated responses and the training (default: 0)"
     )
     train.add_argument("--epochs", type=_count, help="default: " + ", ".join(f"{n} ({m})" for m, n in EPOCHS.items()))
     train.add_argument(

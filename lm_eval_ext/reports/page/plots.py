@@ -84,7 +84,7 @@ def _png(drawing: Drawing) -> bytes:
 
 @contextmanager
 def _style() -> Iterator[None]:
-    """Draw in the report's style, whatever the user's own matplotlib settings.
+    """Draw in the report's style, regardless of the user's own matplotlib settings.
 
     Raises:
         ReportError: matplotlib is not installed.

@@ -1,4 +1,4 @@
-"""A tiny causal model that can learn, what it is taught, and adapters that are spoilt on purpose."""
+"""A tiny causal model that can learn, its training rows, and adapters that are damaged on purpose."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is missing or wrong of a causal model or adapter is said before it is loaded; pickled weights never are."""
+"""Defects of a causal model or adapter are reported before it is loaded; pickled weights are never loaded."""
 
 from __future__ import annotations
 

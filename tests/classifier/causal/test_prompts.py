@@ -1,4 +1,4 @@
-"""What causal models are asked, to the letter, and what their letters mean."""
+"""The exact prompts of causal models, and the meaning of the letters that they answer with."""
 
 from __future__ import annotations
 

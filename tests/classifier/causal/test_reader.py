@@ -1,4 +1,4 @@
-"""Causal models as readers: the first token, and how certain it is."""
+"""Causal models as readers: the first token, and its certainty."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A LoRA adapter for a causal model: what it learns, what is written down of it, and that only the seed counts."""
+"""A LoRA adapter for a causal model: what it learns, what is recorded about it, and that only the seed matters."""
 
 from __future__ import annotations
 

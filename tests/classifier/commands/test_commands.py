@@ -1,4 +1,4 @@
-"""``lm-eval-ext classifier``: what is said of a call that cannot be."""
+"""``lm-eval-ext classifier``: the errors for invalid calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An adapter's description: what this version wrote is accepted, anything else is named."""
+"""An adapter's description: what this version wrote is accepted, anything else is an error."""
 
 from __future__ import annotations
 

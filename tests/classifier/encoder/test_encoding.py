@@ -1,4 +1,4 @@
-"""What the encoder sees: markers in the place of letters, and nothing that a text could forge."""
+"""The input of the encoder: markers in place of letters, and nothing that a text could forge."""
 
 from __future__ import annotations
 

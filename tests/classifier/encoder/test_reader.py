@@ -1,4 +1,4 @@
-"""The default reader: rules first, the encoder where they abstain, and the same reading however it is asked."""
+"""The default reader: the rules first, the encoder where they abstain; readings do not depend on the batch."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ PARK = offered("Strongly support", "Somewhat support", "Somewhat oppose", "Stron
 HARD: list[tuple[str, tuple[Option, ...], Value]] = [
     # Hedged.
     (
-        "It is hard to be sure, though if pressed I'd lean towards the bus being something I take a few times a week.",
+        "It is hard to be sure, though if pressed I'd lean toward the bus being something I take a few times a week.",
         BUS,
         "B",
     ),

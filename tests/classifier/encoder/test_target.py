@@ -1,4 +1,4 @@
-"""What the encoder is taught to say of each kind of label."""
+"""The training target for each kind of label."""
 
 from __future__ import annotations
 

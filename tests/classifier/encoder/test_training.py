@@ -1,4 +1,4 @@
-"""Training the encoder's adapter: it learns, the same seed writes the same bytes, and nothing else is touched."""
+"""Training the encoder's adapter: it learns, the same seed gives the same bytes, and nothing else is changed."""
 
 from __future__ import annotations
 

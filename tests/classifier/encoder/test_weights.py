@@ -1,4 +1,4 @@
-"""The base weights: where they are looked for, and what is said where they are not, or are others."""
+"""The base weights: where they are looked up, and the errors if they are missing or different."""
 
 from __future__ import annotations
 

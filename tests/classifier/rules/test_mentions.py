@@ -1,4 +1,4 @@
-"""Where a response names the options: letters that are letters, texts that are whole, and no place twice."""
+"""Where a response names the options: genuine letters, whole texts, and no overlaps."""
 
 from __future__ import annotations
 

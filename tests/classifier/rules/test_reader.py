@@ -1,4 +1,4 @@
-"""The rules: right where they speak, silent where an answer is not plain, and fast on anything."""
+"""The rules: right when they give a reading, abstaining in unclear cases, and fast on any text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The paper's baseline: the first capital letter that a full stop follows."""
+"""The paper's baseline: the first capital letter that is followed by a period."""
 
 from __future__ import annotations
 

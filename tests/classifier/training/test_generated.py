@@ -1,4 +1,4 @@
-"""The training responses of this project: the corpus is well-formed, and what is made of it is what its labels say."""
+"""The generated training responses: the corpus is well-formed, and each response matches its label."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the reference LM answers when it is asked about its answer."""
+"""The reference model's answers to questions about its own answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A user's own task prompts, without instructions: they are composed like ours, or named by row and field."""
+"""A user's own task prompts, without instructions: composed like ours, or rejected with row and field."""
 
 from __future__ import annotations
 

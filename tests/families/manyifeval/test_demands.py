@@ -1,4 +1,4 @@
-"""What an instruction demands of a response, in numbers, followed and broken; and when demands exclude each other."""
+"""What following or breaking an instruction demands of a response, in numbers, and when demands are contradictory."""
 
 from __future__ import annotations
 

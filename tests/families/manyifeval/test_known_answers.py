@@ -1,4 +1,4 @@
-"""The reference LM's scores, end to end through the harness, are the ones that its policies imply."""
+"""The reference model's scores, end to end through the harness, are the ones that its policies imply."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ def simply_evaluate(source: str, task: str, **settings: Any) -> Any:
 
 
 def test_more_few_shot_examples_than_available_are_an_error() -> None:
-    with pytest.raises(RowsError, match=r"source 'embedded': --num_fewshot 7 asks for more demonstrations than the 6"):
+    with pytest.raises(RowsError, match=r"'embedded': --num_fewshot 7 asks for more few-shot examples than the 6"):
         simply_evaluate("embedded", "manyifeval_n03", num_fewshot=7, limit=2)
 
 

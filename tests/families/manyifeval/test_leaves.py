@@ -1,4 +1,4 @@
-"""The task folder: every leaf loads, the generator wrote it, it asks and scores as the paper says."""
+"""The task folder: every leaf loads, is generated, and has the paper's prompts and metrics."""
 
 from __future__ import annotations
 

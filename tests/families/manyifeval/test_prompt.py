@@ -1,4 +1,4 @@
-"""A prompt is the bare task, the sentence that announces the instructions, and one line for each (Table 6)."""
+"""A prompt is the bare task, the sentence that introduces the instructions, and one line for each (Table 6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finished rows in the published schema: ours survive being written and read; others are named by row and field."""
+"""Finished rows in the published schema: ours survive export and import; invalid ones are named by row and field."""
 
 from __future__ import annotations
 

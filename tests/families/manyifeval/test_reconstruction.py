@@ -1,4 +1,4 @@
-"""Bare task prompts out of a copy of google/IFEval: all 216, as the table says, or an error that names the row."""
+"""Bare task prompts from a copy of google/IFEval: all 216 of the table, or an error that names the row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rows of every task: 100 for each number of instructions, solvable, and the same ones on every machine."""
+"""The rows of every task: 100 for each number of instructions, solvable, and the same on every machine."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_the_results_record_the_kind_of_rows(source: str, tmp_path: Path) -> Non
         assert origin(source) == "task prompts cut out of google/IFEval, instructions composed"
 
 
-# Prints every row of the sources with its witness, every hash, and some answers of the reference LM.
+# Prints every row of the sources with its witness, every hash, and some answers of the reference model.
 PRINT_ROWS = """
 import json, sys
 from dataclasses import asdict

@@ -1,4 +1,4 @@
-"""The metrics of one row and of a task, against arithmetic done by hand."""
+"""The metrics of one row and of a task, compared with arithmetic by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Self-refinement end to end through the harness, where the reference LM makes the right score known."""
+"""Self-refinement end to end through the harness, where the reference model makes the correct scores known."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Responses built by program: exactly the chosen instructions are followed, strictly and in both editions."""
+"""Generated responses: exactly the chosen instructions are followed, strictly and in both editions."""
 
 from __future__ import annotations
 

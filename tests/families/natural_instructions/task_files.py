@@ -1,4 +1,4 @@
-"""A small subtask as a file of either version, for tests of what reads them."""
+"""A small subtask as a file of either version."""
 
 from __future__ import annotations
 

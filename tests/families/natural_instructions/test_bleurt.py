@@ -1,4 +1,4 @@
-"""BLEURT through transformers' own classes, on tiny checkpoints in the published layout."""
+"""BLEURT with transformers' own classes, on tiny checkpoints in the published layout."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prompts, letter for letter: those published with GPT-3's outputs, and small ones spelled out."""
+"""Exact prompts: those published with GPT-3's outputs, and small ones written out in full."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where task files come from: a folder, the embedded ones, and a loopback stand-in for the public repository."""
+"""Where task files come from: a folder, the package, or a loopback stand-in for the public repository."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scores that are known beforehand, end to end through the harness."""
+"""Scores that are known in advance, end to end through the harness."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def task(subtask: str, encoding: str, source: str, **metadata: Any) -> NaturalIn
 
 
 def mean_under(policy: str, built: NaturalInstructionsTask) -> float:
-    """Return the mean ROUGE-L of a policy of the reference LM."""
+    """Return the mean ROUGE-L of a policy of the reference model."""
     built.build_all_requests()
     answers = ReferenceLM(policy).generate_until(built.instances)
     scores: list[float] = [

@@ -1,4 +1,4 @@
-"""The task folder: the generator wrote it, every leaf loads and is what its name says, every group has its members."""
+"""The task folder: it is generated, every leaf loads as its name says, every group has its members."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recorded predictions to means: which rows count, and what is wrong with those that cannot."""
+"""From recorded predictions to means: which rows count, and the errors for invalid ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Task files of both versions: what is read, letter for letter, and what is refused."""
+"""Task files of both versions: what is read, verbatim, and what is rejected."""
 
 from __future__ import annotations
 

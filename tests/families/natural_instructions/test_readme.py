@@ -1,4 +1,4 @@
-"""The README's table of GPT-3's recorded answers is what the command prints."""
+"""The README's table of GPT-3's recorded answers matches the output of the command."""
 
 from __future__ import annotations
 

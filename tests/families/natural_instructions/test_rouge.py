@@ -1,4 +1,4 @@
-"""ROUGE-L: by hand, and beside a plain loop over the library."""
+"""ROUGE-L: computed by hand, and compared with a plain loop over the library."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of subtasks, against the published lists."""
+"""The table of subtasks, compared with the published lists."""
 
 from __future__ import annotations
 

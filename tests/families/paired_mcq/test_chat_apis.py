@@ -1,4 +1,4 @@
-"""An API without log-likelihoods is refused before the first request; text alone is asked of it as of any other."""
+"""An API without log-likelihoods is rejected before the first request; text-only tasks work with it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a row costs a real model: one forward pass for all its letters, and its text."""
+"""The cost of a row with a real model: one forward pass for all its letters, plus its text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The task folder: every leaf loads, the generator wrote it, it asks what its name says; wrong leaves are named."""
+"""The task folder: every leaf loads, is generated, and matches its name; invalid leaves are named."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ def test_the_results_record_how_many_published_questions_are_left_out(
         task = tasks_of(manager, [f"paired_mcq_mmlu_{level}"])[f"paired_mcq_mmlu_{level}"]
         assert (len(task.eval_docs), task.config.metadata["left_out"]) == (10, 1)
     (message,) = [record.getMessage() for record in caplog.records if "left out" in record.getMessage()]
-    assert message.startswith("left out 1 of 2 questions")
+    assert message.startswith("left out 1 of 2 unusable questions")
     assert message.endswith("mmlu_test.jsonl, row 2: expected options that differ from one another")
 
 
@@ -264,5 +264,5 @@ def test_an_invalid_reader_is_named(tmp_path: Path, metadata: dict[str, object],
 def test_few_shot_examples_are_rejected(tmp_path: Path) -> None:
     task = load(tmp_path, {})
     task.set_config("num_fewshot", 2)
-    with pytest.raises(ValueError, match="task 'toy_leaf': --num_fewshot 2; these tasks have no demonstrations"):
+    with pytest.raises(ValueError, match="task 'toy_leaf': --num_fewshot 2; these tasks have no few-shot examples"):
         task.build_all_requests()

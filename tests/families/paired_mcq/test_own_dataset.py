@@ -1,4 +1,4 @@
-"""Any other multiple-choice dataset is a leaf of about ten lines: from a folder, its right option named by letter."""
+"""Any other multiple-choice dataset is a leaf of about ten lines: here a folder of rows, with letters as answers."""
 
 from __future__ import annotations
 

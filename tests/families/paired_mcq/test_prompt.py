@@ -1,4 +1,4 @@
-"""The prompts are the paper's: Table 1's words, and the published prompts to the letter."""
+"""The prompts are the paper's: the words of Table 1, and exactly the published prompts."""
 
 from __future__ import annotations
 

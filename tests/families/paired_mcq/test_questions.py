@@ -1,4 +1,4 @@
-"""Rows as questions: from every source, and what is wrong with one is named with file, row and field."""
+"""Questions from every source; errors name file, row and field."""
 
 from __future__ import annotations
 
@@ -274,7 +274,7 @@ def test_a_copy_with_other_columns_is_named(tmp_path: Path, name: str, row: dict
         questions(DATASETS[name], str(tmp_path))
 
 
-# The right option, as a user's rows may name it
+# The correct option, as a user's rows may name it
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Ten shuffles per question: distinct, balanced, and a matter of the question alone."""
+"""Ten shuffles per question: distinct, balanced, and dependent only on the question."""
 
 from __future__ import annotations
 

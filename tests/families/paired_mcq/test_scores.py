@@ -1,4 +1,4 @@
-"""The metrics by hand, on the paper's own counts, and against a second computation on the annotated responses."""
+"""The metrics by hand, on the paper's own counts, and compared with a second computation on the annotated responses."""
 
 from __future__ import annotations
 

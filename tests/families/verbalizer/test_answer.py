@@ -1,4 +1,4 @@
-"""Which label word a response answers with: hits beside near misses."""
+"""Which label word a response answers with: hits next to near misses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A leaf that says something wrong gets an error that names leaf, key and what was expected."""
+"""The error for an invalid leaf names leaf, key and what was expected."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_a_leaf_without_a_verbalizer_is_an_error_that_asks_for_one(tmp_path: Pat
 
 def test_few_shot_examples_without_a_training_split_are_rejected(tmp_path: Path) -> None:
     task = load(tmp_path, {})
-    with pytest.raises(ValueError, match="'toy' names no training_split to draw demonstrations from"):
+    with pytest.raises(ValueError, match="'toy' names no training_split to draw few-shot examples from"):
         task.sampler.sample(4)
 
 

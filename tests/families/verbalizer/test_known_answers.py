@@ -1,4 +1,4 @@
-"""The reference LM's scores, end to end through the harness, are the ones that its policies imply."""
+"""The reference model's scores, end to end through the harness, are the ones that its policies imply."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The task folder: every leaf loads, the generator wrote it, the names and counts are the paper's."""
+"""The task folder: every leaf loads and is generated; names and counts are the paper's."""
 
 from __future__ import annotations
 

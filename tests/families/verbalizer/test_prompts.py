@@ -1,4 +1,4 @@
-"""The prompts are the paper's, letter for letter."""
+"""The prompts are exactly the paper's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model with weights under ``--model hf`` on real rows: what it is asked, how it is read, what it scores."""
+"""A real model under ``--model hf`` on real rows: its prompts, readings and scores."""
 
 from __future__ import annotations
 

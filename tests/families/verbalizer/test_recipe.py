@@ -1,4 +1,4 @@
-"""The README's recipe for a dataset of one's own, run as it stands there."""
+"""The README's recipe for a custom dataset, run exactly as written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which rows are evaluated and which demonstrate."""
+"""Which rows are evaluated and which are few-shot examples."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def test_too_few_training_rows_for_the_requested_shots_are_an_error(tmp_path: Pa
     train = [{"text": "a", "label": 0}, {"text": "b", "label": 0}, {"text": "c", "label": 2}]
     chosen = toy(tmp_path, numbered(100), train)
     assert len(demonstrations(chosen, 2)) == 2
-    with pytest.raises(RowsError, match=r"--num_fewshot 4 asks for more demonstrations than the 2"):
+    with pytest.raises(RowsError, match=r"--num_fewshot 4 asks for more few-shot examples than the 2"):
         demonstrations(chosen, 4)
 
 

@@ -1,4 +1,4 @@
-"""What is read of the harness's result files."""
+"""What is read from the harness's result files."""
 
 from __future__ import annotations
 

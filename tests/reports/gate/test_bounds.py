@@ -1,4 +1,4 @@
-"""Bounds out of a file: what they are of, and what is wrong with them."""
+"""Bounds from a file: what they apply to, and the errors for invalid ones."""
 
 from __future__ import annotations
 

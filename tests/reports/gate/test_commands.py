@@ -1,4 +1,4 @@
-"""``compare`` and ``check`` as they are called: their exit statuses, and what they say of bad input."""
+"""``compare`` and ``check`` as commands: their exit statuses, and their errors for invalid input."""
 
 from __future__ import annotations
 
@@ -326,7 +326,7 @@ def test_the_settings_of_a_model_follow_its_name(tmp_path: Path, capsys: pytest.
     xml = tmp_path / "findings.xml"
     words = ["check", tmp_path / "b", "--against", tmp_path / "a", "--max-drop", "0.2", "--junit", xml]
     assert call(*words) == 2
-    setting = "chat template: 01234567, demonstrations: 4"
+    setting = "chat template: 01234567, few-shot examples: 4"
     assert f"baseline: one ({tmp_path / 'a'}); candidate: one, {setting} ({tmp_path / 'b'})" in capsys.readouterr().out
     root = ElementTree.parse(xml).getroot()  # noqa: S314 # our own
     properties = {each.get("name"): each.get("value") for each in root.iter("property")}

@@ -1,4 +1,4 @@
-"""Differences between two runs, and whether chance could have made them."""
+"""Differences between two runs, and whether they may be due to chance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of two runs is held against each other."""
+"""Which parts of two runs are compared."""
 
 from __future__ import annotations
 

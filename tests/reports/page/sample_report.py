@@ -1,4 +1,4 @@
-"""A made-up report with everything that a report can hold."""
+"""A made-up report with everything that a report can contain."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ ARGUMENTS = (
 )
 WIDTHS = (1200, 390)
 KNOWN = 8
-"""Policies of the reference LM, in all families: a report of real files."""
+"""Policies of the reference model, in all families: a report of real files."""
 MODELS = (1, KNOWN, 20)
 # What a reader sees: the computed color of a text, and what lies behind it.
 CONTRASTS = """() => {

@@ -1,4 +1,4 @@
-"""``lm-eval-ext report`` from the harness's own files to the page: what known answers imply, read out of its tables."""
+"""``lm-eval-ext report``, from the harness's own files to the page: its tables have the scores of known answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures as files: numbers that a spreadsheet reads, and pictures."""
+"""Figures as files: numbers for a spreadsheet, and pictures."""
 
 from __future__ import annotations
 

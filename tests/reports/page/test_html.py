@@ -1,4 +1,4 @@
-"""The page: what stands in it, and that nothing of what it is given becomes markup."""
+"""The page: its contents, and that no input becomes markup."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pictures of the documentation are what ``make pictures`` draws: runs of the reference LM, drawn anew."""
+"""The pictures in the documentation are those of ``make pictures``: runs of the reference model, drawn again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is drawn: as SVG for the page and as PNG, from the same figures."""
+"""The drawings of figures, as SVG for the page and as PNG."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How each model was run, as far as its files tell."""
+"""How each model was run, as far as its files show."""
 
 from __future__ import annotations
 

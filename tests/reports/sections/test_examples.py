@@ -1,4 +1,4 @@
-"""Which answers are shown as examples, and the words of a row's prompt and answer."""
+"""Which answers are shown as examples, and how prompts and answers are shown."""
 
 from __future__ import annotations
 

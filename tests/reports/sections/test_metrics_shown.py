@@ -1,4 +1,4 @@
-"""What a schema says is drawn is in some figure of the report, and a figure shows nothing that the schema lacks."""
+"""Every metric that a schema marks as drawn is in some figure, and figures show only metrics of the schema."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ def _against_the_others(found: VerbalizerRuns, model: Model) -> Iterator[Candida
 
 def _names_no_label(_found: VerbalizerRuns, model: Model) -> Iterator[Candidate]:
     for run in _all(model):
-        why = "Gives no label word, or several: it counts as wrong, whatever it means."
+        why = "Gives no label word, or several: it counts as wrong, regardless of its meaning."
         yield from _one(run, why, invalid_rate=1.0, prior_rate=0.0)
 
 

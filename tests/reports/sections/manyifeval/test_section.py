@@ -1,4 +1,4 @@
-"""What the report says of many instructions at once: known answers, hand-made rows, and what is missing."""
+"""The report's section on ManyIFEval: known answers, hand-made rows, and missing data."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ONE = "one"
 
 @pytest.fixture(scope="module")
 def known(result_folder: ResultFolder, sentence_data: None) -> Section | None:
-    """The section of two policies of the reference LM, and of one with its answers refined."""
+    """The section of two policies of the reference model, and of one with its answers refined."""
     folders = [result_folder(policy, TASKS, limit=ROWS) for policy in ("oracle", "drop_one")]
     return section_of(*folders, result_folder(REFINED, (N02, N03), limit=ROWS))
 

@@ -1,4 +1,4 @@
-"""The report's part on Natural Instructions: known answers, gains by hand, and what is not compared."""
+"""The report's section on Natural Instructions: known answers, gains by hand, and what is not compared."""
 
 from __future__ import annotations
 

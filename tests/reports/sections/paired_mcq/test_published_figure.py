@@ -1,4 +1,4 @@
-"""The paper's Figure 2, drawn anew from its published counts."""
+"""The paper's Figure 2, redrawn from its published counts."""
 
 from __future__ import annotations
 

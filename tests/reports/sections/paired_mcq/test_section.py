@@ -1,4 +1,4 @@
-"""The report's part on paired_mcq: known answers, figures by hand, and what is left when something is missing."""
+"""The report's section on paired_mcq: known answers, figures by hand, and missing data."""
 
 from __future__ import annotations
 
@@ -213,9 +213,9 @@ def test_at_most_ten_examples_cover_every_kind(known: Section) -> None:
     order = next(example for example in known.examples if example.why.startswith("The choice"))
     assert order.model == label("always_a")
     assert dict(order.facts)["text, over all orders of the options"].count(" of 10)") > 1
-    # Opinions have no right option.
-    assert {example.task for example in known.examples if "right option" in dict(example.facts)} == {ARC}
-    assert all("right option" in dict(example.facts) for example in known.examples if example.task == ARC)
+    # Opinions have no correct option.
+    assert {example.task for example in known.examples if "correct option" in dict(example.facts)} == {ARC}
+    assert all("correct option" in dict(example.facts) for example in known.examples if example.task == ARC)
 
 
 def test_the_section_is_the_same_for_the_same_runs(known: Section, folders: Mapping[str, Path]) -> None:

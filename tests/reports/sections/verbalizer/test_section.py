@@ -1,4 +1,4 @@
-"""What the report says of verbalizer manipulation: known answers, hand-made rows, and what is missing."""
+"""The report's section on verbalizer manipulation: known answers, hand-made rows, and missing data."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def section_of(*paths: Path) -> Section | None:
 
 @pytest.fixture(scope="module")
 def known(result_folder: ResultFolder) -> Section | None:
-    """The section of three policies of the reference LM."""
+    """The section of three policies of the reference model."""
     return section_of(*(result_folder(policy, TASKS) for policy in ("oracle", "prior", "random")))
 
 
