@@ -9,6 +9,7 @@ import huggingface_hub.constants
 import pytest
 
 from lm_eval_ext import doctor
+from lm_eval_ext.classifier.encoder import weights
 from lm_eval_ext.cli import main
 from lm_eval_ext.doctor import Finding
 from lm_eval_ext.families.natural_instructions import files
@@ -140,6 +141,29 @@ def test_a_missing_path_is_reported_once(tmp_path: Path) -> None:
     (finding,) = doctor._given(mistyped)
     assert (finding.ok, finding.required) == (False, True)
     assert finding.text.startswith(f"{mistyped}: no such folder or file; expected ")
+
+
+def test_further_lines_of_a_finding_are_indented_below_the_first() -> None:
+    finding = Finding(
+        "reader", False, "no weights. Either of these provides them:\n  pip install weights\n  a copy", False
+    )
+    assert str(Finding("reader", False, text, required=False)).split("\n") == [
+        "note   reader    no weights. Either of these provides them:",
+        "                   pip install weights",
+        "                   a copy",
+    ]
+
+
+def test_missing_base_weights_are_reported_with_one_remedy_per_line(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
+    monkeypatch.delenv(weights.FOLDER_VARIABLE, raising=False)
+    monkeypatch.setattr(weights, "PACKAGE", "no_such_package")
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
+    first, *remedies = str(doctor._reader()).split("\n")
+    assert first.startswith("note   reader    the base weights of the answer classifier")
+    assert [line.split()[0] for line in remedies] == ["pip", f"{weights.FOLDER_VARIABLE}=/path/to/folder", "once,"]
 
 
 def test_each_check_is_announced_before_it_is_made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

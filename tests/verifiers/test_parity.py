@@ -1,7 +1,7 @@
 """The faithful edition judges real responses like the harness's own IFEval code, verdict by verdict.
 
-Two things in IFEval are not deterministic. langdetect draws at random; here with seed 0 on both sides. And if the letter
-to be counted is not a letter (two of the 541 rows have "#" and "!"), IFEval counts a random one; here Python's
+Two things in IFEval are not deterministic. langdetect draws at random; here with seed 0 on both sides. And if the
+"letter" to be counted is none (two of the 541 rows have "#" and "!"), IFEval counts a random letter; here Python's
 generator is seeded with 0 before the instruction is made, which is the draw that the faithful edition always takes.
 """
 
