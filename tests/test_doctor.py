@@ -144,9 +144,7 @@ def test_a_missing_path_is_reported_once(tmp_path: Path) -> None:
 
 
 def test_further_lines_of_a_finding_are_indented_below_the_first() -> None:
-    finding = Finding(
-        "reader", False, "no weights. Either of these provides them:\n  pip install weights\n  a copy", False
-    )
+    text = "no weights. Either of these provides them:\n  pip install weights\n  a copy"
     assert str(Finding("reader", False, text, required=False)).split("\n") == [
         "note   reader    no weights. Either of these provides them:",
         "                   pip install weights",
