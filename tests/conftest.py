@@ -57,7 +57,7 @@ if distributed and distributed.is_initialized():
 """
 
 
-def evaluate_one_after_the_other(
+def evaluate_sequentially(
     folder: Path,
     runs: Mapping[str, Sequence[str]],
     environment: Mapping[str, str],

@@ -27,14 +27,14 @@ TYPING_2 = "task046_miscellaneous_question_typing"
 QASC_2 = "task040_qasc_question_generation"
 
 
-def looked_at(folder: Path) -> dict[str, Finding]:
+def findings_of(folder: Path) -> dict[str, Finding]:
     """Return, per family, what the doctor says of a folder."""
     found = list(doctor._rows("folder", str(folder)))
     assert {finding.subject for finding in found} == {"folder"}
     return dict(zip([finding.text.split(":")[0] for finding in found], found, strict=True))
 
 
-def said(text: str) -> Finding:
+def expected(text: str) -> Finding:
     return Finding("folder", True, f"natural_instructions: {text}")
 
 
@@ -64,8 +64,8 @@ def said(text: str) -> Finding:
 def test_a_folder_is_checked_for_the_task_files_in_it(tmp_path: Path, contents: dict[str, object], text: str) -> None:
     for name, content in contents.items():
         write(tmp_path, content, name)
-    findings = looked_at(tmp_path)
-    assert findings.pop("natural_instructions") == said(text)
+    findings = findings_of(tmp_path)
+    assert findings.pop("natural_instructions") == expected(text)
     # Of the others it has nothing, which is no fault.
     assert findings.keys() == FAMILIES.keys() - {"natural_instructions"}
     for family, finding in findings.items():
@@ -82,9 +82,9 @@ def test_a_folder_is_checked_for_the_task_files_in_it(tmp_path: Path, contents: 
 )
 def test_a_broken_file_is_named_and_fails(tmp_path: Path, broken: object, why: str) -> None:
     write(tmp_path, V2, QASC_2)
-    assert looked_at(tmp_path)["natural_instructions"].ok
+    assert findings_of(tmp_path)["natural_instructions"].ok
     path = write(tmp_path, broken, WINOGRANDE)
-    finding = looked_at(tmp_path)["natural_instructions"]
+    finding = findings_of(tmp_path)["natural_instructions"]
     assert (finding.ok, finding.required) == (False, True)
     assert finding.text.startswith(
         f"natural_instructions: 1 of 2 datasets, 10 of the evaluation split missing; {WINOGRANDE} ({path}): {why}"
@@ -95,7 +95,7 @@ def test_only_three_of_many_broken_files_are_named(tmp_path: Path) -> None:
     names = list(SUBTASKS)[:5]
     for name in names:
         write(tmp_path, "{}", name)
-    finding = looked_at(tmp_path)["natural_instructions"]
+    finding = findings_of(tmp_path)["natural_instructions"]
     assert finding.text.startswith("natural_instructions: 0 of 5 datasets, 9 of the evaluation split missing; ")
     assert [name in finding.text for name in names] == [True, True, True, False, False]
     assert finding.text.endswith("; …")
@@ -104,11 +104,11 @@ def test_only_three_of_many_broken_files_are_named(tmp_path: Path) -> None:
 def test_rows_of_other_families_need_no_task_files(tmp_path: Path) -> None:
     name = "mmlu_test.jsonl"
     (tmp_path / name).write_bytes((EMBEDDED_FOLDER / name).read_bytes())
-    assert looked_at(tmp_path)["natural_instructions"] == Finding(
+    assert findings_of(tmp_path)["natural_instructions"] == Finding(
         "folder", False, "natural_instructions: no files", required=False
     )
     write(tmp_path, V1, WINOGRANDE)
-    findings = looked_at(tmp_path)
+    findings = findings_of(tmp_path)
     assert [family for family in FAMILIES if findings[family].ok] == ["paired_mcq", "natural_instructions"]
 
 
@@ -245,11 +245,11 @@ def test_rows_are_read_not_only_file_names(tmp_path: Path) -> None:
     whole.mkdir()
     for path in EMBEDDED_FOLDER.rglob("*.json*"):
         shutil.copy(path, whole)
-    assert looked_at(whole)["natural_instructions"] == said("14 of 14 datasets")
+    assert findings_of(whole)["natural_instructions"] == expected("14 of 14 datasets")
     other = tmp_path / "others"  # what was read of a file is remembered
     shutil.copytree(whole, other)
     (other / "rte_validation.jsonl").write_text('{"sentence1": "a"}\n', encoding="utf-8")
-    broken = looked_at(other)["verbalizer"]
+    broken = findings_of(other)["verbalizer"]
     assert (broken.ok, broken.required) == (False, True)
     assert broken.text.startswith("verbalizer: 8 of 9 datasets; ")
     assert "rte_validation.jsonl has no column 'sentence2'" in broken.text
@@ -261,7 +261,7 @@ def test_a_file_of_rows_belongs_to_one_family_and_the_others_are_not_checked(
     assert main(["manyifeval", "export", "--source", "embedded"]) == 0
     exported = tmp_path / "rows.jsonl"
     exported.write_text(capsys.readouterr().out, encoding="utf-8")
-    findings = looked_at(exported)
+    findings = findings_of(exported)
     assert findings["manyifeval"] == Finding("folder", True, "manyifeval: 1 of 1 datasets")
     for family in ("verbalizer", "natural_instructions"):
         assert findings[family] == Finding("folder", False, f"{family}: no files", required=False)
@@ -273,18 +273,18 @@ def test_a_file_of_rows_belongs_to_one_family_and_the_others_are_not_checked(
 def test_existing_multiple_choice_questions_are_checked(tmp_path: Path) -> None:
     questions = tmp_path / "opinions.jsonl"
     questions.write_text('{"question": "So?", "options": ["Yes", "No"]}\n', encoding="utf-8")
-    findings = looked_at(questions)
+    findings = findings_of(questions)
     assert findings["paired_mcq"] == Finding("folder", True, "paired_mcq: 1 of 1 datasets")
     assert findings["manyifeval"] == Finding("folder", False, "manyifeval: no files", required=False)
     folder = tmp_path / "rows"
     folder.mkdir()
     for name in ("mmlu_test.jsonl", "arc_challenge_test.jsonl"):
         shutil.copy(EMBEDDED_FOLDER / name, folder)
-    assert looked_at(folder)["paired_mcq"] == Finding("folder", True, "paired_mcq: 2 of 2 datasets")
+    assert findings_of(folder)["paired_mcq"] == Finding("folder", True, "paired_mcq: 2 of 2 datasets")
     other = tmp_path / "others"  # what was read of a file is remembered
     shutil.copytree(folder, other)
     (other / "mmlu_test.jsonl").write_text('{"question": "So?"}\n', encoding="utf-8")
-    broken = looked_at(other)["paired_mcq"]
+    broken = findings_of(other)["paired_mcq"]
     assert (broken.ok, broken.required) == (False, True)
     assert broken.text.startswith("paired_mcq: 1 of 2 datasets; ")
     assert "mmlu_test.jsonl has no column 'choices'" in broken.text

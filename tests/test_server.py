@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from lm_eval_ext.families.verbalizer.answer import Reads
-from tests.conftest import Run, evaluate_one_after_the_other, offline_environment
+from tests.conftest import Run, evaluate_sequentially, offline_environment
 from tests.families.verbalizer.test_real_model import check_readings_and_metrics
 from tests.families.verbalizer.wordy import build_wordy_model
 
@@ -151,7 +151,7 @@ def runs(
         NO_PROXY="127.0.0.1",
         no_proxy="127.0.0.1",
     )
-    return evaluate_one_after_the_other(tmp_path_factory.mktemp("runs"), options, environment)
+    return evaluate_sequentially(tmp_path_factory.mktemp("runs"), options, environment)
 
 
 def asked(tasks: str, source: str, rows: int = ROWS) -> tuple[str, ...]:

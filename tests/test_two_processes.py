@@ -16,7 +16,7 @@ import pytest
 
 from lm_eval_ext.families.natural_instructions.subtasks import EVALUATION
 from lm_eval_ext.harness.versions import HAS_SCORERS
-from tests.conftest import Run, evaluate_one_after_the_other, offline_environment
+from tests.conftest import Run, evaluate_sequentially, offline_environment
 
 # The instructions of some are judged with them, and all evaluations are of one process.
 pytestmark = [pytest.mark.harness, pytest.mark.usefixtures("sentence_data")]
@@ -108,7 +108,7 @@ def runs(small_harness: str, tmp_path_factory: pytest.TempPathFactory) -> Runs:
     # 0.5 says which process builds which requests at the level DEBUG.
     environment = offline_environment(ACCELERATE_USE_CPU="true", LMEVAL_LOG_LEVEL="DEBUG", PYTHONPATH=small_harness)
     return Runs(
-        evaluate_one_after_the_other(one, options, environment),
+        evaluate_sequentially(one, options, environment),
         _by_two_processes(two, options, environment),
         two,
     )
@@ -118,11 +118,11 @@ def _by_two_processes(
     folder: Path, options: Mapping[str, Sequence[str]], environment: Mapping[str, str]
 ) -> dict[str, Run]:
     if not HAS_SCORERS:
-        return evaluate_one_after_the_other(folder, options, environment, TWO_PROCESSES)
+        return evaluate_sequentially(folder, options, environment, TWO_PROCESSES)
     # 0.5 ends the processes' group with a run, and no other can follow in the same processes.
     found: dict[str, Run] = {}
     for name, of_one in options.items():
-        found |= evaluate_one_after_the_other(folder, {name: of_one}, environment, TWO_PROCESSES)
+        found |= evaluate_sequentially(folder, {name: of_one}, environment, TWO_PROCESSES)
     return found
 
 

@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
-from lm_eval_ext.families.manyifeval.answers import Judgements, MendedAnswers
+from lm_eval_ext.families.manyifeval.answers import Judgments, RepairedAnswers
 from lm_eval_ext.families.manyifeval.request import RowInstance
 from lm_eval_ext.harness.known_answers import KnownInstance
 from lm_eval_ext.harness.lm import LM, CachingLM, Instance, get_model
 from lm_eval_ext.self_refine import prompts
-from lm_eval_ext.self_refine.loop import First, Judge, Mend, Question, refine
+from lm_eval_ext.self_refine.loop import First, Judge, Question, Revise, refine
 from lm_eval_ext.self_refine.strategies import ARGUMENTS, DEFAULT, NAME, STRATEGIES, strategy_named
 
 if TYPE_CHECKING:
@@ -109,10 +109,10 @@ class SelfRefineLM(LM):  # type: ignore[misc] # the harness ships no types
         messages = [{"role": "system", "content": system}] if system else []
         return self.base.apply_chat_template([*messages, {"role": "user", "content": prompt}])
 
-    def _known_answers(self, request: RowInstance, question: Judge | Mend) -> KnownAnswers:
-        if isinstance(question, Mend):
-            return MendedAnswers(request.row, question.broken)
-        return Judgements(
+    def _known_answers(self, request: RowInstance, question: Judge | Revise) -> KnownAnswers:
+        if isinstance(question, Revise):
+            return RepairedAnswers(request.row, question.broken)
+        return Judgments(
             request.row, question.answer, question.instructions, lambda found: prompts.reply(found, self.strategy)
         )
 

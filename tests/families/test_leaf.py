@@ -47,7 +47,7 @@ TITLES = {
 
 
 @pytest.fixture
-def said(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> pytest.LogCaptureFixture:
+def log(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> pytest.LogCaptureFixture:
     # The harness's command line keeps its messages from the root's handlers.
     monkeypatch.setattr(logging.getLogger("lm_eval"), "propagate", True)
     caplog.set_level(logging.INFO, logger="lm_eval")
@@ -81,10 +81,10 @@ def recorded(task: Any) -> tuple[object, ...]:
     return tuple(task.config.metadata.get(key) for key in ("rows", "rows_evaluated", "rows_usable"))
 
 
-def test_dropping_rows_beyond_100_is_logged(tmp_path: Path, said: pytest.LogCaptureFixture) -> None:
+def test_dropping_rows_beyond_100_is_logged(tmp_path: Path, log: pytest.LogCaptureFixture) -> None:
     task = load(tmp_path, TOPIC)
     assert (len(task.eval_docs), recorded(task)) == (100, (None, 100, 150))
-    ((_, level, text),) = said.record_tuples
+    ((_, level, text),) = log.record_tuples
     assert level == logging.WARNING
     assert text == (
         "topic: 100 of 150 usable rows are evaluated; to evaluate all of them, set rows: all in its YAML or pass "
@@ -104,7 +104,7 @@ def test_dropping_rows_beyond_100_is_logged(tmp_path: Path, said: pytest.LogCapt
 )
 def test_the_number_of_rows_is_set_in_the_leaf_or_on_the_command_line(
     tmp_path: Path,
-    said: pytest.LogCaptureFixture,
+    log: pytest.LogCaptureFixture,
     in_leaf: dict[str, Any],
     in_metadata: dict[str, Any],
     rows: int,
@@ -113,7 +113,7 @@ def test_the_number_of_rows_is_set_in_the_leaf_or_on_the_command_line(
     texts = {doc["text"] for doc in task.eval_docs}
     asked = in_metadata.get("rows") or in_leaf.get("rows", 20)
     assert (len(texts), len(task.eval_docs), recorded(task)) == (rows, rows, (asked, rows, 150))
-    assert said.record_tuples[-1][1:] == (logging.INFO, f"topic: {rows} of 150 usable rows are evaluated")
+    assert log.record_tuples[-1][1:] == (logging.INFO, f"topic: {rows} of 150 usable rows are evaluated")
 
 
 def test_requesting_100_rows_selects_the_default_100(tmp_path: Path) -> None:
@@ -121,27 +121,27 @@ def test_requesting_100_rows_selects_the_default_100(tmp_path: Path) -> None:
     assert default.config.metadata["rows_hash"] == asked.config.metadata["rows_hash"]
 
 
-def test_all_questions_are_asked_or_the_first_in_their_order(tmp_path: Path, said: pytest.LogCaptureFixture) -> None:
+def test_all_questions_are_asked_or_the_first_in_their_order(tmp_path: Path, log: pytest.LogCaptureFixture) -> None:
     everything, some = load(tmp_path, TRIVIA), load(tmp_path, TRIVIA, {"rows": 3})
     assert (len(everything.eval_docs), recorded(everything)) == (80, (None, 8, 8))
     assert (len(some.eval_docs), recorded(some)) == (30, (3, 3, 8))
     assert list(some.eval_docs) == list(everything.eval_docs)[:30]
     assert recorded(load(tmp_path, TRIVIA, {}, {"rows": "all"})) == ("all", 8, 8)
-    assert said.messages[:2] == [f"trivia: {rows} of 8 usable rows are evaluated" for rows in (8, 3)]
+    assert log.messages[:2] == [f"trivia: {rows} of 8 usable rows are evaluated" for rows in (8, 3)]
 
 
-def test_the_number_of_instances_of_a_custom_subtask_is_logged(tmp_path: Path, said: pytest.LogCaptureFixture) -> None:
+def test_the_number_of_instances_of_a_custom_subtask_is_logged(tmp_path: Path, log: pytest.LogCaptureFixture) -> None:
     assert recorded(load(tmp_path, TITLES)) == (None, 100, 240)
-    assert """titles: 100 of 240 usable rows are evaluated; --metadata '{"n": 179}' evaluates 179""" in said.messages
-    said.clear()
+    assert """titles: 100 of 240 usable rows are evaluated; --metadata '{"n": 179}' evaluates 179""" in log.messages
+    log.clear()
     assert recorded(load(tmp_path, TITLES, {}, {"n": 179})) == (None, 179, 240)
-    assert said.messages == ["titles: 179 of 240 usable rows are evaluated"]
+    assert log.messages == ["titles: 179 of 240 usable rows are evaluated"]
 
 
-def test_nothing_is_logged_for_a_known_dataset(said: pytest.LogCaptureFixture) -> None:
+def test_nothing_is_logged_for_a_known_dataset(log: pytest.LogCaptureFixture) -> None:
     for name in OF_FAMILY.values():
         assert recorded(make(name)) == (None, None, None)
-    assert not said.messages
+    assert not log.messages
 
 
 @pytest.mark.parametrize("leaf", [TOPIC, TRIVIA], ids=lambda leaf: leaf["task"])

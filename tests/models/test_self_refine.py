@@ -67,7 +67,7 @@ REASONED = """Reason first, then finish with a line of its own: "Verdict: YES" o
 Let's think step by step."""
 
 
-def mending(answer: str, *broken: str) -> str:
+def revising(answer: str, *broken: str) -> str:
     named = "\n".join(f"- {instruction}" for instruction in broken)
     return f"""Below are a task and a response to it.
 
@@ -113,17 +113,17 @@ SEQUENCES: Mapping[str, list[tuple[list[str], list[str]]]] = {
     "feedback": [
         ([FIRST_PROMPT], [COMMA_BARE]),
         ([judging_together(COMMA_BARE)], ["1: NO\n2: YES"]),  # the second verdict is wrong
-        ([mending(COMMA_BARE, NO_COMMAS)], [BARE]),
+        ([revising(COMMA_BARE, NO_COMMAS)], [BARE]),
         ([judging_together(BARE)], ["1: YES\n2: NO"]),
-        ([mending(BARE, QUOTED)], [DONE]),
+        ([revising(BARE, QUOTED)], [DONE]),
         ([judging_together(DONE)], ["1: YES\n2: YES"]),
     ],
     "feedback_each": [
         ([FIRST_PROMPT], [COMMA_BARE]),
         ([judging_one(COMMA_BARE, NO_COMMAS, DIRECT), judging_one(COMMA_BARE, QUOTED, DIRECT)], ["NO", "NO"]),
-        ([mending(COMMA_BARE, NO_COMMAS, QUOTED)], [BARE]),
+        ([revising(COMMA_BARE, NO_COMMAS, QUOTED)], [BARE]),
         ([judging_one(BARE, NO_COMMAS, DIRECT), judging_one(BARE, QUOTED, DIRECT)], ["YES", "NO"]),
-        ([mending(BARE, QUOTED)], [DONE]),
+        ([revising(BARE, QUOTED)], [DONE]),
         ([judging_one(DONE, NO_COMMAS, DIRECT), judging_one(DONE, QUOTED, DIRECT)], ["YES", "YES"]),
     ],
     "feedback_each_cot": [
@@ -132,7 +132,7 @@ SEQUENCES: Mapping[str, list[tuple[list[str], list[str]]]] = {
             [judging_one(COMMA_BARE, NO_COMMAS, REASONED), judging_one(COMMA_BARE, QUOTED, REASONED)],
             ["There is one after Blue.\nVerdict: NO", "It is not wrapped.\nVerdict: NO"],
         ),
-        ([mending(COMMA_BARE, NO_COMMAS, QUOTED)], [DONE]),
+        ([revising(COMMA_BARE, NO_COMMAS, QUOTED)], [DONE]),
         (
             [judging_one(DONE, NO_COMMAS, REASONED), judging_one(DONE, QUOTED, REASONED)],
             ["None is left.\nVerdict: YES", "It is wrapped.\nVerdict: YES"],
@@ -140,14 +140,14 @@ SEQUENCES: Mapping[str, list[tuple[list[str], list[str]]]] = {
     ],
     "oracle": [
         ([FIRST_PROMPT], [BARE]),
-        ([mending(BARE, QUOTED)], [COMMA_BARE]),
-        ([mending(COMMA_BARE, NO_COMMAS, QUOTED)], [DONE]),
+        ([revising(BARE, QUOTED)], [COMMA_BARE]),
+        ([revising(COMMA_BARE, NO_COMMAS, QUOTED)], [DONE]),
     ],
     "all_false": [
         ([FIRST_PROMPT], [DONE]),
-        ([mending(DONE, NO_COMMAS, QUOTED)], [DONE]),
-        ([mending(DONE, NO_COMMAS, QUOTED)], [BARE]),
-        ([mending(BARE, NO_COMMAS, QUOTED)], [DONE]),
+        ([revising(DONE, NO_COMMAS, QUOTED)], [DONE]),
+        ([revising(DONE, NO_COMMAS, QUOTED)], [BARE]),
+        ([revising(BARE, NO_COMMAS, QUOTED)], [DONE]),
     ],
 }
 
@@ -168,7 +168,7 @@ def test_each_strategy_sends_exactly_these_prompts(strategy: str) -> None:
 
 def test_a_row_repaired_in_round_2_is_unchanged_in_round_3() -> None:
     early, late = row("Describe a hill."), row("Describe a lake.")
-    base = ScriptedLM(_mends_after({"hill": 2, "lake": 4}))
+    base = ScriptedLM(_revises_after({"hill": 2, "lake": 4}))
     answers = SelfRefineLM(base, strategy="oracle", rounds=5).generate_until([request(early), request(late)])
 
     asked = [["hill" if "hill" in prompt else "lake" for prompt in call] for call in base.calls]
@@ -178,7 +178,7 @@ def test_a_row_repaired_in_round_2_is_unchanged_in_round_3() -> None:
     assert [str(answer) for answer in answers] == [DONE, DONE]
 
 
-def _mends_after(rounds: Mapping[str, int]) -> Reply:
+def _revises_after(rounds: Mapping[str, int]) -> Reply:
     asked: dict[str, int] = dict.fromkeys(rounds, -1)
 
     def reply(prompt: str) -> str:
@@ -237,7 +237,7 @@ def test_all_prompts_are_formatted_like_the_first(shown: Shown, before: str, aft
         [f"{before}{prompt}{after}"]
         for prompt in (
             judging_together(COMMA_BARE),
-            mending(COMMA_BARE, NO_COMMAS, QUOTED),
+            revising(COMMA_BARE, NO_COMMAS, QUOTED),
             judging_together(DONE),
         )
     ]
@@ -247,7 +247,7 @@ def test_reasoning_is_kept_in_the_rounds_but_not_in_later_prompts() -> None:
     thinking = f"<think>Commas, commas, commas.</think>{BARE}"
     base = ScriptedLM([thinking, "<think>1: NO, I think.</think>1: YES\n2: NO", DONE, "1: YES\n2: YES"])
     (answer,) = SelfRefineLM(base, strategy="feedback", rounds=1).generate_until([request()])
-    assert base.calls[1:] == [[judging_together(BARE)], [mending(BARE, QUOTED)]]
+    assert base.calls[1:] == [[judging_together(BARE)], [revising(BARE, QUOTED)]]
     assert [one.answer for one in answer.rounds] == [thinking, DONE]
     assert answer.rounds[0].feedback is not None
     assert answer.rounds[0].feedback.verdicts == (True, False)
@@ -262,7 +262,7 @@ def test_a_null_completion_is_an_empty_answer() -> None:
 def test_an_instruction_with_an_unparsable_judgment_is_revised() -> None:
     base = ScriptedLM([BARE, "YES", "I could not say.", DONE, "YES", "YES"])
     (answer,) = SelfRefineLM(base, strategy="feedback_each", rounds=2).generate_until([request()])
-    assert base.calls[2] == [mending(BARE, QUOTED)]
+    assert base.calls[2] == [revising(BARE, QUOTED)]
     feedback = answer.rounds[0].feedback
     assert feedback is not None
     assert feedback.verdicts == (True, None)

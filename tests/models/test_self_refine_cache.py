@@ -9,7 +9,7 @@ import pytest
 from lm_eval.api.model import LM, CachingLM
 
 from lm_eval_ext.models.self_refine import SelfRefineLM
-from tests.models.test_self_refine import BARE, DONE, mending
+from tests.models.test_self_refine import BARE, DONE, revising
 from tests.self_refine.scripted import QUOTED, ScriptedLM, request
 
 pytestmark = pytest.mark.harness
@@ -41,7 +41,7 @@ def test_an_interrupted_run_resumes_where_it_stopped(tmp_path: Path) -> None:
 
     rest = ScriptedLM([DONE])
     (answer,) = CachingLM(SelfRefineLM(rest, "feedback", rounds=1), path).generate_until([request()])
-    assert rest.calls == [[mending(BARE, QUOTED)]]
+    assert rest.calls == [[revising(BARE, QUOTED)]]
     assert [one.answer for one in answer.rounds] == [BARE, DONE]
 
 

@@ -483,7 +483,7 @@ def test_real_result_files_are_read(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "### `reference policy=drop_one`\n" in printed.out
     # One instruction of two, and one of five, is not followed: (1/2 + 4/5) / 2.
     assert "| zero-shot | 0.000 | 0.650 | - | - | - | - | - |\n" in printed.out
-    # It is mended in the first round, and nothing is left for the second: the answer and one request more.
+    # It is repaired in the first round, and nothing is left for the second: the answer and one more request.
     assert "| refinement w/ oracle | 1.000 | 1.000 | 1.00 | 1.00 | 1.00 | 0.000 | 2.00 |\n" in printed.out
     assert "| refinement w/ oracle | 0.000 / 0.650 | 1.000 / 1.000 | 1.000 / 1.000 |\n" in printed.out
     assert "source `embedded`; rows written for demonstrations and tests" in printed.out

@@ -22,13 +22,13 @@ UNCERTAIN = ["THE МИР hello", "HELLO 123!", "ma non si", "THEN МИР", "la c
 
 
 @pytest.fixture
-def forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+def empty_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the detector remember nothing."""
     monkeypatch.setattr(module, "_seen", type(module._seen)())
 
 
 @pytest.fixture
-def detected(monkeypatch: pytest.MonkeyPatch, forgotten: None) -> Counter[str]:
+def detected(monkeypatch: pytest.MonkeyPatch, empty_cache: None) -> Counter[str]:
     """Count the texts that langdetect is given from here on; it still does its work."""
     texts: Counter[str] = Counter()
     append = Detector.append
@@ -93,14 +93,14 @@ def test_eight_threads_may_trigger_the_first_use() -> None:
     assert seed == "seed None"
 
 
-def test_langdetects_own_seed_and_factory_are_unchanged(forgotten: None) -> None:
+def test_langdetects_own_seed_and_factory_are_unchanged(empty_cache: None) -> None:
     before = langdetect.DetectorFactory.seed
     assert detect("The weather is fine today.").language == "en"
     assert langdetect.DetectorFactory.seed == before
     assert module._factory() is not langdetect.detector_factory._factory
 
 
-def test_a_seed_set_elsewhere_has_no_effect(forgotten: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_seed_set_elsewhere_has_no_effect(empty_cache: None, monkeypatch: pytest.MonkeyPatch) -> None:
     answers = set()
     for seed in range(10):
         monkeypatch.setattr(langdetect.DetectorFactory, "seed", seed)
@@ -151,7 +151,7 @@ def test_the_cache_of_detections_is_bounded(detected: Counter[str], monkeypatch:
 
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("name", CASES)
-def test_verdicts_do_not_use_or_seed_the_global_random_state(name: str, edition: str, forgotten: None) -> None:
+def test_verdicts_do_not_use_or_seed_the_global_random_state(name: str, edition: str, empty_cache: None) -> None:
     arguments, good, near_miss = CASES[name]
     before = random.getstate()
     for response in (good, near_miss, "…", "12345"):

@@ -29,7 +29,7 @@ def rows_to_learn() -> list[Labelled]:
     return [Labelled(Answer(text, DRINKS), label) for text, label in labels.items()]
 
 
-def louder(model: Path, folder: Path) -> Path:
+def with_louder_output(model: Path, folder: Path) -> Path:
     """Copy the tiny model with an output layer that can say something: adapters leave that layer as it is."""
     torch = pytest.importorskip("torch")
     transformers = pytest.importorskip("transformers")

@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 
 import pytest
 
-from lm_eval_ext.families.manyifeval.answers import Judgements, MendedAnswers, PolicyAnswers
+from lm_eval_ext.families.manyifeval.answers import Judgments, PolicyAnswers, RepairedAnswers
 from lm_eval_ext.families.manyifeval.instruction_row import InstructionRow
 from lm_eval_ext.families.manyifeval.request import RowInstance, Shown
 from tests.across_versions import plain_instance
@@ -22,7 +22,7 @@ TWICE = replace(ONCE, instructions=(ONCE.instructions[0],) * 2)
 @pytest.mark.parametrize(
     ("of", "named", "policy", "like"),
     [
-        # drop_one breaks the first instruction, and mends it if it is named
+        # drop_one breaks the first instruction, and repairs it if it is named
         (ONCE, (0,), "drop_one", "oracle"),
         (ONCE, (0, 1), "drop_one", "oracle"),
         (ONCE, (1,), "drop_one", "drop_one"),
@@ -37,7 +37,7 @@ TWICE = replace(ONCE, instructions=(ONCE.instructions[0],) * 2)
 def test_a_model_that_is_told_of_every_broken_instruction_repairs_all_of_them(
     of: InstructionRow, named: tuple[int, ...], policy: str, like: str
 ) -> None:
-    assert MendedAnswers(of, named)[policy] == PolicyAnswers(of)[like]
+    assert RepairedAnswers(of, named)[policy] == PolicyAnswers(of)[like]
 
 
 @pytest.mark.parametrize(
@@ -51,12 +51,12 @@ def test_a_model_that_is_told_of_every_broken_instruction_repairs_all_of_them(
     ],
 )
 def test_every_policy_except_ignore_judges_truthfully(policy: str, asked: tuple[int, ...], said: list[bool]) -> None:
-    assert Judgements(ONCE, BARE, asked, lambda verdicts: str(list(verdicts)))[policy] == str(said)
+    assert Judgments(ONCE, BARE, asked, lambda verdicts: str(list(verdicts)))[policy] == str(said)
 
 
 def test_an_unknown_policy_has_no_judge() -> None:
     with pytest.raises(KeyError, match="hope"):
-        Judgements(ONCE, BARE, (0,), str)["hope"]
+        Judgments(ONCE, BARE, (0,), str)["hope"]
 
 
 def test_a_request_with_its_row_is_a_harness_request() -> None:

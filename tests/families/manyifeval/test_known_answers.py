@@ -23,7 +23,7 @@ from lm_eval_ext.regrade.regrade import accuracies, regrade
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import instructions_of
 from lm_eval_ext.verifiers.reasoning import without_reasoning
-from tests.conftest import SHARED, Harness, Run, evaluate_one_after_the_other, offline_environment
+from tests.conftest import SHARED, Harness, Run, evaluate_sequentially, offline_environment
 from tests.families.manyifeval.files import published_rows, write_jsonl
 
 pytestmark = pytest.mark.harness
@@ -88,7 +88,7 @@ def by_policy(source: str, small_harness: str, tmp_path_factory: pytest.TempPath
         for policy in ("oracle", "drop_one", "ignore")
     }
     folder = tmp_path_factory.mktemp("policies")
-    return evaluate_one_after_the_other(folder, options, offline_environment(PYTHONPATH=small_harness))
+    return evaluate_sequentially(folder, options, offline_environment(PYTHONPATH=small_harness))
 
 
 def test_the_oracle_scores_one_on_every_level(by_policy: Mapping[str, Run], source: str) -> None:

@@ -14,7 +14,7 @@ from lm_eval.tasks import TaskManager
 from lm_eval_ext import tasks_dir
 from lm_eval_ext.models.reference import ReferenceLM
 from lm_eval_ext.models.self_refine import SelfRefineLM
-from tests.conftest import Harness, Run, evaluate_one_after_the_other, offline_environment
+from tests.conftest import Harness, Run, evaluate_sequentially, offline_environment
 from tests.self_refine.scripted import ScriptedLM
 
 pytestmark = pytest.mark.harness
@@ -66,14 +66,14 @@ def tasks() -> TaskManager:
 @pytest.mark.parametrize(
     ("strategy", "policy", "by_round", "requests"),
     [
-        # a judge that tells the truth has the broken one mended, and then nothing more
+        # a truthful judge has the broken one repaired, and then nothing more
         ("feedback", "drop_one", (0.0, 1.0, 1.0), 1 + 1 + 1 + 1),
         ("feedback_each", "drop_one", (0.0, 1.0, 1.0), 1 + 3 + 1 + 3),
         ("feedback_each_cot", "drop_one", (0.0, 1.0, 1.0), 1 + 3 + 1 + 3),
         ("feedback_each_cot", "oracle", (1.0, 1.0, 1.0), 1 + 3),
         # who sees nothing wrong is never asked again
         ("feedback_each_cot", "ignore", (0.0, 0.0, 0.0), 1 + 3),
-        # who is told of nothing mends nothing; who is told of everything mends, and is told again
+        # a model that is told nothing repairs nothing; one that is told everything repairs it, and is told again
         ("without_feedback", "drop_one", (0.0, 0.0, 0.0), 1 + 2),
         ("all_false", "drop_one", (0.0, 1.0, 1.0), 1 + 2),
         ("none", "drop_one", (0.0,), 1),
@@ -175,7 +175,7 @@ def test_a_real_model_is_prompted_through_its_chat_template(
         "refined": ["--model", "self_refine", "--model_args", refining, *options],
         "plain": ["--model", "hf", "--model_args", f"pretrained={tiny_model}", *options],
     }
-    found_runs = evaluate_one_after_the_other(tmp_path, runs, offline_environment(PYTHONPATH=small_harness))
+    found_runs = evaluate_sequentially(tmp_path, runs, offline_environment(PYTHONPATH=small_harness))
     run, plain = found_runs["refined"], found_runs["plain"]
 
     # What the base is, the results say as they do without us.
@@ -185,7 +185,7 @@ def test_a_real_model_is_prompted_through_its_chat_template(
         assert sample["prompt_hash"] == other["prompt_hash"]
         assert sample["rounds"][0]["answer"] == other["resps"][0][0]
         assert sample["rounds"][-1]["answer"] == sample["resps"][0][0]
-        # Random weights judge nothing, so everything is mended in each round: answer, twice judged and mended.
+        # Random weights judge nothing, so everything is revised in each round: answer, twice judged and mended.
         assert [one["judged"] for one in sample["rounds"]] == [[None] * 3, [None] * 3, None]
         assert [len(one["replies"] or []) for one in sample["rounds"]] == [1, 1, 0]
     found = run.results["results"][TASK]

@@ -24,7 +24,7 @@ from lm_eval_ext.families.paired_mcq.known import REFUSAL
 from lm_eval_ext.families.paired_mcq.prompt import LETTERS, prompt_of
 from lm_eval_ext.families.paired_mcq.rows import rows
 from tests.across_versions import filtered
-from tests.conftest import Harness, Run, evaluate_one_after_the_other, offline_environment
+from tests.conftest import Harness, Run, evaluate_sequentially, offline_environment
 from tests.families.paired_mcq.files import write_jsonl
 
 pytestmark = pytest.mark.harness
@@ -69,7 +69,7 @@ def by_policy(small_harness: str, tmp_path_factory: pytest.TempPathFactory) -> M
         for policy in (*POLICIES, "always_a")
     }
     folder = tmp_path_factory.mktemp("policies")
-    return evaluate_one_after_the_other(folder, options, offline_environment(PYTHONPATH=small_harness))
+    return evaluate_sequentially(folder, options, offline_environment(PYTHONPATH=small_harness))
 
 
 def figures(results: Mapping[str, Any], task: str, reader: str) -> dict[str, float | str]:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.across_versions import filtered
-from tests.conftest import SHARED, Harness, Run, evaluate_one_after_the_other, offline_environment
+from tests.conftest import SHARED, Harness, Run, evaluate_sequentially, offline_environment
 
 pytestmark = pytest.mark.harness
 
@@ -55,7 +55,7 @@ def by_policy(source: str, small_harness: str, tmp_path_factory: pytest.TempPath
         for policy in ("oracle", "prior", "random")
     }
     folder = tmp_path_factory.mktemp("policies")
-    return evaluate_one_after_the_other(folder, options, offline_environment(PYTHONPATH=small_harness))
+    return evaluate_sequentially(folder, options, offline_environment(PYTHONPATH=small_harness))
 
 
 def scores(run: Run, name: str) -> tuple[float, float, float]:
@@ -109,7 +109,7 @@ def small_runs(small_harness: str, tmp_path_factory: pytest.TempPathFactory) -> 
         for name, (args, tasks, *more) in asked.items()
     }
     folder = tmp_path_factory.mktemp("small")
-    return evaluate_one_after_the_other(folder, options, offline_environment(PYTHONPATH=small_harness))
+    return evaluate_sequentially(folder, options, offline_environment(PYTHONPATH=small_harness))
 
 
 def test_the_samples_explain_each_score_and_the_row_is_the_same_under_every_verbalizer(
@@ -147,7 +147,7 @@ def test_cached_requests_of_one_source_are_not_served_for_another(
     # 0.5 says that it builds requests at this level.
     settings = {"LM_HARNESS_CACHE_PATH": str(tmp_path / "cache"), "LMEVAL_LOG_LEVEL": "DEBUG"}
     environment = offline_environment(PYTHONPATH=small_harness, **settings)
-    runs = evaluate_one_after_the_other(tmp_path, evaluations, environment).values()
+    runs = evaluate_sequentially(tmp_path, evaluations, environment).values()
     for run in runs:
         assert run.score("verbalizer_rte_natural_golden", "acc") == 1.0
         for row in run.samples["verbalizer_rte_natural_golden"]:

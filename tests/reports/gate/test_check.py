@@ -41,7 +41,7 @@ def random_run(result_folder: ResultFolder) -> Path:
     return result_folder("random", [GROUP])
 
 
-def said(finding: Finding) -> tuple[str, ...]:
+def messages(finding: Finding) -> tuple[str, ...]:
     return tuple(map(str, finding.issues))
 
 
@@ -97,7 +97,7 @@ def test_a_planted_drop_is_a_regression(
     # The exact test of which signs are more, if there are any.
     exact = stats.binomtest(lost, lost + won, alternative="greater").pvalue if lost + won else 1
     assert finding.p == pytest.approx(exact, abs=1e-9)
-    assert remark in "; ".join(said(finding))
+    assert remark in "; ".join(messages(finding))
     assert status((finding,)) == {"PASS": 0, "REGRESSION": 1, "CANNOT TELL": 2}[verdict]
 
 
@@ -106,8 +106,8 @@ def test_a_task_that_was_not_run_does_not_pass(random_run: Path, result_folder: 
     first, second = load_apart([[random_run], [less]])
     finding = only(check(Sides(first, second, SIDES), {GROUP: 0.02}))
     assert (finding.verdict, finding.family) == ("CANNOT TELL", "verbalizer")
-    assert said(finding)[0].startswith("missing from the candidate: verbalizer_emotion_natural_1_0, ")
-    assert said(finding)[0].endswith(" and 22 more")
+    assert messages(finding)[0].startswith("missing from the candidate: verbalizer_emotion_natural_1_0, ")
+    assert messages(finding)[0].endswith(" and 22 more")
     assert status((finding,)) == 2
 
 
@@ -118,7 +118,7 @@ def test_missing_samples_do_not_pass(random_run: Path, tmp_path: Path) -> None:
     finding = only(check(Sides(first, second, SIDES), {GROUP: 0.02}))
     assert finding.verdict == "CANNOT TELL"
     assert finding.drop.value == pytest.approx(0)
-    assert said(finding) == ("no samples in the candidate: verbalizer_sst2_natural_golden",)
+    assert messages(finding) == ("no samples in the candidate: verbalizer_sst2_natural_golden",)
 
 
 MCQ = "paired_mcq_arc_challenge_medium"
@@ -154,7 +154,7 @@ def test_tasks_missing_on_one_side_cannot_tell(
 ) -> None:
     first, second = ({task: right(90) for task in tasks} for tasks in (before, after))
     finding = only(check(between(tmp_path, first, second), {SNLI: 0.5}))
-    assert (finding.verdict, said(finding)) == ("CANNOT TELL", (remark,))
+    assert (finding.verdict, messages(finding)) == ("CANNOT TELL", (remark,))
     assert isnan(finding.p)
 
 
@@ -176,7 +176,7 @@ def test_scores_that_cannot_be_paired_cannot_tell(tmp_path: Path, of_after: Mapp
     for number, score in enumerate((10, 90)):
         both = between(tmp_path / str(number), {SST2: right(50)}, {SST2: right(score)}, of_after=of_after)
         finding = only(check(both, {SST2: 0.02}))
-        assert (finding.verdict, said(finding)) == ("CANNOT TELL", (remark,))
+        assert (finding.verdict, messages(finding)) == ("CANNOT TELL", (remark,))
 
 
 def test_a_drop_of_exactly_the_bound_is_allowed(tmp_path: Path) -> None:
@@ -197,7 +197,7 @@ def test_the_more_is_checked_the_more_significant_a_drop_must_be(tmp_path: Path)
     of_two = check(both, {SST2: 0.02, SNLI: 0.02})
     assert [(each.name, each.verdict) for each in of_two] == [(SST2, "PASS"), (SNLI, "PASS")]
     assert of_two[0].p == pytest.approx(2 * 67 / 2048)
-    assert said(of_two[0])[0] == "worse by more than allowed, but not statistically significant"
+    assert messages(of_two[0])[0] == "worse by more than allowed, but not statistically significant"
 
 
 def test_the_more_is_checked_the_more_rows_must_differ(tmp_path: Path) -> None:
@@ -206,7 +206,7 @@ def test_the_more_is_checked_the_more_rows_must_differ(tmp_path: Path) -> None:
     assert only(check(both, {SST2: 0.02})).verdict == "REGRESSION"
     (first, _) = check(both, {SST2: 0.02, SNLI: 0.02})
     assert first.verdict == "CANNOT TELL"
-    assert said(first) == (
+    assert messages(first) == (
         "too few rows differ to distinguish this drop from chance: p would be 0.062 even if all of them had become "
         "worse",
     )
@@ -224,19 +224,21 @@ def test_too_few_rows_for_the_bound_are_reported(tmp_path: Path) -> None:
     # 20 of 100 rows change sign, evenly: an error of sqrt(0.2 / 100) = 0.0447, times 1.645 + 0.842 is 0.11.
     both = between(tmp_path, {SST2: right(50)}, {SST2: right(50, skip=10)})
     finding = only(check(both, {SST2: 0.02}))
-    assert (finding.verdict, len(said(finding))) == ("PASS", 1)
-    assert said(finding)[0].startswith(
+    assert (finding.verdict, len(messages(finding))) == ("PASS", 1)
+    assert messages(finding)[0].startswith(
         "too few rows to detect a drop of 0.02: with 80 % power, they reveal a drop of 0.1"
     )
-    assert said(only(check(both, {SST2: 0.15}))) == ()
+    assert messages(only(check(both, {SST2: 0.15}))) == ()
 
 
 def test_equal_answers_to_too_few_rows_cannot_tell(tmp_path: Path) -> None:
     # Of 500 rows, of which five must become worse for p to be below 0.05, that is so from 0.013 on.
     few = only(check(between(tmp_path / "few", {SST2: right(5, of=10)}, {SST2: right(5, of=10)}), {SST2: 0.02}))
-    assert said(few) == ("too few rows to detect a drop of 0.02: with 80 % power, they reveal a drop of 0.62 or more",)
+    assert messages(few) == (
+        "too few rows to detect a drop of 0.02: with 80 % power, they reveal a drop of 0.62 or more",
+    )
     many = only(check(between(tmp_path / "many", {SST2: right(5, of=500)}, {SST2: right(5, of=500)}), {SST2: 0.02}))
-    assert (few.verdict, many.verdict, said(many)) == ("PASS", "PASS", ())
+    assert (few.verdict, many.verdict, messages(many)) == ("PASS", "PASS", ())
 
 
 @pytest.mark.parametrize("rows", [1, 4])
@@ -244,13 +246,13 @@ def test_with_too_few_rows_for_any_drop_the_message_says_only_a_complete_drop_sh
     # Five signs are the fewest with a p below 0.05.
     finding = only(check(between(tmp_path, {SST2: [1.0] * rows}, {SST2: [1.0] * rows}), {SST2: 0.02}))
     assert finding.verdict == "PASS"
-    assert "they reveal a drop of 1 or more" in said(finding)[0]
+    assert "they reveal a drop of 1 or more" in messages(finding)[0]
 
 
 def test_a_candidate_that_lacks_answers_does_not_pass(tmp_path: Path) -> None:
     finding = only(check(between(tmp_path, {SST2: right(60)}, {SST2: right(50, of=50)}), {SST2: 0.2}))
     assert finding.verdict == "CANNOT TELL"
-    assert said(finding) == ("the candidate lacks 50 of the baseline's answers: evaluate both on the same rows",)
+    assert messages(finding) == ("the candidate lacks 50 of the baseline's answers: evaluate both on the same rows",)
 
 
 def test_a_regression_counts_even_if_other_answers_are_missing(tmp_path: Path) -> None:
@@ -261,7 +263,7 @@ def test_a_regression_counts_even_if_other_answers_are_missing(tmp_path: Path) -
 def test_nothing_passes_if_the_baseline_lacks_answers(tmp_path: Path) -> None:
     finding = only(check(between(tmp_path, {SST2: right(50, of=50)}, {SST2: right(50)}), {SST2: 0.2}))
     assert finding.verdict == "CANNOT TELL"
-    assert said(finding) == ("the baseline lacks 50 of the candidate's answers: evaluate both on the same rows",)
+    assert messages(finding) == ("the baseline lacks 50 of the candidate's answers: evaluate both on the same rows",)
 
 
 def test_nothing_passes_if_equal_scores_are_doubtful(tmp_path: Path) -> None:
@@ -269,7 +271,7 @@ def test_nothing_passes_if_equal_scores_are_doubtful(tmp_path: Path) -> None:
     for after, verdict in ((right(60), "CANNOT TELL"), (right(30), "REGRESSION")):
         finding = only(check(sides(tmp_path, {SST2: right(60)}, {SST2: after}, of_after=asked), {SST2: 0.2}))
         assert finding.verdict == verdict
-        assert "different setting: num_fewshot: 0 in A, 4 in B" in said(finding)
+        assert "different setting: num_fewshot: 0 in A, 4 in B" in messages(finding)
 
 
 @pytest.mark.parametrize("rows", [100, 300, 900])
@@ -284,13 +286,13 @@ def test_the_smallest_drop_that_can_show_is_detected_four_times_out_of_five(
     both = between(tmp_path, {SST2: before}, {SST2: after})
     unit = both.take(SST2)
     assert isinstance(unit, Unit)
-    said = smallest_drop(difference_of(unit, both), 1)
+    smallest = smallest_drop(difference_of(unit, both), 1)
     generator = np.random.default_rng(rows + differing)
     trials = 400
     caught = 0
     for _ in range(trials):
         noise = np.where(generator.random(rows) < differing / rows, generator.choice([-1.0, 1.0], rows), 0.0)
-        worse = np.where(generator.random(rows) < said, 1.0, noise)
+        worse = np.where(generator.random(rows) < smallest, 1.0, noise)
         caught += sign_flip_p(worse, greater=True) < 0.05
     # Four in five, less three standard errors of 0.02.
     assert caught / trials >= 0.74

@@ -25,7 +25,7 @@ TASKS = (N02, N03, REPEAT)
 ROWS = 4
 REFINED = "self_refine:base=reference,policy=drop_one,strategy=oracle,rounds=2"
 ORACLE, DROP_ONE = "reference policy=oracle", "reference policy=drop_one"
-MENDED = "reference policy=drop_one rounds=2, self_refine oracle"
+REPAIRED = "reference policy=drop_one rounds=2, self_refine oracle"
 ZERO_SHOT, BY_ORACLE = "zero-shot", "refinement w/ oracle"
 ONE = "one"
 
@@ -61,14 +61,14 @@ def test_one_broken_instruction_is_the_curse_at_its_worst(known: Section, instru
 
 
 def test_a_model_that_follows_all_instructions_shows_no_curse(known: Section) -> None:
-    for model in (ORACLE, MENDED):
+    for model in (ORACLE, REPAIRED):
         assert values(numbers(known, "manyifeval_curse")[model, 3]) == pytest.approx(
             {"prompt level": 1.0, "instruction level": 1.0, "predicted": 1.0, "residual": 0.0}
         )
 
 
 def test_the_prediction_is_dashed_in_one_panel_per_model_and_one_panel_has_all_models(known: Section) -> None:
-    assert titles(known, "manyifeval_curse") == ["all models", ORACLE, DROP_ONE, MENDED]
+    assert titles(known, "manyifeval_curse") == ["all models", ORACLE, DROP_ONE, REPAIRED]
     together, first, *_ = (panel.mark for panel in figure(known, "manyifeval_curse").panels)
     assert isinstance(together, Curves)
     assert isinstance(first, Curves)
@@ -146,7 +146,7 @@ def test_the_types_are_those_in_the_rows(known: Section, result_folder: ResultFo
 
 def test_reported_broken_instructions_are_repaired_in_one_round(known: Section) -> None:
     found = numbers(known, "manyifeval_rounds")
-    # One request for the answer, and one to mend it.
+    # One request for the answer, and one to repair it.
     assert list(found[DROP_ONE, BY_ORACLE, "prompt level", "2.00"].values()) == [exact(0.0), exact(1.0), exact(1.0)]
     assert list(found[DROP_ONE, ZERO_SHOT, "prompt level", None].values()) == [exact(0.0)] * 3
     by_instruction = found[DROP_ONE, BY_ORACLE, "instruction level", "2.00"]
@@ -163,9 +163,9 @@ def test_examples_of_known_answers_show_broken_and_repaired_instructions(known: 
     facts = dict(broken.facts)
     assert (broken.model, broken.task, facts["instructions"]) == (DROP_ONE, N03, "3")
     assert "," not in facts["not followed (strict)"]
-    (mended, *_) = [example for example in known.examples if example.why.startswith("Refinement helps")]
-    facts = dict(mended.facts)
-    assert mended.model == MENDED
+    (repaired, *_) = [example for example in known.examples if example.why.startswith("Refinement helps")]
+    facts = dict(repaired.facts)
+    assert repaired.model == REPAIRED
     assert facts["not followed (strict)"] == "none"
     assert facts["round 0"].startswith("not followed: ")
     assert not facts["round 0"].startswith("not followed: none")
