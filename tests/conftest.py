@@ -100,7 +100,7 @@ def offline_environment(**variables: str) -> dict[str, str]:
 def small_harness(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Return the ``PYTHONPATH`` of the harness with one of its own tasks.
 
-    That all of them beside ours change nothing of ours is a test of test_autoload.py.
+    test_autoload.py tests that all of them together change nothing about ours.
     """
     return str(copy_small_harness(tmp_path_factory.mktemp("small-harness")))
 

@@ -63,7 +63,7 @@ def observe(python: Python) -> Observe:
 
 
 def environment(folder: Path, **variables: str) -> dict[str, str]:
-    # Neither the user's caches and accelerate configuration nor an opt-out of his reach the tests.
+    # The user's caches, accelerate configuration and opt-out do not affect the tests.
     return offline_environment(**{"HF_HOME": str(folder / "hf"), "LM_EVAL_EXT_AUTOLOAD": "1", **variables})
 
 
@@ -148,7 +148,7 @@ def test_our_models_filters_and_tasks_extend_those_of_the_harness(observe: Obser
 
     assert [names - own for names, own in zip(with_us, alone, strict=True)][:2] == [set(MODELS), set(FILTERS)]
     assert [own - names for names, own in zip(with_us, alone, strict=True)] == [set(), set(), set()]
-    # So the sets of the harness alone are not empty, and ours are not in them.
+    # So the harness's own sets are not empty, and ours are not in them.
     models, filters, tasks = alone
     assert ("hf" in models, "take_first" in filters, HARNESS_TASK in tasks) == (True, True, True)
     assert (TASK in tasks, TASK in with_us[2]) == (False, True)
@@ -191,7 +191,7 @@ print(json.dumps([get_model("dummy").__name__, get_model("reference").__name__])
 
 @dataclass(frozen=True)
 class Index:
-    """What a TaskManager made of its arguments.
+    """What a TaskManager did with its arguments.
 
     Attributes:
         task: whose ``TASK`` it is: ours, the user's (mine), or nobody's.
@@ -498,7 +498,7 @@ print(json.dumps([imports, answer, dict(registry.model_registry) if registry els
 
 @dataclass(frozen=True)
 class Called:
-    """What a script of the user's saw of a stand-in.
+    """What a user's script saw of a stand-in.
 
     Attributes:
         imports: the names of the imported modules, or errors.
@@ -790,7 +790,7 @@ print(json.dumps([finders, layers, "reference" in model_registry, "verbalizer_an
 def test_there_is_only_one_finder_and_one_wrapper_around_the_harness(
     observe: Observe, tmp_path: Path, before: str, after: str, autoload: str
 ) -> None:
-    # Its manager is a module of its own, as today's: a reload of lm_eval.tasks finds the same class again.
+    # Its manager is a separate module, as today's: a reload of lm_eval.tasks finds the same class again.
     stand_in = StandIn(tasks="from lm_eval.tasks.manager import TaskManager", manager=KNOWN_MANAGER)
     path = stand_in.write(tmp_path / "stand-in")
     script = INSTALLED.format(before=before, after=after)

@@ -28,7 +28,7 @@ QASC_2 = "task040_qasc_question_generation"
 
 
 def findings_of(folder: Path) -> dict[str, Finding]:
-    """Return, per family, what the doctor says of a folder."""
+    """Return, per family, the doctor's findings about a folder."""
     found = list(doctor._rows("folder", str(folder)))
     assert {finding.subject for finding in found} == {"folder"}
     return dict(zip([finding.text.split(":")[0] for finding in found], found, strict=True))
@@ -47,7 +47,7 @@ def expected(text: str) -> Finding:
         pytest.param(
             {QASC_2: V2, TYPING_2: V2},  # the second is not of the evaluation split
             "2 of 2 datasets, 11 of the evaluation split missing",
-            id="version 2, one name spelled otherwise",
+            id="version 2, one name spelled differently",
         ),
         pytest.param(
             {WINOGRANDE: V1, QASC_2: V2}, "2 of 2 datasets, 10 of the evaluation split missing", id="both versions"
@@ -55,7 +55,7 @@ def expected(text: str) -> Finding:
         pytest.param(
             {WINOGRANDE: V1, TASK: V1},
             "1 of 1 datasets, 11 of the evaluation split missing",
-            id="a task of the user's own beside it",
+            id="plus a custom task",
         ),
         pytest.param(dict.fromkeys(SUBTASKS, V1), "61 of 61 datasets", id="all, version 1"),
         pytest.param({each.version_2: V2 for each in SUBTASKS.values()}, "61 of 61 datasets", id="all, version 2"),

@@ -47,7 +47,7 @@ def commands(page: Path) -> Iterator[list[str]]:
     """Yield the words of each command in a page's fenced blocks: those of a shell, and the steps of a pipeline."""
     for language, block in FENCE.findall(text_of(page)):
         if language == "bash":
-            # What a here-document holds is a file.
+            # The contents of a here-document are a file.
             lines = HEREDOC.sub("", block)
         elif language == "yaml":
             lines = "\n".join(re.findall(r"^- run: (.*)$", block, re.MULTILINE))

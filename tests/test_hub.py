@@ -25,7 +25,7 @@ CONVERTED_PHRASEBANK = "takala/financial_phrasebank/sentences_allagree/train/000
 
 @dataclass(frozen=True)
 class Dataset:
-    """Where a dataset lies on the hub, and what its labels in use mean."""
+    """Where a dataset is on the hub, and what its labels in use mean."""
 
     name: str
     repository: str
@@ -65,7 +65,7 @@ class FromHub:
 
 
 def environment(home: Path, endpoint: str, **variables: str) -> dict[str, str]:
-    """Return the environment without the user's token, hub settings and proxies, and with a cache of its own."""
+    """Return the environment without the user's token, hub settings and proxies, and with a separate cache."""
     kept = {
         name: value
         for name, value in os.environ.items()
@@ -75,7 +75,7 @@ def environment(home: Path, endpoint: str, **variables: str) -> dict[str, str]:
 
 
 def command(folder: Path, variables: Mapping[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
-    # The endpoint is read when the library is imported, hence a process of its own.
+    # The endpoint is read when the library is imported, so this needs a separate process.
     return subprocess.run(
         arguments, env=dict(variables), cwd=folder, capture_output=True, text=True, timeout=300, check=False
     )
@@ -132,7 +132,7 @@ def test_a_dataset_comes_from_its_hub_repository_by_default(golden: FromHub, dat
 
 @pytest.mark.parametrize("dataset", DATASETS, ids=NAMES)
 def test_the_hubs_label_numbers_have_the_papers_meaning(golden: FromHub, dataset: Dataset) -> None:
-    # The oracle is right whatever the labels are taken for; and rows with the other labels (neutral, -1 …) are there.
+    # The oracle is right for any meaning of the labels, and rows with the other labels (neutral, -1 …) are there.
     read = {(sample["doc"]["label"], sample["target"]) for sample in golden.run.samples[dataset.task]}
     assert read == set(dataset.labels.items())
 
@@ -352,7 +352,7 @@ def test_a_changed_repository_is_named_with_what_was_expected_and_found(
 
 
 def doctor(folder: Path, small_harness: str, endpoint: str) -> tuple[int, str]:
-    """Return the exit status of `lm-eval-ext doctor --source hub` and what it says of the hub."""
+    """Return the exit status of `lm-eval-ext doctor --source hub` and its finding about the hub."""
     console_script = Path(sys.executable).with_name("lm-eval-ext")
     # The public repository with task files, which is no part of the hub, is out of reach: nothing listens on port 1.
     settings = {"https_proxy": "http://127.0.0.1:1", "PYTHONPATH": small_harness}

@@ -86,7 +86,7 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
 
 
 def modules() -> Iterator[str]:
-    """Yield the modules of the package, and of verifiers/ beside it, as paths without a suffix."""
+    """Yield the modules of the package, and of verifiers/ next to it, as paths without a suffix."""
     for root, prefix in ((ROOT / "lm_eval_ext", Path()), (ROOT / "verifiers", Path("verifiers"))):
         for path in sorted(root.rglob("*.py")):
             name = (prefix / path.relative_to(root)).with_suffix("")

@@ -160,7 +160,7 @@ def asked(tasks: str, source: str, rows: int = ROWS) -> tuple[str, ...]:
 
 
 def answers(run: Run, task: str) -> list[dict[str, Any]]:
-    """Return the rows with their answers and metrics; what an API was sent is written down in a form of its own."""
+    """Return the rows with their answers and metrics; requests to an API are recorded in a separate format."""
     samples = sorted(run.samples[task], key=itemgetter("doc_id"))
     return [{key: sample[key] for key in ("doc", "resps", "filtered_resps", *sample["metrics"])} for sample in samples]
 

@@ -153,7 +153,7 @@ def by_row(run: Run, task: str) -> list[dict[str, Any]]:
 
 
 def near(expected: float) -> Any:
-    """Return a mean or a sum over the rows in the order of the ranks: equal but for the last digits."""
+    """Return a mean or a sum over the rows in the order of the ranks: equal except for the last digits."""
     return pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 

@@ -32,11 +32,11 @@ pytestmark = pytest.mark.harness
 
 METADATA = f"lm_eval_ext-{__version__}.dist-info"
 WHEEL = ("lm_eval_ext", "lm_eval_ext.pth", METADATA)
-# An editable install names a folder of the checkout and holds no file of the package.
+# An editable install names a folder of the checkout and contains no file of the package.
 EDITABLE = ("_lm_eval_ext.pth", "lm_eval_ext.pth", METADATA)
 # What we require; what these require comes with them.
 REQUIRED = ("langdetect", "lm-eval", "nltk", "orjson", "regex", "requests", "rouge-score", "scipy")
-# What a checkout has beside the package, and what must not become importable by installing us.
+# What a checkout contains besides the package, which must not become importable by installing us.
 NOT_TO_INSTALL = ("tasks", "tests", "benchmarks", "verifiers", "hatch_build")
 
 
@@ -162,7 +162,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def built(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the source distribution, and the wheel out of it: what the one lacks, the other does too."""
+    """Build the source distribution, and the wheel from it: what the one lacks, the other lacks too."""
     return build(checkout, tmp_path_factory.mktemp("wheel"))
 
 
@@ -180,7 +180,7 @@ def build(checkout: Path, folder: Path, *options: str) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path, small_harness: str, tmp_path_factory: pytest.TempPathFactory) -> Environment:
-    """Install the wheel beside the harness and what the harness requires, without any extra of either."""
+    """Install the wheel with the harness and what the harness requires, without any extra of either."""
     environment = new_environment(tmp_path_factory.mktemp("installed"), *REQUIRED, harness=Path(small_harness))
     environment.install(wheel)
     return environment
@@ -297,7 +297,7 @@ def test_the_entry_points_name_what_the_autoload_registers(wheel: Path) -> None:
     assert dict(declared["lm_eval.filters"]) == FILTERS
 
 
-# What works with the harness alone
+# What works with only the harness
 
 
 def test_the_harness_lists_and_runs_our_task_without_torch(installed: Environment) -> None:
@@ -362,7 +362,7 @@ def test_an_editable_harness_works_and_finds_our_tasks(wheel: Path, tmp_path: Pa
     harness = tmp_path / "lm-evaluation-harness"
     harness.mkdir()
     copy_small_harness(harness)
-    # As upstream's: a flat layout, so that setuptools maps the package with a finder of its own.
+    # As upstream's: a flat layout, so that setuptools maps the package with its own finder.
     (harness / "pyproject.toml").write_text(
         '[build-system]\nrequires = ["setuptools"]\nbuild-backend = "setuptools.build_meta"\n'
         f'[project]\nname = "lm_eval"\nversion = "{importlib.metadata.version("lm_eval")}"\n'

@@ -1,4 +1,4 @@
-"""The terms: what a reading is, how it is written as JSON, and which option stands for a refusal."""
+"""The terms: what a reading is, how it is written as JSON, and which option represents a refusal."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def load(
     changes: Mapping[str, Any] = NOTHING,
     metadata: Mapping[str, Any] = NOTHING,
 ) -> Any:
-    """Return the task of a leaf, with 150 rows of topics, 8 questions and a subtask of 240 instances beside it."""
+    """Return the task of a leaf, with 150 rows of topics, 8 questions and a subtask of 240 instances next to it."""
     topics = [{"text": f"text {number}", "label": number % 2} for number in range(150)]
     trivia = [{"question": f"{number}?", "options": ["a", "b"]} for number in range(8)]
     for name, rows in (("topic", topics), ("trivia", trivia)):

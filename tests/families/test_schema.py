@@ -124,7 +124,7 @@ def test_ranges_have_the_units_of_the_figures() -> None:
     ten_contents = [("question", (str(number),)) for number in range(10)]
     assert mcq.range("mismatch")[1] < mean_entropy(ten_contents) < mcq.range("consistency_text")[1]
     assert ni.range("rouge_l")[1] == pytest.approx(rouge_l("the very same words", ["the very same words"]))
-    # All instructions are followed, and none is alone; or the other way round: one row follows all, nine none.
+    # The extremes: all instructions are followed, but never all of a row; or one row follows all, nine none.
     worst = curse_residual([(0.0, 0.9, 10)] * 10), curse_residual([(1.0, 1.0, 1)])
     least, most = FAMILIES["manyifeval"].schema.range("curse_residual")
     assert least < worst[0] < 0 <= worst[1] < most

@@ -186,11 +186,11 @@ EDITS = [
     (TOPICS, 'description: ""', "rows: 99"),
     (TRIVIA, 'description: ""', "rows: 2"),
 ]
-"""A leaf, what is edited in it, and what stands there then."""
+"""A leaf, what is edited in it, and its replacement."""
 
 
 def own(leaf: str, folder: Path) -> Any:
-    """Return the task of a leaf of the user's, with rows beside it."""
+    """Return the task of a user's leaf, with rows next to it."""
     folder.mkdir(parents=True, exist_ok=True)
     topics = [{"headline": f"Headline {number}", "label": number % 3} for number in range(150)]
     trivia = [{"question": f"{n}?", "choices": {"text": [f"{n}", f"{n}0"]}, "answer": n % 2} for n in range(3)]

@@ -24,7 +24,7 @@ from tests.self_refine.scripted import FIRST_PROMPT, NO_COMMAS, QUOTED, TASK, Re
 pytestmark = pytest.mark.harness
 
 COMMA_BARE, BARE, DONE = "Blue, deep.", "Blue and deep.", '"Blue and deep."'
-"""Answers that break both instructions, the second alone, and none."""
+"""Answers that break both instructions, only the second, and none."""
 
 
 def judging_together(answer: str) -> str:
@@ -232,7 +232,7 @@ def test_every_request_has_the_rows_generation_arguments() -> None:
 def test_all_prompts_are_formatted_like_the_first(shown: Shown, before: str, after: str) -> None:
     base = ScriptedLM([COMMA_BARE, "1: NO\n2: NO", DONE, "1: YES\n2: YES"])
     SelfRefineLM(base, strategy="feedback", rounds=2).generate_until([request(shown=shown)])
-    # The first is the harness's own and comes as it is.
+    # The first is the harness's own and is unchanged.
     assert base.calls[1:] == [
         [f"{before}{prompt}{after}"]
         for prompt in (
@@ -375,7 +375,7 @@ def test_a_long_list_of_tasks_without_instructions_is_shortened() -> None:
 
 @pytest.mark.parametrize("strategy", ["feedback_each", "feedback_each_cot"])
 def test_each_judgment_is_assigned_to_its_row_and_instruction(strategy: str) -> None:
-    # A hill's answer is said to break the first instruction, a lake's the second; one reply for each prompt.
+    # The judge says that a hill's answer breaks the first instruction, a lake's the second; one reply per prompt.
     def reply(prompt: str) -> str:
         if "YES" not in prompt:
             return DONE

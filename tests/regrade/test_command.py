@@ -53,7 +53,7 @@ def test_verdicts_of_an_earlier_run_are_replaced(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "followed"),
     [
-        ([], True),  # "art" stands in "smart"
+        ([], True),  # "art" is part of "smart"
         (["--edition", "faithful"], True),
         (["--edition", "repaired"], False),
     ],

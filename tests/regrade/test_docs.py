@@ -36,7 +36,7 @@ def test_the_command_line_example_prints_what_the_page_shows(tmp_path: Path) -> 
 
 def test_the_library_example_runs() -> None:
     (program,) = blocks("python")
-    exec(program, {})  # noqa: S102 # it stands in this repository
+    exec(program, {})  # noqa: S102 # it is in this repository
 
 
 @pytest.mark.parametrize("expression", ["(a+)+$", ".*a.*b"])

@@ -10,7 +10,7 @@ from typing import Any
 
 
 def plant(run: Path, into: Path, metric: str, scores: Mapping[str, Mapping[int, float]], arguments: str) -> Path:
-    """Copy a run with other scores, in samples and results alike; return its folder.
+    """Copy a run with other scores, in both samples and results; return its folder.
 
     Args:
         run: the folder of the run, with one file of results.

@@ -187,7 +187,7 @@ def test_with_many_rows_p_approaches_the_t_test(shift: float, greater: bool) -> 
     [
         pytest.param([], 1.0, id="no rows"),
         pytest.param([0.0, 0.0], 1.0, id="no difference"),
-        pytest.param([0.1 + 0.2 - 0.3], 1.0, id="what floating point leaves of none"),
+        pytest.param([0.1 + 0.2 - 0.3], 1.0, id="a rounding error of zero"),
         pytest.param([1.0, -1.0], 1.0, id="evenly"),
         pytest.param([1.0], 1.0, id="one row: either sign is as extreme"),
         pytest.param([1.0, 1.0], 0.5, id="two of four patterns"),

@@ -249,7 +249,7 @@ def test_groups_that_would_exhaust_memory_are_named(tmp_path: Path) -> None:
         load([path])
 
 
-# Bad files beside good ones
+# Bad files next to good ones
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def test_report_compare_and_table_agree_on_the_newest_run(newer: str, tmp_path: 
     assert of_report.figure("prompt_level_strict_acc") == accuracy
     assert of_comparison.figure("prompt_level_strict_acc") == accuracy
     assert of_table.scores[0].prompt_level == accuracy
-    # Model and what was replaced are told alike, too.
+    # Model and replaced runs are reported in the same way, too.
     assert of_table.model == of_report.model.full_name == "hf pretrained=one"
     assert issues == load([tmp_path]).issues
     older = "b" if newer == "a" else "a"

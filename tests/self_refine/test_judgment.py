@@ -16,7 +16,7 @@ YES, NO, UNSAID = True, False, None
 @pytest.mark.parametrize(
     ("said", "judged"),
     [
-        # the word alone
+        # only the word
         ("YES", YES),
         ("no", NO),
         ("**No**.", NO),
@@ -59,7 +59,7 @@ YES, NO, UNSAID = True, False, None
         ("Verdict: [NO]\nThere is a comma in it", NO),
         ("It is time for a verdict. No: there is a comma in it", UNSAID),
         ("My verdict follows. No commas are in it", UNSAID),
-        # neither what is asked nor what is thought is a verdict
+        # neither the question nor the reasoning is a verdict
         ("Answer with one word: YES or NO.", UNSAID),
         ('finish with a line of its own: "Verdict: YES" or "Verdict: NO"', UNSAID),
         ("YES/NO", UNSAID),

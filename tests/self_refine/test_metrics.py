@@ -38,7 +38,7 @@ ALL_FOUR_CELLS = run(
     *(COMMA, BARE),  # the other two rows are left as they are
     # truth: no yes / yes no
     *("1: YES\n2: YES", "1: YES\n2: well"),
-    BOTH,  # the second row alone: the first was judged to follow everything
+    BOTH,  # only the second row: the first was judged to follow everything
     rows=4,
 )
 
@@ -55,7 +55,7 @@ def test_a_run_reports_the_four_confusion_counts() -> None:
     }
     assert {name: aggregated(ALL_FOUR_CELLS, name) for name in counts} == counts
     assert aggregated(ALL_FOUR_CELLS, "feedback_recall") == 6 / 7
-    # Of the 7 followed 6 are judged followed, of the 5 broken 3. Weighed alike: (6/7) / (6/7 + 3/5) = 30 / 51.
+    # Of the 7 followed 6 are judged followed, of the 5 broken 3. With equal weight: (6/7) / (6/7 + 3/5) = 30 / 51.
     assert aggregated(ALL_FOUR_CELLS, "feedback_precision") == pytest.approx(10 / 17)
     assert aggregated(ALL_FOUR_CELLS, "feedback_f1") == pytest.approx(2 / (7 / 6 + 17 / 10))
     # As they come: 6 of the 9 judged followed.
@@ -65,7 +65,7 @@ def test_a_run_reports_the_four_confusion_counts() -> None:
 
 
 def test_accuracy_by_round_is_of_the_current_answer() -> None:
-    # row 1: 1/2, 1/2 (the other one), and it stands; row 2: 0, 1/2, 1; rows 3, 4: 1 from the start
+    # row 1: 1/2, 1/2 (the other one), and it is kept; row 2: 0, 1/2, 1; rows 3, 4: 1 from the start
     prompt_level = [aggregated(ALL_FOUR_CELLS, f"prompt_level_strict_acc_round_{k}") for k in range(3)]
     inst_level = [aggregated(ALL_FOUR_CELLS, f"inst_level_strict_acc_round_{k}") for k in range(3)]
     assert prompt_level == pytest.approx([2 / 4, 2 / 4, 3 / 4])

@@ -70,7 +70,7 @@ def refined(
 
 
 def by_round(rounds: int, prompt: float = 0.75) -> tuple[tuple[float, float], ...]:
-    """Return the accuracies of ``refined``: no two rounds alike, and the last one's those of the last answers."""
+    """Return the accuracies of ``refined``: different in every round; the last one's are those of the last answers."""
     return (*((number / 32, 0.5 + number / 32) for number in range(rounds)), (prompt, 0.875))
 
 
@@ -84,7 +84,7 @@ def unjudged(name: str = "manyifeval_n01", rounds: int = 0) -> Content:
 
 
 def other_task() -> Content:
-    """Return what the harness writes of its own task with the same metrics."""
+    """Return what the harness writes for its own task with the same metrics."""
     content = leaf("ifeval", {"prompt_level_strict_acc": 0.5, "inst_level_strict_acc": 0.5})
     content["configs"]["ifeval"]["metadata"] = {"version": 4.0}
     return content

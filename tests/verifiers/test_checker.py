@@ -249,7 +249,7 @@ def test_an_invalid_regular_expression_is_an_error_if_faithful_and_literal_if_re
     assert checker.follows(Text(text), "repaired")
     with pytest.raises(ValueError, match=rf"^{name}: .*the repaired edition matches keywords and markers literally"):
         checker.follows(Text(text), "faithful")
-    assert not checker.follows(Text(" "), "faithful")  # blank follows nothing, whatever is asked
+    assert not checker.follows(Text(" "), "faithful")  # a blank text follows nothing
 
 
 def test_nulls_as_in_the_published_rows_are_ignored() -> None:

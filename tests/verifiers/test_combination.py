@@ -18,8 +18,8 @@ from lm_eval_ext.verifiers.text import Text
         ("one\n*****\ntwo", False, False),
         ("one\n***\n***\ntwo", False, False),
         ("one\n* * * * * *\ntwo", False, False),
-        ("one\n************\ntwo", False, False),  # twice six: nothing stands in between
-        # what stands at the ends may be empty, what stands in between may not
+        ("one\n************\ntwo", False, False),  # twice six: nothing is in between
+        # parts at the ends may be empty, parts in between may not
         ("******\none\n******\ntwo\n******", True, True),
         ("one\n******", False, False),
         ("******\none", False, False),
@@ -82,7 +82,7 @@ def test_the_response_begins_with_the_prompt(prompt: str, text: str, faithful: b
         ),
         (
             "combination:repeat_prompt",
-            {"prompt_to_repeat": "Write a poem."},  # is not named: it stands before
+            {"prompt_to_repeat": "Write a poem."},  # is not named: it precedes
             "First repeat the request word for word without change, then give your answer (1. do not say any words or "
             "characters before repeating the request; 2. the request you need to repeat does not include this "
             "sentence)",

@@ -41,7 +41,7 @@ from lm_eval_ext.verifiers.text import Text
         # marks of emphasis touch it
         (1, "**[name]**", True, True),
         (1, "_[name]_", True, True),
-        # nested ones are one, and one line holds each
+        # nested ones count once, on one line each
         (1, "[[name]]", True, True),
         (2, "[[name]]", False, False),
         (1, "[first\nsecond]", False, False),
@@ -90,7 +90,7 @@ def test_placeholders_are_counted(number: int, text: str, faithful: bool, repair
         ("P.P.S", "Goodbye.\nPPS: I forgot.", False, True),
         ("P.P.S", "Goodbye.\nP.S. I forgot.", False, False),
         ("P.P.S", "the app.p.s thing", True, False),
-        # any other marker: a regular expression, or as it stands
+        # any other marker: a regular expression, or literal
         ("N.B. (last)", "Goodbye.\nN.B. (last) I forgot.", False, True),
         ("N.B. (last)", "Goodbye.\nN.B. last I forgot.", True, False),
         ("PS", "Goodbye.\nPS: I forgot.", True, True),

@@ -19,7 +19,7 @@ from lm_eval_ext.verifiers.text import Text
     ("keywords", "text", "faithful", "repaired"),
     [
         pytest.param(["art"], "The start was smart.", True, False, id="trap: art in start and smart"),
-        # whole words, whatever marks touch them
+        # whole words, with any marks attached
         (["art"], "Modern art sells.", True, True),
         (["art"], "ART and craft", True, True),
         (["Art"], "an art", True, True),
@@ -37,7 +37,7 @@ from lm_eval_ext.verifiers.text import Text
         (["art"], "éart", True, False),
         (["art"], "the arts", True, False),  # a plural is another word
         (["don't"], "don’t", False, True),  # a curly apostrophe
-        (["café"], "cafe\u0301", False, True),  # an accent of its own character
+        (["café"], "cafe\u0301", False, True),  # an accent as a separate character
         (["art"], "a r t", False, False),
         (["art"], "Kunst", False, False),
         (["art"], "", False, False),

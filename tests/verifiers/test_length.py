@@ -81,7 +81,7 @@ def test_sentences_are_counted(number: int, relation: str, text: str, faithful: 
         (2, "a\n\nb", False, False),
         (2, "a\n***\nb\n***\nc", False, False),
         (3, "a\n***\nb\n***\nc", True, True),
-        # what stands at the ends may be empty, what stands in between may not
+        # parts at the ends may be empty, parts in between may not
         (2, "***\na\n***\nb\n***", True, True),
         (1, "a\n***", True, True),
         (2, "a\n***", False, False),

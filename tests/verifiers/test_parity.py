@@ -164,7 +164,7 @@ def test_unusual_texts_get_ifevals_verdicts(name: str, arguments: Arguments, tex
     assert instruction(name, arguments).follows(Text(text), "faithful") == reference.check_following(text)
 
 
-# Arguments that the text almost meets or just meets: numbers at its count or one beside it, words of its own.
+# Arguments that the text almost meets or just meets: numbers at its count or one off, and its own words.
 
 
 @dataclass(frozen=True)
@@ -332,7 +332,7 @@ def edited(draw: random.Random, text: str) -> str:
 def cases(
     name: str, texts: Sequence[str], published: Sequence[Arguments], counting: Any
 ) -> Iterator[tuple[str, Arguments]]:
-    """Yield each text as it is, and every second one edited too; half of the arguments are IFEval's."""
+    """Yield each text unchanged, and every second one also edited; half of the arguments are IFEval's."""
     draw = random.Random(name)  # noqa: S311 # reproducible by design
     for number, text in enumerate(texts):
         for version in (text, edited(draw, text))[: 1 + number % 2]:

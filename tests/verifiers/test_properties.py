@@ -143,7 +143,7 @@ SHAPES: dict[str, Callable[[int], str]] = {
     "[ then spaces, ]": lambda size: "[" + " " * size + "]",
     "<<a then spaces": lambda size: "<<a" + " " * size,
     "line feed, spaces, a": lambda size: "\n" + " " * size + "a",
-    # A text of white space alone is not judged.
+    # A text of only white space is not judged.
     "line feeds, a": lambda size: "\n" * size + "a",
     "a, line feeds and spaces": lambda size: "a" + "\n " * (size // 2),
     "a, carriage returns": lambda size: "a" + "\r\n" * (size // 2),

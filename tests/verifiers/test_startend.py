@@ -78,10 +78,10 @@ def test_one_quotation_encloses_everything(text: str, faithful: bool, repaired: 
         ("end.", "the - end.", True, True),
         ("The end.", "", False, False),
         ("The end.", "\n", False, False),
-        # a phrase that itself ends in a quotation mark: IFEval takes the mark off the response alone
+        # a phrase that itself ends in a quotation mark: IFEval removes the mark only from the response
         ('I say "bye"', 'At last I say "bye"', False, True),
         ('I say "bye"', "At last I say bye", False, False),
-        # a phrase of marks alone
+        # a phrase of only marks
         ("***", "Bye. ***", True, True),
         ("***", "Bye.", False, False),
         ("}", "Bye.", False, False),

@@ -32,7 +32,7 @@ from lm_eval_ext.verifiers.text import Text
         ("snake_case", 1),
         ("_", 1),
         ("naïve café", 2),
-        ("cafe\u0301", 1),  # an accent of its own character
+        ("cafe\u0301", 1),  # an accent as a separate character
         ("नमस्ते दुनिया", 2),  # vowel signs and all
         ("你好世界", 1),
         ("it’s", 2),

@@ -134,7 +134,7 @@ def _require_free(output: Path) -> None:
 
 @contextmanager
 def _renamed_at_the_end(output: Path) -> Iterator[Path]:
-    """Give a folder beside the one that is wanted, which takes its name at the end; an error leaves neither."""
+    """Yield a folder next to the requested one, which is renamed to it at the end; an error leaves neither."""
     output.parent.mkdir(parents=True, exist_ok=True)
     unfinished = output.parent / f".{output.name}.unfinished-{os.getpid()}"
     unfinished.mkdir()

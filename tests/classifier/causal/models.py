@@ -30,7 +30,7 @@ def rows_to_learn() -> list[Labelled]:
 
 
 def with_louder_output(model: Path, folder: Path) -> Path:
-    """Copy the tiny model with an output layer that can say something: adapters leave that layer as it is."""
+    """Copy the tiny model with an output layer that can say something: adapters do not change that layer."""
     torch = pytest.importorskip("torch")
     transformers = pytest.importorskip("transformers")
     shutil.copytree(model, folder)

@@ -45,7 +45,7 @@ def shown(tokenizer: Tokenizer, encoded: Encoded) -> list[str]:
     tokens = [word(tokenizer, number) for number in encoded.ids]
     for at, place in [*enumerate(encoded.named), *((place, at) for at, place in enumerate(encoded.choices))]:
         if place >= 0:
-            # What names a choice is the token that stands for it in the list of choices.
+            # A choice is named by its token in the list of choices.
             assert encoded.ids[at] == encoded.ids[encoded.choices[place]]
             tokens[at] = f"<{choices[place]}"
     return tokens
@@ -81,7 +81,7 @@ def test_the_choices_are_the_options_and_three_more_each_with_its_own_marker(tok
     assert encoded.letters == ("A", "B", "C", "D")
     markers = [encoded.ids[place] for place in encoded.choices]
     assert len(set(markers)) == len(markers) == 4 + 3
-    # They stand behind the response.
+    # They follow the response.
     assert min(encoded.choices) > encoded.ids.index(tokenizer.token_to_id("[SEP]"))
     assert len(encoded.named) == len(encoded.ids)
 

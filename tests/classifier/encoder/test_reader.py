@@ -36,7 +36,7 @@ HOME = offered("A large city", "A suburb", "A small town", "The countryside")
 TAX = offered("Too high", "About right", "Too low", "Refused")
 PARK = offered("Strongly support", "Somewhat support", "Somewhat oppose", "Strongly oppose", "Refused")
 
-# What the rules leave to the encoder, but for one.
+# What the rules leave to the encoder, except for one.
 HARD: list[tuple[str, tuple[Option, ...], Value]] = [
     # Hedged.
     (
@@ -66,7 +66,7 @@ HARD: list[tuple[str, tuple[Option, ...], Value]] = [
     ("Copper! No, sorry, silly me: lead.", METAL, "D"),
     ("I used to think B, now I think D.", PARK, "D"),
     ("The answer is A. Wait, I misread the question. It is C.", METAL, "C"),
-    # A refusal, by whatever words: the option that offers one, where there is one.
+    # A refusal in any words: the option that offers one, if there is one.
     ("That is a personal matter which I keep to myself.", TAX, "D"),
     ("Whether it is too high or too low is for economists to decide, and I will not weigh in.", TAX, "D"),
     ("My personal politics are not something I discuss with strangers.", PARK, "E"),
@@ -271,7 +271,7 @@ def test_a_missing_library_is_named_with_how_to_install_it(library: str) -> None
 
 
 def empty(_: Path) -> None:
-    """Leave the folder as it is."""
+    """Leave the folder unchanged."""
 
 
 def foreign(folder: Path) -> None:
@@ -302,7 +302,7 @@ def test_a_folder_that_is_not_our_adapter_is_rejected_before_anything_is_read(
             refuse(tmp_path)
         assert str(tmp_path) in str(error.value)
         assert complaint in str(error.value)
-    # The encoder alone says so when it first reads.
+    # Only the encoder reports it, on its first reading.
     read = encoder_reader(tmp_path)
     with pytest.raises(AdapterError):
         read([Answer("B.", METAL)])

@@ -15,7 +15,7 @@ from lm_eval_ext.classifier.encoder.training import TrainingTarget, target
 # Choices: each option, then refusal, several, none.
 PLAIN = tuple(map(Option, "ABC", ("Often", "Rarely", "Never")))
 OF_PLAIN = Encoded(ids=(1,) * 6, choices=(0, 1, 2, 3, 4, 5), letters=("A", "B", "C"), named=(-1,) * 6)
-# "Refused" is B: it is no choice of its own, and the options after it move up.
+# "Refused" is B: it is not a separate choice, and the options after it move up.
 REFUSABLE = tuple(map(Option, "ABCD", ("Often", "Refused", "Rarely", "Never")))
 OF_REFUSABLE = Encoded(ids=(1,) * 6, choices=(0, 1, 2, 3, 4, 5), letters=("A", "C", "D"), named=(-1,) * 6)
 REFUSAL, SEVERAL, NONE = 3, 4, 5

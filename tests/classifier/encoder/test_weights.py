@@ -99,7 +99,7 @@ def test_other_weights_are_rejected_with_both_hashes(tmp_path: Path, monkeypatch
 
 
 def without_the_package(program: str, home: Path) -> subprocess.CompletedProcess[str]:
-    """Run a program offline, with a hub's cache of its own and without the package that holds the weights."""
+    """Run a program offline, with a separate hub cache and without the package that contains the weights."""
     # A fresh interpreter: the hub's client reads its environment once. None in sys.modules: a package that is absent.
     absent = "import sys; sys.modules[sys.argv[1]] = None\n"
     environment = {name: value for name, value in os.environ.items() if name not in (FOLDER_VARIABLE, "HF_HUB_CACHE")}

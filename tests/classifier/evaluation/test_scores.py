@@ -55,7 +55,7 @@ def test_accuracy_and_f1() -> None:
 @pytest.mark.parametrize(
     ("label", "reading", "right"),
     [
-        (A, Reading.of(["A"], 0.3), True),  # whatever its certainty
+        (A, Reading.of(["A"], 0.3), True),  # regardless of its certainty
         (AC, Reading.of(["C", "A"]), True),
         (AC, A, False),
         (AC, Reading.of(["A", "B"]), False),
@@ -69,7 +69,7 @@ def test_a_reading_is_correct_if_it_equals_the_label(label: Reading, reading: Re
 
 def test_every_distinct_reading_is_a_class() -> None:
     assert [said(reading) for reading in (A, AC, NONE, REFUSED)] == ["A", "A+C", "none", "refused"]
-    # Several is a class of its own: A is found once of once, and neither A+C nor C, each F1 0.
+    # Several is a separate class: A is found in its only case, A+C and C are not, so their F1 is 0.
     assert scores([A, AC], [A, C]).macro_f1 == pytest.approx((1 + 0 + 0) / 3)
 
 

@@ -83,7 +83,7 @@ def named(response: str, options: tuple[Option, ...] = OFTEN) -> list[tuple[str,
         ("D - never, ever!", [("D", "both")]),
         # ... that do not belong together.
         ("A. Very often", [("A", "letter"), ("C", "text")]),
-        # Text alone, whole and in any case and spacing; the longest wins.
+        # Only the text, complete and in any case and spacing; the longest wins.
         ("I would say often", [("A", "text")]),
         ("VERY\nOFTEN", [("C", "text")]),
         ("not very often", [("B", "text")]),
@@ -124,7 +124,7 @@ def test_the_longer_of_two_options_with_a_common_prefix_is_named(response: str, 
 @pytest.mark.parametrize("pronoun", ["I", "I think", "as far as I know, I do", "I'd say so", "I, for one, agree"])
 def test_the_pronoun_i_is_not_an_option(pronoun: str) -> None:
     options = tuple(map(Option, "HIJ", ("Iron", "Gold", "Tin")))
-    # A response that is nothing but "I" is a letter of its own; in a sentence it is the speaker.
+    # A response of only "I" is a letter; in a sentence it is the pronoun.
     assert named(pronoun, options) == ([("I", "letter")] if pronoun == "I" else [])
 
 

@@ -41,7 +41,7 @@ def value(response: str, options: tuple[Option, ...] = OFTEN) -> Value:
     return ABSTAINS if reading is None else reading.value
 
 
-# --- What is read, beside what is nearly the same ---------------------------------------------------------------------
+# --- What is read, next to near misses --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_a_plain_answer_is_read(response: str, expected: Value) -> None:
         ("a good one", ABSTAINS),
         ("A good one", ABSTAINS),
         ("A", "A"),
-        # The box is an answer if a letter alone is in it.
+        # The box is an answer if it contains only a letter.
         ("\\boxed{X}", "X"),
         ("Therefore $\\boxed{X}$.", "X"),
         ("\\boxed{\\text{X}}", "X"),

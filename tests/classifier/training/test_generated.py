@@ -93,7 +93,7 @@ def test_there_is_material_of_every_kind() -> None:
 
 
 def needed(frame: Frame) -> int:
-    """Return how many options a question must have for a frame: those it chooses, and those it sets beside them."""
+    """Return how many options a question must have for a frame: those it chooses, and those it contrasts them with."""
     others = {slot.split("_")[0] for slot in frame.slots & OTHERS}
     return frame.choices + (2 if "third" in others else 1 if "other" in others else 0)
 

@@ -47,7 +47,7 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
     "key a list": ({"key": [2], "task_prompt": "Write."}, r", field 'key': .* found \[2\]"),
     "key true": ({"key": True, "task_prompt": "Write."}, ", field 'key': .* found True"),
     "key a fraction": ({"key": 2.5, "task_prompt": "Write."}, ", field 'key': .* found 2.5"),
-    # They would have to stand in one column of one type.
+    # They would have to be in one column of one type.
     "a number among keys that are text": ({"key": 2, "task_prompt": "Write."}, ", field 'key'"),
     "no key": ({"task_prompt": "Write."}, ": no field 'key'"),
     "no task prompt": ({"key": "sea"}, ": no field 'task_prompt'"),

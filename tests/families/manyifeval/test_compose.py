@@ -117,7 +117,7 @@ def test_every_instruction_and_relation_occurs_and_comes_first_in_some_row(compo
     }
     assert all(found == {"at least", "less than"} for found in relations.values() if found)
     first = Counter(found.instructions[0].id for found in composed.values())
-    assert len(first) >= 11  # or the row with one instruction would be about a few types alone
+    assert len(first) >= 11  # or the row with one instruction would be about only a few types
 
 
 def test_the_instructions_depend_on_key_and_text() -> None:
@@ -126,7 +126,7 @@ def test_the_instructions_depend_on_key_and_text() -> None:
     random.seed(7)
     state = random.getstate()
     assert compose(task) == once
-    assert random.getstate() == state  # the draw has a generator of its own
+    assert random.getstate() == state  # the draw has its own generator
     assert compose(Task(6, "Write a poem about rain.")).instructions != once.instructions
 
 

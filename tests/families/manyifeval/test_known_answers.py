@@ -54,7 +54,7 @@ def score(run: Run, name: str, metric: str) -> float:
 
 
 def near(expected: float) -> Any:
-    """Return a mean of 100 equal shares: exact but for the last digits of their sum."""
+    """Return a mean of 100 equal shares: exact except for the last digits of their sum."""
     return pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 

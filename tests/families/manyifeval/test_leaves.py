@@ -30,7 +30,7 @@ TYPES = {type_metric(name) for name in FIFTEEN}
 
 @pytest.fixture(scope="module")
 def manager() -> TaskManager:
-    """Return a manager of our tasks alone, on embedded rows."""
+    """Return a manager of only our tasks, on embedded rows."""
     return TaskManager(include_path=tasks_dir(), include_defaults=False, metadata={"source": "embedded"})
 
 

@@ -23,7 +23,7 @@ INSTRUCTIONS: dict[str, dict[str, Any]] = {
     "keywords:forbidden_words": {"forbidden_words": ["yes", "no"]},
 }
 
-# Table 6, but for the task.
+# Table 6, except for the task.
 PROMPT = """\
 Is it cold at the poles for most of the year?
 

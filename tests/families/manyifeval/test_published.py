@@ -205,7 +205,7 @@ BETWEEN_ROWS: dict[str, tuple[Callable[[], list[dict[str, Any]]], str]] = {
         lambda: [SMALL[0], SMALL[3]],
         "row 2, field 'key': 8 has no row with 1 instructions",
     ),
-    # They would have to stand in one column of one type.
+    # They would have to be in one column of one type.
     "keys of two kinds": (
         lambda: [*SMALL[:2], *(row | {"key": "eight"} for row in SMALL[2:])],
         "row 3, field 'key'",
@@ -260,7 +260,7 @@ def test_a_folder_with_only_test_rows_names_the_missing_file(tmp_path: Path) -> 
 
 
 def test_evaluated_task_prompts_are_not_few_shot_examples(tmp_path: Path, shared_data: Path) -> None:
-    # The published file holds all 216 task prompts, those of the other splits too; a copy of IFEval lies beside it.
+    # The published file holds all 216 task prompts, those of the other splits too; a copy of IFEval is next to it.
     real = str(shared_data / "ifeval")
     everything = [row for split in ("test", "train", "fewshot") for row in all_rows(real, split)]
     write_jsonl(tmp_path / "manyifeval_test.jsonl", as_published(everything))
@@ -270,5 +270,5 @@ def test_evaluated_task_prompts_are_not_few_shot_examples(tmp_path: Path, shared
     try:
         demonstrations = {row.task_prompt for row in rows(str(tmp_path), "fewshot", 2)}
     except RowsError:
-        demonstrations = set()  # there are none, and that is said
+        demonstrations = set()  # there are none, which is an error
     assert not evaluated & demonstrations

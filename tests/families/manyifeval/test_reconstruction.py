@@ -123,7 +123,7 @@ def test_nulls_for_the_arguments_of_other_instructions_are_ignored(tmp_path: Pat
         row | {"kwargs": [dict.fromkeys(names) | arguments for arguments in row["kwargs"]]} for row in ifeval[::-1]
     ]
     path = write_jsonl(tmp_path / "ifeval_train.jsonl", padded)
-    assert tasks(path, "test") == tasks(source, "test")  # nor does the order of the file matter
+    assert tasks(path, "test") == tasks(source, "test")  # the order of the file does not matter either
 
 
 def copy(path: Path, ifeval: Rows) -> None:

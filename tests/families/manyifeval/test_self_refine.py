@@ -37,7 +37,7 @@ def test_a_model_that_repairs_what_it_is_told_follows_everything_after_one_round
     named = "manyifeval,manyifeval_repeat_n02,manyifeval_repeat_n10"
     run = evaluate(harness, "base=reference,policy=drop_one,strategy=oracle,rounds=1", named)
     tasks = {f"manyifeval_n{count:02d}": count for count in range(1, 11)}
-    # What is repeated is broken wherever it stands: nothing is followed at first.
+    # A repeated instruction is broken in every position: nothing is followed at first.
     tasks |= {"manyifeval_repeat_n02": 1, "manyifeval_repeat_n10": 1}
     for task, count in tasks.items():
         found = {name.removesuffix(",none"): value for name, value in run.results["results"][task].items()}
@@ -71,13 +71,13 @@ def tasks() -> TaskManager:
         ("feedback_each", "drop_one", (0.0, 1.0, 1.0), 1 + 3 + 1 + 3),
         ("feedback_each_cot", "drop_one", (0.0, 1.0, 1.0), 1 + 3 + 1 + 3),
         ("feedback_each_cot", "oracle", (1.0, 1.0, 1.0), 1 + 3),
-        # who sees nothing wrong is never asked again
+        # a model that sees nothing wrong is never asked again
         ("feedback_each_cot", "ignore", (0.0, 0.0, 0.0), 1 + 3),
         # a model that is told nothing repairs nothing; one that is told everything repairs it, and is told again
         ("without_feedback", "drop_one", (0.0, 0.0, 0.0), 1 + 2),
         ("all_false", "drop_one", (0.0, 1.0, 1.0), 1 + 2),
         ("none", "drop_one", (0.0,), 1),
-        # who ignores what is said goes on
+        # a model that ignores feedback continues
         ("all_false", "ignore", (0.0, 0.0, 0.0), 1 + 2),
         ("oracle", "ignore", (0.0, 0.0, 0.0), 1 + 2),
     ],

@@ -199,7 +199,7 @@ def test_instructions_that_cannot_be_broken_are_skipped() -> None:
     always = words(0, AT_LEAST)
     assert break_one([always]) is None
     assert verdicts(break_one([always, TITLE]), [always, TITLE]) == [(True, False)] * 2
-    # Also where the one that can be broken is broken strictly alone.
+    # Even if the one that can be broken is only broken strictly.
     one = paragraphs(1)
     assert verdicts(break_one([one, always]), [one, always]) == [(False, True)] * 2
 

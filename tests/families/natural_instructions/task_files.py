@@ -34,7 +34,7 @@ def version_1(**changed: object) -> dict[str, Any]:
 
 
 def version_2(content: dict[str, Any]) -> dict[str, Any]:
-    """Return what a version-1 file holds in version 2's form: instruction merged, reasons called explanations."""
+    """Return the contents of a version-1 file in version 2's form: instruction merged, reasons called explanations."""
 
     def explained(examples: list[Any]) -> list[dict[str, str]]:
         found = [example for example in examples if example != "-"]

@@ -49,7 +49,7 @@ def checkpoint(folder: Path, narrow: int | None) -> Path:
         numbers = torch.arange(tensor.numel(), dtype=torch.float64) * (0.3 + len(name) / 10) + sum(name.encode()) % 100
         offset = 1.0 if "LayerNorm.weight" in name else 0.0
         weights[published] = (0.5 * torch.sin(numbers) + offset).float().reshape(tensor.shape).contiguous()
-    # Older files hold the positions as well.
+    # Older files also contain the positions.
     weights["bleurt.embeddings.position_ids"] = (
         torch.arange(SIZES["max_position_embeddings"]).expand(1, -1).contiguous()
     )

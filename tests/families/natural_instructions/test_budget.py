@@ -87,7 +87,7 @@ def test_a_tokenizer_in_the_metadata_takes_precedence(tiny_model: Path, tmp_path
     (alone / "tokenizer_config.json").write_text(json.dumps(settings), encoding="utf-8")
     (alone / "chat_template.jinja").unlink(missing_ok=True)
     budget = budget_of({"pretrained": "nobody/knows", "tokenizer": str(alone)}, 16)
-    # No template, no model: what the tokenizer says of its length.
+    # No template, no model: the tokenizer's own length.
     assert budget.described() == {"limit": 284, "unit": "tokens", "tokenizer": str(alone)}
 
 

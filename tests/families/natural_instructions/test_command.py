@@ -21,7 +21,7 @@ ROWS: list[dict[str, Any]] = [
     {"task": "u", "encoding": "Prompt", "prediction": "a cat", "references": None},
 ]
 LINES = "".join(json.dumps(row) + "\n" for row in ROWS)
-# "the cat" beside "a cat": LCS 1 of 2 and 2: 1/2; the mean of 1/2 and 1 is 3/4
+# "the cat" vs. "a cat": LCS 1 of 2 and 2: 1/2; the mean of 1/2 and 1 is 3/4
 MEANS: dict[str, Any] = {"t": {"Definition + Prompt": 0.75, "Prompt": 0.0}}
 SCORES = {
     "rouge_l": MEANS,

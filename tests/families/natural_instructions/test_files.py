@@ -210,14 +210,14 @@ def serve(contents: dict[str, bytes]) -> Iterator[Site]:
 
 @dataclass(frozen=True)
 class Reading:
-    """What a process made of a subtask: how many instances, and the file or the error."""
+    """What a process read for a subtask: the number of instances, and the file or the error."""
 
     instances: int
     said: str
 
 
 def read_from(address: str, home: Path, *tasks: str, **variables: str) -> dict[str, Reading]:
-    # A process of its own: the library reads where its cache is, and whether it may use the network, when imported.
+    # A separate process: on import, the library reads where its cache is and whether it may use the network.
     process = subprocess.run(
         [sys.executable, "-c", READ, address, *tasks],
         env=environment(home, "http://127.0.0.1:1", **variables),

@@ -50,7 +50,7 @@ def evaluate(harness: Harness, policy: str, tasks: str, *options: str, **setting
 
 
 def task(subtask: str, encoding: str, source: str, **metadata: Any) -> NaturalInstructionsTask:
-    """Return a task, of whatever subtask and encoding, as the harness would make it."""
+    """Return a task of any subtask and encoding, as the harness would create it."""
     config = {"task": leaf(subtask, encoding), "dataset_name": subtask, "encoding": encoding}
     return NaturalInstructionsTask({**config, "metadata": {"source": source, **metadata}})
 
@@ -121,7 +121,7 @@ def test_the_oracle_scores_one_under_every_encoding_of_the_real_subtasks(shared_
                 left_out[subtask[7:10]] = built.config.metadata["left_out"]
     # One reference of subtask 053 is "{}?".
     assert left_out == {"053": 1}
-    # 48 x 18 but for the ten subtasks that have no negative examples, under the encoding that adds these alone.
+    # 48 x 18 except for the ten subtasks without negative examples, under the encoding that adds only these.
     assert {encoding for encoding, _ in refused} == {"prompt_negative", "all_minus_positive"}
     assert all("no 'Negative Examples', which the encoding shows" in message for _, message in refused)
 

@@ -58,7 +58,7 @@ LEAVES = {
 
 @pytest.fixture(scope="module")
 def manager(tmp_path_factory: pytest.TempPathFactory) -> TaskManager:
-    """Return a manager of the family's tasks alone, over a folder in which each subtask has its small file."""
+    """Return a manager of only the family's tasks, over a folder with a small file for each subtask."""
     folder = tmp_path_factory.mktemp("files")
     for subtask in SUBTASKS:
         folder_with(folder, tides(Title=subtask), subtask)

@@ -89,7 +89,7 @@ def test_a_version_2_file_has_only_a_definition(tmp_path: Path) -> None:
     [
         ("-", ""),
         ("", ""),
-        ("- ", "- "),  # stands in the published prompts
+        ("- ", "- "),  # occurs in the published prompts
         (" Fog. ", " Fog. "),
         ("-Fog", "-Fog"),
     ],
@@ -306,7 +306,7 @@ def test_the_48_real_instructions_are_read_completely(shortened_files: list[Path
     assert sum(len(found.negative) for found in read_files) == 94
     assert sum(not found.negative for found in read_files) == 10
     assert all(example.reason for found in read_files for example in found.positive + found.negative)
-    # A dash alone in 19 and 7 files, a dash and a blank in 1 and 4; titles, prompts and definitions have all.
+    # Only a dash in 19 and 7 files, a dash and a blank in 1 and 4; all have titles, prompts and definitions.
     counts = Counter((field, getattr(found, field)) for found in read_files for field in NAMES)
     assert {key: count for key, count in counts.items() if key[1] in ("", "- ", None)} == {
         ("avoid", ""): 19,

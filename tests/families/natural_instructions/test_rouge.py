@@ -37,7 +37,7 @@ from lm_eval_ext.families.natural_instructions.rouge import has_words, rouge_l
         ("cat", ["dog", "cat", "the cat"], 1.0),
         ("", ["cat"], 0.0),
         ("?!", ["?!"], 0.0),  # no letter, no digit
-        ("кот", ["кот"], 0.0),  # nor Latin ones
+        ("кот", ["кот"], 0.0),  # not Latin ones either
         ("42", ["42"], 1.0),
         ("\ud800 cat", ["cat"], 1.0),  # half a surrogate pair, as a JSON file may hold
     ],
@@ -74,7 +74,7 @@ def test_any_text_scores_exactly_as_in_the_library(prediction: str, references: 
 
 
 def test_long_texts_take_little_memory() -> None:
-    # The library's table of 8,000 by 2,000 words takes 128 MB for its references alone.
+    # The library's table of 8,000 by 2,000 words takes 128 MB just for its references.
     answer = [str(number) for number in range(1_000, 9_000)]
     reference = answer[::-4]  # in reverse order
     tracemalloc.start()

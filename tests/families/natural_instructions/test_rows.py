@@ -187,7 +187,7 @@ def test_the_hashes_cover_everything_that_affects_scores() -> None:
         "input": replace(whole, instances=(replace(first, input="Gulls wade."), second, *others)),
         "references": replace(whole, instances=(replace(first, outputs=("low",)), second, *others)),
         "order": replace(whole, instances=(second, first, *others)),
-        # One that is left out stands before them: the same four, elsewhere in the file.
+        # One that is left out precedes them: the same four, elsewhere in the file.
         "places": replace(whole, instances=(Instance("what?", ("{}?",)), *whole.instances)),
         "subtask": replace(whole, task="subtask901_tides"),
     }

@@ -74,7 +74,7 @@ def test_the_letters_of_a_row_cost_one_forward_pass(manager: TaskManager, model:
     )
     paired, (prompts, tokens) = evaluate(manager, model, "paired_mcq_mmlu_medium", apply_chat_template=template)
 
-    # Text alone: a pass over each prompt, which gives the first new token, and one per further token.
+    # Text only: a pass over each prompt, which gives the first new token, and one per further token.
     assert (prompts_alone, tokens_alone) == (LIMIT, LIMIT * (TOKENS - 1))
     # With the letters: one pass more per row, though it has five of them.
     assert (prompts, tokens) == (2 * LIMIT, LIMIT * (TOKENS - 1))

@@ -50,7 +50,7 @@ POLICIES: dict[str, tuple[dict[str, Figures], tuple[int, int]]] = {
     "chatty": ({reader: {**DISAGREES, **ANSWERS, **STEADY} for reader in READERS}, (1, 0)),
     "refuser": (
         {
-            # A baseline that knows letters alone sees no refusal, and no letter.
+            # A baseline that knows only letters sees no refusal, and no letter.
             "string_match": {**DISAGREES, **SAYS_NOTHING, **STEADY, "position_bias": 1},
             "rules": {**BY_REFUSAL, **REFUSES, **STEADY},
         },

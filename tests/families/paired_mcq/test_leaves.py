@@ -33,7 +33,7 @@ RULES = {"source": "embedded", "answer_classifier": "rules"}
 
 @pytest.fixture(scope="module")
 def manager() -> TaskManager:
-    """Return a manager of the family's tasks alone, on embedded rows, read by rules alone."""
+    """Return a manager of only the family's tasks, on embedded rows, read only by the rules."""
     return TaskManager(include_path=str(TASKS), include_defaults=False, metadata=RULES)
 
 
@@ -136,7 +136,7 @@ def test_the_unmodified_leaf_is_valid(tmp_path: Path) -> None:
 
 
 def test_template_syntax_in_a_row_is_plain_text(tmp_path: Path) -> None:
-    # The leaf reads columns by templates; what stands in the columns is no template.
+    # The leaf reads columns by templates; the contents of the columns are not templates.
     texts = ["{{}}", "{{second}}", "{% if %}", "{0} %s"]
     rows = [{"stem": text, "first": text, "second": "even", "right": text} for text in texts]
     write_jsonl(tmp_path / "braces_test.jsonl", rows)

@@ -21,7 +21,7 @@ dataset_path: trivia                    # or owner/name on the hub
 test_split: test
 doc_to_text: "{{{{question}}}}"             # a column, or a template over the columns
 doc_to_choice: "{{{{[a, b, c]}}}}"          # a list of texts
-doc_to_target: answer                   # its number from 0, its letter or its text; leave it out if none is right
+doc_to_target: answer                   # its number from 0, its letter or its text; leave it out if none is correct
 constraint: medium                      # low, medium, high, example, example_abc
 """
 

@@ -63,7 +63,7 @@ DIRECT = [
     ("non-duplicate", DUPLICATE, None),
     ("foo bar", ("foo", "foo bar"), "foo bar"),
     ("foo", ("foo", "foo bar"), "foo"),
-    # whole words alone
+    # only whole words
     ("1", DIGITS, "1"),
     ("1.", DIGITS, "1"),
     ("1\n", DIGITS, "1"),

@@ -25,7 +25,7 @@ ORACLE = {"natural": (1.0, 1.0, 0.0), "neutral": (1.0, 0.0, 0.0), "unnatural": (
 PRIOR = {"natural": (1.0, 1.0, 0.0), "neutral": (0.0, 1.0, 1.0), "unnatural": (0.0, 1.0, 0.0)}
 
 
-# On real rows the direct prompts alone: a chain of thought is asked about the same rows.
+# On real rows only the direct prompts: chain of thought uses the same rows.
 PROMPTINGS = {"embedded": ("verbalizer", "verbalizer_cot"), REAL: ("verbalizer",)}
 
 

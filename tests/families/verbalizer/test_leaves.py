@@ -34,7 +34,7 @@ LEAVES = {
 
 @pytest.fixture(scope="module")
 def manager() -> TaskManager:
-    """Return a manager of the family's tasks alone, on embedded rows."""
+    """Return a manager of only the family's tasks, on embedded rows."""
     folder = str(Path(tasks_dir()) / "verbalizer")
     return TaskManager(include_path=folder, include_defaults=False, metadata={"source": "embedded"})
 
@@ -89,7 +89,7 @@ def test_the_top_group_contains_three_groups(manager: TaskManager, family: str) 
     loaded = manager.load([family])
     assert len(loaded["tasks"]) == 108
     assert loaded["group_map"][family] == [f"{family}_{naturalness}" for naturalness in VERBALIZERS]
-    # Between these and the leaves stands nothing, though there are groups of verbalizers and datasets.
+    # Nothing is between these and the leaves, although there are groups of verbalizers and datasets.
     assert set(loaded["group_map"]) == {family, *loaded["group_map"][family]}
 
 

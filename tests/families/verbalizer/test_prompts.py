@@ -183,5 +183,5 @@ def test_a_golden_prompt_is_the_papers_template_with_the_fields_filled_in(folder
     row = list(ROWS[dataset].values())
     for field, value in zip(re.findall(r"{(\w+)}", template), row, strict=True):
         template = template.replace(f"{{{field}}}", value)
-    squeezed = re.sub(r" ?(\n+) ?", r"\1", template)  # the figures' own line breaks fall beside the \n that they print
+    squeezed = re.sub(r" ?(\n+) ?", r"\1", template)  # the figures' own line breaks are next to the \n that they print
     assert prompt(folder, f"{dataset}_natural_golden") == squeezed

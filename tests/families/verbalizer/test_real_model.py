@@ -27,7 +27,7 @@ UNNATURAL = VERBALIZERS["unnatural"]
 
 LABELS = {"fp": ("negative", "neutral", "positive"), "subj": ("objective", "subjective")}
 
-# Where the evaluated rows lie (appendix B); FP has a training split alone.
+# Where the evaluated rows are (appendix B); FP has only a training split.
 EVALUATION = {"sst2": "validation", "rte": "validation", "qqp": "validation", "mrpc": "validation", "fp": "train"}
 
 

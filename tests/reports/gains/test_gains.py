@@ -33,11 +33,11 @@ def matches(gain: Gain, rouge_l: float, base: float, percent: float, subtasks: i
 def test_a_gain_is_relative_to_the_base_per_category_and_over_all_subtasks() -> None:
     found = compared(prompt={"s1": 0.2, "s2": 0.4, "s3": 0.5}, all={"s1": 0.4, "s2": 0.5, "s3": 0.4})
     assert list(found.categories) == [ANSWERS, QUESTIONS]
-    # Questions: 0.45 beside 0.3: +50 %, and not the mean of +100 % and +25 %.
+    # Questions: 0.45 vs. 0.3: +50 %, and not the mean of +100 % and +25 %.
     assert matches(found.categories[QUESTIONS]["all"], 0.45, 0.3, 50.0, 2)
-    # Answers: 0.4 beside 0.5: -20 %.
+    # Answers: 0.4 vs. 0.5: -20 %.
     assert matches(found.categories[ANSWERS]["all"], 0.4, 0.5, -20.0, 1)
-    # All: 1.3 / 3 beside 1.1 / 3: 0.2 / 1.1 = +18.18 %; each subtask counts the same, not each category.
+    # All: 1.3 / 3 vs. 1.1 / 3: 0.2 / 1.1 = +18.18 %; each subtask counts the same, not each category.
     assert matches(found.average["all"], 1.3 / 3, 1.1 / 3, 200 / 11, 3)
     assert matches(found.average["prompt"], 1.1 / 3, 1.1 / 3, 0.0, 3)
     assert found.left_out == ()
@@ -52,7 +52,7 @@ def test_subtasks_have_equal_weight() -> None:
         ],
         "prompt",
     )
-    # The mean of 0.2 and 0.4 beside 0.2: +50 %.
+    # The mean of 0.2 and 0.4 vs. 0.2: +50 %.
     assert matches(found.average["all"], 0.3, 0.2, 50.0, 2)
 
 
@@ -64,7 +64,7 @@ def test_the_base_may_be_instance() -> None:
 
 def test_subtasks_without_both_runs_are_left_out_and_named() -> None:
     found = compared(prompt={"s1": 0.2, "s3": 0.5}, all={"s1": 0.3, "s2": 1.0}, positive={"s2": 1.0})
-    # s1 alone: 0.3 beside 0.2; s3 lacks "all", s2 lacks the base.
+    # s1 alone: 0.3 vs. 0.2; s3 lacks "all", s2 lacks the base.
     assert matches(found.average["all"], 0.3, 0.2, 50.0, 1)
     assert matches(found.categories[QUESTIONS]["all"], 0.3, 0.2, 50.0, 1)
     assert "all" not in found.categories[ANSWERS]

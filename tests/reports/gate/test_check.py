@@ -201,7 +201,7 @@ def test_the_more_is_checked_the_more_significant_a_drop_must_be(tmp_path: Path)
 
 
 def test_the_more_is_checked_the_more_rows_must_differ(tmp_path: Path) -> None:
-    # Five losses have a p of 2**-5 = 0.031 at best, and 0.0625 beside another check.
+    # Five losses have a p of 2**-5 = 0.031 at best, and 0.0625 together with another check.
     both = between(tmp_path, {SST2: right(50), SNLI: right(50)}, {SST2: right(45), SNLI: right(50)})
     assert only(check(both, {SST2: 0.02})).verdict == "REGRESSION"
     (first, _) = check(both, {SST2: 0.02, SNLI: 0.02})
@@ -348,7 +348,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Sides:
 
 
 def with_answers(runs: Runs, answers: Floats) -> Runs:
-    """Return runs in which a row is answered alike under every verbalizer."""
+    """Return runs in which a row has the same answer under every verbalizer."""
     changed = []
     for run in runs.runs:
         assert run.rows is not None
@@ -371,7 +371,7 @@ def test_noise_is_a_regression_in_at_most_one_of_twenty_runs(template: Sides) ->
     # So many of 200 are seen once in a thousand times if each has a chance of one in twenty.
     most = stats.binom.ppf(0.999, PAIRS, 0.05)
     assert alarms <= most
-    # Near it: each answer as an observation of its own, four times those there are.
+    # Near it: each answer as a separate observation, four times as many as there are.
     naive = 0
     for both in noise:
         unit = both.take(GROUP)
@@ -397,5 +397,5 @@ def test_a_drop_is_harder_to_detect_among_many_tasks(template: Sides) -> None:
     difference = only(check(both, {GROUP: 0.0})).difference
     assert difference is not None
     # The 99.5th percentile of a normal distribution instead of the 95th: (2.576 + 0.842) / (1.645 + 0.842) = 1.374, and
-    # a little more, because a greater drop has a variance of its own.
+    # a little more, because a larger drop has its own variance.
     assert 1.374 < smallest_drop(difference, 10) / smallest_drop(difference, 1) < 1.45

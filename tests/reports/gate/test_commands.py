@@ -275,7 +275,7 @@ def test_a_file_on_both_sides_is_rejected_even_if_a_newer_one_replaces_it(
         assert call("check", side, "--against", tmp_path, "--max-drop", "0.2") == 2
         assert f"{side / 'results_'}" in (error := capsys.readouterr().err)
         assert "is part of both runs; expected two separate runs" in error
-    # Two folders beside each other are two runs.
+    # Two folders next to each other are two runs.
     assert call("check", tmp_path / "2", "--against", tmp_path / "1", "--max-drop", "0.2") == 0
 
 
@@ -297,7 +297,7 @@ def test_tasks_from_an_older_run_than_the_rest_of_their_group_are_named(
     )
 
 
-# What the files say of themselves
+# What the files say about themselves
 
 
 def test_warnings_about_a_file_are_in_the_list_and_in_the_xml(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -173,7 +173,7 @@ ENCODING = "natural_instructions_instance"
 def test_fractional_scores_have_this_p_value(result_folder: ResultFolder, tmp_path: Path) -> None:
     echo = result_folder("echo", [ENCODING])
     task = "natural_instructions_subtask002_quoref_answer_generation_instance"
-    # Every row of one task gains a tenth, but for three that lose it all.
+    # Every row of one task gains a tenth, except for three that lose everything.
     (runs,) = load_apart([[echo]])
     (run,) = [run for run in runs.runs if run.task == task]
     assert run.rows is not None
@@ -197,7 +197,7 @@ def test_the_interval_covers_the_truth_19_times_out_of_20() -> None:
     numbers = np.repeat(np.arange(rows, dtype=np.int32), copies)
     covered = 0
     for _ in range(runs):
-        # What a row is worth holds for all answers to it.
+        # The value of a row applies to all answers to it.
         values = np.repeat(generator.normal(0.1, 1, rows), copies) + generator.normal(0, 0.5, rows * copies)
         found_of_run = estimate(population.ratio("data", numbers, values).value)
         covered += found_of_run.low <= 0.1 <= found_of_run.high

@@ -288,7 +288,7 @@ INSTRUCTIONS = "natural_instructions_subtask033_winogrande_answer_generation_all
     ("lines", "metadata", "warning"),
     [
         ({}, {}, ""),
-        # Its rows hold the examples that the model has room for.
+        # Its rows contain the examples that fit the model's context.
         ({"doc_hash": "other", "prompt_hash": "other"}, {}, ""),
         ({}, {"prompt_budget": {"limit": 100, "unit": "words"}}, "different setting: prompt_budget: {"),
         ({}, {"examples": 1}, "different setting: examples: "),

@@ -34,7 +34,7 @@ WIDTHS = (1200, 390)
 KNOWN = 8
 """Policies of the reference model, in all families: a report of real files."""
 MODELS = (1, KNOWN, 20)
-# What a reader sees: the computed color of a text, and what lies behind it.
+# What a reader sees: the computed color of a text, and its background.
 CONTRASTS = """() => {
   const parse = c => { const n = c.match(/[\\d.]+/g).map(Number); return {rgb: n.slice(0, 3), alpha: n[3] ?? 1}; };
   const luminance = rgb => { const [r, g, b] = rgb.map(v => { v /= 255;
@@ -107,7 +107,7 @@ class Reader:
         return self.looked_at[models, width]
 
     def open(self, models: int, width: int = 1280, scheme: str = "light") -> Opened:
-        """Open the report of so many models in a window of its own."""
+        """Open the report of a number of models in a separate window."""
         context = self.browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
         opened = Opened(context.new_page(), [], [])
         opened.page.on("console", lambda m: opened.trouble.append(m.text) if m.type in {"error", "warning"} else None)

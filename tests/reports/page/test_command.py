@@ -89,7 +89,7 @@ def test_random_answers_are_right_half_of_the_time(tables: Tables) -> None:
         float(tables.numbers("verbalizer_naturalness", "reference policy=random", "direct", level)["accuracy"])
         for level in WORDS
     ]
-    # 100 tosses of a coin: within four standard deviations of 0.05, and no two words tossed alike.
+    # 100 coin tosses: within four standard deviations of 0.05, and different for every word.
     assert all(0.3 <= accuracy <= 0.7 for accuracy in accuracies)
     assert len(set(accuracies)) > 1
 
@@ -126,7 +126,7 @@ def test_the_oracle_scores_1_and_the_echo_little(tables: Tables) -> None:
     encodings = ("prompt", "all")
     oracle = tables.numbers("natural_instructions_rouge_l", "reference policy=oracle")
     assert [float(oracle[encoding]) for encoding in encodings] == [1.0, 1.0]
-    # The echo says the input whatever the instruction: under each encoding the same.
+    # The echo repeats the input regardless of the instruction: the same under each encoding.
     echo = tables.numbers("natural_instructions_rouge_l", "reference policy=echo")
     assert 0 < float(echo["prompt"]) < 0.5
     assert echo["prompt"] == echo["all"]
@@ -220,7 +220,7 @@ def test_a_device_receives_only_the_page(tmp_path: Path, capsys: pytest.CaptureF
     write_run(tmp_path / "run", {SST2: [1, 0]})
     assert main(["report", str(tmp_path / "run"), "-o", "/dev/null"]) == 0
     printed = capsys.readouterr()
-    # Had it been /dev/stdout, the name would stand behind the page.
+    # With /dev/stdout, the name would follow the page.
     assert (printed.out, printed.err) == ("", "/dev/null\n")
     assert Path("/dev/null").is_char_device()
 

@@ -154,7 +154,7 @@ def test_the_page_is_deterministic(whole: str) -> None:
 def test_a_figure_is_readable_by_people_and_programs(
     cell: TableCell, unit: Unit, attributes: dict[str, str], text: str
 ) -> None:
-    # The second row shows that the column holds estimates.
+    # The second row shows that the column contains estimates.
     rows = (("model", cell), ("other", Estimate(0.5)))
     (_, (tag, found, words)) = cells(Table(("model", "accuracy"), rows, unit))[1]
     assert (tag, found, words) == ("td", {"class": "n", "data-column": "accuracy", **attributes}, text)

@@ -486,7 +486,7 @@ def test_judgments_of_all_tasks_are_counted_together(tmp_path: Path) -> None:
     write_rows(tmp_path / "b", {N03: [three]}, figures=feedback(20, 2, 10, 8), config=config)
     ((about, cells),) = numbers(section_of(tmp_path), "manyifeval_feedback").items()
     assert about == (ONE, "refinement w/ feedback", 60)
-    # 30 of 40 followed instructions are judged followed, and 3 of 20 broken ones; the two weigh alike.
+    # 30 of 40 followed instructions are judged followed, and 3 of 20 broken ones; the two have equal weight.
     precision, recall = 0.75 / (0.75 + 0.15), 0.75
     f1 = 2 * precision * recall / (precision + recall)
     # 6 of the first 20 judgments could not be read, none of the other 40.

@@ -179,12 +179,12 @@ def test_gains_equal_those_of_the_command(tmp_path: Path) -> None:
         },
     )
     found = section_of(folder)
-    # (0.4 + 0.5 + 0.4) / 3 beside (0.2 + 0.4 + 0.5) / 3: 0.2 / 3 more, +18.18 %; each subtask counts the same.
+    # (0.4 + 0.5 + 0.4) / 3 vs. (0.2 + 0.4 + 0.5) / 3: 0.2 / 3 more, +18.18 %; each subtask counts the same.
     overall = cells(figure(found, "gain"))["one", "all 3 subtasks"]
     assert overall["all"].value == pytest.approx(0.2 / 3)
     assert overall["all, relative (%)"].value == pytest.approx(0.2 / 1.1)
     by_category = cells(figure(found, "gain_by_category"))
-    # Verification: 0.45 beside 0.3. Own subtasks: 0.4 beside 0.5.
+    # Verification: 0.45 vs. 0.3. Own subtasks: 0.4 vs. 0.5.
     assert by_category["one", "verification"]["all"].value == pytest.approx(0.15)
     assert by_category["one", "verification"]["all, relative (%)"].value == pytest.approx(0.5)
     assert by_category["one", "uncategorised"]["all"].value == pytest.approx(-0.1)
@@ -370,7 +370,7 @@ def test_examples_show_the_largest_gain_and_loss_and_how_answers_fail(tmp_path: 
     found = section_of(write(tmp_path, scores))
     by_why = {example.why: example for example in found.examples}
     gain = next(example for why, example in by_why.items() if "better" in why)
-    # The second instance: 1.0 beside 0.0.
+    # The second instance: 1.0 vs. 0.0.
     assert (gain.prompt, gain.answer) == ("all 1", "word1")
     assert dict(gain.facts) == {
         "expected": "word1",
@@ -380,7 +380,7 @@ def test_examples_show_the_largest_gain_and_loss_and_how_answers_fail(tmp_path: 
         "ROUGE-L under “prompt”": "0.0 %",
     }
     loss = next(example for why, example in by_why.items() if "worse" in why)
-    # The third: 0.4 beside 1.0.
+    # The third: 0.4 vs. 1.0.
     assert (loss.prompt, dict(loss.facts)["ROUGE-L under “prompt”"]) == ("all 2", "100.0 %")
     assert gain.why == "The same instance is answered better with “all” than with “prompt”."
     assert loss.why == "The same instance is answered worse with “all” than with “prompt”."
@@ -455,7 +455,7 @@ def test_a_gain_is_over_the_instances_common_to_both_encodings(tmp_path: Path) -
     file.write_text("".join(lines[:2]), encoding="utf-8")
     found = section_of(tmp_path)
     gain = cells(figure(found, "gain"))["one", scope]
-    # 0.4 beside 0.2 where both were run, and not beside the 0.4 of all three.
+    # 0.4 vs. 0.2 where both were run, and not vs. the 0.4 of all three.
     assert (gain["all"].value, gain["all, relative (%)"].value) == pytest.approx((0.2, 1.0))
     assert note(f"one: {NI}_one_all: instances left out of gains because it or 'prompt' lacks them: 1") in found.issues
 

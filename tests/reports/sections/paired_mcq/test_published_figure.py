@@ -127,7 +127,7 @@ def test_the_figures_show_every_model_and_level(figures: tuple[Figure, Figure]) 
         (svg,) = svgs(figure)
         (png,) = pngs(figure)
         assert png.startswith(b"\x89PNG")
-        # A long name stands on two lines.
+        # A long name takes two lines.
         text = "".join(re.findall(">([^<]+)<", svg))
         names = {name for place in drawn(figure) for name in place}
         assert len(names) == 6 + 4

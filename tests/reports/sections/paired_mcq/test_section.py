@@ -132,7 +132,7 @@ def test_entropy_and_position_bias_equal_those_of_the_harness(known: Section, fo
         assert found == pytest.approx(tuple(run.figure(metric) for metric in metrics), abs=1e-12)
         compared += 1
     assert compared == len(POLICIES) * 3
-    # What always says A chooses what stands first: something else in nearly every order.
+    # Always answering A chooses the first content: a different one in nearly every order.
     assert cells(figure(known, "entropy"))[label("always_a"), "opinionqa", "low"]["text"].value > 1
     assert cells(figure(known, "entropy"))[label("oracle"), "opinionqa", "low"]["text"].value == 0
 
@@ -201,7 +201,7 @@ def test_at_most_ten_examples_cover_every_kind(known: Section) -> None:
     assert 5 <= len(known.examples) <= 10
     assert len({(example.model, example.task, example.prompt) for example in known.examples}) == len(known.examples)
     whys = [example.why for example in known.examples]
-    # What teaches the same stands together.
+    # Examples of the same behavior are adjacent.
     assert sum(one != other for one, other in pairwise(whys)) == len(set(whys)) - 1
     refusal = next(example for example in known.examples if example.why.startswith("The text refuses, but"))
     assert refusal.model == label("refuser")
@@ -255,7 +255,7 @@ def test_runs_of_other_families_give_no_section(result_folder: ResultFolder) -> 
 
 
 def write(folder: Path, rows: Sequence[tuple[str, str, Value]], model: str = "one", task: str = LOW) -> Path:
-    """Write a run of rows: question, first token and what the text says of the options Yes, No and Refused."""
+    """Write a run of rows: question, first token and which of the options Yes, No and Refused the text chooses."""
     texts = ("Yes", "No", "Refused")
     lines: list[dict[str, Any]] = []
     for number, (question, token, text) in enumerate(rows):
