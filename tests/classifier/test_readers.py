@@ -25,7 +25,7 @@ def offline(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("name", ["string_match", "rules"])
-def test_two_readers_need_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_readers_need_no_model(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for package in LIBRARIES:
         monkeypatch.setitem(sys.modules, package, None)
     require(name)

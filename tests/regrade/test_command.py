@@ -58,7 +58,7 @@ def test_verdicts_of_an_earlier_run_are_replaced(tmp_path: Path) -> None:
         (["--edition", "repaired"], False),
     ],
 )
-def test_the_edition_is_chosen(tmp_path: Path, options: list[str], followed: bool) -> None:
+def test_the_edition_can_be_chosen(tmp_path: Path, options: list[str], followed: bool) -> None:
     row = {"instruction_id_list": ["keywords:existence"], "kwargs": [{"keywords": ["art"]}], "response": "smart"}
     assert verified(rows_file(tmp_path, row), *options)[0]["follow_all_instructions"] is followed
 

@@ -96,7 +96,7 @@ def test_the_rounds_record_answers_and_judgments() -> None:
         ("none", [BARE], ["N/A"] * 4),
     ],
 )
-def test_feedback_without_a_judging_model_has_these_figures(
+def test_feedback_without_a_judging_model_has_fixed_figures(
     strategy: str, replies: list[str], figures: list[float | str]
 ) -> None:
     rows = run(strategy, 1, *replies)

@@ -13,7 +13,7 @@ from lm_eval_ext.cli import main
 from tests.classifier.labelled_rows import OPTIONS, labelled_rows, write
 
 
-def test_the_table_of_evaluators(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_table_compares_the_readers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [*labelled_rows(8), {"options": OPTIONS, "response": "It's tea. For me", "label": "none", "model": "small"}]
     path = str(write(tmp_path / "rows.jsonl", *rows))
     assert main(["classifier", "evaluate", path, "--reader", "string_match", "--reader", "rules"]) == 0

@@ -50,7 +50,7 @@ CASES: list[tuple[str, str, list[Checker], tuple[float, float], tuple[float, flo
 @pytest.mark.parametrize(
     ("response", "instructions", "strict", "loose", "repaired"), [case[1:] for case in CASES], ids=[c[0] for c in CASES]
 )
-def test_the_six_levels_of_a_row(
+def test_a_row_has_six_levels(
     response: str,
     instructions: list[Checker],
     strict: tuple[float, float],

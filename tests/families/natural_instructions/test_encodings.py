@@ -150,7 +150,7 @@ def test_the_six_differing_prompts_match_with_the_examples_of_the_other_copy(sha
         ),
     ],
 )
-def test_an_encoding_in_full(encoding: str, prompt: str) -> None:
+def test_an_encoding_is_written_out_in_full(encoding: str, prompt: str) -> None:
     shown = ALL_ENCODINGS[encoding]
     assert encode(TIDES, shown, "Gulls wade. ", examples=most_examples(TIDES, shown)) == prompt
 

@@ -221,7 +221,7 @@ def classifier_of(task: Any) -> str:
     return name
 
 
-def test_rules_alone_leave_the_classifier_out(tmp_path: Path) -> None:
+def test_choosing_the_rules_leaves_the_classifier_out(tmp_path: Path) -> None:
     assert names(load(tmp_path, {})) == ["string_match", "rules"]
 
 

@@ -45,7 +45,9 @@ ROWS: dict[str, tuple[Value, tuple[int, int, int, int, int, tuple[str, ...]]]] =
 
 
 @pytest.mark.parametrize(("text", "expected"), ROWS.values(), ids=ROWS.keys())
-def test_a_row_has_these_scores(text: Value, expected: tuple[int, int, int, int, int, tuple[str, ...]]) -> None:
+def test_a_rows_scores_follow_from_its_two_readings(
+    text: Value, expected: tuple[int, int, int, int, int, tuple[str, ...]]
+) -> None:
     mismatch, by_refusal, refusal, no_answer, several, content = expected
     found = scores(Asked("key", 3, WITH_REFUSAL), text, "A")
     assert found == {
