@@ -170,7 +170,7 @@ def test_less_mismatch_is_better(
 ENCODING = "natural_instructions_instance"
 
 
-def test_fractional_scores_are_tested_too(result_folder: ResultFolder, tmp_path: Path) -> None:
+def test_fractional_scores_have_the_p_value_of_a_t_test(result_folder: ResultFolder, tmp_path: Path) -> None:
     echo = result_folder("echo", [ENCODING])
     task = "natural_instructions_subtask002_quoref_answer_generation_instance"
     # Every row of one task gains a tenth, except for three that lose everything.
