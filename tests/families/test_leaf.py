@@ -166,7 +166,7 @@ def test_requesting_more_rows_than_exist_is_an_error(tmp_path: Path, leaf: dict[
 
 @pytest.mark.parametrize("family", OF_FAMILY)
 def test_the_papers_datasets_keep_their_rows(family: str) -> None:
-    with pytest.raises(ValueError, match=f"task '{OF_FAMILY[family]}': rows 'all'; .*(--limit|--metadata's n)"):
+    with pytest.raises(ValueError, match=f"task '{OF_FAMILY[family]}': rows 'all'; .*(--limit|n in --metadata)"):
         make(OF_FAMILY[family], {"rows": "all"})
 
 

@@ -29,7 +29,7 @@ CASES: dict[str, tuple[dict[str, Any], str, str]] = {
     "combination:repeat_prompt": (
         {"prompt_to_repeat": "Name a color."},
         "Name a color. Blue.",
-        "Name a color. Blue.",
+        "Name a colour. Blue.",
     ),
     "combination:two_responses": ({}, "Blue.\n******\nRed.", "Blue.\n******\nBlue."),
     "detectable_content:number_placeholders": (
