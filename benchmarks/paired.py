@@ -64,7 +64,7 @@ def measure() -> Iterator[Ratio]:
 
 def _costs() -> dict[str, list[Cost]]:
     """Return, per side, the cost of each round, after a warm-up round."""
-    import torch  # noqa: PLC0415 # takes seconds, which must not count towards other benchmarks
+    import torch  # noqa: PLC0415 # takes seconds, which must not count toward other benchmarks
 
     costs: dict[str, list[Cost]] = {side: [] for side in SIDES}
     threads = torch.get_num_threads()

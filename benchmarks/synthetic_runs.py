@@ -1,6 +1,6 @@
 """Synthetic result files of many models: all tasks, a realistic number of rows and amount of text, random scores.
 
-The reference LM runs every group once on embedded rows. Its files are then rewritten for each model, with answers of
+The reference model runs every group once on embedded rows. Its files are then rewritten for each model, with answers of
 realistic length, as many rows as the published datasets have, and random scores that depend on the model's skill.
 """
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import sys
 
-TYPE_CHECKING = False  # for annotations alone
+TYPE_CHECKING = False  # only for annotations
 if TYPE_CHECKING:
     from collections.abc import Callable
     from importlib.machinery import ModuleSpec

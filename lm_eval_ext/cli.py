@@ -110,7 +110,7 @@ def _parser() -> Parser:
         "--split",
         choices=("test", "train", "fewshot"),
         default="test",
-        help="test (the default): what the tasks evaluate; train; fewshot: the demonstrations",
+        help="test (the default): what the tasks evaluate; train; fewshot: the few-shot examples",
     )
     export.set_defaults(run=_export)
     add_table_to(manyifeval)
@@ -139,8 +139,7 @@ def _doctor(options: argparse.Namespace) -> int:
         from lm_eval_ext.doctor import examine  # noqa: PLC0415 # seconds, and tasks-path answers at once
 
         for finding in examine(options.source, announce):
-            mark = "ok" if finding.ok else "FAILED" if finding.required else "note"
-            print_past_progress(f"{mark:7}{finding.subject:10}{finding.text}")
+            print_past_progress(str(finding))
             healthy = healthy and (finding.ok or not finding.required)
     return 0 if healthy else 1
 

@@ -12,13 +12,15 @@ from lm_eval_ext.families.registry import FAMILIES
 from lm_eval_ext.harness import installation
 from lm_eval_ext.harness.versions import OLDEST, TESTED
 
+INDENT = 17
+"""The width of a finding's mark and subject; further lines of its text are indented as far."""
 ROWS = (*sources.SUFFIXES, ".json", ".tsv", ".csv")
 """The suffixes of row files of any family."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One line of the report.
+    """One finding of the report.
 
     Attributes:
         subject: what was checked.
@@ -31,6 +33,12 @@ class Finding:
     ok: bool
     text: str
     required: bool = True
+
+    def __str__(self) -> str:
+        """Return the finding as it is printed: mark, subject and text, with further lines of the text below it."""
+        mark = "ok" if self.ok else "FAILED" if self.required else "note"
+        first, *further = self.text.split("\n")
+        return "\n".join([f"{mark:7}{self.subject:10}{first}", *(" " * INDENT + line for line in further)])
 
 
 Announce = Callable[[str], None]
@@ -112,7 +120,7 @@ def _sentences() -> Finding:
     try:
         sentences.require()
     except MissingDataError as error:
-        return Finding("sentences", False, " ".join(str(error).split()), required=False)
+        return Finding("sentences", False, str(error), required=False)
     return Finding("sentences", True, "NLTK's sentence data, which the manyifeval tasks need, are installed")
 
 
@@ -125,7 +133,7 @@ def _reader() -> Finding:
         adapter.check(adapter.EMBEDDED)
         weights.base_folder(fetch=False)
     except ValueError as error:
-        return Finding("reader", False, " ".join(str(error).split()), required=False)
+        return Finding("reader", False, str(error), required=False)
     return Finding("reader", True, "the answer classifier, which the paired_mcq and text_mcq tasks use, is installed")
 
 

@@ -261,7 +261,7 @@ def _evaluated_row(where: str, line: bytes) -> dict[str, Any]:
             except UnicodeEncodeError as error:
                 raise RowsError(
                     f"{where}, field {field!r}: expected text, found half a surrogate pair "
-                    f"({error.object[error.start]!a}), which is no character; mend or remove the row"
+                    f"({error.object[error.start]!a}), which is not a character; fix or remove the row"
                 ) from error
     return row
 

@@ -1,4 +1,4 @@
-"""What tests ask of the harness itself, so that every supported version understands it."""
+"""How tests access the harness, so that they work with every supported version."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def bare_name(task: str) -> str:
 
 
 def tasks_of(manager: Any, names: list[str]) -> dict[str, Any]:
-    """Return the tasks that some names stand for, by their own names."""
+    """Return the tasks that some names refer to, by their own names."""
     loaded: dict[str, Any] = manager.load(names)["tasks"]
     tasks = {bare_name(name): task for name, task in loaded.items()}
     assert len(tasks) == len(loaded), "a task was reached through two groups"

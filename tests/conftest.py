@@ -1,4 +1,4 @@
-"""What several tests share: the real rows, a tiny model, and the real harness in a subprocess."""
+"""Shared by several tests: the real rows, a tiny model, and the real harness in a subprocess."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ Harness = Callable[..., Run]
 EvaluateEach = Callable[[Path, Mapping[str, Sequence[str]]], dict[str, Run]]
 
 # `python -m lm_eval` with one list of options after the other: starting it costs seconds, and most of its runs none.
-ONE_AFTER_THE_OTHER = """
+SEQUENTIALLY = """
 import json, runpy, sys
 for options in json.loads(sys.argv[1]):
     sys.argv[1:] = options
@@ -59,7 +59,7 @@ if distributed and distributed.is_initialized():
 """
 
 
-def evaluate_one_after_the_other(
+def evaluate_sequentially(
     folder: Path,
     runs: Mapping[str, Sequence[str]],
     environment: Mapping[str, str],
@@ -76,8 +76,8 @@ def evaluate_one_after_the_other(
     Returns:
         Name of a run to the run. All have the one output. That every run succeeded is asserted.
     """
-    script = folder / "one_after_the_other.py"
-    script.write_text(ONE_AFTER_THE_OTHER, encoding="utf-8")
+    script = folder / "sequentially.py"
+    script.write_text(SEQUENTIALLY, encoding="utf-8")
     process = subprocess.run(
         [sys.executable, *launcher, str(script), json.dumps(_options(folder, runs))],
         env=dict(environment),
@@ -108,7 +108,7 @@ def offline_environment(**variables: str) -> dict[str, str]:
 def small_harness(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Return the ``PYTHONPATH`` of the harness with one of its own tasks.
 
-    That all of them beside ours change nothing of ours is a test of test_autoload.py.
+    test_autoload.py tests that all of them together change nothing about ours.
     """
     return str(copy_small_harness(tmp_path_factory.mktemp("small-harness")))
 
@@ -122,7 +122,7 @@ def warm(small_harness: str) -> Iterator[WarmHarness]:
 
 @pytest.fixture(scope="session")
 def evaluate_each(warm: WarmHarness) -> EvaluateEach:
-    """Evaluate several times in one process, offline; as ``evaluate_one_after_the_other``."""
+    """Evaluate several times in one process, offline; as ``evaluate_sequentially``."""
 
     def run(folder: Path, runs: Mapping[str, Sequence[str]]) -> dict[str, Run]:
         return _finished(folder, runs, *warm.evaluate(folder, _options(folder, runs)))

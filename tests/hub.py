@@ -1,4 +1,4 @@
-"""A loopback stand-in for the Hugging Face Hub: what `datasets.load_dataset` asks of it, for small repositories."""
+"""A loopback stand-in for the Hugging Face Hub: what `datasets.load_dataset` needs for small repositories."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ def _listing(files: Files, folder: str, recursive: bool) -> list[dict[str, Any]]
 
 
 def _entries(files: Files, paths: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the API's description of files, and of whatever else leads to them: folders."""
+    """Return the API's description of files and of the folders that contain them."""
     return [
         {"type": "file", "path": path, "oid": _oid(files[path]), "size": len(files[path])}
         if path in files
@@ -292,7 +292,7 @@ def multiple_choice() -> dict[str, Repository]:
 
 
 def _with_features(rows: Sequence[Row], features: Mapping[str, Any]) -> bytes:
-    """Return a Parquet file as the library itself writes it: for features that hold others."""
+    """Return a Parquet file as the library itself writes it: for nested features."""
     buffer = BytesIO()
     datasets.Dataset.from_list([dict(row) for row in rows], features=datasets.Features(features)).to_parquet(buffer)
     return buffer.getvalue()
@@ -329,14 +329,14 @@ def _card(tables: Mapping[str, Table], **metadata: object) -> bytes:
         {
             "config_name": config,
             "features": [{"name": column, "dtype": _card_type(feature)} for column, feature in table.features.items()],
-            # The number of bytes has to be there; it serves progress bars alone.
+            # The number of bytes is required, but only progress bars use it.
             "splits": [
                 {"name": split, "num_bytes": 1, "num_examples": len(rows)} for split, rows in table.splits.items()
             ],
         }
         for config, table in tables.items()
     ]
-    # One configuration stands by itself, several in a list.
+    # A single configuration is not in a list, several are.
     described = {"dataset_info": infos if len(infos) > 1 else infos[0]} if infos else {}
     head = {**described, **metadata}
     return f"---\n{yaml.safe_dump(head, sort_keys=False)}---\n\n# Dataset card\n".encode()
@@ -380,7 +380,7 @@ _PHRASEBANK = {0: 303, 1: 1391, 2: 570}
 
 
 def tables() -> dict[str, Table]:
-    """Return the datasets by name: the embedded rows, and by number what the real ones have beside them.
+    """Return the datasets by name: the embedded rows, and by number what the real ones have in addition.
 
     That is: rows with the labels that the paper leaves out, rows without a gold label (-1), further columns and splits.
     """

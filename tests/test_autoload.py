@@ -1,4 +1,4 @@
-"""The unmodified harness sees our tasks, models and filters, and is otherwise what it would be without us."""
+"""The unmodified harness finds our tasks, models and filters, and otherwise behaves as without us."""
 
 from __future__ import annotations
 
@@ -63,14 +63,14 @@ def observe(python: Python) -> Observe:
 
 
 def environment(folder: Path, **variables: str) -> dict[str, str]:
-    # Neither the user's caches and accelerate configuration nor an opt-out of his reach the tests.
+    # The user's caches, accelerate configuration and opt-out do not affect the tests.
     return offline_environment(**{"HF_HOME": str(folder / "hf"), "LM_EVAL_EXT_AUTOLOAD": "1", **variables})
 
 
 # Ways in
 
 
-def test_the_console_script_lists_our_tasks_beside_the_harness_own(python: Python, small_harness: str) -> None:
+def test_the_console_script_lists_our_tasks_and_the_harnesss(python: Python, small_harness: str) -> None:
     command = Path(sys.executable).with_name("lm_eval")
     table = python(str(command), "ls", "tasks", PYTHONPATH=small_harness).stdout
     listed = {cell.strip() for line in table.splitlines() for cell in line.split("|")}
@@ -78,7 +78,7 @@ def test_the_console_script_lists_our_tasks_beside_the_harness_own(python: Pytho
     assert {TASK, "verbalizer_unnatural", "verbalizer_sst2", HARNESS_TASK} <= listed
 
 
-def test_simple_evaluate_in_a_plain_script_runs_our_task(python: Python, small_harness: str, tmp_path: Path) -> None:
+def test_simple_evaluate_in_a_script_runs_our_task(python: Python, small_harness: str, tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(
         "import json, lm_eval\n"
@@ -111,7 +111,7 @@ def test_the_command_runs_our_task_with_our_model(harness: Harness, tmp_path: Pa
     assert len(run.samples[TASK]) == 2
 
 
-def test_an_unknown_policy_of_the_reference_model_is_our_error(harness: Harness, tmp_path: Path) -> None:
+def test_an_unknown_policy_raises_our_error(harness: Harness, tmp_path: Path) -> None:
     run = run_two_rows(harness, tmp_path, "--model", "reference", "--model_args", "policy=oracel")
     assert run.status != 0
     assert f"--model reference: task '{TASK}' has no policy 'oracel'; expected one of oracle" in run.output
@@ -142,19 +142,19 @@ print(json.dumps([list(model_registry), list(filter_registry), lm_eval.tasks.Tas
 """
 
 
-def test_our_models_filters_and_tasks_stand_beside_all_of_the_harness_own(observe: Observe, small_harness: str) -> None:
+def test_our_models_filters_and_tasks_extend_those_of_the_harness(observe: Observe, small_harness: str) -> None:
     with_us = [set(names) for names in observe(REGISTERED, PYTHONPATH=small_harness)]
     alone = [set(names) for names in observe(REGISTERED, PYTHONPATH=small_harness, LM_EVAL_EXT_AUTOLOAD="0")]
 
     assert [names - own for names, own in zip(with_us, alone, strict=True)][:2] == [set(MODELS), set(FILTERS)]
     assert [own - names for names, own in zip(with_us, alone, strict=True)] == [set(), set(), set()]
-    # So the sets of the harness alone are not empty, and ours are not in them.
+    # So the harness's own sets are not empty, and ours are not in them.
     models, filters, tasks = alone
     assert ("hf" in models, "take_first" in filters, HARNESS_TASK in tasks) == (True, True, True)
     assert (TASK in tasks, TASK in with_us[2]) == (False, True)
 
 
-def test_beside_all_tasks_of_the_harness_a_name_of_ours_means_what_it_means_alone(
+def test_our_names_mean_the_same_with_and_without_the_harness_tasks(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     # The installed harness, with all of its tasks; most other tests start a small one.
@@ -175,7 +175,7 @@ def test_beside_all_tasks_of_the_harness_a_name_of_ours_means_what_it_means_alon
         pytest.param("import lm_eval.models.dummy", id="a module of models"),
     ],
 )
-def test_both_models_are_found_whatever_is_imported_first(observe: Observe, first: str) -> None:
+def test_both_models_are_found_in_any_import_order(observe: Observe, first: str) -> None:
     # A registry with one entry counts as filled: registering ours too early would lose the harness's own.
     script = f"""
 import json
@@ -191,7 +191,7 @@ print(json.dumps([get_model("dummy").__name__, get_model("reference").__name__])
 
 @dataclass(frozen=True)
 class Index:
-    """What a TaskManager made of its arguments.
+    """What a TaskManager did with its arguments.
 
     Attributes:
         task: whose ``TASK`` it is: ours, the user's (mine), or nobody's.
@@ -294,7 +294,7 @@ def as_index(answer: Any) -> Index | str:
     return Index(task, other, own, tuple(overridden))
 
 
-def test_a_task_belongs_to_the_user_then_to_us_and_ours_is_indexed_once(
+def test_user_tasks_take_precedence_and_ours_are_indexed_once(
     observe: Observe, small_harness: str, tmp_path: Path
 ) -> None:
     # One process for the whole table: importing the harness costs more than every row of it.
@@ -302,7 +302,7 @@ def test_a_task_belongs_to_the_user_then_to_us_and_ours_is_indexed_once(
     assert {call: as_index(answer) for call, answer in answers.items()} == CALLS
 
 
-def test_wrong_arguments_get_the_error_of_the_harness(observe: Observe, small_harness: str, tmp_path: Path) -> None:
+def test_invalid_arguments_get_the_harnesss_error(observe: Observe, small_harness: str, tmp_path: Path) -> None:
     answers = []
     for autoload in ("1", "0"):
         folder = tmp_path / autoload
@@ -314,7 +314,7 @@ def test_wrong_arguments_get_the_error_of_the_harness(observe: Observe, small_ha
     assert all(answer.startswith("TypeError: ") for answer in alone.values())
 
 
-def test_a_users_task_of_the_same_name_is_the_one_that_runs(harness: Harness, tmp_path: Path) -> None:
+def test_a_user_task_of_the_same_name_runs_instead_of_ours(harness: Harness, tmp_path: Path) -> None:
     mine = tmp_path / "mine"
     mine.mkdir()
     leaf = (Path(OURS) / "verbalizer/direct/sst2_natural_golden.yaml").read_text(encoding="utf-8")
@@ -330,7 +330,7 @@ def test_a_users_task_of_the_same_name_is_the_one_that_runs(harness: Harness, tm
 # Switched off
 
 
-def test_switched_off_a_task_still_runs_by_include_path(
+def test_with_autoload_disabled_tasks_still_run_by_include_path(
     harness: Harness, python: Python, tiny_model: Path, tmp_path: Path
 ) -> None:
     command = Path(sys.executable).with_name("lm-eval-ext")
@@ -371,15 +371,13 @@ def started(python: Python, folder: Path, **variables: str) -> set[str]:
     return set(json.loads(process.stdout))
 
 
-def test_the_start_of_an_interpreter_imports_two_modules_of_ours_and_no_other(
-    python: Python, site_folder: Path
-) -> None:
+def test_interpreter_start_imports_only_two_of_our_modules(python: Python, site_folder: Path) -> None:
     because_of_us = started(python, site_folder) - started(python, site_folder, LM_EVAL_EXT_AUTOLOAD="0")
     # Not even __future__; typing, pathlib or importlib.metadata would be milliseconds.
     assert because_of_us == {"lm_eval_ext", "lm_eval_ext.start"}
 
 
-def test_the_start_of_the_installed_environment_imports_two_modules_of_ours(python: Python) -> None:
+def test_interpreter_start_in_the_installed_environment_imports_two_of_our_modules(python: Python) -> None:
     lines = python("-X", "importtime", "-c", "pass").stderr.splitlines()
     imported = {line.rsplit("|", 1)[-1].strip() for line in lines}
     ours = {name for name in imported if name.split(".")[0] in {"lm_eval", "lm_eval_ext"}}
@@ -387,7 +385,7 @@ def test_the_start_of_the_installed_environment_imports_two_modules_of_ours(pyth
 
 
 @pytest.mark.parametrize(("value", "on"), [("0", False), ("1", True), ("", True), ("00", True), ("false", True)])
-def test_exactly_0_switches_it_off(python: Python, site_folder: Path, value: str, on: bool) -> None:
+def test_only_the_value_0_disables_the_autoload(python: Python, site_folder: Path, value: str, on: bool) -> None:
     assert ("lm_eval_ext" in started(python, site_folder, LM_EVAL_EXT_AUTOLOAD=value)) is on
 
 
@@ -400,7 +398,7 @@ def test_exactly_0_switches_it_off(python: Python, site_folder: Path, value: str
         pytest.param("def install(): raise RuntimeError", id="install raises"),
     ],
 )
-def test_an_interpreter_starts_in_silence_whatever_became_of_the_package(
+def test_an_interpreter_starts_silently_even_if_the_package_is_damaged(
     python: Python, site_folder: Path, source: str | None
 ) -> None:
     if source is None:
@@ -411,7 +409,7 @@ def test_an_interpreter_starts_in_silence_whatever_became_of_the_package(
 
 
 @pytest.mark.parametrize("source", ["def append_to(:", "raise RuntimeError", "def append_to(spec): raise RuntimeError"])
-def test_the_harness_is_imported_whatever_became_of_what_follows_the_start(
+def test_the_harness_can_be_imported_even_if_the_autoload_is_damaged(
     python: Python, site_folder: Path, source: str
 ) -> None:
     (site_folder / "lm_eval_ext/autoload.py").write_text(source, encoding="utf-8")
@@ -422,7 +420,7 @@ def test_the_harness_is_imported_whatever_became_of_what_follows_the_start(
     assert (process.stdout, process.stderr) == ("True\n", "")
 
 
-def test_the_start_waits_for_what_the_autoload_knows() -> None:
+def test_the_start_hook_waits_for_the_modules_that_the_autoload_patches() -> None:
     assert set(start.WAITS_FOR) == set(_AFTER)
 
 
@@ -500,7 +498,7 @@ print(json.dumps([imports, answer, dict(registry.model_registry) if registry els
 
 @dataclass(frozen=True)
 class Called:
-    """What a script of the user's saw of a stand-in.
+    """What a user's script saw of a stand-in.
 
     Attributes:
         imports: the names of the imported modules, or errors.
@@ -578,7 +576,7 @@ NOT_SERVED: dict[str, tuple[StandIn, str, Any]] = {
 
 
 @pytest.mark.parametrize(("stand_in", "call", "answer"), NOT_SERVED.values(), ids=NOT_SERVED)
-def test_a_harness_that_we_do_not_know_is_as_without_us(
+def test_an_unknown_harness_is_left_unchanged(
     python: Python, tmp_path: Path, stand_in: StandIn, call: str, answer: Any
 ) -> None:
     path = stand_in.write(tmp_path / "stand-in")
@@ -619,7 +617,7 @@ SERVED: dict[str, tuple[StandIn, str, Any]] = {
 
 
 @pytest.mark.parametrize(("stand_in", "call", "answer"), SERVED.values(), ids=SERVED)
-def test_a_harness_whose_arguments_have_the_names_we_know_is_served(
+def test_a_harness_with_the_known_argument_names_is_supported(
     python: Python, tmp_path: Path, stand_in: StandIn, call: str, answer: Any
 ) -> None:
     path = stand_in.write(tmp_path / "stand-in")
@@ -630,7 +628,7 @@ def test_a_harness_whose_arguments_have_the_names_we_know_is_served(
     assert with_us.log == ""
 
 
-def test_what_could_not_be_registered_is_said_once(python: Python, tmp_path: Path) -> None:
+def test_a_failed_registration_is_reported_once(python: Python, tmp_path: Path) -> None:
     stand_in, call, _ = NOT_SERVED["a registry that raises"]
     log = called(python, stand_in.write(tmp_path / "stand-in"), call).log
     assert log.splitlines() == [
@@ -683,7 +681,7 @@ def declare(folder: Path, distribution: str, target: str) -> None:
         pytest.param(None, StandIn(tasks=READS_GROUP + KNOWN_MANAGER), [OURS, "mine"], id="it reads, nobody declares"),
     ],
 )
-def test_we_stand_down_where_the_harness_finds_us_by_entry_point(
+def test_the_autoload_does_nothing_if_the_harness_finds_us_by_entry_point(
     python: Python, tmp_path: Path, plugin: tuple[str, str] | None, stand_in: StandIn, paths: Any
 ) -> None:
     path = stand_in.write(tmp_path / "stand-in")
@@ -720,7 +718,7 @@ class TaskManager:
         ),
     ],
 )
-def test_without_the_defaults_there_are_none_of_our_tasks_where_the_harness_finds_us_by_entry_point(
+def test_include_defaults_false_excludes_our_tasks_found_by_entry_point(
     python: Python, tmp_path: Path, call: str, listed: list[str]
 ) -> None:
     path = StandIn(tasks=FINDS_PLUGINS).write(tmp_path / "stand-in")
@@ -731,7 +729,7 @@ def test_without_the_defaults_there_are_none_of_our_tasks_where_the_harness_find
     ]
 
 
-def test_a_name_that_is_taken_stays_with_its_owner(observe: Observe, tmp_path: Path) -> None:
+def test_a_registered_name_keeps_its_owner(observe: Observe, tmp_path: Path) -> None:
     taken = {"model": "reference", "filter": "verbalizer_answer"}
     assert (taken["model"] in MODELS, taken["filter"] in FILTERS) == (True, True)
     script = """
@@ -789,10 +787,10 @@ print(json.dumps([finders, layers, "reference" in model_registry, "verbalizer_an
         ),
     ],
 )
-def test_there_is_one_finder_and_one_layer_around_the_harness(
+def test_there_is_only_one_finder_and_one_wrapper_around_the_harness(
     observe: Observe, tmp_path: Path, before: str, after: str, autoload: str
 ) -> None:
-    # Its manager is a module of its own, as today's: a reload of lm_eval.tasks finds the same class again.
+    # Its manager is a separate module, as today's: a reload of lm_eval.tasks finds the same class again.
     stand_in = StandIn(tasks="from lm_eval.tasks.manager import TaskManager", manager=KNOWN_MANAGER)
     path = stand_in.write(tmp_path / "stand-in")
     script = INSTALLED.format(before=before, after=after)
@@ -835,7 +833,7 @@ print(json.dumps(found))
 """
 
 
-def test_the_harness_modules_look_to_python_as_without_us(observe: Observe) -> None:
+def test_the_harness_modules_look_unchanged_to_python(observe: Observe) -> None:
     with_us, alone = observe(IMPORTED), observe(IMPORTED, LM_EVAL_EXT_AUTOLOAD="0")
     assert with_us == alone
     assert with_us["loaded by find_spec"] is False

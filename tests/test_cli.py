@@ -33,12 +33,12 @@ def test_tasks_path_prints_a_folder_with_tasks() -> None:
     assert (folder / "verbalizer" / "direct" / "sst2_natural_golden.yaml").is_file()
 
 
-def test_the_version_is_the_packages() -> None:
+def test_the_printed_version_is_that_of_the_package() -> None:
     assert run("--version").stdout.strip() == f"lm-eval-ext {lm_eval_ext.__version__}"
 
 
 @pytest.mark.parametrize("arguments", [[], ["nonsense"], ["doctor", "--nonsense"]])
-def test_a_wrong_call_says_how_it_is_used(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_arguments_print_the_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop:
         main(arguments)
     assert stop.value.code == 2
@@ -57,15 +57,13 @@ def subcommands(parser: argparse.ArgumentParser) -> Iterator[list[str]]:
 COMMANDS = list(subcommands(_parser()))
 
 
-def test_all_commands_are_seen() -> None:
+def test_all_commands_are_listed() -> None:
     assert ["verify"] in COMMANDS
     assert ["natural-instructions", "gains"] in COMMANDS
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
-def test_help_is_printed_on_a_terminal_that_knows_ascii_alone(
-    words: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_help_is_printed_on_an_ascii_terminal(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     printed = io.BytesIO()
     monkeypatch.setattr("sys.stdout", io.TextIOWrapper(printed, encoding="ascii"))
     with pytest.raises(SystemExit) as stop:
@@ -74,7 +72,7 @@ def test_help_is_printed_on_a_terminal_that_knows_ascii_alone(
     assert printed.getvalue().decode("ascii").startswith(" ".join(["usage: lm-eval-ext", *words]))
 
 
-def test_output_and_errors_are_printed_on_a_terminal_that_knows_ascii_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_output_and_errors_are_printed_on_an_ascii_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     streams = {name: io.BytesIO() for name in ("stdout", "stderr")}
     for name, stream in streams.items():
         monkeypatch.setattr(f"sys.{name}", io.TextIOWrapper(stream, encoding="ascii", errors="strict"))
@@ -105,7 +103,7 @@ def test_output_and_errors_are_printed_on_a_terminal_that_knows_ascii_alone(monk
         ("nonsense 2>&1 | true", 2, "", ""),
     ],
 )
-def test_a_stream_that_is_closed_or_full_is_no_traceback(command: str, status: int, out: str, err: str) -> None:
+def test_a_closed_or_full_stream_causes_no_traceback(command: str, status: int, out: str, err: str) -> None:
     script = f"set -o pipefail; {shlex.quote(COMMAND)} {command}"
     process = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
     assert (process.returncode, process.stdout) == (status, out)
@@ -114,7 +112,7 @@ def test_a_stream_that_is_closed_or_full_is_no_traceback(command: str, status: i
 
 
 @pytest.mark.usefixtures("sentence_data")
-def test_doctor_finds_everything_in_order_without_the_hub(small_harness: str) -> None:
+def test_doctor_passes_without_the_hub(small_harness: str) -> None:
     process = run("doctor", PYTHONPATH=small_harness)
     assert process.returncode == 0, process.stdout
     # verbalizer: 216 leaves, 50 groups; manyifeval: 10 + 9 leaves, 2 groups; paired_mcq: 40 leaves;
@@ -130,7 +128,7 @@ def test_doctor_finds_everything_in_order_without_the_hub(small_harness: str) ->
     assert "note   files     natural_instructions: switched off by HF_HUB_OFFLINE" in process.stdout
 
 
-def test_doctor_fails_where_a_source_that_must_answer_does_not(small_harness: str, tmp_path: Path) -> None:
+def test_doctor_fails_if_a_required_source_does_not_respond(small_harness: str, tmp_path: Path) -> None:
     shutil.copy(EMBEDDED_FOLDER / "sst2_validation.jsonl", tmp_path)
     (tmp_path / "rte_validation.jsonl").write_text('{"sentence1": "a"}\n', encoding="utf-8")
     process = run("doctor", "--source", str(tmp_path), PYTHONPATH=small_harness)
@@ -151,11 +149,14 @@ def test_doctor_says_what_to_do_without_autoload(small_harness: str, tmp_path: P
     assert process.stdout.count("nowhere: no such folder or file; expected ") == 1
 
 
-def test_without_nltks_data_doctor_and_export_say_how_to_get_them(small_harness: str, tmp_path: Path) -> None:
+def test_without_nltk_data_doctor_and_export_explain_how_to_get_it(small_harness: str, tmp_path: Path) -> None:
     without = {"NLTK_DATA": str(tmp_path), "HOME": str(tmp_path), "PYTHONPATH": small_harness}
     doctor = run("doctor", "--source", "embedded", **without)
     assert doctor.returncode == 0  # the verbalizer tasks need none
-    assert "note   sentences NLTK's sentence data" in doctor.stdout
+    sentences = doctor.stdout[doctor.stdout.index("note   sentences") :].splitlines()[:3]
+    assert sentences[0].startswith("note   sentences NLTK's sentence data (punkt_tab, English) are not installed")
+    assert sentences[1] == " " * 21 + "python -m nltk.downloader punkt_tab"
+    assert sentences[2].startswith(" " * 17 + "Offline: copy tokenizers/punkt_tab")
     assert "note   embedded  manyifeval: not checked" in doctor.stdout
     folder = tmp_path / "rows"
     folder.mkdir()
@@ -172,7 +173,7 @@ def test_without_nltks_data_doctor_and_export_say_how_to_get_them(small_harness:
 
 @pytest.mark.parametrize(("split", "rows"), [("test", 1000), ("train", 100), ("fewshot", 60)])
 @pytest.mark.usefixtures("sentence_data")
-def test_export_prints_rows_that_the_tasks_read_again(split: str, rows: int, tmp_path: Path) -> None:
+def test_export_prints_rows_that_the_tasks_can_read(split: str, rows: int, tmp_path: Path) -> None:
     process = run("manyifeval", "export", "--source", "embedded", "--split", split)
     assert process.returncode == 0, process.stderr
     assert len(process.stdout.splitlines()) == rows
@@ -181,7 +182,7 @@ def test_export_prints_rows_that_the_tasks_read_again(split: str, rows: int, tmp
     assert again.stdout == process.stdout
 
 
-def test_export_of_a_source_that_is_not_there_names_it() -> None:
+def test_export_names_a_missing_source() -> None:
     process = run("manyifeval", "export", "--source", "nowhere")
     assert process.returncode == 1
     assert process.stderr.startswith("lm-eval-ext: source 'nowhere' is neither a file nor a folder")

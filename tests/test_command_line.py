@@ -1,4 +1,4 @@
-"""What is mistyped is told with what comes near it; a shell can complete a line."""
+"""Errors for typos suggest similar names; a shell can complete commands."""
 
 from __future__ import annotations
 
@@ -29,9 +29,7 @@ MODULE = (sys.executable, "-m", "lm_eval_ext")
         ("doctor --xyzzy", "lm-eval-ext doctor: error: unknown option --xyzzy; see --help for the list"),
     ],
 )
-def test_what_is_mistyped_is_told_with_what_comes_near_it(
-    line: str, error: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_error_for_a_typo_suggests_similar_names(line: str, error: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop:
         main(line.split())
     assert stop.value.code == 2
@@ -39,9 +37,7 @@ def test_what_is_mistyped_is_told_with_what_comes_near_it(
 
 
 @pytest.mark.parametrize(("line", "command"), [("", "doctor"), ("manyifeval", "export"), ("classifier", "train")])
-def test_without_a_command_those_there_are_are_listed(
-    line: str, command: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_a_command_the_commands_are_listed(line: str, command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop:
         main(line.split())
     assert stop.value.code == 2
@@ -50,7 +46,7 @@ def test_without_a_command_those_there_are_are_listed(
     assert any(line.startswith(f"    {command} ") for line in lines)
 
 
-def test_an_option_may_be_cut_short_and_files_may_be_called_like_one(
+def test_options_may_be_abbreviated_and_files_may_be_named_like_options(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -60,7 +56,7 @@ def test_an_option_may_be_cut_short_and_files_may_be_called_like_one(
     assert json.loads(capsys.readouterr().out)["follow_all_instructions"] is True
 
 
-def test_the_module_is_the_command() -> None:
+def test_the_module_runs_the_command() -> None:
     found = subprocess.run(
         [*MODULE, "--version"], env=offline_environment(), capture_output=True, text=True, check=True
     )
@@ -77,7 +73,7 @@ def test_the_module_is_the_command() -> None:
         ("lm-eval-ext check a --ag", {"--against"}),
     ],
 )
-def test_a_shell_can_complete_a_line(line: str, words: set[str], tmp_path: Path) -> None:
+def test_a_shell_can_complete_commands(line: str, words: set[str], tmp_path: Path) -> None:
     pytest.importorskip("argcomplete", reason="the extra completion is not installed")
     # What argcomplete's function of a shell sets.
     asked = {

@@ -1,4 +1,4 @@
-"""Entropy and total variation: figures by hand, and the same from numbers and from arrays."""
+"""Entropy and total variation: computed by hand, and the same for numbers and arrays."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_entropy_does_not_depend_on_the_order_of_outcomes() -> None:
     assert entropy([7, 2, 1]) == entropy([1, 7, 2]) == entropy(count for count in (2, 1, 7))
 
 
-def test_a_single_outcome_has_no_negative_zero() -> None:
+def test_the_entropy_of_a_single_outcome_is_not_negative_zero() -> None:
     assert str(entropy([4])) == "0.0"
 
 
@@ -40,13 +40,11 @@ def test_a_single_outcome_has_no_negative_zero() -> None:
         ([4, 0], [0, 4], 1.0),
     ],
 )
-def test_total_variation_is_the_share_that_would_have_to_change(
-    first: list[float], second: list[float], expected: float
-) -> None:
+def test_total_variation_is_the_share_that_differs(first: list[float], second: list[float], expected: float) -> None:
     assert total_variation(first, second, 4) == expected
 
 
-def test_arrays_hold_many_pairs_of_distributions() -> None:
+def test_arrays_of_distribution_pairs_are_supported() -> None:
     first = [np.array([3.0, 2.0]), np.array([1.0, 2.0])]
     second = [np.array([1.0, 2.0]), np.array([3.0, 2.0])]
     assert total_variation(first, second, np.array([4.0, 4.0])).tolist() == [0.5, 0.0]

@@ -1,4 +1,4 @@
-"""What the doctor says of rows in a folder, of task files, and of the place where the public ones lie."""
+"""What the doctor reports about rows in a folder, task files, and the site of the public task files."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import huggingface_hub.constants
 import pytest
 
 from lm_eval_ext import doctor
+from lm_eval_ext.classifier.encoder import weights
 from lm_eval_ext.cli import main
 from lm_eval_ext.doctor import Finding
 from lm_eval_ext.families.natural_instructions import files
@@ -26,14 +27,14 @@ TYPING_2 = "task046_miscellaneous_question_typing"
 QASC_2 = "task040_qasc_question_generation"
 
 
-def looked_at(folder: Path) -> dict[str, Finding]:
-    """Return, per family, what the doctor says of a folder."""
+def findings_of(folder: Path) -> dict[str, Finding]:
+    """Return, per family, the doctor's findings about a folder."""
     found = list(doctor._rows("folder", str(folder)))
     assert {finding.subject for finding in found} == {"folder"}
     return dict(zip([finding.text.split(":")[0] for finding in found], found, strict=True))
 
 
-def said(text: str) -> Finding:
+def expected(text: str) -> Finding:
     return Finding("folder", True, f"natural_instructions: {text}")
 
 
@@ -46,7 +47,7 @@ def said(text: str) -> Finding:
         pytest.param(
             {QASC_2: V2, TYPING_2: V2},  # the second is not of the evaluation split
             "2 of 2 datasets, 11 of the evaluation split missing",
-            id="version 2, one name spelled otherwise",
+            id="version 2, one name spelled differently",
         ),
         pytest.param(
             {WINOGRANDE: V1, QASC_2: V2}, "2 of 2 datasets, 10 of the evaluation split missing", id="both versions"
@@ -54,19 +55,17 @@ def said(text: str) -> Finding:
         pytest.param(
             {WINOGRANDE: V1, TASK: V1},
             "1 of 1 datasets, 11 of the evaluation split missing",
-            id="a task of the user's own beside it",
+            id="plus a custom task",
         ),
         pytest.param(dict.fromkeys(SUBTASKS, V1), "61 of 61 datasets", id="all, version 1"),
         pytest.param({each.version_2: V2 for each in SUBTASKS.values()}, "61 of 61 datasets", id="all, version 2"),
     ],
 )
-def test_a_folder_is_looked_at_for_the_task_files_that_it_has(
-    tmp_path: Path, contents: dict[str, object], text: str
-) -> None:
+def test_a_folder_is_checked_for_the_task_files_in_it(tmp_path: Path, contents: dict[str, object], text: str) -> None:
     for name, content in contents.items():
         write(tmp_path, content, name)
-    findings = looked_at(tmp_path)
-    assert findings.pop("natural_instructions") == said(text)
+    findings = findings_of(tmp_path)
+    assert findings.pop("natural_instructions") == expected(text)
     # Of the others it has nothing, which is no fault.
     assert findings.keys() == FAMILIES.keys() - {"natural_instructions"}
     for family, finding in findings.items():
@@ -81,39 +80,39 @@ def test_a_folder_is_looked_at_for_the_task_files_that_it_has(
         pytest.param(version_1(Instances=[]), "field 'Instances': expected at least one, found none", id="no instance"),
     ],
 )
-def test_a_broken_file_is_named_and_must_be_mended(tmp_path: Path, broken: object, why: str) -> None:
+def test_a_broken_file_is_named_and_fails(tmp_path: Path, broken: object, why: str) -> None:
     write(tmp_path, V2, QASC_2)
-    assert looked_at(tmp_path)["natural_instructions"].ok
+    assert findings_of(tmp_path)["natural_instructions"].ok
     path = write(tmp_path, broken, WINOGRANDE)
-    finding = looked_at(tmp_path)["natural_instructions"]
+    finding = findings_of(tmp_path)["natural_instructions"]
     assert (finding.ok, finding.required) == (False, True)
     assert finding.text.startswith(
         f"natural_instructions: 1 of 2 datasets, 10 of the evaluation split missing; {WINOGRANDE} ({path}): {why}"
     )
 
 
-def test_of_many_broken_files_three_are_named(tmp_path: Path) -> None:
+def test_only_three_of_many_broken_files_are_named(tmp_path: Path) -> None:
     names = list(SUBTASKS)[:5]
     for name in names:
         write(tmp_path, "{}", name)
-    finding = looked_at(tmp_path)["natural_instructions"]
+    finding = findings_of(tmp_path)["natural_instructions"]
     assert finding.text.startswith("natural_instructions: 0 of 5 datasets, 9 of the evaluation split missing; ")
     assert [name in finding.text for name in names] == [True, True, True, False, False]
     assert finding.text.endswith("; …")
 
 
-def test_other_rows_need_no_task_files_beside_them(tmp_path: Path) -> None:
+def test_rows_of_other_families_need_no_task_files(tmp_path: Path) -> None:
     name = "mmlu_test.jsonl"
     (tmp_path / name).write_bytes((EMBEDDED_FOLDER / name).read_bytes())
-    assert looked_at(tmp_path)["natural_instructions"] == Finding(
+    assert findings_of(tmp_path)["natural_instructions"] == Finding(
         "folder", False, "natural_instructions: no files", required=False
     )
     write(tmp_path, V1, WINOGRANDE)
-    findings = looked_at(tmp_path)
+    findings = findings_of(tmp_path)
     assert [family for family in FAMILIES if findings[family].ok] == ["paired_mcq", "natural_instructions"]
 
 
-def test_a_folder_for_a_task_of_the_users_own_is_fine_and_says_what_was_found(tmp_path: Path) -> None:
+def test_a_folder_for_a_custom_task_passes_and_lists_its_files(tmp_path: Path) -> None:
     for name in ("topic_test.jsonl", "topic_train.jsonl", "notes.txt"):
         (tmp_path / name).write_text("{}\n", encoding="utf-8")
     first, *others = doctor._given(str(tmp_path))
@@ -137,11 +136,32 @@ def test_a_folder_without_rows_fails_and_says_what_was_expected(tmp_path: Path) 
     )
 
 
-def test_a_path_that_is_not_there_is_said_once(tmp_path: Path) -> None:
+def test_a_missing_path_is_reported_once(tmp_path: Path) -> None:
     mistyped = str(tmp_path / "rwos")
     (finding,) = doctor._given(mistyped)
     assert (finding.ok, finding.required) == (False, True)
     assert finding.text.startswith(f"{mistyped}: no such folder or file; expected ")
+
+
+def test_further_lines_of_a_finding_are_indented_below_the_first() -> None:
+    text = "no weights. Either of these provides them:\n  pip install weights\n  a copy"
+    assert str(Finding("reader", False, text, required=False)).split("\n") == [
+        "note   reader    no weights. Either of these provides them:",
+        "                   pip install weights",
+        "                   a copy",
+    ]
+
+
+def test_missing_base_weights_are_reported_with_one_remedy_per_line(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
+    monkeypatch.delenv(weights.FOLDER_VARIABLE, raising=False)
+    monkeypatch.setattr(weights, "PACKAGE", "no_such_package")
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
+    first, *remedies = str(doctor._reader()).split("\n")
+    assert first.startswith("note   reader    the base weights of the answer classifier")
+    assert [line.split()[0] for line in remedies] == ["pip", f"{weights.FOLDER_VARIABLE}=/path/to/folder", "once,"]
 
 
 def test_each_check_is_announced_before_it_is_made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -183,7 +203,7 @@ def online(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("online")
-def test_a_place_of_task_files_that_answers_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_download_site_that_responds_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     with serve({ASKED_FOR: b"{}"}) as site:
         monkeypatch.setattr(files, "ADDRESS", site.address)
         assert next(doctor._web()) == Finding("files", True, f"natural_instructions: {site.address} responds")
@@ -191,7 +211,7 @@ def test_a_place_of_task_files_that_answers_is_named(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.usefixtures("online")
-def test_a_place_that_has_no_such_file_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_download_site_without_the_file_counts_as_not_responding(monkeypatch: pytest.MonkeyPatch) -> None:
     with serve({}) as site:
         monkeypatch.setattr(files, "ADDRESS", site.address)
         (finding,) = doctor._web()
@@ -200,7 +220,7 @@ def test_a_place_that_has_no_such_file_does_not_answer(monkeypatch: pytest.Monke
 
 
 @pytest.mark.usefixtures("online")
-def test_without_a_connection_the_reason_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_connection_the_reason_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     with closed_port() as address:
         monkeypatch.setattr(files, "ADDRESS", f"{address}/tasks")
         (finding,) = doctor._web()
@@ -210,7 +230,7 @@ def test_without_a_connection_the_reason_is_told(monkeypatch: pytest.MonkeyPatch
     assert finding.text.endswith(f"). {CACHED}")
 
 
-def test_offline_nothing_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_contacted_offline(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
     # The place would answer.
     with serve({ASKED_FOR: b"{}"}) as site:
@@ -220,28 +240,28 @@ def test_offline_nothing_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     assert finding == Finding("files", False, text, required=False)
 
 
-def test_rows_are_read_and_not_only_the_names_of_files(tmp_path: Path) -> None:
+def test_rows_are_read_not_only_file_names(tmp_path: Path) -> None:
     whole = tmp_path / "rows"
     whole.mkdir()
     for path in EMBEDDED_FOLDER.rglob("*.json*"):
         shutil.copy(path, whole)
-    assert looked_at(whole)["natural_instructions"] == said("14 of 14 datasets")
+    assert findings_of(whole)["natural_instructions"] == expected("14 of 14 datasets")
     other = tmp_path / "others"  # what was read of a file is remembered
     shutil.copytree(whole, other)
     (other / "rte_validation.jsonl").write_text('{"sentence1": "a"}\n', encoding="utf-8")
-    broken = looked_at(other)["verbalizer"]
+    broken = findings_of(other)["verbalizer"]
     assert (broken.ok, broken.required) == (False, True)
     assert broken.text.startswith("verbalizer: 8 of 9 datasets; ")
     assert "rte_validation.jsonl has no column 'sentence2'" in broken.text
 
 
-def test_a_file_of_finished_rows_is_one_familys_and_the_others_are_not_looked_for(
+def test_a_file_of_rows_belongs_to_one_family_and_the_others_are_not_checked(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["manyifeval", "export", "--source", "embedded"]) == 0
     exported = tmp_path / "rows.jsonl"
     exported.write_text(capsys.readouterr().out, encoding="utf-8")
-    findings = looked_at(exported)
+    findings = findings_of(exported)
     assert findings["manyifeval"] == Finding("folder", True, "manyifeval: 1 of 1 datasets")
     for family in ("verbalizer", "natural_instructions"):
         assert findings[family] == Finding("folder", False, f"{family}: no files", required=False)
@@ -250,21 +270,21 @@ def test_a_file_of_finished_rows_is_one_familys_and_the_others_are_not_looked_fo
     assert [finding.ok for finding in doctor._given(str(empty)) if finding.required] == [False]
 
 
-def test_multiple_choice_questions_that_are_there_are_looked_at(tmp_path: Path) -> None:
+def test_existing_multiple_choice_questions_are_checked(tmp_path: Path) -> None:
     questions = tmp_path / "opinions.jsonl"
     questions.write_text('{"question": "So?", "options": ["Yes", "No"]}\n', encoding="utf-8")
-    findings = looked_at(questions)
+    findings = findings_of(questions)
     assert findings["paired_mcq"] == Finding("folder", True, "paired_mcq: 1 of 1 datasets")
     assert findings["manyifeval"] == Finding("folder", False, "manyifeval: no files", required=False)
     folder = tmp_path / "rows"
     folder.mkdir()
     for name in ("mmlu_test.jsonl", "arc_challenge_test.jsonl"):
         shutil.copy(EMBEDDED_FOLDER / name, folder)
-    assert looked_at(folder)["paired_mcq"] == Finding("folder", True, "paired_mcq: 2 of 2 datasets")
+    assert findings_of(folder)["paired_mcq"] == Finding("folder", True, "paired_mcq: 2 of 2 datasets")
     other = tmp_path / "others"  # what was read of a file is remembered
     shutil.copytree(folder, other)
     (other / "mmlu_test.jsonl").write_text('{"question": "So?"}\n', encoding="utf-8")
-    broken = looked_at(other)["paired_mcq"]
+    broken = findings_of(other)["paired_mcq"]
     assert (broken.ok, broken.required) == (False, True)
     assert broken.text.startswith("paired_mcq: 1 of 2 datasets; ")
     assert "mmlu_test.jsonl has no column 'choices'" in broken.text

@@ -1,4 +1,4 @@
-"""The documentation can be followed: its links lead somewhere, and its commands name what exists."""
+"""The documentation can be followed: its links work, and its commands name what exists."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def commands(page: Path) -> Iterator[list[str]]:
     """Yield the words of each command in a page's fenced blocks: those of a shell, and the steps of a pipeline."""
     for language, block in FENCE.findall(text_of(page)):
         if language == "bash":
-            # What a here-document holds is a file.
+            # The contents of a here-document are a file.
             lines = HEREDOC.sub("", block)
         elif language == "yaml":
             lines = "\n".join(re.findall(r"^- run: (.*)$", block, re.MULTILINE))
@@ -91,7 +91,7 @@ def test_the_readme_is_short() -> None:
 
 
 @EVERY_PAGE
-def test_every_link_and_picture_of_the_checkout_is_there(page: Path) -> None:
+def test_every_link_and_picture_in_the_checkout_exists(page: Path) -> None:
     for match in LINK.finditer(prose(page)):
         target = match[1] or match[2]
         if re.match(r"\w+:", target):
@@ -105,7 +105,7 @@ def test_every_link_and_picture_of_the_checkout_is_there(page: Path) -> None:
 
 
 @EVERY_PAGE
-def test_every_command_of_ours_is_one_that_the_parser_takes(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_command_of_ours_parses(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for words in commands(page):
         if words[:1] == ["lm-eval-ext"]:
             try:
@@ -116,7 +116,7 @@ def test_every_command_of_ours_is_one_that_the_parser_takes(page: Path, capsys: 
 
 
 @EVERY_PAGE
-def test_every_task_that_a_command_names_exists(page: Path) -> None:
+def test_every_task_in_a_command_exists(page: Path) -> None:
     own = set(re.findall(r"^task: (\w+)$", text_of(page), re.MULTILINE))
     for words in commands(page):
         if "lm_eval" not in words:

@@ -1,4 +1,4 @@
-"""The rows written for this project: enough, balanced, no two alike, none taken from the real datasets."""
+"""The rows written for this project: enough, balanced, without duplicates, none taken from the real datasets."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def jaccard(one: set[str], other: set[str]) -> float:
     return len(one & other) / len(one | other)
 
 
-def test_nine_datasets_task_prompts_four_sets_of_questions_and_a_folder_are_embedded_and_nothing_else() -> None:
+def test_exactly_the_expected_files_are_embedded() -> None:
     expected = {f"{name}_{split}.jsonl" for name in LAYOUT for split in (DATASETS[name].evaluation_split, "train")}
     expected |= {f"manyifeval_{split}.jsonl" for split in MANYIFEVAL}
     expected |= {f"{name}_{split}.jsonl" for name, (split, _, _) in MULTIPLE_CHOICE.items()}
@@ -98,7 +98,7 @@ def test_nine_datasets_task_prompts_four_sets_of_questions_and_a_folder_are_embe
 
 
 @pytest.mark.parametrize("dataset", LAYOUT)
-def test_there_are_enough_rows_balanced_in_the_hubs_columns(dataset: str) -> None:
+def test_there_are_enough_balanced_rows_with_the_hubs_columns(dataset: str) -> None:
     columns, labels = LAYOUT[dataset]
     evaluation, train = embedded(dataset).values()
     for split, least in ((evaluation, 120), (train, 20)):
@@ -156,7 +156,7 @@ def task_prompts() -> dict[str, list[dict[str, Any]]]:
     return {split: rows(EMBEDDED_FOLDER / f"manyifeval_{split}.jsonl") for split in MANYIFEVAL}
 
 
-def test_there_are_enough_task_prompts_with_keys_of_their_own() -> None:
+def test_there_are_enough_task_prompts_with_their_own_keys() -> None:
     assert {split: len(found) for split, found in task_prompts().items()} == MANYIFEVAL
     everything = [row for found in task_prompts().values() for row in found]
     assert [row["key"] for row in everything] == sorted({row["key"] for row in everything})
@@ -196,7 +196,7 @@ def options(row: dict[str, Any]) -> list[str]:
 
 
 @pytest.mark.parametrize("name", MULTIPLE_CHOICE)
-def test_there_are_enough_questions_in_their_datasets_columns(name: str) -> None:
+def test_there_are_enough_questions_with_their_datasets_columns(name: str) -> None:
     _, least, columns = MULTIPLE_CHOICE[name]
     assert len(questions(name)) >= least
     for row in questions(name):
@@ -212,7 +212,7 @@ def test_there_are_sixty_opinions_and_forty_facts() -> None:
     assert sum(counts.values()) >= 40
 
 
-def test_the_right_letters_of_the_factual_questions_are_spread() -> None:
+def test_the_correct_letters_of_the_factual_questions_are_spread() -> None:
     for name in ("arc_challenge", "commonsense_qa", "mmlu"):
         right = [
             row["answer"] if name == "mmlu" else row["choices"]["label"].index(row["answerKey"])
@@ -230,7 +230,7 @@ def test_no_two_questions_are_near_duplicates() -> None:
         assert not runs(one, 8) & runs(other, 8), (one, other)
 
 
-def test_no_opinion_is_asked_as_in_the_real_survey(shared_data: Path) -> None:
+def test_no_opinion_question_is_taken_from_the_real_survey(shared_data: Path) -> None:
     real = [row["question"] for row in rows(shared_data / "mcq" / "opinionqa_questions.jsonl")]
     assert len(real) == 414
     real_runs = set().union(*(runs(text, 10) for text in real))
@@ -265,7 +265,7 @@ def strings(value: object) -> Iterator[str]:
             yield from strings(part)
 
 
-def test_fourteen_subtasks_are_embedded_and_nothing_else() -> None:
+def test_exactly_fourteen_subtasks_are_embedded() -> None:
     assert len(SUBTASKS) == 14
     assert {path.name for path in INSTRUCTIONS.iterdir()} == {f"{name}.json" for name in SUBTASKS}
 
@@ -287,14 +287,14 @@ def test_a_subtask_has_all_fields_of_version_1_and_enough_examples_and_instances
 
 
 @pytest.mark.parametrize("name", SUBTASKS)
-def test_rouge_sees_something_of_every_reference_and_no_two_of_an_instance_are_the_same(name: str) -> None:
+def test_references_are_visible_to_rouge_and_distinct_within_an_instance(name: str) -> None:
     for instance in subtask(name)["Instances"]:
         assert all(map(has_words, instance["output"])), instance
         assert len({tuple(words(reference)) for reference in instance["output"]}) == len(instance["output"]), instance
 
 
 @pytest.mark.parametrize("name", YES_OR_NO)
-def test_as_many_instances_are_answered_with_yes_as_with_no(name: str) -> None:
+def test_yes_and_no_answers_are_balanced(name: str) -> None:
     counts = Counter(tuple(instance["output"]) for instance in subtask(name)["Instances"])
     assert set(counts) == {("Yes.",), ("No.",)}
     assert len(set(counts.values())) == 1

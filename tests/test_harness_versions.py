@@ -1,4 +1,4 @@
-"""Which versions of the harness are supported is said in several places, for several readers; all say the same."""
+"""Everything that states the supported versions of the harness agrees."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ else:
 TESTS = ROOT / "tests"
 # What stays with the default version, and why.
 OF_ONE_VERSION = {
-    "test_cli.py": "our own command, beside a harness",
+    "test_cli.py": "our own command, next to a harness",
     "test_server.py": "a real server is what it needs most; test_chat_apis.py has the harness's side",
     "verifiers/test_checker.py": "IFEval's names",
     "verifiers/test_language.py": "IFEval's languages",
@@ -36,12 +36,12 @@ def pinned() -> str:
     return str(version)
 
 
-def test_the_tested_versions_are_listed_the_oldest_first() -> None:
+def test_the_tested_versions_are_listed_oldest_first() -> None:
     assert sorted(TESTED, key=Version) == list(TESTED)
     assert TESTED[0] == OLDEST
 
 
-def test_the_package_may_be_installed_with_every_tested_version_and_with_none_before() -> None:
+def test_the_requirement_covers_the_tested_versions_and_none_before() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     (harness,) = [line for line in project["dependencies"] if Requirement(line).name == "lm-eval"]
     allowed = Requirement(harness).specifier
@@ -51,7 +51,7 @@ def test_the_package_may_be_installed_with_every_tested_version_and_with_none_be
     assert list(allowed.filter([*TESTED, "0.6.0"])) == [v for v in TESTED if not Version(v).is_prerelease]
 
 
-def test_the_tests_run_with_each_of_them() -> None:
+def test_the_tests_run_with_each_tested_version() -> None:
     # The Makefile takes them from versions.py, without Python and without a harness.
     printing = ["make", "--no-print-directory", "--eval", "others: ; @echo $(HARNESSES)", "others"]
     others = subprocess.run(printing, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True).stdout
@@ -59,7 +59,7 @@ def test_the_tests_run_with_each_of_them() -> None:
     assert "make test-harnesses" in (ROOT / ".ci/run").read_text(encoding="utf-8")
 
 
-def test_what_touches_the_harness_is_marked_so_that_it_runs_with_each_of_them() -> None:
+def test_tests_that_use_the_harness_are_marked() -> None:
     texts = {file.relative_to(TESTS).as_posix(): file.read_text(encoding="utf-8") for file in TESTS.rglob("test_*.py")}
     touching = {name for name, text in texts.items() if TOUCHES.search(text)} - {Path(__file__).name}
     marked = {name for name, text in texts.items() if "mark.harness" in text} - {Path(__file__).name}

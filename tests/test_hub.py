@@ -25,7 +25,7 @@ CONVERTED_PHRASEBANK = "takala/financial_phrasebank/sentences_allagree/train/000
 
 @dataclass(frozen=True)
 class Dataset:
-    """Where a dataset lies on the hub, and what its labels in use mean."""
+    """Where a dataset is on the hub, and what its labels in use mean."""
 
     name: str
     repository: str
@@ -65,7 +65,7 @@ class FromHub:
 
 
 def environment(home: Path, endpoint: str, **variables: str) -> dict[str, str]:
-    """Return the environment without the user's token, hub settings and proxies, and with a cache of its own."""
+    """Return the environment without the user's token, hub settings and proxies, and with a separate cache."""
     kept = {
         name: value
         for name, value in os.environ.items()
@@ -75,7 +75,7 @@ def environment(home: Path, endpoint: str, **variables: str) -> dict[str, str]:
 
 
 def command(folder: Path, variables: Mapping[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
-    # The endpoint is read when the library is imported, hence a process of its own.
+    # The endpoint is read when the library is imported, so this needs a separate process.
     return subprocess.run(
         arguments, env=dict(variables), cwd=folder, capture_output=True, text=True, timeout=300, check=False
     )
@@ -122,7 +122,7 @@ def many(tmp_path_factory: pytest.TempPathFactory, small_harness: str) -> FromHu
 
 
 @pytest.mark.parametrize("dataset", DATASETS, ids=NAMES)
-def test_without_a_source_a_dataset_comes_from_its_repository_on_the_hub(golden: FromHub, dataset: Dataset) -> None:
+def test_a_dataset_comes_from_its_hub_repository_by_default(golden: FromHub, dataset: Dataset) -> None:
     results = golden.run.results
     assert results["n-samples"][dataset.task] == {"original": 100, "effective": 100}
     assert results["results"][dataset.task]["acc,answer"] == 1.0
@@ -131,13 +131,13 @@ def test_without_a_source_a_dataset_comes_from_its_repository_on_the_hub(golden:
 
 
 @pytest.mark.parametrize("dataset", DATASETS, ids=NAMES)
-def test_the_label_numbers_of_the_hub_mean_what_the_paper_says(golden: FromHub, dataset: Dataset) -> None:
-    # The oracle is right whatever the labels are taken for; and rows with the other labels (neutral, -1 …) are there.
+def test_the_hubs_label_numbers_have_the_papers_meaning(golden: FromHub, dataset: Dataset) -> None:
+    # The oracle is right for any meaning of the labels, and rows with the other labels (neutral, -1 …) are there.
     read = {(sample["doc"]["label"], sample["target"]) for sample in golden.run.samples[dataset.task]}
     assert read == set(dataset.labels.items())
 
 
-def test_of_the_four_phrasebank_configurations_only_the_one_all_annotators_agree_on_is_fetched(golden: FromHub) -> None:
+def test_only_the_all_agree_configuration_of_the_phrasebank_is_downloaded(golden: FromHub) -> None:
     fetched = golden.hub.downloads(".parquet")
     assert [path for path in fetched if path.startswith("takala/")] == [CONVERTED_PHRASEBANK]
 
@@ -167,7 +167,7 @@ DEMONSTRATED = [
 
 
 @pytest.mark.parametrize(("task", "name", "words"), DEMONSTRATED, ids=[task for task, _, _ in DEMONSTRATED])
-def test_four_demonstrations_come_from_the_hubs_training_split(
+def test_four_shots_come_from_the_hubs_training_split(
     many: FromHub, task: str, name: str, words: Mapping[int, str]
 ) -> None:
     column, field = FIELDS[name]
@@ -187,9 +187,7 @@ def test_four_demonstrations_come_from_the_hubs_training_split(
 
 
 @pytest.mark.parametrize("name", ["fp", "emotion"])
-def test_many_tasks_ask_the_hub_for_a_dataset_no_more_often_than_one_task(
-    golden: FromHub, many: FromHub, name: str
-) -> None:
+def test_many_tasks_request_a_dataset_as_often_as_one_task(golden: FromHub, many: FromHub, name: str) -> None:
     repository = next(dataset.repository for dataset in DATASETS if dataset.name == name)
     asked = [
         Counter(request for request in hub.requests if f"/{repository}" in request.path)
@@ -199,7 +197,7 @@ def test_many_tasks_ask_the_hub_for_a_dataset_no_more_often_than_one_task(
     assert asked[1] == asked[0]
 
 
-def test_every_file_is_fetched_once_however_many_tasks_use_it(many: FromHub) -> None:
+def test_every_file_is_downloaded_once_for_any_number_of_tasks(many: FromHub) -> None:
     emotion = [f"dair-ai/emotion/split/{split}-00000-of-00001.parquet" for split in ("test", "train", "validation")]
     assert many.hub.downloads(".parquet") == [*emotion, CONVERTED_PHRASEBANK]
 
@@ -216,7 +214,7 @@ OUT_OF_REACH = [
     [case[1:] for case in OUT_OF_REACH],
     ids=[case[0] for case in OUT_OF_REACH],
 )
-def test_without_hub_and_cache_the_run_fails_and_names_dataset_reason_and_the_other_sources(
+def test_without_hub_and_cache_the_error_names_dataset_reason_and_other_sources(
     small_harness: str, tmp_path: Path, variables: Mapping[str, str], name: str, told: tuple[str, str]
 ) -> None:
     place, reason = told
@@ -344,7 +342,7 @@ def errors(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
     [(name, phrases) for name, _, phrases in CHANGED],
     ids=[f"{case[0]}: {case[1]}" for case in CHANGED],
 )
-def test_a_changed_repository_is_an_error_that_names_it_and_what_was_expected_and_found(
+def test_a_changed_repository_is_named_with_what_was_expected_and_found(
     errors: Mapping[str, str], name: str, phrases: tuple[str, ...]
 ) -> None:
     message = errors[f"verbalizer_{name}_natural_golden"]
@@ -354,7 +352,7 @@ def test_a_changed_repository_is_an_error_that_names_it_and_what_was_expected_an
 
 
 def doctor(folder: Path, small_harness: str, endpoint: str) -> tuple[int, str]:
-    """Return the exit status of `lm-eval-ext doctor --source hub` and what it says of the hub."""
+    """Return the exit status of `lm-eval-ext doctor --source hub` and its finding about the hub."""
     console_script = Path(sys.executable).with_name("lm-eval-ext")
     # The public repository with task files, which is no part of the hub, is out of reach: nothing listens on port 1.
     settings = {"https_proxy": "http://127.0.0.1:1", "PYTHONPATH": small_harness}
@@ -366,7 +364,7 @@ def doctor(folder: Path, small_harness: str, endpoint: str) -> tuple[int, str]:
     return process.returncode, findings[0]
 
 
-def test_the_doctor_is_content_with_a_hub_that_answers(small_harness: str, tmp_path: Path) -> None:
+def test_the_doctor_passes_with_a_hub_that_responds(small_harness: str, tmp_path: Path) -> None:
     with serve(laid_out(tables())) as hub:
         status, finding = doctor(tmp_path, small_harness, hub.endpoint)
     assert status == 0
@@ -374,7 +372,7 @@ def test_the_doctor_is_content_with_a_hub_that_answers(small_harness: str, tmp_p
     assert re.match(r"ok +hub +10 of 10 repositories respond$", finding)
 
 
-def test_the_doctor_names_the_reason_why_the_hub_does_not_answer(small_harness: str, tmp_path: Path) -> None:
+def test_the_doctor_reports_why_the_hub_does_not_respond(small_harness: str, tmp_path: Path) -> None:
     with closed_port() as endpoint:
         status, finding = doctor(tmp_path, small_harness, endpoint)
     assert status == 1
@@ -382,7 +380,7 @@ def test_the_doctor_names_the_reason_why_the_hub_does_not_answer(small_harness: 
     assert re.search(r"nyu-mll/glue.* \([^)]*Connect", finding)
 
 
-def test_the_doctor_names_the_one_repository_that_is_gone_and_says_so(small_harness: str, tmp_path: Path) -> None:
+def test_the_doctor_names_a_missing_repository(small_harness: str, tmp_path: Path) -> None:
     repositories = laid_out(tables())
     del repositories["SetFit/subj"]
     with serve(repositories) as hub:

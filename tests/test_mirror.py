@@ -13,7 +13,7 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
     "start": ("starts interpreters", "test_autoload.py"),
     "harness/versions": ("what versions differ in shows in runs", "test_harness_versions.py"),
     "harness/installation": ("the doctor's view of an installation", "test_doctor.py"),
-    "harness/known_answers": ("answers reach the reference LM", "models/test_reference.py"),
+    "harness/known_answers": ("answers reach the reference model", "models/test_reference.py"),
     "harness/lm": ("what our two LMs share", "models/test_self_refine.py"),
     "harness/filters": ("readers in a pipeline", "families/paired_mcq/test_filters.py"),
     "harness/aggregation": ("figures over rows, in results", "families/paired_mcq/test_known_answers.py"),
@@ -86,7 +86,7 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
 
 
 def modules() -> Iterator[str]:
-    """Yield the modules of the package, and of verifiers/ beside it, as paths without a suffix."""
+    """Yield the modules of the package, and of verifiers/ next to it, as paths without a suffix."""
     for root, prefix in ((ROOT / "lm_eval_ext", Path()), (ROOT / "verifiers", Path("verifiers"))):
         for path in sorted(root.rglob("*.py")):
             name = (prefix / path.relative_to(root)).with_suffix("")
@@ -103,12 +103,12 @@ def without_mirror() -> list[str]:
     return [module for module in modules() if not mirror(module).is_file()]
 
 
-def test_a_module_without_tests_of_its_name_says_where_they_are() -> None:
+def test_a_module_without_a_test_file_says_where_its_tests_are() -> None:
     folders = {module: {f"{folder.as_posix()}/" for folder in Path(module).parents} for module in without_mirror()}
     assert [module for module, above in folders.items() if not ({module} | above) & set(ELSEWHERE)] == []
 
 
-def test_what_is_said_to_be_tested_elsewhere_has_no_tests_of_its_name_and_has_the_others() -> None:
+def test_a_module_tested_elsewhere_has_exactly_the_tests_that_it_names() -> None:
     lacking = [f"{module}/" for module in without_mirror()]
     assert [place for place in ELSEWHERE if not any(each.startswith(f"{place.rstrip('/')}/") for each in lacking)] == []
     assert [tests for _, tests in ELSEWHERE.values() if not (ROOT / "tests" / tests).is_file()] == []

@@ -1,4 +1,4 @@
-"""What is shown on a terminal while a command works, and what where there is none."""
+"""What a command shows while it works, on a terminal and elsewhere."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def check() -> None:
         print_past_progress("ok     one")
 
 
-def test_a_terminal_shows_what_is_being_checked_and_lines_stand_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_shows_the_current_check_and_complete_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = on_a_terminal(monkeypatch, check)
     assert shown.index("checking one thing …") < shown.index("checking another …") < shown.index("ok     one\r\n")
     # What stood there has been wiped out before the line.
     assert "\r" in shown[shown.index("checking another …") : shown.index("ok     one")]
 
 
-def test_elsewhere_the_lines_are_all(capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_lines_are_printed_elsewhere(capsys: pytest.CaptureFixture[str]) -> None:
     check()
     assert capsys.readouterr() == ("ok     one\n", "")
 
@@ -56,14 +56,14 @@ def train() -> None:
             done(4.0 if step < 50 else 1.0)
 
 
-def test_a_training_shows_its_epoch_and_loss_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_training_shows_epoch_and_loss_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     last = on_a_terminal(monkeypatch, train).rstrip().split("\r")[-1]
     assert last.startswith("training: 100%")
     assert "100/100" in last
     assert last.endswith("epoch=2/2, loss=1.000]")
 
 
-def test_elsewhere_a_training_prints_lines(capsys: pytest.CaptureFixture[str]) -> None:
+def test_training_prints_lines_elsewhere(capsys: pytest.CaptureFixture[str]) -> None:
     train()
     out, err = capsys.readouterr()
     lines = err.splitlines()
@@ -72,7 +72,7 @@ def test_elsewhere_a_training_prints_lines(capsys: pytest.CaptureFixture[str]) -
     assert lines[-1] == "training: epoch 2 of 2, step 100 of 100, loss 1.000"
 
 
-def test_the_loss_is_the_mean_of_the_epoch_so_far(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_loss_is_the_mean_over_the_epoch_so_far(capsys: pytest.CaptureFixture[str]) -> None:
     with training(1, 2) as done:
         done(1.0)
         done(2.0)

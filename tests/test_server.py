@@ -1,4 +1,4 @@
-"""A model behind an OpenAI-compatible server gives the answers and the scores that it gives under ``--model hf``."""
+"""A model behind an OpenAI-compatible server gives the same answers and scores as under ``--model hf``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from lm_eval_ext.families.verbalizer.answer import Reads
-from tests.conftest import Run, evaluate_one_after_the_other, offline_environment
+from tests.conftest import Run, evaluate_sequentially, offline_environment
 from tests.families.verbalizer.test_real_model import check_readings_and_metrics
 from tests.families.verbalizer.wordy import build_wordy_model
 
@@ -151,7 +151,7 @@ def runs(
         NO_PROXY="127.0.0.1",
         no_proxy="127.0.0.1",
     )
-    return evaluate_one_after_the_other(tmp_path_factory.mktemp("runs"), options, environment)
+    return evaluate_sequentially(tmp_path_factory.mktemp("runs"), options, environment)
 
 
 def asked(tasks: str, source: str, rows: int = ROWS) -> tuple[str, ...]:
@@ -160,13 +160,13 @@ def asked(tasks: str, source: str, rows: int = ROWS) -> tuple[str, ...]:
 
 
 def answers(run: Run, task: str) -> list[dict[str, Any]]:
-    """Return the rows with their answers and metrics; what an API was sent is written down in a form of its own."""
+    """Return the rows with their answers and metrics; requests to an API are recorded in a separate format."""
     samples = sorted(run.samples[task], key=itemgetter("doc_id"))
     return [{key: sample[key] for key in ("doc", "resps", "filtered_resps", *sample["metrics"])} for sample in samples]
 
 
 @pytest.mark.parametrize("api", APIS)
-def test_a_served_model_answers_and_scores_as_the_same_model_does_directly(runs: Mapping[str, Run], api: str) -> None:
+def test_a_served_model_answers_and_scores_like_the_local_model(runs: Mapping[str, Run], api: str) -> None:
     direct, served = runs[f"{api}, direct"], runs[f"{api}, served"]
 
     for task, reads in TASKS.items():
@@ -177,7 +177,7 @@ def test_a_served_model_answers_and_scores_as_the_same_model_does_directly(runs:
         check_readings_and_metrics(served, task, reads)
 
 
-def test_a_served_model_refines_its_answers_as_it_does_directly(runs: Mapping[str, Run]) -> None:
+def test_a_served_model_refines_its_answers_like_the_local_model(runs: Mapping[str, Run]) -> None:
     task = "manyifeval_n02"
     direct, served = runs["refining, direct"], runs["refining, served"]
     assert [len(row["rounds"]) for row in answers(served, task)] == [2] * 4
@@ -186,7 +186,7 @@ def test_a_served_model_refines_its_answers_as_it_does_directly(runs: Mapping[st
     assert served.results["results"][task] == direct.results["results"][task]
 
 
-def test_a_served_model_follows_the_instructions_that_it_follows_directly(runs: Mapping[str, Run]) -> None:
+def test_a_served_model_follows_the_same_instructions_as_the_local_model(runs: Mapping[str, Run]) -> None:
     task = "manyifeval_n03"
     direct, served = runs["following, direct"], runs["following, served"]
     assert len(served.samples[task]) == ROWS

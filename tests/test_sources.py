@@ -1,4 +1,4 @@
-"""A folder of rows: what is read, and the error for everything that is wrong with it."""
+"""A folder of rows: what is read, and the errors for invalid rows."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_file_is_read_once_per_process(tmp_path: Path) -> None:
     assert load("toy", "test", NOWHERE, source) is load("toy", "test", NOWHERE, source + "/")
 
 
-def test_a_home_folder_is_understood(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tilde_path_to_rows_is_expanded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     write(tmp_path, jsonl(*ROWS))
     assert len(load("toy", "test", NOWHERE, "~").rows) == 2
@@ -74,21 +74,21 @@ def test_a_broken_parquet_file_is_named(tmp_path: Path) -> None:
         load("toy", "test", NOWHERE, write(tmp_path, "no parquet", "toy_test.parquet"))
 
 
-def test_a_folder_without_the_dataset_says_what_it_has(tmp_path: Path) -> None:
+def test_the_error_for_a_missing_dataset_lists_the_folder(tmp_path: Path) -> None:
     source = write(tmp_path, jsonl(*ROWS), "other_test.jsonl")
     message = r"no rows of 'toy' in .*: expected toy_test\.jsonl or \.parquet; found other_test\.jsonl"
     with pytest.raises(RowsError, match=message):
         load("toy", "test", NOWHERE, source)
 
 
-def test_a_source_that_is_neither_word_nor_folder_is_named() -> None:
+def test_a_source_that_is_neither_keyword_nor_folder_is_named() -> None:
     with pytest.raises(
         RowsError, match=r"source 'embeded' is not a folder; expected \"hub\", \"embedded\" or the path"
     ):
         load("toy", "test", NOWHERE, "embeded")
 
 
-def test_a_missing_column_is_named_beside_those_found(tmp_path: Path) -> None:
+def test_a_missing_column_is_named_with_those_found(tmp_path: Path) -> None:
     table = load("toy", "test", NOWHERE, write(tmp_path, jsonl({"sentence": "a", "label": 0})))
     with pytest.raises(RowsError, match=r"has no column 'text'; expected text, label; found sentence, label"):
         table.column("text", ("text", "label"))
@@ -126,12 +126,12 @@ def test_a_parquet_copy_declares_its_labels_like_the_original(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("source", [5, ["embedded"], None, {"source": "hub"}, ""])
-def test_a_source_that_is_no_text_is_named(source: object) -> None:
+def test_a_source_that_is_not_text_is_named(source: object) -> None:
     with pytest.raises(RowsError, match=r'expected "hub", "embedded" or the path of a folder'):
         sources.chosen_source({"source": source})
 
 
-def test_what_is_chosen_is_written_down() -> None:
+def test_the_chosen_source_is_recorded() -> None:
     absent: dict[str, object] = {"version": 1.0}
     assert sources.chosen_source(absent) == "hub"
     assert absent == {"version": 1.0, "source": "hub"}
@@ -140,7 +140,7 @@ def test_what_is_chosen_is_written_down() -> None:
     assert embedded == {"version": "1.0+embedded", "source": "embedded", "note": sources.EMBEDDED_NOTE}
 
 
-def test_the_hub_never_has_a_file_split() -> None:
+def test_has_split_is_always_false_for_the_hub() -> None:
     assert not sources.has_split("sst2", "validation", sources.HUB)
     assert sources.has_split("sst2", "validation", sources.EMBEDDED)
     assert not sources.has_split("sst2", "test", sources.EMBEDDED)

@@ -1,4 +1,4 @@
-"""The arrows between the rooms of the package point one way."""
+"""The packages import each other in one direction only."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST_MODULES = 15
 
 @cache
 def modules() -> Mapping[str, Path]:
-    """Return the files of the package by module name; verifiers/ lies beside it and is imported as a part of it."""
+    """Return the files of the package by module name; verifiers/ is next to it and imported as part of it."""
     found = {}
     for root, prefix in ((ROOT / PACKAGE, ()), (ROOT / "verifiers", (PACKAGE,))):
         for path in root.rglob("*.py"):
@@ -33,7 +33,7 @@ def modules() -> Mapping[str, Path]:
 
 
 def imported(path: Path) -> Iterator[str]:
-    """Yield what a file imports at any place, but for the annotations of type checkers."""
+    """Yield what a file imports anywhere, except for annotations of type checkers."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     for_types = {
         id(inside)
@@ -53,30 +53,32 @@ def imported(path: Path) -> Iterator[str]:
 
 
 @cache
-def arrows() -> Mapping[str, frozenset[str]]:
-    """Return by module what it imports, of the package and of others."""
+def imports() -> Mapping[str, frozenset[str]]:
+    """Return what each module imports, from the package and elsewhere."""
     return {name: frozenset(imported(path)) - {name} for name, path in modules().items()}
 
 
-def lies_in(name: str, *rooms: str) -> bool:
-    """Tell whether a module is one of these, or lies in one."""
-    return any(name == f"{PACKAGE}.{room}" or name.startswith(f"{PACKAGE}.{room}.") for room in rooms)
+def is_in(name: str, *packages: str) -> bool:
+    """Tell whether a module is one of these, or is in one."""
+    return any(name == f"{PACKAGE}.{package}" or name.startswith(f"{PACKAGE}.{package}.") for package in packages)
 
 
-def from_room(room: str, to: str) -> list[str]:
-    """Return the imports of a room that go to another, as ``module -> module``."""
+def imports_between(package: str, to: str) -> list[str]:
+    """Return the imports from a package to another, as ``module -> module``."""
     return sorted(
         f"{name} -> {target}"
-        for name, targets in arrows().items()
-        if lies_in(name, room)
+        for name, targets in imports().items()
+        if is_in(name, package)
         for target in targets
-        if lies_in(target, to)
+        if is_in(target, to)
     )
 
 
-def test_only_the_boundary_and_the_autoload_import_the_harness() -> None:
-    importing = {name for name, targets in arrows().items() if any(each.split(".")[0] == "lm_eval" for each in targets)}
-    assert {name for name in importing if not lies_in(name, "harness", "autoload")} == set()
+def test_only_the_harness_package_and_the_autoload_import_lm_eval() -> None:
+    importing = {
+        name for name, targets in imports().items() if any(each.split(".")[0] == "lm_eval" for each in targets)
+    }
+    assert {name for name in importing if not is_in(name, "harness", "autoload")} == set()
     assert f"{PACKAGE}.harness.family_task" in importing, "the test sees no imports"
 
 
@@ -104,32 +106,32 @@ FORBIDDEN = [
 ]
 
 
-@pytest.mark.parametrize(("room", "to"), FORBIDDEN)
-def test_no_arrow_points_back(room: str, to: str) -> None:
-    assert from_room(room, to) == []
+@pytest.mark.parametrize(("package", "to"), FORBIDDEN)
+def test_imports_go_in_one_direction(package: str, to: str) -> None:
+    assert imports_between(package, to) == []
 
 
-def test_the_verifiers_know_nothing_of_the_rest_of_the_package() -> None:
-    others = {target for name, targets in arrows().items() if lies_in(name, "verifiers") for target in targets}
-    assert {target for target in others if target in modules() and not lies_in(target, "verifiers")} == set()
+def test_the_verifiers_import_nothing_else_of_the_package() -> None:
+    others = {target for name, targets in imports().items() if is_in(name, "verifiers") for target in targets}
+    assert {target for target in others if target in modules() and not is_in(target, "verifiers")} == set()
 
 
-@pytest.mark.parametrize("room", ["reports", "results"])
-def test_of_the_families_reports_and_results_know_their_schema_alone(room: str) -> None:
+@pytest.mark.parametrize("package", ["reports", "results"])
+def test_reports_and_results_import_only_the_schema_of_a_family(package: str) -> None:
     shared = ("families.schema", "families.family", "families.registry")
     schemas = tuple(f"families.{name}.schema" for name in FAMILIES)
-    others = [arrow for arrow in from_room(room, "families") if not lies_in(arrow.split(" -> ")[1], *shared, *schemas)]
+    others = [one for one in imports_between(package, "families") if not is_in(one.split(" -> ")[1], *shared, *schemas)]
     assert others == []
 
 
-def test_no_import_goes_in_a_circle() -> None:
+def test_there_are_no_import_cycles() -> None:
     state: dict[str, str] = {}
     path: list[str] = []
 
     def visit(name: str) -> None:
         state[name] = "open"
         path.append(name)
-        for target in sorted(arrows()[name] & modules().keys()):
+        for target in sorted(imports()[name] & modules().keys()):
             assert state.get(target) != "open", " -> ".join([*path[path.index(target) :], target])
             if target not in state:
                 visit(target)

@@ -16,7 +16,7 @@ import pytest
 
 from lm_eval_ext.families.natural_instructions.subtasks import EVALUATION
 from lm_eval_ext.harness.versions import HAS_SCORERS
-from tests.conftest import Run, evaluate_one_after_the_other, offline_environment
+from tests.conftest import Run, evaluate_sequentially, offline_environment
 
 # The instructions of some are judged with them, and all evaluations are of one process.
 pytestmark = [pytest.mark.harness, pytest.mark.usefixtures("sentence_data")]
@@ -108,7 +108,7 @@ def runs(small_harness: str, tmp_path_factory: pytest.TempPathFactory) -> Runs:
     # 0.5 says which process builds which requests at the level DEBUG.
     environment = offline_environment(ACCELERATE_USE_CPU="true", LMEVAL_LOG_LEVEL="DEBUG", PYTHONPATH=small_harness)
     return Runs(
-        evaluate_one_after_the_other(one, options, environment),
+        evaluate_sequentially(one, options, environment),
         _by_two_processes(two, options, environment),
         two,
     )
@@ -118,16 +118,16 @@ def _by_two_processes(
     folder: Path, options: Mapping[str, Sequence[str]], environment: Mapping[str, str]
 ) -> dict[str, Run]:
     if not HAS_SCORERS:
-        return evaluate_one_after_the_other(folder, options, environment, TWO_PROCESSES)
+        return evaluate_sequentially(folder, options, environment, TWO_PROCESSES)
     # 0.5 ends the processes' group with a run, and no other can follow in the same processes.
     found: dict[str, Run] = {}
     for name, of_one in options.items():
-        found |= evaluate_one_after_the_other(folder, {name: of_one}, environment, TWO_PROCESSES)
+        found |= evaluate_sequentially(folder, {name: of_one}, environment, TWO_PROCESSES)
     return found
 
 
 @pytest.mark.parametrize("name", EVALUATIONS)
-def test_each_process_has_a_share_of_the_rows_and_one_writes_the_results(runs: Runs, name: str) -> None:
+def test_the_processes_share_the_rows_and_one_writes_the_results(runs: Runs, name: str) -> None:
     for task in EVALUATIONS[name].tasks:
         assert (ranks(runs.one[name], task), ranks(runs.two[name], task)) == ({"0"}, {"0", "1"})
     assert len(list((runs.folder / name).glob("*/results_*.json"))) == 1
@@ -153,7 +153,7 @@ def by_row(run: Run, task: str) -> list[dict[str, Any]]:
 
 
 def near(expected: float) -> Any:
-    """Return a mean or a sum over the rows in the order of the ranks: equal but for the last digits."""
+    """Return a mean or a sum over the rows in the order of the ranks: equal except for the last digits."""
     return pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
@@ -184,7 +184,7 @@ def test_the_manyifeval_tasks_have_the_samples_and_scores_of_one_process(runs: R
     assert two.results["results"]["manyifeval_n02"]["curse_residual,none"] == near(-0.25)
 
 
-def test_answers_are_refined_as_by_one_process(runs: Runs) -> None:
+def test_answers_are_refined_as_with_one_process(runs: Runs) -> None:
     one, two = runs.one["self_refine"], runs.two["self_refine"]
     (task,) = EVALUATIONS["self_refine"].tasks
     assert [without_padding(sample) for sample in in_order(two, task)] == in_order(one, task)

@@ -1,4 +1,4 @@
-"""The package as pip installs it: what is in the wheel, what works with the harness alone, what an uninstall leaves."""
+"""The package as pip installs it: contents of the wheel, the harness without extras, and what an uninstall leaves."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import email
 import importlib.metadata
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -31,11 +32,11 @@ pytestmark = pytest.mark.harness
 
 METADATA = f"lm_eval_ext-{__version__}.dist-info"
 WHEEL = ("lm_eval_ext", "lm_eval_ext.pth", METADATA)
-# An editable install names a folder of the checkout and holds no file of the package.
+# An editable install names a folder of the checkout and contains no file of the package.
 EDITABLE = ("_lm_eval_ext.pth", "lm_eval_ext.pth", METADATA)
 # What we require; what these require comes with them.
 REQUIRED = ("langdetect", "lm-eval", "nltk", "orjson", "regex", "requests", "rouge-score", "scipy")
-# What a checkout has beside the package, and what must not become importable by installing us.
+# What a checkout contains besides the package, which must not become importable by installing us.
 NOT_TO_INSTALL = ("tasks", "tests", "benchmarks", "verifiers", "hatch_build")
 
 
@@ -161,7 +162,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def built(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the source distribution, and the wheel out of it: what the one lacks, the other does too."""
+    """Build the source distribution, and the wheel from it: what the one lacks, the other lacks too."""
     return build(checkout, tmp_path_factory.mktemp("wheel"))
 
 
@@ -179,7 +180,7 @@ def build(checkout: Path, folder: Path, *options: str) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path, small_harness: str, tmp_path_factory: pytest.TempPathFactory) -> Environment:
-    """Install the wheel beside the harness and what the harness requires, without any extra of either."""
+    """Install the wheel with the harness and what the harness requires, without any extra of either."""
     environment = new_environment(tmp_path_factory.mktemp("installed"), *REQUIRED, harness=Path(small_harness))
     environment.install(wheel)
     return environment
@@ -188,7 +189,9 @@ def installed(wheel: Path, small_harness: str, tmp_path_factory: pytest.TempPath
 # What is in the wheel
 
 
-def test_the_wheel_holds_the_package_the_tasks_and_the_line_and_nothing_else(wheel: Path, checkout: Path) -> None:
+def test_the_wheel_contains_exactly_the_package_the_tasks_the_docs_and_the_pth_file(
+    wheel: Path, checkout: Path
+) -> None:
     def files(folder: str, installed_as: str) -> set[str]:
         paths = (path for path in (checkout / folder).rglob("*") if path.is_file() and path.suffix != ".pyc")
         return {f"{installed_as}/{path.relative_to(checkout / folder).as_posix()}" for path in paths}
@@ -198,7 +201,7 @@ def test_the_wheel_holds_the_package_the_tasks_and_the_line_and_nothing_else(whe
         line = archive.read("lm_eval_ext.pth")
     package = {name for name in files("lm_eval_ext", "lm_eval_ext") if not name.startswith("lm_eval_ext/verifiers")}
     expected = package | files("verifiers", "lm_eval_ext/verifiers") | files("tasks", "lm_eval_ext/tasks")
-    assert content == {*expected, "lm_eval_ext.pth"}
+    assert content == {*expected, *files("docs", "lm_eval_ext/docs"), "lm_eval_ext.pth"}
     # So the expectation itself knows what build tools like to lose: files without a suffix, data, an empty marker.
     assert content >= {
         "lm_eval_ext/tasks/verbalizer/_direct",
@@ -218,7 +221,19 @@ def test_the_wheel_holds_the_package_the_tasks_and_the_line_and_nothing_else(whe
     assert wheel.name == f"lm_eval_ext-{__version__}-py3-none-any.whl"
 
 
-def test_a_wheel_out_of_the_checkout_and_the_source_distribution_hold_the_same(
+def test_every_link_between_the_pages_of_a_wheel_works(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        content = set(archive.namelist())
+        pages = {name: archive.read(name).decode() for name in content if name.endswith(".md")}
+    links = {
+        (page, link) for page, text in pages.items() for link in re.findall(r"\]\(([^)\s#:]+)(?:#[^)\s]*)?\)", text)
+    }
+    assert ("lm_eval_ext/tasks/manyifeval/README.md", "../../docs/verifiers.md") in links
+    dead = [(page, link) for page, link in links if os.path.normpath(f"{page}/../{link}") not in content]
+    assert dead == []
+
+
+def test_wheels_from_checkout_and_source_distribution_are_the_same(
     built: Path, wheel: Path, checkout: Path, tmp_path: Path
 ) -> None:
     (direct,) = build(checkout, tmp_path, "--wheel").glob("*.whl")
@@ -231,7 +246,8 @@ def test_a_wheel_out_of_the_checkout_and_the_source_distribution_hold_the_same(
         files = {name.partition("/")[2]: archive.extractfile(name) for name in archive.getnames()}
         kept = {name: file.read() for name, file in files.items() if file}
     package = {name: data for name, data in content.items() if not name.startswith(f"{METADATA}/")}
-    assert {name: kept.get(name.replace("lm_eval_ext/tasks/", "tasks/")) for name in package} == package
+    places = {name: re.sub(r"^lm_eval_ext/(?=docs/|tasks/)", "", name) for name in package}
+    assert {name: kept.get(place) for name, place in places.items()} == package
 
 
 @pytest.mark.parametrize(
@@ -242,7 +258,7 @@ def test_a_wheel_out_of_the_checkout_and_the_source_distribution_hold_the_same(
         ("build_editable", "editable/lm_eval_ext", "../lm_eval_ext"),
     ],
 )
-def test_a_checkout_without_symbolic_links_is_told_what_it_lacks(
+def test_a_checkout_without_symbolic_links_is_an_error_that_names_the_link(
     checkout: Path, tmp_path: Path, build: str, link: str, target: str
 ) -> None:
     # As git makes it where links are switched off.
@@ -256,7 +272,7 @@ def test_a_checkout_without_symbolic_links_is_told_what_it_lacks(
     assert f"{link} is not a link to {target}: " in process.stdout + process.stderr
 
 
-def test_the_wheel_requires_the_harness_and_what_the_verifiers_judge_with(wheel: Path) -> None:
+def test_the_wheel_requires_the_harness_and_the_libraries_of_the_verifiers(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         metadata = email.message_from_bytes(archive.read(f"{METADATA}/METADATA"))
     requirements = [Requirement(line) for line in metadata.get_all("Requires-Dist", [])]
@@ -281,7 +297,7 @@ def test_the_entry_points_name_what_the_autoload_registers(wheel: Path) -> None:
     assert dict(declared["lm_eval.filters"]) == FILTERS
 
 
-# What works with the harness alone
+# What works with only the harness
 
 
 def test_the_harness_lists_and_runs_our_task_without_torch(installed: Environment) -> None:
@@ -295,9 +311,9 @@ def test_the_harness_lists_and_runs_our_task_without_torch(installed: Environmen
     assert scores["acc"] == "1"
 
 
-def test_the_doctor_finds_a_wheel_healthy(installed: Environment) -> None:
+def test_the_doctor_passes_with_a_wheel(installed: Environment) -> None:
     findings = installed.run("lm-eval-ext", "doctor").splitlines()
-    marks = {finding.split()[1]: finding.split()[0] for finding in findings}
+    marks = {finding.split()[1]: finding.split()[0] for finding in findings if not finding.startswith(" ")}
     assert {subject for subject, mark in marks.items() if mark == "ok"} == {
         *("harness", "autoload", "tasks", "models", "sentences", "embedded")
     }
@@ -305,7 +321,7 @@ def test_the_doctor_finds_a_wheel_healthy(installed: Environment) -> None:
     assert Path(tasks_path) == (installed.site / "lm_eval_ext/tasks").resolve()
 
 
-def test_a_wheel_costs_an_interpreter_start_two_modules(installed: Environment) -> None:
+def test_interpreter_start_with_a_wheel_imports_two_modules(installed: Environment) -> None:
     script = "import json, sys; print(json.dumps(sorted(sys.modules)))"
     with_us = set(json.loads(installed.run("python", "-c", script)))
     alone = set(json.loads(installed.run("python", "-c", script, LM_EVAL_EXT_AUTOLOAD="0")))
@@ -316,7 +332,7 @@ def test_a_wheel_costs_an_interpreter_start_two_modules(installed: Environment) 
 
 
 @pytest.mark.parametrize("kind", ["wheel", "editable"])
-def test_an_uninstall_leaves_nothing_and_a_working_harness(
+def test_uninstalling_leaves_nothing_behind_and_a_working_harness(
     kind: str, wheel: Path, checkout: Path, small_harness: str, tmp_path: Path
 ) -> None:
     environment = new_environment(tmp_path, *REQUIRED, "hatchling", harness=Path(small_harness))
@@ -342,11 +358,11 @@ def test_an_uninstall_leaves_nothing_and_a_working_harness(
 
 
 @pytest.mark.parametrize("order", ["the harness first", "the harness last"])
-def test_an_editable_harness_stays_whole_and_sees_us(wheel: Path, tmp_path: Path, order: str) -> None:
+def test_an_editable_harness_works_and_finds_our_tasks(wheel: Path, tmp_path: Path, order: str) -> None:
     harness = tmp_path / "lm-evaluation-harness"
     harness.mkdir()
     copy_small_harness(harness)
-    # As upstream's: a flat layout, so that setuptools maps the package with a finder of its own.
+    # As upstream's: a flat layout, so that setuptools maps the package with its own finder.
     (harness / "pyproject.toml").write_text(
         '[build-system]\nrequires = ["setuptools"]\nbuild-backend = "setuptools.build_meta"\n'
         f'[project]\nname = "lm_eval"\nversion = "{importlib.metadata.version("lm_eval")}"\n'

@@ -1,8 +1,8 @@
-"""Words in capitals, as NLTK's word tokeniser delimits them.
+"""Words in capitals, as NLTK's word tokenizer delimits them.
 
-The tokeniser rewrites the whole text some thirty times. Almost every word is delimited by white space and plain
+The tokenizer rewrites the whole text some thirty times. Almost every word is delimited by white space and plain
 punctuation, so only the chunks (between white space) that contain a capital letter are examined. Of those, only the
-ones that the tokeniser could split are passed to it. The tests compare the count with NLTK's own on real and on
+ones that the tokenizer could split are passed to it. The tests compare the count with NLTK's own on real and on
 adversarial text.
 """
 
@@ -24,7 +24,7 @@ _CONTRACTED = {"cannot", "gimme", "gonna", "gotta", "lemme", "wanna"}
 _LETTER = re.compile(r"\w")
 _POSSIBLE_END = re.compile(r"[.?!][^\w\s]")
 _POSSIBLE_CLITIC = re.compile(r"'.*[.']|(?i:wanna)")
-# White space in Python, but not in every rule of the tokeniser.
+# White space in Python, but not in every rule of the tokenizer.
 _SEPARATORS = re.compile(r"[\x1c-\x1f]")
 
 
@@ -33,7 +33,7 @@ def count_capital_words(text: str) -> int:
     if text.islower():
         return 0
     if _SEPARATORS.search(text):
-        return _count_with_neighbours(text)
+        return _count_with_neighbors(text)
     count = 0
     for chunk in text.split():
         if chunk.islower():
@@ -42,16 +42,16 @@ def count_capital_words(text: str) -> int:
         if plain and plain[1].lower() not in _CONTRACTED:
             count += plain[1].isupper()
         elif any(map(str.isupper, chunk)):
-            if _needs_neighbours(chunk):
-                return _count_with_neighbours(text)
+            if _needs_neighbors(chunk):
+                return _count_with_neighbors(text)
             count += _count_in_chunk(chunk)
     return count
 
 
-def _needs_neighbours(chunk: str) -> bool:
-    """Return whether neighbouring chunks may affect how a chunk is split.
+def _needs_neighbors(chunk: str) -> bool:
+    """Return whether neighboring chunks may affect how a chunk is split.
 
-    They may if a sentence can end inside the chunk, or if a clitic precedes its full stop.
+    They may if a sentence can end inside the chunk, or if a clitic precedes its period.
     """
     end = _POSSIBLE_END.search(chunk)
     return bool((end and _LETTER.search(chunk, end.end())) or _POSSIBLE_CLITIC.search(chunk))
@@ -62,7 +62,7 @@ def _count_in_chunk(chunk: str) -> int:
     return sum(map(str.isupper, _tokenizer().tokenize(chunk)))
 
 
-def _count_with_neighbours(text: str) -> int:
+def _count_with_neighbors(text: str) -> int:
     # The same as nltk.word_tokenize.
     return sum(sum(map(str.isupper, _tokenizer().tokenize(sentence))) for sentence in sentences.split(text))
 

@@ -165,6 +165,6 @@ def check_phrases(owner: Checker, name: str, value: object) -> None:
         check_phrase(owner, name, phrase)
 
 
-def normalise(owner: Checker, name: str, value: object) -> None:
+def normalize(owner: Checker, name: str, value: object) -> None:
     """Replace an argument of a frozen dataclass by its normal form; only for use during construction."""
     object.__setattr__(owner, name, value)

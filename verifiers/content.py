@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from lm_eval_ext.verifiers import phrases
-from lm_eval_ext.verifiers.checker import Checker, check_count, check_phrase, checker, normalise
+from lm_eval_ext.verifiers.checker import Checker, check_count, check_phrase, checker, normalize
 from lm_eval_ext.verifiers.text import Text
 
 _BRACKETS = re.compile(r"\[[^\]]*\]")
@@ -69,7 +69,7 @@ class Postscript(Checker):
 
     def __post_init__(self) -> None:
         check_phrase(self, "postscript_marker", self.postscript_marker)
-        normalise(self, "postscript_marker", self.postscript_marker.strip())
+        normalize(self, "postscript_marker", self.postscript_marker.strip())
 
     def describe(self) -> str:
         return "At the end of your response, please explicitly add a postscript starting with " + self.postscript_marker

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any, NoReturn
 
 from lm_eval_ext.verifiers import markdown, phrases
-from lm_eval_ext.verifiers.checker import Checker, check_count, check_phrase, checker, normalise
+from lm_eval_ext.verifiers.checker import Checker, check_count, check_phrase, checker, normalize
 from lm_eval_ext.verifiers.text import Text
 
 # IFEval allows any white space before the mark, even line feeds; white space on the same line gives the same count in
@@ -140,7 +140,7 @@ class MultipleSections(Checker):
     def __post_init__(self) -> None:
         check_phrase(self, "section_spliter", self.section_spliter)
         check_count(self, "num_sections", self.num_sections)
-        normalise(self, "section_spliter", self.section_spliter.strip())
+        normalize(self, "section_spliter", self.section_spliter.strip())
 
     def describe(self) -> str:
         mark = self.section_spliter

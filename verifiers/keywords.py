@@ -17,7 +17,7 @@ from lm_eval_ext.verifiers.checker import (
     check_relation,
     checker,
     compare,
-    normalise,
+    normalize,
 )
 from lm_eval_ext.verifiers.text import Text
 
@@ -44,7 +44,7 @@ class Existence(Checker):
 
     def __post_init__(self) -> None:
         check_phrases(self, "keywords", self.keywords)
-        normalise(self, "keywords", tuple(sorted(self.keywords)))
+        normalize(self, "keywords", tuple(sorted(self.keywords)))
 
     def describe(self) -> str:
         return f"Include keywords {list(self.keywords)} in the response."
@@ -77,7 +77,7 @@ class Frequency(Checker):
         check_phrase(self, "keyword", self.keyword)
         check_count(self, "frequency", self.frequency)
         check_relation(self, "relation", self.relation)
-        normalise(self, "keyword", self.keyword.strip())
+        normalize(self, "keyword", self.keyword.strip())
 
     def describe(self) -> str:
         return f"In your response, the word {self.keyword} should appear {self.relation} {self.frequency} times."
@@ -105,7 +105,7 @@ class ForbiddenWords(Checker):
 
     def __post_init__(self) -> None:
         check_phrases(self, "forbidden_words", self.forbidden_words)
-        normalise(self, "forbidden_words", tuple(sorted(set(self.forbidden_words))))
+        normalize(self, "forbidden_words", tuple(sorted(set(self.forbidden_words))))
 
     def describe(self) -> str:
         return f"Do not include keywords {list(self.forbidden_words)} in the response."
@@ -146,7 +146,7 @@ class LetterFrequency(Checker):
             raise ValueError(f"{self.id}: letter must be one character, found {self.letter!r}")
         check_count(self, "let_frequency", self.let_frequency)
         check_relation(self, "let_relation", self.let_relation)
-        normalise(self, "letter", self.letter.lower())
+        normalize(self, "letter", self.letter.lower())
 
     def describe(self) -> str:
         return (

@@ -16,7 +16,7 @@ from lm_eval_ext.verifiers.checker import (
     check_relation,
     checker,
     compare,
-    normalise,
+    normalize,
 )
 from lm_eval_ext.verifiers.text import Text, fold
 
@@ -122,7 +122,7 @@ class NthParagraphFirstWord(Checker):
                 f"found {self.nth_paragraph}"
             )
         check_phrase(self, "first_word", self.first_word)
-        normalise(self, "first_word", self.first_word.lower())
+        normalize(self, "first_word", self.first_word.lower())
 
     def describe(self) -> str:
         return (

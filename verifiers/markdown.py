@@ -78,7 +78,7 @@ def _after_fence(line: str, fence: str) -> str:
 
 
 def count_emphases(lines: Iterable[str]) -> int:
-    """Return how many pieces of text are emphasised with asterisks or underscores, counting nested ones.
+    """Return how many pieces of text are emphasized with asterisks or underscores, counting nested ones.
 
     A piece may span lines, but not a blank one; code and escaped marks are skipped.
     """

@@ -76,7 +76,7 @@ def require() -> None:
 
 @dataclass(frozen=True)
 class _Splitter:
-    """Punkt, and the words after which it may not treat a full stop as a sentence end."""
+    """Punkt, and the words after which it may not treat a period as a sentence end."""
 
     punkt: PunktSentenceTokenizer
     doubtful: frozenset[str]

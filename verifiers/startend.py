@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 
-from lm_eval_ext.verifiers.checker import Checker, check_phrase, checker, normalise
+from lm_eval_ext.verifiers.checker import Checker, check_phrase, checker, normalize
 from lm_eval_ext.verifiers.text import Text, fold
 
 _MARKS = {'"': '"', "“": "”", "„": "“”", "«": "»", "「": "」", "＂": "＂"}
@@ -19,8 +19,9 @@ _CLOSING = "\"'*_)]}>` "
 class Quotation(Checker):
     """The whole response is in double quotation marks.
 
-    Faithful: it begins and ends with a straight one, whatever is between. Repaired: no text is outside quotation marks,
-    straight or not: ``"hi" he said "bye"`` fails, and a response with marks around every paragraph passes.
+    Faithful: it begins and ends with a straight one; what is between does not matter. Repaired: no text is outside
+    quotation marks, straight or not: ``"hi" he said "bye"`` fails, and a response with marks around every paragraph
+    passes.
     """
 
     def describe(self) -> str:
@@ -68,14 +69,14 @@ class EndChecker(Checker):
     """The response ends with ``end_phrase``, in any case.
 
     Faithful: with or without straight double quotation marks. Repaired: also with other marks (emphasis, brackets, a
-    code fence), with a full stop after a phrase that has none, and only if the phrase begins at a word boundary.
+    code fence), with a period after a phrase that has none, and only if the phrase begins at a word boundary.
     """
 
     end_phrase: str
 
     def __post_init__(self) -> None:
         check_phrase(self, "end_phrase", self.end_phrase)
-        normalise(self, "end_phrase", self.end_phrase.strip())
+        normalize(self, "end_phrase", self.end_phrase.strip())
 
     def describe(self) -> str:
         return (

@@ -1,4 +1,4 @@
-"""The only tokenisation: the quantities that checkers count in a response, each computed at most once per text."""
+"""The only tokenization: the quantities that checkers count in a response, each computed at most once per text."""
 
 from __future__ import annotations
 

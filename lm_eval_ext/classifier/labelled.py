@@ -36,7 +36,7 @@ class Labelled:
 
 
 def labelled_file(path: Path) -> list[Labelled]:
-    """Return the labelled rows of a JSON Lines file, ignoring blank lines.
+    """Return the labeled rows of a JSON Lines file, ignoring blank lines.
 
     Each row has ``options`` (a list of ``{"letter": "A", "text": "Never"}``), ``response`` (null counts as empty) and
     either ``label`` (a letter, a list of letters, ``"refused"`` or ``"none"``) or the fields of the published
@@ -65,7 +65,7 @@ def numbered_rows(lines: Iterable[bytes], origin: str) -> Iterator[tuple[str, di
 
 
 def labelled_row(where: str, row: Mapping[str, Any]) -> Labelled:
-    """Return the labelled answer in a row.
+    """Return the labeled answer in a row.
 
     Args:
         where: file and row, for the message.
@@ -81,7 +81,7 @@ def labelled_row(where: str, row: Mapping[str, Any]) -> Labelled:
 
 
 def answer_of_row(where: str, row: Mapping[str, Any]) -> Answer:
-    """Return the answer in a row, labelled or not: its ``options``, and its ``response`` without reasoning.
+    """Return the answer in a row, labeled or not: its ``options``, and its ``response`` without reasoning.
 
     Raises:
         RowsError: a field is missing or invalid; the message names file, row and field.

@@ -185,7 +185,7 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
 
     def demonstrations(self, n: int) -> list[dict[str, Any]]:
         """Return the first ``n`` demonstrations; the evaluated rows are not among them."""
-        raise NotImplementedError(f"{type(self).__name__} has no demonstrations")
+        raise NotImplementedError(f"{type(self).__name__} has no few-shot examples")
 
     def before_requests(self) -> None:
         """Check or rebuild whatever depends on ``self.asking`` and on the final generation arguments."""
@@ -255,7 +255,7 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
         if n is None:
             return 0
         if isinstance(n, bool) or not isinstance(n, int) or n < 0:
-            raise ValueError(f"{asked_for}; expected a number of demonstrations, 0 or more")
+            raise ValueError(f"{asked_for}; expected a number of few-shot examples, 0 or more")
         if n and self.NO_DEMONSTRATIONS:
             raise ValueError(f"{asked_for}; {self.NO_DEMONSTRATIONS.format(n=n)}")
         return n

@@ -37,7 +37,7 @@ def asked(config: object) -> dict[str, Any]:
 def functions(value: Any, name: str = "") -> Iterator[str]:
     """Yield the paths of functions in a value, such as ``fewshot_config.process_docs``.
 
-    The name or address of a function does not identify its behaviour. A callable dataclass does not count as a
+    The name or address of a function does not identify its behavior. A callable dataclass does not count as a
     function, because its ``repr`` gives its fields.
     """
     if dataclasses.is_dataclass(value) or isinstance(value, Mapping):

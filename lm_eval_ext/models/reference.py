@@ -74,7 +74,7 @@ class ReferenceLM(LM):  # type: ignore[misc] # the harness ships no types
 
     def loglikelihood_rolling(self, requests: list[Instance], disable_tqdm: bool = False) -> list[float]:
         """Raise an error, because the likelihood of a text is not known."""
-        raise NotImplementedError("the reference LM supports only generate_until and loglikelihood tasks")
+        raise NotImplementedError("the reference model supports only generate_until and loglikelihood tasks")
 
     def apply_chat_template(self, chat_history: list[dict[str, str]], add_generation_prompt: bool = True) -> str:
         """Return the conversation as lines ``role: content``, ending with ``assistant:`` to prompt for an answer."""
@@ -128,7 +128,7 @@ def _whole_number(seed: int | str) -> int:
 def _no_answer(task: str | None, policy: str, known: Sequence[str]) -> str:
     if not known:
         return (
-            f"--model reference: task {task!r} has no known answers; the reference LM supports only the tasks of "
+            f"--model reference: task {task!r} has no known answers; the reference model supports only the tasks of "
             "lm-eval-ext"
         )
     return f"--model reference: task {task!r} has no policy {policy!r}; expected one of {', '.join(known)}"

@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
-from lm_eval_ext.families.manyifeval.answers import Judgements, MendedAnswers
+from lm_eval_ext.families.manyifeval.answers import Judgments, RepairedAnswers
 from lm_eval_ext.families.manyifeval.request import RowInstance
 from lm_eval_ext.harness.known_answers import KnownInstance
 from lm_eval_ext.harness.lm import LM, CachingLM, Instance, get_model
 from lm_eval_ext.self_refine import prompts
-from lm_eval_ext.self_refine.loop import First, Judge, Mend, Question, refine
+from lm_eval_ext.self_refine.loop import First, Judge, Question, Revise, refine
 from lm_eval_ext.self_refine.strategies import ARGUMENTS, DEFAULT, NAME, STRATEGIES, strategy_named
 
 if TYPE_CHECKING:
@@ -44,15 +44,15 @@ class SelfRefineLM(LM):  # type: ignore[misc] # the harness ships no types
             * ``without_feedback``: the model is shown its answer and all instructions;
             * ``feedback``: the model judges all instructions at once, then revises what it judged broken;
             * ``feedback_each``: the model judges each instruction in a separate prompt;
-            * ``feedback_each_cot``: it also reasons step by step before each judgement (the paper's method);
+            * ``feedback_each_cot``: it also reasons step by step before each judgment (the paper's method);
             * ``oracle``: the verifiers judge;
             * ``all_false``: every instruction is reported as broken.
         rounds: the maximum number of rounds of judging and revising (5 in the paper); an answer whose instructions are
             all judged followed is not refined further.
         arguments: all other arguments, passed to the base LM.
 
-    A judgement that cannot be parsed counts as "not followed": only an explicit verdict exempts an instruction. The
-    share of such judgements is reported (``feedback_unparsable``).
+    A judgment that cannot be parsed counts as "not followed": only an explicit verdict exempts an instruction. The
+    share of such judgments is reported (``feedback_unparsable``).
 
     Every request has the row's generation arguments (greedy, as in the paper, unless ``--gen_kwargs`` says otherwise),
     the run's system instruction and, if the run applies it, the base LM's chat template.
@@ -109,10 +109,10 @@ class SelfRefineLM(LM):  # type: ignore[misc] # the harness ships no types
         messages = [{"role": "system", "content": system}] if system else []
         return self.base.apply_chat_template([*messages, {"role": "user", "content": prompt}])
 
-    def _known_answers(self, request: RowInstance, question: Judge | Mend) -> KnownAnswers:
-        if isinstance(question, Mend):
-            return MendedAnswers(request.row, question.broken)
-        return Judgements(
+    def _known_answers(self, request: RowInstance, question: Judge | Revise) -> KnownAnswers:
+        if isinstance(question, Revise):
+            return RepairedAnswers(request.row, question.broken)
+        return Judgments(
             request.row, question.answer, question.instructions, lambda found: prompts.reply(found, self.strategy)
         )
 

@@ -126,14 +126,14 @@ class Curves:
 
 @dataclass(frozen=True)
 class HeatMap:
-    """A coloured cell with its number for each pair of a row and a column.
+    """A colored cell with its number for each pair of a row and a column.
 
     Attributes:
         rows: from top to bottom.
         columns: from left to right.
         values: ``values[row][column]``.
         axis: what the values are.
-        unit: ``change`` is coloured from blue through neutral to orange, everything else in one hue.
+        unit: ``change`` is colored from blue through neutral to orange, everything else in one hue.
     """
 
     rows: tuple[str, ...]

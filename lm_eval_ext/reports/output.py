@@ -21,7 +21,7 @@ MOST_LINKS = 40
 def write(contents: Mapping[Path, bytes]) -> None:
     """Write several files: all of them, or none if one cannot be written.
 
-    The new contents go to temporary files beside their targets, which then replace the targets. Symbolic links are
+    The new contents go to temporary files next to their targets, which then replace the targets. Symbolic links are
     followed and kept. Devices, pipes and the open files of a process are written to directly.
 
     Args:

@@ -120,7 +120,7 @@ class Population:
 
 
 def sign_flip_p(differences: Floats, *, greater: bool = False) -> float:
-    """Return the p-value of the paired randomisation test (Fisher 1935) of ``no difference``.
+    """Return the p-value of the paired randomization test (Fisher 1935) of ``no difference``.
 
     If nothing changed, each row's difference could equally well have the opposite sign. All sign patterns are counted;
     none is drawn at random. With one right or wrong answer to each row, this is McNemar's exact test. Differences that

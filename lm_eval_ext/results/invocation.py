@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lm_eval_ext.results.models import DEMONSTRATIONS, arguments, as_text, chat_template
+from lm_eval_ext.results.models import FEW_SHOT, arguments, as_text, chat_template
 from lm_eval_ext.results.runs import TaskRun
 
 SEEDS = {"random_seed": 0, "numpy_seed": 1234, "torch_seed": 1234, "fewshot_seed": 1234}
@@ -29,7 +29,7 @@ def command(run: TaskRun, tasks: Sequence[str], metadata: Mapping[str, Any]) -> 
     words += ["--tasks", ",".join(tasks)]
     if metadata:
         words += ["--metadata", json.dumps(metadata, sort_keys=True)]
-    if shots := dict(run.setting).get(DEMONSTRATIONS):
+    if shots := dict(run.setting).get(FEW_SHOT):
         words += ["--num_fewshot", shots]
     seeds = [str(config.get(name)) for name in SEEDS]
     if seeds != list(map(str, SEEDS.values())) and "None" not in seeds:

@@ -123,11 +123,11 @@ def find_runs(paths: Sequence[Path], families: Collection[str] = tuple(FAMILIES)
             unusable.append(error(str(reason)))
             unread.append(path)
             continue
-        recognised = task_runs(file, families)
-        found += recognised.runs
-        unusable += recognised.issues
-        unusable_tasks += [(task, file) for task in sorted(recognised.unusable)]
-        if not recognised.runs and not recognised.issues:
+        recognized = task_runs(file, families)
+        found += recognized.runs
+        unusable += recognized.issues
+        unusable_tasks += [(task, file) for task in sorted(recognized.unusable)]
+        if not recognized.runs and not recognized.issues:
             others = sorted(file.content["results"])
             foreign |= set(others)
             issues.append(note(f"{path}: no results of {_ours(families)} ({named(others)}); ignored"))

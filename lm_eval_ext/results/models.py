@@ -11,7 +11,7 @@ from lm_eval_ext.sources import EMBEDDED
 
 NAMES = ("pretrained", "model", "base_model", "path")
 """The arguments that name a model's weights, in the harness's model types."""
-DEMONSTRATIONS, GEN_KWARGS = "demonstrations", "gen_kwargs"
+FEW_SHOT, GEN_KWARGS = "few-shot examples", "gen_kwargs"
 """Settings that may depend on the task."""
 HASHES = ("chat template", "system instruction")
 """Settings that are identified by their hash."""
@@ -65,14 +65,14 @@ def evaluated_model(file: ResultFile, shots: object, source: object) -> Evaluate
 
     Args:
         file: the results.
-        shots: the number of demonstrations in the task.
+        shots: the number of few-shot examples in the task.
         source: the source of the task's rows.
     """
     config, content = file.config, file.content
     setting = {
         "chat template": chat_template(file),
         "system instruction": content.get("system_instruction_sha"),
-        DEMONSTRATIONS: shots or None,
+        FEW_SHOT: shots or None,
         GEN_KWARGS: as_text(config.get("gen_kwargs")),
         "rows": "embedded" if source == EMBEDDED else None,
     }
@@ -158,9 +158,9 @@ def _facts(one: EvaluatedModel) -> dict[str, str]:
 
 
 def _in_words(name: str, value: str) -> str:
-    if name in (DEMONSTRATIONS, GEN_KWARGS) and value == BY_TASK:
+    if name in (FEW_SHOT, GEN_KWARGS) and value == BY_TASK:
         return f"{name} {value}"
-    if name == DEMONSTRATIONS:
+    if name == FEW_SHOT:
         return f"{value}-shot"
     if name == "rows":
         return f"{value} rows"

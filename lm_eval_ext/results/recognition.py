@@ -24,7 +24,7 @@ OLDER = "written by an older version of lm-eval-ext"
 
 
 @dataclass(frozen=True)
-class Recognised:
+class Recognized:
     """Our tasks in a results file.
 
     Attributes:
@@ -38,7 +38,7 @@ class Recognised:
     issues: tuple[Issue, ...]
 
 
-def task_runs(file: ResultFile, families: Collection[str]) -> Recognised:
+def task_runs(file: ResultFile, families: Collection[str]) -> Recognized:
     """Return the runs of our tasks in a file, and which of them cannot be used.
 
     Args:
@@ -51,19 +51,19 @@ def task_runs(file: ResultFile, families: Collection[str]) -> Recognised:
     for task, reason in file.malformed():
         unusable.setdefault(reason, []).append(task)
     for entry in file.tasks():
-        found = _recognised(file, entry, families)
+        found = _recognized(file, entry, families)
         if isinstance(found, TaskRun):
             runs.append(found)
         elif found:
             unusable.setdefault(found, []).append(entry.task)
-    return Recognised(
+    return Recognized(
         tuple(runs),
         frozenset(task for tasks in unusable.values() for task in tasks),
         tuple(error(_about(file, tasks, reason)) for reason, tasks in unusable.items()),
     )
 
 
-def _recognised(file: ResultFile, entry: TaskEntry, families: Collection[str]) -> TaskRun | str | None:
+def _recognized(file: ResultFile, entry: TaskEntry, families: Collection[str]) -> TaskRun | str | None:
     """Return a task's run, or why it cannot be used; ``None`` if it does not belong to these families."""
     name = entry.metadata.get("family")
     family = FAMILIES.get(name) if isinstance(name, str) else None

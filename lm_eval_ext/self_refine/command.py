@@ -14,7 +14,7 @@ def add_table_to(manyifeval: argparse._SubParsersAction[argparse.ArgumentParser]
         help="compare methods of self-refinement: the paper's Table 2 from result files",
         description="Reads what `lm_eval --model self_refine --tasks manyifeval... --output_path FOLDER` wrote under "
         "several strategies, and prints Markdown. Each base model has a table with one row per method: the accuracies "
-        "of the last answers, the precision, recall and F1 score of the feedback, the share of judgements that could "
+        "of the last answers, the precision, recall and F1 score of the feedback, the share of judgments that could "
         "not be parsed, and the requests to the base model per row. If a method refines answers, a second table has "
         "the accuracies after each round. A run of the base model itself (`--model hf ...` with the same arguments) "
         "counts as the zero-shot method. All methods of a model must be run on the same tasks and rows and in the same "

@@ -1,4 +1,4 @@
-"""The quality of feedback: judgements of instructions against the verifiers' verdicts (Table 2, right; Figure 9)."""
+"""The quality of feedback: judgments of instructions against the verifiers' verdicts (Table 2, right; Figure 9)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Confusion:
-    """Counts of judgements by truth and by verdict. The positive class is *followed*.
+    """Counts of judgments by truth and by verdict. The positive class is *followed*.
 
     The paper's figures use this class: "all false" feedback has precision 1.0 and recall 0 (Table 2), and Figure 9's
     matrix (76 of the followed instructions are judged followed and 24 are not; 17 and 83 of the broken ones) gives the
@@ -28,9 +28,9 @@ class Confusion:
     true_negatives: int = 0
 
     @classmethod
-    def of(cls, judgements: Iterable[tuple[bool, bool]]) -> Confusion:
-        """Count judgements, each a pair: whether the instruction is followed and whether it is judged followed."""
-        found = list(judgements)
+    def of(cls, judgments: Iterable[tuple[bool, bool]]) -> Confusion:
+        """Count judgments, each a pair: whether the instruction is followed and whether it is judged followed."""
+        found = list(judgments)
         return cls(
             found.count((True, True)),
             found.count((False, True)),
@@ -50,18 +50,18 @@ class Confusion:
         )
 
     @property
-    def judgements(self) -> int:
-        """The number of judgements."""
+    def judgments(self) -> int:
+        """The number of judgments."""
         return self.true_positives + self.false_positives + self.false_negatives + self.true_negatives
 
     def unless_unread(self, unparsable: float | None) -> Confusion:
-        """Return the same counts, or empty ones if no judgement could be read: such a judge has judged nothing.
+        """Return the same counts, or empty ones if no judgment could be read: such a judge has judged nothing.
 
-        Unread judgements count as "not followed", because they are refined like broken instructions. If all were
+        Unread judgments count as "not followed", because they are refined like broken instructions. If all were
         unread, the precision would be 1 by its convention, as if the judge had found every broken instruction.
 
         Args:
-            unparsable: the share of the judgements that could not be read; ``None`` if it is not known.
+            unparsable: the share of the judgments that could not be read; ``None`` if it is not known.
         """
         return Confusion() if unparsable == 1 else self
 
@@ -101,7 +101,7 @@ class Confusion:
         return _harmonic_mean(self.precision_by_count, self.recall)
 
     def _precision(self, rightly: float, wrongly: float) -> float | None:
-        if not self.judgements:
+        if not self.judgments:
             return None
         share = _share(rightly, wrongly)
         return 1.0 if share is None else share

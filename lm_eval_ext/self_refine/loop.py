@@ -15,7 +15,7 @@ from itertools import islice
 from typing import Protocol
 
 from lm_eval_ext.self_refine import prompts
-from lm_eval_ext.self_refine.judgement import verdict, verdicts
+from lm_eval_ext.self_refine.judgment import verdict, verdicts
 from lm_eval_ext.self_refine.refined import Feedback, Refined, Round, followed
 from lm_eval_ext.self_refine.strategies import Strategy
 from lm_eval_ext.verifiers import Checker
@@ -63,7 +63,7 @@ class Judge:
 
 
 @dataclass(frozen=True)
-class Mend:
+class Revise:
     """A question to the base LM: a request for a better answer.
 
     Attributes:
@@ -77,7 +77,7 @@ class Mend:
     broken: tuple[int, ...]
 
 
-Question = First | Judge | Mend
+Question = First | Judge | Revise
 Ask = Callable[[str, Sequence[Question]], Sequence[str]]
 """Takes a step's name, for the log, and its questions, at least one; returns one reply per question, in order."""
 
@@ -121,7 +121,7 @@ def refine(rows: Sequence[Instructed], strategy: Strategy, rounds: int, ask: Ask
         live = [state for state, feedback in zip(live, said, strict=True) if feedback is None or feedback.broken]
         if not live:
             break
-        _answer(live, ask(f"{step}, refinement", [_mend(state) for state in live]))
+        _answer(live, ask(f"{step}, refinement", [_revise(state) for state in live]))
     return [Refined(state.rounds, planned) for state in states]
 
 
@@ -163,10 +163,10 @@ def _read(replies: Iterator[str], count: int, strategy: Strategy) -> Feedback:
     return Feedback(tuple(map(verdict, said)), said)
 
 
-def _mend(state: _Row) -> Mend:
+def _revise(state: _Row) -> Revise:
     task, answer, feedback = state.row.task_prompt, state.answer, state.rounds[-1].feedback
     if feedback is None:
-        return Mend(state.index, prompts.improve(task, state.instructions, answer), ())
+        return Revise(state.index, prompts.improve(task, state.instructions, answer), ())
     instructions = state.instructions
     broken = [instructions[index] for index in feedback.broken]
-    return Mend(state.index, prompts.mend(task, broken, answer), feedback.broken)
+    return Revise(state.index, prompts.revise(task, broken, answer), feedback.broken)

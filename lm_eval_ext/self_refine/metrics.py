@@ -34,8 +34,8 @@ def scores(refined: Refined, instructions: Sequence[Checker]) -> dict[str, Any]:
     Returns:
         ``prompt_level_strict_acc_round_<k>`` and ``inst_level_strict_acc_round_<k>`` for every k from 0 (the first
         answer) to the number of planned rounds: the scores of the answer after round k, whether or not that round
-        refined it. ``feedback_…``: the judgements of all the row's rounds against the faithful strict verdicts.
-        ``base_requests``: the number of requests to the base LM. ``rounds``: the answers and judgements, for JSON.
+        refined it. ``feedback_…``: the judgments of all the row's rounds against the faithful strict verdicts.
+        ``base_requests``: the number of requests to the base LM. ``rounds``: the answers and judgments, for JSON.
     """
     truths = [followed(one.answer, instructions) for one in refined.rounds]
     result: dict[str, Any] = {}
@@ -43,21 +43,21 @@ def scores(refined: Refined, instructions: Sequence[Checker]) -> dict[str, Any]:
         verdict = Verdict(truths[min(number, len(truths) - 1)])
         result[f"prompt_level_strict_acc_round_{number}"] = float(verdict.follow_all_instructions)
         result[f"inst_level_strict_acc_round_{number}"] = verdict.share
-    judgements = [
-        judgement
+    judgments = [
+        judgment
         for one, truth in zip(refined.rounds, truths, strict=True)
         if one.feedback
-        for judgement in zip(truth, one.feedback.verdicts, strict=True)
+        for judgment in zip(truth, one.feedback.verdicts, strict=True)
     ]
-    # A judgement that cannot be parsed counts as "not followed", as it does during refinement.
-    counts: Counts = astuple(Confusion.of((truth, bool(verdict)) for truth, verdict in judgements))
-    unread = sum(verdict is None for _, verdict in judgements)
+    # A judgment that cannot be parsed counts as "not followed", as it does during refinement.
+    counts: Counts = astuple(Confusion.of((truth, bool(verdict)) for truth, verdict in judgments))
+    unread = sum(verdict is None for _, verdict in judgments)
     return (
         result
         | dict(zip(COUNTS, counts, strict=True))
         | dict.fromkeys(_SHARES, counts)
         | {
-            "feedback_unparsable": (unread, len(judgements)),
+            "feedback_unparsable": (unread, len(judgments)),
             "base_requests": refined.requests,
             # A tuple, because lm-eval 0.5 interprets a list as the values of several draws.
             "rounds": tuple(_as_json(refined.rounds, truths)),
@@ -96,13 +96,13 @@ def _of_confusion(figure: Callable[[Confusion], float | None]) -> Callable[[Iter
 
 
 def share_unparsable(rows: Iterable[tuple[int, int]]) -> float | str:
-    """Return the share of judgements that could not be parsed; ``NONE`` if there are no judgements.
+    """Return the share of judgments that could not be parsed; ``NONE`` if there are no judgments.
 
     Args:
-        rows: per row, the number of unparsable judgements and the number of all judgements.
+        rows: per row, the number of unparsable judgments and the number of all judgments.
     """
-    unread, judgements = map(sum, zip(*rows, strict=True))
-    return unread / judgements if judgements else NONE
+    unread, judgments = map(sum, zip(*rows, strict=True))
+    return unread / judgments if judgments else NONE
 
 
 def refinements(rows: Iterable[Sequence[object]]) -> float:

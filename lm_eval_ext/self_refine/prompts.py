@@ -44,7 +44,7 @@ def judge_one(task: str, instruction: str, answer: str, cot: bool) -> str:
     )
 
 
-def mend(task: str, instructions: Sequence[str], answer: str) -> str:
+def revise(task: str, instructions: Sequence[str], answer: str) -> str:
     """Return the prompt to revise an answer, given the instructions that it is judged not to follow."""
     return _prompt(
         task,

@@ -13,7 +13,7 @@ class Feedback:
     """The feedback on one answer.
 
     Attributes:
-        verdicts: per instruction, whether it is judged followed; ``None`` if the judgement could not be parsed.
+        verdicts: per instruction, whether it is judged followed; ``None`` if the judgment could not be parsed.
         replies: the judge's replies, one for all instructions or one for each; empty if no model judges.
     """
 
@@ -24,7 +24,7 @@ class Feedback:
     def broken(self) -> tuple[int, ...]:
         """The indices of the instructions to repair: those not judged followed.
 
-        They include instructions whose judgement could not be parsed: only an explicit verdict exempts an instruction.
+        They include instructions whose judgment could not be parsed: only an explicit verdict exempts an instruction.
         """
         return tuple(index for index, verdict in enumerate(self.verdicts) if not verdict)
 

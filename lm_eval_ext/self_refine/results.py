@@ -122,7 +122,7 @@ class _MethodRun:
                 raise self._wrong("config.model", self.run.model.kind, f"{NAME!r}, because the answers are refined")
             return TaskScore(*answered)
         feedback = Confusion(*map(self.count, COUNTS))
-        unparsable = self.number(UNPARSABLE, 1) if feedback.judgements else 0.0
+        unparsable = self.number(UNPARSABLE, 1) if feedback.judgments else 0.0
         by_round = self.by_round()
         for metric, accuracy, last in zip((PROMPT_LEVEL, INST_LEVEL), accuracies, by_round[-1], strict=True):
             if not isclose(accuracy, last):

@@ -30,7 +30,7 @@ LEGEND = (
     "followed.",
     "Precision weights followed and broken instructions equally, as in the paper, regardless of how many there are. "
     'It is 1.00 if nothing was judged followed, as for "all false" in the paper.',
-    "Unparsable: the share of the judgements that could not be parsed; they count as *not followed*. If none could be "
+    "Unparsable: the share of the judgments that could not be parsed; they count as *not followed*. If none could be "
     "parsed, there is no precision, recall or F1 score.",
 )
 
@@ -44,8 +44,8 @@ class TaskScore:
         rows: the number of rows answered.
         prompt_level: the share of rows whose last answer follows all instructions (equation 1).
         inst_level: the mean share of a row's instructions that its last answer follows (equation 2).
-        feedback: the counts of its judgements; all 0 if nothing is judged.
-        unparsable: the share of judgements that could not be parsed; 0 if nothing is judged.
+        feedback: the counts of its judgments; all 0 if nothing is judged.
+        unparsable: the share of judgments that could not be parsed; 0 if nothing is judged.
         requests: the number of requests to the base LM per row; ``None`` if they were not counted.
         by_round: the accuracies (prompt level, inst level) of the answers after each round, from the first answers
             (round 0) to the last ones; empty for a run without ``self_refine``.
@@ -98,12 +98,12 @@ def line(method: MethodScores) -> Line:
     """Return a method's row of the table.
 
     Accuracies and requests are means over the rows of all tasks, like the harness's results of a group. The feedback's
-    figures are computed from all judgements of all tasks.
+    figures are computed from all judgments of all tasks.
     """
     scores = method.scores
     feedback = Confusion.total(score.feedback for score in scores)
-    unread = fsum(score.unparsable * score.feedback.judgements for score in scores)
-    unparsable = unread / feedback.judgements if feedback.judgements else None
+    unread = fsum(score.unparsable * score.feedback.judgments for score in scores)
+    unparsable = unread / feedback.judgments if feedback.judgments else None
     judged = feedback.unless_unread(unparsable)
     requests = [score.requests for score in scores if score.requests is not None]
     return Line(

@@ -1,4 +1,4 @@
-"""What ``make bench`` says before it measures anything."""
+"""What ``make bench`` prints before it measures anything."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_without_nltks_data_it_says_so_at_once_and_measures_nothing(tmp_path: Path) -> None:
+def test_missing_nltk_data_is_reported_before_anything_is_measured(tmp_path: Path) -> None:
     # None of this machine's folders: NLTK looks into each of them.
     program = (
         "import os, sys, nltk.data; nltk.data.path[:] = [os.environ['NLTK_DATA']]\n"

@@ -1,4 +1,4 @@
-"""The tiny causal model and an adapter for it, which several tests use and which take seconds to make."""
+"""A tiny causal model and an adapter for it, shared by several tests because they take seconds to make."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from lm_eval_ext.classifier.causal.training import train_causal
 from lm_eval_ext.classifier.labelled import Labelled
 from lm_eval_ext.classifier.reading import Answer, Reading
-from tests.classifier.causal.models import DRINKS, EPOCHS, louder, rows_to_learn
+from tests.classifier.causal.models import DRINKS, EPOCHS, rows_to_learn, with_louder_output
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def offline(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session")
 def base_lm(tiny_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return louder(tiny_model, tmp_path_factory.mktemp("base") / "model")
+    return with_louder_output(tiny_model, tmp_path_factory.mktemp("base") / "model")
 
 
 @pytest.fixture(scope="session")

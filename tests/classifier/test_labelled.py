@@ -1,4 +1,4 @@
-"""Labelled rows: what a file may hold, what it means, and what is said where it is wrong."""
+"""Labeled rows: what a file may contain, what it means, and the errors for invalid rows."""
 
 from __future__ import annotations
 
@@ -76,20 +76,20 @@ def test_a_label_is_a_reading(fields: dict[str, Any], label: Reading) -> None:
         ({"label": "A", "options": [*OPTIONS, OPTIONS[0]]}, "a letter occurs twice in A, B, C, A"),
     ],
 )
-def test_a_row_that_is_wrong_is_named_with_its_field(fields: dict[str, Any], complaint: str) -> None:
+def test_an_invalid_row_is_named_with_the_field(fields: dict[str, Any], complaint: str) -> None:
     with pytest.raises(RowsError) as error:
         labelled(fields)
     assert complaint in str(error.value)
     assert "rows.jsonl, row 1" in str(error.value)
 
 
-def test_a_row_without_label_is_an_answer_all_the_same() -> None:
+def test_a_row_without_a_label_is_still_an_answer() -> None:
     answer = answer_of_row("row 1", {"options": OPTIONS[:1], "response": "Tea."})
     assert answer == Answer("Tea.", (Option("A", "Tea"),))
 
 
 @pytest.mark.parametrize("field", ["options", "response"])
-def test_a_row_without_what_is_read_is_refused(field: str) -> None:
+def test_a_row_without_options_or_response_is_rejected(field: str) -> None:
     row = {"options": OPTIONS, "response": "Tea.", "other": 1}
     del row[field]
     with pytest.raises(RowsError, match=f"row 1: no field '{field}'; expected options, response; found .*other"):
@@ -105,11 +105,11 @@ def test_a_row_without_what_is_read_is_refused(field: str) -> None:
         (" Tea ", " Tea "),
     ],
 )
-def test_what_is_read_is_the_response_without_its_reasoning(response: str | None, text: str) -> None:
+def test_reasoning_is_removed_before_reading(response: str | None, text: str) -> None:
     assert labelled({"label": "A", "response": response}).answer.text == text
 
 
-def test_a_file_gives_its_rows_without_blank_lines(tmp_path: Path) -> None:
+def test_blank_lines_in_a_file_are_skipped(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     row = {"options": OPTIONS, "response": "Tea.", "label": "A", "model": "m", "question": "Which?"}
     path.write_text(f"{json.dumps(row)}\n\n{json.dumps(row | {'label': 'B', 'model': None})}\n", encoding="utf-8")
@@ -118,7 +118,7 @@ def test_a_file_gives_its_rows_without_blank_lines(tmp_path: Path) -> None:
     assert (second.model, second.label.value) == ("", "B")
 
 
-def test_a_file_that_is_wrong_is_named_with_its_line(tmp_path: Path) -> None:
+def test_a_malformed_file_is_named_with_the_line(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text("\n", encoding="utf-8")
     with pytest.raises(RowsError, match=r"rows\.jsonl: no rows"):
@@ -153,11 +153,11 @@ def asked(question: str, *texts: str) -> Labelled:
         (asked("A. Tea\nB. Coffee"), asked("A. Coffee\nB. Tea", "Coffee", "Tea"), True),
     ],
 )
-def test_rows_of_one_question_are_known_as_such(one: Labelled, other: Labelled, same: bool) -> None:
+def test_rows_of_the_same_question_are_recognized(one: Labelled, other: Labelled, same: bool) -> None:
     assert (question_key(one) == question_key(other)) is same
 
 
-def test_the_split_cuts_no_question_in_two() -> None:
+def test_the_split_keeps_questions_whole() -> None:
     rows = [asked(f"Question {number % 10}?") for number in range(35)]
     taught, held_out = split_by_question(rows, 0.2, seed=0)
     assert len({question_key(row) for row in held_out}) == 2  # 0.2 * 10
@@ -173,7 +173,7 @@ def test_the_split_depends_on_the_seed_and_not_on_the_order() -> None:
 
 
 @pytest.mark.parametrize(("name", "kinds"), [("mismatch_train", {"option"}), ("robustness", {"option", "refused"})])
-def test_the_published_annotations_are_rows_as_they_are(shared_data: Path, name: str, kinds: set[str]) -> None:
+def test_the_published_annotations_are_valid_rows(shared_data: Path, name: str, kinds: set[str]) -> None:
     rows = labelled_file(shared_data / "mcq" / f"{name}.jsonl")
     found = {row.label.kind for row in rows}
     assert found == kinds | {"several", "none"}

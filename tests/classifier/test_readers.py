@@ -1,4 +1,4 @@
-"""Readers by name: which there are, and what is said of one that cannot be had, before anything is loaded."""
+"""Readers by name: which exist, and the errors for unavailable ones, before anything is loaded."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def offline(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("name", ["string_match", "rules"])
-def test_two_readers_need_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_readers_need_no_model(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for package in LIBRARIES:
         monkeypatch.setitem(sys.modules, package, None)
     require(name)
@@ -47,7 +47,7 @@ def test_reading_by_rules_imports_no_torch() -> None:
 
 @pytest.mark.parametrize("package", LIBRARIES)
 @pytest.mark.parametrize("name", ["default", "encoder", "some/adapter"])
-def test_a_missing_package_is_named_with_the_way_to_it_and_the_way_without(
+def test_a_missing_package_is_named_with_how_to_install_or_avoid_it(
     name: str, package: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
@@ -67,7 +67,7 @@ def test_a_missing_package_is_named_with_the_way_to_it_and_the_way_without(
         ("/no/such/folder", "'/no/such/folder' is not a folder and could not be loaded from the Hugging Face Hub"),
     ],
 )
-def test_a_name_that_is_none_is_refused(name: str, complaint: str) -> None:
+def test_an_invalid_name_is_rejected(name: str, complaint: str) -> None:
     pytest.importorskip("torch", reason="torch is not installed (extra: classifier)")
     for refuse in (require, reader):
         with pytest.raises(ReaderError) as error:
@@ -76,14 +76,14 @@ def test_a_name_that_is_none_is_refused(name: str, complaint: str) -> None:
         assert RULES_ONLY in str(error.value)
 
 
-def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:
+def test_a_folder_without_a_model_is_rejected(tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="torch is not installed (extra: classifier)")
     for refuse in (require, require_llm):
         with pytest.raises(ReaderError, match=r"contain a reader: expected answer_classifier\.json or adapter_config"):
             refuse(str(tmp_path))
 
 
-def test_an_adapter_of_ours_without_weights_is_refused(tmp_path: Path) -> None:
+def test_our_adapter_without_weights_is_rejected(tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="torch is not installed (extra: classifier)")
     (tmp_path / "answer_classifier.json").write_text("{}", encoding="utf-8")
     for refuse in (require, reader):
@@ -111,7 +111,7 @@ def test_a_model_in_the_hubs_cache_is_found_by_its_id(
         require("owner/other")
 
 
-def test_a_home_folder_may_be_abbreviated(tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tilde_path_to_an_adapter_is_expanded(tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
     monkeypatch.setenv("HOME", str(tiny_model.parent))
     require(f"~/{tiny_model.name}")
@@ -119,13 +119,13 @@ def test_a_home_folder_may_be_abbreviated(tiny_model: Path, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize("shots", [0, 4])
-def test_any_model_can_be_asked_as_an_llm(tiny_model: Path, shots: Literal[0, 4]) -> None:
+def test_any_model_can_be_used_as_an_llm_reader(tiny_model: Path, shots: Literal[0, 4]) -> None:
     pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
     # Untrained: its first token is no letter.
     assert llm(str(tiny_model), shots)([TEA]) == [Reading("none", (), 0.0)]
 
 
-def test_a_name_with_llm_before_it_is_that_of_a_language_model(learned: Path) -> None:
+def test_the_prefix_llm_names_a_language_model(learned: Path) -> None:
     # What the published classifiers' letter X says, which is what the adapter has learned, is no letter of an llm's.
     sorry = Answer("sorry", tuple(map(Option, "ABC", ("Tea", "Coffee", "Water"))))
     name = f"llm:{learned}"
@@ -133,7 +133,7 @@ def test_a_name_with_llm_before_it_is_that_of_a_language_model(learned: Path) ->
     assert reader(name)([sorry]) == llm(str(learned), 4)([sorry]) != reader(str(learned))([sorry])
 
 
-def test_what_is_wrong_with_a_base_model_is_known_before_loading(tiny_model: Path, tmp_path: Path) -> None:
+def test_a_faulty_base_model_is_reported_before_loading(tiny_model: Path, tmp_path: Path) -> None:
     pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
     config = {"task_type": "CAUSAL_LM", "base_model_name_or_path": str(tiny_model), "peft_type": "LORA"}
     (tmp_path / "adapter_config.json").write_text(json.dumps(config), encoding="utf-8")

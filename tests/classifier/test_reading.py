@@ -1,4 +1,4 @@
-"""The terms: what a reading is, how it is written as JSON, and which option stands for a refusal."""
+"""The terms: what a reading is, how it is written as JSON, and which option represents a refusal."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def test_a_reading_of_letters_is_one_several_or_none(
         (("He refused", "Refuse"), None),
     ],
 )
-def test_the_option_refused_stands_for_a_refusal(texts: tuple[str, ...], letter: str | None) -> None:
+def test_the_refused_option_represents_a_refusal(texts: tuple[str, ...], letter: str | None) -> None:
     options = [Option(name, text) for name, text in zip("AB", texts, strict=True)]
     assert refusal_option(options) == letter
     expected = Reading("refused", (), 0.5) if letter is None else Reading("option", (letter,), 0.5)
     assert Reading.refusal(options, 0.5) == expected
 
 
-def test_a_refusal_that_no_option_offers_has_a_value_of_its_own() -> None:
+def test_a_refusal_without_a_refused_option_has_its_own_value() -> None:
     assert Reading.refusal(OFFERED).value == "refused"
     assert Reading.refusal(WITH_REFUSED).value == "B"
 
@@ -67,6 +67,6 @@ def test_a_refusal_that_no_option_offers_has_a_value_of_its_own() -> None:
         (Reading("none", (), 0.0), Reading("none"), True),
     ],
 )
-def test_readings_are_the_same_whatever_their_certainty(one: Reading, other: Reading, same: bool) -> None:
+def test_readings_are_equal_regardless_of_certainty(one: Reading, other: Reading, same: bool) -> None:
     assert one.same(other) is same
     assert other.same(one) is same

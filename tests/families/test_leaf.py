@@ -1,4 +1,4 @@
-"""How many rows are evaluated of a dataset of the user's own: said, recorded, and for the user to choose."""
+"""How many rows of a user's own dataset are evaluated: logged, recorded and configurable."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ TITLES = {
 
 
 @pytest.fixture
-def said(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> pytest.LogCaptureFixture:
+def log(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> pytest.LogCaptureFixture:
     # The harness's command line keeps its messages from the root's handlers.
     monkeypatch.setattr(logging.getLogger("lm_eval"), "propagate", True)
     caplog.set_level(logging.INFO, logger="lm_eval")
@@ -60,7 +60,7 @@ def load(
     changes: Mapping[str, Any] = NOTHING,
     metadata: Mapping[str, Any] = NOTHING,
 ) -> Any:
-    """Return the task of a leaf, with 150 rows of topics, 8 questions and a subtask of 240 instances beside it."""
+    """Return the task of a leaf, with 150 rows of topics, 8 questions and a subtask of 240 instances next to it."""
     topics = [{"text": f"text {number}", "label": number % 2} for number in range(150)]
     trivia = [{"question": f"{number}?", "options": ["a", "b"]} for number in range(8)]
     for name, rows in (("topic", topics), ("trivia", trivia)):
@@ -81,12 +81,10 @@ def recorded(task: Any) -> tuple[object, ...]:
     return tuple(task.config.metadata.get(key) for key in ("rows", "rows_evaluated", "rows_usable"))
 
 
-def test_rows_beyond_the_papers_hundred_are_not_dropped_without_a_word(
-    tmp_path: Path, said: pytest.LogCaptureFixture
-) -> None:
+def test_dropping_rows_beyond_100_is_logged(tmp_path: Path, log: pytest.LogCaptureFixture) -> None:
     task = load(tmp_path, TOPIC)
     assert (len(task.eval_docs), recorded(task)) == (100, (None, 100, 150))
-    ((_, level, text),) = said.record_tuples
+    ((_, level, text),) = log.record_tuples
     assert level == logging.WARNING
     assert text == (
         "topic: 100 of 150 usable rows are evaluated; to evaluate all of them, set rows: all in its YAML or pass "
@@ -104,9 +102,9 @@ def test_rows_beyond_the_papers_hundred_are_not_dropped_without_a_word(
         ({"metadata": {"version": 1.0, "rows": 20}}, {}, 20),
     ],
 )
-def test_leaf_or_command_line_say_how_many(
+def test_the_number_of_rows_is_set_in_the_leaf_or_on_the_command_line(
     tmp_path: Path,
-    said: pytest.LogCaptureFixture,
+    log: pytest.LogCaptureFixture,
     in_leaf: dict[str, Any],
     in_metadata: dict[str, Any],
     rows: int,
@@ -115,40 +113,40 @@ def test_leaf_or_command_line_say_how_many(
     texts = {doc["text"] for doc in task.eval_docs}
     asked = in_metadata.get("rows") or in_leaf.get("rows", 20)
     assert (len(texts), len(task.eval_docs), recorded(task)) == (rows, rows, (asked, rows, 150))
-    assert said.record_tuples[-1][1:] == (logging.INFO, f"topic: {rows} of 150 usable rows are evaluated")
+    assert log.record_tuples[-1][1:] == (logging.INFO, f"topic: {rows} of 150 usable rows are evaluated")
 
 
-def test_a_hundred_that_are_asked_for_are_the_hundred_by_default(tmp_path: Path) -> None:
+def test_requesting_100_rows_selects_the_default_100(tmp_path: Path) -> None:
     default, asked = load(tmp_path, TOPIC), load(tmp_path, TOPIC, {"rows": 100})
     assert default.config.metadata["rows_hash"] == asked.config.metadata["rows_hash"]
 
 
-def test_of_questions_all_are_asked_or_the_first_of_their_order(tmp_path: Path, said: pytest.LogCaptureFixture) -> None:
+def test_all_questions_are_asked_or_the_first_in_their_order(tmp_path: Path, log: pytest.LogCaptureFixture) -> None:
     everything, some = load(tmp_path, TRIVIA), load(tmp_path, TRIVIA, {"rows": 3})
     assert (len(everything.eval_docs), recorded(everything)) == (80, (None, 8, 8))
     assert (len(some.eval_docs), recorded(some)) == (30, (3, 3, 8))
     assert list(some.eval_docs) == list(everything.eval_docs)[:30]
     assert recorded(load(tmp_path, TRIVIA, {}, {"rows": "all"})) == ("all", 8, 8)
-    assert said.messages[:2] == [f"trivia: {rows} of 8 usable rows are evaluated" for rows in (8, 3)]
+    assert log.messages[:2] == [f"trivia: {rows} of 8 usable rows are evaluated" for rows in (8, 3)]
 
 
-def test_of_a_subtask_of_ones_own_the_number_is_said_too(tmp_path: Path, said: pytest.LogCaptureFixture) -> None:
+def test_the_number_of_instances_of_a_custom_subtask_is_logged(tmp_path: Path, log: pytest.LogCaptureFixture) -> None:
     assert recorded(load(tmp_path, TITLES)) == (None, 100, 240)
-    assert """titles: 100 of 240 usable rows are evaluated; --metadata '{"n": 179}' evaluates 179""" in said.messages
-    said.clear()
+    assert """titles: 100 of 240 usable rows are evaluated; --metadata '{"n": 179}' evaluates 179""" in log.messages
+    log.clear()
     assert recorded(load(tmp_path, TITLES, {}, {"n": 179})) == (None, 179, 240)
-    assert said.messages == ["titles: 179 of 240 usable rows are evaluated"]
+    assert log.messages == ["titles: 179 of 240 usable rows are evaluated"]
 
 
-def test_of_a_known_dataset_nothing_is_said(said: pytest.LogCaptureFixture) -> None:
+def test_nothing_is_logged_for_a_known_dataset(log: pytest.LogCaptureFixture) -> None:
     for name in OF_FAMILY.values():
         assert recorded(make(name)) == (None, None, None)
-    assert not said.messages
+    assert not log.messages
 
 
 @pytest.mark.parametrize("leaf", [TOPIC, TRIVIA], ids=lambda leaf: leaf["task"])
 @pytest.mark.parametrize("rows", [0, -1, 1.5, True, "some", ["all"]])
-def test_what_is_no_number_of_rows_is_refused(tmp_path: Path, leaf: dict[str, Any], rows: object) -> None:
+def test_an_invalid_number_of_rows_is_rejected(tmp_path: Path, leaf: dict[str, Any], rows: object) -> None:
     with pytest.raises(ValueError, match=rf"task '{leaf['task']}': rows .*; expected a number of rows, 1 or more, or"):
         load(tmp_path, leaf, {"rows": rows})
 
@@ -161,19 +159,19 @@ def test_what_is_no_number_of_rows_is_refused(tmp_path: Path, leaf: dict[str, An
     ],
     ids=lambda value: value["task"] if isinstance(value, dict) else "",
 )
-def test_more_rows_than_there_are_is_an_error(tmp_path: Path, leaf: dict[str, Any], message: str) -> None:
+def test_requesting_more_rows_than_exist_is_an_error(tmp_path: Path, leaf: dict[str, Any], message: str) -> None:
     with pytest.raises(RowsError, match=message):
         load(tmp_path, leaf, {"rows": 151})
 
 
 @pytest.mark.parametrize("family", OF_FAMILY)
-def test_the_papers_rows_are_the_papers(family: str) -> None:
-    with pytest.raises(ValueError, match=f"task '{OF_FAMILY[family]}': rows 'all'; .*(--limit|--metadata's n)"):
+def test_the_papers_datasets_keep_their_rows(family: str) -> None:
+    with pytest.raises(ValueError, match=f"task '{OF_FAMILY[family]}': rows 'all'; .*(--limit|n in --metadata)"):
         make(OF_FAMILY[family], {"rows": "all"})
 
 
 @pytest.mark.parametrize(("leaf", "name"), [(TOPIC, "sst2"), (TRIVIA, "mmlu")], ids=["verbalizer", "paired_mcq"])
-def test_a_dataset_that_is_called_like_a_known_one_is_not_taken_for_it(
+def test_a_dataset_with_the_name_of_a_known_one_is_not_mistaken_for_it(
     tmp_path: Path, leaf: dict[str, Any], name: str
 ) -> None:
     load(tmp_path, leaf)

@@ -1,4 +1,4 @@
-"""What tasks give and record is what their family's schema says: no metric and no fact besides, and none less."""
+"""The metrics and facts of a task are exactly those in its family's schema."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def scored(task: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("case", TASKS)
-def test_every_metric_that_a_task_gives_is_in_its_schema(case: str) -> None:
+def test_every_metric_of_a_task_is_in_its_schema(case: str) -> None:
     task, schema = make(TASKS[case]), FAMILIES[family_of(case)].schema
     assert set(scored(task)) == set(task.aggregation())
     for name, higher_is_better in task.higher_is_better().items():
@@ -62,7 +62,7 @@ def test_every_metric_of_a_refined_answer_is_in_the_schema() -> None:
         assert schema.metric(name).higher_is_better is higher_is_better, name
 
 
-def test_every_metric_of_a_schema_is_given_by_some_task() -> None:
+def test_every_metric_of_a_schema_is_reported_by_some_task() -> None:
     given: dict[str, set[str]] = {name: set() for name in FAMILIES}
     for case, name in TASKS.items():
         given[family_of(case)] |= set(make(name).aggregation())
@@ -85,7 +85,7 @@ FORMS: dict[RowForm, Any] = {
 
 
 @pytest.mark.parametrize("case", TASKS)
-def test_a_row_holds_what_the_schema_says(case: str) -> None:
+def test_a_row_contains_what_the_schema_says(case: str) -> None:
     schema = FAMILIES[family_of(case)].schema
     for name, value in scored(make(TASKS[case])).items():
         form = schema.metric(name).per_row
@@ -118,20 +118,20 @@ def test_every_value_is_within_its_metrics_range(case: str, policy: str) -> None
         assert figure == "N/A" or least <= figure <= most, (name, figure)
 
 
-def test_ranges_are_of_the_units_that_figures_have() -> None:
+def test_ranges_have_the_units_of_the_figures() -> None:
     # Shares are shares and no percent, ROUGE-L among them; entropies are in nats, of ten orders at most log 10.
     mcq, ni = FAMILIES["paired_mcq"].schema, FAMILIES["natural_instructions"].schema
     ten_contents = [("question", (str(number),)) for number in range(10)]
     assert mcq.range("mismatch")[1] < mean_entropy(ten_contents) < mcq.range("consistency_text")[1]
     assert ni.range("rouge_l")[1] == pytest.approx(rouge_l("the very same words", ["the very same words"]))
-    # All instructions are followed, and none is alone; or the other way round: one row follows all, nine none.
+    # The extremes: all instructions are followed, but never all of a row; or one row follows all, nine none.
     worst = curse_residual([(0.0, 0.9, 10)] * 10), curse_residual([(1.0, 1.0, 1)])
     least, most = FAMILIES["manyifeval"].schema.range("curse_residual")
     assert least < worst[0] < 0 <= worst[1] < most
 
 
 @pytest.mark.parametrize("case", TASKS)
-def test_a_task_records_facts_of_the_forms_that_the_schema_says(case: str) -> None:
+def test_a_task_records_facts_of_the_types_in_the_schema(case: str) -> None:
     task, family = make(TASKS[case]), FAMILIES[family_of(case)]
     assert family.schema.wrong_facts(task.dump_config()["metadata"]) == {}
 
@@ -174,12 +174,12 @@ RECORDED: Mapping[str, Mapping[str, object]] = {
 
 
 @pytest.mark.parametrize("name", RECORDED)
-def test_the_facts_are_right(name: str) -> None:
+def test_the_recorded_facts_are_correct(name: str) -> None:
     recorded = make(name).dump_config()["metadata"]
     assert {key: recorded[key] for key in RECORDED[name]} == RECORDED[name]
 
 
-def test_what_a_user_gives_does_not_change_what_a_task_is() -> None:
+def test_metadata_of_the_user_does_not_change_the_facts_of_a_task() -> None:
     lies = {"family": "manyifeval", "dataset": "mine", "naturalness": "natural", "rows_hash": "0"}
     recorded = make("verbalizer_sst2_unnatural_0_1", lies).dump_config()["metadata"]
     honest = make("verbalizer_sst2_unnatural_0_1").dump_config()["metadata"]
@@ -196,14 +196,14 @@ def schema(*headlines: Metric) -> Schema:
     return Schema((ONE, MANY), headlines, facts={"level": "a whole number"})
 
 
-def test_a_pattern_stands_for_metrics() -> None:
+def test_a_pattern_matches_several_metrics() -> None:
     assert schema().metric("strict_acc_keywords_existence") is MANY
     with pytest.raises(KeyError, match="loose"):
         schema().metric("loose_acc")
 
 
 @pytest.mark.parametrize(("given", "headline"), [(("acc", "f1"), "acc"), (("f1",), "f1"), (("f1", "acc"), "acc")])
-def test_the_first_headline_that_a_task_has_is_its_own(given: Sequence[str], headline: str) -> None:
+def test_the_headline_of_a_task_is_the_first_that_it_has(given: Sequence[str], headline: str) -> None:
     assert schema(ONE, Metric("f1", higher_is_better=False)).headline(given).name == headline
 
 
@@ -211,26 +211,26 @@ def test_the_first_headline_that_a_task_has_is_its_own(given: Sequence[str], hea
     ("name", "expected"),
     [("acc", "a number from 0 to 1"), ("requests", "a number, at least 0"), ("residual", "a number from -1 to 1")],
 )
-def test_a_range_is_said_in_words(name: str, expected: str) -> None:
+def test_a_range_is_described_in_words(name: str, expected: str) -> None:
     counted = Metric("requests", higher_is_better=None, range=COUNT)
     between = Metric("residual", higher_is_better=True, range=(-1.0, 1.0))
     assert Schema((ONE, counted, between), (ONE,), facts={}).expected(name) == expected
 
 
-def test_nothing_is_known_of_a_metric_of_a_users_own() -> None:
+def test_a_custom_metric_is_unknown_to_the_schema() -> None:
     assert schema().range("mine") == (-inf, inf)
 
 
 @pytest.mark.parametrize("level", [1, 0])
-def test_a_fact_of_its_form_is_right(level: object) -> None:
+def test_a_fact_of_its_type_is_valid(level: object) -> None:
     assert schema().wrong_facts({**dict.fromkeys(FACTS, "x"), "level": level}) == {}
 
 
 @pytest.mark.parametrize("level", [True, 1.0, "1", None, [1], -1, 10**400])
-def test_a_fact_of_another_form_is_wrong(level: object) -> None:
+def test_a_fact_of_another_type_is_invalid(level: object) -> None:
     assert schema().wrong_facts({**dict.fromkeys(FACTS, "x"), "level": level}) == {"level": "a whole number"}
 
 
-def test_a_task_without_a_headline_is_said() -> None:
+def test_a_task_without_a_headline_is_reported() -> None:
     with pytest.raises(KeyError, match="acc"):
         schema(ONE).headline(["loss"])

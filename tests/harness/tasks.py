@@ -1,4 +1,4 @@
-"""Tasks of each family, made as the harness makes them."""
+"""Tasks of each family, created as the harness creates them."""
 
 from __future__ import annotations
 

@@ -11,10 +11,11 @@ pytestmark = pytest.mark.harness
 
 @pytest.mark.parametrize("family", OF_FAMILY)
 @pytest.mark.parametrize("number", [-1, -20, 1.5, "two", True])
-def test_a_number_of_demonstrations_that_is_none_is_refused(family: str, number: object) -> None:
+def test_an_invalid_num_fewshot_is_rejected(family: str, number: object) -> None:
     task = make(OF_FAMILY[family])
     task.config.num_fewshot = number
     with pytest.raises(
-        ValueError, match=f"task '{OF_FAMILY[family]}': --num_fewshot {number}; expected a number of demonstrations, 0"
+        ValueError,
+        match=f"task '{OF_FAMILY[family]}': --num_fewshot {number}; expected a number of few-shot examples, 0",
     ):
         task.build_all_requests()

@@ -1,4 +1,4 @@
-"""``--cache_requests`` serves requests that were made of the same, and no others."""
+"""``--cache_requests`` serves only requests that would be built identically."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_a_stale_request_is_never_served(family: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("family", OF_FAMILY)
-def test_the_same_request_is_served(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unchanged_request_is_served(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
     first = make(OF_FAMILY[family])
     plain = asked(first, cache_requests=True)
     known = [instance.known_answers["oracle"] for instance in first.instances]
@@ -129,7 +129,7 @@ def test_the_same_request_is_served(family: str, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("family", OF_FAMILY)
-def test_an_edited_template_is_another_one(family: str) -> None:
+def test_an_edited_template_changes_the_fingerprint(family: str) -> None:
     plain = asked(make(OF_FAMILY[family]), cache_requests=True)
     edited = make(OF_FAMILY[family])
     edited.config.doc_to_text = lambda doc: f"Edited: {sorted(doc)}"
@@ -186,11 +186,11 @@ EDITS = [
     (TOPICS, 'description: ""', "rows: 99"),
     (TRIVIA, 'description: ""', "rows: 2"),
 ]
-"""A leaf, what is edited in it, and what stands there then."""
+"""A leaf, what is edited in it, and its replacement."""
 
 
 def own(leaf: str, folder: Path) -> Any:
-    """Return the task of a leaf of the user's, with rows beside it."""
+    """Return the task of a user's leaf, with rows next to it."""
     folder.mkdir(parents=True, exist_ok=True)
     topics = [{"headline": f"Headline {number}", "label": number % 3} for number in range(150)]
     trivia = [{"question": f"{n}?", "choices": {"text": [f"{n}", f"{n}0"]}, "answer": n % 2} for n in range(3)]
@@ -210,7 +210,7 @@ def built(task: Any, **options: Any) -> list[tuple[str, Any, dict[str, Any]]]:
 
 
 @pytest.mark.parametrize(("template", "before", "after"), EDITS)
-def test_an_edited_key_of_a_leaf_makes_other_requests(template: str, before: str, after: str, tmp_path: Path) -> None:
+def test_editing_a_key_of_a_leaf_changes_the_requests(template: str, before: str, after: str, tmp_path: Path) -> None:
     leaf = template.format(tasks=tasks_dir(), shots=3)
     edited = leaf.replace(before, after)
     assert edited != leaf
@@ -221,9 +221,7 @@ def test_an_edited_key_of_a_leaf_makes_other_requests(template: str, before: str
     assert built(own(leaf, tmp_path), cache_requests=True) == plain
 
 
-def test_requests_that_a_function_of_the_user_makes_are_not_cached(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_requests_built_by_a_users_function_are_not_cached(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     # It may be edited, or call what is edited, and look the same.
     task = make(OF_FAMILY["manyifeval"])
     task.config.doc_to_text = lambda doc: doc["prompt"]
@@ -232,12 +230,12 @@ def test_requests_that_a_function_of_the_user_makes_are_not_cached(
     assert "manyifeval_n02: its requests are not cached, because changes to the function doc_to_text" in caplog.text
 
 
-def test_functions_are_found_wherever_they_stand() -> None:
+def test_functions_are_found_at_any_depth() -> None:
     config = {"a": [1, {"b": len}], "c": Prompt("low"), "d": "text", "e": None}
     assert list(functions(config)) == ["a.b"]
 
 
-def test_without_the_option_nothing_is_written(tmp_path: Path) -> None:
+def test_without_the_option_nothing_is_cached(tmp_path: Path) -> None:
     asked(make(OF_FAMILY["manyifeval"]))
     assert not (tmp_path / "cache").exists()
 

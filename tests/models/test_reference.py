@@ -1,4 +1,4 @@
-"""The reference LM answers what its policy says, and nothing else."""
+"""The reference model answers as its policy says, and does nothing else."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_draw_depends_on_seed_and_row_and_not_on_the_order_of_requests() -> No
     assert 64 < forward.count("foo") < 136
 
 
-def test_an_unknown_policy_names_the_task_and_the_policies_it_knows() -> None:
+def test_an_unknown_policy_is_an_error_with_the_task_and_its_policies() -> None:
     with pytest.raises(ValueError, match=r"'some_task' has no policy 'oracel'; expected one of oracle, prior, random"):
         ReferenceLM("oracel").generate_until([request(ANSWERS)])
 
@@ -58,11 +58,11 @@ def test_a_request_without_known_answers_is_an_error_that_names_its_task() -> No
         ReferenceLM().generate_until([plain])
 
 
-def test_a_seed_that_is_no_number_is_an_error() -> None:
+def test_a_seed_that_is_not_a_number_is_an_error() -> None:
     with pytest.raises(ValueError, match="seed='abc' is not a whole number"):
         ReferenceLM(seed="abc")
 
 
-def test_rolling_likelihood_is_refused() -> None:
+def test_rolling_log_likelihood_is_rejected() -> None:
     with pytest.raises(NotImplementedError, match="generate_until and loglikelihood"):
         ReferenceLM().loglikelihood_rolling([])

@@ -1,4 +1,4 @@
-"""The self-refining LM asks its base what each strategy says, in so many calls, and keeps what was answered."""
+"""The self-refining LM sends each strategy's prompts to its base, in few calls, and keeps the answers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.self_refine.scripted import FIRST_PROMPT, NO_COMMAS, QUOTED, TASK, Re
 pytestmark = pytest.mark.harness
 
 COMMA_BARE, BARE, DONE = "Blue, deep.", "Blue and deep.", '"Blue and deep."'
-"""Answers that break both instructions, the second alone, and none."""
+"""Answers that break both instructions, only the second, and none."""
 
 
 def judging_together(answer: str) -> str:
@@ -67,7 +67,7 @@ REASONED = """Reason first, then finish with a line of its own: "Verdict: YES" o
 Let's think step by step."""
 
 
-def mending(answer: str, *broken: str) -> str:
+def revising(answer: str, *broken: str) -> str:
     named = "\n".join(f"- {instruction}" for instruction in broken)
     return f"""Below are a task and a response to it.
 
@@ -113,17 +113,17 @@ SEQUENCES: Mapping[str, list[tuple[list[str], list[str]]]] = {
     "feedback": [
         ([FIRST_PROMPT], [COMMA_BARE]),
         ([judging_together(COMMA_BARE)], ["1: NO\n2: YES"]),  # the second verdict is wrong
-        ([mending(COMMA_BARE, NO_COMMAS)], [BARE]),
+        ([revising(COMMA_BARE, NO_COMMAS)], [BARE]),
         ([judging_together(BARE)], ["1: YES\n2: NO"]),
-        ([mending(BARE, QUOTED)], [DONE]),
+        ([revising(BARE, QUOTED)], [DONE]),
         ([judging_together(DONE)], ["1: YES\n2: YES"]),
     ],
     "feedback_each": [
         ([FIRST_PROMPT], [COMMA_BARE]),
         ([judging_one(COMMA_BARE, NO_COMMAS, DIRECT), judging_one(COMMA_BARE, QUOTED, DIRECT)], ["NO", "NO"]),
-        ([mending(COMMA_BARE, NO_COMMAS, QUOTED)], [BARE]),
+        ([revising(COMMA_BARE, NO_COMMAS, QUOTED)], [BARE]),
         ([judging_one(BARE, NO_COMMAS, DIRECT), judging_one(BARE, QUOTED, DIRECT)], ["YES", "NO"]),
-        ([mending(BARE, QUOTED)], [DONE]),
+        ([revising(BARE, QUOTED)], [DONE]),
         ([judging_one(DONE, NO_COMMAS, DIRECT), judging_one(DONE, QUOTED, DIRECT)], ["YES", "YES"]),
     ],
     "feedback_each_cot": [
@@ -132,7 +132,7 @@ SEQUENCES: Mapping[str, list[tuple[list[str], list[str]]]] = {
             [judging_one(COMMA_BARE, NO_COMMAS, REASONED), judging_one(COMMA_BARE, QUOTED, REASONED)],
             ["There is one after Blue.\nVerdict: NO", "It is not wrapped.\nVerdict: NO"],
         ),
-        ([mending(COMMA_BARE, NO_COMMAS, QUOTED)], [DONE]),
+        ([revising(COMMA_BARE, NO_COMMAS, QUOTED)], [DONE]),
         (
             [judging_one(DONE, NO_COMMAS, REASONED), judging_one(DONE, QUOTED, REASONED)],
             ["None is left.\nVerdict: YES", "It is wrapped.\nVerdict: YES"],
@@ -140,37 +140,35 @@ SEQUENCES: Mapping[str, list[tuple[list[str], list[str]]]] = {
     ],
     "oracle": [
         ([FIRST_PROMPT], [BARE]),
-        ([mending(BARE, QUOTED)], [COMMA_BARE]),
-        ([mending(COMMA_BARE, NO_COMMAS, QUOTED)], [DONE]),
+        ([revising(BARE, QUOTED)], [COMMA_BARE]),
+        ([revising(COMMA_BARE, NO_COMMAS, QUOTED)], [DONE]),
     ],
     "all_false": [
         ([FIRST_PROMPT], [DONE]),
-        ([mending(DONE, NO_COMMAS, QUOTED)], [DONE]),
-        ([mending(DONE, NO_COMMAS, QUOTED)], [BARE]),
-        ([mending(BARE, NO_COMMAS, QUOTED)], [DONE]),
+        ([revising(DONE, NO_COMMAS, QUOTED)], [DONE]),
+        ([revising(DONE, NO_COMMAS, QUOTED)], [BARE]),
+        ([revising(BARE, NO_COMMAS, QUOTED)], [DONE]),
     ],
 }
 
 
-def test_there_is_a_sequence_for_every_strategy() -> None:
+def test_every_strategy_has_an_expected_sequence() -> None:
     assert list(SEQUENCES) == list(STRATEGIES)
 
 
 @pytest.mark.parametrize("strategy", SEQUENCES)
-def test_a_strategy_asks_the_base_exactly_this(strategy: str) -> None:
+def test_each_strategy_sends_exactly_these_prompts(strategy: str) -> None:
     calls = SEQUENCES[strategy]
     base = ScriptedLM([reply for _, replies in calls for reply in replies])
     (answer,) = SelfRefineLM(base, strategy=strategy, rounds=3).generate_until([request()])
     assert base.calls == [prompts for prompts, _ in calls]
-    answers = [
-        replies[0] for prompts, replies in calls if "YES" not in prompts[0]
-    ]  # the other calls ask for judgements
+    answers = [replies[0] for prompts, replies in calls if "YES" not in prompts[0]]  # the other calls ask for judgments
     assert answer == answers[-1]
 
 
-def test_a_row_that_is_fixed_in_round_2_is_not_touched_in_round_3() -> None:
+def test_a_row_repaired_in_round_2_is_unchanged_in_round_3() -> None:
     early, late = row("Describe a hill."), row("Describe a lake.")
-    base = ScriptedLM(_mends_after({"hill": 2, "lake": 4}))
+    base = ScriptedLM(_revises_after({"hill": 2, "lake": 4}))
     answers = SelfRefineLM(base, strategy="oracle", rounds=5).generate_until([request(early), request(late)])
 
     asked = [["hill" if "hill" in prompt else "lake" for prompt in call] for call in base.calls]
@@ -180,7 +178,7 @@ def test_a_row_that_is_fixed_in_round_2_is_not_touched_in_round_3() -> None:
     assert [str(answer) for answer in answers] == [DONE, DONE]
 
 
-def _mends_after(rounds: Mapping[str, int]) -> Reply:
+def _revises_after(rounds: Mapping[str, int]) -> Reply:
     asked: dict[str, int] = dict.fromkeys(rounds, -1)
 
     def reply(prompt: str) -> str:
@@ -231,47 +229,47 @@ def test_every_request_has_the_rows_generation_arguments() -> None:
         (Shown(system="Be brief.", chat=True), "<system>Be brief.|<user>", "|answer:"),
     ],
 )
-def test_prompts_are_shown_as_the_run_shows_the_first(shown: Shown, before: str, after: str) -> None:
+def test_all_prompts_are_formatted_like_the_first(shown: Shown, before: str, after: str) -> None:
     base = ScriptedLM([COMMA_BARE, "1: NO\n2: NO", DONE, "1: YES\n2: YES"])
     SelfRefineLM(base, strategy="feedback", rounds=2).generate_until([request(shown=shown)])
-    # The first is the harness's own and comes as it is.
+    # The first is the harness's own and is unchanged.
     assert base.calls[1:] == [
         [f"{before}{prompt}{after}"]
         for prompt in (
             judging_together(COMMA_BARE),
-            mending(COMMA_BARE, NO_COMMAS, QUOTED),
+            revising(COMMA_BARE, NO_COMMAS, QUOTED),
             judging_together(DONE),
         )
     ]
 
 
-def test_reasoning_is_kept_in_the_rounds_and_shown_to_nobody() -> None:
+def test_reasoning_is_kept_in_the_rounds_but_not_in_later_prompts() -> None:
     thinking = f"<think>Commas, commas, commas.</think>{BARE}"
     base = ScriptedLM([thinking, "<think>1: NO, I think.</think>1: YES\n2: NO", DONE, "1: YES\n2: YES"])
     (answer,) = SelfRefineLM(base, strategy="feedback", rounds=1).generate_until([request()])
-    assert base.calls[1:] == [[judging_together(BARE)], [mending(BARE, QUOTED)]]
+    assert base.calls[1:] == [[judging_together(BARE)], [revising(BARE, QUOTED)]]
     assert [one.answer for one in answer.rounds] == [thinking, DONE]
     assert answer.rounds[0].feedback is not None
     assert answer.rounds[0].feedback.verdicts == (True, False)
 
 
-def test_a_withheld_completion_is_an_empty_answer() -> None:
+def test_a_null_completion_is_an_empty_answer() -> None:
     base = ScriptedLM(lambda prompt: None if prompt == FIRST_PROMPT else DONE)  # type: ignore[arg-type, return-value]
     (answer,) = SelfRefineLM(base, strategy="oracle", rounds=1).generate_until([request()])
     assert [one.answer for one in answer.rounds] == ["", DONE]
 
 
-def test_an_unreadable_judgement_has_its_instruction_mended() -> None:
+def test_an_instruction_with_an_unparsable_judgment_is_revised() -> None:
     base = ScriptedLM([BARE, "YES", "I could not say.", DONE, "YES", "YES"])
     (answer,) = SelfRefineLM(base, strategy="feedback_each", rounds=2).generate_until([request()])
-    assert base.calls[2] == [mending(BARE, QUOTED)]
+    assert base.calls[2] == [revising(BARE, QUOTED)]
     feedback = answer.rounds[0].feedback
     assert feedback is not None
     assert feedback.verdicts == (True, None)
     assert feedback.replies == ("YES", "I could not say.")
 
 
-def test_the_answer_is_a_text_that_keeps_its_rounds_in_a_copy() -> None:
+def test_copies_of_an_answer_keep_its_rounds() -> None:
     base = ScriptedLM([BARE, DONE])
     (answer,) = SelfRefineLM(base, strategy="oracle", rounds=2).generate_until([request()])
     copied = pickle.loads(pickle.dumps(answer))  # noqa: S301 # our own
@@ -280,7 +278,7 @@ def test_the_answer_is_a_text_that_keeps_its_rounds_in_a_copy() -> None:
     assert copied.planned == 2
 
 
-def test_all_but_generation_is_the_bases() -> None:
+def test_everything_except_generation_is_delegated_to_the_base() -> None:
     base = ScriptedLM([])
     base._rank, base._world_size, base._device = 1, 2, "somewhere"  # as a base that runs in parallel has them
     base.batch_sizes = {0: 8}
@@ -308,7 +306,7 @@ def test_all_but_generation_is_the_bases() -> None:
     assert model.get_model_info() == {"model_sha": "abc", "self_refine_version": VERSION}
 
 
-def test_nothing_that_an_lm_has_is_left_to_the_harness() -> None:
+def test_every_method_of_an_lm_is_overridden() -> None:
     # A harness that gives its LMs a further method gives it a default that would hide the base's.
     kept = {"create_from_arg_string", "create_from_arg_obj"}
     assert {name for name in vars(LM) if not name.startswith("_")} - kept <= vars(SelfRefineLM).keys()
@@ -337,31 +335,31 @@ def test_nothing_that_an_lm_has_is_left_to_the_harness() -> None:
         ({"base": ScriptedLM([]), "policy": "oracle"}, r"base is an LM object .* found \{'policy': 'oracle'\}"),
     ],
 )
-def test_wrong_arguments_are_refused(arguments: dict[str, object], message: str) -> None:
+def test_invalid_arguments_are_rejected(arguments: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         SelfRefineLM(**arguments)  # type: ignore[arg-type]
 
 
-def test_what_a_base_cannot_be_made_with_is_said_of_the_base() -> None:
+def test_invalid_base_arguments_are_reported_as_the_bases() -> None:
     with pytest.raises(
         TypeError, match=r"--model self_refine: base=reference cannot be created with \{'polcy': 'x'\}: .*polcy"
     ):
         SelfRefineLM("reference", polcy="x")
 
 
-def test_the_bases_arguments_reach_it() -> None:
+def test_the_base_receives_its_arguments() -> None:
     text = "base=reference,policy=drop_one,seed=7,strategy=oracle,rounds=2"
     model = SelfRefineLM.create_from_arg_string(text, {"batch_size": 4, "device": "cpu", "max_batch_size": None})
     assert (model.base.policy, model.base.seed) == ("drop_one", 7)
     assert (model.strategy, model.rounds) == (STRATEGIES["oracle"], 2)
 
 
-def test_the_strategy_none_is_one_on_the_command_line_too() -> None:
+def test_strategy_none_works_on_the_command_line() -> None:
     model = SelfRefineLM.create_from_arg_string("base=reference,strategy=none")
     assert model.strategy == STRATEGIES["none"]
 
 
-def test_rows_without_instructions_are_refused_before_anything_is_asked() -> None:
+def test_rows_without_instructions_are_rejected_before_any_request() -> None:
     base = ScriptedLM(lambda _prompt: DONE)
     other = plain_instance("generate_until", {}, ("Hi", {}), task="verbalizer_sst2_natural_golden")
     with pytest.raises(ValueError, match=r"without instructions: verbalizer_sst2_natural_golden \(2 requests\)"):
@@ -369,15 +367,15 @@ def test_rows_without_instructions_are_refused_before_anything_is_asked() -> Non
     assert base.calls == []
 
 
-def test_many_tasks_without_instructions_are_not_all_named() -> None:
+def test_a_long_list_of_tasks_without_instructions_is_shortened() -> None:
     others = [plain_instance("generate_until", {}, ("Hi", {}), task=f"task_{number}") for number in range(5)]
     with pytest.raises(ValueError, match=r"instructions: task_0 \(1 requests\), .*, task_2 \(.*\) and 2 more tasks\."):
         SelfRefineLM(ScriptedLM([])).generate_until(others)
 
 
 @pytest.mark.parametrize("strategy", ["feedback_each", "feedback_each_cot"])
-def test_each_judgement_reaches_the_row_and_the_instruction_it_is_of(strategy: str) -> None:
-    # A hill's answer is said to break the first instruction, a lake's the second; one reply for each prompt.
+def test_each_judgment_is_assigned_to_its_row_and_instruction(strategy: str) -> None:
+    # The judge says that a hill's answer breaks the first instruction, a lake's the second; one reply per prompt.
     def reply(prompt: str) -> str:
         if "YES" not in prompt:
             return DONE
@@ -389,7 +387,7 @@ def test_each_judgement_reaches_the_row_and_the_instruction_it_is_of(strategy: s
     assert [judged and judged.verdicts for judged in feedback] == [(False, True), (True, False)]
 
 
-def test_without_rows_nothing_is_asked() -> None:
+def test_without_rows_no_request_is_sent() -> None:
     base = ScriptedLM([])
     assert SelfRefineLM(base).generate_until([]) == []
     assert base.calls == []
@@ -408,14 +406,14 @@ def test_the_papers_method_in_five_rounds_is_the_default() -> None:
         ("feedback_each_cot", ("Verdict: NO", "Verdict: YES")),
     ],
 )
-def test_the_reference_lm_judges_truly_and_in_the_form_asked_for(strategy: str, replies: tuple[str, ...]) -> None:
+def test_the_reference_model_judges_truthfully_in_the_requested_format(strategy: str, replies: tuple[str, ...]) -> None:
     # drop_one breaks the first of the two instructions
     (answer,) = SelfRefineLM(ReferenceLM("drop_one"), strategy=strategy, rounds=1).generate_until([request()])
     assert answer.rounds[0].feedback is not None
     assert answer.rounds[0].feedback.replies == replies
 
 
-def test_every_request_is_of_the_rows_document() -> None:
+def test_every_request_has_the_rows_document() -> None:
     class Recording(ScriptedLM):
         def generate_until(self, requests: list[Instance]) -> list[str]:
             asked.extend(requests)
@@ -441,7 +439,7 @@ def test_a_copy_of_the_model_has_the_same_base() -> None:
         SelfRefineLM.__new__(SelfRefineLM).tokenizer  # noqa: B018
 
 
-def test_the_log_says_what_each_step_asks(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_log_describes_each_step(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, logger="lm_eval.models.self_refine"):
         SelfRefineLM(ScriptedLM(lambda _prompt: "NO"), "feedback_each", rounds=2).generate_until([request()] * 3)
     assert [record.getMessage() for record in caplog.records] == [

@@ -1,4 +1,4 @@
-"""A cache of responses (``--use_cache``) serves a refining LM, and no other."""
+"""A response cache (``--use_cache``) serves only the refining LM that filled it."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import pytest
 from lm_eval.api.model import LM, CachingLM
 
 from lm_eval_ext.models.self_refine import SelfRefineLM
-from tests.models.test_self_refine import BARE, DONE, mending
+from tests.models.test_self_refine import BARE, DONE, revising
 from tests.self_refine.scripted import QUOTED, ScriptedLM, request
 
 pytestmark = pytest.mark.harness
 
 
-def test_a_cache_keeps_the_rounds_and_serves_one_model_and_strategy_alone(tmp_path: Path) -> None:
+def test_a_cache_keeps_the_rounds_and_serves_only_one_model_and_strategy(tmp_path: Path) -> None:
     path = str(tmp_path / "responses.db")
 
     def cached(strategy: str, base: LM) -> CachingLM:
@@ -31,7 +31,7 @@ def test_a_cache_keeps_the_rounds_and_serves_one_model_and_strategy_alone(tmp_pa
         cached("all_false", ScriptedLM([]))
 
 
-def test_an_interrupted_run_goes_on_where_it_stood(tmp_path: Path) -> None:
+def test_an_interrupted_run_resumes_where_it_stopped(tmp_path: Path) -> None:
     path = str(tmp_path / "responses.db")
     judged = "1: YES\n2: NO"
     asked = ScriptedLM([BARE, judged])  # and then it has no reply any more
@@ -41,11 +41,11 @@ def test_an_interrupted_run_goes_on_where_it_stood(tmp_path: Path) -> None:
 
     rest = ScriptedLM([DONE])
     (answer,) = CachingLM(SelfRefineLM(rest, "feedback", rounds=1), path).generate_until([request()])
-    assert rest.calls == [[mending(BARE, QUOTED)]]
+    assert rest.calls == [[revising(BARE, QUOTED)]]
     assert [one.answer for one in answer.rounds] == [BARE, DONE]
 
 
-def test_a_cache_that_another_model_filled_is_refused(tmp_path: Path) -> None:
+def test_a_cache_filled_by_another_model_is_rejected(tmp_path: Path) -> None:
     path = str(tmp_path / "responses.db")
     CachingLM(ScriptedLM([BARE]), path).generate_until([request()])
     with pytest.raises(ValueError, match="contains the responses of another model"):
@@ -64,7 +64,7 @@ def test_a_cache_that_another_model_filled_is_refused(tmp_path: Path) -> None:
         ({"seed": 1}, True),
     ],
 )
-def test_a_cache_serves_the_same_base_with_the_same_arguments_alone(
+def test_a_cache_serves_only_the_same_base_with_the_same_arguments(
     changed: dict[str, Any], refused: bool, tmp_path: Path
 ) -> None:
     arguments: dict[str, Any] = {
@@ -83,14 +83,14 @@ def test_a_cache_serves_the_same_base_with_the_same_arguments_alone(
         CachingLM(SelfRefineLM(**arguments | changed), path)
 
 
-def test_a_cache_of_another_base_is_refused(tmp_path: Path) -> None:
+def test_a_cache_of_another_base_is_rejected(tmp_path: Path) -> None:
     path = str(tmp_path / "responses.db")
     CachingLM(SelfRefineLM("reference", strategy="none", rounds=2), path)
     with pytest.raises(ValueError, match=r"'base': 'reference'.*'base': 'ScriptedLM'"):
         CachingLM(SelfRefineLM(ScriptedLM([]), strategy="none", rounds=2), path)
 
 
-def test_the_bases_own_cache_does_not_outlive_a_change_of_the_base(tmp_path: Path) -> None:
+def test_the_bases_own_cache_is_rejected_after_a_change_of_the_base(tmp_path: Path) -> None:
     path = tmp_path / "responses.db"
     CachingLM(SelfRefineLM("reference", "oracle", policy="ignore"), str(path)).generate_until([request()])
     path.unlink()  # what the refusal of the first would name

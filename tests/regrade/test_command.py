@@ -28,7 +28,7 @@ def verified(path: Path, *options: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in process.stdout.splitlines()]
 
 
-def test_the_same_rows_come_back_with_verdicts(tmp_path: Path) -> None:
+def test_rows_are_returned_with_verdicts(tmp_path: Path) -> None:
     row = {
         "key": 7,
         "prompt": "Say hello.",
@@ -53,17 +53,17 @@ def test_verdicts_of_an_earlier_run_are_replaced(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "followed"),
     [
-        ([], True),  # "art" stands in "smart"
+        ([], True),  # "art" is part of "smart"
         (["--edition", "faithful"], True),
         (["--edition", "repaired"], False),
     ],
 )
-def test_the_edition_is_chosen(tmp_path: Path, options: list[str], followed: bool) -> None:
+def test_the_edition_can_be_chosen(tmp_path: Path, options: list[str], followed: bool) -> None:
     row = {"instruction_id_list": ["keywords:existence"], "kwargs": [{"keywords": ["art"]}], "response": "smart"}
     assert verified(rows_file(tmp_path, row), *options)[0]["follow_all_instructions"] is followed
 
 
-def test_loose_accepts_what_follows_without_its_first_line(tmp_path: Path) -> None:
+def test_loose_accepts_a_response_without_its_first_line(tmp_path: Path) -> None:
     path = rows_file(tmp_path, {**NO_COMMA, "response": "Sure, here it is\nNo comma"})
     assert verified(path)[0]["follow_all_instructions"] is False
     assert verified(path, "--loose")[0]["follow_all_instructions"] is True
@@ -78,7 +78,7 @@ def test_loose_accepts_what_follows_without_its_first_line(tmp_path: Path) -> No
         ("", False),
     ],
 )
-def test_reasoning_is_no_part_of_the_answer(tmp_path: Path, response: str | None, followed: bool) -> None:
+def test_reasoning_is_not_part_of_the_answer(tmp_path: Path, response: str | None, followed: bool) -> None:
     (row,) = verified(rows_file(tmp_path, {**NO_COMMA, "response": response}))
     assert row["follow_all_instructions"] is followed
     assert row["response"] == response
@@ -105,7 +105,7 @@ def test_reasoning_is_no_part_of_the_answer(tmp_path: Path, response: str | None
         ),
     ],
 )
-def test_a_bad_row_is_named_and_those_before_it_are_kept(tmp_path: Path, line: str, complaint: str) -> None:
+def test_a_bad_row_is_named_and_earlier_rows_are_printed(tmp_path: Path, line: str, complaint: str) -> None:
     path = rows_file(tmp_path, {**NO_COMMA, "response": "fine"})
     path.write_text(path.read_text(encoding="utf-8") + line + "\n", encoding="utf-8")
     process = run("verify", str(path))
@@ -116,13 +116,13 @@ def test_a_bad_row_is_named_and_those_before_it_are_kept(tmp_path: Path, line: s
     assert "Traceback" not in process.stderr
 
 
-def test_a_file_that_is_not_there_is_named() -> None:
+def test_a_missing_file_is_named() -> None:
     process = run("verify", "nowhere.jsonl")
     assert process.returncode == 1
     assert process.stderr == "lm-eval-ext: nowhere.jsonl: No such file or directory\n"
 
 
-def test_rows_may_come_from_standard_input_and_go_through_any_locale(tmp_path: Path) -> None:
+def test_rows_from_standard_input_work_in_any_locale(tmp_path: Path) -> None:
     row = json.dumps({**NO_COMMA, "response": "grüß dich"}) + "\n\n"  # a blank line is none
     process = run_with_input(row + json.dumps({**NO_COMMA, "response": "\ud800"}) + "\n")
     assert process.returncode == 0, process.stderr
@@ -143,7 +143,7 @@ def run_with_input(text: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_a_reader_that_stops_early_is_no_error(tmp_path: Path) -> None:
+def test_a_closed_pipe_is_not_an_error(tmp_path: Path) -> None:
     path = rows_file(tmp_path, *[{**NO_COMMA, "response": "word " * 200}] * 500)
     program = f"import subprocess, sys; p = subprocess.Popen([{COMMAND!r}, 'verify', {str(path)!r}], stdout=subprocess.PIPE, stderr=subprocess.PIPE); p.stdout.readline(); p.stdout.close(); sys.exit(p.wait() or bool(p.stderr.read()))"  # noqa: E501
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
@@ -153,7 +153,7 @@ def figures(printed: str) -> dict[str, float]:
     return {name: float(value) for name, value in (line.split() for line in printed.splitlines())}
 
 
-def test_accuracies_are_printed_beside_the_verdicts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_accuracies_are_printed_in_addition_to_the_verdicts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = rows_file(tmp_path, {**NO_COMMA, "response": "fine"}, {**NO_COMMA, "response": "Sure, here:\nfine"})
     assert main(["verify", str(path)]) == 0
     captured = capsys.readouterr()
@@ -180,7 +180,7 @@ def test_prompts_without_a_response_are_noted(tmp_path: Path, capsys: pytest.Cap
     assert note == "note: 2 of 3 prompts have no response; the first is 1"
 
 
-def test_reasoning_is_kept_where_that_is_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_reasoning_is_kept_on_request(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = rows_file(tmp_path, {**NO_COMMA, "response": "<think>Well, well</think>No comma"})
     assert main(["verify", str(path), "--keep-reasoning"]) == 0
     assert json.loads(capsys.readouterr().out)["follow_all_instructions"] is False
@@ -192,7 +192,7 @@ def test_an_empty_file_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture
     assert capsys.readouterr() == ("", f"lm-eval-ext: {path}: no rows; expected one response per line\n")
 
 
-def test_real_responses_have_the_accuracies_that_are_recorded_of_them(
+def test_the_accuracies_of_real_responses_are_the_recorded_ones(
     tmp_path: Path, shared_data: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     prompts = str(shared_data / "ifeval" / "ifeval_input_data.jsonl")
@@ -218,7 +218,7 @@ def test_real_responses_have_the_accuracies_that_are_recorded_of_them(
             assert found["inst_level_loose_acc"] == round(529 / 834, 4)
 
 
-def test_real_responses_get_the_verdicts_of_the_library(tmp_path: Path, shared_data: Path) -> None:
+def test_the_command_and_the_library_agree_on_real_responses(tmp_path: Path, shared_data: Path) -> None:
     from lm_eval_ext.verifiers import verify_all  # noqa: PLC0415 # only here
 
     prompts = {row["key"]: row for row in read(shared_data / "ifeval" / "ifeval_input_data.jsonl")}

@@ -1,4 +1,4 @@
-"""What docs/verify.md shows is what happens."""
+"""The examples in docs/verify.md work as shown."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", TEXT, re.DOTALL | re.MULTILINE)
 
 
-def test_the_example_of_the_command_prints_what_is_shown(tmp_path: Path) -> None:
+def test_the_command_line_example_prints_what_the_page_shows(tmp_path: Path) -> None:
     (script,) = (block for block in blocks("bash") if "--prompts" in block)
     (shown,) = blocks("text")
     path = f"{Path(COMMAND).parent}:/usr/bin:/bin"
@@ -34,13 +34,13 @@ def test_the_example_of_the_command_prints_what_is_shown(tmp_path: Path) -> None
     assert len((tmp_path / "judged.jsonl").read_text(encoding="utf-8").splitlines()) == 2
 
 
-def test_the_example_of_the_library_runs() -> None:
+def test_the_library_example_runs() -> None:
     (program,) = blocks("python")
-    exec(program, {})  # noqa: S102 # it stands in this repository
+    exec(program, {})  # noqa: S102 # it is in this repository
 
 
 @pytest.mark.parametrize("expression", ["(a+)+$", ".*a.*b"])
-def test_an_expression_beyond_the_limits_is_named(expression: str) -> None:
+def test_an_expression_that_exceeds_the_limits_is_named(expression: str) -> None:
     from lm_eval_ext.verifiers import instruction  # noqa: PLC0415 # only here
 
     assert f"`{expression}`" in TEXT

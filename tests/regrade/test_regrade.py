@@ -24,7 +24,7 @@ def row(response: str | None, *ids: str) -> dict[str, Any]:
     return {"response": response, "instruction_id_list": list(ids), "kwargs": [arguments[name] for name in ids]}
 
 
-def test_accuracies_are_of_rows_and_of_all_instructions() -> None:
+def test_accuracies_are_over_rows_and_over_all_instructions() -> None:
     strict = [Verdict((True, True, True)), Verdict((False,)), Verdict((True, False))]
     loose = [Verdict((True, True, True)), Verdict((True,)), Verdict((True, False))]
     assert accuracies(strict, loose, "faithful") == {
@@ -50,14 +50,14 @@ def test_each_row_has_both_verdicts() -> None:
 
 
 @pytest.mark.parametrize(("strip", "followed"), [(True, True), (False, False)])
-def test_reasoning_is_no_part_of_the_answer_unless_it_is_kept(strip: bool, followed: bool) -> None:
+def test_reasoning_is_not_part_of_the_answer_unless_it_is_kept(strip: bool, followed: bool) -> None:
     said = "<think>Well,\nwell,\nwell</think>No comma"
     (judged,) = regrade(lines(row(said, NO_COMMA)), "file", strip_reasoning=strip)
     assert judged.strict.follow_all_instructions is judged.loose.follow_all_instructions is followed
 
 
 @pytest.mark.parametrize("text", [[], [b"\n", b"  \n"]])
-def test_no_rows_are_an_error(text: list[bytes]) -> None:
+def test_having_no_rows_is_an_error(text: list[bytes]) -> None:
     with pytest.raises(RowsError, match=r"^file: no rows; expected one response per line"):
         list(regrade(text, "file"))
 

@@ -1,4 +1,4 @@
-"""The forms that a recorded response may have."""
+"""The formats of recorded responses."""
 
 from __future__ import annotations
 
@@ -27,27 +27,27 @@ def prompts(tmp_path: Path) -> Prompts:
     return read_prompts(path)
 
 
-def test_a_row_with_instructions_and_response() -> None:
+def test_a_row_with_instructions_and_response_is_complete() -> None:
     row = {**ASKED, "response": "Hello", "note": 1}
     found = answered("here", line(row), None)
     assert (found.row, found.asked, found.response) == (row, row, "Hello")
 
 
 @pytest.mark.parametrize("responses", [["Hello"], [["Hello"]]], ids=["lm-eval 0.4", "lm-eval 0.5"])
-def test_a_line_of_samples(responses: list[Any]) -> None:
+def test_a_line_of_a_samples_file_is_a_row(responses: list[Any]) -> None:
     row = {"doc_id": 0, "doc": PROMPT, "resps": [["Hello "]], "filtered_resps": responses, "filter": "none"}
     found = answered("here", line(row), None)
     assert (found.row, found.asked, found.response) == (row, PROMPT, "Hello")
 
 
 @pytest.mark.parametrize("names", [{"key": 7}, {"key": 7, "prompt": "another"}, {"prompt": "Say hello."}])
-def test_a_bare_response_to_a_known_prompt(names: dict[str, Any], prompts: Prompts) -> None:
+def test_a_bare_response_gets_the_instructions_of_its_prompt(names: dict[str, Any], prompts: Prompts) -> None:
     found = answered("here", line({**names, "response": "Hello", "model": "m"}), prompts)
     assert found.row == {**PROMPT, **names, "response": "Hello", "model": "m"}
     assert (found.asked, found.response) == (PROMPT, "Hello")
 
 
-def test_the_instructions_are_those_of_the_prompt_where_it_is_given(prompts: Prompts) -> None:
+def test_the_prompts_instructions_are_used_if_prompts_are_given(prompts: Prompts) -> None:
     other = {"instruction_id_list": ["startend:quotation"], "kwargs": [{}]}
     found = answered("here", line({"key": "b", "response": "Hello", **other}), prompts)
     assert found.row["instruction_id_list"] == found.asked["instruction_id_list"] == ["punctuation:no_comma"]
@@ -61,7 +61,7 @@ def test_the_instructions_are_those_of_the_prompt_where_it_is_given(prompts: Pro
         {"doc": PROMPT, "filtered_resps": [[None]]},
     ],
 )
-def test_a_response_that_was_withheld_is_empty(row: dict[str, Any]) -> None:
+def test_a_null_response_is_empty(row: dict[str, Any]) -> None:
     assert answered("here", line(row), None).response == ""
 
 
@@ -89,7 +89,7 @@ def test_a_response_that_was_withheld_is_empty(row: dict[str, Any]) -> None:
         ({**ASKED, "response": ["x"]}, r", field 'response': expected text, found \['x'\]"),
     ],
 )
-def test_anything_else_is_an_error_that_says_what_was_expected(row: dict[str, Any], complaint: str) -> None:
+def test_any_other_row_is_an_error_that_says_what_was_expected(row: dict[str, Any], complaint: str) -> None:
     with pytest.raises(RowsError, match=f"^file, row 3{complaint}"):
         answered("file, row 3", line(row), None)
 
@@ -106,7 +106,7 @@ def test_anything_else_is_an_error_that_says_what_was_expected(row: dict[str, An
         ({"key": 7, "response": 3}, ", field 'response': expected text, found 3"),
     ],
 )
-def test_a_response_to_no_known_prompt_is_an_error(row: dict[str, Any], complaint: str, prompts: Prompts) -> None:
+def test_a_response_to_an_unknown_prompt_is_an_error(row: dict[str, Any], complaint: str, prompts: Prompts) -> None:
     with pytest.raises(RowsError, match=f"^file, row 3{complaint}"):
         answered("file, row 3", line(row), prompts)
 
@@ -122,7 +122,7 @@ def test_a_response_to_no_known_prompt_is_an_error(row: dict[str, Any], complain
         (line({**PROMPT, "prompt": 3}), ", row 1, field 'prompt': expected text, found 3"),
     ],
 )
-def test_a_file_of_something_else_is_no_file_of_prompts(text: bytes, complaint: str, tmp_path: Path) -> None:
+def test_a_file_of_other_rows_is_not_a_prompts_file(text: bytes, complaint: str, tmp_path: Path) -> None:
     path = tmp_path / "prompts.jsonl"
     path.write_bytes(text)
     with pytest.raises(RowsError, match=f"^{path}{complaint}"):

@@ -28,7 +28,7 @@ def _manager(metadata: tuple[tuple[str, str], ...], own_tasks: Path | None) -> T
 def result_folder(tmp_path_factory: pytest.TempPathFactory) -> ResultFolder:
     """Return a function that evaluates tasks and returns the folder with what the harness wrote of them.
 
-    It is given the policy of the reference LM (or, after ``model:``, the arguments of another model), the tasks, how
+    It is given the policy of the reference model (or, after ``model:``, the arguments of another model), the tasks, how
     many rows of each (all of them), a folder with tasks of a user's own, and metadata (the embedded rows).
     """
 

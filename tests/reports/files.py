@@ -1,4 +1,4 @@
-"""Result files of a run that was never made: small, and with whatever a test wants in them."""
+"""Small result files of made-up runs, with whatever a test needs in them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CONFIG: Mapping[str, Any] = {
         "prior_words": {"negative": "negative", "positive": "positive"},
     },
 }
-"""Of every task, whatever its name: what it is, it records."""
+"""The facts of every task, regardless of its name."""
 
 
 def verbalizer_line(number: int, acc: float, **changed: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Result files of ManyIFEval runs that were never made: what each row follows is said by the test."""
+"""Result files of made-up ManyIFEval runs; the test says what each row follows."""
 
 from __future__ import annotations
 

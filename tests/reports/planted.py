@@ -1,4 +1,4 @@
-"""A run in which the scores of some rows are others than they were: what a test looks for."""
+"""A run in which the scores of some rows are changed on purpose."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def plant(run: Path, into: Path, metric: str, scores: Mapping[str, Mapping[int, float]], arguments: str) -> Path:
-    """Copy a run with other scores, in samples and results alike; return its folder.
+    """Copy a run with other scores, in both samples and results; return its folder.
 
     Args:
         run: the folder of the run, with one file of results.

@@ -1,4 +1,4 @@
-"""A family may gain a metric: results from before are still shown, and have no figure of it."""
+"""If a family gains a metric, older results are still shown, without a value of it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def lacking_prior_rate(folder: Path, *, samples: bool) -> Evidence:
 
 
 @pytest.mark.parametrize("samples", [True, False])
-def test_a_metric_that_results_lack_has_no_figure(samples: bool, tmp_path: Path) -> None:
+def test_a_metric_missing_from_the_results_has_no_value(samples: bool, tmp_path: Path) -> None:
     evidence = lacking_prior_rate(tmp_path, samples=samples)
     (run,) = evidence.runs.runs
     assert np.isnan(evidence.ratio(run, "prior_rate").value).all()
@@ -30,7 +30,7 @@ def test_a_metric_that_results_lack_has_no_figure(samples: bool, tmp_path: Path)
 
 
 @pytest.mark.parametrize("samples", [True, False])
-def test_a_metric_that_the_family_lacks_is_an_error(samples: bool, tmp_path: Path) -> None:
+def test_a_metric_unknown_to_the_family_is_an_error(samples: bool, tmp_path: Path) -> None:
     evidence = lacking_prior_rate(tmp_path, samples=samples)
     (run,) = evidence.runs.runs
     with pytest.raises(KeyError, match="accuracy"):

@@ -1,4 +1,4 @@
-"""Files are written whole or not at all, whatever stands at their names; each case is a real file system's."""
+"""Files are written completely or not at all, whatever exists at their paths; each case uses a real file system."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "write", fake)
 
 
-def test_a_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
+def test_a_file_is_replaced_atomically(tmp_path: Path) -> None:
     path = tmp_path / "page.html"
     path.write_bytes(b"what was there, and longer")
     write({path: b"new"})
@@ -44,7 +44,7 @@ def test_a_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
     assert names(tmp_path) == ["page.html"]
 
 
-def test_a_new_file_is_as_open_as_any(tmp_path: Path) -> None:
+def test_a_new_file_has_default_permissions(tmp_path: Path) -> None:
     before = os.umask(0o027)
     try:
         write({tmp_path / "new": b""})
@@ -53,7 +53,7 @@ def test_a_new_file_is_as_open_as_any(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o640
 
 
-def test_a_file_stays_as_open_as_it_was(tmp_path: Path) -> None:
+def test_a_file_keeps_its_permissions(tmp_path: Path) -> None:
     path = tmp_path / "page.html"
     path.touch()
     path.chmod(0o604)
@@ -62,7 +62,7 @@ def test_a_file_stays_as_open_as_it_was(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("exists", [True, False], ids=["there", "to be made"])
-def test_a_symbolic_link_stays_and_what_it_leads_to_is_replaced(exists: bool, tmp_path: Path) -> None:
+def test_a_symbolic_link_is_kept_and_its_target_replaced(exists: bool, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     target = tmp_path / "elsewhere" / "target"
     if exists:
@@ -86,7 +86,7 @@ def test_a_link_to_itself_is_named(tmp_path: Path) -> None:
         require_writable(link, "the page")
 
 
-def test_a_link_that_somebody_planted_for_the_temporary_file_is_not_followed(tmp_path: Path) -> None:
+def test_a_planted_link_in_place_of_the_temporary_file_is_not_followed(tmp_path: Path) -> None:
     victim = tmp_path / "victim"
     victim.write_bytes(b"precious")
     (tmp_path / "page.html.part").symlink_to(victim)
@@ -95,7 +95,7 @@ def test_a_link_that_somebody_planted_for_the_temporary_file_is_not_followed(tmp
     assert (tmp_path / "page.html.part").is_symlink()
 
 
-def test_a_device_stays_one() -> None:
+def test_a_device_is_not_replaced() -> None:
     device = Path("/dev/null")
     before = device.stat()
     write({device: b"gone"})
@@ -103,7 +103,7 @@ def test_a_device_stays_one() -> None:
     assert device.stat().st_ino == before.st_ino
 
 
-def test_a_link_to_a_device_stays_one(tmp_path: Path) -> None:
+def test_a_link_to_a_device_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "null").symlink_to("/dev/null")
     write({tmp_path / "null": b"gone"})
     assert (tmp_path / "null").is_symlink()
@@ -123,7 +123,7 @@ def test_a_pipe_is_written_to(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/stdout").exists(), reason="no /dev/stdout")
-def test_standard_output_that_is_a_log_is_added_to(tmp_path: Path) -> None:
+def test_standard_output_redirected_to_a_log_is_appended_to(tmp_path: Path) -> None:
     log = tmp_path / "log"
     log.write_bytes(b"before\n")
     program = "from pathlib import Path; from lm_eval_ext.reports.output import *; write({Path('/dev/stdout'): b'new'})"
@@ -134,14 +134,14 @@ def test_standard_output_that_is_a_log_is_added_to(tmp_path: Path) -> None:
 
 
 @needs_full
-def test_a_full_device_is_named() -> None:
+def test_a_full_device_is_reported() -> None:
     with pytest.raises(OSError, match="No space left on device: '/dev/full'"):
         write({FULL: b"new"})
     assert stat.S_ISCHR(FULL.stat().st_mode)
 
 
 @pytest.mark.usefixtures("full_disk")
-def test_on_a_full_disk_the_old_file_stays_and_no_half_of_the_new_one(tmp_path: Path) -> None:
+def test_on_a_full_disk_the_old_file_is_kept_and_no_partial_file_remains(tmp_path: Path) -> None:
     path = tmp_path / "page.html"
     path.write_bytes(b"old")
     with pytest.raises(OSError, match="No space left on device") as raised:
@@ -161,7 +161,7 @@ def test_if_one_of_several_files_cannot_be_written_none_is(tmp_path: Path) -> No
 
 
 @needs_full
-def test_a_stream_that_fails_leaves_the_files_as_they_were(tmp_path: Path) -> None:
+def test_a_failing_stream_leaves_the_files_unchanged(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="/dev/full"):
         write({tmp_path / "a": b"new", FULL: b"new"})
     assert names(tmp_path) == []
@@ -178,11 +178,11 @@ def test_an_interruption_leaves_nothing_behind(tmp_path: Path, monkeypatch: pyte
 
 
 @pytest.mark.parametrize(("path", "expected"), [("/dev/null", False), ("/dev/stdout", False), ("new", True)])
-def test_what_is_a_file_of_its_own(path: str, expected: bool, tmp_path: Path) -> None:
+def test_only_regular_files_are_replaced(path: str, expected: bool, tmp_path: Path) -> None:
     assert is_replaced(tmp_path / path) is expected
 
 
-def test_what_is_known_before_is_said_before(tmp_path: Path) -> None:
+def test_foreseeable_problems_are_reported_in_advance(tmp_path: Path) -> None:
     with pytest.raises(ReportError, match="is a folder; expected the name of the page"):
         require_writable(tmp_path, "the page")
     with pytest.raises(ReportError, match="its folder does not exist"):
@@ -194,6 +194,6 @@ def test_what_is_known_before_is_said_before(tmp_path: Path) -> None:
     require_writable(Path("/dev/null"), "the page")
 
 
-def test_a_folder_that_is_gone_is_said_with_the_files_name(tmp_path: Path) -> None:
+def test_a_deleted_folder_is_reported_with_the_file_name(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"findings\.xml"):
         write({tmp_path / "nowhere" / "findings.xml": b""})

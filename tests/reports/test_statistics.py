@@ -1,4 +1,4 @@
-"""Intervals and tests against what can be computed another way."""
+"""Intervals and tests, compared with what can be computed in another way."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_the_interval_of_an_accuracy_is_the_binomial_one() -> None:
     assert [found.low, found.high] == pytest.approx([low, high], abs=0.008)
 
 
-def test_copies_of_a_rows_answer_tell_nothing_new() -> None:
+def test_copies_of_an_answer_do_not_narrow_the_interval() -> None:
     copies = np.repeat(answers(), 9)
     of_rows = mean_of(copies, np.repeat(np.arange(ROWS), 9))
     assert of_rows.value == pytest.approx(mean_of(answers()).value)
@@ -74,7 +74,7 @@ def test_every_dataset_keeps_its_number_of_rows(datasets: tuple[str, str], error
     assert np.std(both.value[1:]) == pytest.approx(error, rel=0.09)
 
 
-def test_a_difference_keeps_its_pairs() -> None:
+def test_a_difference_is_paired() -> None:
     numbers, everything = np.arange(ROWS, dtype=np.int32), population(data=ROWS)
     easy, hard = answers(), answers(right=80)
     first, second = (everything.ratio("data", numbers, values).value for values in (easy, hard))
@@ -82,15 +82,15 @@ def test_a_difference_keeps_its_pairs() -> None:
     assert np.std((first - second)[1:]) == pytest.approx(0.015, rel=0.09)
 
 
-def test_rows_of_two_models_that_are_the_same_are_drawn_alike_every_time() -> None:
+def test_two_models_share_the_resamples_of_common_rows() -> None:
     assert mean_of(answers()).value.tolist() == mean_of(answers()).value.tolist()
 
 
-def test_another_dataset_is_drawn_otherwise() -> None:
+def test_different_datasets_are_resampled_differently() -> None:
     assert mean_of(answers()).value.tolist() != mean_of(answers(), dataset="other").value.tolist()
 
 
-def test_a_row_that_comes_after_the_draw_is_refused() -> None:
+def test_a_row_added_after_resampling_is_rejected() -> None:
     rows = {"data": 2, "other": 1}
     drawn = Population(rows.__getitem__)
     numbers, values = np.arange(2, dtype=np.int32), np.ones(2)
@@ -104,7 +104,7 @@ def test_a_row_that_comes_after_the_draw_is_refused() -> None:
 # Figures that are not there
 
 
-def test_a_missing_value_does_not_count() -> None:
+def test_a_missing_value_is_ignored() -> None:
     found = mean_of(np.array([1.0, nan, 0.0, 1.0]))
     assert (found.total[0], found.count[0]) == (2, 3)
 
@@ -122,7 +122,7 @@ def test_an_interval_needs_more_than_half_of_the_resamples(missing: int, has_int
     assert estimate(replicates).has_interval == has_interval
 
 
-def test_a_figure_without_rows_has_no_interval_but_adds_up() -> None:
+def test_an_estimate_without_rows_has_no_interval_but_can_be_combined() -> None:
     both = Ratio.sum([Ratio.of(0.5, 100), Ratio.of(0.8, 50)])
     # (50 + 40) / 150
     assert estimate(both.value).value == 0.6
@@ -136,14 +136,14 @@ def test_a_figure_without_rows_has_no_interval_but_adds_up() -> None:
     ("up", "down"), [(10, 3), (3, 10), (1, 0), (0, 1), (2, 2), (8, 8), (30, 5), (60, 45), (300, 240), (5000, 4900)]
 )
 @pytest.mark.parametrize("greater", [False, True], ids=["two-sided", "one-sided"])
-def test_with_one_right_or_wrong_answer_to_a_row_it_is_mcnemars_exact_test(up: int, down: int, greater: bool) -> None:
+def test_with_one_binary_answer_per_row_it_is_mcnemars_exact_test(up: int, down: int, greater: bool) -> None:
     differences = np.array([1.0] * up + [-1.0] * down + [0.0] * 17)
     exact = stats.binomtest(up, up + down, alternative="greater" if greater else "two-sided").pvalue
     assert sign_flip_p(differences, greater=greater) == pytest.approx(exact, abs=1e-11, rel=1e-6)
 
 
 @pytest.mark.parametrize("greater", [False, True], ids=["two-sided", "one-sided"])
-def test_sums_over_a_row_are_flipped_as_a_whole(greater: bool) -> None:
+def test_the_sign_of_a_rows_sum_is_flipped_as_a_whole(greater: bool) -> None:
     differences = np.array([3.0, -1.0, 4.0, 1.0, -2.0, 5.0, -3.0, 2.0, 2.0])
     exact = stats.permutation_test(
         (differences,),
@@ -157,7 +157,7 @@ def test_sums_over_a_row_are_flipped_as_a_whole(greater: bool) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_of_differences_that_are_no_whole_numbers_it_is_the_exact_test_within_a_hundredth(seed: int) -> None:
+def test_fractional_differences_get_the_exact_p_value_within_a_hundredth(seed: int) -> None:
     differences = np.random.default_rng(seed).normal(0.3, 1, 12)
     exact = stats.permutation_test(
         (differences,),
@@ -169,14 +169,14 @@ def test_of_differences_that_are_no_whole_numbers_it_is_the_exact_test_within_a_
     assert sign_flip_p(differences) == pytest.approx(exact, rel=0.03, abs=2 / 2**12)
 
 
-def test_differences_near_one_are_not_taken_for_one() -> None:
+def test_differences_near_one_are_not_treated_as_one() -> None:
     # Whatever the signs, the sum is at least 0.4 away from 0; of four differences of 1, p would be 10/16.
     assert sign_flip_p(np.array([0.6, 0.6, 0.6, -1.4])) == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("shift", [0.0, 0.03, 0.06, -0.06])
 @pytest.mark.parametrize("greater", [False, True], ids=["two-sided", "one-sided"])
-def test_of_many_rows_it_is_the_t_test(shift: float, greater: bool) -> None:
+def test_with_many_rows_p_approaches_the_t_test(shift: float, greater: bool) -> None:
     differences = np.random.default_rng(1).normal(shift, 1, 2000)
     expected = stats.ttest_1samp(differences, 0, alternative="greater" if greater else "two-sided").pvalue
     assert sign_flip_p(differences, greater=greater) == pytest.approx(expected, rel=0.05, abs=1e-4)
@@ -187,24 +187,24 @@ def test_of_many_rows_it_is_the_t_test(shift: float, greater: bool) -> None:
     [
         pytest.param([], 1.0, id="no rows"),
         pytest.param([0.0, 0.0], 1.0, id="no difference"),
-        pytest.param([0.1 + 0.2 - 0.3], 1.0, id="what floating point leaves of none"),
+        pytest.param([0.1 + 0.2 - 0.3], 1.0, id="a rounding error of zero"),
         pytest.param([1.0, -1.0], 1.0, id="evenly"),
         pytest.param([1.0], 1.0, id="one row: either sign is as extreme"),
         pytest.param([1.0, 1.0], 0.5, id="two of four patterns"),
     ],
 )
-def test_p_of_next_to_nothing(differences: list[float], p: float) -> None:
+def test_very_few_differences_have_an_exact_p_value(differences: list[float], p: float) -> None:
     assert sign_flip_p(np.array(differences)) == pytest.approx(p)
 
 
 @pytest.mark.parametrize(("scale"), [1.0, 0.01, 1000.0])
-def test_p_does_not_depend_on_the_scale(scale: float) -> None:
+def test_the_p_value_does_not_depend_on_the_scale(scale: float) -> None:
     differences = np.array([1.0] * 12 + [-1.0] * 3)
     # McNemar: 2 * (1 + 15 + 105 + 455) / 2**15
     assert sign_flip_p(differences * scale) == pytest.approx(1152 / 32768)
 
 
-def test_a_chance_that_is_too_small_to_add_up_is_still_a_chance() -> None:
+def test_a_tiny_probability_is_not_rounded_to_zero() -> None:
     assert sign_flip_p(np.ones(5000)) == 1e-12
 
 
@@ -212,7 +212,7 @@ def test_a_chance_that_is_too_small_to_add_up_is_still_a_chance() -> None:
     ("differences", "greater", "p"),
     [([-1.0, 1.0, -1.0, 0.0], True, 1 / 8), ([-1.0, 1.0, -1.0, 0.0], False, 2 / 8), ([0.0], True, 1), ([], False, 1)],
 )
-def test_the_smallest_p_is_that_of_one_direction(differences: list[float], greater: bool, p: float) -> None:
+def test_the_smallest_possible_p_value_is_one_sided(differences: list[float], greater: bool, p: float) -> None:
     found = np.array(differences)
     assert smallest_p(found, greater=greater) == p
     assert sign_flip_p(np.abs(found), greater=greater) == pytest.approx(p)

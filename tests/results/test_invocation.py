@@ -1,4 +1,4 @@
-"""The command that asks for the same as a file of results."""
+"""The command that reproduces a results file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def only_run(folder: Path) -> TaskRun:
     return run
 
 
-def test_the_command_has_seeds_where_they_are_not_the_harnesss(tmp_path: Path) -> None:
+def test_the_command_has_seeds_that_are_not_the_harnesss_default(tmp_path: Path) -> None:
     path = write_run(tmp_path, {SST2: [1]})
     seeds = {"random_seed": 0, "numpy_seed": 1234, "torch_seed": 1234, "fewshot_seed": 1234}
     for changed, expected in ((seeds, False), (seeds | {"torch_seed": 7}, True)):
@@ -26,7 +26,7 @@ def test_the_command_has_seeds_where_they_are_not_the_harnesss(tmp_path: Path) -
         assert ("--seed 0,1234,7,1234" in shlex.join(words)) is expected
 
 
-def test_the_command_asks_for_the_same_again(tmp_path: Path) -> None:
+def test_the_command_reproduces_the_run(tmp_path: Path) -> None:
     path = write_run(tmp_path, {SST2: [1]}, config={"num_fewshot": 4})
     config = {"model": "hf", "model_args": {"pretrained": "a b"}, "gen_kwargs": {"top_k": 1}, "limit": 5.0}
     more = {"config": config, "chat_template_sha": "c", "system_instruction": "Be brief."}

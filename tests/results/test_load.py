@@ -1,4 +1,4 @@
-"""From files to rows: what counts, and what is said of the rest."""
+"""From files to rows: which runs are used, and what is reported about the others."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def texts(runs: Runs) -> tuple[str, ...]:
 # What is read
 
 
-def test_a_run_is_its_rows_with_their_scores(tmp_path: Path) -> None:
+def test_a_run_contains_its_rows_with_their_scores(tmp_path: Path) -> None:
     write_run(tmp_path, {SST2: [1, 0, 1, 1]})
     runs = load([tmp_path])
     (run,) = runs.runs
@@ -56,7 +56,7 @@ def test_the_same_row_under_another_verbalizer_is_one_cluster(tmp_path: Path) ->
     assert [run.rows.clusters.tolist() for run in runs.runs if run.rows is not None] == [[0, 1], [0, 1]]
 
 
-def test_rows_of_two_datasets_are_never_one_row(tmp_path: Path) -> None:
+def test_rows_of_two_datasets_are_never_the_same_row(tmp_path: Path) -> None:
     for name in ("sst2", "qqp"):
         write_run(tmp_path / name, {f"verbalizer_{name}_natural_golden": [1, 0]}, config=metadata(dataset=name))
     runs = load([tmp_path])
@@ -64,7 +64,7 @@ def test_rows_of_two_datasets_are_never_one_row(tmp_path: Path) -> None:
     assert [runs.dataset_rows.count(run.dataset) for run in runs.runs] == [2, 2]
 
 
-def test_several_models_stand_side_by_side_under_short_names(tmp_path: Path) -> None:
+def test_several_models_have_short_names(tmp_path: Path) -> None:
     write_run(tmp_path / "a", {SST2: [1]}, arguments={"pretrained": "owner/small"})
     write_run(tmp_path / "b", {SST2: [0]}, arguments="pretrained=owner/large,dtype=float16")
     runs = load([tmp_path])
@@ -72,7 +72,7 @@ def test_several_models_stand_side_by_side_under_short_names(tmp_path: Path) -> 
     assert [runs.labels[run.model] for run in runs.runs] == list(runs.labels.values())
 
 
-def test_models_stand_in_the_order_of_the_arguments_and_in_a_folder_by_name(tmp_path: Path) -> None:
+def test_models_are_in_argument_order_and_within_a_folder_by_name(tmp_path: Path) -> None:
     # A folder's name says nothing: the harness makes one up for some models.
     for folder, model in (("f/1", "m-70b"), ("f/2", "M-7b"), ("f/3", "a"), ("g/1", "b")):
         write_run(tmp_path / folder, {SST2: [1]}, arguments={"pretrained": model})
@@ -87,14 +87,14 @@ def test_groups_are_flattened_to_their_tasks(tmp_path: Path) -> None:
     assert load([tmp_path]).groups == {"all": (SST2, SNLI), "level": (SST2, SNLI)}
 
 
-def test_groups_within_groups_keep_their_names_apart(tmp_path: Path) -> None:
+def test_nested_groups_keep_their_names(tmp_path: Path) -> None:
     # The harness puts the upper group's name before that of a group that is written inside it.
     tree = {"a": ["a::prompt"], "a::prompt": [SST2], "b": ["b::prompt"], "b::prompt": [f"b::prompt::{SNLI}"]}
     write_run(tmp_path, {SST2: [1], SNLI: [1]}, group_subtasks=tree)
     assert load([tmp_path]).groups == {"a": (SST2,), "a::prompt": (SST2,), "b": (SNLI,), "b::prompt": (SNLI,)}
 
 
-def test_a_groups_own_row_is_no_task(tmp_path: Path) -> None:
+def test_the_row_of_a_group_is_not_a_task(tmp_path: Path) -> None:
     path = write_run(tmp_path, {SST2: [1]})
     content = json.loads(path.read_text())
     content["results"]["verbalizer"] = content["results"][SST2]
@@ -105,7 +105,7 @@ def test_a_groups_own_row_is_no_task(tmp_path: Path) -> None:
 # Of several runs the newest
 
 
-def test_of_two_runs_the_newest_counts_and_the_other_is_named(tmp_path: Path) -> None:
+def test_the_newer_of_two_runs_is_used_and_the_older_one_named(tmp_path: Path) -> None:
     newer = write_run(tmp_path / "1", {SST2: [1, 1]}, date=2000)
     older = write_run(tmp_path / "2", {SST2: [0, 0], SNLI: [1, 1]}, date=1000)
     runs = load([tmp_path])
@@ -121,9 +121,9 @@ def test_of_two_runs_the_newest_counts_and_the_other_is_named(tmp_path: Path) ->
         {"chat_template_sha": "0123456789"},
         {"system_instruction_sha": "0123456789"},
     ],
-    ids=["another argument", "demonstrations", "chat template", "system instruction"],
+    ids=["another argument", "few-shot examples", "chat template", "system instruction"],
 )
-def test_the_same_weights_asked_otherwise_are_not_replaced(other: dict[str, Any], tmp_path: Path) -> None:
+def test_the_same_weights_in_other_settings_are_not_replaced(other: dict[str, Any], tmp_path: Path) -> None:
     write_run(tmp_path / "1", {SST2: [1]})
     write_run(tmp_path / "2", {SST2: [0]}, date=2000, **other)
     runs = load([tmp_path])
@@ -137,7 +137,7 @@ def test_the_same_weights_asked_otherwise_are_not_replaced(other: dict[str, Any]
 # What is missing or wrong is named, and the rest is shown
 
 
-def test_without_samples_the_results_are_there_without_intervals(tmp_path: Path) -> None:
+def test_without_samples_there_are_results_but_no_intervals(tmp_path: Path) -> None:
     path = write_run(tmp_path, {SST2: [1, 0]}, samples=False)
     runs = load([tmp_path])
     figure = estimate(Evidence(runs).ratio(runs.runs[0], "acc").value)
@@ -147,7 +147,7 @@ def test_without_samples_the_results_are_there_without_intervals(tmp_path: Path)
     assert "--log_samples" in note
 
 
-def test_of_many_tasks_without_samples_a_file_has_one_note(tmp_path: Path) -> None:
+def test_many_tasks_without_samples_give_one_note_per_file(tmp_path: Path) -> None:
     path = write_run(tmp_path, {f"verbalizer_{number}": [1] for number in range(9)}, samples=False)
     (note,) = texts(load([tmp_path]))
     assert note.startswith(
@@ -155,7 +155,7 @@ def test_of_many_tasks_without_samples_a_file_has_one_note(tmp_path: Path) -> No
     )
 
 
-def test_a_line_that_is_cut_off_is_named_and_the_others_count(tmp_path: Path) -> None:
+def test_a_truncated_line_is_named_and_the_others_are_used(tmp_path: Path) -> None:
     samples = samples_of(write_run(tmp_path, {SST2: [1, 0, 1]}))
     text = samples.read_bytes()
     samples.write_bytes(text[: len(text) - 40])
@@ -179,7 +179,7 @@ def test_a_line_that_is_cut_off_is_named_and_the_others_count(tmp_path: Path) ->
     ],
     ids=["no row", "no score", "a word as a score", "no number", "twice", "too deep"],
 )
-def test_a_line_that_is_none_of_the_familys_is_left_out(line: str, reason: str, tmp_path: Path) -> None:
+def test_a_malformed_sample_is_left_out(line: str, reason: str, tmp_path: Path) -> None:
     samples = samples_of(write_run(tmp_path, {SST2: [1, 0]}))
     first, _ = samples.read_text().splitlines()
     samples.write_text(f"{first}\n{line}\n")
@@ -189,7 +189,7 @@ def test_a_line_that_is_none_of_the_familys_is_left_out(line: str, reason: str, 
     assert texts(runs)[0].startswith(f"{samples}: 1 line skipped (line 2: {reason}")
 
 
-def test_samples_of_another_run_are_told_from_those_of_the_results(tmp_path: Path) -> None:
+def test_samples_of_another_run_are_detected(tmp_path: Path) -> None:
     samples = samples_of(write_run(tmp_path, {SST2: [1, 0]}))
     samples.write_text("".join(json.dumps(verbalizer_line(number, 1.0)) + "\n" for number in range(2)))
     (note,) = texts(load([tmp_path]))
@@ -203,7 +203,7 @@ def test_mixed_versions_of_a_task_are_named(tmp_path: Path) -> None:
     assert note == f"different versions of {SST2} (1.0, 2.0): their scores are not comparable"
 
 
-def test_other_rows_of_a_task_are_named(tmp_path: Path) -> None:
+def test_different_rows_of_a_task_are_named(tmp_path: Path) -> None:
     write_run(tmp_path / "a", {SST2: [1]})
     write_run(tmp_path / "b", {SST2: [1]}, arguments={"pretrained": "two"}, config=metadata(rows_hash="others"))
     (note,) = texts(load([tmp_path]))
@@ -217,7 +217,7 @@ def test_a_task_without_rows_is_left_out_and_named(tmp_path: Path) -> None:
     assert texts(runs) == (f"{path}, task {SST2!r}: no rows were evaluated; left out",)
 
 
-def test_embedded_rows_and_a_limit_are_said_aloud(tmp_path: Path) -> None:
+def test_embedded_rows_and_a_limit_are_reported(tmp_path: Path) -> None:
     limited = {"config": {"model": "hf", "model_args": {}, "limit": 2}}
     path = write_run(tmp_path, {SST2: [1]}, config=metadata(source="embedded"))
     content = json.loads(path.read_text()) | limited
@@ -228,7 +228,7 @@ def test_embedded_rows_and_a_limit_are_said_aloud(tmp_path: Path) -> None:
     )
 
 
-def test_a_model_that_was_asked_fewer_rows_than_another_is_named(tmp_path: Path) -> None:
+def test_a_model_with_fewer_rows_than_another_is_named(tmp_path: Path) -> None:
     write_run(tmp_path / "a", {SST2: [1, 1, 0], SNLI: [1]})
     write_run(tmp_path / "b", {SST2: [1], SNLI: [1]}, arguments={"pretrained": "two"})
     assert texts(load([tmp_path])) == (
@@ -236,7 +236,7 @@ def test_a_model_that_was_asked_fewer_rows_than_another_is_named(tmp_path: Path)
     )
 
 
-def test_a_newer_run_of_fewer_rows_says_how_many_it_replaces(tmp_path: Path) -> None:
+def test_a_newer_run_with_fewer_rows_reports_how_many_it_replaces(tmp_path: Path) -> None:
     write_run(tmp_path / "a", {SST2: [1, 1, 0]})
     write_run(tmp_path / "b", {SST2: [1]}, date=2000)
     (note,) = texts(load([tmp_path]))
@@ -259,7 +259,7 @@ def test_mixed_versions_within_a_group_are_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("said", [0.1, float("nan"), "N/A"])
-def test_any_figure_that_its_rows_do_not_give_is_a_warning(said: object, tmp_path: Path) -> None:
+def test_any_score_that_disagrees_with_its_rows_is_a_warning(said: object, tmp_path: Path) -> None:
     path = write_run(tmp_path, {SST2: [1, 0]})
     content = json.loads(path.read_text())
     content["results"][SST2]["prior_rate,answer"] = said
@@ -269,13 +269,13 @@ def test_any_figure_that_its_rows_do_not_give_is_a_warning(said: object, tmp_pat
     assert "prior_rate is 0.5 over its rows but " in issue.text
 
 
-def test_a_task_of_which_no_row_was_evaluated_is_known_by_name(tmp_path: Path) -> None:
+def test_a_task_without_evaluated_rows_is_known_by_name(tmp_path: Path) -> None:
     write_run(tmp_path, {SST2: [], SNLI: [1]})
     assert load([tmp_path]).empty == {SST2}
 
 
 @pytest.mark.parametrize("date", [float("inf"), float("nan"), -1, 1e20, "yesterday"])
-def test_a_date_that_is_none_is_that_of_the_file(date: object, tmp_path: Path) -> None:
+def test_an_invalid_date_is_replaced_by_the_modification_time(date: object, tmp_path: Path) -> None:
     path = write_run(tmp_path, {SST2: [1]})
     path.write_text(json.dumps(json.loads(path.read_text()) | {"date": date}))
     assert load([tmp_path]).runs[0].file.date == path.stat().st_mtime
@@ -284,7 +284,7 @@ def test_a_date_that_is_none_is_that_of_the_file(date: object, tmp_path: Path) -
 # What cannot be read at all
 
 
-def test_tasks_of_no_family_of_ours_are_an_error_that_names_them_and_the_families(tmp_path: Path) -> None:
+def test_having_only_tasks_of_other_packages_is_an_error_that_names_our_families(tmp_path: Path) -> None:
     path = tmp_path / "results_x.json"
     path.write_text(json.dumps({"results": {"hellaswag": {"acc,none": 0.5}}, "configs": {"hellaswag": {}}}))
     with pytest.raises(
@@ -293,7 +293,7 @@ def test_tasks_of_no_family_of_ours_are_an_error_that_names_them_and_the_familie
         load([tmp_path])
 
 
-def test_beside_results_of_ours_other_tasks_are_a_note(tmp_path: Path) -> None:
+def test_tasks_of_other_packages_are_a_note(tmp_path: Path) -> None:
     write_run(tmp_path, {SST2: [1]})
     other = tmp_path / "results_x.json"
     other.write_text(json.dumps({"results": {"hellaswag": {"acc,none": 0.5}}, "configs": {"hellaswag": {}}}))
@@ -301,21 +301,21 @@ def test_beside_results_of_ours_other_tasks_are_a_note(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["no JSON", "[]", '{"results": {}}', "\x00"])
-def test_what_is_no_file_of_results_is_an_error_that_names_it(text: str, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_results_file_is_named(text: str, tmp_path: Path) -> None:
     path = tmp_path / "page.json"
     path.write_text(text)
     with pytest.raises(RowsError, match=r"page\.json: .*expected a results_\*\.json of the harness"):
         load([path])
 
 
-def test_only_tasks_without_rows_are_an_error(tmp_path: Path) -> None:
+def test_having_only_tasks_without_rows_is_an_error(tmp_path: Path) -> None:
     write_run(tmp_path, {SST2: []})
     with pytest.raises(RowsError, match=f"{SST2}': no rows were evaluated; expected at least one"):
         load([tmp_path])
 
 
 @pytest.mark.parametrize("counts", [None, {}, {SST2: {"effective": "2"}}, {SST2: {"effective": -1}}])
-def test_a_file_that_does_not_say_how_many_rows_is_an_error(counts: object, tmp_path: Path) -> None:
+def test_a_file_without_row_counts_is_an_error(counts: object, tmp_path: Path) -> None:
     path = write_run(tmp_path, {SST2: [1]})
     path.write_text(json.dumps(json.loads(path.read_text()) | {"n-samples": counts}))
     with pytest.raises(RowsError, match=r"'effective' in n-samples is .*; expected the number of rows"):

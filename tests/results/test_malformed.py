@@ -1,4 +1,4 @@
-"""Files that nobody's harness wrote: whatever stands in them, they are named with the reason and the rest is read."""
+"""Malformed files: they are named with the reason, and everything else is read."""
 
 from __future__ import annotations
 
@@ -72,9 +72,7 @@ NO_ID = "doc_id is {}; expected the number of a row"
         ({"doc_id": None}, NO_ID.format("None")),
     ],
 )
-def test_a_row_with_a_value_that_there_cannot_be_is_left_out(
-    fields: Mapping[str, Any], reason: str, tmp_path: Path
-) -> None:
+def test_a_row_with_an_impossible_value_is_left_out(fields: Mapping[str, Any], reason: str, tmp_path: Path) -> None:
     samples = with_line(write_run(tmp_path, {SST2: [1, 0, 1]}), **fields)
     runs = load([tmp_path])
     assert runs.runs[0].rows is not None
@@ -82,13 +80,13 @@ def test_a_row_with_a_value_that_there_cannot_be_is_left_out(
     assert texts(runs)[0] == f"{samples}: 1 line skipped (line 3: {reason})"
 
 
-def test_an_infinity_as_the_harness_writes_no_number_is_left_out(tmp_path: Path) -> None:
+def test_a_row_id_that_overflows_to_infinity_is_left_out(tmp_path: Path) -> None:
     samples = samples_of(write_run(tmp_path, {SST2: [1, 0]}))
     samples.write_text(samples.read_text().replace('"doc_id": 1', '"doc_id": 1e400'))
     assert "line 2: doc_id is inf" in texts(load([tmp_path]))[0]
 
 
-def test_a_million_bad_lines_are_counted_and_three_are_named(tmp_path: Path) -> None:
+def test_of_a_million_bad_lines_three_are_named_and_the_rest_counted(tmp_path: Path) -> None:
     samples = samples_of(write_run(tmp_path, {SST2: [1, 0]}))
     samples.write_bytes(samples.read_bytes() + b"\n" * 1000 + os.urandom(100).replace(b"\n", b"") + b"\n")
     (text,) = texts(load([tmp_path]))
@@ -97,7 +95,7 @@ def test_a_million_bad_lines_are_counted_and_three_are_named(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("content", [b"", b"\x00" * 5000, bytes(range(256)) * 20], ids=["empty", "zeros", "binary"])
-def test_samples_of_garbage_are_figures_without_intervals(content: bytes, tmp_path: Path) -> None:
+def test_malformed_samples_give_figures_without_intervals(content: bytes, tmp_path: Path) -> None:
     samples = samples_of(write_run(tmp_path, {SST2: [1, 0]}))
     samples.write_bytes(content)
     runs = load([tmp_path])
@@ -107,7 +105,7 @@ def test_samples_of_garbage_are_figures_without_intervals(content: bytes, tmp_pa
 
 
 @pytest.mark.parametrize("levels", [900, 3000])
-def test_a_row_that_is_too_deep_is_counted_and_not_shown(levels: int, tmp_path: Path) -> None:
+def test_a_row_that_is_nested_too_deeply_is_counted_but_not_shown(levels: int, tmp_path: Path) -> None:
     samples = samples_of(write_run(tmp_path, {SST2: [1, 0]}))
     deep = "[" * levels + "]" * levels
     lines = [json.dumps(verbalizer_line(number, 1 - number)) for number in range(2)]
@@ -119,7 +117,7 @@ def test_a_row_that_is_too_deep_is_counted_and_not_shown(levels: int, tmp_path: 
 
 
 @pytest.mark.parametrize("value", [1e12, 1e300, HUGE, -0.5, float("inf")])
-def test_a_figure_that_its_metric_cannot_have_makes_its_task_unusable(value: float, tmp_path: Path) -> None:
+def test_a_score_outside_the_metrics_range_makes_the_task_unusable(value: float, tmp_path: Path) -> None:
     path = write_run(tmp_path, {SST2: [1, 0], GOLDEN: [1]})
     changed(path, lambda content: content["results"][SST2].update({"acc,answer": value}))
     runs = load([tmp_path])
@@ -145,7 +143,7 @@ def test_a_figure_that_its_metric_cannot_have_makes_its_task_unusable(value: flo
         ("prior_words", None, "a text for each label"),
     ],
 )
-def test_a_fact_of_another_form_is_named(fact: str, value: object, expected: str, tmp_path: Path) -> None:
+def test_a_fact_of_another_type_is_named(fact: str, value: object, expected: str, tmp_path: Path) -> None:
     path = write_run(tmp_path, {SST2: [1]}, config={"metadata": {**CONFIG["metadata"], fact: value}})
     with pytest.raises(RowsError) as error:
         load([tmp_path])
@@ -155,7 +153,7 @@ def test_a_fact_of_another_form_is_named(fact: str, value: object, expected: str
 
 
 @pytest.mark.parametrize("name", ["../../elsewhere", "a/b", "/etc/passwd"])
-def test_a_task_whose_name_is_a_path_is_read_from_nowhere(name: str, tmp_path: Path) -> None:
+def test_a_task_whose_name_is_a_path_is_not_read(name: str, tmp_path: Path) -> None:
     path = write_run(tmp_path, {SST2: [1], GOLDEN: [1]})
 
     def rename(content: dict[str, Any]) -> None:
@@ -186,7 +184,7 @@ def test_a_task_whose_name_is_too_long_for_a_file_has_no_samples(tmp_path: Path)
         ("n-samples", {"effective": 2.0}, "'effective' in n-samples is 2.0; expected"),
     ],
 )
-def test_an_entry_of_another_form_is_named_and_the_others_are_read(
+def test_a_malformed_entry_is_named_and_the_others_are_read(
     table: str, value: object, reason: str, tmp_path: Path
 ) -> None:
     path = write_run(tmp_path, {SST2: [1], GOLDEN: [1]})
@@ -196,7 +194,7 @@ def test_an_entry_of_another_form_is_named_and_the_others_are_read(
     assert texts(runs)[0].startswith(f"{path}, task '{SST2}': {reason}")
 
 
-def test_a_file_that_is_too_deep_is_named(tmp_path: Path) -> None:
+def test_a_file_that_is_nested_too_deeply_is_named(tmp_path: Path) -> None:
     path = write_run(tmp_path, {SST2: [1]})
     deep = "[" * 3000 + "]" * 3000
     path.write_text(path.read_text().replace('"results": ', f'"more": {deep}, "results": ', 1))
@@ -222,14 +220,14 @@ def in_groups(path: Path, tree: object) -> Path:
         ({"g": ["h"], "h": ["g"]}, "group_subtasks: a group contains itself ("),
     ],
 )
-def test_groups_of_another_form_are_named(tree: object, reason: str, tmp_path: Path) -> None:
+def test_malformed_groups_are_named(tree: object, reason: str, tmp_path: Path) -> None:
     path = in_groups(write_run(tmp_path, {SST2: [1]}), tree)
     with pytest.raises(RowsError) as error:
         load([path])
     assert str(error.value).startswith(f"{path}: {reason}")
 
 
-def test_groups_that_share_groups_forty_times_over_take_no_time(tmp_path: Path) -> None:
+def test_groups_that_share_subgroups_take_no_exponential_time(tmp_path: Path) -> None:
     # 2 ** 40 ways lead from the first to the task.
     tree = {f"{side}{n}": [f"a{n + 1}", f"b{n + 1}"] for n in range(40) for side in "ab"}
     tree |= {"a40": [SST2], "b40": [SST2]}
@@ -237,13 +235,13 @@ def test_groups_that_share_groups_forty_times_over_take_no_time(tmp_path: Path) 
     assert groups == dict.fromkeys(tree, (SST2,))
 
 
-def test_groups_in_each_other_three_thousand_times_are_read(tmp_path: Path) -> None:
+def test_groups_nested_three_thousand_deep_are_read(tmp_path: Path) -> None:
     tree = {f"g{n}": [f"g{n + 1}"] for n in range(3000)} | {"g3000": [SST2]}
     groups = read(in_groups(write_run(tmp_path, {SST2: [1]}), tree)).groups
     assert groups["g0"] == (SST2,)
 
 
-def test_groups_that_would_fill_the_memory_are_named(tmp_path: Path) -> None:
+def test_groups_that_would_exhaust_memory_are_named(tmp_path: Path) -> None:
     # Each of a thousand groups has all tasks of those below it.
     tree = {f"g{n}": [f"g{n + 1}", *(f"t{n}_{task}" for task in range(3))] for n in range(1000)}
     path = in_groups(write_run(tmp_path, {SST2: [1]}), tree)
@@ -251,7 +249,7 @@ def test_groups_that_would_fill_the_memory_are_named(tmp_path: Path) -> None:
         load([path])
 
 
-# Bad files beside good ones
+# Bad files next to good ones
 
 
 @pytest.mark.parametrize(
@@ -267,7 +265,9 @@ def test_groups_that_would_fill_the_memory_are_named(tmp_path: Path) -> None:
     ],
     ids=["empty", "zeros", "binary", "deep", "digits", "a list", "groups"],
 )
-def test_a_bad_file_in_a_folder_is_named_and_the_others_are_read(content: bytes, reason: str, tmp_path: Path) -> None:
+def test_a_malformed_file_in_a_folder_is_named_and_the_others_are_read(
+    content: bytes, reason: str, tmp_path: Path
+) -> None:
     write_run(tmp_path, {SST2: [1]})
     bad = tmp_path / "results_bad.json"
     bad.write_bytes(content)
@@ -283,7 +283,7 @@ def test_a_bad_file_in_a_folder_is_named_and_the_others_are_read(content: bytes,
 
 
 @pytest.mark.parametrize("kind", ["a folder", "a pipe", "a link to nothing", "a link to itself"])
-def test_what_is_called_like_a_file_of_results_and_is_none_is_named(kind: str, tmp_path: Path) -> None:
+def test_a_file_named_like_a_results_file_that_is_not_one_is_named(kind: str, tmp_path: Path) -> None:
     write_run(tmp_path, {SST2: [1]})
     bad = tmp_path / "results_bad.json"
     make: Mapping[str, Callable[[], None]] = {
@@ -297,7 +297,7 @@ def test_what_is_called_like_a_file_of_results_and_is_none_is_named(kind: str, t
     assert texts(load([tmp_path]))[0] == f"{bad}: is not a file; expected a results_*.json of the harness; left out"
 
 
-def test_a_file_that_one_may_not_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_without_read_permission_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_run(tmp_path, {SST2: [1]})
     bad = write_run(tmp_path / "other", {SST2: [1]})
     real = Path.read_bytes
@@ -314,7 +314,7 @@ def test_a_file_that_one_may_not_read_is_named(tmp_path: Path, monkeypatch: pyte
         load([bad])
 
 
-def test_a_folder_that_one_may_not_list_is_an_error_for_it_may_have_the_newest(
+def test_a_folder_without_list_permission_is_an_error_because_it_may_have_newer_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_run(tmp_path, {SST2: [1]})
@@ -332,7 +332,7 @@ def test_a_folder_that_one_may_not_list_is_an_error_for_it_may_have_the_newest(
         load([tmp_path])
 
 
-def test_a_compressed_file_is_said_to_be_one(tmp_path: Path) -> None:
+def test_a_compressed_file_is_recognized(tmp_path: Path) -> None:
     path = write_run(tmp_path, {SST2: [1]})
     path.write_bytes(gzip.compress(path.read_bytes()))
     with pytest.raises(RowsError, match=r": compressed; expected .*: decompress it"):
@@ -341,7 +341,7 @@ def test_a_compressed_file_is_said_to_be_one(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("before", [b"", b"\xef\xbb\xbf"], ids=["no BOM", "BOM"])
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"], ids=["LF", "CRLF"])
-def test_an_editors_line_ends_and_byte_order_mark_change_nothing(before: bytes, end: bytes, tmp_path: Path) -> None:
+def test_line_endings_and_a_byte_order_mark_have_no_effect(before: bytes, end: bytes, tmp_path: Path) -> None:
     path = write_run(tmp_path, {SST2: [1, 0, 1]})
     for file in (path, samples_of(path)):
         file.write_bytes(before + file.read_bytes().replace(b"\n", end))
@@ -362,13 +362,13 @@ def test_samples_that_change_after_they_were_read_are_not_shown(by: str, tmp_pat
         rows.line(1)
 
 
-def test_results_of_another_familys_name_are_no_results_of_it(tmp_path: Path) -> None:
+def test_results_with_another_familys_name_are_not_its_results(tmp_path: Path) -> None:
     path = write_run(tmp_path, {SST2: [1]}, config={"metadata": {**CONFIG["metadata"], "family": "manyifeval"}})
     with pytest.raises(RowsError, match="did not record instructions, repeat in the metadata"):
         load([path])
 
 
-def test_of_two_runs_of_one_moment_the_one_that_counts_is_said_with_a_warning(tmp_path: Path) -> None:
+def test_for_two_runs_of_the_same_date_a_warning_names_the_one_in_use(tmp_path: Path) -> None:
     first, second = (write_run(tmp_path / side, {SST2: [acc]}) for side, acc in (("a", 1), ("b", 0)))
     for order in ([first, second], [second, first]):
         runs = load(order)
@@ -385,7 +385,7 @@ def test_of_two_runs_of_one_moment_the_one_that_counts_is_said_with_a_warning(tm
 HOSTILE = "<img src=x onerror=alert(1)>\nlm-eval-ext: all is well\x1b[2J\u202e" + "x" * 10_000
 
 
-def test_a_models_name_is_text_to_page_and_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_model_names_are_escaped_on_page_and_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_run(tmp_path / "a", {SST2: [1]}, arguments={"pretrained": HOSTILE})
     write_run(tmp_path / "b", {SST2: [1, 0]}, arguments={"pretrained": "two"})
     page = tmp_path / "page.html"
@@ -398,7 +398,7 @@ def test_a_models_name_is_text_to_page_and_terminal(tmp_path: Path, capsys: pyte
     assert all(line.startswith(("lm-eval-ext: warning: ", "lm-eval-ext: note: ")) for line in said.splitlines())
 
 
-def test_a_files_name_is_text_to_page_and_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_file_names_are_escaped_on_page_and_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "a\n<b>\x1b[2J"
     write_run(folder, {SST2: [1]})
     assert main(["report", str(folder), "-o", str(tmp_path / "page.html")]) == 0
@@ -407,7 +407,7 @@ def test_a_files_name_is_text_to_page_and_terminal(tmp_path: Path, capsys: pytes
     assert "\x1b" not in capsys.readouterr().err
 
 
-def test_a_newer_run_that_cannot_be_used_is_a_doubt_about_the_older_one(tmp_path: Path) -> None:
+def test_an_unusable_newer_run_casts_doubt_on_the_older_one(tmp_path: Path) -> None:
     write_run(tmp_path / "a", {SST2: [1], GOLDEN: [1]})
     newer = write_run(tmp_path / "b", {SST2: [1]}, date=2000)
     changed(newer, lambda content: content["results"][SST2].update({"acc,answer": 7}))
@@ -436,7 +436,7 @@ def test_the_gate_does_not_pass_where_the_newest_file_cannot_be_read(
 # Made with --predict_only
 
 
-def test_answers_without_scores_are_said_to_be_such(tmp_path: Path) -> None:
+def test_answers_without_scores_are_reported_as_such(tmp_path: Path) -> None:
     path = write_run(tmp_path, {SST2: [1]})
     figures = {"alias": SST2, "bypass,answer": 999, "bypass_stderr,answer": "N/A"}
     changed(path, lambda content: content["results"].update({SST2: figures}))
@@ -450,7 +450,7 @@ def test_answers_without_scores_are_said_to_be_such(tmp_path: Path) -> None:
 # All of it
 
 
-def test_nothing_of_this_takes_much_memory(tmp_path: Path) -> None:
+def test_malformed_files_do_not_take_much_memory(tmp_path: Path) -> None:
     """With one score of 1e12 the test of a difference asked for 8 TB."""
     write_run(tmp_path / "a", {SST2: [1, 0] * 20})
     with_line(write_run(tmp_path / "b", {SST2: [1, 0] * 20}), acc=1e12)

@@ -1,4 +1,4 @@
-"""Which model was evaluated: names that tell models apart, and their settings."""
+"""Which model was evaluated: names that distinguish models, and their settings."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def named(kind: str, setting: dict[str, str] | None = None, /, **given: str) -> 
         (named("self_refine", base="reference", policy="drop_one"), "reference policy=drop_one, self_refine"),
     ],
 )
-def test_a_models_name_is_that_of_its_weights(who: EvaluatedModel, name: str) -> None:
+def test_a_model_is_named_after_its_weights(who: EvaluatedModel, name: str) -> None:
     assert labels([who]) == {who: name}
 
 
@@ -56,25 +56,25 @@ def test_a_models_name_is_that_of_its_weights(who: EvaluatedModel, name: str) ->
             ["m, revision=1", "m, no revision"],
         ),
         (
-            named("hf", {"demonstrations": "4"}, pretrained="m"),
+            named("hf", {"few-shot examples": "4"}, pretrained="m"),
             named("hf", {"chat template": "0123456789abcdef"}, pretrained="m"),
-            ["m, no chat template, 4-shot", "m, chat template 01234567, no demonstrations"],
+            ["m, no chat template, 4-shot", "m, chat template 01234567, no few-shot examples"],
         ),
     ],
     ids=["owners", "folders", "a folder and the hub", "engines", "revisions", "settings"],
 )
-def test_models_of_one_name_are_told_apart_by_what_differs(
+def test_models_of_the_same_name_are_distinguished_by_what_differs(
     first: EvaluatedModel, second: EvaluatedModel, names: list[str]
 ) -> None:
     assert list(labels([first, second]).values()) == names
 
 
-def test_what_all_of_one_name_share_is_in_no_name() -> None:
+def test_names_omit_what_all_their_models_share() -> None:
     both = [named("hf", pretrained="m", dtype="float16", revision=revision) for revision in "12"]
     assert list(labels(both).values()) == ["m, revision=1", "m, revision=2"]
 
 
-def test_two_models_of_which_one_lacks_what_the_other_has_never_share_a_name() -> None:
+def test_models_with_different_arguments_never_share_a_name() -> None:
     several = [
         named("hf", pretrained="m"),
         named("hf", pretrained="m", dtype="float16"),
@@ -99,7 +99,7 @@ def test_two_models_of_which_one_lacks_what_the_other_has_never_share_a_name() -
         (None, {}),
     ],
 )
-def test_arguments_are_a_mapping_or_text(found: object, expected: dict[str, str]) -> None:
+def test_model_arguments_are_a_mapping_or_a_string(found: object, expected: dict[str, str]) -> None:
     assert arguments(found) == expected
 
 
@@ -109,20 +109,20 @@ def of_file(folder: Path, shots: object = 0, source: object = "hub", **changed: 
     return evaluated_model(read(path), shots, source)
 
 
-def test_the_setting_is_only_what_is_not_the_harnesss_default(tmp_path: Path) -> None:
+def test_a_setting_lists_only_what_differs_from_the_harnesss_default(tmp_path: Path) -> None:
     assert of_file(tmp_path).setting == ()
     config = {"model": "hf", "model_args": {}, "gen_kwargs": {"temperature": 1, "do_sample": True}}
     asked = of_file(tmp_path, 4, "embedded", chat_template_sha="c", system_instruction_sha="s", config=config)
     assert asked.setting == (
         ("chat template", "c"),
         ("system instruction", "s"),
-        ("demonstrations", "4"),
+        ("few-shot examples", "4"),
         ("gen_kwargs", "do_sample=True,temperature=1"),
         ("rows", "embedded"),
     )
 
 
-def test_a_chat_template_counts_where_the_model_has_no_text_of_it(tmp_path: Path) -> None:
+def test_a_chat_template_counts_even_without_its_text(tmp_path: Path) -> None:
     # The harness writes an empty text where --apply_chat_template was given to such a model, and null without it.
     assert of_file(tmp_path, chat_template=None).setting == ()
     assert of_file(tmp_path, chat_template="").setting == (("chat template", "without a text of its own"),)

@@ -1,4 +1,4 @@
-"""A model is called what its user says, if that tells which model is meant."""
+"""A model has the name that its user gives it, if it is clear which model is meant."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_folder_or_a_file_names_its_model(folder: Path) -> None:
+def test_a_model_is_selected_by_folder_or_file(folder: Path) -> None:
     (file,) = (folder / "lr=0.1").glob("results_*.json")
     for path in (folder / "lr=0.1", file):
         runs = load([folder], names=[GivenName(path, "fast")])
         assert list(runs.labels.values()) == ["checkpoint-500", "fast"]
 
 
-def test_what_is_said_of_a_model_has_its_given_name(folder: Path) -> None:
+def test_messages_about_a_model_use_its_given_name(folder: Path) -> None:
     write_run(folder / "lr=0.1", {SST2: [1, 0, 1]}, arguments={"pretrained": "/models/foo/checkpoint-900"})
     texts = [str(issue) for issue in load([folder], names=[GivenName(folder / "lr=0.1", "fast")]).issues]
     assert any("3 of fast" in text for text in texts)
@@ -46,13 +46,15 @@ def test_what_is_said_of_a_model_has_its_given_name(folder: Path) -> None:
         ([("new", "checkpoint-900")], "another model also has this name"),
     ],
 )
-def test_a_name_that_tells_no_model_is_an_error(given: list[tuple[str, str]], message: str, folder: Path) -> None:
+def test_a_name_that_selects_no_single_model_is_an_error(
+    given: list[tuple[str, str]], message: str, folder: Path
+) -> None:
     with pytest.raises(RowsError) as error:
         load([folder], names=[GivenName(folder / path, name) for path, name in given])
     assert message in str(error.value)
 
 
-def test_report_takes_names(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_report_accepts_names(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     names = ["--name", f"{folder}/lr=0.1=fast one", "--name", f"{folder}/new=baseline"]
     assert main(["report", str(folder), "-o", str(tmp_path / "page.html"), *names]) == 0
     text = (tmp_path / "page.html").read_text(encoding="utf-8")

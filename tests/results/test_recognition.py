@@ -1,4 +1,4 @@
-"""Which tasks of a file are ours: those that say so, and nothing is guessed."""
+"""Which tasks of a file are ours: those that record it; nothing is guessed."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def old(folder: Path) -> Path:
 OLD = "written by an older version of lm-eval-ext, which did not record its family in the metadata; run them again"
 
 
-def test_a_file_of_an_older_version_is_named_with_its_tasks_and_nothing_is_guessed(tmp_path: Path) -> None:
+def test_a_file_from_an_older_version_is_named_with_its_tasks(tmp_path: Path) -> None:
     path = old(tmp_path)
     with pytest.raises(RowsError) as error:
         load([tmp_path])
     assert str(error.value).startswith(f"{path}, tasks '{SST2}', 'verbalizer_snli_natural_golden': {OLD}")
 
 
-def test_beside_files_with_the_facts_one_without_is_left_out_as_an_error(tmp_path: Path) -> None:
+def test_a_file_without_facts_among_others_is_left_out_with_an_error(tmp_path: Path) -> None:
     path = old(tmp_path / "old")
     write_run(tmp_path / "new", {SST2: [1]}, arguments={"pretrained": "two"})
     runs = load([tmp_path])
@@ -54,13 +54,15 @@ def test_beside_files_with_the_facts_one_without_is_left_out_as_an_error(tmp_pat
         ["natural-instructions", "gains", "{}"],
     ],
 )
-def test_every_command_says_so(command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_command_reports_results_of_an_older_version(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     old(tmp_path)
     assert main([word.format(tmp_path) for word in command]) == 1
     assert OLD in capsys.readouterr().err
 
 
-def test_a_single_fact_that_is_missing_is_named(tmp_path: Path) -> None:
+def test_a_single_missing_fact_is_named(tmp_path: Path) -> None:
     path = write_run(tmp_path, {SST2: [1]})
     content = json.loads(path.read_text())
     del content["configs"][SST2]["metadata"]["prompting"]
@@ -69,7 +71,7 @@ def test_a_single_fact_that_is_missing_is_named(tmp_path: Path) -> None:
         load([tmp_path])
 
 
-def test_a_metric_under_its_former_name_is_of_an_older_version(tmp_path: Path) -> None:
+def test_a_metric_with_its_former_name_is_from_an_older_version(tmp_path: Path) -> None:
     task = "paired_mcq_opinionqa_low"
     facts = {"family": "paired_mcq", "dataset": "opinionqa", "constraint": "low", "paired": True}
     path = write_run(tmp_path, {task: [1]}, config={"metadata": {**CONFIG["metadata"], **facts}})
@@ -84,7 +86,7 @@ def test_a_metric_under_its_former_name_is_of_an_older_version(tmp_path: Path) -
     )
 
 
-def test_a_family_of_a_newer_version_is_named(tmp_path: Path) -> None:
+def test_a_family_from_a_newer_version_is_named(tmp_path: Path) -> None:
     path = write_run(tmp_path, {SST2: [1]})
     path.write_text(path.read_text().replace('"family": "verbalizer"', '"family": "ifbench"'))
     with pytest.raises(RowsError) as error:
@@ -94,7 +96,7 @@ def test_a_family_of_a_newer_version_is_named(tmp_path: Path) -> None:
     assert "; upgrade lm-eval-ext" in str(error.value)
 
 
-def test_a_task_of_ours_without_any_of_its_figures_is_named(tmp_path: Path) -> None:
+def test_our_task_without_any_of_its_metrics_is_named(tmp_path: Path) -> None:
     path = write_run(tmp_path, {SST2: [1]})
     path.write_text(json.dumps(json.loads(path.read_text()) | {"results": {SST2: {"other,answer": 1.0}}}))
     with pytest.raises(
@@ -103,7 +105,7 @@ def test_a_task_of_ours_without_any_of_its_figures_is_named(tmp_path: Path) -> N
         load([tmp_path])
 
 
-def test_a_task_is_ours_by_what_it_records_whatever_its_name(tmp_path: Path) -> None:
+def test_a_task_is_recognized_by_its_facts_not_its_name(tmp_path: Path) -> None:
     write_run(tmp_path, {"my_own_task": [1, 0]})
     (run,) = load([tmp_path]).runs
     assert (run.task, run.family.name) == ("my_own_task", "verbalizer")
@@ -112,7 +114,7 @@ def test_a_task_is_ours_by_what_it_records_whatever_its_name(tmp_path: Path) -> 
 # As later versions of the harness write
 
 
-def test_a_task_whose_name_bears_its_groups_is_that_task(tmp_path: Path) -> None:
+def test_a_task_whose_name_includes_its_groups_is_recognized(tmp_path: Path) -> None:
     path = write_run(tmp_path / "new", {SST2: [1, 0]}, group_subtasks={"level": [f"level::{SST2}"]})
     text = path.read_text().replace(f'"{SST2}":', f'"level::{SST2}":')
     content = json.loads(text)
@@ -123,6 +125,6 @@ def test_a_task_whose_name_bears_its_groups_is_that_task(tmp_path: Path) -> None
     runs = load([tmp_path])
     (run,) = runs.runs
     assert (run.task, run.shots, run.rows is not None) == (SST2, 4, True)
-    assert dict(run.model.setting)["demonstrations"] == "4"
+    assert dict(run.model.setting)["few-shot examples"] == "4"
     assert runs.groups == {"level": (SST2,)}
     assert find_runs([tmp_path]).runs[0].count == 2

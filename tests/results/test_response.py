@@ -1,4 +1,4 @@
-"""Which response a line of samples holds."""
+"""Which response a line of samples contains."""
 
 from __future__ import annotations
 
@@ -26,5 +26,5 @@ def test_several_responses_or_none_are_an_error(responses: Any) -> None:
 
 
 @pytest.mark.parametrize("line", [{}, {"doc": {}}, {"filtered_resps": ["x"]}, {"doc": "x", "filtered_resps": ["x"]}])
-def test_other_lines_are_no_samples(line: dict[str, Any]) -> None:
+def test_other_lines_are_not_samples(line: dict[str, Any]) -> None:
     assert not is_sample(line)

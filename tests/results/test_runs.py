@@ -1,4 +1,4 @@
-"""Everything that reads results has one idea of which run is newer and which model it is."""
+"""Everything that reads results agrees on which run is newer and which model it belongs to."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ N01 = "manyifeval_n01"
 
 
 @pytest.mark.parametrize("newer", ["a", "b"])
-def test_report_comparison_and_table_take_the_same_newest_run(newer: str, tmp_path: Path) -> None:
+def test_report_compare_and_table_agree_on_the_newest_run(newer: str, tmp_path: Path) -> None:
     for name, followed in (("a", True), ("b", False)):
         path = write_rows(tmp_path / name, {N01: [row(0, [followed])]}, config=of_model("one"))
         content = json.loads(path.read_text()) | {"date": 2000.0 if name == newer else 1000.0}
@@ -32,14 +32,14 @@ def test_report_comparison_and_table_take_the_same_newest_run(newer: str, tmp_pa
     assert of_report.figure("prompt_level_strict_acc") == accuracy
     assert of_comparison.figure("prompt_level_strict_acc") == accuracy
     assert of_table.scores[0].prompt_level == accuracy
-    # Model and what was replaced are told alike, too.
+    # Model and replaced runs are reported in the same way, too.
     assert of_table.model == of_report.model.full_name == "hf pretrained=one"
     assert issues == load([tmp_path]).issues
     older = "b" if newer == "a" else "a"
     assert str(issues[0]).startswith(f"{tmp_path / older}")
 
 
-def test_report_and_gains_take_the_same_newest_run_also_of_one_moment(tmp_path: Path) -> None:
+def test_report_and_gains_agree_on_the_newest_run_even_with_equal_dates(tmp_path: Path) -> None:
     for number, rouge_l in ((1, 0.2), (2, 0.3)):
         results(tmp_path / f"results_{number}.json", leaf("s1", "prompt", rouge_l), date=1.0)
     (of_report,) = load([tmp_path]).runs

@@ -1,4 +1,4 @@
-"""One model stays one where its families need other settings; runs of one task are told apart by theirs."""
+"""A model whose families need different settings is one model; runs of one task in two settings are not."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def verbalizer(folder: Path, gen_kwargs: Mapping[str, Any] | None = None, task: 
     path.write_text(json.dumps(content))
 
 
-def test_a_model_whose_families_need_other_settings_is_one_with_a_note(tmp_path: Path) -> None:
+def test_a_model_with_a_different_setting_per_family_is_one_model_with_a_note(tmp_path: Path) -> None:
     verbalizer(tmp_path / "a")
     manyifeval(tmp_path / "b", LONG)
     runs = load([tmp_path])
@@ -53,20 +53,20 @@ def test_a_model_whose_families_need_other_settings_is_one_with_a_note(tmp_path:
     assert sorted(given) == [False, True]
 
 
-def test_settings_that_differ_within_a_family_are_a_warning_that_names_the_tasks(tmp_path: Path) -> None:
+def test_different_settings_within_a_family_are_a_warning_that_names_the_tasks(tmp_path: Path) -> None:
     verbalizer(tmp_path / "a", config={"num_fewshot": 4})
     verbalizer(tmp_path / "b", task=COT)
     runs = load([tmp_path])
     assert list(runs.labels.values()) == ["one"]
     assert runs.issues == (
         warning(
-            f"one: demonstrations differ between tasks: 4 ({SST2}); default ({COT}); figures over several tasks of "
+            f"one: few-shot examples differ between tasks: 4 ({SST2}); default ({COT}); figures over several tasks of "
             "verbalizer mix them"
         ),
     )
 
 
-def test_runs_of_one_task_in_two_settings_are_told_apart(tmp_path: Path) -> None:
+def test_runs_of_one_task_in_two_settings_are_kept_apart(tmp_path: Path) -> None:
     verbalizer(tmp_path / "a", LONG)
     verbalizer(tmp_path / "b", LONGEST, date=2000)
     runs = load([tmp_path])
@@ -75,7 +75,7 @@ def test_runs_of_one_task_in_two_settings_are_told_apart(tmp_path: Path) -> None
     assert runs.issues == ()
 
 
-def test_what_is_in_no_doubt_is_one_model_beside_runs_that_are_told_apart(tmp_path: Path) -> None:
+def test_unambiguous_runs_are_one_model_next_to_runs_that_are_kept_apart(tmp_path: Path) -> None:
     # Whether the runs of the other families belong to the first or the second cannot be told.
     verbalizer(tmp_path / "a")
     verbalizer(tmp_path / "b", config={"num_fewshot": 4})
@@ -83,17 +83,17 @@ def test_what_is_in_no_doubt_is_one_model_beside_runs_that_are_told_apart(tmp_pa
     manyifeval(tmp_path / "d", LONGEST)
     runs = load([tmp_path])
     models = {run.task: runs.labels[run.model] for run in runs.runs if run.task != SST2}
-    assert models == {COT: "one, no demonstrations, gen_kwargs differ by task", N01: models[COT]}
+    assert models == {COT: "one, no few-shot examples, gen_kwargs differ by task", N01: models[COT]}
     assert len(runs.labels) == 3
 
 
-def test_another_chat_template_is_another_model_whatever_was_run(tmp_path: Path) -> None:
+def test_another_chat_template_is_always_another_model(tmp_path: Path) -> None:
     verbalizer(tmp_path / "a", chat_template_sha="0123456789")
     manyifeval(tmp_path / "b")
     assert list(load([tmp_path]).labels.values()) == ["one, chat template 01234567", "one, no chat template"]
 
 
-def test_two_models_with_other_settings_stay_two(tmp_path: Path) -> None:
+def test_two_models_with_different_settings_remain_two(tmp_path: Path) -> None:
     for name in ("one", "two"):
         verbalizer(tmp_path / name / "a", arguments={"pretrained": name})
         manyifeval(tmp_path / name / "b", LONG, name)
@@ -114,7 +114,7 @@ def test_two_sides_are_compared_task_by_task_in_the_setting_of_each(tmp_path: Pa
     assert same.issues == ()
 
 
-def test_check_takes_a_side_of_two_settings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_accepts_a_side_with_two_settings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for side in ("old", "new"):
         verbalizer(tmp_path / side / "a")
         manyifeval(tmp_path / side / "b", LONG)

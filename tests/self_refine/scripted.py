@@ -1,4 +1,4 @@
-"""A base LM whose replies are written down beforehand, and rows to ask it about."""
+"""A base LM with scripted replies, and rows to ask it about."""
 
 from __future__ import annotations
 

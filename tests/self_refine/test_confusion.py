@@ -1,4 +1,4 @@
-"""How good feedback is, by the paper's measures and by plain counts."""
+"""The quality of feedback, by the paper's measures and by plain counts."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import pytest
 from lm_eval_ext.self_refine.confusion import Confusion
 
 
-def test_judgements_are_counted_by_truth_and_verdict() -> None:
-    judgements = [(True, True)] * 4 + [(False, True)] * 3 + [(True, False)] * 2 + [(False, False)] * 1
-    assert Confusion.of(judgements) == Confusion(
+def test_judgments_are_counted_by_truth_and_verdict() -> None:
+    judgments = [(True, True)] * 4 + [(False, True)] * 3 + [(True, False)] * 2 + [(False, False)] * 1
+    assert Confusion.of(judgments) == Confusion(
         true_positives=4, false_positives=3, false_negatives=2, true_negatives=1
     )
-    assert Confusion.of(iter(judgements)).judgements == 10
+    assert Confusion.of(iter(judgments)).judgments == 10
 
 
 def test_counts_add_up_cell_by_cell() -> None:
@@ -30,7 +30,7 @@ def test_four_different_cells_give_five_different_figures() -> None:
     assert found.f1_by_count == pytest.approx(60 / 74)  # 2 · TP / (2 · TP + FP + FN)
 
 
-def test_figure_9_gives_what_table_2_has() -> None:
+def test_figure_9_reproduces_table_2() -> None:
     found = Confusion(true_positives=76, false_positives=17, false_negatives=24, true_negatives=83)
     # 76 / (76 + 17) = 0.817; 76 / 100; 2 · 0.817 · 0.76 / (0.817 + 0.76) = 0.788
     assert [found.precision, found.recall, found.f1] == [
@@ -38,7 +38,7 @@ def test_figure_9_gives_what_table_2_has() -> None:
     ]
 
 
-def test_precision_does_not_depend_on_how_many_are_broken_but_the_one_by_count_does() -> None:
+def test_only_precision_by_count_depends_on_how_many_are_broken() -> None:
     few, many = Confusion(76, 17, 24, 83), Confusion(76, 170, 24, 830)
     assert few.precision == pytest.approx(many.precision)
     assert few.precision_by_count == 76 / 93
@@ -52,14 +52,14 @@ def test_precision_does_not_depend_on_how_many_are_broken_but_the_one_by_count_d
         (Confusion(5, 0, 0, 3), 1.0, 1.0, 1.0),  # the oracle
         (Confusion(0, 3, 5, 0), 0.0, 0.0, 0.0),  # always wrong
         (Confusion(5, 0, 0, 0), 1.0, 1.0, 1.0),  # nothing broken
-        (Confusion(2, 0, 2, 0), 1.0, 0.5, 2 / 3),  # nothing broken, half of it recognised
+        (Confusion(2, 0, 2, 0), 1.0, 0.5, 2 / 3),  # nothing broken, half of it recognized
         (Confusion(0, 0, 5, 0), 1.0, 0.0, 0.0),
         (Confusion(0, 3, 0, 1), 0.0, None, None),  # nothing followed
         (Confusion(0, 0, 0, 4), 1.0, None, None),
         (Confusion(0, 0, 0, 0), None, None, None),  # nothing judged
     ],
 )
-def test_where_a_class_is_empty_there_is_a_figure_only_if_it_means_something(
+def test_with_an_empty_class_only_meaningful_figures_are_given(
     counts: Confusion, precision: float | None, recall: float | None, f1: float | None
 ) -> None:
     assert (counts.precision, counts.precision_by_count, counts.recall) == (precision, precision, recall)

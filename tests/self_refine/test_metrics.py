@@ -1,4 +1,4 @@
-"""The metrics of a refined answer, against arithmetic done by hand."""
+"""The metrics of a refined answer, compared with arithmetic by hand."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ ALL_FOUR_CELLS = run(
     *(COMMA, BARE),  # the other two rows are left as they are
     # truth: no yes / yes no
     *("1: YES\n2: YES", "1: YES\n2: well"),
-    BOTH,  # the second row alone: the first was judged to follow everything
+    BOTH,  # only the second row: the first was judged to follow everything
     rows=4,
 )
 
 
-def test_the_four_cells_of_a_written_run() -> None:
+def test_a_run_reports_the_four_confusion_counts() -> None:
     counts = {
         "feedback_true_positives": 2
         + 2
@@ -55,7 +55,7 @@ def test_the_four_cells_of_a_written_run() -> None:
     }
     assert {name: aggregated(ALL_FOUR_CELLS, name) for name in counts} == counts
     assert aggregated(ALL_FOUR_CELLS, "feedback_recall") == 6 / 7
-    # Of the 7 followed 6 are judged followed, of the 5 broken 3. Weighed alike: (6/7) / (6/7 + 3/5) = 30 / 51.
+    # Of the 7 followed 6 are judged followed, of the 5 broken 3. With equal weight: (6/7) / (6/7 + 3/5) = 30 / 51.
     assert aggregated(ALL_FOUR_CELLS, "feedback_precision") == pytest.approx(10 / 17)
     assert aggregated(ALL_FOUR_CELLS, "feedback_f1") == pytest.approx(2 / (7 / 6 + 17 / 10))
     # As they come: 6 of the 9 judged followed.
@@ -64,21 +64,21 @@ def test_the_four_cells_of_a_written_run() -> None:
     assert aggregated(ALL_FOUR_CELLS, "feedback_unparsable") == 1 / 12
 
 
-def test_accuracy_by_round_is_of_the_answer_that_stands() -> None:
-    # row 1: 1/2, 1/2 (the other one), and it stands; row 2: 0, 1/2, 1; rows 3, 4: 1 from the start
+def test_accuracy_by_round_is_of_the_current_answer() -> None:
+    # row 1: 1/2, 1/2 (the other one), and it is kept; row 2: 0, 1/2, 1; rows 3, 4: 1 from the start
     prompt_level = [aggregated(ALL_FOUR_CELLS, f"prompt_level_strict_acc_round_{k}") for k in range(3)]
     inst_level = [aggregated(ALL_FOUR_CELLS, f"inst_level_strict_acc_round_{k}") for k in range(3)]
     assert prompt_level == pytest.approx([2 / 4, 2 / 4, 3 / 4])
     assert inst_level == pytest.approx([2.5 / 4, 3 / 4, 3.5 / 4])
 
 
-def test_the_cost_of_a_written_run() -> None:
-    # requests: answer, judgement, refinement, judgement / and one refinement more / answer, judgement (twice)
+def test_a_run_reports_its_cost() -> None:
+    # requests: answer, judgment, refinement, judgment / and one refinement more / answer, judgment (twice)
     assert aggregated(ALL_FOUR_CELLS, "base_requests") == pytest.approx((4 + 5 + 2 + 2) / 4)
     assert aggregated(ALL_FOUR_CELLS, "rounds") == pytest.approx((1 + 2 + 0 + 0) / 4)
 
 
-def test_the_rounds_say_what_was_answered_and_judged() -> None:
+def test_the_rounds_record_answers_and_judgments() -> None:
     assert list(ALL_FOUR_CELLS[1]["rounds"]) == [
         {"answer": NEITHER, "followed": [False, False], "judged": [False, True], "replies": ["1: NO\n2: YES"]},
         {"answer": BARE, "followed": [True, False], "judged": [True, None], "replies": ["1: YES\n2: well"]},
@@ -96,19 +96,21 @@ def test_the_rounds_say_what_was_answered_and_judged() -> None:
         ("none", [BARE], ["N/A"] * 4),
     ],
 )
-def test_feedback_figures_where_no_model_judges(strategy: str, replies: list[str], figures: list[float | str]) -> None:
+def test_feedback_without_a_judging_model_has_fixed_figures(
+    strategy: str, replies: list[str], figures: list[float | str]
+) -> None:
     rows = run(strategy, 1, *replies)
     names = ["feedback_precision", "feedback_recall", "feedback_f1", "feedback_unparsable"]
     assert [aggregated(rows, name) for name in names] == figures
 
 
-def test_every_row_has_every_metric_whatever_became_of_it() -> None:
+def test_every_row_has_every_metric() -> None:
     names = {frozenset(found) for found in ALL_FOUR_CELLS}
     by_round = {f"{level}_level_strict_acc_round_{k}" for level in ("prompt", "inst") for k in range(3)}
     assert names == {frozenset(by_round | AGGREGATIONS.keys())}
 
 
-def test_no_refinement_has_no_round_but_the_first() -> None:
+def test_without_refinement_there_is_only_the_first_round() -> None:
     (found,) = run("none", 5, BARE)
     assert [name for name in found if "_round_" in name] == [
         "prompt_level_strict_acc_round_0",
@@ -116,7 +118,7 @@ def test_no_refinement_has_no_round_but_the_first() -> None:
     ]
 
 
-def test_reasoning_does_not_count_in_a_verdict() -> None:
+def test_reasoning_is_ignored_in_verdicts() -> None:
     thinking = f"<think>a, b</think>{BOTH}\n"
     refined = Refined([Round(thinking, Feedback((True, True)))], 1)
     found = scores(refined, INSTRUCTIONS)
@@ -125,13 +127,13 @@ def test_reasoning_does_not_count_in_a_verdict() -> None:
     assert found["feedback_true_positives"] == 2
 
 
-def test_a_mean_is_the_harness_own_which_has_a_standard_error() -> None:
+def test_means_are_the_harnesss_own_with_a_standard_error() -> None:
     stderr = pytest.importorskip("lm_eval.api.metrics").stderr_for_metric
     for name in ("prompt_level_strict_acc_round_0", "inst_level_strict_acc_round_5", "base_requests"):
         assert stderr(metric=function_of(aggregation(name)), bootstrap_iters=1)([0.0, 1.0]) == 0.5
 
 
-def test_there_is_no_other_metric() -> None:
+def test_there_are_no_other_metrics() -> None:
     with pytest.raises(KeyError, match="feedback_accuracy"):
         aggregation("feedback_accuracy")
 
@@ -148,10 +150,10 @@ def test_there_is_no_other_metric() -> None:
         (None, ("base_requests", "rounds")),
     ],
 )
-def test_what_is_better_the_higher_it_is(better: bool | None, names: tuple[str, ...]) -> None:
+def test_the_direction_of_each_metric_is_declared(better: bool | None, names: tuple[str, ...]) -> None:
     assert [SCHEMA.metric(name).higher_is_better for name in names] == [better] * len(names)
 
 
-def test_where_no_model_judges_there_are_verdicts_and_no_replies() -> None:
+def test_without_a_judging_model_there_are_verdicts_but_no_replies() -> None:
     (found,) = run("oracle", 1, BARE, BOTH)
     assert found["rounds"][0] == {"answer": BARE, "followed": [True, False], "judged": [True, False], "replies": []}

@@ -1,4 +1,4 @@
-"""What is read of the harness's result files, and the command that prints it."""
+"""What is read from the harness's result files, and the command that prints it."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def refined(
 
 
 def by_round(rounds: int, prompt: float = 0.75) -> tuple[tuple[float, float], ...]:
-    """Return the accuracies of ``refined``: no two rounds alike, and the last one's those of the last answers."""
+    """Return the accuracies of ``refined``: different in every round; the last one's are those of the last answers."""
     return (*((number / 32, 0.5 + number / 32) for number in range(rounds)), (prompt, 0.875))
 
 
@@ -84,7 +84,7 @@ def unjudged(name: str = "manyifeval_n01", rounds: int = 0) -> Content:
 
 
 def other_task() -> Content:
-    """Return what the harness writes of its own task with the same metrics."""
+    """Return what the harness writes for its own task with the same metrics."""
     content = leaf("ifeval", {"prompt_level_strict_acc": 0.5, "inst_level_strict_acc": 0.5})
     content["configs"]["ifeval"]["metadata"] = {"version": 4.0}
     return content
@@ -115,7 +115,7 @@ def write_refined(path: Path, strategy: str, *tasks: Content, **top: Any) -> Pat
     return write(path, *(tasks or (refined(),)), model=NAME, model_args=arguments, **top)
 
 
-def test_a_plain_run_is_zero_shot_of_the_model_that_others_refine(tmp_path: Path) -> None:
+def test_a_plain_run_is_the_zero_shot_method_of_its_model(tmp_path: Path) -> None:
     write(tmp_path / "plain" / "results_1.json", plain())
     write_refined(tmp_path / "refined" / "results_2.json", "feedback_each")
     methods, issues = read_methods([tmp_path])
@@ -149,7 +149,7 @@ def test_a_plain_run_is_zero_shot_of_the_model_that_others_refine(tmp_path: Path
         ),
     ],
 )
-def test_a_model_is_its_base_with_all_arguments_but_those_of_the_refinement(
+def test_a_model_is_its_base_without_the_arguments_of_the_refinement(
     one: object, other: object, models: list[str], tmp_path: Path
 ) -> None:
     for number, arguments in enumerate((one, other), start=1):
@@ -166,12 +166,12 @@ def test_a_model_is_its_base_with_all_arguments_but_those_of_the_refinement(
         ({"base": "hf"}, "feedback_each_cot"),
     ],
 )
-def test_the_method_is_the_strategy_that_was_asked_for(arguments: object, strategy: str, tmp_path: Path) -> None:
+def test_the_method_is_the_requested_strategy(arguments: object, strategy: str, tmp_path: Path) -> None:
     (run,) = read_methods([write(tmp_path / "mine.json", refined(), model=NAME, model_args=arguments)])[0]
     assert run.strategy == strategy
 
 
-def test_without_judgements_there_is_no_share_of_unparsable_ones_to_read(tmp_path: Path) -> None:
+def test_without_judgments_the_unparsable_share_is_not_required(tmp_path: Path) -> None:
     write_refined(tmp_path / "results_1.json", "none", unjudged())
     write_refined(tmp_path / "results_2.json", "without_feedback", unjudged(rounds=5))
     score = TaskScore("manyifeval_n01", 100, 0.75, 0.875)
@@ -192,7 +192,7 @@ def test_a_run_may_be_split_over_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("dates", "newest"), [((1.0, 2.0), 0.875), ((2.0, 1.0), 0.625)])
-def test_of_two_runs_of_a_method_the_newest_counts_and_the_other_is_named_once(
+def test_the_newer_run_of_a_method_is_used_and_the_older_one_named_once(
     dates: tuple[float, float], newest: float, tmp_path: Path
 ) -> None:
     names = ("manyifeval_n01", "manyifeval_n02")
@@ -211,7 +211,7 @@ def test_of_two_runs_of_a_method_the_newest_counts_and_the_other_is_named_once(
     assert tuple(map(str, issues)) == (f"{unused}: not used for manyifeval_n01, manyifeval_n02: {used} is newer",)
 
 
-def test_a_plain_run_and_one_of_the_strategy_none_are_two_runs_of_one_method(tmp_path: Path) -> None:
+def test_a_plain_run_and_a_run_with_strategy_none_are_the_same_method(tmp_path: Path) -> None:
     write(tmp_path / "results_1.json", plain(), date=2.0)
     write_refined(tmp_path / "results_2.json", "none", unjudged(), date=1.0)
     methods, issues = read_methods([tmp_path])
@@ -222,7 +222,7 @@ def test_a_plain_run_and_one_of_the_strategy_none_are_two_runs_of_one_method(tmp
     assert issue.text.endswith("results_1.json is newer")
 
 
-def test_files_and_tasks_that_are_not_ours_are_left_out_and_only_files_are_named(tmp_path: Path) -> None:
+def test_files_and_tasks_of_others_are_left_out_and_only_files_are_named(tmp_path: Path) -> None:
     ifeval = write(tmp_path / "results_0.json", other_task(), model="vllm")
     mixed = plain()
     mixed["results"]["manyifeval"] = dict(mixed["results"]["manyifeval_n01"])  # the row of a group
@@ -232,7 +232,7 @@ def test_files_and_tasks_that_are_not_ours_are_left_out_and_only_files_are_named
     assert tuple(map(str, issues)) == (f"{ifeval}: no results of manyifeval tasks (ifeval); ignored",)
 
 
-def test_nothing_at_all_is_an_error(tmp_path: Path) -> None:
+def test_having_no_results_is_an_error(tmp_path: Path) -> None:
     write(tmp_path / "results_0.json", other_task())
     with pytest.raises(
         RowsError,
@@ -250,7 +250,7 @@ def test_nothing_at_all_is_an_error(tmp_path: Path) -> None:
         ({"n": 5}, "number of rows: 100 for 'none', .* and 5 for 'oracle'"),  # a run with --limit
     ],
 )
-def test_methods_on_other_rows_are_not_compared(change: dict[str, Any], complaint: str, tmp_path: Path) -> None:
+def test_methods_on_different_rows_are_not_compared(change: dict[str, Any], complaint: str, tmp_path: Path) -> None:
     write(tmp_path / "results_1.json", plain())
     write_refined(tmp_path / "results_2.json", "oracle", refined(**change))
     with pytest.raises(
@@ -270,7 +270,7 @@ def test_methods_on_other_rows_are_not_compared(change: dict[str, Any], complain
         ({}, {"system_instruction_sha": "f00d"}, "system_instruction_sha: None for 'none'.* and 'f00d' for 'oracle'"),
     ],
 )
-def test_methods_in_another_setting_are_not_compared(
+def test_methods_in_different_settings_are_not_compared(
     config: dict[str, Any], top: dict[str, Any], complaint: str, tmp_path: Path
 ) -> None:
     task = refined()
@@ -289,7 +289,7 @@ def few_shot(folder: Path, num_fewshot: int) -> None:
         write_refined(folder / f"results_{strategy}.json", strategy, task, fewshot_as_multiturn=multiturn)
 
 
-def test_examples_as_turns_matter_only_where_there_are_examples(tmp_path: Path) -> None:
+def test_fewshot_as_multiturn_matters_only_with_few_shot_examples(tmp_path: Path) -> None:
     few_shot(tmp_path, 0)
     assert len(read_methods([tmp_path])[0]) == 2
     few_shot(tmp_path, 1)
@@ -297,7 +297,7 @@ def test_examples_as_turns_matter_only_where_there_are_examples(tmp_path: Path) 
         read_methods([tmp_path])
 
 
-def test_methods_that_refine_do_so_equally_often(tmp_path: Path) -> None:
+def test_methods_with_different_numbers_of_rounds_are_not_compared(tmp_path: Path) -> None:
     write_refined(tmp_path / "results_1.json", "none", unjudged(rounds=0))
     write_refined(tmp_path / "results_2.json", "feedback", refined(rounds=5))
     assert [run.rounds for run in read_methods([tmp_path])[0]] == [None, 5]
@@ -306,7 +306,7 @@ def test_methods_that_refine_do_so_equally_often(tmp_path: Path) -> None:
         read_methods([tmp_path])
 
 
-def test_methods_that_refine_are_asked_to_in_the_same_words(tmp_path: Path) -> None:
+def test_methods_with_different_prompt_versions_are_not_compared(tmp_path: Path) -> None:
     write_refined(tmp_path / "results_1.json", "none", unjudged(rounds=0))  # asks nothing of the kind
     for number, strategy in enumerate(("feedback", "oracle"), start=2):
         file = write_refined(tmp_path / f"results_{number}.json", strategy)
@@ -318,7 +318,7 @@ def test_methods_that_refine_are_asked_to_in_the_same_words(tmp_path: Path) -> N
         read_methods([tmp_path])
 
 
-def test_methods_on_other_tasks_are_not_compared(tmp_path: Path) -> None:
+def test_methods_on_different_tasks_are_not_compared(tmp_path: Path) -> None:
     write(tmp_path / "results_1.json", plain(), plain("manyifeval_n02"))
     write_refined(tmp_path / "results_2.json", "oracle")
     with pytest.raises(
@@ -329,7 +329,7 @@ def test_methods_on_other_tasks_are_not_compared(tmp_path: Path) -> None:
         read_methods([tmp_path])
 
 
-def test_tasks_of_one_method_are_not_mixed_from_two_settings(tmp_path: Path) -> None:
+def test_tasks_of_one_method_must_have_the_same_setting(tmp_path: Path) -> None:
     write(tmp_path / "results_1.json", plain())
     write(tmp_path / "results_2.json", plain("manyifeval_n02", source="embedded"))
     with pytest.raises(
@@ -338,7 +338,7 @@ def test_tasks_of_one_method_are_not_mixed_from_two_settings(tmp_path: Path) -> 
         read_methods([tmp_path])
 
 
-def test_tasks_may_differ_in_their_rows_and_models_in_everything(tmp_path: Path) -> None:
+def test_tasks_may_differ_in_rows_and_models_in_any_setting(tmp_path: Path) -> None:
     write(tmp_path / "results_1.json", plain(), plain("manyifeval_n02", n=7))
     write(tmp_path / "results_2.json", plain("manyifeval_n03", source="embedded"), model_args={"pretrained": "b"})
     assert [len(run.scores) for run in read_methods([tmp_path])[0]] == [2, 1]
@@ -369,7 +369,7 @@ ABSENT = object()
         ("inst_level_strict_acc_round_2,none", "N/A", "inst_level_strict_acc_round_2,none is 'N/A'; expected a number"),
     ],
 )
-def test_a_figure_that_is_none_is_named_with_file_and_task(
+def test_an_invalid_score_is_named_with_file_and_task(
     field: str, value: object, complaint: str, tmp_path: Path
 ) -> None:
     task = refined()
@@ -384,7 +384,7 @@ def test_a_figure_that_is_none_is_named_with_file_and_task(
     assert str(error.value).startswith(f"{file}, task 'manyifeval_n01': {complaint}")
 
 
-def test_a_refinement_without_accuracies_by_round_is_incomplete(tmp_path: Path) -> None:
+def test_a_refinement_without_accuracy_by_round_is_incomplete(tmp_path: Path) -> None:
     task = refined()
     figures = task["results"]["manyifeval_n01"]
     task["results"]["manyifeval_n01"] = {name: figures[name] for name in figures if "_round_" not in name}
@@ -395,7 +395,7 @@ def test_a_refinement_without_accuracies_by_round_is_incomplete(tmp_path: Path) 
 
 @pytest.mark.parametrize("strategy", ["oracle", "none"])
 @pytest.mark.parametrize("level", ["prompt", "inst"])
-def test_a_file_whose_last_round_is_not_of_its_last_answers_is_of_two_runs(
+def test_a_last_round_that_disagrees_with_the_last_answers_means_mixed_runs(
     level: str, strategy: str, tmp_path: Path
 ) -> None:
     rounds = 5 if strategy == "oracle" else 0
@@ -430,7 +430,7 @@ def test_a_file_whose_last_round_is_not_of_its_last_answers_is_of_two_runs(
         (("config", "model_args", "base"), "no 'base' in config.model_args; expected one"),
     ],
 )
-def test_what_else_a_file_lacks_is_named(path: tuple[str, ...], complaint: str, tmp_path: Path) -> None:
+def test_other_missing_fields_are_named(path: tuple[str, ...], complaint: str, tmp_path: Path) -> None:
     file = write_refined(tmp_path / "results_1.json", "oracle")
     content = json.loads(file.read_text(encoding="utf-8"))
     inner = content
@@ -443,7 +443,7 @@ def test_what_else_a_file_lacks_is_named(path: tuple[str, ...], complaint: str, 
     assert str(error.value).startswith(f"{file}, task 'manyifeval_n01': {complaint}")
 
 
-def test_an_unknown_strategy_is_named_with_those_that_there_are(tmp_path: Path) -> None:
+def test_an_unknown_strategy_is_named_with_the_known_ones(tmp_path: Path) -> None:
     write_refined(tmp_path / "results_1.json", "hope")
     with pytest.raises(
         RowsError,
@@ -452,7 +452,7 @@ def test_an_unknown_strategy_is_named_with_those_that_there_are(tmp_path: Path) 
         read_methods([tmp_path])
 
 
-def test_refined_answers_of_an_unnamed_model_are_not_taken_for_first_ones(tmp_path: Path) -> None:
+def test_refined_answers_of_an_unnamed_model_are_not_mistaken_for_first_answers(tmp_path: Path) -> None:
     # The harness, given an LM and no name of one, writes down the name of its class.
     write(tmp_path / "results_1.json", refined(), model="SelfRefineLM")
     with pytest.raises(RowsError, match=r"config\.model is 'SelfRefineLM'; expected 'self_refine'"):
@@ -483,7 +483,7 @@ def test_real_result_files_are_read(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "### `reference policy=drop_one`\n" in printed.out
     # One instruction of two, and one of five, is not followed: (1/2 + 4/5) / 2.
     assert "| zero-shot | 0.000 | 0.650 | - | - | - | - | - |\n" in printed.out
-    # It is mended in the first round, and nothing is left for the second: the answer and one request more.
+    # It is repaired in the first round, and nothing is left for the second: the answer and one more request.
     assert "| refinement w/ oracle | 1.000 | 1.000 | 1.00 | 1.00 | 1.00 | 0.000 | 2.00 |\n" in printed.out
     assert "| refinement w/ oracle | 0.000 / 0.650 | 1.000 / 1.000 | 1.000 / 1.000 |\n" in printed.out
     assert "source `embedded`; rows written for demonstrations and tests" in printed.out
@@ -492,7 +492,7 @@ def test_real_result_files_are_read(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert printed.err == ""
 
 
-def test_the_command_prints_the_table_and_says_aside_what_it_left_out(
+def test_the_command_prints_the_table_and_reports_omissions_on_standard_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write(tmp_path / "results_1.json", plain())
@@ -513,9 +513,7 @@ def test_the_command_prints_the_table_and_says_aside_what_it_left_out(
     assert printed.err == f"{other}: no results of manyifeval tasks (ifeval); ignored\n"
 
 
-def test_names_that_no_terminal_shows_do_not_stop_the_command(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_unprintable_names_do_not_break_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(tmp_path / "results_1.json", plain("one\ud800\x1b[2J"), model_args={"pretrained": "two\nlines"})
     assert main(["manyifeval", "table", str(tmp_path)]) == 0
     printed = capsys.readouterr().out
@@ -531,7 +529,7 @@ def test_names_that_no_terminal_shows_do_not_stop_the_command(
         (".", "lm-eval-ext: results_1.json: not JSON"),
     ],
 )
-def test_a_table_that_cannot_be_had_is_explained(
+def test_the_error_explains_why_there_is_no_table(
     file: str, complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "results_1.json").write_text("{", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Table 2 out of runs."""
+"""Table 2 from runs."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def tables(lines: list[str], head: str) -> list[list[str]]:
             TaskScore("t", 100, 0.613, 0.905, Confusion(0, 0, 900, 100), 0.0, 6.0),
             "refinement w/ all false | 0.613 | 0.905 | 1.00 | 0.00 | 0.00 | 0.000 | 6.00",
         ),
-        # no judgement could be read: nothing was judged, so there is no precision of 1 for judging nothing followed
+        # no judgment could be read: nothing was judged, so there is no precision of 1 for judging nothing followed
         (
             "feedback",
             TaskScore("t", 100, 0.5, 0.9, Confusion(0, 0, 90, 10), 1.0, 2.0),
@@ -76,15 +76,15 @@ def tables(lines: list[str], head: str) -> list[list[str]]:
         ),
     ],
 )
-def test_a_row_of_table_2(strategy: str, score: TaskScore, row: str) -> None:
+def test_a_row_is_formatted_like_table_2(strategy: str, score: TaskScore, row: str) -> None:
     assert tables(markdown([run(strategy, score)]), "Method") == [row.split(" | ")]
 
 
-def test_several_tasks_are_one_by_their_rows_and_their_judgements() -> None:
+def test_several_tasks_are_pooled_by_rows_and_judgments() -> None:
     found = line(
         run(
             "feedback",
-            TaskScore("a", 100, 0.9, 0.8, Confusion(6, 1, 2, 1), 0.5, 3.0),  # 10 judgements
+            TaskScore("a", 100, 0.9, 0.8, Confusion(6, 1, 2, 1), 0.5, 3.0),  # 10 judgments
             TaskScore("b", 300, 0.5, 0.6, Confusion(24, 3, 8, 5), 0.25, 7.0),  # 40
         )
     )
@@ -97,18 +97,18 @@ def test_several_tasks_are_one_by_their_rows_and_their_judgements() -> None:
     assert found.requests == pytest.approx(6.0)  # (300 + 2100) / 400
 
 
-def test_a_task_without_judgements_leaves_the_others_share_of_unparsable_ones_alone() -> None:
+def test_a_task_without_judgments_does_not_affect_the_unparsable_share() -> None:
     judged, not_judged = TaskScore("a", 1, 0.5, 0.5, Confusion(1, 1, 1, 1), 0.5), TaskScore("b", 99, 0.5, 0.5)
     assert line(run("feedback", judged, not_judged)).unparsable == 0.5
 
 
-def test_requests_that_were_counted_for_some_tasks_only_are_no_figure() -> None:
+def test_request_counts_for_only_some_tasks_are_not_shown() -> None:
     counted, uncounted = TaskScore("a", 1, 0.5, 0.5, requests=1.0), TaskScore("b", 1, 0.5, 0.5)
     assert line(run("none", counted, uncounted)).requests is None
     assert line(run("none", counted)).requests == 1.0
 
 
-def test_methods_stand_in_the_papers_order_under_each_model_and_models_in_that_of_their_names() -> None:
+def test_models_are_sorted_by_name_and_methods_in_the_papers_order() -> None:
     runs = [
         run(name, model=model)
         for model in ("hf pretrained=b", "hf pretrained=a")
@@ -149,7 +149,7 @@ def test_the_accuracies_after_each_round_are_means_over_the_rows_of_all_tasks() 
     assert by_round(found)[-1] == (whole.prompt_level, whole.inst_level)
 
 
-def test_where_nothing_is_refined_there_are_no_rounds_to_show() -> None:
+def test_without_refinement_there_is_no_table_by_round() -> None:
     lines = markdown([run("none", model="hf pretrained=a"), run("oracle", rounds=1, model="hf pretrained=b")])
     assert [row for row in lines if row.startswith(("###", "| After"))] == [
         "### `hf pretrained=a`",
@@ -158,7 +158,7 @@ def test_where_nothing_is_refined_there_are_no_rounds_to_show() -> None:
     ]
 
 
-def test_the_whole_is_markdown_with_footnotes() -> None:
+def test_the_table_is_markdown_with_footnotes() -> None:
     scores = (TaskScore("manyifeval_n02", 50, 0.5, 0.75), TaskScore("manyifeval_n01", 50, 0.5, 0.5))
     runs = [run(strategy, *scores, source="embedded", rounds=2) for strategy in ("none", "oracle")]
     assert markdown(runs) == [
@@ -184,7 +184,7 @@ def test_the_whole_is_markdown_with_footnotes() -> None:
         "judged followed.",
         "- Precision weights followed and broken instructions equally, as in the paper, regardless of how many there "
         'are. It is 1.00 if nothing was judged followed, as for "all false" in the paper.',
-        "- Unparsable: the share of the judgements that could not be parsed; they count as *not followed*. If none "
+        "- Unparsable: the share of the judgments that could not be parsed; they count as *not followed*. If none "
         "could be parsed, there is no precision, recall or F1 score.",
     ]
 
@@ -205,9 +205,7 @@ def test_the_whole_is_markdown_with_footnotes() -> None:
         ),
     ],
 )
-def test_a_footnote_says_what_there_is_to_say_and_no_more(
-    strategy: str, rows: tuple[int, ...], footnotes: list[str]
-) -> None:
+def test_a_footnote_appears_only_if_it_applies(strategy: str, rows: tuple[int, ...], footnotes: list[str]) -> None:
     scores = [TaskScore(f"t{number}", count, 0.5, 0.5) for number, count in enumerate(rows)]
     lines = markdown([run(strategy, *scores)])
     assert [line for line in lines if line.startswith("- ")][: len(footnotes)] == footnotes

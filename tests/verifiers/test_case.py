@@ -1,4 +1,4 @@
-"""change_case: capitals and small letters, in both editions."""
+"""change_case: capitals and lowercase letters, in both editions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ GERMAN = "wir gingen am fluss entlang bis die sonne unterging und niemand wollte
 NAMES = "anna, ben, carla, diego, emil, fatima, gita, hugo, ines, juri, kofi, lena, mio, nils, olga, pavel, quinn, rosa"
 
 
-def test_langdetect_decides_on_the_long_texts_below() -> None:
+def test_langdetect_decides_the_long_texts_below() -> None:
     assert Text(ENGLISH).words == 21  # >= ENOUGH_WORDS
     assert Text(f"{GERMAN} jetzt").words == 20
     assert Text(f"{NAMES}, tom, uma").words == 20
@@ -42,7 +42,7 @@ def test_langdetect_decides_on_the_long_texts_below() -> None:
         (" \n", False, False),
     ],
 )
-def test_all_capitals(text: str, faithful: bool, repaired: bool) -> None:
+def test_all_capitals_are_recognized(text: str, faithful: bool, repaired: bool) -> None:
     checker = instruction("change_case:english_capital")
     assert [checker.follows(Text(text), edition) for edition in EDITIONS] == [faithful, repaired]
 
@@ -67,7 +67,7 @@ def test_all_capitals(text: str, faithful: bool, repaired: bool) -> None:
         (" \n", False, False),
     ],
 )
-def test_all_small_letters(text: str, faithful: bool, repaired: bool) -> None:
+def test_all_lowercase_is_recognized(text: str, faithful: bool, repaired: bool) -> None:
     checker = instruction("change_case:english_lowercase")
     assert [checker.follows(Text(text), edition) for edition in EDITIONS] == [faithful, repaired]
 
@@ -124,5 +124,5 @@ def test_words_in_capitals_are_counted(
         ),
     ],
 )
-def test_the_description_is_ifevals(name: str, arguments: dict[str, object], description: str) -> None:
+def test_the_description_is_that_of_ifeval(name: str, arguments: dict[str, object], description: str) -> None:
     assert instruction(name, arguments).describe() == description

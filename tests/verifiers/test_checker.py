@@ -18,14 +18,14 @@ LETTER = {"letter": "a", "let_frequency": 3, "let_relation": "at least"}
 FIRST_WORD = {"num_paragraphs": 3, "nth_paragraph": 2, "first_word": "hello"}
 
 
-def test_in_the_groups_of_ifeval_are_exactly_its_instructions() -> None:
+def test_ifevals_groups_contain_exactly_its_instructions() -> None:
     # Checkers of other instructions are in groups of their own, so that an id always says whether it is IFEval's.
     groups = {name.split(":")[0] for name in INSTRUCTION_DICT}
     assert len(INSTRUCTION_DICT) == 25
     assert [name for name in instruction_ids() if name.split(":")[0] in groups] == sorted(INSTRUCTION_DICT)
 
 
-def test_every_group_defines_checkers_of_its_own() -> None:
+def test_every_group_defines_its_own_checkers() -> None:
     modules = {module.__name__ for module in GROUPS}
     assert {checker_type(name).__module__ for name in instruction_ids()} == modules
     for module in GROUPS:
@@ -47,7 +47,7 @@ def test_every_group_defines_checkers_of_its_own() -> None:
         (["keywords:existence"], "keywords:existence"),
     ],
 )
-def test_an_unknown_id_is_an_error_that_names_the_nearest(name: Any, near: str | None) -> None:
+def test_an_unknown_id_is_an_error_that_suggests_the_nearest(name: Any, near: str | None) -> None:
     with pytest.raises(ValueError, match="unknown instruction") as error:
         instruction(name)
     message = str(error.value)
@@ -112,9 +112,7 @@ COUNTS = [
 
 @pytest.mark.parametrize(("name", "arguments", "count"), COUNTS)
 @pytest.mark.parametrize("value", ["3", 3.0, 2.5, True, False, [3], float("nan")])
-def test_a_count_is_a_whole_number_and_nothing_else(
-    name: str, arguments: dict[str, Any], count: str, value: object
-) -> None:
+def test_a_count_is_a_whole_number(name: str, arguments: dict[str, Any], count: str, value: object) -> None:
     with pytest.raises(TypeError, match=rf"^{name}: {count} must be a whole number, found "):
         instruction(name, arguments | {count: value})
 
@@ -126,7 +124,7 @@ def test_a_count_is_not_negative(name: str, arguments: dict[str, Any], count: st
 
 
 @pytest.mark.parametrize(("name", "arguments", "count"), COUNTS)
-def test_zero_stays_zero_where_it_is_legal(name: str, arguments: dict[str, Any], count: str) -> None:
+def test_zero_is_kept_where_it_is_legal(name: str, arguments: dict[str, Any], count: str) -> None:
     zero = arguments | {count: 0}
     if name == "length_constraints:nth_paragraph_first_word":  # paragraphs are numbered from 1
         with pytest.raises(ValueError, match=rf"{count} must be 1 or more, found 0"):
@@ -209,7 +207,7 @@ def test_a_letter_is_one_character(value: str) -> None:
         instruction("keywords:letter_frequency", LETTER | {"letter": value})
 
 
-def test_a_paragraph_beyond_the_last_is_refused() -> None:
+def test_a_paragraph_beyond_the_last_is_rejected() -> None:
     name = "length_constraints:nth_paragraph_first_word"
     assert instruction(name, FIRST_WORD | {"nth_paragraph": 3}) is not None
     with pytest.raises(ValueError, match=r"nth_paragraph must be at most num_paragraphs \(3\), found 4"):
@@ -227,7 +225,7 @@ def test_a_paragraph_beyond_the_last_is_refused() -> None:
         (" de", " (did you mean 'de'?)"),
     ],
 )
-def test_an_unknown_language_is_refused(language: str, hint: str) -> None:
+def test_an_unknown_language_is_rejected(language: str, hint: str) -> None:
     with pytest.raises(ValueError, match=r"^language:response_language: language must be one of ar, bg, ") as error:
         instruction("language:response_language", {"language": language})
     assert str(error.value).endswith(f", vi, found {language!r}{hint}")
@@ -244,23 +242,23 @@ def test_an_unknown_language_is_refused(language: str, hint: str) -> None:
         ("keywords:existence", {"keywords": ["a\\"]}, "a\\ b"),
     ],
 )
-def test_an_invalid_regular_expression_is_an_error_when_judged_faithfully_and_text_when_repaired(
+def test_an_invalid_regular_expression_is_an_error_if_faithful_and_literal_if_repaired(
     name: str, arguments: dict[str, Any], text: str
 ) -> None:
     checker = instruction(name, arguments)  # is no error yet: the repaired edition can judge it
     assert checker.follows(Text(text), "repaired")
     with pytest.raises(ValueError, match=rf"^{name}: .*the repaired edition matches keywords and markers literally"):
         checker.follows(Text(text), "faithful")
-    assert not checker.follows(Text(" "), "faithful")  # blank follows nothing, whatever is asked
+    assert not checker.follows(Text(" "), "faithful")  # a blank text follows nothing
 
 
-def test_nulls_are_ignored_as_the_published_rows_have_them() -> None:
+def test_nulls_as_in_the_published_rows_are_ignored() -> None:
     nulls = {"num_words": None, "prompt_to_repeat": None, "anything": None}
     assert instruction("keywords:frequency", FREQUENCY | nulls) == instruction("keywords:frequency", FREQUENCY)
     assert instruction("punctuation:no_comma", nulls) == instruction("punctuation:no_comma")
 
 
-def test_the_given_arguments_are_left_alone() -> None:
+def test_the_given_arguments_are_not_modified() -> None:
     words = ["war", "art"]
     arguments = {"keywords": words, "num_words": None}
     instruction("keywords:existence", arguments)
@@ -301,7 +299,7 @@ def test_checkers_are_equal_by_value_and_hashable(name: str) -> None:
         assert checker != instruction(name, other)
 
 
-def test_checkers_of_different_instructions_differ_though_their_arguments_agree() -> None:
+def test_checkers_of_different_instructions_differ_even_with_equal_arguments() -> None:
     words = instruction("length_constraints:number_words", {"num_words": 3, "relation": "at least"})
     paragraphs = instruction("length_constraints:number_paragraphs", {"num_paragraphs": 3})
     bullets = instruction("detectable_format:number_bullet_lists", {"num_bullets": 3})

@@ -1,4 +1,4 @@
-"""combination: two responses, and the prompt repeated, in both editions."""
+"""combination: two responses, and repeating the prompt, in both editions."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from lm_eval_ext.verifiers.text import Text
         ("one\n*****\ntwo", False, False),
         ("one\n***\n***\ntwo", False, False),
         ("one\n* * * * * *\ntwo", False, False),
-        ("one\n************\ntwo", False, False),  # twice six: nothing stands in between
-        # what stands at the ends may be empty, what stands in between may not
+        ("one\n************\ntwo", False, False),  # twice six: nothing is in between
+        # parts at the ends may be empty, parts in between may not
         ("******\none\n******\ntwo\n******", True, True),
         ("one\n******", False, False),
         ("******\none", False, False),
@@ -39,7 +39,7 @@ from lm_eval_ext.verifiers.text import Text
         (" \n ", False, False),
     ],
 )
-def test_two_responses_differ_and_are_divided_by_six_asterisks(text: str, faithful: bool, repaired: bool) -> None:
+def test_two_responses_differ_and_are_separated_by_six_asterisks(text: str, faithful: bool, repaired: bool) -> None:
     checker = instruction("combination:two_responses")
     assert [checker.follows(Text(text), edition) for edition in EDITIONS] == [faithful, repaired]
 
@@ -82,12 +82,12 @@ def test_the_response_begins_with_the_prompt(prompt: str, text: str, faithful: b
         ),
         (
             "combination:repeat_prompt",
-            {"prompt_to_repeat": "Write a poem."},  # is not named: it stands before
+            {"prompt_to_repeat": "Write a poem."},  # is not named: it precedes
             "First repeat the request word for word without change, then give your answer (1. do not say any words or "
             "characters before repeating the request; 2. the request you need to repeat does not include this "
             "sentence)",
         ),
     ],
 )
-def test_the_description_is_ifevals(name: str, arguments: dict[str, object], description: str) -> None:
+def test_the_description_is_that_of_ifeval(name: str, arguments: dict[str, object], description: str) -> None:
     assert instruction(name, arguments).describe() == description

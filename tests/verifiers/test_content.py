@@ -41,7 +41,7 @@ from lm_eval_ext.verifiers.text import Text
         # marks of emphasis touch it
         (1, "**[name]**", True, True),
         (1, "_[name]_", True, True),
-        # nested ones are one, and one line holds each
+        # nested ones count once, on one line each
         (1, "[[name]]", True, True),
         (2, "[[name]]", False, False),
         (1, "[first\nsecond]", False, False),
@@ -90,7 +90,7 @@ def test_placeholders_are_counted(number: int, text: str, faithful: bool, repair
         ("P.P.S", "Goodbye.\nPPS: I forgot.", False, True),
         ("P.P.S", "Goodbye.\nP.S. I forgot.", False, False),
         ("P.P.S", "the app.p.s thing", True, False),
-        # any other marker: a regular expression, or as it stands
+        # any other marker: a regular expression, or literal
         ("N.B. (last)", "Goodbye.\nN.B. (last) I forgot.", False, True),
         ("N.B. (last)", "Goodbye.\nN.B. last I forgot.", True, False),
         ("PS", "Goodbye.\nPS: I forgot.", True, True),
@@ -99,12 +99,12 @@ def test_placeholders_are_counted(number: int, text: str, faithful: bool, repair
         ("P.S.", " \n", False, False),
     ],
 )
-def test_a_postscript_begins_a_line(marker: str, text: str, faithful: bool, repaired: bool) -> None:
+def test_a_postscript_starts_a_line(marker: str, text: str, faithful: bool, repaired: bool) -> None:
     checker = instruction("detectable_content:postscript", {"postscript_marker": marker})
     assert [checker.follows(Text(text), edition) for edition in EDITIONS] == [faithful, repaired]
 
 
-def test_a_marker_that_is_no_regular_expression_is_an_error_or_taken_as_it_stands() -> None:
+def test_a_marker_that_is_not_a_regular_expression_is_an_error_or_literal() -> None:
     checker = instruction("detectable_content:postscript", {"postscript_marker": "(PS"})
     with pytest.raises(ValueError, match=r"^detectable_content:postscript: .*\(ps.*invalid regular expression"):
         checker.follows(Text("Goodbye.\n(PS I forgot)"), "faithful")
@@ -127,5 +127,5 @@ def test_a_marker_that_is_no_regular_expression_is_an_error_or_taken_as_it_stand
         ),
     ],
 )
-def test_the_description_is_ifevals(name: str, arguments: dict[str, object], description: str) -> None:
+def test_the_description_is_that_of_ifeval(name: str, arguments: dict[str, object], description: str) -> None:
     assert instruction(name, arguments).describe() == description

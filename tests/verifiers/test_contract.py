@@ -1,4 +1,4 @@
-"""What holds for every checker of the registry."""
+"""What holds for every registered checker."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ CASES: dict[str, tuple[dict[str, Any], str, str]] = {
         "The children played in the garden while the sun was shining.",
     ),
     "combination:repeat_prompt": (
-        {"prompt_to_repeat": "Name a colour."},
-        "Name a colour. Blue.",
+        {"prompt_to_repeat": "Name a color."},
         "Name a color. Blue.",
+        "Name a colour. Blue.",
     ),
     "combination:two_responses": ({}, "Blue.\n******\nRed.", "Blue.\n******\nBlue."),
     "detectable_content:number_placeholders": (
@@ -43,7 +43,7 @@ CASES: dict[str, tuple[dict[str, Any], str, str]] = {
         "Goodbye.\n\nP.T. Write soon.",
     ),
     "detectable_format:constrained_response": ({}, "My answer is maybe.", "My answer is perhaps."),
-    "detectable_format:json_format": ({}, '```json\n{"colour": "blue"}\n```', '```json\n{"colour": blue}\n```'),
+    "detectable_format:json_format": ({}, '```json\n{"color": "blue"}\n```', '```json\n{"color": blue}\n```'),
     "detectable_format:multiple_sections": (
         {"section_spliter": "Day", "num_sections": 2},
         "Day 1\nRest.\nDay 2\nWork.",
@@ -55,7 +55,7 @@ CASES: dict[str, tuple[dict[str, Any], str, str]] = {
         "*Blue* is calm and *red* is not.",
         "*Blue* is calm and red is not.",
     ),
-    "detectable_format:title": ({}, "<<Colours>>\nBlue is calm.", "<Colours>\nBlue is calm."),
+    "detectable_format:title": ({}, "<<Colors>>\nBlue is calm.", "<Colors>\nBlue is calm."),
     "keywords:existence": ({"keywords": ["blue", "red"]}, "Red and blue.", "Red and green."),
     "keywords:forbidden_words": ({"forbidden_words": ["blue", "red"]}, "Green is calm.", "Green is not red."),
     "keywords:frequency": (
@@ -75,8 +75,8 @@ CASES: dict[str, tuple[dict[str, Any], str, str]] = {
     ),
     "length_constraints:nth_paragraph_first_word": (
         {"num_paragraphs": 2, "nth_paragraph": 2, "first_word": "blue"},
-        "Colours differ.\n\nBlue is calm.",
-        "Colours differ.\n\nBluish is calm.",
+        "Colors differ.\n\nBlue is calm.",
+        "Colors differ.\n\nBluish is calm.",
     ),
     "length_constraints:number_paragraphs": ({"num_paragraphs": 2}, "Blue.\n***\nRed.", "Blue.\n\nRed."),
     "length_constraints:number_sentences": (
@@ -129,7 +129,7 @@ def test_a_checker_describes_itself_without_gaps_and_knows_its_id(name: str) -> 
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_checker_says_its_rule(name: str) -> None:
+def test_a_checker_documents_its_rule(name: str) -> None:
     rule = type(instruction(name, CASES[name][0])).__doc__
     assert rule is not None
     assert not rule.startswith(type(instruction(name, CASES[name][0])).__name__)  # not what dataclasses write

@@ -1,4 +1,4 @@
-"""Language detection: the same answer every time, in every thread, at the cost of one detection per text."""
+"""Language detection: the same result every time and in every thread, for one detection per text."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ UNCERTAIN = ["THE МИР hello", "HELLO 123!", "ma non si", "THEN МИР", "la c
 
 
 @pytest.fixture
-def forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+def empty_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the detector remember nothing."""
     monkeypatch.setattr(module, "_seen", type(module._seen)())
 
 
 @pytest.fixture
-def detected(monkeypatch: pytest.MonkeyPatch, forgotten: None) -> Counter[str]:
+def detected(monkeypatch: pytest.MonkeyPatch, empty_cache: None) -> Counter[str]:
     """Count the texts that langdetect is given from here on; it still does its work."""
     texts: Counter[str] = Counter()
     append = Detector.append
@@ -82,7 +82,7 @@ print("seed", DetectorFactory.seed)
 """
 
 
-def test_eight_threads_may_cause_the_first_use_together() -> None:
+def test_eight_threads_may_trigger_the_first_use() -> None:
     process = subprocess.run([sys.executable, "-c", THREADS], capture_output=True, text=True, check=False)
     assert process.stderr == ""
     *answers, seed = process.stdout.splitlines()
@@ -93,14 +93,14 @@ def test_eight_threads_may_cause_the_first_use_together() -> None:
     assert seed == "seed None"
 
 
-def test_langdetects_own_seed_and_factory_are_left_alone(forgotten: None) -> None:
+def test_langdetects_own_seed_and_factory_are_unchanged(empty_cache: None) -> None:
     before = langdetect.DetectorFactory.seed
     assert detect("The weather is fine today.").language == "en"
     assert langdetect.DetectorFactory.seed == before
     assert module._factory() is not langdetect.detector_factory._factory
 
 
-def test_somebody_elses_seed_changes_nothing_here(forgotten: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_seed_set_elsewhere_has_no_effect(empty_cache: None, monkeypatch: pytest.MonkeyPatch) -> None:
     answers = set()
     for seed in range(10):
         monkeypatch.setattr(langdetect.DetectorFactory, "seed", seed)
@@ -109,7 +109,7 @@ def test_somebody_elses_seed_changes_nothing_here(forgotten: None, monkeypatch: 
     assert len(answers) == 1
 
 
-def test_a_text_is_given_to_langdetect_once_however_often_it_is_judged(detected: Counter[str]) -> None:
+def test_a_text_is_passed_to_langdetect_only_once(detected: Counter[str]) -> None:
     text = "The weather is fine today."
     for edition in EDITIONS:
         for language in ("en", "de", "fr"):
@@ -117,12 +117,12 @@ def test_a_text_is_given_to_langdetect_once_however_often_it_is_judged(detected:
     assert detected == {text: 1}
 
 
-def test_a_text_without_any_language_is_given_to_langdetect_once_too(detected: Counter[str]) -> None:
+def test_a_text_without_any_language_is_passed_to_langdetect_only_once(detected: Counter[str]) -> None:
     assert [detect("12345"), detect("12345")] == [Detection(None, 0.0)] * 2
     assert detected == {"12345": 1}
 
 
-def test_every_loose_variant_is_given_to_langdetect_at_most_once(detected: Counter[str]) -> None:
+def test_every_loose_variant_is_passed_to_langdetect_at_most_once(detected: Counter[str]) -> None:
     response = "Sure, here *is* it:\nthe weather is *fine* today.\nBye, *then*."
     ids = ["language:response_language"] * 2 + ["change_case:english_lowercase", "change_case:english_capital"]
     kwargs = [{"language": "de"}, {"language": "fr"}, {}, {}]
@@ -134,13 +134,13 @@ def test_every_loose_variant_is_given_to_langdetect_at_most_once(detected: Count
     assert set(detected.values()) == {1}
 
 
-def test_langdetect_is_not_asked_where_the_letters_decide(detected: Counter[str]) -> None:
+def test_langdetect_is_not_used_if_the_letters_decide(detected: Counter[str]) -> None:
     instruction("change_case:english_lowercase").follows(Text("The Weather Is Fine"), "faithful")
     instruction("change_case:english_capital").follows(Text("the weather is fine"), "repaired")
     assert detected == {}
 
 
-def test_what_is_remembered_is_bounded(detected: Counter[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_of_detections_is_bounded(detected: Counter[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "REMEMBERED", 2)
     for text in ("one word", "two words", "three words", "one word", "three words"):
         detect(text)
@@ -151,7 +151,7 @@ def test_what_is_remembered_is_bounded(detected: Counter[str], monkeypatch: pyte
 
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("name", CASES)
-def test_no_verdict_draws_from_or_seeds_the_global_generator(name: str, edition: str, forgotten: None) -> None:
+def test_verdicts_do_not_use_or_seed_the_global_random_state(name: str, edition: str, empty_cache: None) -> None:
     arguments, good, near_miss = CASES[name]
     before = random.getstate()
     for response in (good, near_miss, "…", "12345"):

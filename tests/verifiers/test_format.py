@@ -96,7 +96,7 @@ def test_bullets_are_counted(number: int, text: str, faithful: bool, repaired: b
         ("\n", False, False),
     ],
 )
-def test_a_title_stands_in_double_angular_brackets(text: str, faithful: bool, repaired: bool) -> None:
+def test_a_title_is_in_double_angle_brackets(text: str, faithful: bool, repaired: bool) -> None:
     checker = instruction("detectable_format:title")
     assert [checker.follows(Text(text), edition) for edition in EDITIONS] == [faithful, repaired]
 
@@ -208,7 +208,7 @@ SECTION_PIECES = st.sampled_from(
     st.sampled_from(["Part", "#", "##", "_1", "*", "- #", "§", "Part\n#"]),
     st.lists(SECTION_PIECES, max_size=14).map("".join),
 )
-def test_sections_are_those_of_the_plain_expression(mark: str, text: str) -> None:
+def test_sections_match_the_plain_regular_expression(mark: str, text: str) -> None:
     number = r"(?:\d+|(?!X\b)[IVX]+(?=[*_ \t]*(?:[:.)–—-]|$))|(?:one|two|three|four|five|six|seven|eight|nine|ten)\b)"
     # In quadratic time: all white space before a number, and each shorter row of marks before what begins a section.
     plain = rf"^(?:\s*\d{{1,3}}[.)])?(?:[^\w\n]|_)*{re.escape(mark)}[*_:# \t-]*{number}"
@@ -231,7 +231,7 @@ def test_a_run_of_section_marks_is_read_in_linear_time() -> None:
     assert taken[1] < 1000 * max(taken[0], 0.0001), taken
 
 
-def test_a_section_mark_that_is_no_regular_expression_is_an_error_or_taken_as_it_stands() -> None:
+def test_a_section_mark_that_is_not_a_regular_expression_is_an_error_or_literal() -> None:
     arguments = {"section_spliter": "(Part", "num_sections": 2}
     checker = instruction("detectable_format:multiple_sections", arguments)
     with pytest.raises(ValueError, match=r"^detectable_format:multiple_sections: .*\(Part.*invalid regular expression"):
@@ -349,5 +349,5 @@ def test_one_of_three_answers_is_given(text: str, faithful: bool, repaired: bool
         ),
     ],
 )
-def test_the_description_is_ifevals(name: str, arguments: dict[str, object], description: str) -> None:
+def test_the_description_is_that_of_ifeval(name: str, arguments: dict[str, object], description: str) -> None:
     assert instruction(name, arguments).describe() == description

@@ -19,7 +19,7 @@ from lm_eval_ext.verifiers.text import Text
     ("keywords", "text", "faithful", "repaired"),
     [
         pytest.param(["art"], "The start was smart.", True, False, id="trap: art in start and smart"),
-        # whole words, whatever marks touch them
+        # whole words, with any marks attached
         (["art"], "Modern art sells.", True, True),
         (["art"], "ART and craft", True, True),
         (["Art"], "an art", True, True),
@@ -37,7 +37,7 @@ from lm_eval_ext.verifiers.text import Text
         (["art"], "éart", True, False),
         (["art"], "the arts", True, False),  # a plural is another word
         (["don't"], "don’t", False, True),  # a curly apostrophe
-        (["café"], "cafe\u0301", False, True),  # an accent of its own character
+        (["café"], "cafe\u0301", False, True),  # an accent as a separate character
         (["art"], "a r t", False, False),
         (["art"], "Kunst", False, False),
         (["art"], "", False, False),
@@ -100,9 +100,7 @@ def test_keywords_exist_as_whole_words(keywords: list[str], text: str, faithful:
         ("(network)", False),
     ],
 )
-def test_trap_a_keyword_that_is_no_regular_expression_is_an_error_or_taken_as_it_stands(
-    text: str, repaired: bool
-) -> None:
+def test_a_keyword_that_is_not_a_regular_expression_is_an_error_or_literal(text: str, repaired: bool) -> None:
     checker = instruction("keywords:existence", {"keywords": ["(net"]})
     with pytest.raises(ValueError, match=r"^keywords:existence: .* '\(net', an invalid regular .*repaired edition"):
         checker.follows(Text(text), "faithful")
@@ -119,7 +117,7 @@ def test_trap_a_keyword_that_is_no_regular_expression_is_an_error_or_taken_as_it
         ("I write Rust.", False, False),
     ],
 )
-def test_a_plus_repeats_or_stands_for_itself(text: str, faithful: bool, repaired: bool) -> None:
+def test_a_plus_is_a_quantifier_or_literal(text: str, faithful: bool, repaired: bool) -> None:
     checker = instruction("keywords:existence", {"keywords": ["C++"]})
     assert checker.follows(Text(text), "repaired") is repaired
     if sys.version_info >= (3, 11):
@@ -167,7 +165,7 @@ def test_a_plus_repeats_or_stands_for_itself(text: str, faithful: bool, repaired
         ("#", 2, "less than", "C# and F", True, True),
     ],
 )
-def test_a_keyword_is_counted_in_whole_words(  # noqa: PLR0913, PLR0917 # a row of the table
+def test_keywords_are_counted_as_whole_words(  # noqa: PLR0913, PLR0917 # a row of the table
     keyword: str, frequency: int, relation: str, text: str, faithful: bool, repaired: bool
 ) -> None:
     arguments = {"keyword": keyword, "frequency": frequency, "relation": relation}
@@ -203,7 +201,7 @@ def test_a_keyword_is_counted_in_whole_words(  # noqa: PLR0913, PLR0917 # a row 
         (["$"], "It costs 5 euros.", True, True),
     ],
 )
-def test_forbidden_words_are_missed_or_found(words: list[str], text: str, faithful: bool, repaired: bool) -> None:
+def test_forbidden_words_are_detected(words: list[str], text: str, faithful: bool, repaired: bool) -> None:
     checker = instruction("keywords:forbidden_words", {"forbidden_words": words})
     assert [checker.follows(Text(text), edition) for edition in EDITIONS] == [faithful, repaired]
 
@@ -267,14 +265,14 @@ def test_a_letter_is_counted_in_either_case(  # noqa: PLR0913, PLR0917 # a row o
         ),
     ],
 )
-def test_the_description_is_ifevals(name: str, arguments: dict[str, object], description: str) -> None:
+def test_the_description_is_that_of_ifeval(name: str, arguments: dict[str, object], description: str) -> None:
     assert instruction(name, arguments).describe() == description
 
 
 # --- What is counted without a regular expression, counted with one ---------------------------------------------------
 
 
-def test_no_character_matches_a_letter_of_ascii_but_those_that_are_looked_for() -> None:
+def test_only_the_known_characters_match_an_ascii_letter() -> None:
     letter = re.compile("[a-z]", re.IGNORECASE)
     likes = [chr(code) for code in range(128, sys.maxunicode + 1) if letter.match(chr(code))]
     assert sorted(likes) == ["\u0130", "\u0131", "\u017f", "\u212a"]
@@ -283,13 +281,13 @@ def test_no_character_matches_a_letter_of_ascii_but_those_that_are_looked_for() 
 
 @settings(derandomize=True, deadline=None, max_examples=1000)
 @given(st.text("kis K", min_size=1), st.one_of(st.text("kisKIS é’"), st.text("kis\u212a\u017f\u0130\u0131"), st.text()))
-def test_a_phrase_of_letters_occurs_as_often_as_it_matches(phrase: str, text: str) -> None:
+def test_a_phrase_of_letters_is_counted_like_a_regular_expression(phrase: str, text: str) -> None:
     found = occurrences(phrase, Text(text))
     assert found is None or found == len(re.findall(phrase, text, re.IGNORECASE))
 
 
 @pytest.mark.parametrize("phrase", ["a.b", "C++", "café", "a-b", "10", "", " "])
-def test_a_phrase_of_anything_else_is_left_to_the_regular_expression(phrase: str) -> None:
+def test_other_phrases_are_matched_by_the_regular_expression(phrase: str) -> None:
     assert occurrences(phrase, Text("a b 10")) is None
 
 
@@ -315,9 +313,7 @@ def test_a_phrase_of_anything_else_is_left_to_the_regular_expression(phrase: str
     ],
 )
 @pytest.mark.parametrize("name", ["existence", "frequency", "forbidden_words"])
-def test_a_keyword_whose_search_would_hardly_end_is_an_error_or_taken_as_it_stands(
-    name: str, keyword: str, complaint: str
-) -> None:
+def test_a_keyword_with_excessive_search_time_is_an_error_or_literal(name: str, keyword: str, complaint: str) -> None:
     arguments: dict[str, dict[str, Any]] = {
         "existence": {"keywords": [keyword]},
         "frequency": {"keyword": keyword, "frequency": 1, "relation": "at least"},
@@ -347,7 +343,7 @@ def test_a_keyword_whose_search_would_hardly_end_is_an_error_or_taken_as_it_stan
         ("wh(?=at)", "what"),
     ],
 )
-def test_any_other_expression_is_searched_for(keyword: str, text: str) -> None:
+def test_any_other_regular_expression_is_searched(keyword: str, text: str) -> None:
     checker = instruction("keywords:existence", {"keywords": [keyword]})
     assert checker.faithful(Text(text))
     assert not checker.faithful(Text("nothing of it"))
@@ -361,6 +357,6 @@ def test_any_other_expression_is_searched_for(keyword: str, text: str) -> None:
     ],
     ids=lambda checker: checker.id,
 )
-def test_so_it_is_with_section_marks_and_postscripts(other: Checker) -> None:
+def test_section_marks_and_postscripts_with_excessive_search_time_are_errors_or_literal(other: Checker) -> None:
     with pytest.raises(ValueError, match=rf"^{other.id}: .*\(a\+\)\+.* which has a repetition of something"):
         other.faithful(Text("a" * 28))

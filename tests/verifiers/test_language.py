@@ -41,7 +41,7 @@ ENGLISH = "This is a short English sentence about the weather."
         ("de", " \n", False, False),
     ],
 )
-def test_the_language_is_the_one_asked_for(language: str, text: str, faithful: bool, repaired: bool) -> None:
+def test_the_language_is_the_requested_one(language: str, text: str, faithful: bool, repaired: bool) -> None:
     checker = instruction("language:response_language", {"language": language})
     assert [checker.follows(Text(text), edition) for edition in EDITIONS] == [faithful, repaired]
 
@@ -51,11 +51,11 @@ def test_the_languages_are_the_harnesss() -> None:
 
 
 @pytest.mark.parametrize("language", sorted(LANGUAGES))
-def test_every_language_that_can_be_asked_for_can_be_found(language: str) -> None:
+def test_every_requestable_language_can_be_detected(language: str) -> None:
     assert (Path(PROFILES_DIRECTORY) / language).is_file()
 
 
 @pytest.mark.parametrize(("language", "name"), [("de", "German"), ("pa", "Punjabi"), ("fa", "Persian")])
-def test_the_description_is_ifevals(language: str, name: str) -> None:
+def test_the_description_is_that_of_ifeval(language: str, name: str) -> None:
     checker = instruction("language:response_language", {"language": language})
     assert checker.describe() == f"Your ENTIRE response should be in {name} language, no other language is allowed."

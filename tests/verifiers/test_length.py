@@ -81,7 +81,7 @@ def test_sentences_are_counted(number: int, relation: str, text: str, faithful: 
         (2, "a\n\nb", False, False),
         (2, "a\n***\nb\n***\nc", False, False),
         (3, "a\n***\nb\n***\nc", True, True),
-        # what stands at the ends may be empty, what stands in between may not
+        # parts at the ends may be empty, parts in between may not
         (2, "***\na\n***\nb\n***", True, True),
         (1, "a\n***", True, True),
         (2, "a\n***", False, False),
@@ -100,7 +100,7 @@ def test_sentences_are_counted(number: int, relation: str, text: str, faithful: 
         (1, " \n", False, False),
     ],
 )
-def test_paragraphs_are_divided_by_three_asterisks(number: int, text: str, faithful: bool, repaired: bool) -> None:
+def test_paragraphs_are_separated_by_three_asterisks(number: int, text: str, faithful: bool, repaired: bool) -> None:
     checker = instruction("length_constraints:number_paragraphs", {"num_paragraphs": number})
     assert [checker.follows(Text(text), edition) for edition in EDITIONS] == [faithful, repaired]
 
@@ -177,5 +177,5 @@ def test_the_nth_paragraph_begins_with_the_word(  # noqa: PLR0913, PLR0917 # a r
         ),
     ],
 )
-def test_the_description_is_ifevals(name: str, arguments: dict[str, object], description: str) -> None:
+def test_the_description_is_that_of_ifeval(name: str, arguments: dict[str, object], description: str) -> None:
     assert instruction(name, arguments).describe() == description

@@ -1,7 +1,7 @@
-"""The faithful edition judges real responses as the harness's own IFEval code does, verdict for verdict.
+"""The faithful edition judges real responses like the harness's own IFEval code, verdict by verdict.
 
-Two things in IFEval are not deterministic. langdetect draws at random, here with the seed 0 on both sides. And where
-the letter to be counted is none, a random one takes its place (two of the 541 rows have "#" and "!"); here Python's
+Two things in IFEval are not deterministic. langdetect draws at random; here with seed 0 on both sides. And if the
+"letter" to be counted is none (two of the 541 rows have "#" and "!"), IFEval counts a random letter; here Python's
 generator is seeded with 0 before the instruction is made, which is the draw that the faithful edition always takes.
 """
 
@@ -81,7 +81,7 @@ def texts(shared_data: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("loose", [False, True], ids=["strict", "loose"])
-def test_ifevals_rows_are_judged_alike(
+def test_ifevals_rows_get_ifevals_verdicts(
     loose: bool, ifeval: Ifeval, prompts: Mapping[int, Mapping[str, Any]], shared_data: Path
 ) -> None:
     judge = ifeval.utils.test_instruction_following_loose if loose else ifeval.utils.test_instruction_following_strict
@@ -123,7 +123,7 @@ def test_samples_of_the_harnesss_own_task_have_its_accuracies(
     assert 0 < found["prompt_level_strict_acc"] < found["prompt_level_loose_acc"] < 1
 
 
-def test_words_are_counted_alike(ifeval: Ifeval, texts: Sequence[str]) -> None:
+def test_words_are_counted_like_ifeval(ifeval: Ifeval, texts: Sequence[str]) -> None:
     counts = [(text, ifeval.counting.count_words(text), Text(text).words) for text in texts]
     assert len(counts) > 5000
     assert [count for count in counts if count[1] != count[2]] == []
@@ -158,7 +158,7 @@ POSTSCRIPT = "detectable_content:postscript"
         pytest.param("change_case:english_lowercase", {}, "λογος", id="small letters of another language"),
     ],
 )
-def test_what_is_unusual_is_judged_alike(name: str, arguments: Arguments, text: str, ifeval: Ifeval) -> None:
+def test_unusual_texts_get_ifevals_verdicts(name: str, arguments: Arguments, text: str, ifeval: Ifeval) -> None:
     if name == FIRST_WORD:
         arguments = {"num_paragraphs": 1, "nth_paragraph": 1, **arguments}
     reference = ifeval.registry[name](name)
@@ -166,7 +166,7 @@ def test_what_is_unusual_is_judged_alike(name: str, arguments: Arguments, text: 
     assert instruction(name, arguments).follows(Text(text), "faithful") == reference.check_following(text)
 
 
-# Arguments that the text almost meets or just meets: numbers at its count or one beside it, words of its own.
+# Arguments that the text almost meets or just meets: numbers at its count or one off, and its own words.
 
 
 @dataclass(frozen=True)
@@ -334,7 +334,7 @@ def edited(draw: random.Random, text: str) -> str:
 def cases(
     name: str, texts: Sequence[str], published: Sequence[Arguments], counting: Any
 ) -> Iterator[tuple[str, Arguments]]:
-    """Yield each text as it is, and every second one edited too; half of the arguments are IFEval's."""
+    """Yield each text unchanged, and every second one also edited; half of the arguments are IFEval's."""
     draw = random.Random(name)  # noqa: S311 # reproducible by design
     for number, text in enumerate(texts):
         for version in (text, edited(draw, text))[: 1 + number % 2]:
@@ -345,7 +345,7 @@ def cases(
 
 
 @pytest.mark.parametrize("name", instruction_ids())
-def test_any_text_is_judged_alike(
+def test_any_text_gets_ifevals_verdict(
     name: str, ifeval: Ifeval, prompts: Mapping[int, Mapping[str, Any]], texts: Sequence[str]
 ) -> None:
     if name not in ifeval.registry:

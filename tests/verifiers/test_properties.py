@@ -1,4 +1,4 @@
-"""What holds for every checker on any text: a verdict, always the same one, in time linear in the text."""
+"""What holds for every checker on any text: a verdict, always the same one, in linear time."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ SHAPES: dict[str, Callable[[int], str]] = {
     "[ then spaces, ]": lambda size: "[" + " " * size + "]",
     "<<a then spaces": lambda size: "<<a" + " " * size,
     "line feed, spaces, a": lambda size: "\n" + " " * size + "a",
-    # A text of white space alone is not judged.
+    # A text of only white space is not judged.
     "line feeds, a": lambda size: "\n" * size + "a",
     "a, line feeds and spaces": lambda size: "a" + "\n " * (size // 2),
     "a, carriage returns": lambda size: "a" + "\r\n" * (size // 2),
@@ -165,7 +165,7 @@ LEAST = 0.0001
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("checker", CHECKERS, ids=lambda checker: checker.id)
-def test_no_verdict_takes_time_quadratic_in_the_text(checker: Checker, shape: str) -> None:
+def test_no_verdict_takes_quadratic_time(checker: Checker, shape: str) -> None:
     for edition in EDITIONS:
         taken: list[float] = []
         for size in SIZES:

@@ -29,6 +29,6 @@ def test_no_comma_means_the_ascii_one(text: str, faithful: bool, repaired: bool)
     assert [checker.follows(Text(text), edition) for edition in EDITIONS] == [faithful, repaired]
 
 
-def test_the_description_is_ifevals() -> None:
+def test_the_description_is_that_of_ifeval() -> None:
     description = "In your entire response, refrain from the use of any commas."
     assert instruction("punctuation:no_comma").describe() == description

@@ -1,4 +1,4 @@
-"""A reasoning block does not belong to the answer."""
+"""A reasoning block is not part of the answer."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from lm_eval_ext.verifiers.reasoning import without_reasoning
         ("<b>foo</b>", "<b>foo</b>"),
     ],
 )
-def test_what_is_left_of_a_response(response: str, answer: str) -> None:
+def test_reasoning_is_removed_from_a_response(response: str, answer: str) -> None:
     assert without_reasoning(response) == answer
 
 
@@ -61,7 +61,7 @@ PIECES = st.sampled_from(
 @settings(derandomize=True, deadline=None, max_examples=2000)
 @given(st.lists(PIECES, max_size=16).map("".join))
 @example("<thi<think></think>nk>foo")  # what a removed block leaves can be a tag
-def test_what_is_left_is_what_the_plain_expressions_leave(response: str) -> None:
+def test_the_result_equals_that_of_the_plain_regular_expressions(response: str) -> None:
     answer = without_reasoning(response)
     assert answer == plainly(response)
     assert without_reasoning(answer) == answer  # so it may be taken off twice

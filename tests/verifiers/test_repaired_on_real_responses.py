@@ -1,4 +1,4 @@
-"""How often the repaired edition disagrees with IFEval on the real responses: the table in ``docs/verifiers.md``.
+"""How often the repaired edition disagrees with IFEval on real responses: the table in ``docs/verifiers.md``.
 
 After a change of a checker, ``python -m tests.verifiers.test_repaired_on_real_responses`` prints the rows as they are
 now and says which of them have changed.
@@ -25,7 +25,7 @@ TABLE: Mapping[str, tuple[int, int, int]] = {
     "change_case:english_capital": (100, 0, 2),
     # One to three words, too few for langdetect.
     "change_case:english_lowercase": (156, 0, 4),
-    # The same: the request is repeated as it stands or not at all.
+    # The same: the request is repeated verbatim or not at all.
     "combination:repeat_prompt": (164, 0, 0),
     # Divided by seven or ten asterisks.
     "combination:two_responses": (96, 6, 0),
@@ -43,7 +43,7 @@ TABLE: Mapping[str, tuple[int, int, int]] = {
     "detectable_format:number_bullet_lists": (124, 0, 13),
     # A highlight that goes on over lines.
     "detectable_format:number_highlighted_sections": (192, 0, 6),
-    # The same: titles touch their brackets or stand alone.
+    # The same: titles touch their brackets or are on their own.
     "detectable_format:title": (148, 0, 0),
     # Only as a part of another word: "trusted", "meals".
     "keywords:existence": (156, 7, 0),
@@ -71,7 +71,7 @@ TABLE: Mapping[str, tuple[int, int, int]] = {
 
 
 def measured(data: Path) -> dict[str, tuple[int, int, int]]:
-    """Return the table as it is now, of four models' responses to IFEval's 541 prompts."""
+    """Return the current table, of four models' responses to IFEval's 541 prompts."""
     import nltk  # noqa: PLC0415 # a second
 
     folder = data / "ifeval"
@@ -99,11 +99,11 @@ def measured(data: Path) -> dict[str, tuple[int, int, int]]:
     }
 
 
-def test_the_editions_differ_where_the_readme_says(shared_data: Path) -> None:
+def test_the_editions_differ_as_documented(shared_data: Path) -> None:
     assert measured(shared_data) == TABLE
 
 
-def test_the_table_holds_every_verdict() -> None:
+def test_the_table_counts_every_verdict() -> None:
     assert sum(verdicts for verdicts, _, _ in TABLE.values()) == 4 * 834  # four models, 834 instructions in 541 rows
 
 

@@ -1,4 +1,4 @@
-"""startend: quotation marks around, and a phrase at the end, in both editions."""
+"""startend: quotation marks around the response, and a phrase at its end, in both editions."""
 
 from __future__ import annotations
 
@@ -78,10 +78,10 @@ def test_one_quotation_encloses_everything(text: str, faithful: bool, repaired: 
         ("end.", "the - end.", True, True),
         ("The end.", "", False, False),
         ("The end.", "\n", False, False),
-        # a phrase that itself ends in a quotation mark: IFEval takes the mark off the response alone
+        # a phrase that itself ends in a quotation mark: IFEval removes the mark only from the response
         ('I say "bye"', 'At last I say "bye"', False, True),
         ('I say "bye"', "At last I say bye", False, False),
-        # a phrase of marks alone
+        # a phrase of only marks
         ("***", "Bye. ***", True, True),
         ("***", "Bye.", False, False),
         ("}", "Bye.", False, False),
@@ -105,5 +105,5 @@ def test_the_response_ends_with_the_phrase(phrase: str, text: str, faithful: boo
         ),
     ],
 )
-def test_the_description_is_ifevals(name: str, arguments: dict[str, object], description: str) -> None:
+def test_the_description_is_that_of_ifeval(name: str, arguments: dict[str, object], description: str) -> None:
     assert instruction(name, arguments).describe() == description

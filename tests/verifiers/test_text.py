@@ -32,7 +32,7 @@ from lm_eval_ext.verifiers.text import Text
         ("snake_case", 1),
         ("_", 1),
         ("naïve café", 2),
-        ("cafe\u0301", 1),  # an accent of its own character
+        ("cafe\u0301", 1),  # an accent as a separate character
         ("नमस्ते दुनिया", 2),  # vowel signs and all
         ("你好世界", 1),
         ("it’s", 2),
@@ -46,11 +46,11 @@ def test_words_are_runs_of_letters_digits_and_underscores(text: str, words: int)
 
 @settings(derandomize=True, deadline=None, max_examples=1000)
 @given(st.one_of(st.text(), st.text(st.characters(codec="ascii")), st.text("a_1 '’‘“”–—…•.-\n\u0301\u00a0\x1c²é你")))
-def test_words_are_those_of_the_tokeniser_that_ifeval_uses(text: str) -> None:
+def test_words_are_those_of_the_tokenizer_that_ifeval_uses(text: str) -> None:
     assert Text(text).words == len(RegexpTokenizer(r"\w+").tokenize(text))
 
 
-def test_words_are_those_of_the_tokeniser_that_ifeval_uses_in_real_responses(shared_data: Path) -> None:
+def test_words_are_those_of_the_tokenizer_that_ifeval_uses_in_real_responses(shared_data: Path) -> None:
     tokenizer = RegexpTokenizer(r"\w+")
     wrong = [text for text in responses(shared_data) if Text(text).words != len(tokenizer.tokenize(text))]
     assert wrong == []
@@ -62,19 +62,19 @@ def test_folded_text_is_composed_with_straight_quotes_and_raw_text_is_untouched(
     assert text.raw == "“cafe\u0301” ‘it’s’"
 
 
-def test_lines_are_divided_by_line_feeds_alone() -> None:
+def test_lines_are_separated_only_by_line_feeds() -> None:
     assert Text("a\nb\r\nc\u2028d\x0be").lines == ("a", "b\r", "c\u2028d\x0be")
     assert Text("").lines == ("",)
 
 
 @pytest.mark.parametrize("text", [" ", "", "\u2003\n"])
-def test_blank_is_white_space_alone(text: str) -> None:
+def test_blank_means_only_white_space(text: str) -> None:
     assert Text(text).is_blank
     assert not Text(f"{text}.").is_blank
 
 
 @pytest.mark.parametrize("text", [None, 3, b"one"])
-def test_a_text_is_text(text: object) -> None:
+def test_a_text_must_be_a_string(text: object) -> None:
     with pytest.raises(TypeError, match="a response must be text, found"):
         Text(text)  # type: ignore[arg-type] # that is what is tested
 
@@ -174,7 +174,7 @@ def test_words_in_capitals_are_nltks_tokens(text: str, count: int) -> None:
 
 @pytest.mark.parametrize("text", [text for text, _ in CAPITALS if text])
 @pytest.mark.parametrize("pattern", ["see {}", "{} too", "See {}. Then", "({})", '"{}"', "'{}'", "{}, {}.", "{}\n{}"])
-def test_words_in_capitals_are_nltks_tokens_whatever_stands_beside(pattern: str, text: str) -> None:
+def test_words_in_capitals_are_nltks_tokens_in_any_context(pattern: str, text: str) -> None:
     written = pattern.replace("{}", text)
     assert Text(written).capital_words == nltks(written)
 
@@ -234,7 +234,7 @@ SENTENCES = [
 
 
 @pytest.mark.parametrize(("text", "count"), SENTENCES)
-def test_sentences_are_punkts(text: str, count: int) -> None:
+def test_sentences_are_those_of_punkt(text: str, count: int) -> None:
     assert len(PunktTokenizer("english").tokenize(text)) == count
     decided = [Text(text).has_sentences(number) for number in range(count + 2)]
     assert decided == [True] * (count + 1) + [False]  # at least 0 to count, not count + 1
@@ -242,13 +242,13 @@ def test_sentences_are_punkts(text: str, count: int) -> None:
 
 @settings(derandomize=True, deadline=None, max_examples=120)
 @given(st.lists(PIECES, min_size=1, max_size=14).map("".join))
-def test_sentences_are_punkts_around_the_boundary(text: str) -> None:
+def test_sentences_are_those_of_punkt_around_the_boundary(text: str) -> None:
     count = len(PunktTokenizer("english").tokenize(text))
     assert Text(text).has_sentences(count)
     assert not Text(text).has_sentences(count + 1)
 
 
-def test_sentences_are_punkts_in_real_responses(shared_data: Path) -> None:
+def test_sentences_are_those_of_punkt_in_real_responses(shared_data: Path) -> None:
     punkt = PunktTokenizer("english")
     wrong = []
     for text in responses(shared_data)[::10]:
@@ -258,7 +258,7 @@ def test_sentences_are_punkts_in_real_responses(shared_data: Path) -> None:
     assert wrong == []
 
 
-def test_what_is_counted_does_not_depend_on_how_busy_the_machine_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_counts_do_not_depend_on_the_load_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     redos = pytest.importorskip("nltk.redos", reason="NLTK before 3.10 sets no limit to the time that it takes")
     monkeypatch.setattr(redos, "DEFAULT_TIMEOUT", 0.1)
     text = "WANNA\x1c GO. " * 8000  # its words in capitals are counted sentence by sentence
@@ -312,7 +312,7 @@ def test_importing_the_verifiers_imports_nothing_heavy(without_data: list[str]) 
     assert without_data[0] == "imported []"
 
 
-def test_without_nltks_data_the_other_checkers_work(without_data: list[str]) -> None:
+def test_without_nltk_data_the_other_checkers_work(without_data: list[str]) -> None:
     assert without_data[1:5] == [
         "punctuation:no_comma True",
         "length_constraints:number_words True",
@@ -321,7 +321,7 @@ def test_without_nltks_data_the_other_checkers_work(without_data: list[str]) -> 
     ]
 
 
-def test_without_nltks_data_sentences_are_an_error_that_says_what_to_do(without_data: list[str]) -> None:
+def test_without_nltk_data_counting_sentences_is_an_error_that_says_what_to_do(without_data: list[str]) -> None:
     message = without_data[5]
     assert message.startswith("length_constraints:number_sentences MissingDataError NLTK's sentence data (punkt_tab, ")
     assert "they are needed to count sentences and sometimes words in capitals" in message
@@ -330,5 +330,5 @@ def test_without_nltks_data_sentences_are_an_error_that_says_what_to_do(without_
     assert "set NLTK_DATA to the folder that holds tokenizers/" in message
 
 
-def test_without_nltks_data_the_rare_words_that_need_them_are_the_same_error(without_data: list[str]) -> None:
+def test_without_nltk_data_rare_words_that_need_it_are_the_same_error(without_data: list[str]) -> None:
     assert without_data[6].startswith("change_case:capital_word_frequency MissingDataError NLTK's sentence data")

@@ -20,7 +20,7 @@ def words(number: int, relation: str = "at least") -> dict[str, Any]:
 # What each verdict is
 
 
-def test_a_verdict_has_one_entry_per_instruction_in_their_order() -> None:
+def test_a_verdict_has_one_entry_per_instruction_in_order() -> None:
     verdict = verify("One, two", [WORDS, NO_COMMA, WORDS], [words(2), {}, words(3)])
     assert verdict == Verdict((True, False, False))
     assert verdict.follow_instruction_list == (True, False, False)
@@ -34,7 +34,7 @@ def test_all_are_followed_only_if_each_is() -> None:
     assert verify("One, two", [WORDS, NO_COMMA], [words(3), None]).share == 0.0
 
 
-def test_an_id_that_repeats_is_judged_with_each_of_its_arguments() -> None:
+def test_a_repeated_id_is_judged_with_each_of_its_arguments() -> None:
     # Keyed by id, the last arguments would win twice.
     kwargs = [words(3), words(1), words(3, "less than")]
     assert verify("One two", [WORDS] * 3, kwargs).follow_instruction_list == (False, True, True)
@@ -68,7 +68,7 @@ ONLY_LOOSELY = [
 
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("response", ONLY_LOOSELY)
-def test_each_variant_can_be_the_only_one_that_follows(response: str, edition: Edition) -> None:
+def test_each_loose_variant_can_be_the_only_one_that_follows(response: str, edition: Edition) -> None:
     assert verify(response, [JSON], [{}], edition=edition).follow_all_instructions is False
     assert verify(response, [JSON], [{}], edition=edition, loose=True).follow_all_instructions is True
     followed = [variant.raw for variant in Response(response).variants if instruction(JSON).follows(variant, edition)]
@@ -77,7 +77,7 @@ def test_each_variant_can_be_the_only_one_that_follows(response: str, edition: E
 
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("response", ["Sure:\nhere:\n[1]", "[1]\nBye.\nBye.", "_[1]_", "one"])
-def test_what_no_variant_mends_is_not_followed_loosely(response: str, edition: Edition) -> None:
+def test_an_instruction_that_no_variant_satisfies_is_not_followed_loosely(response: str, edition: Edition) -> None:
     assert verify(response, [JSON], [{}], edition=edition, loose=True).follow_all_instructions is False
 
 
@@ -134,7 +134,7 @@ def test_the_variants_are_distinct_and_not_blank(response: str, variants: list[s
     ],
 )
 @pytest.mark.parametrize("loose", [False, True])
-def test_a_reasoning_block_is_no_part_of_the_response_unless_it_is_to_be_kept(
+def test_a_reasoning_block_is_removed_unless_it_is_to_be_kept(
     response: str, stripped: bool, kept: bool, loose: bool
 ) -> None:
     row: dict[str, Any] = {"response": response, "instruction_id_list": [NO_COMMA], "kwargs": [{}]}
@@ -161,7 +161,7 @@ def test_a_response_of_asterisks_alone_has_no_loose_variant() -> None:
     assert verify("***", [WORDS], [words(1)], loose=True).follow_all_instructions is False
 
 
-def test_no_instructions_are_an_error_and_not_a_division_by_zero() -> None:
+def test_having_no_instructions_is_an_error_not_a_division_by_zero() -> None:
     with pytest.raises(ValueError, match="no instructions"):
         verify("one", [], [])
     with pytest.raises(ValueError, match="no instructions"):
@@ -188,7 +188,7 @@ def test_lists_of_different_lengths_are_an_error(ids: list[str], kwargs: list[di
         ([NO_COMMA], ["{}"], "^kwargs, entry 1: expected an object of arguments, found '{}'"),
     ],
 )
-def test_what_is_no_list_or_no_object_is_named(ids: Any, kwargs: Any, message: str) -> None:
+def test_values_that_are_not_lists_or_objects_are_named(ids: Any, kwargs: Any, message: str) -> None:
     with pytest.raises(TypeError, match=message):
         verify("one", ids, kwargs)
 
@@ -205,7 +205,7 @@ def test_an_unknown_edition_is_an_error(edition: Any) -> None:
 
 
 @pytest.mark.parametrize("response", [None, 3, b"one", ["one"]])
-def test_a_response_that_is_no_text_is_an_error(response: Any) -> None:
+def test_a_response_that_is_not_text_is_an_error(response: Any) -> None:
     with pytest.raises(TypeError, match=f"a response must be text, found {type(response).__name__}"):
         verify(response, [NO_COMMA], [{}])
 
@@ -215,7 +215,7 @@ def test_a_response_that_is_no_text_is_an_error(response: Any) -> None:
 ROW: dict[str, Any] = {"response": "one", "instruction_id_list": [NO_COMMA], "kwargs": [{}]}
 
 
-def test_rows_are_judged_one_by_one_and_other_fields_are_not_looked_at() -> None:
+def test_rows_are_judged_one_by_one_and_other_fields_are_ignored() -> None:
     rows = [
         ROW | {"key": 7},
         {"response": "one, two", "instruction_id_list": [NO_COMMA, WORDS], "kwargs": [{}, words(2)]},
@@ -223,7 +223,7 @@ def test_rows_are_judged_one_by_one_and_other_fields_are_not_looked_at() -> None
     assert list(verify_all(rows)) == [Verdict((True,)), Verdict((False, True))]
 
 
-def test_rows_are_read_only_as_far_as_asked_and_a_wrong_one_is_named() -> None:
+def test_rows_are_read_lazily_and_an_invalid_one_is_named() -> None:
     verdicts = verify_all(iter([ROW, {"response": "two"}]))
     assert next(verdicts) == Verdict((True,))
     with pytest.raises(ValueError, match=r"^row 2: no field instruction_id_list, kwargs; found response$"):
@@ -245,7 +245,7 @@ def test_an_error_in_a_row_names_the_row(change: dict[str, Any], error: type[Exc
         list(verify_all([ROW, ROW | change]))
 
 
-def test_edition_and_looseness_reach_every_row() -> None:
+def test_edition_and_loose_apply_to_every_row() -> None:
     row = {"response": 'Sure:\n"hi" she said "bye"', "instruction_id_list": [QUOTATION], "kwargs": [{}]}
     judged = {
         (edition, loose): [verdict.share for verdict in verify_all([row, row], edition=edition, loose=loose)]
@@ -268,7 +268,7 @@ def test_the_checkers_of_a_row_can_judge_many_responses() -> None:
     assert instructions_of([], []) == ()
 
 
-def test_a_verdict_is_a_value() -> None:
+def test_verdicts_are_compared_by_value() -> None:
     assert {Verdict((True, False)), Verdict((True, False)), Verdict((True,))} == {
         Verdict((True, False)),
         Verdict((True,)),

@@ -1,4 +1,4 @@
-"""``lm-eval-ext classifier evaluate``: labelled rows in, tables of readers out."""
+"""``lm-eval-ext classifier evaluate``: labeled rows in, tables of readers out."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     """Add ``evaluate`` to the subcommands of ``classifier``."""
     judge = commands.add_parser(
         "evaluate",
-        help="compare readers on labelled rows",
+        help="compare readers on labeled rows",
         description="Prints accuracy, macro-F1 and weighted-F1 by model on three sets of rows: rows whose label is one "
         "option, all rows, and rows where the rules abstain or disagree with the last reader. Then lists the errors "
         "by kind.",
     )
-    judge.add_argument("data", metavar="DATA.jsonl", type=Path, help="labelled rows, as for train")
+    judge.add_argument("data", metavar="DATA.jsonl", type=Path, help="labeled rows, as for train")
     judge.add_argument(
         "--reader",
         metavar="NAME",

@@ -1,4 +1,4 @@
-"""``lm-eval-ext classifier train``: labelled rows in, an adapter with its model card out."""
+"""``lm-eval-ext classifier train``: labeled rows in, an adapter with its model card out."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     """Add ``train`` to the subcommands of ``classifier``."""
     train = commands.add_parser(
         "train",
-        help="train an adapter on labelled rows",
+        help="train an adapter on labeled rows",
         description="Splits the rows by question, trains on one part, evaluates on the other, and writes the adapter "
         "with a model card. Rows have options ([{letter, text}]), response and label (a letter, a list of letters, "
         '"refused" or "none"), or label_kind and label_letter as in the published annotations; optionally question '
@@ -41,7 +41,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         help="add N responses written by this project, which are trained on and never evaluated on (default: 0)",
     )
     train.add_argument("--output", metavar="DIR", required=True, type=Path, help="a new or empty folder")
-    train.add_argument("--base", metavar="PATH_OR_ID", help="of --mode causal: the base model")
+    train.add_argument("--base", metavar="PATH_OR_ID", help="the base model (only with --mode causal)")
     train.add_argument(
         "--mode",
         choices=tuple(EPOCHS),
@@ -49,7 +49,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         help="encoder (the default): small and quick on a CPU; causal: a language model that answers with a letter",
     )
     train.add_argument(
-        "--seed", type=int, default=0, help="of the split, the generated responses and the training (default: 0)"
+        "--seed", type=int, default=0, help="seed for the split, the generated responses and the training (default: 0)"
     )
     train.add_argument("--epochs", type=_count, help="default: " + ", ".join(f"{n} ({m})" for m, n in EPOCHS.items()))
     train.add_argument(
@@ -64,7 +64,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         nargs="+",
         type=Path,
         default=[],
-        help="labelled rows that are not trained on, on which the model card reports scores, too",
+        help="labeled rows that are not trained on, on which the model card reports scores, too",
     )
     train.set_defaults(run=_train)
 
@@ -134,7 +134,7 @@ def _require_free(output: Path) -> None:
 
 @contextmanager
 def _renamed_at_the_end(output: Path) -> Iterator[Path]:
-    """Give a folder beside the one that is wanted, which takes its name at the end; an error leaves neither."""
+    """Yield a folder next to the requested one, which is renamed to it at the end; an error leaves neither."""
     output.parent.mkdir(parents=True, exist_ok=True)
     unfinished = output.parent / f".{output.name}.unfinished-{os.getpid()}"
     unfinished.mkdir()

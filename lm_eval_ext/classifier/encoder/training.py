@@ -127,7 +127,7 @@ def _length(pair: tuple[Encoded, TrainingTarget]) -> int:
 
 
 def target(encoded: Encoded, row: Labelled) -> TrainingTarget:
-    """Return what the encoder should predict for a labelled answer."""
+    """Return what the encoder should predict for a labeled answer."""
     chosen = set(row.label.letters)
     members = tuple(letter in chosen for letter in encoded.letters)
     return TrainingTarget(_choice(encoded, row.label, refusal_option(row.answer.options)), members)

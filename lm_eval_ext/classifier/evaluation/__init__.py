@@ -1,1 +1,1 @@
-"""Evaluates readers on labelled answers."""
+"""Evaluates readers on labeled answers."""

@@ -1,4 +1,4 @@
-"""Scores readers on labelled answers, with confidence intervals and error counts."""
+"""Scores readers on labeled answers, with confidence intervals and error counts."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Slice:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """The evaluation of several evaluators on labelled rows.
+    """The evaluation of several evaluators on labeled rows.
 
     Attributes:
         slices: the non-empty ones of: label is one option; all rows; rules abstain or disagree.
@@ -88,7 +88,7 @@ def evaluate(rows: Sequence[Labelled], readings: Readings) -> Evaluation:
     last evaluator; without ``rules`` there is no such slice.
 
     Args:
-        rows: the labelled rows.
+        rows: the labeled rows.
         readings: the readings of each evaluator.
     """
     slices = [

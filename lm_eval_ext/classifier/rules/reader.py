@@ -83,7 +83,7 @@ def _chosen(text: str, found: Sequence[OptionMention]) -> set[str] | None:
 
 
 def _is_among(one: OptionMention, two: OptionMention, runs: Sequence[Sequence[OptionMention]]) -> bool:
-    """Tell whether the first of two neighbouring mentions ends a run or the second begins one."""
+    """Tell whether the first of two neighboring mentions ends a run or the second begins one."""
     return any(run[-1] is one or run[0] is two for run in runs)
 
 

@@ -11,9 +11,9 @@ _LETTER = re.compile(r"[A-Z]\.")
 
 
 def read(answers: Sequence[Answer]) -> list[Reading]:
-    """Return, per answer, the option whose letter is the first capital letter followed by a full stop.
+    """Return, per answer, the option whose letter is the first capital letter followed by a period.
 
-    The reading is ``none`` if there is no such letter or if no option has it. The full stop is literal: the paper
+    The reading is ``none`` if there is no such letter or if no option has it. The period is literal: the paper
     prints the pattern without an escape, but its published accuracy (55 %) is close to that of the escaped pattern
     (57.8 % on the paper's training set).
     """

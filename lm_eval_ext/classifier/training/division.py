@@ -19,7 +19,7 @@ class Data:
     Attributes:
         name: the name of the origin, without its folder, because a model card is read elsewhere.
         hashes: maps the name of each file that the rows come from to its SHA-256.
-        rows: the labelled rows.
+        rows: the labeled rows.
     """
 
     name: str
@@ -32,11 +32,11 @@ class Division:
     """The division of rows into training and evaluation data.
 
     Attributes:
-        files: the user's labelled rows.
+        files: the user's labeled rows.
         taught: the rows of these files that are used for training.
         held_out: the other rows of these files.
         generated: generated responses, all of which are also used for training.
-        measured: labelled rows that are used for evaluation only.
+        measured: labeled rows that are used for evaluation only.
     """
 
     files: Sequence[Data]
@@ -57,7 +57,7 @@ def divide(
     """Split the rows of files by question.
 
     Args:
-        files: labelled rows, possibly none.
+        files: labeled rows, possibly none.
         generated: generated responses that are also used for training.
         measured: rows for evaluation only.
         share: the fraction of the files' questions to hold out.
@@ -86,7 +86,7 @@ def divide(
 
 
 def from_file(path: Path) -> Data:
-    """Return the labelled rows of a file.
+    """Return the labeled rows of a file.
 
     Raises:
         RowsError: its rows are invalid, or it has none.

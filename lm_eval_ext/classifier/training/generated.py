@@ -90,7 +90,7 @@ def questions() -> Sequence[CorpusQuestion]:
 
 
 def generated(count: int, seed: int) -> list[Labelled]:
-    """Return ``count`` labelled responses; the same seed gives the same responses."""
+    """Return ``count`` labeled responses; the same seed gives the same responses."""
     draw = random.Random(f"classifier/{seed}")  # noqa: S311 # reproducible by design
     kinds = draw.choices(list(KINDS), list(KINDS.values()), k=count)
     return [_response(draw, kind) for kind in kinds]

@@ -64,7 +64,7 @@ class PolicyAnswers(Mapping[str, str]):
 
 
 @dataclass(frozen=True)
-class MendedAnswers(PolicyAnswers):
+class RepairedAnswers(PolicyAnswers):
     """The answers to one row after some of its instructions were reported as broken.
 
     ``drop_one`` repairs what was reported. ``ignore`` keeps ignoring.
@@ -86,7 +86,7 @@ class MendedAnswers(PolicyAnswers):
 
 
 @dataclass(frozen=True)
-class Judgements(PolicyAnswers):
+class Judgments(PolicyAnswers):
     """The replies to the question of which instructions an answer follows.
 
     Every policy tells the truth except ``ignore``, which finds nothing wrong.

@@ -109,7 +109,7 @@ class ManyIFEvalTask(FamilyTask):
         found = rows(self.source, FEWSHOT, self._count, self._repeat)
         if n > len(found) or not all(row.witness for row in found):
             raise RowsError(
-                f"source {self.source!r}: --num_fewshot {n} asks for more demonstrations than the "
+                f"source {self.source!r}: --num_fewshot {n} asks for more few-shot examples than the "
                 f"{sum(bool(row.witness) for row in found)} task prompts with a known answer in the {FEWSHOT} split"
             )
         # Not the rows' own witnesses: they follow all ten instructions, even those that the prompt does not ask for.

@@ -21,7 +21,7 @@ def rouge_l(prediction: str, references: Sequence[str]) -> float:
 
     Args:
         prediction: what the model answered.
-        references: the right answers; at least one.
+        references: the correct answers; at least one.
 
     Returns:
         From 0 to 1.

@@ -116,7 +116,7 @@ def rows_hash(found: Sequence[EncodedInstance]) -> str:
 
 
 def instances_hash(found: Sequence[EncodedInstance]) -> str:
-    """Return 16 hexadecimal digits that are equal if the evaluated instances are equal, whatever their encoding."""
+    """Return 16 hexadecimal digits that are equal if the evaluated instances are equal, regardless of the encoding."""
     return _digest([(row.subtask, row.index, row.input, row.output) for row in found])
 
 

@@ -111,7 +111,7 @@ class NaturalInstructionsTask(FamilyTask):
             )
         if encoding not in ALL_ENCODINGS:
             raise ValueError(f"task {name!r}: encoding {encoding!r}; expected one of {', '.join(ALL_ENCODINGS)}")
-        refuse_rows(config, "how many instances of a subtask are evaluated, these tasks are told by --metadata's n")
+        refuse_rows(config, "set the number of instances of a subtask with n in --metadata")
         self._encoding = ALL_ENCODINGS[encoding]
         self._n = _count(name, metadata, "n") or PUBLISHED
         self._examples = _count(name, metadata, "examples")

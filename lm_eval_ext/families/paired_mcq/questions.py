@@ -110,7 +110,7 @@ def _defect(options: Sequence[str]) -> str:
 def _in_order(where: str, options: Sequence[str], ordinal: object) -> list[str]:
     """Return the options sorted by their ordinal numbers (a stable sort), those without a number last.
 
-    The same question then has the same shuffles, whatever the order of the options in its file.
+    The same question then has the same shuffles, regardless of the order of the options in its file.
     """
     if ordinal is None:
         return list(options)

@@ -98,8 +98,8 @@ class PairedMCQTask(FamilyTask):
         return [dataset.hub for dataset in DATASETS.values() if dataset.hub is not None]
 
     NO_DEMONSTRATIONS = (
-        "these tasks have no demonstrations, because an example's letter shifts both readings (section 4.1); the "
-        "levels example and example_abc show this effect"
+        "these tasks have no few-shot examples, because the letter of an example shifts both readings (section 4.1); "
+        "the levels example and example_abc show this effect"
     )
 
     def configure(self, config: dict[str, Any]) -> Mapping[str, Any]:
@@ -244,7 +244,7 @@ def _expression(config: Mapping[str, Any], key: str) -> str:
 @cache
 def _warn_of(found: Questions) -> None:
     left_out, everything = len(found.left_out), len(found.left_out) + len(found.asked)
-    message = "left out %d of %d questions that cannot be asked; the first: %s"
+    message = "left out %d of %d unusable questions; the first: %s"
     logging.getLogger(__name__).warning(message, left_out, everything, found.left_out[0])
 
 

@@ -20,7 +20,7 @@ from lm_eval_ext.families.verbalizer.verbalizer import Verbalizer, verbalizer_of
 from lm_eval_ext.harness.versions import template_environment
 
 OPENING = 40
-"""Length of the prompt's beginning by which a repetition is recognised, in characters."""
+"""Length of the prompt's beginning by which a repetition is recognized, in characters."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Leaf:
         verbalizer: the label words.
         verbalizer_name, naturalness: their names in the results; ``None`` if the leaf does not set them.
         reads: which label of an answer counts.
-        row_starts: how a row begins in a prompt, used to recognise a repetition in an answer.
+        row_starts: how a row begins in a prompt, used to recognize a repetition in an answer.
     """
 
     dataset: Classification

@@ -79,7 +79,7 @@ def plain(text: str) -> str:
 
 
 def plain_label(label: str) -> str:
-    """Return a label word in its normalised form: two labels with the same form are the same word."""
+    """Return a label word in its normalized form: two labels with the same form are the same word."""
     return " ".join(plain(label).split())
 
 

@@ -92,14 +92,14 @@ def demonstrations(selection: Selection, count: int) -> tuple[Mapping[str, Any],
     dataset = selection.dataset
     if dataset.training_split is None:
         raise RowsError(
-            f"dataset {dataset.name!r} names no training_split to draw demonstrations from; use --num_fewshot 0"
+            f"dataset {dataset.name!r} names no training_split to draw few-shot examples from; use --num_fewshot 0"
         )
     table, numbers = _part(selection, evaluated=False)
     chosen = tuple(islice(_one_label_after_the_other(selection, table, numbers), count))
     if len(chosen) < count:
         raise RowsError(
-            f"{table.origin}: --num_fewshot {count} asks for more demonstrations than the {len(chosen)} that can be "
-            f"drawn with balanced labels ({', '.join(selection.golden)})"
+            f"{table.origin}: --num_fewshot {count} asks for more few-shot examples than the {len(chosen)} that can "
+            f"be drawn with balanced labels ({', '.join(selection.golden)})"
         )
     return chosen
 

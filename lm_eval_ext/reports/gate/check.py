@@ -53,12 +53,12 @@ class Finding:
 
     @property
     def drop(self) -> Estimate:
-        """How much worse it is, positive for worse whatever the metric's direction; NaN if nothing was compared."""
+        """How much worse it is, positive if worse in either direction of the metric; NaN if nothing was compared."""
         return Estimate(nan) if self.difference is None else drop_of(self.difference)
 
 
 def drop_of(difference: Difference) -> Estimate:
-    """Return how much worse a score is, positive for worse whatever the metric's direction."""
+    """Return how much worse a score is, positive if worse in either direction of the metric."""
     change = difference.change
     if difference.sign > 0:
         return Estimate(-change.value, -change.high, -change.low)

@@ -25,7 +25,7 @@ def text(findings: Sequence[Finding], titles: tuple[str, str]) -> Iterator[str]:
     if tests:
         yield (
             "A drop is a regression if it is larger than allowed and statistically significant: one-sided paired "
-            f"randomisation (sign-flip) test, one observation per dataset row, p < {LEVEL:g} after Holm correction for "
+            f"randomization (sign-flip) test, one observation per dataset row, p < {LEVEL:g} after Holm correction for "
             f"{tests} comparison{'s' if tests > 1 else ''}. An unchanged candidate fails at most one check in twenty; "
             "a candidate whose true drop is slightly smaller than allowed can also fail. Intervals: 95 % confidence, "
             "paired cluster bootstrap over rows."

@@ -36,7 +36,7 @@ def add_compare_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]
             "Reads what `lm_eval --output_path FOLDER --log_samples` wrote for two models, or for one model at two "
             "points in time. For every task and group that both have, it prints the headline metric of each, the "
             "paired difference with a 95 % confidence interval (cluster bootstrap over dataset rows), and the p-value "
-            "of a two-sided paired randomisation test, raw and after Holm correction. Tasks that cannot be compared "
+            "of a two-sided paired randomization test, raw and after Holm correction. Tasks that cannot be compared "
             "are listed with the reason; issues with the files go to standard error."
         ),
     )
@@ -52,7 +52,7 @@ def add_check_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="check a candidate for regressions against a baseline; exit status 0: pass, 1: regression, 2: cannot tell",
         description="Reads what `lm_eval --output_path FOLDER --log_samples` wrote for a baseline and for a candidate. "
         "A task or group has regressed if its headline metric is worse by more than allowed and the drop is "
-        "statistically significant: a one-sided paired randomisation test over dataset rows, p < 0.05 after Holm "
+        "statistically significant: a one-sided paired randomization test over dataset rows, p < 0.05 after Holm "
         "correction. So an unchanged model fails at most one check in twenty; a model whose true drop is slightly "
         "smaller than allowed can also fail. The baseline's lowest-level groups and its tasks in no group are "
         "checked, or what --bounds names. Exit status: 0 pass; 1 regression; 2 cannot tell: a task, its samples or "

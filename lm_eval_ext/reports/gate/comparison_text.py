@@ -103,7 +103,7 @@ def _reading(tests: tuple[int, int], names: tuple[str, str]) -> Iterator[str]:
         f"resampled {DRAWS} times, each with all answers to it."
     )
     yield (
-        "p: exact two-sided paired randomisation (sign-flip) test of no change; one observation is the sum over all "
+        "p: exact two-sided paired randomization (sign-flip) test of no change; one observation is the sum over all "
         "answers to a row."
     )
     groups, tasks = tests

@@ -73,7 +73,7 @@ def _template() -> Template:
         # All text, above all model answers, is first made safe to put in a page.
         finalize=lambda value: readable(value) if type(value) is str else value,
     )
-    environment.globals |= {"light": _colours(dark=False), "dark": _colours(dark=True), "unit_words": _UNIT_WORDS}
+    environment.globals |= {"light": _colors(dark=False), "dark": _colors(dark=True), "unit_words": _UNIT_WORDS}
     environment.filters |= {
         "beginning": beginning,
         "breakable": _breakable,
@@ -94,10 +94,10 @@ def _by_severity(issues: Sequence[Issue]) -> list[Issue]:
 _UNIT_WORDS = {"share": "in percent", "change": "in percentage points", "number": ""}
 
 
-def _colours(*, dark: bool) -> Markup:
+def _colors(*, dark: bool) -> Markup:
     from lm_eval_ext.reports.page.drawing.palette import declarations  # noqa: PLC0415 # needs no matplotlib, its package may
 
-    return Markup(declarations(dark=dark))  # noqa: S704 # our own colours
+    return Markup(declarations(dark=dark))  # noqa: S704 # our own colors
 
 
 def _drawn(figure: Figure) -> Drawn:

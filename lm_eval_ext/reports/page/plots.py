@@ -1,4 +1,4 @@
-"""The drawings of a figure: as SVG in the page's colours for the page, as PNG for use elsewhere."""
+"""The drawings of a figure: as SVG in the page's colors for the page, as PNG for use elsewhere."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _AROUND = 12
 
 
 def svgs(figure: Figure) -> list[str]:
-    """Return a figure's panels as SVG text, coloured by the CSS custom properties that ``drawing.palette`` declares.
+    """Return a figure's panels as SVG text, colored by the CSS custom properties that ``drawing.palette`` declares.
 
     Raises:
         ReportError: matplotlib is not installed.
@@ -38,7 +38,7 @@ def svgs(figure: Figure) -> list[str]:
 
 
 def pngs(figure: Figure) -> list[bytes]:
-    """Return a figure's panels as PNG files in the light colours, each with the figure's title.
+    """Return a figure's panels as PNG files in the light colors, each with the figure's title.
 
     Raises:
         ReportError: matplotlib is not installed.
@@ -84,7 +84,7 @@ def _png(drawing: Drawing) -> bytes:
 
 @contextmanager
 def _style() -> Iterator[None]:
-    """Draw in the report's style, whatever the user's own matplotlib settings.
+    """Draw in the report's style, regardless of the user's own matplotlib settings.
 
     Raises:
         ReportError: matplotlib is not installed.

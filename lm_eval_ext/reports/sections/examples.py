@@ -30,12 +30,12 @@ UNREADABLE = (KeyError, IndexError, TypeError, ValueError, AttributeError)
 
 @dataclass(frozen=True)
 class Candidate:
-    """An answer that could be shown as an example of a behaviour.
+    """An answer that could be shown as an example of a behavior.
 
     Attributes:
         run: the task and the model.
         row: its index in ``run.rows``.
-        why: the behaviour that it shows.
+        why: the behavior that it shows.
         facts: see ``Facts``.
     """
 
@@ -50,16 +50,16 @@ class Candidate:
         return self.run.model, self.run.task, self.row
 
 
-def choose(behaviours: Sequence[Sequence[Candidate]], most: int = MOST) -> list[Candidate]:
-    """Return candidates for every behaviour in turn: one of each, then a second of each, until there are enough.
+def choose(behaviors: Sequence[Sequence[Candidate]], most: int = MOST) -> list[Candidate]:
+    """Return candidates for every behavior in turn: one of each, then a second of each, until there are enough.
 
-    For each behaviour, the models shown least so far come first. No answer is shown twice.
+    For each behavior, the models shown least so far come first. No answer is shown twice.
 
     Args:
-        behaviours: the candidates for each behaviour, the best first.
+        behaviors: the candidates for each behavior, the best first.
         most: the most candidates to return.
     """
-    left = [list(candidates) for candidates in behaviours]
+    left = [list(candidates) for candidates in behaviors]
     chosen: list[Candidate] = []
     shown: Counter[EvaluatedModel] = Counter()
     while any(left) and len(chosen) < most:
@@ -71,37 +71,37 @@ def choose(behaviours: Sequence[Sequence[Candidate]], most: int = MOST) -> list[
                 candidates.remove(best)
                 chosen.append(best)
                 shown[best.run.model] += 1
-    # Examples of one behaviour are shown together.
-    order = {id(one): number for number, candidates in enumerate(behaviours) for one in candidates}
+    # Examples of one behavior are shown together.
+    order = {id(one): number for number, candidates in enumerate(behaviors) for one in candidates}
     return sorted(chosen, key=lambda one: order[id(one)])
 
 
 def one_of(run: TaskRun, hits: NDArray[np.bool_]) -> int | None:
-    """Return the index of one of the rows that show a behaviour; ``None`` if none does.
+    """Return the index of one of the rows that show a behavior; ``None`` if none does.
 
     The choice depends on the task's name: many tasks share the same rows, and not all examples should be of one row.
 
     Args:
         run: the task.
-        hits: whether a row shows the behaviour, shape (rows,).
+        hits: whether a row shows the behavior, shape (rows,).
     """
     found = np.flatnonzero(hits)
     return int(found[crc32(run.task.encode()) % len(found)]) if len(found) else None
 
 
-def examples(runs: Runs, behaviours: Sequence[Sequence[Candidate]]) -> tuple[tuple[Example, ...], tuple[Issue, ...]]:
+def examples(runs: Runs, behaviors: Sequence[Sequence[Candidate]]) -> tuple[tuple[Example, ...], tuple[Issue, ...]]:
     """Return the examples of a family, and how many of the chosen answers cannot be shown and why.
 
     Prompts and answers may have been removed from samples files before these were shared.
 
     Args:
         runs: the runs.
-        behaviours: the candidates for each behaviour, as for ``choose``.
+        behaviors: the candidates for each behavior, as for ``choose``.
 
     Raises:
         ValueError: a task has no samples.
     """
-    chosen = choose(behaviours)
+    chosen = choose(behaviors)
     shown: list[Example] = []
     reasons: Counter[str] = Counter()
     for one in chosen:

@@ -1,4 +1,4 @@
-"""A tiny causal model that can learn, what it is taught, and adapters that are spoilt on purpose."""
+"""A tiny causal model that can learn, its training rows, and adapters that are damaged on purpose."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def rows_to_learn() -> list[Labelled]:
     return [Labelled(Answer(text, DRINKS), label) for text, label in labels.items()]
 
 
-def louder(model: Path, folder: Path) -> Path:
-    """Copy the tiny model with an output layer that can say something: adapters leave that layer as it is."""
+def with_louder_output(model: Path, folder: Path) -> Path:
+    """Copy the tiny model with an output layer that can say something: adapters do not change that layer."""
     torch = pytest.importorskip("torch")
     transformers = pytest.importorskip("transformers")
     shutil.copytree(model, folder)

@@ -1,4 +1,4 @@
-"""What is missing or wrong of a causal model or adapter is said before it is loaded; pickled weights never are."""
+"""Defects of a causal model or adapter are reported before it is loaded; pickled weights are never loaded."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_model_with_pickled_weights_is_refused(tiny_model: Path, tmp_path: Pat
         require(str(folder))
 
 
-def test_weights_in_pieces_must_all_be_there(tiny_model: Path, tmp_path: Path) -> None:
+def test_every_shard_of_the_weights_must_exist(tiny_model: Path, tmp_path: Path) -> None:
     transformers = pytest.importorskip("transformers")
     folder = tmp_path / "pieces"
     shutil.copytree(tiny_model, folder)
@@ -76,14 +76,14 @@ def test_an_adapter_that_cannot_be_loaded_says_why(
 
 
 @pytest.mark.parametrize("content", ["{", "[]"])
-def test_a_configuration_that_is_none_is_named(learned: Path, tmp_path: Path, content: str) -> None:
+def test_an_invalid_configuration_is_named(learned: Path, tmp_path: Path, content: str) -> None:
     folder = moved(learned, tmp_path / "changed")
     (folder / "adapter_config.json").write_text(content, encoding="utf-8")
     with pytest.raises(ReaderError, match=r"adapter_config\.json"):
         require(str(folder))
 
 
-def test_weights_that_do_not_fit_are_an_error_of_ours(learned: Path, tmp_path: Path) -> None:
+def test_weights_that_do_not_fit_raise_our_error(learned: Path, tmp_path: Path) -> None:
     folder = moved(learned, tmp_path / "changed", r=4)
     with pytest.raises(ReaderError, match="changed' could not be loaded: "):
         adapter_reader(str(folder))

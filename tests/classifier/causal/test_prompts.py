@@ -1,4 +1,4 @@
-"""What causal models are asked, to the letter, and what their letters mean."""
+"""The exact prompts of causal models, and the meaning of the letters that they answer with."""
 
 from __future__ import annotations
 
@@ -61,10 +61,12 @@ def test_figure_6_with_its_four_examples() -> None:
         ((Option("X", "Tea"), Option("Y", "Coffee")), "Y", Reading("option", ("Y",))),
     ],
 )
-def test_what_a_published_classifiers_letter_means(options: tuple[Option, ...], letter: str, reading: Reading) -> None:
+def test_the_letters_of_a_published_classifier_have_their_published_meaning(
+    options: tuple[Option, ...], letter: str, reading: Reading
+) -> None:
     assert classifier_letters(Answer("", options))[letter] == reading
 
 
-def test_letters_that_are_not_offered_mean_nothing() -> None:
+def test_letters_that_are_not_offered_are_ignored() -> None:
     assert "D" not in classifier_letters(Answer("", DRINKS))
     assert list(llm_letters(Answer("", DRINKS))) == ["A", "B", "C"]

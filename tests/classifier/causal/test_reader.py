@@ -1,4 +1,4 @@
-"""Causal models as readers: the first token, and how certain it is."""
+"""Causal models as readers: the first token, and its certainty."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def letter_tokens(model: Path, letters: str) -> list[int]:
 
 
 @pytest.mark.parametrize("batch_size", [1, 2, 8])
-def test_the_certainty_is_the_letters_share_among_the_letters_offered(
+def test_the_certainty_is_the_letters_probability_among_the_offered_letters(
     learned: Path, base_lm: Path, batch_size: int
 ) -> None:
     readings = adapter_reader(str(learned), batch_size)(ANSWERS)
@@ -72,7 +72,7 @@ def test_a_tokenizer_that_adds_the_first_token_itself_changes_nothing(
     assert adapter_reader(str(adapter))(ANSWERS) == adapter_reader(str(learned))(ANSWERS)
 
 
-def test_a_first_token_that_is_no_letter_is_no_reading(tiny_model: Path) -> None:
+def test_a_first_token_that_is_not_a_letter_gives_no_reading(tiny_model: Path) -> None:
     # Untrained: its likeliest token is some byte.
     answer = ANSWERS[0]
     for reader, prompt in (
@@ -84,7 +84,7 @@ def test_a_first_token_that_is_no_letter_is_no_reading(tiny_model: Path) -> None
         assert reader([answer]) == [Reading("none", (), 0.0)]
 
 
-def test_an_llm_is_asked_for_the_options_letters_alone(learned: Path, base_lm: Path) -> None:
+def test_an_llm_is_scored_on_the_option_letters_only(learned: Path, base_lm: Path) -> None:
     # This model's first token is X, which the published classifiers may answer to any question, and an llm may not.
     drinks = Answer("sorry", DRINKS)
     more = Answer("sorry", (*DRINKS, Option("X", "Rum")))
@@ -99,5 +99,5 @@ def test_a_response_longer_than_the_model_can_hold_is_shortened_in_the_middle(le
     assert reading.kind in ("option", "none", "refused")
 
 
-def test_no_answers_have_no_readings(learned: Path) -> None:
+def test_no_answers_give_no_readings(learned: Path) -> None:
     assert adapter_reader(str(learned))([]) == []

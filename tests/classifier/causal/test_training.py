@@ -1,4 +1,4 @@
-"""A LoRA adapter for a causal model: what it learns, what is written down of it, and that only the seed counts."""
+"""A LoRA adapter for a causal model: what it learns, what is recorded about it, and that only the seed matters."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from tests.classifier.causal.models import DRINKS, EPOCHS, WITH_REFUSED, rows_to
 pytestmark = pytest.mark.usefixtures("offline")
 
 
-def test_a_trained_adapter_reads_what_it_was_taught(learned: Path) -> None:
+def test_a_trained_adapter_reads_its_training_rows(learned: Path) -> None:
     rows = rows_to_learn()
     readings = adapter_reader(str(learned))([row.answer for row in rows])
     assert [reading.value for reading in readings] == ["A", "B", "none", "refused"]
     assert all(reading.certainty > 0.5 for reading in readings)
 
 
-def test_training_lowers_the_loss_and_writes_down_how(learned: Path, base_lm: Path) -> None:
+def test_training_lowers_the_loss_and_records_it(learned: Path, base_lm: Path) -> None:
     record = json.loads((learned / "training.json").read_text(encoding="utf-8"))
     losses = record.pop("loss_per_epoch")
     assert record == {
@@ -50,14 +50,16 @@ def test_training_lowers_the_loss_and_writes_down_how(learned: Path, base_lm: Pa
     assert (config["base_model_name_or_path"], config["task_type"]) == (str(base_lm), "CAUSAL_LM")
 
 
-def test_a_refused_option_is_taught_by_its_letter(base_lm: Path, tmp_path: Path) -> None:
+def test_the_refused_option_is_trained_as_its_letter(base_lm: Path, tmp_path: Path) -> None:
     row = Labelled(Answer("sorry", WITH_REFUSED), Reading.refusal(WITH_REFUSED))
     train_causal([row], str(base_lm), tmp_path, seed=0, epochs=30, learning_rate=0.005)
     (reading,) = adapter_reader(str(tmp_path))([row.answer])
     assert reading.value == "D"
 
 
-def test_training_depends_on_its_seed_alone_and_leaves_random_states_alone(base_lm: Path, tmp_path: Path) -> None:
+def test_training_depends_only_on_its_seed_and_leaves_the_global_random_state_unchanged(
+    base_lm: Path, tmp_path: Path
+) -> None:
     torch = pytest.importorskip("torch")
     digests = []
     for number, seed in enumerate([3, 3, 4]):
@@ -71,13 +73,13 @@ def test_training_depends_on_its_seed_alone_and_leaves_random_states_alone(base_
     assert digests[0] == digests[1] != digests[2]
 
 
-def test_rows_that_one_letter_cannot_say_are_not_enough(base_lm: Path, tmp_path: Path) -> None:
+def test_rows_whose_label_is_not_one_letter_are_not_enough(base_lm: Path, tmp_path: Path) -> None:
     both = Labelled(Answer("tea and coffee", DRINKS), Reading.of(["A", "B"]))
     with pytest.raises(RowsError, match="every label is several options"):
         train_causal([both], str(base_lm), tmp_path, seed=0, epochs=1)
 
 
-def test_a_base_model_that_is_broken_is_an_error_of_ours(tmp_path: Path) -> None:
+def test_a_broken_base_model_raises_our_error(tmp_path: Path) -> None:
     base = tmp_path / "broken"
     base.mkdir()
     (base / "config.json").write_text("{}", encoding="utf-8")

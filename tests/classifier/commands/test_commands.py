@@ -1,4 +1,4 @@
-"""``lm-eval-ext classifier``: what is said of a call that cannot be."""
+"""``lm-eval-ext classifier``: the errors for invalid calls."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.classifier.labelled_rows import OPTIONS, write
         (["evaluate", "ROWS", "--reader", "rules"], "rows.jsonl, row 1: no label"),
     ],
 )
-def test_what_is_wrong_is_said_on_one_line_without_a_traceback(
+def test_errors_are_one_line_without_a_traceback(
     arguments: list[str], complaint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     names = {
@@ -45,7 +45,7 @@ def test_what_is_wrong_is_said_on_one_line_without_a_traceback(
         ["train", "x", "--output", "y", "--epochs", "0"],
     ],
 )
-def test_a_wrong_call_says_how_it_is_used(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_arguments_print_the_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop:
         main(["classifier", *arguments])
     assert stop.value.code == 2

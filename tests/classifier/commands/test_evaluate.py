@@ -1,4 +1,4 @@
-"""``lm-eval-ext classifier evaluate``: labelled rows in, tables of readers out."""
+"""``lm-eval-ext classifier evaluate``: labeled rows in, tables of readers out."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lm_eval_ext.cli import main
 from tests.classifier.labelled_rows import OPTIONS, labelled_rows, write
 
 
-def test_the_table_of_evaluators(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_table_compares_the_readers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [*labelled_rows(8), {"options": OPTIONS, "response": "It's tea. For me", "label": "none", "model": "small"}]
     path = str(write(tmp_path / "rows.jsonl", *rows))
     assert main(["classifier", "evaluate", path, "--reader", "string_match", "--reader", "rules"]) == 0
@@ -26,9 +26,7 @@ def test_the_table_of_evaluators(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert found["slices"][1]["overall"]["string_match"]["rows"] == 9
 
 
-def test_all_readers_stand_side_by_side_unless_told_otherwise(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_all_readers_are_compared_by_default(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     try:
         require("default")
     except ReaderError as error:

@@ -17,7 +17,7 @@ from tests.conftest import offline_environment
 from tests.test_cli import COMMAND, run
 
 
-def test_rows_come_back_with_what_a_causal_adapter_reads(learned: Path, tmp_path: Path) -> None:
+def test_rows_are_returned_with_the_readings_of_a_causal_adapter(learned: Path, tmp_path: Path) -> None:
     rows = [as_row(row) | {"note": "ü"} for row in rows_to_learn()]
     process = run("classifier", "read", str(write(tmp_path / "rows.jsonl", *rows)), "--reader", str(learned))
     assert process.returncode == 0, process.stderr
@@ -27,7 +27,7 @@ def test_rows_come_back_with_what_a_causal_adapter_reads(learned: Path, tmp_path
     assert [{**row, "reading": None} for row in found] == [{**row, "reading": None} for row in rows]
 
 
-def test_rules_read_standard_input_as_it_comes() -> None:
+def test_the_rules_read_standard_input_as_it_arrives() -> None:
     # 256 rows are read at a time: they come back before the input ends.
     line = json.dumps({"options": OPTIONS, "response": "<think>A?</think>B. Coffee"}).encode() + b"\n"
     with subprocess.Popen(
@@ -53,7 +53,7 @@ def test_a_null_response_is_read_as_empty(tmp_path: Path, capsys: pytest.Capture
     assert json.loads(capsys.readouterr().out)["reading"] == "none"
 
 
-def test_reading_with_the_encoder_says_nothing_but_the_rows(tmp_path: Path) -> None:
+def test_reading_with_the_encoder_prints_only_the_rows(tmp_path: Path) -> None:
     try:
         require("default")
     except ReaderError as error:
@@ -69,7 +69,7 @@ def test_reading_with_the_encoder_says_nothing_but_the_rows(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("name", ["llm:", "llm:nowhere"])
-def test_a_language_model_that_is_not_there_is_named(
+def test_a_missing_language_model_is_named(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")

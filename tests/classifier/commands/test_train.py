@@ -1,4 +1,4 @@
-"""``lm-eval-ext classifier train``: labelled rows in, an adapter with its model card out."""
+"""``lm-eval-ext classifier train``: labeled rows in, an adapter with its model card out."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_an_encoder_adapter_is_trained_evaluated_and_described(
     assert [json.loads(line)["reading"] for line in capsys.readouterr().out.splitlines()] == ["A", "B"] * 10
 
 
-def test_an_adapter_of_generated_responses_alone_is_measured_on_annotated_rows(
+def test_an_adapter_trained_only_on_generated_responses_is_evaluated_on_annotated_rows(
     base_encoder: Path, tmp_path: Path
 ) -> None:
     first = write(tmp_path / "first.jsonl", *labelled_rows(6))
@@ -144,14 +144,14 @@ def test_generated_responses_are_added_to_rows_and_never_held_out(base_lm: Path,
     assert "generated        |" not in card  # no model of that name among the scores
 
 
-def test_nothing_to_train_on_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_having_no_training_rows_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
     assert main(["classifier", "train", "--output", str(tmp_path / "adapter")]) == 1
     assert "no training data: give DATA.jsonl, --generated N or both" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 
-def test_nothing_held_out_is_nothing_evaluated(base_lm: Path, tmp_path: Path) -> None:
+def test_without_held_out_rows_nothing_is_evaluated(base_lm: Path, tmp_path: Path) -> None:
     pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
     data = write(tmp_path / "rows.jsonl", *labelled_rows(4))
     output = tmp_path / "adapter"
@@ -173,7 +173,7 @@ def test_nothing_held_out_is_nothing_evaluated(base_lm: Path, tmp_path: Path) ->
         (["--held-out", "0.99"], "leaves 0 rows to train on and 4 to evaluate on"),
     ],
 )
-def test_training_that_cannot_be_leaves_nothing(
+def test_failed_training_leaves_nothing(
     options: list[str],
     complaint: str,
     tmp_path: Path,
@@ -189,7 +189,7 @@ def test_training_that_cannot_be_leaves_nothing(
     assert list(tmp_path.iterdir()) == [data]
 
 
-def test_a_folder_with_something_in_it_is_not_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_that_is_not_empty_is_not_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
     data = write(tmp_path / "rows.jsonl", *labelled_rows(4))
     output = tmp_path / "adapter"
@@ -206,7 +206,7 @@ INTERRUPTIBLE = (
 )
 
 
-def test_an_interrupted_training_leaves_nothing_and_says_so(base_lm: Path, tmp_path: Path) -> None:
+def test_an_interrupted_training_run_leaves_nothing_and_reports_it(base_lm: Path, tmp_path: Path) -> None:
     pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
     data = write(tmp_path / "rows.jsonl", *labelled_rows(20))
     options = ["--mode", "causal", "--base", str(base_lm), "--epochs", "100000", "--output", str(tmp_path / "adapter")]

@@ -1,4 +1,4 @@
-"""An adapter's description: what this version wrote is accepted, anything else is named."""
+"""An adapter's description: what this version wrote is accepted, anything else is an error."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_what_was_described_is_accepted(folder: Path) -> None:
+def test_a_described_adapter_is_accepted(folder: Path) -> None:
     describe(folder)
     check(folder)
     written = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
@@ -38,7 +38,7 @@ def test_what_was_described_is_accepted(folder: Path) -> None:
         ("more", True),
     ],
 )
-def test_an_adapter_of_another_base_or_encoding_is_refused(folder: Path, field: str, value: object) -> None:
+def test_an_adapter_for_another_base_or_encoding_is_rejected(folder: Path, field: str, value: object) -> None:
     (folder / DESCRIPTION).write_text(json.dumps(DESCRIBED | {field: value}), encoding="utf-8")
     with pytest.raises(AdapterError) as error:
         check(folder)
@@ -48,20 +48,20 @@ def test_an_adapter_of_another_base_or_encoding_is_refused(folder: Path, field: 
 
 
 @pytest.mark.parametrize("content", [b"[]", b"null", b'{"encoding": 1}', b'"text"'])
-def test_a_description_that_says_too_little_is_refused(folder: Path, content: bytes) -> None:
+def test_an_incomplete_description_is_rejected(folder: Path, content: bytes) -> None:
     (folder / DESCRIPTION).write_bytes(content)
     with pytest.raises(AdapterError, match=re.escape("expected {'encoding'")):
         check(folder)
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b'{"base": "\xff"}'])
-def test_a_description_that_is_no_json_is_named(folder: Path, content: bytes) -> None:
+def test_a_description_that_is_not_json_is_named(folder: Path, content: bytes) -> None:
     (folder / DESCRIPTION).write_bytes(content)
     with pytest.raises(AdapterError, match=r"answer_classifier\.json: not JSON in UTF-8 \("):
         check(folder)
 
 
-def test_an_adapter_without_weights_is_refused_and_pickled_ones_are_none(folder: Path) -> None:
+def test_an_adapter_without_weights_or_with_pickled_weights_is_rejected(folder: Path) -> None:
     describe(folder)
     (folder / ADAPTER_WEIGHTS).rename(folder / "adapter_model.bin")
     with pytest.raises(AdapterError) as error:
@@ -70,7 +70,7 @@ def test_an_adapter_without_weights_is_refused_and_pickled_ones_are_none(folder:
 
 
 @pytest.mark.parametrize("name", [".", "absent"])
-def test_a_folder_without_a_description_is_no_adapter(tmp_path: Path, name: str) -> None:
+def test_a_folder_without_a_description_is_not_an_adapter(tmp_path: Path, name: str) -> None:
     folder = tmp_path / name
     with pytest.raises(AdapterError) as error:
         check(folder)

@@ -1,4 +1,4 @@
-"""What the encoder sees: markers in the place of letters, and nothing that a text could forge."""
+"""The input of the encoder: markers in place of letters, and nothing that a text could forge."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def shown(tokenizer: Tokenizer, encoded: Encoded) -> list[str]:
     tokens = [word(tokenizer, number) for number in encoded.ids]
     for at, place in [*enumerate(encoded.named), *((place, at) for at, place in enumerate(encoded.choices))]:
         if place >= 0:
-            # What names a choice is the token that stands for it in the list of choices.
+            # A choice is named by its token in the list of choices.
             assert encoded.ids[at] == encoded.ids[encoded.choices[place]]
             tokens[at] = f"<{choices[place]}"
     return tokens
@@ -76,17 +76,17 @@ def test_a_mention_of_an_option_becomes_its_marker(tokenizer: Tokenizer, respons
     assert tokens(tokenizer, response, offered()) == expected.split()
 
 
-def test_the_choices_are_the_options_and_three_more_each_with_a_marker_of_its_own(tokenizer: Tokenizer) -> None:
+def test_the_choices_are_the_options_and_three_more_each_with_its_own_marker(tokenizer: Tokenizer) -> None:
     encoded = encode(Answer("B, not C.", offered()), tokenizer)
     assert encoded.letters == ("A", "B", "C", "D")
     markers = [encoded.ids[place] for place in encoded.choices]
     assert len(set(markers)) == len(markers) == 4 + 3
-    # They stand behind the response.
+    # They follow the response.
     assert min(encoded.choices) > encoded.ids.index(tokenizer.token_to_id("[SEP]"))
     assert len(encoded.named) == len(encoded.ids)
 
 
-def test_the_option_refused_has_the_refusals_marker_and_no_other(tokenizer: Tokenizer) -> None:
+def test_the_refused_option_has_only_the_refusal_marker(tokenizer: Tokenizer) -> None:
     options = offered(("Often", "Refused", "Never"))
     expected = "[CLS] <refusal . refused [SEP] <A often <C never [SEP] <refusal <several <none [SEP]"
     assert tokens(tokenizer, "B. Refused", options) == expected.split()
@@ -108,7 +108,7 @@ def test_the_option_refused_has_the_refusals_marker_and_no_other(tokenizer: Toke
         "{2}. {texts[0]}",
     ],
 )
-def test_another_lettering_of_the_options_changes_no_id(tokenizer: Tokenizer, response: str) -> None:
+def test_relettering_the_options_changes_no_token_id(tokenizer: Tokenizer, response: str) -> None:
     texts = (*FREQUENCIES, "Refused")
 
     def ids(letters: Sequence[str]) -> tuple[tuple[int, ...], ...]:
@@ -124,7 +124,7 @@ def test_another_lettering_of_the_options_changes_no_id(tokenizer: Tokenizer, re
         assert ids(draw.sample(string.ascii_uppercase, 5)) == expected
 
 
-def test_slots_choose_the_markers_in_the_response_and_in_the_options_alike(tokenizer: Tokenizer) -> None:
+def test_slots_choose_the_same_markers_in_the_response_and_the_options(tokenizer: Tokenizer) -> None:
     answer = Answer("B. Sometimes, not C.", offered())
     plain, drawn = encode(answer, tokenizer), encode(answer, tokenizer, [26, 7, 2, 9])
     assert shown(tokenizer, drawn) == shown(tokenizer, plain)
@@ -155,12 +155,12 @@ MARKED = [*marker_names(), *(f"[unused{number}]" for number in (1, 3, 26, 90))]
 
 
 @pytest.mark.parametrize("name", MARKED)
-def test_no_response_can_forge_an_options_marker(tokenizer: Tokenizer, name: str) -> None:
+def test_a_response_cannot_forge_an_option_marker(tokenizer: Tokenizer, name: str) -> None:
     options = offered([f"Item number {number}" for number in range(MARKERS)])
     assert forged(tokenizer, Answer(f"{name}. Well, {name} is {name.upper()}, I think {name}{name}", options)) == []
 
 
-def test_no_options_text_can_forge_an_options_marker(tokenizer: Tokenizer) -> None:
+def test_the_text_of_an_option_cannot_forge_an_option_marker(tokenizer: Tokenizer) -> None:
     for name in MARKED:
         options = offered([f"Item {name}, number {number}" for number in range(MARKERS)])
         assert forged(tokenizer, Answer("A.", options)) == []
@@ -173,14 +173,14 @@ def test_no_text_can_forge_a_special_token(tokenizer: Tokenizer, special: str) -
     assert found.count(special) == honest.count(special)
 
 
-def test_every_marker_is_one_token_of_its_own(tokenizer: Tokenizer) -> None:
+def test_every_marker_is_a_single_distinct_token(tokenizer: Tokenizer) -> None:
     numbers = [tokenizer.token_to_id(name) for name in marker_names()]
     assert len(set(numbers)) == len(numbers) == MARKERS + 3
     assert None not in numbers
     assert tokenizer.token_to_id("[UNK]") not in numbers
 
 
-def test_twenty_six_options_are_encoded_and_one_more_is_an_error(tokenizer: Tokenizer) -> None:
+def test_up_to_26_options_are_encoded(tokenizer: Tokenizer) -> None:
     texts = [f"Item number {number}" for number in range(MARKERS + 1)]
     assert encode(Answer("Z.", offered(texts[:MARKERS])), tokenizer).letters == tuple(string.ascii_uppercase)
     assert tokens(tokenizer, "Z.", offered(texts[:MARKERS]))[1] == "<Z"
@@ -189,7 +189,7 @@ def test_twenty_six_options_are_encoded_and_one_more_is_an_error(tokenizer: Toke
         encode(Answer("Z.", offered(texts, letters)), tokenizer)
 
 
-def test_of_a_long_response_the_beginning_and_the_end_are_kept(tokenizer: Tokenizer) -> None:
+def test_a_long_response_keeps_its_beginning_and_end(tokenizer: Tokenizer) -> None:
     words = ["tea"] * HEAD + ["milk"] * 500 + ["water"] * TAIL
     found = tokens(tokenizer, " ".join(words), offered())
     assert found[1 : found.index("[SEP]")] == ["tea"] * HEAD + ["water"] * TAIL
@@ -200,7 +200,7 @@ def test_of_a_long_response_the_beginning_and_the_end_are_kept(tokenizer: Tokeni
     assert tokens(tokenizer, "milk " * 500 + "so B", offered())[HEAD + TAIL] == "<B"
 
 
-def test_of_a_long_option_the_beginning_is_kept_and_its_mentions_are_found_by_the_whole(tokenizer: Tokenizer) -> None:
+def test_a_long_option_keeps_its_beginning_but_is_matched_by_its_whole_text(tokenizer: Tokenizer) -> None:
     text = " ".join(["tea"] * (OPTION_TOKENS + 1))
     found = tokens(tokenizer, f"I say {text}", offered((text, "Coffee")))
     expected = ["[CLS]", "i", "say", "<A", *["tea"] * (OPTION_TOKENS + 1), "[SEP]"]
@@ -209,11 +209,11 @@ def test_of_a_long_option_the_beginning_is_kept_and_its_mentions_are_found_by_th
 
 
 @pytest.mark.parametrize("response", ["AnswerB", "Answer**B**", "The optionA is it"])
-def test_a_letter_that_touches_the_word_before_it_is_no_error(tokenizer: Tokenizer, response: str) -> None:
+def test_a_letter_attached_to_the_preceding_word_is_accepted(tokenizer: Tokenizer, response: str) -> None:
     assert tokens(tokenizer, response, offered())[0] == "[CLS]"
 
 
-def test_half_an_emoji_is_no_error(tokenizer: Tokenizer) -> None:
+def test_half_an_emoji_is_accepted(tokenizer: Tokenizer) -> None:
     assert tokens(tokenizer, "B. \ud83d", offered())[1] == "<B"
 
 
@@ -241,7 +241,7 @@ PIECES += [*marker_names(), "[unused1]", "ﬁ", "²", "\u200d", "\u2028", "你",
 
 @settings(derandomize=True, deadline=None, max_examples=300)
 @given(st.lists(st.sampled_from(PIECES), max_size=40).map("".join), st.permutations(["Tea", "Green tea", "Refused"]))
-def test_any_text_is_encoded_with_one_place_for_each_choice(text: str, texts: list[str]) -> None:
+def test_any_text_is_encoded_with_one_position_per_choice(text: str, texts: list[str]) -> None:
     pytest.importorskip(weights.PACKAGE, reason=f"{weights.PIP_PACKAGE} (the base weights) is not installed")
     tokenizer = weights.tokenizer(weights.base_folder())
     answer = Answer(text, offered(texts))

@@ -103,7 +103,7 @@ def test_every_choice_has_two_scores_and_absent_ones_are_masked(encoder: AnswerE
         assert probabilities.sum(dim=-1).tolist() == pytest.approx([1, 1])
 
 
-def test_the_two_scores_are_of_two_layers(encoder: AnswerEncoder) -> None:
+def test_the_two_scores_come_from_two_layers(encoder: AnswerEncoder) -> None:
     kind, member = scores(encoder, [LONG])
     assert not torch.allclose(kind, member)
     # Scores of different choices differ: each is read at its own place.
@@ -137,7 +137,7 @@ def test_scores_do_not_depend_on_the_rest_of_the_batch(encoder: AnswerEncoder) -
         assert together[kind_of_score][1].tolist() == pytest.approx(alone, abs=1e-5)
 
 
-def test_an_untrained_encoder_prefers_only_what_is_named(base: Path) -> None:
+def test_an_untrained_encoder_prefers_only_options_that_are_named(base: Path) -> None:
     from lm_eval_ext.classifier.encoder.network import base_encoder  # noqa: PLC0415 # torch may be absent
 
     # Its scoring layers are zero: 0 for each choice, and log(1 + 1) more for each time it is named.
@@ -147,7 +147,7 @@ def test_an_untrained_encoder_prefers_only_what_is_named(base: Path) -> None:
         assert found.tolist() == [[0.0] * 5]
 
 
-def test_two_encoders_over_a_base_are_equal(base: Path) -> None:
+def test_two_encoders_with_the_same_base_are_equal(base: Path) -> None:
     from lm_eval_ext.classifier.encoder.network import base_encoder  # noqa: PLC0415 # torch may be absent
 
     one, two = base_encoder(base), base_encoder(base)
@@ -155,7 +155,7 @@ def test_two_encoders_over_a_base_are_equal(base: Path) -> None:
     assert all(torch.equal(value, two.state_dict()[name]) for name, value in one.state_dict().items())
 
 
-def test_an_adapter_trains_low_ranks_markers_and_scores_and_nothing_of_the_base(base: Path) -> None:
+def test_an_adapter_trains_low_rank_matrices_markers_and_scores_but_not_the_base(base: Path) -> None:
     pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
     tokenizers: Any = pytest.importorskip("tokenizers")
     from lm_eval_ext.classifier.encoder.network import RANK, base_encoder, with_new_adapter  # noqa: PLC0415 # torch may be absent

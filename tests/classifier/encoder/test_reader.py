@@ -1,4 +1,4 @@
-"""The default reader: rules first, the encoder where they abstain, and the same reading however it is asked."""
+"""The default reader: the rules first, the encoder where they abstain; readings do not depend on the batch."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ HOME = offered("A large city", "A suburb", "A small town", "The countryside")
 TAX = offered("Too high", "About right", "Too low", "Refused")
 PARK = offered("Strongly support", "Somewhat support", "Somewhat oppose", "Strongly oppose", "Refused")
 
-# What the rules leave to the encoder, but for one.
+# What the rules leave to the encoder, except for one.
 HARD: list[tuple[str, tuple[Option, ...], Value]] = [
     # Hedged.
     (
-        "It is hard to be sure, though if pressed I'd lean towards the bus being something I take a few times a week.",
+        "It is hard to be sure, though if pressed I'd lean toward the bus being something I take a few times a week.",
         BUS,
         "B",
     ),
@@ -66,7 +66,7 @@ HARD: list[tuple[str, tuple[Option, ...], Value]] = [
     ("Copper! No, sorry, silly me: lead.", METAL, "D"),
     ("I used to think B, now I think D.", PARK, "D"),
     ("The answer is A. Wait, I misread the question. It is C.", METAL, "C"),
-    # A refusal, by whatever words: the option that offers one, where there is one.
+    # A refusal in any words: the option that offers one, if there is one.
     ("That is a personal matter which I keep to myself.", TAX, "D"),
     ("Whether it is too high or too low is for economists to decide, and I will not weigh in.", TAX, "D"),
     ("My personal politics are not something I discuss with strangers.", PARK, "E"),
@@ -125,21 +125,21 @@ def assert_same(one: Sequence[Reading], two: Sequence[Reading]) -> None:
 
 
 @pytest.mark.parametrize(("response", "options", "expected"), HARD)
-def test_an_answer_in_words_of_its_own_is_read(
+def test_a_paraphrased_answer_is_read(
     default: Reader, response: str, options: tuple[Option, ...], expected: Value
 ) -> None:
     (reading,) = default([Answer(response, options)])
     assert reading.value == expected
 
 
-def test_a_refusal_is_the_option_that_offers_it_and_refused_where_none_does(encoder: Reader) -> None:
+def test_a_refusal_is_read_as_the_refused_option_if_there_is_one(encoder: Reader) -> None:
     text = "That is a personal matter which I keep to myself."
     with_option, without = encoder([Answer(text, TAX), Answer(text, TAX[:3])])
     assert (with_option.kind, with_option.letters) == ("option", ("D",))
     assert (without.kind, without.letters) == ("refused", ())
 
 
-def test_every_reading_is_one_of_options_that_are_offered(encoder: Reader) -> None:
+def test_every_reading_names_only_offered_options(encoder: Reader) -> None:
     kinds = set()
     for answer, reading in zip(hard_answers(), encoder(hard_answers()), strict=True):
         kinds.add(reading.kind)
@@ -153,19 +153,19 @@ def test_every_reading_is_one_of_options_that_are_offered(encoder: Reader) -> No
     assert kinds == {"option", "several", "refused", "none"}
 
 
-def test_of_one_option_there_are_never_several(encoder: Reader) -> None:
+def test_a_single_option_is_never_read_as_several(encoder: Reader) -> None:
     texts = ["Both of them.", "Copper and also copper, both are correct here.", "Copper"]
     assert {reading.kind for reading in encoder([Answer(text, METAL[:1]) for text in texts])} <= {"option", "none"}
 
 
-def test_no_answer_is_read_as_none_and_no_answers_as_no_readings(default: Reader, encoder: Reader) -> None:
+def test_an_empty_answer_is_read_as_none_and_no_answers_as_no_readings(default: Reader, encoder: Reader) -> None:
     assert default([]) == []
     assert encoder([]) == []
     assert default([Answer("", METAL), Answer(" \n", TAX)]) == [Reading("none"), Reading("none")]
     assert [reading.value for reading in encoder([Answer("", METAL), Answer(" \n", TAX)])] == ["none", "none"]
 
 
-def test_twenty_six_options_are_read_and_one_more_is_an_error(default: Reader) -> None:
+def test_up_to_26_options_are_read(default: Reader) -> None:
     options = offered(*(f"Item number {number}" for number in range(26)))
     answer = Answer("Item number 25 perhaps, rather than item number 3.", options)
     assert rules.decide(answer) is None
@@ -177,7 +177,7 @@ def test_twenty_six_options_are_read_and_one_more_is_an_error(default: Reader) -
 # --- However it is asked ----------------------------------------------------------------------------------------------
 
 
-def test_a_reading_depends_neither_on_the_others_nor_on_their_order(encoder: Reader) -> None:
+def test_a_reading_does_not_depend_on_the_other_answers_or_their_order(encoder: Reader) -> None:
     answers = hard_answers()
     together = encoder(answers)
     places = random.Random(2).sample(range(len(answers)), len(answers))  # noqa: S311 # reproducible by design
@@ -217,7 +217,7 @@ def test_a_reading_does_not_depend_on_the_letters(encoder: Reader, letters: str)
 # --- The rules first --------------------------------------------------------------------------------------------------
 
 
-def test_the_default_reads_as_the_rules_and_where_they_abstain_as_the_encoder(default: Reader, encoder: Reader) -> None:
+def test_the_default_reader_is_the_rules_and_the_encoder_where_they_abstain(default: Reader, encoder: Reader) -> None:
     answers = [row.answer for row in generated(100, 5)]
     decided = [rules.decide(answer) for answer in answers]
     assert 20 < decided.count(None) < 80
@@ -228,7 +228,7 @@ def test_the_default_reads_as_the_rules_and_where_they_abstain_as_the_encoder(de
 
 
 @pytest.mark.usefixtures("_model")
-def test_what_the_rules_read_needs_no_model(tmp_path: Path) -> None:
+def test_no_model_is_needed_where_the_rules_read(tmp_path: Path) -> None:
     errors: Any = pytest.importorskip("safetensors")
     describe(tmp_path)
     shutil.copy(adapter.EMBEDDED / "adapter_config.json", tmp_path)
@@ -254,7 +254,7 @@ def test_naming_the_default_imports_nothing_heavy() -> None:
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_a_missing_library_is_named_with_the_way_to_it(library: str) -> None:
+def test_a_missing_library_is_named_with_how_to_install_it(library: str) -> None:
     # None in sys.modules: a package that is absent.
     program = (
         "import sys; sys.modules[sys.argv[1]] = None\n"
@@ -271,7 +271,7 @@ def test_a_missing_library_is_named_with_the_way_to_it(library: str) -> None:
 
 
 def empty(_: Path) -> None:
-    """Leave the folder as it is."""
+    """Leave the folder unchanged."""
 
 
 def foreign(folder: Path) -> None:
@@ -293,7 +293,7 @@ def pickled(folder: Path) -> None:
         (pickled, "no adapter_model.safetensors (weights of other formats are not loaded)"),
     ],
 )
-def test_a_folder_that_is_no_adapter_of_ours_is_refused_before_anything_is_read(
+def test_a_folder_that_is_not_our_adapter_is_rejected_before_anything_is_read(
     tmp_path: Path, make: Callable[[Path], None], complaint: str
 ) -> None:
     make(tmp_path)
@@ -302,14 +302,14 @@ def test_a_folder_that_is_no_adapter_of_ours_is_refused_before_anything_is_read(
             refuse(tmp_path)
         assert str(tmp_path) in str(error.value)
         assert complaint in str(error.value)
-    # The encoder alone says so when it first reads.
+    # Only the encoder reports it, on its first reading.
     read = encoder_reader(tmp_path)
     with pytest.raises(AdapterError):
         read([Answer("B.", METAL)])
 
 
 @pytest.mark.usefixtures("_model")
-def test_base_weights_that_are_nowhere_are_named_with_the_ways_to_them(tmp_path: Path) -> None:
+def test_missing_base_weights_are_named_with_the_ways_to_get_them(tmp_path: Path) -> None:
     program = (
         "import sys; sys.modules[sys.argv[1]] = None\n"
         "from lm_eval_ext.classifier.encoder import reader, weights\n"
@@ -366,7 +366,7 @@ def accuracy(read: Sequence[tuple[Labelled, Reading]]) -> float:
         ("robustness", True, 3577, 0.985),
     ],
 )
-def test_real_responses_are_read_as_annotators_read_them(
+def test_real_responses_are_read_as_the_annotators_did(
     annotated: dict[str, list[tuple[Labelled, Reading]]], name: str, one_option: bool, rows: int, least: float
 ) -> None:
     read = [pair for pair in annotated[name] if pair[0].label.kind == "option" or not one_option]
@@ -375,13 +375,13 @@ def test_real_responses_are_read_as_annotators_read_them(
 
 
 @pytest.mark.parametrize("name", ["mismatch_train", "robustness"])
-def test_no_models_responses_are_read_badly(annotated: dict[str, list[tuple[Labelled, Reading]]], name: str) -> None:
+def test_every_models_responses_are_read_well(annotated: dict[str, list[tuple[Labelled, Reading]]], name: str) -> None:
     # Measured when this was written: from 96.8 % (Mistral 7B 0.2, of whose responses many choose none) to 99.7 %.
     for model in {row.model for row, _ in annotated[name]}:
         assert accuracy([pair for pair in annotated[name] if pair[0].model == model]) >= 0.955, model
 
 
-def test_an_uncertain_reading_is_wrong_more_often(annotated: dict[str, list[tuple[Labelled, Reading]]]) -> None:
+def test_uncertain_readings_are_wrong_more_often(annotated: dict[str, list[tuple[Labelled, Reading]]]) -> None:
     read = [pair for of_file in annotated.values() for pair in of_file if rules.decide(pair[0].answer) is None]
     certain = [pair for pair in read if pair[1].certainty >= 0.9]
     uncertain = [pair for pair in read if pair[1].certainty < 0.9]

@@ -1,4 +1,4 @@
-"""What the encoder is taught to say of each kind of label."""
+"""The training target for each kind of label."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lm_eval_ext.classifier.encoder.training import TrainingTarget, target
 # Choices: each option, then refusal, several, none.
 PLAIN = tuple(map(Option, "ABC", ("Often", "Rarely", "Never")))
 OF_PLAIN = Encoded(ids=(1,) * 6, choices=(0, 1, 2, 3, 4, 5), letters=("A", "B", "C"), named=(-1,) * 6)
-# "Refused" is B: it is no choice of its own, and the options after it move up.
+# "Refused" is B: it is not a separate choice, and the options after it move up.
 REFUSABLE = tuple(map(Option, "ABCD", ("Often", "Refused", "Rarely", "Never")))
 OF_REFUSABLE = Encoded(ids=(1,) * 6, choices=(0, 1, 2, 3, 4, 5), letters=("A", "C", "D"), named=(-1,) * 6)
 REFUSAL, SEVERAL, NONE = 3, 4, 5
@@ -49,5 +49,5 @@ def test_a_label_is_a_choice_and_its_members(label: Reading, choice: int, member
         (Reading("none"), NONE, (False, False, False)),
     ],
 )
-def test_the_option_refused_is_the_choice_refusal(label: Reading, choice: int, members: tuple[bool, ...]) -> None:
+def test_the_refused_option_is_the_refusal_choice(label: Reading, choice: int, members: tuple[bool, ...]) -> None:
     assert target(OF_REFUSABLE, Labelled(Answer("", REFUSABLE), label)) == TrainingTarget(choice, members)

@@ -1,4 +1,4 @@
-"""Training the encoder's adapter: it learns, the same seed writes the same bytes, and nothing else is touched."""
+"""Training the encoder's adapter: it learns, the same seed gives the same bytes, and nothing else is changed."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ def few() -> list[Labelled]:
 
 
 @pytest.fixture(scope="module")
-def hasty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def briefly_trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of an adapter that one step was made with."""
-    folder = tmp_path_factory.mktemp("hasty")
+    folder = tmp_path_factory.mktemp("briefly_trained")
     train_encoder(few(), folder, seed=0, epochs=1)
     return folder
 
 
 @pytest.fixture(scope="module")
-def thorough(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def fully_trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of an adapter that 30 steps were made with."""
-    folder = tmp_path_factory.mktemp("thorough")
+    folder = tmp_path_factory.mktemp("fully_trained")
     train_encoder(few(), folder, seed=0, epochs=30)
     return folder
 
@@ -61,14 +61,14 @@ def right(folder: Path) -> int:
     return sum(reading.same(row.label) for reading, row in zip(readings, few(), strict=True))
 
 
-def test_an_adapter_learns_what_it_is_shown(hasty: Path, thorough: Path) -> None:
+def test_an_adapter_learns_its_training_rows(briefly_trained: Path, fully_trained: Path) -> None:
     assert {row.label.kind for row in few()} == {"option", "refused", "several"}
     # Of 16 rows.
-    assert right(hasty) <= 10
-    assert right(thorough) >= 15
+    assert right(briefly_trained) <= 10
+    assert right(fully_trained) >= 15
 
 
-def test_the_same_seed_writes_the_same_bytes_in_any_process(hasty: Path, tmp_path: Path) -> None:
+def test_the_same_seed_writes_the_same_bytes_in_any_process(briefly_trained: Path, tmp_path: Path) -> None:
     # Sets of strings have another order in each process.
     program = (
         "import sys; from pathlib import Path\n"
@@ -86,11 +86,11 @@ def test_the_same_seed_writes_the_same_bytes_in_any_process(hasty: Path, tmp_pat
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert weights_of(tmp_path) == weights_of(hasty)
+    assert weights_of(tmp_path) == weights_of(briefly_trained)
 
 
-def test_another_seed_writes_others_and_the_global_generators_go_on_as_if_nothing_had_been(
-    hasty: Path, tmp_path: Path
+def test_another_seed_writes_other_bytes_and_the_global_random_state_is_unchanged(
+    briefly_trained: Path, tmp_path: Path
 ) -> None:
     numpy = pytest.importorskip("numpy")
     before = random.getstate(), torch.get_rng_state(), numpy.random.get_state()[1].tolist()
@@ -98,24 +98,28 @@ def test_another_seed_writes_others_and_the_global_generators_go_on_as_if_nothin
     assert random.getstate() == before[0]
     assert torch.equal(torch.get_rng_state(), before[1])
     assert numpy.random.get_state()[1].tolist() == before[2]
-    assert len(weights_of(tmp_path)) == len(weights_of(hasty))
-    assert weights_of(tmp_path) != weights_of(hasty)
+    assert len(weights_of(tmp_path)) == len(weights_of(briefly_trained))
+    assert weights_of(tmp_path) != weights_of(briefly_trained)
 
 
-def test_an_adapter_is_small_and_holds_no_pickle(hasty: Path) -> None:
-    adapter.check(hasty)
-    assert {path.name for path in hasty.iterdir()} >= {ADAPTER_WEIGHTS, adapter.DESCRIPTION, "adapter_config.json"}
-    assert {path.suffix for path in hasty.iterdir()} <= {".safetensors", ".json", ".md"}
-    assert len(weights_of(hasty)) <= MOST_BYTES
+def test_an_adapter_is_small_and_contains_no_pickle(briefly_trained: Path) -> None:
+    adapter.check(briefly_trained)
+    assert {path.name for path in briefly_trained.iterdir()} >= {
+        ADAPTER_WEIGHTS,
+        adapter.DESCRIPTION,
+        "adapter_config.json",
+    }
+    assert {path.suffix for path in briefly_trained.iterdir()} <= {".safetensors", ".json", ".md"}
+    assert len(weights_of(briefly_trained)) <= MOST_BYTES
 
 
-def test_the_adapter_of_this_package_is_one_that_training_writes(hasty: Path) -> None:
+def test_the_shipped_adapter_is_one_that_training_could_write(briefly_trained: Path) -> None:
     adapter.check(adapter.EMBEDDED)
     # As many numbers, of the same kind.
-    assert len(weights_of(adapter.EMBEDDED)) == len(weights_of(hasty))
+    assert len(weights_of(adapter.EMBEDDED)) == len(weights_of(briefly_trained))
 
 
-def test_rows_that_the_rules_read_are_enough_to_train_with(tmp_path: Path) -> None:
+def test_rows_that_the_rules_can_read_suffice_for_training(tmp_path: Path) -> None:
     plain = [row for row in generated(40, 1) if rules.decide(row.answer) is not None]
     train_encoder(plain[:2], tmp_path, epochs=1)
     adapter.check(tmp_path)

@@ -1,4 +1,4 @@
-"""The base weights: where they are looked for, and what is said where they are not, or are others."""
+"""The base weights: where they are looked up, and the errors if they are missing or different."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_the_installed_package_is_found(installed: Path) -> None:
     assert base_folder() == installed
 
 
-def test_a_chosen_folder_counts_before_the_package(
+def test_a_chosen_folder_takes_precedence_over_the_package(
     installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = linked(tmp_path / "one", installed, *FILES)
@@ -47,14 +47,14 @@ def test_a_chosen_folder_counts_before_the_package(
     assert base_folder() == one
 
 
-def test_a_folder_in_the_home_folder_is_found(installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tilde_path_is_expanded(installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     linked(tmp_path / "encoder", installed, *FILES)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv(FOLDER_VARIABLE, "~/encoder")
     assert base_folder() == tmp_path / "encoder"
 
 
-def test_a_chosen_folder_that_does_not_exist_is_no_reason_to_take_another(
+def test_there_is_no_fallback_for_a_chosen_folder_that_does_not_exist(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     absent = tmp_path / "absent"
@@ -73,7 +73,7 @@ def test_a_chosen_folder_that_does_not_exist_is_no_reason_to_take_another(
         (("config.json", "model.safetensors"), "tokenizer.json"),
     ],
 )
-def test_files_that_a_folder_lacks_are_named(
+def test_missing_files_in_a_folder_are_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, present: tuple[str, ...], missing: str
 ) -> None:
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
@@ -86,7 +86,7 @@ def test_files_that_a_folder_lacks_are_named(
     )
 
 
-def test_other_weights_are_refused_with_both_hashes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_weights_are_rejected_with_both_hashes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
     for name in FILES:
         (tmp_path / name).write_text("")
@@ -99,7 +99,7 @@ def test_other_weights_are_refused_with_both_hashes(tmp_path: Path, monkeypatch:
 
 
 def without_the_package(program: str, home: Path) -> subprocess.CompletedProcess[str]:
-    """Run a program offline, with a hub's cache of its own and without the package that holds the weights."""
+    """Run a program offline, with a separate hub cache and without the package that contains the weights."""
     # A fresh interpreter: the hub's client reads its environment once. None in sys.modules: a package that is absent.
     absent = "import sys; sys.modules[sys.argv[1]] = None\n"
     environment = {name: value for name, value in os.environ.items() if name not in (FOLDER_VARIABLE, "HF_HUB_CACHE")}
@@ -112,7 +112,7 @@ def without_the_package(program: str, home: Path) -> subprocess.CompletedProcess
     )
 
 
-def test_weights_that_are_nowhere_name_the_three_ways_to_get_them(tmp_path: Path) -> None:
+def test_missing_weights_are_reported_with_the_three_ways_to_get_them(tmp_path: Path) -> None:
     program = (
         "from lm_eval_ext.classifier.encoder import weights\n"
         "try: weights.base_folder()\n"
@@ -158,7 +158,7 @@ def test_the_tokenizer_is_berts_uncased(installed: Path, text: str, expected: st
     assert " ".join(tokenizer(installed).encode(text, add_special_tokens=False).tokens) == expected
 
 
-def test_the_tokenizer_says_what_the_original_says(installed: Path) -> None:
+def test_the_tokenizer_agrees_with_the_original(installed: Path) -> None:
     transformers: Any = pytest.importorskip("transformers")
     original = transformers.AutoTokenizer.from_pretrained(installed)
     ours = tokenizer(installed)
@@ -166,11 +166,11 @@ def test_the_tokenizer_says_what_the_original_says(installed: Path) -> None:
         assert ours.encode(text, add_special_tokens=False).ids == original.encode(text, add_special_tokens=False)
 
 
-def test_the_tokenizer_shortens_nothing(installed: Path) -> None:
+def test_the_tokenizer_does_not_truncate(installed: Path) -> None:
     assert tokenizer(installed).encode("tea " * 1000, add_special_tokens=False).tokens == ["tea"] * 1000
 
 
-def test_another_vocabulary_is_refused(installed: Path, tmp_path: Path) -> None:
+def test_another_vocabulary_is_rejected(installed: Path, tmp_path: Path) -> None:
     content = json.loads((installed / "tokenizer.json").read_text(encoding="utf-8"))
     vocabulary = content["model"]["vocab"]
     # The same words, two of them in each other's place.

@@ -55,7 +55,7 @@ def test_accuracy_and_f1() -> None:
 @pytest.mark.parametrize(
     ("label", "reading", "right"),
     [
-        (A, Reading.of(["A"], 0.3), True),  # whatever its certainty
+        (A, Reading.of(["A"], 0.3), True),  # regardless of its certainty
         (AC, Reading.of(["C", "A"]), True),
         (AC, A, False),
         (AC, Reading.of(["A", "B"]), False),
@@ -63,13 +63,13 @@ def test_accuracy_and_f1() -> None:
         (NONE, ABSTAINED, True),
     ],
 )
-def test_a_reading_is_right_if_it_says_what_the_label_says(label: Reading, reading: Reading, right: bool) -> None:
+def test_a_reading_is_correct_if_it_equals_the_label(label: Reading, reading: Reading, right: bool) -> None:
     assert scores([label], [reading]).accuracy == float(right)
 
 
-def test_classes_are_what_is_said() -> None:
+def test_every_distinct_reading_is_a_class() -> None:
     assert [said(reading) for reading in (A, AC, NONE, REFUSED)] == ["A", "A+C", "none", "refused"]
-    # Several is a class of its own: A is found once of once, and neither A+C nor C, each F1 0.
+    # Several is a separate class: A is found in its only case, A+C and C are not, so their F1 is 0.
     assert scores([A, AC], [A, C]).macro_f1 == pytest.approx((1 + 0 + 0) / 3)
 
 
@@ -84,7 +84,7 @@ def small() -> Evaluation:
     )
 
 
-def test_the_slices_are_single_options_all_rows_and_what_the_rules_leave() -> None:
+def test_the_slices_are_single_options_all_rows_and_rows_where_the_rules_abstain() -> None:
     single, everything, hard = small().slices
     assert single.name == "label is one option"
     assert {name: cell.rows for name, cell in single.overall.items()} == {"rules": 3, "default": 3}
@@ -98,14 +98,14 @@ def test_the_slices_are_single_options_all_rows_and_what_the_rules_leave() -> No
     assert hard.overall["rules"].accuracy == pytest.approx(1 / 3)
 
 
-def test_each_model_has_its_scores_and_their_mean_weighs_models_alike() -> None:
+def test_each_model_is_scored_and_the_mean_weights_models_equally() -> None:
     everything = small().slices[1]
     cells = everything.by_model["default"]
     assert {model: (cell.rows, cell.accuracy) for model, cell in cells.items()} == {"one": (2, 1.0), "two": (3, 2 / 3)}
     assert everything.mean("default")[0] == pytest.approx((1 + 2 / 3) / 2)  # all rows together: 4/5
 
 
-def test_without_rules_there_is_no_hard_slice_and_rules_alone_only_abstain() -> None:
+def test_without_the_rules_there_is_no_slice_of_their_abstentions() -> None:
     rows = [row(A), row(B)]
     assert [part.name for part in evaluate(rows, {"default": [A, B]}).slices] == ["label is one option", "all rows"]
     alone = evaluate(rows, {"default": [B, B], "rules": [A, ABSTAINED]}).slices[-1]
@@ -136,11 +136,11 @@ def test_a_row_that_names_no_model_counts() -> None:
         (A, ABSTAINED, "option read as abstention"),
     ],
 )
-def test_errors_have_kinds(label: Reading, reading: Reading, kind: str) -> None:
+def test_errors_are_classified(label: Reading, reading: Reading, kind: str) -> None:
     assert error_kinds([row(label)], [reading]) == {kind: 1}
 
 
-def test_errors_are_counted_and_the_most_frequent_come_first() -> None:
+def test_errors_are_counted_most_frequent_first() -> None:
     rows = [row(A), row(AC), row(AC), row(B), row(NONE)]
     counted = error_kinds(rows, [B, A, B, B, ABSTAINED])  # the last two are right
     assert list(counted.items()) == [("several read as option", 2), ("option read as another option", 1)]
@@ -160,7 +160,7 @@ def test_the_tables_are_aligned_and_complete() -> None:
             assert len({len(line) for line in block.splitlines()}) == 1
 
 
-def test_json_holds_what_the_tables_hold() -> None:
+def test_the_json_contains_the_figures_of_the_tables() -> None:
     found = json.loads(json.dumps(as_json(small())))
     everything = found["slices"][1]
     assert everything["name"] == "all rows"

@@ -1,4 +1,4 @@
-"""Where a response names the options: letters that are letters, texts that are whole, and no place twice."""
+"""Where a response names the options: genuine letters, whole texts, and no overlaps."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_plain_text_has_no_emphasis_and_straight_quotes(text: str, expected: s
     ("text", "expected"),
     [("Never, ever.", "Never, ever"), ('"Yes!"', "Yes"), ("**No**", "No"), ("U.S.", "U.S"), ("...", "")],
 )
-def test_an_options_text_is_looked_for_without_final_punctuation(text: str, expected: str) -> None:
+def test_option_texts_are_matched_without_final_punctuation(text: str, expected: str) -> None:
     assert core(text) == expected
 
 
@@ -83,7 +83,7 @@ def named(response: str, options: tuple[Option, ...] = OFTEN) -> list[tuple[str,
         ("D - never, ever!", [("D", "both")]),
         # ... that do not belong together.
         ("A. Very often", [("A", "letter"), ("C", "text")]),
-        # Text alone, whole and in any case and spacing; the longest wins.
+        # Only the text, complete and in any case and spacing; the longest wins.
         ("I would say often", [("A", "text")]),
         ("VERY\nOFTEN", [("C", "text")]),
         ("not very often", [("B", "text")]),
@@ -108,33 +108,33 @@ def test_a_response_names_options(response: str, expected: list[tuple[str, str]]
         ("C. A lot", [("C", "both")]),
     ],
 )
-def test_a_place_belongs_to_the_option_that_takes_most_of_it(response: str, expected: list[tuple[str, str]]) -> None:
+def test_an_overlap_belongs_to_the_longest_match(response: str, expected: list[tuple[str, str]]) -> None:
     assert named(response, LIKELY) == expected
 
 
 @pytest.mark.parametrize(
     ("response", "letter"), [("Tea with milk", "B"), ("tea, I think", "A"), ("Tea with lemon", "A")]
 )
-def test_of_two_texts_of_which_one_begins_as_another_the_longer_is_named(response: str, letter: str) -> None:
+def test_the_longer_of_two_options_with_a_common_prefix_is_named(response: str, letter: str) -> None:
     for texts in (("Tea", "Tea with milk"), ("Tea with milk", "Tea")):
         options = tuple(map(Option, "AB" if texts[0] == "Tea" else "BA", texts))
         assert named(response, options) == [(letter, "text")]
 
 
 @pytest.mark.parametrize("pronoun", ["I", "I think", "as far as I know, I do", "I'd say so", "I, for one, agree"])
-def test_the_pronoun_is_no_option(pronoun: str) -> None:
+def test_the_pronoun_i_is_not_an_option(pronoun: str) -> None:
     options = tuple(map(Option, "HIJ", ("Iron", "Gold", "Tin")))
-    # A response that is nothing but "I" is a letter of its own; in a sentence it is the speaker.
+    # A response of only "I" is a letter; in a sentence it is the pronoun.
     assert named(pronoun, options) == ([("I", "letter")] if pronoun == "I" else [])
 
 
-def test_a_mention_says_where_it_is() -> None:
+def test_a_mention_has_a_position() -> None:
     response = "I would go for B. Not very often, I think"
     (found,) = mentions(response, OFTEN)
     assert response[found.start : found.end] == "B. Not very often"
 
 
-def test_an_option_with_nothing_to_look_for_is_named_by_its_letter_alone() -> None:
+def test_an_option_without_searchable_text_is_named_only_by_its_letter() -> None:
     options = (Option("A", "..."), Option("B", ""), Option("C", "Tea"))
     assert named("... well", options) == []
     assert named("B.", options) == [("B", "letter")]

@@ -1,4 +1,4 @@
-"""The rules: right where they speak, silent where an answer is not plain, and fast on anything."""
+"""The rules: right when they give a reading, abstaining in unclear cases, and fast on any text."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def value(response: str, options: tuple[Option, ...] = OFTEN) -> Value:
     return ABSTAINS if reading is None else reading.value
 
 
-# --- What is read, beside what is nearly the same ---------------------------------------------------------------------
+# --- What is read, next to near misses --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_a_plain_answer_is_read(response: str, expected: Value) -> None:
         ("a good one", ABSTAINS),
         ("A good one", ABSTAINS),
         ("A", "A"),
-        # The box is an answer if a letter alone is in it.
+        # The box is an answer if it contains only a letter.
         ("\\boxed{X}", "X"),
         ("Therefore $\\boxed{X}$.", "X"),
         ("\\boxed{\\text{X}}", "X"),
@@ -114,12 +114,12 @@ def test_a_plain_answer_is_read(response: str, expected: Value) -> None:
         ("So $\\boxed{x = \\Delta E}$.", ABSTAINS),
     ],
 )
-def test_what_other_readers_of_letters_got_wrong_is_read_right(response: str, expected: Value) -> None:
+def test_answers_that_other_letter_readers_misread_are_read_correctly(response: str, expected: Value) -> None:
     assert value(response, MANY) == expected
 
 
 @pytest.mark.parametrize("response", ["Answer seems to be A", "The answer seems to be A", "It seems to be A"])
-def test_a_letter_is_never_taken_from_the_word_seems(response: str) -> None:
+def test_the_word_seems_never_contributes_a_letter(response: str) -> None:
     assert value(response, MANY) in ("A", ABSTAINS)
 
 
@@ -148,7 +148,9 @@ def test_a_letter_is_never_taken_from_the_word_seems(response: str) -> None:
         ("Sorry seems to be the hardest word.", ABSTAINS, ABSTAINS),
     ],
 )
-def test_a_refusal_is_refused_or_the_option_that_offers_it(response: str, without: Value, with_option: Value) -> None:
+def test_a_refusal_is_read_as_refused_or_as_the_option_that_offers_it(
+    response: str, without: Value, with_option: Value
+) -> None:
     assert value(response, OFTEN) == without
     assert value(response, OFTEN_OR_REFUSED) == with_option
 
@@ -175,14 +177,14 @@ def test_a_refusal_is_refused_or_the_option_that_offers_it(response: str, withou
         ("The answer is A. So the answer is A.", "A"),
     ],
 )
-def test_options_that_are_named_in_one_breath_are_several(response: str, expected: Value) -> None:
+def test_options_named_together_are_several(response: str, expected: Value) -> None:
     assert value(response) == expected
 
 
 @pytest.mark.parametrize(
     "response", ["B or C", "B and C", "A, B and D", "B/C", "B & C", "B, C", "Both A and C.", "B, or perhaps C"]
 )
-def test_two_letters_are_never_read_as_one(response: str) -> None:
+def test_two_letters_are_never_read_as_one_option(response: str) -> None:
     assert value(response) in (ABSTAINS, sorted(set(response) & set("ABCD")))
 
 
@@ -198,7 +200,7 @@ def test_two_letters_are_never_read_as_one(response: str) -> None:
         ("A. Often\nD. Never", ["A", "D"]),
     ],
 )
-def test_a_list_of_all_options_is_no_answer(response: str, expected: Value) -> None:
+def test_a_list_of_all_options_is_not_an_answer(response: str, expected: Value) -> None:
     assert value(response) == expected
 
 
@@ -224,7 +226,7 @@ def test_a_list_of_all_options_is_no_answer(response: str, expected: Value) -> N
         ('My answer is "Never", that is B.', ABSTAINS),
     ],
 )
-def test_a_letter_with_another_options_text_is_not_plain(response: str, expected: Value) -> None:
+def test_a_letter_with_the_text_of_another_option_is_not_a_clear_case(response: str, expected: Value) -> None:
     assert value(response) == expected
 
 
@@ -280,7 +282,7 @@ def test_an_option_that_is_only_denied_is_not_chosen(response: str) -> None:
         ("Choice B is wrong, choice C is right.", "C"),
     ],
 )
-def test_beside_an_option_that_is_denied_nothing_but_the_chosen_one_is_read(response: str, right: str) -> None:
+def test_next_to_a_denied_option_only_the_chosen_one_is_read(response: str, right: str) -> None:
     assert value(response) in (right, ABSTAINS)
 
 
@@ -303,7 +305,7 @@ def test_beside_an_option_that_is_denied_nothing_but_the_chosen_one_is_read(resp
         ("It used to be B. Now it is C.", "C"),
     ],
 )
-def test_what_is_taken_back_is_not_read(response: str, right: str) -> None:
+def test_a_retracted_answer_is_not_read(response: str, right: str) -> None:
     assert value(response) in (right, ABSTAINS)
 
 
@@ -320,7 +322,7 @@ def test_what_is_taken_back_is_not_read(response: str, right: str) -> None:
         ("B: no", ABSTAINS),
     ],
 )
-def test_of_verdicts_on_each_option_the_first_is_not_the_answer(response: str, right: str) -> None:
+def test_the_first_of_several_verdicts_on_options_is_not_the_answer(response: str, right: str) -> None:
     assert value(response) in (right, ABSTAINS)
 
 
@@ -328,7 +330,7 @@ def test_of_verdicts_on_each_option_the_first_is_not_the_answer(response: str, r
     ("response", "expected"),
     [("C. Wait and see", "C"), ("Wait and see", "C"), ("A: Yes", "A"), ("B: No", "B"), ("A. Wait, no, B.", ABSTAINS)],
 )
-def test_an_options_own_words_take_nothing_back(response: str, expected: Value) -> None:
+def test_a_negation_in_an_options_text_does_not_retract_it(response: str, expected: Value) -> None:
     assert value(response, offered("Yes", "No", "Wait and see")) == expected
 
 
@@ -356,7 +358,7 @@ def test_an_options_own_words_take_nothing_back(response: str, expected: Value) 
         "The answer is D.C.",
     ],
 )
-def test_a_capital_letter_in_a_sentence_is_no_answer(response: str) -> None:
+def test_a_capital_letter_in_a_sentence_is_not_an_answer(response: str) -> None:
     assert value(response, (*OFTEN, *MANY[4:])) == ABSTAINS
 
 
@@ -376,7 +378,7 @@ def test_a_capital_letter_in_a_sentence_is_no_answer(response: str) -> None:
         ("The answer is A lemon.", ABSTAINS),
     ],
 )
-def test_the_article_of_an_options_text_is_no_letter(response: str, expected: Value) -> None:
+def test_the_article_in_an_option_text_is_not_a_letter(response: str, expected: Value) -> None:
     assert value(response, FRUIT) == expected
 
 
@@ -388,11 +390,11 @@ def test_the_article_of_an_options_text_is_no_letter(response: str, expected: Va
         ("A\nB\nC\nD", "ABCD"),
     ],
 )
-def test_letters_on_lines_of_their_own_are_not_read_as_one(response: str, letters: str) -> None:
+def test_letters_on_separate_lines_are_not_read_as_one_option(response: str, letters: str) -> None:
     assert value(response) in (ABSTAINS, list(letters))
 
 
-def test_abstaining_is_a_reading_of_no_certainty_and_saying_nothing_is_not() -> None:
+def test_an_abstention_has_certainty_zero_but_an_empty_answer_does_not() -> None:
     assert read([Answer("It depends.", OFTEN), Answer("", OFTEN), Answer("B", OFTEN)]) == [
         Reading("none", (), 0.0),
         Reading("none", (), 1.0),
@@ -441,7 +443,7 @@ def figures(rows: list[Labelled]) -> Figures:
         ("robustness", True, 3577, (0.97, 0.995)),
     ],
 )
-def test_on_real_responses_the_rules_say_much_and_are_right(
+def test_on_real_responses_the_rules_seldom_abstain_and_are_right(
     shared_data: Path, name: str, one_option: bool, rows: int, least: tuple[float, float]
 ) -> None:
     found = labelled_file(shared_data / "mcq" / f"{name}.jsonl")
@@ -453,7 +455,7 @@ def test_on_real_responses_the_rules_say_much_and_are_right(
 
 
 @pytest.mark.parametrize("name", ["mismatch_train", "robustness"])
-def test_no_model_is_read_badly(shared_data: Path, name: str) -> None:
+def test_every_model_is_read_well(shared_data: Path, name: str) -> None:
     rows = labelled_file(shared_data / "mcq" / f"{name}.jsonl")
     for model in Counter(row.model for row in rows):
         measured = figures([row for row in rows if row.model == model])
@@ -462,7 +464,7 @@ def test_no_model_is_read_badly(shared_data: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["mismatch_train", "robustness"])
-def test_on_real_responses_with_other_options_what_is_read_is_offered(shared_data: Path, name: str) -> None:
+def test_real_responses_with_other_options_are_read_as_offered_options(shared_data: Path, name: str) -> None:
     draw = random.Random(4)  # noqa: S311 # reproducible by design
     kinds = Counter[str]()
     for row in labelled_file(shared_data / "mcq" / f"{name}.jsonl"):
@@ -517,7 +519,7 @@ OPTION_TEXTS = st.one_of(st.sampled_from(["Tea", "Green tea", "Refused", "A cup"
 
 @settings(derandomize=True, deadline=None, max_examples=600)
 @given(TEXTS, st.lists(OPTION_TEXTS, min_size=1, max_size=5), st.randoms(use_true_random=False))
-def test_any_text_gets_a_reading_of_options_that_are_offered(
+def test_any_text_gets_a_reading_among_the_offered_options(
     text: str, texts: list[str], generator: random.Random
 ) -> None:
     letters = generator.sample("ABCIZ", len(texts))
@@ -562,7 +564,7 @@ LEAST = 0.002
 
 
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
-def test_ten_times_the_text_takes_some_ten_times_as_long(shape: Callable[[int], str]) -> None:
+def test_reading_takes_linear_time(shape: Callable[[int], str]) -> None:
     options = offered("Very likely", "Not very likely", "A lot", "Refused")
     short, long = (seconds(Answer(shape(size), options)) for size in (2_000, 20_000))
     # A cost that is the square of the length makes it 100 times.

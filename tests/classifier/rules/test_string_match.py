@@ -1,4 +1,4 @@
-"""The paper's baseline: the first capital letter that a full stop follows."""
+"""The paper's baseline: the first capital letter that is followed by a period."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ OPTIONS = tuple(map(Option, "ABCD", ("Often", "Sometimes", "Rarely", "Never")))
         ("A. is wrong, B. is right", "A"),
     ],
 )
-def test_the_first_capital_letter_before_a_full_stop_is_the_answer(response: str, value: str) -> None:
+def test_the_first_capital_letter_before_a_period_is_the_answer(response: str, value: str) -> None:
     assert [reading.value for reading in read([Answer(response, OPTIONS)])] == [value]
 
 
-def test_answers_are_read_in_their_order() -> None:
+def test_answers_are_read_in_order() -> None:
     assert read([Answer("C.", OPTIONS), Answer("?", OPTIONS), Answer("A.", OPTIONS)]) == [
         Reading("option", ("C",)),
         Reading("none"),
@@ -45,7 +45,7 @@ def test_answers_are_read_in_their_order() -> None:
     ]
 
 
-def test_it_reads_the_annotated_rows_as_the_paper_says(shared_data: Path) -> None:
+def test_the_accuracy_on_the_annotated_rows_is_the_papers(shared_data: Path) -> None:
     rows = labelled_file(shared_data / "mcq" / "mismatch_train.jsonl")
     readings = read([row.answer for row in rows])
     right = Counter(row.model for row, reading in zip(rows, readings, strict=True) if reading.same(row.label))

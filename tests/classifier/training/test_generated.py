@@ -1,4 +1,4 @@
-"""The training responses of this project: the corpus is well-formed, and what is made of it is what its labels say."""
+"""The generated training responses: the corpus is well-formed, and each response matches its label."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def rows(name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (CORPUS / name).read_bytes().decode("utf-8").splitlines()]
 
 
-def test_a_frame_has_a_kind_a_style_and_slots_that_are_known() -> None:
+def test_a_frame_has_a_known_kind_style_and_slots() -> None:
     found = rows("frames.jsonl")
     assert {tuple(row) for row in found} == {("kind", "style", "frame")}
     assert {row["kind"] for row in found} == KINDS.keys() | PHRASES
@@ -65,13 +65,13 @@ def test_a_frame_has_a_kind_a_style_and_slots_that_are_known() -> None:
         assert row["frame"].count("{") == row["frame"].count("}"), row
 
 
-def test_no_frame_and_no_question_is_there_twice() -> None:
+def test_frames_and_questions_are_unique() -> None:
     for name, field in (("frames.jsonl", "frame"), ("questions.jsonl", "question")):
         counted = Counter((row.get("kind"), " ".join(row[field].split()).casefold()) for row in rows(name))
         assert [text for text, count in counted.items() if count > 1] == []
 
 
-def test_a_question_has_options_that_differ_and_offers_no_refusal_itself() -> None:
+def test_a_question_has_distinct_options_and_no_refusal() -> None:
     found = rows("questions.jsonl")
     assert {tuple(row) for row in found} == {("question", "options", "kind", "topic")}
     assert {row["kind"] for row in found} == {"opinion", "fact", "statement"}
@@ -93,12 +93,12 @@ def test_there_is_material_of_every_kind() -> None:
 
 
 def needed(frame: Frame) -> int:
-    """Return how many options a question must have for a frame: those it chooses, and those it sets beside them."""
+    """Return how many options a question must have for a frame: those it chooses, and those it contrasts them with."""
     others = {slot.split("_")[0] for slot in frame.slots & OTHERS}
     return frame.choices + (2 if "third" in others else 1 if "other" in others else 0)
 
 
-def test_every_frame_chooses_the_options_that_it_names() -> None:
+def test_every_frames_label_is_the_options_that_it_names() -> None:
     for frame in all_frames():
         if frame.kind in PHRASES:
             continue
@@ -113,7 +113,7 @@ def test_every_frame_fits_many_questions() -> None:
         assert fitting >= 20, (frame, fitting)
 
 
-def test_an_opening_an_explanation_or_a_closing_sentence_holds_no_other() -> None:
+def test_openings_explanations_and_closing_sentences_are_not_nested() -> None:
     for kind in PHRASES:
         for phrase in frames()[kind]:
             assert not phrase.slots & PHRASES, phrase
@@ -159,13 +159,13 @@ def written(found: Iterable[Labelled]) -> str:
     )
 
 
-def test_the_same_seed_makes_the_same_rows_for_good() -> None:
+def test_the_rows_of_a_seed_never_change() -> None:
     # Changes whenever the corpus or the drawing does: then an adapter trained on such rows is another one.
     digest = hashlib.sha256(written(generated(500, 0)).encode()).hexdigest()
     assert digest == "45c70f67982487850ec905a00af4c8fad7972175855027579778a362ed94c618"
 
 
-def test_a_seed_makes_rows_of_its_own() -> None:
+def test_different_seeds_make_different_rows() -> None:
     one, again, other = generated(200, 1), generated(200, 1), generated(200, 2)
     assert one == again
     assert sum(row == two for row, two in zip(one, other, strict=True)) < 10
@@ -173,11 +173,11 @@ def test_a_seed_makes_rows_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("count", [0, 1, 17])
-def test_as_many_rows_are_made_as_were_asked_for(count: int) -> None:
+def test_the_requested_number_of_rows_is_generated(count: int) -> None:
     assert len(generated(count, 3)) == count
 
 
-def test_what_a_label_chooses_is_offered() -> None:
+def test_every_label_is_an_offered_option() -> None:
     for row in many():
         letters = [option.letter for option in row.answer.options]
         assert letters == list("ABCDEFGHIJKLMNOPQRSTUVWXYZ"[: len(letters)])
@@ -191,7 +191,7 @@ def test_what_a_label_chooses_is_offered() -> None:
         assert row.label.kind != "refused" or refusal_option(row.answer.options) is None
 
 
-def test_labels_of_every_kind_are_made_in_the_shares_that_are_asked_for() -> None:
+def test_labels_of_every_kind_have_their_configured_shares() -> None:
     shares = {kind: count / len(many()) for kind, count in Counter(row.label.kind for row in many()).items()}
     total = sum(KINDS.values())
     assert shares["several"] == pytest.approx(KINDS["several"] / total, abs=0.02)
@@ -201,13 +201,13 @@ def test_labels_of_every_kind_are_made_in_the_shares_that_are_asked_for() -> Non
     assert 0.02 < shares["none"] <= KINDS["none"] / total + 0.02
 
 
-def test_no_slot_is_left_unfilled() -> None:
+def test_every_slot_is_filled() -> None:
     for row in many():
         assert not {f"{{{slot}}}" for slot in SLOTS} & set(re.findall(r"\{[a-z_]+\d?\}", row.answer.text)), row
         assert row.answer.text.strip(), row
 
 
-def test_a_response_that_names_its_choice_by_letter_and_text_names_the_right_one() -> None:
+def test_the_letter_and_text_in_a_response_name_the_same_option() -> None:
     by_frame = Frame("option", "letter_and_text", "{letter}. {text}")
     assert by_frame in frames()["option"]
     lines: Mapping[bool, list[Labelled]] = {True: [], False: []}

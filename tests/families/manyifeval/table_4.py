@@ -1,4 +1,4 @@
-"""Table 4 as the tests state it, apart from the package's own table."""
+"""Table 4, written down independently of the package's own table."""
 
 from __future__ import annotations
 

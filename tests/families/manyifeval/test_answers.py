@@ -1,4 +1,4 @@
-"""What the reference LM answers when it is asked about its answer."""
+"""The reference model's answers to questions about its own answer."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 
 import pytest
 
-from lm_eval_ext.families.manyifeval.answers import Judgements, MendedAnswers, PolicyAnswers
+from lm_eval_ext.families.manyifeval.answers import Judgments, PolicyAnswers, RepairedAnswers
 from lm_eval_ext.families.manyifeval.instruction_row import InstructionRow
 from lm_eval_ext.families.manyifeval.request import RowInstance, Shown
 from tests.across_versions import plain_instance
@@ -22,7 +22,7 @@ TWICE = replace(ONCE, instructions=(ONCE.instructions[0],) * 2)
 @pytest.mark.parametrize(
     ("of", "named", "policy", "like"),
     [
-        # drop_one breaks the first instruction, and mends it if it is named
+        # drop_one breaks the first instruction, and repairs it if it is named
         (ONCE, (0,), "drop_one", "oracle"),
         (ONCE, (0, 1), "drop_one", "oracle"),
         (ONCE, (1,), "drop_one", "drop_one"),
@@ -34,10 +34,10 @@ TWICE = replace(ONCE, instructions=(ONCE.instructions[0],) * 2)
         (ONCE, (0, 1), "oracle", "oracle"),
     ],
 )
-def test_who_is_told_of_all_that_is_broken_mends_it(
+def test_a_model_that_is_told_of_every_broken_instruction_repairs_all_of_them(
     of: InstructionRow, named: tuple[int, ...], policy: str, like: str
 ) -> None:
-    assert MendedAnswers(of, named)[policy] == PolicyAnswers(of)[like]
+    assert RepairedAnswers(of, named)[policy] == PolicyAnswers(of)[like]
 
 
 @pytest.mark.parametrize(
@@ -50,18 +50,16 @@ def test_who_is_told_of_all_that_is_broken_mends_it(
         ("ignore", (1,), [True]),
     ],
 )
-def test_every_judge_but_ignore_tells_the_truth_of_what_it_is_asked(
-    policy: str, asked: tuple[int, ...], said: list[bool]
-) -> None:
-    assert Judgements(ONCE, BARE, asked, lambda verdicts: str(list(verdicts)))[policy] == str(said)
+def test_every_policy_except_ignore_judges_truthfully(policy: str, asked: tuple[int, ...], said: list[bool]) -> None:
+    assert Judgments(ONCE, BARE, asked, lambda verdicts: str(list(verdicts)))[policy] == str(said)
 
 
-def test_there_is_no_judge_of_another_policy() -> None:
+def test_an_unknown_policy_has_no_judge() -> None:
     with pytest.raises(KeyError, match="hope"):
-        Judgements(ONCE, BARE, (0,), str)["hope"]
+        Judgments(ONCE, BARE, (0,), str)["hope"]
 
 
-def test_a_request_with_its_row_is_the_harnesss_own() -> None:
+def test_a_request_with_its_row_is_a_harness_request() -> None:
     plain = plain_instance("generate_until", {"key": 7}, ("shown", {"until": []}), task="manyifeval_n02", row=5, idx=2)
     asked = RowInstance.of(plain, PolicyAnswers(ONCE), row=ONCE, shown=Shown())
     for part in fields(plain):

@@ -1,4 +1,4 @@
-"""A user's own task prompts, without instructions: they are composed like ours, or named by row and field."""
+"""A user's own task prompts, without instructions: composed like ours, or rejected with row and field."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from tests.families.manyifeval.files import read_jsonl, write_jsonl
 SMALL: list[dict[str, Any]] = [{"key": key, "task_prompt": f"Write about {key}."} for key in ("rain", "sea", "3")]
 
 
-def test_our_own_task_prompts_in_a_folder_give_our_rows(tmp_path: Path) -> None:
+def test_our_task_prompts_in_a_folder_give_the_embedded_rows(tmp_path: Path) -> None:
     for split in SPLITS:
         write_jsonl(tmp_path / f"manyifeval_{split}.jsonl", read_jsonl(EMBEDDED_FOLDER / f"manyifeval_{split}.jsonl"))
         assert all_rows(str(tmp_path), split) == all_rows("embedded", split)
     assert origin(str(tmp_path)) == origin("embedded")
 
 
-def test_so_do_they_as_parquet_and_as_a_single_file(tmp_path: Path) -> None:
+def test_our_task_prompts_as_parquet_or_a_single_file_give_the_embedded_rows(tmp_path: Path) -> None:
     found = read_jsonl(EMBEDDED_FOLDER / "manyifeval_test.jsonl")
     datasets.Dataset.from_list(found).to_parquet(str(tmp_path / "manyifeval_test.parquet"))
     for source in (str(tmp_path), str(tmp_path / "manyifeval_test.parquet")):
@@ -47,7 +47,7 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
     "key a list": ({"key": [2], "task_prompt": "Write."}, r", field 'key': .* found \[2\]"),
     "key true": ({"key": True, "task_prompt": "Write."}, ", field 'key': .* found True"),
     "key a fraction": ({"key": 2.5, "task_prompt": "Write."}, ", field 'key': .* found 2.5"),
-    # They would have to stand in one column of one type.
+    # They would have to be in one column of one type.
     "a number among keys that are text": ({"key": 2, "task_prompt": "Write."}, ", field 'key'"),
     "no key": ({"task_prompt": "Write."}, ": no field 'key'"),
     "no task prompt": ({"key": "sea"}, ": no field 'task_prompt'"),
@@ -60,20 +60,18 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize(("row", "message"), BROKEN.values(), ids=BROKEN.keys())
-def test_a_row_that_is_not_what_it_should_be_is_named_with_its_field(
-    tmp_path: Path, row: dict[str, Any], message: str
-) -> None:
+def test_an_invalid_row_is_named_with_the_field(tmp_path: Path, row: dict[str, Any], message: str) -> None:
     path = write_jsonl(tmp_path / "mine.jsonl", [SMALL[0], row, SMALL[2]])
     with pytest.raises(RowsError, match=rf"mine\.jsonl, row 2{message}"):
         tasks(path, "test")
 
 
-def test_keys_may_all_be_numbers(tmp_path: Path) -> None:
+def test_keys_may_be_numbers(tmp_path: Path) -> None:
     path = write_jsonl(tmp_path / "mine.jsonl", [row | {"key": number} for number, row in enumerate(SMALL)])
     assert [task.key for task in tasks(path, "test")] == [0, 1, 2]
 
 
-def test_a_single_file_has_test_rows_alone(tmp_path: Path) -> None:
+def test_a_single_file_has_only_test_rows(tmp_path: Path) -> None:
     path = write_jsonl(tmp_path / "mine.jsonl", SMALL)
     with pytest.raises(
         RowsError, match=r"mine\.jsonl: a single file has no fewshot split; .*manyifeval_fewshot\.jsonl"

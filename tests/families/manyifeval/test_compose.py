@@ -44,7 +44,7 @@ def test_the_instructions_are_table_4s() -> None:
     assert sorted(name for slot in SLOTS for name in slot) == sorted(FIFTEEN)
 
 
-def test_a_task_prompt_gets_ten_different_instructions_without_conflict(composed: dict[Task, Composition]) -> None:
+def test_a_task_prompt_gets_ten_distinct_instructions_without_conflicts(composed: dict[Task, Composition]) -> None:
     assert len(composed) == 100
     for found in composed.values():
         ten = ids(found.instructions)
@@ -55,7 +55,7 @@ def test_a_task_prompt_gets_ten_different_instructions_without_conflict(composed
         assert not any(conflicting(one, other) for one, other in combinations(ten, 2))
 
 
-def test_the_witness_follows_all_ten_strictly_in_both_editions(composed: dict[Task, Composition]) -> None:
+def test_the_witness_follows_all_ten_instructions_strictly_in_both_editions(composed: dict[Task, Composition]) -> None:
     for found in composed.values():
         for edition in EDITIONS:
             assert Response(found.witness).follows(found.instructions, edition).follow_all_instructions
@@ -74,13 +74,11 @@ def test_the_witness_follows_all_ten_strictly_in_both_editions(composed: dict[Ta
         ("detectable_format:title", "startend:quotation", False),
     ],
 )
-def test_two_of_length_two_of_case_and_an_instruction_with_itself_conflict(
-    one: str, other: str, expected: bool
-) -> None:
+def test_instructions_conflict_with_themselves_and_within_length_and_case(one: str, other: str, expected: bool) -> None:
     assert conflicting(one, other) is expected
 
 
-def test_conflicts_are_mutual_and_there_are_three_of_length_and_three_of_case() -> None:
+def test_conflicts_are_mutual_among_three_instructions_of_length_and_three_of_case() -> None:
     for one, other in product(FIFTEEN, repeat=2):
         assert conflicting(one, other) is conflicting(other, one)
         assert conflicting(one, one)
@@ -99,7 +97,7 @@ def test_the_row_with_n_instructions_has_the_first_n_of_the_row_with_ten(compose
             assert (row.key, row.task_prompt, row.witness) == (task.key, task.task_prompt, found.witness)
 
 
-def test_every_instruction_and_relation_occurs_and_begins_some_row(composed: dict[Task, Composition]) -> None:
+def test_every_instruction_and_relation_occurs_and_comes_first_in_some_row(composed: dict[Task, Composition]) -> None:
     counts: Counter[str] = Counter()
     relations: defaultdict[str, set[str]] = defaultdict(set)
     for found in composed.values():
@@ -119,16 +117,16 @@ def test_every_instruction_and_relation_occurs_and_begins_some_row(composed: dic
     }
     assert all(found == {"at least", "less than"} for found in relations.values() if found)
     first = Counter(found.instructions[0].id for found in composed.values())
-    assert len(first) >= 11  # or the row with one instruction would be about a few types alone
+    assert len(first) >= 11  # or the row with one instruction would be about only a few types
 
 
-def test_the_same_key_and_text_get_the_same_ten_and_another_key_others() -> None:
+def test_the_instructions_depend_on_key_and_text() -> None:
     task = Task(5, "Write a poem about rain.")
     once = compose(task)
     random.seed(7)
     state = random.getstate()
     assert compose(task) == once
-    assert random.getstate() == state  # the draw has a generator of its own
+    assert random.getstate() == state  # the draw has its own generator
     assert compose(Task(6, "Write a poem about rain.")).instructions != once.instructions
 
 
@@ -150,7 +148,9 @@ OWN = {
 
 
 @pytest.mark.parametrize(("own", "kept"), OWN.values(), ids=OWN.keys())
-def test_own_instructions_are_kept_with_their_arguments(own: tuple[Checker, ...], kept: list[Checker]) -> None:
+def test_a_prompts_own_instructions_are_kept_with_their_arguments(
+    own: tuple[Checker, ...], kept: list[Checker]
+) -> None:
     ten = compose(Task(5, "Write a poem about rain.", own)).instructions
     assert len(set(ids(ten))) == len(ten) == 10
     assert [each for each in own if each in ten] == [each for each in own if each in kept]
@@ -169,7 +169,7 @@ def every_slot(seed: int) -> tuple[Checker, ...]:
     return tuple(found)
 
 
-def test_of_more_than_ten_own_instructions_ten_are_kept() -> None:
+def test_at_most_ten_of_a_prompts_own_instructions_are_kept() -> None:
     own = every_slot(seed=2)
     assert len(own) == 11
     ten = compose(Task(5, "Write a poem about rain.", own)).instructions
@@ -181,7 +181,7 @@ EXISTENCE = instruction("keywords:existence", {"keywords": ["fox"]})
 ABSENCE = instruction("keywords:forbidden_words", {"forbidden_words": ["fox"]})
 
 
-def test_own_instructions_that_exclude_each_other_are_an_error_that_names_the_key() -> None:
+def test_contradictory_own_instructions_are_an_error_that_names_the_key() -> None:
     with pytest.raises(RuntimeError, match=r"task prompt 4711: 200 draws found no ten instructions .*'fox'.*'fox'"):
         compose(Task(4711, "Write.", (EXISTENCE, ABSENCE)))
     other = instruction("keywords:forbidden_words", {"forbidden_words": ["hen"]})
@@ -202,7 +202,7 @@ RANGES: dict[str, dict[str, set[Any]]] = {
 
 
 @pytest.mark.parametrize("name", RANGES)
-def test_arguments_are_drawn_from_the_whole_of_ifevals_range_and_nowhere_else(name: str) -> None:
+def test_arguments_cover_exactly_ifevals_range(name: str) -> None:
     generator = random.Random(0)  # noqa: S311 # reproducible by design
     # 401 numbers of words at most: after 8,000 draws each is missing with probability 2e-9.
     drawn = [dict(arguments(draw_instruction(name, generator, keywords()))) for _ in range(8000)]
@@ -218,7 +218,7 @@ def test_arguments_are_drawn_from_the_whole_of_ifevals_range_and_nowhere_else(na
 @pytest.mark.parametrize(
     ("name", "argument"), [("keywords:existence", "keywords"), ("keywords:forbidden_words", "forbidden_words")]
 )
-def test_two_different_keywords_are_drawn(name: str, argument: str) -> None:
+def test_two_drawn_keywords_differ(name: str, argument: str) -> None:
     generator = random.Random(0)  # noqa: S311 # reproducible by design
     for _ in range(500):
         drawn = dict(arguments(draw_instruction(name, generator, keywords())))[argument]
@@ -243,7 +243,7 @@ def test_no_keyword_of_the_list_is_part_of_another() -> None:
     assert all(word.isascii() and word.isalpha() and word.islower() for word in keywords())
 
 
-def test_drawn_keywords_stand_neither_in_the_task_prompt_nor_in_one_another(
+def test_drawn_keywords_occur_neither_in_the_task_prompt_nor_in_each_other(
     composed: dict[Task, Composition],
 ) -> None:
     for task, found in composed.items():
@@ -265,7 +265,7 @@ TAKEN: list[tuple[str, Callable[[str], Task]]] = [
 
 
 @pytest.mark.parametrize("build", [case[1] for case in TAKEN], ids=[case[0] for case in TAKEN])
-def test_only_keywords_that_nothing_else_names_are_drawn(build: Callable[[str], Task]) -> None:
+def test_keywords_that_another_instruction_mentions_are_not_drawn(build: Callable[[str], Task]) -> None:
     named, left = keywords()[:-8], keywords()[-8:]
     task = build(" ".join(named))
     ten = compose(task).instructions
@@ -298,7 +298,7 @@ def letter(which: str, relation: str, count: int) -> Checker:
         ("e", "at least", 10, None, True),
     ],
 )
-def test_a_letter_is_asked_for_about_as_often_as_prose_has_it(
+def test_letter_counts_match_the_letters_frequency_in_prose(
     which: str, relation: str, count: int, words: int | None, sensible: bool
 ) -> None:
     length = (
@@ -307,7 +307,7 @@ def test_a_letter_is_asked_for_about_as_often_as_prose_has_it(
     assert is_sensible([letter(which, relation, count), *length]) is sensible
 
 
-def test_more_words_than_the_new_tokens_hold_are_not_kept_of_ifevals_own() -> None:
+def test_word_counts_of_ifeval_beyond_the_token_limit_are_replaced() -> None:
     def own(words: int) -> Checker:
         return instruction("length_constraints:number_words", {"num_words": words, "relation": "at least"})
 

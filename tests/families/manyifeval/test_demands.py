@@ -1,4 +1,4 @@
-"""What an instruction demands of a response, in numbers, followed and broken; and when demands exclude each other."""
+"""What following or breaking an instruction demands of a response, in numbers, and when demands are contradictory."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from lm_eval_ext.verifiers.checker import Relation
         ([{"high": 0}, {"low": 1}], 1, 0),
     ],
 )
-def test_bounds_only_become_narrower(steps: list[dict[str, int]], low: int, high: int | None) -> None:
+def test_bounds_only_narrow(steps: list[dict[str, int]], low: int, high: int | None) -> None:
     bounds = CountBounds()
     for step in steps:
         bounds.narrow(**step)
@@ -44,7 +44,7 @@ def test_bounds_only_become_narrower(steps: list[dict[str, int]], low: int, high
         ("less than", 0, True, 0, -1),  # never true
     ],
 )
-def test_a_relation_is_a_bound_and_its_opposite_the_other(
+def test_opposite_relations_are_opposite_bounds(
     relation: Relation, target: int, follow: bool, low: int, high: int | None
 ) -> None:
     bounds = CountBounds()
@@ -132,7 +132,7 @@ DEMANDED = [
 
 
 @pytest.mark.parametrize(("name", "arguments", "field", "followed", "broken"), DEMANDED)
-def test_an_instruction_demands_one_thing_followed_and_another_broken_and_nothing_besides(
+def test_following_and_breaking_an_instruction_are_two_different_demands_without_side_effects(
     name: str, arguments: dict[str, Any], field: str, followed: Any, broken: Any
 ) -> None:
     one = [instruction(name, arguments)]
@@ -155,11 +155,11 @@ def word(frequency: int, relation: str, keyword: str = "oak") -> Any:
         ([instruction("startend:quotation"), instruction("detectable_format:json_format")], False),  # not among the 15
     ],
 )
-def test_demands_that_exclude_each_other_are_none(instructions: list[Any], possible: bool) -> None:
+def test_contradictory_demands_have_no_solution(instructions: list[Any], possible: bool) -> None:
     assert (demands_of(instructions) is not None) is possible
 
 
-def test_what_excludes_when_followed_may_go_together_when_one_is_broken() -> None:
+def test_instructions_that_conflict_are_compatible_if_one_is_broken() -> None:
     both = [word(3, AT_LEAST), word(3, LESS_THAN)]
     assert demands_of(both) is None
     assert demands_of(both, [0]) == Demands(phrases={"oak": CountBounds(0, 2)})

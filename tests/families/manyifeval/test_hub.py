@@ -26,7 +26,7 @@ def doc_hashes(run: Run) -> dict[str, list[str]]:
     }
 
 
-def test_without_a_source_the_rows_come_from_the_hub_and_offline_from_its_cache(
+def test_rows_come_from_the_hub_by_default_and_from_its_cache_offline(
     harness: Harness, tmp_path: Path, shared_data: Path
 ) -> None:
     home = tmp_path / "home"
@@ -53,7 +53,7 @@ def test_without_a_source_the_rows_come_from_the_hub_and_offline_from_its_cache(
     assert doc_hashes(first) == doc_hashes(again)
 
 
-def test_without_hub_and_cache_the_run_fails_with_one_error_that_names_the_dataset_and_the_other_sources(
+def test_without_hub_and_cache_one_error_names_the_dataset_and_the_other_sources(
     harness: Harness, tmp_path: Path
 ) -> None:
     with closed_port() as endpoint:

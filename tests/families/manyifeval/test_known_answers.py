@@ -1,4 +1,4 @@
-"""The reference LM's scores, end to end through the harness, are the ones that its policies imply."""
+"""The reference model's scores, end to end through the harness, are the ones that its policies imply."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def score(run: Run, name: str, metric: str) -> float:
 
 
 def near(expected: float) -> Any:
-    """Return a mean of 100 equal shares: exact but for the last digits of their sum."""
+    """Return a mean of 100 equal shares: exact except for the last digits of their sum."""
     return pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
@@ -91,7 +91,7 @@ def by_policy(source: str, evaluate_each: EvaluateEach, tmp_path_factory: pytest
     return evaluate_each(folder, options)
 
 
-def test_who_follows_everything_scores_one_everywhere(by_policy: Mapping[str, Run], source: str) -> None:
+def test_the_oracle_scores_one_on_every_level(by_policy: Mapping[str, Run], source: str) -> None:
     run = by_policy["oracle"]
     groups, tasks = groups_on(source)
     assert set(run.samples) == set(tasks)
@@ -105,7 +105,7 @@ def test_who_follows_everything_scores_one_everywhere(by_policy: Mapping[str, Ru
     check_record(run, source, tasks)
 
 
-def test_who_drops_one_of_n_follows_no_prompt_and_n_minus_1_of_n_instructions(
+def test_drop_one_scores_zero_on_prompts_and_n_minus_1_of_n_on_instructions(
     by_policy: Mapping[str, Run], source: str
 ) -> None:
     run = by_policy["drop_one"]
@@ -132,7 +132,7 @@ def test_who_drops_one_of_n_follows_no_prompt_and_n_minus_1_of_n_instructions(
         check_types(run, dict.fromkeys(REPEATED, 0.0))
 
 
-def test_who_follows_nothing_scores_zero(by_policy: Mapping[str, Run]) -> None:
+def test_ignore_scores_zero(by_policy: Mapping[str, Run]) -> None:
     run = by_policy["ignore"]
     for name in [*DISTINCT, "manyifeval"]:
         for kind in ("strict", "repaired"):
@@ -179,7 +179,7 @@ def check_record(run: Run, source: str, tasks: Mapping[str, int]) -> None:
         assert "0x" not in str(config), "a memory address"
 
 
-def test_demonstrations_precede_every_row_answered_as_their_prompts_ask(harness: Harness) -> None:
+def test_few_shot_examples_precede_every_row_and_follow_their_instructions(harness: Harness) -> None:
     tasks = "manyifeval_n03,manyifeval_repeat_n03"
     run = evaluate(harness, "oracle", "embedded", tasks, "--num_fewshot", "2", "--limit", "5")
     for task, repeat in (("manyifeval_n03", False), ("manyifeval_repeat_n03", True)):
@@ -198,18 +198,18 @@ def simply_evaluate(source: str, task: str, **settings: Any) -> Any:
     return simple_evaluate(model="reference", tasks=[task], task_manager=manager, bootstrap_iters=0, **settings)
 
 
-def test_more_demonstrations_than_there_are_are_an_error() -> None:
-    with pytest.raises(RowsError, match=r"source 'embedded': --num_fewshot 7 asks for more demonstrations than the 6"):
+def test_more_few_shot_examples_than_available_are_an_error() -> None:
+    with pytest.raises(RowsError, match=r"'embedded': --num_fewshot 7 asks for more few-shot examples than the 6"):
         simply_evaluate("embedded", "manyifeval_n03", num_fewshot=7, limit=2)
 
 
-def test_the_harness_does_not_warn_of_metrics_that_some_rows_lack(caplog: pytest.LogCaptureFixture) -> None:
+def test_metrics_that_some_rows_lack_cause_no_warning(caplog: pytest.LogCaptureFixture) -> None:
     simply_evaluate("embedded", "manyifeval_n02")
     # A warning as long as a page, once per task; and under data parallel such a metric ends the run.
     assert "not scored on the same number of documents" not in caplog.text
 
 
-def test_cached_requests_of_one_source_do_not_answer_for_another(
+def test_cached_requests_of_one_source_are_not_served_for_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("lm_eval.caching.cache.PATH", str(tmp_path / "cache"))

@@ -1,4 +1,4 @@
-"""The task folder: every leaf loads, the generator wrote it, it asks and scores as the paper says."""
+"""The task folder: every leaf loads, is generated, and has the paper's prompts and metrics."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TYPES = {type_metric(name) for name in FIFTEEN}
 
 @pytest.fixture(scope="module")
 def manager() -> TaskManager:
-    """Return a manager of our tasks alone, on embedded rows."""
+    """Return a manager of only our tasks, on embedded rows."""
     return TaskManager(include_path=tasks_dir(), include_defaults=False, metadata={"source": "embedded"})
 
 
@@ -44,12 +44,12 @@ def test_the_folder_is_what_the_generator_writes() -> None:
     assert written == dict(runpy.run_path(str(TASKS / "_generate.py"))["files"]())
 
 
-def test_the_leaves_are_one_to_ten_instructions_and_two_to_ten_times_one(tasks: dict[str, Any]) -> None:
+def test_the_leaves_have_one_to_ten_instructions_or_repeat_one_two_to_ten_times(tasks: dict[str, Any]) -> None:
     assert set(tasks) == {leaf for leaves in GROUPS.values() for leaf in leaves}
     assert len(tasks) == 19
 
 
-def test_the_index_holds_the_leaves_and_the_two_groups_and_nothing_else_of_this_family(manager: TaskManager) -> None:
+def test_the_index_contains_exactly_the_leaves_and_two_groups_of_this_family(manager: TaskManager) -> None:
     def ours(names: list[str]) -> set[str]:
         return {name for name in names if "ifeval" in name}
 
@@ -64,7 +64,7 @@ def test_a_group_has_its_leaves_in_order(manager: TaskManager, group: str) -> No
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_a_leaf_has_100_rows_with_as_many_instructions_as_its_name_says(tasks: dict[str, Any], group: str) -> None:
+def test_a_leaf_has_100_rows_with_the_number_of_instructions_in_its_name(tasks: dict[str, Any], group: str) -> None:
     for leaf, count in GROUPS[group].items():
         docs = list(tasks[leaf].eval_docs)
         assert len(docs) == 100
@@ -79,7 +79,7 @@ def test_a_leaf_has_100_rows_with_as_many_instructions_as_its_name_says(tasks: d
         assert len(different) == (1 if group == "manyifeval_repeat" else count)
 
 
-def test_a_leaf_is_greedy_zero_shot_with_as_many_tokens_as_ifeval_has(tasks: dict[str, Any]) -> None:
+def test_a_leaf_is_greedy_and_zero_shot_with_ifevals_token_limit(tasks: dict[str, Any]) -> None:
     for task in tasks.values():
         assert task.config.num_fewshot is None
         assert task.config.output_type == "generate_until"
@@ -90,7 +90,7 @@ def test_a_leaf_is_greedy_zero_shot_with_as_many_tokens_as_ifeval_has(tasks: dic
         assert not [doc["key"] for doc in task.eval_docs if stop in doc["prompt"] + doc["witness"]]
 
 
-def test_a_leaf_has_six_levels_the_residual_and_a_scalar_per_instruction_type(tasks: dict[str, Any]) -> None:
+def test_a_leaf_has_six_levels_the_residual_and_a_score_per_instruction_type(tasks: dict[str, Any]) -> None:
     assert len(LEVELS) == 6
     assert len(TYPES) == 15
     for task in tasks.values():
@@ -98,13 +98,13 @@ def test_a_leaf_has_six_levels_the_residual_and_a_scalar_per_instruction_type(ta
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_a_group_shows_the_mean_of_the_six_levels(group: str) -> None:
+def test_a_group_reports_the_mean_of_the_six_levels(group: str) -> None:
     content = yaml.safe_load((TASKS / f"{group}.yaml").read_text(encoding="utf-8"))
     assert {entry["metric"] for entry in content["aggregate_metric_list"]} == LEVELS
     assert {entry["filter_list"] for entry in content["aggregate_metric_list"]} == {"none"}
 
 
-def test_the_record_tells_source_rows_version_and_hash(tasks: dict[str, Any]) -> None:
+def test_the_results_record_source_rows_version_and_hash(tasks: dict[str, Any]) -> None:
     for group, leaves in GROUPS.items():
         version = yaml.safe_load((TASKS / f"{group}.yaml").read_text(encoding="utf-8"))["metadata"]["version"]
         for leaf, count in leaves.items():
@@ -127,30 +127,30 @@ def load(folder: Path, changes: dict[str, Any]) -> Any:
 
 
 @pytest.mark.parametrize("count", [1, 10])
-def test_a_leaf_of_ones_own_may_have_one_to_ten_instructions(tmp_path: Path, count: int) -> None:
+def test_a_custom_leaf_may_have_one_to_ten_instructions(tmp_path: Path, count: int) -> None:
     assert len(load(tmp_path, {"instructions": count}).eval_docs[0]["instruction_id_list"]) == count
 
 
 @pytest.mark.parametrize("count", [0, 11, -1, "3", 2.0, True, None, [3]], ids=repr)
-def test_a_wrong_number_of_instructions_names_the_leaf_and_what_was_expected(tmp_path: Path, count: object) -> None:
+def test_an_invalid_number_of_instructions_names_the_leaf_and_the_expected_range(tmp_path: Path, count: object) -> None:
     message = r"task 'toy_leaf': instructions must be a number from 1 to 10, found "
     with pytest.raises(ValueError, match=message):
         load(tmp_path, {"instructions": count})
 
 
-def test_a_leaf_without_a_number_of_instructions_is_an_error_too(tmp_path: Path) -> None:
+def test_a_leaf_without_a_number_of_instructions_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"task 'toy_leaf': instructions must be .* found None"):
         load(tmp_path, {})
 
 
 @pytest.mark.parametrize(("repeat", "types"), [(True, 1), (False, 3)])
-def test_repeat_says_whether_it_is_one_instruction_several_times(tmp_path: Path, repeat: bool, types: int) -> None:
+def test_repeat_selects_one_instruction_several_times(tmp_path: Path, repeat: bool, types: int) -> None:
     doc = load(tmp_path, {"instructions": 3, "repeat": repeat}).eval_docs[0]
     assert len(doc["instruction_id_list"]) == 3
     assert len(set(doc["instruction_id_list"])) == types
 
 
 @pytest.mark.parametrize("repeat", ["maybe", "false", 3], ids=repr)
-def test_a_wrong_value_of_repeat_names_the_leaf(tmp_path: Path, repeat: object) -> None:
+def test_an_invalid_value_of_repeat_names_the_leaf(tmp_path: Path, repeat: object) -> None:
     with pytest.raises(ValueError, match=r"task 'toy_leaf': repeat must be .*found"):
         load(tmp_path, {"instructions": 3, "repeat": repeat})

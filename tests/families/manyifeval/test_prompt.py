@@ -1,4 +1,4 @@
-"""A prompt is the bare task, the sentence that announces the instructions, and one line for each (Table 6)."""
+"""A prompt is the bare task, the sentence that introduces the instructions, and one line for each (Table 6)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ INSTRUCTIONS: dict[str, dict[str, Any]] = {
     "keywords:forbidden_words": {"forbidden_words": ["yes", "no"]},
 }
 
-# Table 6, but for the task.
+# Table 6, except for the task.
 PROMPT = """\
 Is it cold at the poles for most of the year?
 
@@ -46,7 +46,7 @@ def test_ten_instructions_are_shown_as_in_table_6() -> None:
     assert prompt_of(TASK, ten) == PROMPT
 
 
-def test_one_instruction_is_announced_in_the_same_words() -> None:
+def test_one_instruction_is_introduced_by_the_same_sentence() -> None:
     one = instructions_of(["startend:quotation"], [{}])
     assert prompt_of(TASK, one) == (
         "Is it cold at the poles for most of the year?\n\n"
@@ -55,7 +55,7 @@ def test_one_instruction_is_announced_in_the_same_words() -> None:
     )
 
 
-def test_a_repeated_instruction_stands_on_as_many_lines() -> None:
+def test_a_repeated_instruction_has_one_line_per_repetition() -> None:
     prompt = prompt_of(TASK, instructions_of(["punctuation:no_comma"] * 3, [{}] * 3))
     line = "- In your entire response, refrain from the use of any commas."
     assert prompt.split("\n")[-3:] == [line, line, line]

@@ -1,4 +1,4 @@
-"""Finished rows in the published schema: ours survive being written and read; others are named by row and field."""
+"""Finished rows in the published schema: ours survive export and import; invalid ones are named by row and field."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def to_path(folder: Path, name: str, found: list[dict[str, Any]]) -> Path:
 
 
 @pytest.mark.parametrize("name", ["manyifeval_test.jsonl", "manyifeval_test.parquet"])
-def test_our_rows_come_back_as_they_were_from_the_file_and_from_its_folder(tmp_path: Path, name: str) -> None:
+def test_exported_rows_are_read_back_unchanged_from_a_file_or_folder(tmp_path: Path, name: str) -> None:
     path = to_path(tmp_path, name, published_rows())
     ours = all_rows("embedded", "test")
     assert len(ours) == 1000
@@ -55,13 +55,13 @@ def test_our_rows_come_back_as_they_were_from_the_file_and_from_its_folder(tmp_p
         assert rows(source, "test", 4, repeat=True) == without_witness(rows("embedded", "test", 4, repeat=True))
 
 
-def test_rows_made_of_ifeval_come_back_as_they_were(tmp_path: Path, shared_data: Path) -> None:
+def test_exported_rows_from_ifeval_are_read_back_unchanged(tmp_path: Path, shared_data: Path) -> None:
     ours = all_rows(str(shared_data / "ifeval"), "test")
     path = write_jsonl(tmp_path / "rows.jsonl", as_published(ours))
     assert all_rows(path, "test") == without_witness(ours)
 
 
-def test_a_row_is_written_with_the_published_fields() -> None:
+def test_a_row_is_exported_with_the_published_fields() -> None:
     fox = instruction("keywords:existence", {"keywords": ["hen", "fox"]})
     comma = instruction("punctuation:no_comma")
     found = [
@@ -87,7 +87,7 @@ def test_a_row_is_written_with_the_published_fields() -> None:
     assert two["rules"] == two["not_conflict_rules_list"] == one["not_conflict_rules_list"]
 
 
-def test_the_small_file_is_read_in_its_own_order(tmp_path: Path) -> None:
+def test_rows_are_read_in_file_order(tmp_path: Path) -> None:
     path = write_jsonl(tmp_path / "small.jsonl", SMALL[::-1])
     assert [(row.key, len(row.instructions)) for row in all_rows(path, "test")] == [(8, 2), (8, 1), (7, 2), (7, 1)]
     assert [row.key for row in rows(path, "test", 2)] == [8, 7]
@@ -101,7 +101,7 @@ def test_the_small_file_is_read_in_its_own_order(tmp_path: Path) -> None:
         rows(path, "test", 3)
 
 
-def test_nulls_among_the_arguments_are_ignored_and_a_zero_is_not(tmp_path: Path) -> None:
+def test_nulls_among_the_arguments_are_ignored_but_zeros_are_not(tmp_path: Path) -> None:
     bullets = {"instruction_id_list": ["detectable_format:number_bullet_lists"]}
     padded = [{"num_bullets": 0, "num_words": None, "relation": None, "keywords": None}]
     path = write_jsonl(tmp_path / "rows.jsonl", [SMALL[0] | bullets | {"kwargs": padded}])
@@ -109,12 +109,12 @@ def test_nulls_among_the_arguments_are_ignored_and_a_zero_is_not(tmp_path: Path)
     assert row.instructions == (instruction("detectable_format:number_bullet_lists", {"num_bullets": 0}),)
 
 
-def test_null_is_no_arguments(tmp_path: Path) -> None:
+def test_null_means_no_arguments(tmp_path: Path) -> None:
     path = write_jsonl(tmp_path / "rows.jsonl", [SMALL[0] | {"kwargs": [None]}])
     assert all_rows(path, "test")[0].instructions == (instruction("punctuation:no_comma"),)
 
 
-def test_keys_may_be_text(tmp_path: Path) -> None:
+def test_keys_may_be_strings(tmp_path: Path) -> None:
     path = write_jsonl(tmp_path / "rows.jsonl", [row | {"key": f"number {row['key']}"} for row in SMALL])
     assert [row.key for row in rows(path, "test", 1)] == ["number 7", "number 8"]
 
@@ -162,16 +162,14 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize(("change", "message"), BROKEN.values(), ids=BROKEN.keys())
-def test_a_value_that_is_not_what_it_should_be_is_named_by_row_and_field(
-    tmp_path: Path, change: dict[str, Any], message: str
-) -> None:
+def test_an_invalid_value_is_named_by_row_and_field(tmp_path: Path, change: dict[str, Any], message: str) -> None:
     path = write_jsonl(tmp_path / "rows.jsonl", [*SMALL[:2], SMALL[2] | change, SMALL[3]])
     with pytest.raises(RowsError, match=rf"rows\.jsonl, row 3{message}"):
         all_rows(path, "test")
 
 
 @pytest.mark.parametrize("field", FIELDS)
-def test_a_field_that_one_row_lacks_is_named_with_those_that_it_has(tmp_path: Path, field: str) -> None:
+def test_a_field_missing_from_one_row_is_named_with_the_existing_fields(tmp_path: Path, field: str) -> None:
     lacking = {name: value for name, value in SMALL[2].items() if name != field}
     path = write_jsonl(tmp_path / "rows.jsonl", [*SMALL[:2], lacking, SMALL[3]])
     expected = re.escape(", ".join(FIELDS))
@@ -181,7 +179,7 @@ def test_a_field_that_one_row_lacks_is_named_with_those_that_it_has(tmp_path: Pa
 
 
 @pytest.mark.parametrize("field", FIELDS)
-def test_a_field_that_every_row_lacks_is_named_too(tmp_path: Path, field: str) -> None:
+def test_a_field_missing_from_every_row_is_named(tmp_path: Path, field: str) -> None:
     lacking = [{name: value for name, value in row.items() if name != field} for row in SMALL]
     path = write_jsonl(tmp_path / "manyifeval_test.jsonl", lacking)
     for source in (path, str(tmp_path)):
@@ -207,7 +205,7 @@ BETWEEN_ROWS: dict[str, tuple[Callable[[], list[dict[str, Any]]], str]] = {
         lambda: [SMALL[0], SMALL[3]],
         "row 2, field 'key': 8 has no row with 1 instructions",
     ),
-    # They would have to stand in one column of one type.
+    # They would have to be in one column of one type.
     "keys of two kinds": (
         lambda: [*SMALL[:2], *(row | {"key": "eight"} for row in SMALL[2:])],
         "row 3, field 'key'",
@@ -216,9 +214,7 @@ BETWEEN_ROWS: dict[str, tuple[Callable[[], list[dict[str, Any]]], str]] = {
 
 
 @pytest.mark.parametrize(("build", "message"), BETWEEN_ROWS.values(), ids=BETWEEN_ROWS.keys())
-def test_rows_that_do_not_fit_together_are_named(
-    tmp_path: Path, build: Callable[[], list[dict[str, Any]]], message: str
-) -> None:
+def test_inconsistent_rows_are_named(tmp_path: Path, build: Callable[[], list[dict[str, Any]]], message: str) -> None:
     path = write_jsonl(tmp_path / "rows.jsonl", build())
     with pytest.raises(RowsError, match=rf"rows\.jsonl, {message}"):
         all_rows(path, "test")
@@ -234,7 +230,7 @@ NO_ROWS = {
 
 
 @pytest.mark.parametrize(("text", "message"), NO_ROWS.values(), ids=NO_ROWS.keys())
-def test_a_file_that_is_no_table_is_an_error(tmp_path: Path, text: str, message: str) -> None:
+def test_a_file_that_is_not_a_table_is_an_error(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "rows.jsonl").write_text(text, encoding="utf-8")
     with pytest.raises(RowsError, match=message):
         all_rows(str(tmp_path / "rows.jsonl"), "test")
@@ -244,27 +240,27 @@ def test_a_file_that_is_no_table_is_an_error(tmp_path: Path, text: str, message:
 
 
 @pytest.mark.parametrize("split", ["train", "fewshot"])
-def test_a_single_file_has_test_rows_alone_and_says_how_to_bring_others(tmp_path: Path, split: str) -> None:
+def test_a_single_file_has_only_test_rows_and_the_error_explains_how_to_add_others(tmp_path: Path, split: str) -> None:
     path = write_jsonl(tmp_path / "rows.jsonl", SMALL)
     message = rf"rows\.jsonl: a single file has no {split} split; .*folder with manyifeval_{split}\.jsonl"
     with pytest.raises(RowsError, match=message):
         all_rows(path, split)
 
 
-def test_a_folder_may_bring_demonstrations_too(tmp_path: Path) -> None:
+def test_a_folder_may_contain_few_shot_examples(tmp_path: Path) -> None:
     write_jsonl(tmp_path / "manyifeval_test.jsonl", published_rows())
     write_jsonl(tmp_path / "manyifeval_fewshot.jsonl", published_rows("fewshot"))
     assert all_rows(str(tmp_path), "fewshot") == without_witness(all_rows("embedded", "fewshot"))
 
 
-def test_a_folder_with_test_rows_alone_names_the_file_that_it_lacks(tmp_path: Path) -> None:
+def test_a_folder_with_only_test_rows_names_the_missing_file(tmp_path: Path) -> None:
     write_jsonl(tmp_path / "manyifeval_test.jsonl", SMALL)
     with pytest.raises(RowsError, match=r"manyifeval_fewshot\.jsonl"):
         all_rows(str(tmp_path), "fewshot")
 
 
-def test_no_task_prompt_that_is_evaluated_demonstrates(tmp_path: Path, shared_data: Path) -> None:
-    # The published file holds all 216 task prompts, those of the other splits too; a copy of IFEval lies beside it.
+def test_evaluated_task_prompts_are_not_few_shot_examples(tmp_path: Path, shared_data: Path) -> None:
+    # The published file holds all 216 task prompts, those of the other splits too; a copy of IFEval is next to it.
     real = str(shared_data / "ifeval")
     everything = [row for split in ("test", "train", "fewshot") for row in all_rows(real, split)]
     write_jsonl(tmp_path / "manyifeval_test.jsonl", as_published(everything))
@@ -274,5 +270,5 @@ def test_no_task_prompt_that_is_evaluated_demonstrates(tmp_path: Path, shared_da
     try:
         demonstrations = {row.task_prompt for row in rows(str(tmp_path), "fewshot", 2)}
     except RowsError:
-        demonstrations = set()  # there are none, and that is said
+        demonstrations = set()  # there are none, which is an error
     assert not evaluated & demonstrations

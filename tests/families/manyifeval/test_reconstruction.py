@@ -1,4 +1,4 @@
-"""Bare task prompts out of a copy of google/IFEval: all 216, as the table says, or an error that names the row."""
+"""Bare task prompts from a copy of google/IFEval: all 216 of the table, or an error that names the row."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def source(shared_data: Path) -> str:
     return str(shared_data / "ifeval")
 
 
-def test_the_table_has_216_different_prompts_100_110_and_6() -> None:
+def test_the_table_has_216_distinct_prompts_split_100_110_and_6() -> None:
     assert Counter(cut.split for cut in recipe()) == {"test": 100, "train": 110, "fewshot": 6}  # section 3.1
     assert len({cut.key for cut in recipe()}) == len({cut.sha256 for cut in recipe()}) == 216
 
 
-def test_the_table_holds_no_text_and_its_spans_follow_one_another() -> None:
+def test_the_table_contains_no_text_and_its_spans_are_in_order() -> None:
     for cut in recipe():
         assert re.fullmatch("[0-9a-f]{12}", cut.sha256)
         ends = [0, *(position for span in cut.spans for position in span)]
@@ -55,7 +55,7 @@ def test_the_table_holds_no_text_and_its_spans_follow_one_another() -> None:
         assert all(start < end for start, end in cut.spans)
 
 
-def test_every_digest_is_that_of_the_prompt_and_every_span_lies_within_it(ifeval: Rows) -> None:
+def test_every_digest_matches_its_prompt_and_every_span_lies_within_it(ifeval: Rows) -> None:
     prompts = {row["key"]: row["prompt"] for row in ifeval}
     for cut in recipe():
         assert digest(prompts[cut.key]) == cut.sha256
@@ -74,13 +74,13 @@ def test_the_task_prompts_are_whole_sentences_without_constraints(source: str, s
         assert len(text.split()) >= 3
 
 
-def test_the_list_of_constraints_would_find_those_of_whole_prompts(ifeval: Rows) -> None:
+def test_the_list_of_constraint_phrases_matches_uncut_prompts(ifeval: Rows) -> None:
     prompts = {row["key"]: row["prompt"] for row in ifeval}
     found = sum(bool(CONSTRAINT.search(prompts[cut.key])) for cut in recipe())
     assert found > 150  # the rest are keywords, languages and phrases to end with, which no list foresees
 
 
-def test_a_task_prompt_comes_with_the_instructions_of_its_row(source: str, ifeval: Rows) -> None:
+def test_a_task_prompt_keeps_the_instructions_of_its_row(source: str, ifeval: Rows) -> None:
     by_key = {row["key"]: row for row in ifeval}
     for split in SPLITS:
         cuts = [cut.key for cut in recipe() if cut.split == split]
@@ -90,7 +90,7 @@ def test_a_task_prompt_comes_with_the_instructions_of_its_row(source: str, ifeva
             assert task.own == instructions_of(row["instruction_id_list"], row["kwargs"])
 
 
-def test_what_the_spans_hold_is_joined_and_begins_with_a_capital() -> None:
+def test_spans_are_joined_and_capitalized() -> None:
     prompt = "In 300 words, write about élan. No commas! Do it well."
     assert bare(prompt, Cut(1, "test", "", ((14, 31), (42, 54)))) == "Write about élan. Do it well."
     assert bare("élan", Cut(1, "test", "", ((0, 4),))) == "Élan"
@@ -100,7 +100,7 @@ def test_what_the_spans_hold_is_joined_and_begins_with_a_capital() -> None:
 
 
 @pytest.mark.parametrize("name", IFEVAL_FILES)
-def test_a_folder_with_a_copy_under_any_of_its_names_gives_the_same_rows(
+def test_a_copy_in_a_folder_gives_the_same_rows_under_any_of_its_names(
     tmp_path: Path, source: str, ifeval: Rows, name: str
 ) -> None:
     copy(tmp_path / name, ifeval)
@@ -108,7 +108,9 @@ def test_a_folder_with_a_copy_under_any_of_its_names_gives_the_same_rows(
 
 
 @pytest.mark.parametrize("name", ["anything.jsonl", "anything.parquet"])
-def test_so_does_the_path_of_a_copy_whatever_its_name(tmp_path: Path, source: str, ifeval: Rows, name: str) -> None:
+def test_a_copy_given_by_path_gives_the_same_rows_under_any_name(
+    tmp_path: Path, source: str, ifeval: Rows, name: str
+) -> None:
     copy(tmp_path / name, ifeval)
     for split in SPLITS:
         assert tasks(str(tmp_path / name), split) == tasks(source, split)
@@ -121,7 +123,7 @@ def test_nulls_for_the_arguments_of_other_instructions_are_ignored(tmp_path: Pat
         row | {"kwargs": [dict.fromkeys(names) | arguments for arguments in row["kwargs"]]} for row in ifeval[::-1]
     ]
     path = write_jsonl(tmp_path / "ifeval_train.jsonl", padded)
-    assert tasks(path, "test") == tasks(source, "test")  # nor does the order of the file matter
+    assert tasks(path, "test") == tasks(source, "test")  # the order of the file does not matter either
 
 
 def copy(path: Path, ifeval: Rows) -> None:
@@ -172,7 +174,7 @@ BROKEN: dict[str, tuple[Callable[[dict[str, Any]], dict[str, Any]], str]] = {
 
 
 @pytest.mark.parametrize(("change", "message"), BROKEN.values(), ids=BROKEN.keys())
-def test_a_row_that_is_not_what_it_should_be_is_named_with_its_field(
+def test_an_invalid_row_is_named_with_the_field(
     tmp_path: Path, ifeval: Rows, change: Callable[[dict[str, Any]], dict[str, Any]], message: str
 ) -> None:
     index = first_of_the_test_split(ifeval)
@@ -183,9 +185,7 @@ def test_a_row_that_is_not_what_it_should_be_is_named_with_its_field(
         tasks(path, "test")
 
 
-def test_a_change_to_a_row_that_the_table_does_not_use_goes_unnoticed(
-    tmp_path: Path, source: str, ifeval: Rows
-) -> None:
+def test_changes_to_unused_rows_are_ignored(tmp_path: Path, source: str, ifeval: Rows) -> None:
     used = {cut.key for cut in recipe()}
     changed = [row if row["key"] in used else row | {"prompt": "Write."} for row in ifeval]
     assert len([row for row in changed if row["prompt"] == "Write."]) == 541 - 216
@@ -195,7 +195,7 @@ def test_a_change_to_a_row_that_the_table_does_not_use_goes_unnoticed(
 
 @pytest.mark.parametrize("column", ["key", "prompt", "instruction_id_list", "kwargs"])
 @pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
-def test_a_missing_column_is_named_with_those_that_are_there(
+def test_a_missing_column_is_named_with_the_existing_ones(
     tmp_path: Path, ifeval: Rows, column: str, suffix: str
 ) -> None:
     path = tmp_path / f"changed.{suffix}"
@@ -212,7 +212,7 @@ def from_the_hub(ifeval: Rows) -> Table:
     return Table("google/IFEval (hub), split train", loaded, tuple(loaded.column_names), {})
 
 
-def test_rows_of_the_hubs_library_give_the_same_task_prompts(source: str, ifeval: Rows) -> None:
+def test_rows_loaded_by_datasets_give_the_same_task_prompts(source: str, ifeval: Rows) -> None:
     for split in SPLITS:
         assert reconstruct(from_the_hub(ifeval), split) == tasks(source, split)
 
@@ -225,7 +225,7 @@ def test_a_changed_prompt_on_the_hub_is_named_with_its_row(ifeval: Rows) -> None
         reconstruct(from_the_hub(changed), "test")
 
 
-def test_a_folder_without_rows_names_the_files_that_would_serve(tmp_path: Path) -> None:
+def test_a_folder_without_rows_names_the_accepted_files(tmp_path: Path) -> None:
     (tmp_path / "other.jsonl").write_text("{}\n", encoding="utf-8")
     with pytest.raises(RowsError) as caught:
         rows(str(tmp_path), "test", 3)
@@ -233,7 +233,7 @@ def test_a_folder_without_rows_names_the_files_that_would_serve(tmp_path: Path) 
         assert name in str(caught.value)
 
 
-def test_a_path_that_is_nowhere_is_an_error_that_names_every_kind_of_source(tmp_path: Path) -> None:
+def test_a_nonexistent_path_is_an_error_that_names_every_kind_of_source(tmp_path: Path) -> None:
     with pytest.raises(RowsError) as caught:
         rows(str(tmp_path / "nowhere"), "test", 3)
     for name in ("nowhere", '"hub"', '"embedded"', "manyifeval_test.jsonl", "ifeval_train.jsonl"):

@@ -1,4 +1,4 @@
-"""The rows of every task: 100 for each number of instructions, solvable, and the same ones on every machine."""
+"""The rows of every task: 100 for each number of instructions, solvable, and the same on every machine."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_there_are_100_test_rows_for_each_number_of_instructions(source: str) ->
     assert len(all_rows(source, "test")) == 1000
 
 
-def test_the_task_prompts_are_the_same_under_every_number_of_instructions(source: str) -> None:
+def test_every_number_of_instructions_has_the_same_task_prompts(source: str) -> None:
     first, *others = ([(row.key, row.task_prompt) for row in rows(source, "test", count)] for count in COUNTS)
     assert len(dict(first)) == len(first) == len(set(dict(first).values())) == 100
     assert others == [first] * 9
@@ -52,7 +52,7 @@ def test_every_row_has_a_witness_that_follows_all_its_instructions_strictly_in_b
             assert Response(row.witness).follows(row.instructions, edition).follow_all_instructions, row
 
 
-def test_every_row_has_its_prefix_of_ten_different_instructions_among_the_fifteen(source: str) -> None:
+def test_every_row_has_a_prefix_of_ten_distinct_instructions_of_the_fifteen(source: str) -> None:
     by_key: defaultdict[object, list[InstructionRow]] = defaultdict(list)
     for row in all_rows(source, "test"):
         by_key[row.key].append(row)
@@ -63,7 +63,7 @@ def test_every_row_has_its_prefix_of_ten_different_instructions_among_the_fiftee
         assert {each.id for each in ten} <= FIFTEEN
 
 
-def test_a_row_shows_its_task_and_each_of_its_instructions_on_a_line(source: str) -> None:
+def test_a_prompt_has_the_task_and_one_line_per_instruction(source: str) -> None:
     for row in all_rows(source, "test"):
         assert row.prompt.startswith(f"{row.task_prompt}\n\n")
         shown = row.prompt.removeprefix(row.task_prompt).split("\n")[3:]
@@ -75,7 +75,7 @@ SIZES = {"embedded": {"test": 100, "train": 10, "fewshot": 6}, "real": {"test": 
 
 
 @pytest.mark.parametrize("name", SOURCES)
-def test_the_splits_have_their_sizes_and_share_no_task_prompt(name: str, request: pytest.FixtureRequest) -> None:
+def test_the_splits_have_fixed_sizes_and_share_no_task_prompt(name: str, request: pytest.FixtureRequest) -> None:
     where = name if name == "embedded" else str(request.getfixturevalue("shared_data") / "ifeval")
     found = {split: tasks(where, split) for split in SPLITS}
     assert {split: len(of_split) for split, of_split in found.items()} == SIZES[name]
@@ -84,7 +84,7 @@ def test_the_splits_have_their_sizes_and_share_no_task_prompt(name: str, request
 
 
 @pytest.mark.parametrize("split", ["train", "fewshot"])
-def test_training_and_demonstration_rows_are_as_solvable_as_test_rows(source: str, split: str) -> None:
+def test_training_and_few_shot_rows_have_witnesses_like_test_rows(source: str, split: str) -> None:
     found = all_rows(source, split)
     assert len(found) == 10 * len(tasks(source, split))
     for row in found:
@@ -93,7 +93,7 @@ def test_training_and_demonstration_rows_are_as_solvable_as_test_rows(source: st
 
 
 @pytest.mark.parametrize("count", [2, 10])
-def test_repeated_rows_have_the_first_instruction_as_often_as_the_task_says(source: str, count: int) -> None:
+def test_repeated_rows_have_the_first_instruction_the_configured_number_of_times(source: str, count: int) -> None:
     single, repeated = rows(source, "test", 1), rows(source, "test", count, repeat=True)
     assert len(repeated) == 100
     for one, row in zip(single, repeated, strict=True):
@@ -104,12 +104,12 @@ def test_repeated_rows_have_the_first_instruction_as_often_as_the_task_says(sour
 
 
 @pytest.mark.parametrize("count", [0, 11])
-def test_a_number_of_instructions_that_no_row_has_is_an_error(count: int) -> None:
+def test_a_number_of_instructions_without_rows_is_an_error(count: int) -> None:
     with pytest.raises(RowsError, match=rf"source 'embedded', split 'test': no rows with {count} instructions"):
         rows("embedded", "test", count)
 
 
-def test_the_hash_differs_between_numbers_of_instructions_repetition_and_splits() -> None:
+def test_the_hash_depends_on_the_number_of_instructions_repetition_and_split() -> None:
     hashes = [rows_hash("embedded", split, count) for split in SPLITS for count in COUNTS]
     hashes += [rows_hash("embedded", "test", count, True) for count in COUNTS[1:]]
     assert len(set(hashes)) == 30 + 9
@@ -117,7 +117,7 @@ def test_the_hash_differs_between_numbers_of_instructions_repetition_and_splits(
     assert rows_hash("embedded", "test", 1, True) == rows_hash("embedded", "test", 1)
 
 
-def test_the_hash_sees_prompt_argument_and_order_and_not_the_file(tmp_path: Path) -> None:
+def test_the_hash_covers_prompts_arguments_and_order_but_not_the_file(tmp_path: Path) -> None:
     published = published_rows()
     same = write_jsonl(tmp_path / "same.jsonl", published)
     assert rows_hash(same, "test", 2) == rows_hash("embedded", "test", 2)
@@ -128,7 +128,7 @@ def test_the_hash_sees_prompt_argument_and_order_and_not_the_file(tmp_path: Path
         assert rows_hash(path, "test", 2) != rows_hash(same, "test", 2)
 
 
-def test_the_record_tells_what_the_rows_are(source: str, tmp_path: Path) -> None:
+def test_the_results_record_the_kind_of_rows(source: str, tmp_path: Path) -> None:
     finished = write_jsonl(tmp_path / "finished.jsonl", published_rows())
     assert origin(finished) == "finished rows in the published schema"
     assert origin("embedded") == "bare task prompts, instructions composed"
@@ -136,7 +136,7 @@ def test_the_record_tells_what_the_rows_are(source: str, tmp_path: Path) -> None
         assert origin(source) == "task prompts cut out of google/IFEval, instructions composed"
 
 
-# Prints every row of the sources with its witness, every hash, and some answers of the reference LM.
+# Prints every row of the sources with its witness, every hash, and some answers of the reference model.
 PRINT_ROWS = """
 import json, sys
 from dataclasses import asdict
@@ -163,7 +163,7 @@ def printing(sources: list[str], **variables: str) -> subprocess.Popen[bytes]:
     )
 
 
-def test_rows_witnesses_and_hashes_are_byte_identical_whatever_the_hash_seed_and_the_locale() -> None:
+def test_rows_witnesses_and_hashes_do_not_depend_on_hash_seed_or_locale() -> None:
     real = SHARED / "data" / "ifeval"
     sizes = SIZES if real.is_dir() else {"embedded": SIZES["embedded"]}
     sources = [str(real) if name == "real" else name for name in sizes]
@@ -185,16 +185,16 @@ def digest(lines: list[object]) -> str:
 # A score depends on the rows. Where one of these three has to change, so has metadata.version in tasks/manyifeval.
 
 
-def test_the_embedded_test_rows_are_the_ones_that_scores_were_published_for() -> None:
+def test_the_embedded_test_rows_have_not_changed() -> None:
     assert digest([*published_rows()]) == "ea49a0e203a1a813258eafb6f5563d1dbfa09508fd6e7017f5124fc2252440f8"
 
 
-def test_the_embedded_demonstrations_are_the_ones_that_scores_were_published_for() -> None:
+def test_the_embedded_few_shot_examples_have_not_changed() -> None:
     shown: list[object] = [(row.prompt, row.witness) for row in all_rows("embedded", "fewshot")]
     assert digest(shown) == "3bf8780696cc9f415fd5c4ed0655b6da69ecf446e2dd870a09bb4e71faa63dd9"
 
 
-def test_the_rows_cut_out_of_ifeval_are_the_ones_that_scores_were_published_for(shared_data: Path) -> None:
+def test_the_rows_reconstructed_from_ifeval_have_not_changed(shared_data: Path) -> None:
     where = str(shared_data / "ifeval")
     hashes = [rows_hash(where, "test", count) for count in (1, 5, 10)]
     assert hashes == ["724900260d6733f4", "84297c9faa35da0e", "e77060ac080659fd"]

@@ -1,4 +1,4 @@
-"""The metrics of one row and of a task, against arithmetic done by hand."""
+"""The metrics of one row and of a task, compared with arithmetic by hand."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ CASES: list[tuple[str, str, list[Checker], tuple[float, float], tuple[float, flo
 @pytest.mark.parametrize(
     ("response", "instructions", "strict", "loose", "repaired"), [case[1:] for case in CASES], ids=[c[0] for c in CASES]
 )
-def test_the_six_levels_of_a_row(
+def test_a_row_has_six_levels(
     response: str,
     instructions: list[Checker],
     strict: tuple[float, float],
@@ -67,7 +67,7 @@ def by_type(response: str, instructions: list[Checker]) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value != (0, 0)}
 
 
-def test_every_instruction_type_of_a_row_has_its_own_scalar() -> None:
+def test_every_instruction_type_of_a_row_has_its_own_score() -> None:
     assert by_type("a fox, a hen", [COMMA, FOX]) == {
         "strict_acc_punctuation_no_comma": (0, 1),
         "strict_acc_keywords_existence": (1, 1),
@@ -85,17 +85,17 @@ def test_an_instruction_type_that_occurs_twice_in_a_row_counts_twice() -> None:
     assert levels("a fox", [FOX, FOX, ART])["strict"] == (0.0, 2 / 3)
 
 
-def test_the_scalars_are_strict_and_of_the_faithful_edition() -> None:
+def test_the_scores_by_type_are_strict_and_faithful() -> None:
     assert by_type("Sure, here:\na fox", [COMMA])["strict_acc_punctuation_no_comma"] == (0, 1)  # loose: 1
     assert by_type("smart", [ART])["strict_acc_keywords_existence"] == (1, 1)  # repaired: 0
 
 
-def test_the_scalar_of_a_type_is_the_share_of_its_occurrences_over_all_rows() -> None:
+def test_the_score_of_a_type_is_the_share_of_its_occurrences_that_are_followed() -> None:
     # 1 of 1, 1 of 2, none, 0 of 1: 2 of 4, and not the mean of the rows' shares, (1 + 1/2 + 0) / 3.
     assert share_followed([(1, 1), (1, 2), (0, 0), (0, 1)]) == 2 / 4
 
 
-def test_a_type_that_no_row_has_is_no_figure_and_no_error() -> None:
+def test_a_type_without_rows_has_no_score_and_is_not_an_error() -> None:
     assert share_followed([(0, 0), (0, 0)]) == "N/A"
 
 
@@ -117,11 +117,11 @@ REASONING = {
 
 
 @pytest.mark.parametrize(("response", "strict"), REASONING.values(), ids=REASONING.keys())
-def test_reasoning_is_taken_off_before_any_verdict(response: str, strict: float) -> None:
+def test_reasoning_is_removed_before_any_verdict(response: str, strict: float) -> None:
     assert scores(response, [COMMA, FOX])["inst_level_strict_acc"] == strict
 
 
-def test_a_one_line_block_gives_no_loose_credit_for_what_stands_in_it() -> None:
+def test_reasoning_on_one_line_gives_no_loose_credit() -> None:
     # Were the block a first line, loose would drop it and strict would not: the two would differ.
     found = levels("<think>A FOX, they say</think>\na fox", [COMMA, SMALL, FOX])
     assert set(found.values()) == {(1.0, 1.0)}
@@ -146,15 +146,15 @@ def test_a_response_without_an_answer_follows_nothing(response: str) -> None:
 DOC = {"instruction_id_list": ["punctuation:no_comma", "keywords:existence"], "kwargs": [{}, {"keywords": ["fox"]}]}
 
 
-def test_the_harness_gives_a_row_and_its_response() -> None:
+def test_the_harness_passes_a_row_and_its_response() -> None:
     assert ProcessResults()(DOC, ["a fox, a hen"]) == scores("a fox, a hen", [COMMA, FOX])
 
 
-def test_a_withheld_completion_counts_as_empty() -> None:
+def test_a_null_completion_counts_as_empty() -> None:
     assert ProcessResults()(DOC, [None]) == scores("", [COMMA, FOX])
 
 
-def test_a_row_hands_over_what_the_residual_is_computed_from() -> None:
+def test_a_row_provides_the_inputs_of_the_residual() -> None:
     assert scores("a fox, a hen", [COMMA, FOX, TITLE, ART])["curse_residual"] == (0.0, 1 / 4, 4)
     assert scores("a fox", [COMMA, FOX])["curse_residual"] == (1.0, 1.0, 2)
 
@@ -173,7 +173,7 @@ RESIDUALS: dict[str, tuple[list[Residual], float]] = {
 
 
 @pytest.mark.parametrize(("rows", "expected"), RESIDUALS.values(), ids=RESIDUALS.keys())
-def test_the_residual_is_the_prompt_level_less_the_instruction_level_to_the_power_of_n(
+def test_the_residual_is_prompt_level_minus_instruction_level_to_the_power_of_n(
     rows: list[Residual], expected: float
 ) -> None:
     assert curse_residual(rows) == pytest.approx(expected, abs=1e-15)
@@ -185,7 +185,7 @@ def test_the_residual_does_not_depend_on_the_order_of_the_rows() -> None:
     assert curse_residual(rows) == curse_residual(rows[::-1]) == pytest.approx(1 / 3 - 0.25)
 
 
-def test_the_residual_of_scored_rows_is_that_of_their_verdicts() -> None:
+def test_the_residual_of_scored_rows_follows_from_their_verdicts() -> None:
     answers = ("a fox", "a fox, a hen", "a, b", "")
     rows = [cast("Residual", scores(response, [COMMA, FOX])["curse_residual"]) for response in answers]
     # Prompt level 1/4; of 8 instructions 2 + 1 + 0 + 0 = 3 are followed.

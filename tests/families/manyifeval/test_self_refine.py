@@ -1,4 +1,4 @@
-"""Self-refinement end to end through the harness, where the reference LM makes the right score known."""
+"""Self-refinement end to end through the harness, where the reference model makes the correct scores known."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def evaluate(harness: Harness, model_args: str, tasks: str, *options: str, **set
     return run
 
 
-def test_who_mends_what_it_is_told_follows_everything_after_one_round(harness: Harness) -> None:
+def test_a_model_that_repairs_what_it_is_told_follows_everything_after_one_round(harness: Harness) -> None:
     named = "manyifeval,manyifeval_repeat_n02,manyifeval_repeat_n10"
     run = evaluate(harness, "base=reference,policy=drop_one,strategy=oracle,rounds=1", named)
     tasks = {f"manyifeval_n{count:02d}": count for count in range(1, 11)}
-    # What is repeated is broken wherever it stands: nothing is followed at first.
+    # A repeated instruction is broken in every position: nothing is followed at first.
     tasks |= {"manyifeval_repeat_n02": 1, "manyifeval_repeat_n10": 1}
     for task, count in tasks.items():
         found = {name.removesuffix(",none"): value for name, value in run.results["results"][task].items()}
@@ -66,23 +66,23 @@ def tasks() -> TaskManager:
 @pytest.mark.parametrize(
     ("strategy", "policy", "by_round", "requests"),
     [
-        # a judge that tells the truth has the broken one mended, and then nothing more
+        # a truthful judge has the broken one repaired, and then nothing more
         ("feedback", "drop_one", (0.0, 1.0, 1.0), 1 + 1 + 1 + 1),
         ("feedback_each", "drop_one", (0.0, 1.0, 1.0), 1 + 3 + 1 + 3),
         ("feedback_each_cot", "drop_one", (0.0, 1.0, 1.0), 1 + 3 + 1 + 3),
         ("feedback_each_cot", "oracle", (1.0, 1.0, 1.0), 1 + 3),
-        # who sees nothing wrong is never asked again
+        # a model that sees nothing wrong is never asked again
         ("feedback_each_cot", "ignore", (0.0, 0.0, 0.0), 1 + 3),
-        # who is told of nothing mends nothing; who is told of everything mends, and is told again
+        # a model that is told nothing repairs nothing; one that is told everything repairs it, and is told again
         ("without_feedback", "drop_one", (0.0, 0.0, 0.0), 1 + 2),
         ("all_false", "drop_one", (0.0, 1.0, 1.0), 1 + 2),
         ("none", "drop_one", (0.0,), 1),
-        # who ignores what is said goes on
+        # a model that ignores feedback continues
         ("all_false", "ignore", (0.0, 0.0, 0.0), 1 + 2),
         ("oracle", "ignore", (0.0, 0.0, 0.0), 1 + 2),
     ],
 )
-def test_each_strategy_does_with_each_policy_what_it_must(
+def test_each_strategy_has_the_expected_scores_with_each_policy(
     tasks: TaskManager, strategy: str, policy: str, by_round: tuple[float, ...], requests: int
 ) -> None:
     model = SelfRefineLM(ReferenceLM(policy), strategy=strategy, rounds=2)
@@ -122,7 +122,7 @@ def test_an_empty_last_answer_keeps_its_rounds_and_metrics(tasks: TaskManager) -
     assert answers == [["Well.", ""], ["Well.", "Well."]]
 
 
-def test_who_wants_no_metrics_has_every_answer(tasks: TaskManager) -> None:
+def test_predict_only_keeps_every_answer(tasks: TaskManager) -> None:
     model = SelfRefineLM(ReferenceLM("drop_one"), strategy="oracle", rounds=1)
     results = simple_evaluate(model, tasks=[TASK], task_manager=tasks, limit=1, predict_only=True)
     assert results is not None
@@ -132,7 +132,7 @@ def test_who_wants_no_metrics_has_every_answer(tasks: TaskManager) -> None:
 
 
 @pytest.mark.parametrize("chat", [True, False])
-def test_demonstrations_stand_before_the_first_answer_alone(
+def test_few_shot_examples_precede_only_the_first_answer(
     tasks: TaskManager, chat: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("lm_eval.caching.cache.PATH", str(tmp_path / "cache"))
@@ -164,7 +164,7 @@ def in_order(run: Run) -> list[dict[str, Any]]:
     return sorted(run.samples[TASK], key=itemgetter("doc_id"))
 
 
-def test_a_real_model_is_asked_through_its_chat_template(
+def test_a_real_model_is_prompted_through_its_chat_template(
     evaluate_each: EvaluateEach, tiny_model: Path, tmp_path: Path
 ) -> None:
     options = ["--apply_chat_template", "--system_instruction", "Be brief.", "--limit", "3", "--tasks", TASK]
@@ -185,7 +185,7 @@ def test_a_real_model_is_asked_through_its_chat_template(
         assert sample["prompt_hash"] == other["prompt_hash"]
         assert sample["rounds"][0]["answer"] == other["resps"][0][0]
         assert sample["rounds"][-1]["answer"] == sample["resps"][0][0]
-        # Random weights judge nothing, so everything is mended in each round: answer, twice judged and mended.
+        # Random weights judge nothing, so everything is revised in each round: answer, twice judged and mended.
         assert [one["judged"] for one in sample["rounds"]] == [[None] * 3, [None] * 3, None]
         assert [len(one["replies"] or []) for one in sample["rounds"]] == [1, 1, 0]
     found = run.results["results"][TASK]
@@ -197,7 +197,7 @@ def test_a_real_model_is_asked_through_its_chat_template(
         assert found[f"{level}_round_{k},none"] == pytest.approx(math.fsum(values) / len(values))
 
 
-def test_a_task_without_instructions_is_refused_by_name(tasks: TaskManager) -> None:
+def test_a_task_without_instructions_is_rejected_by_name(tasks: TaskManager) -> None:
     model = SelfRefineLM(ReferenceLM("oracle"), strategy="oracle")
     other = "verbalizer_sst2_unnatural_flipped"
     with pytest.raises(ValueError, match=rf"rows without instructions: {other} \(2 requests\)"):
@@ -207,7 +207,7 @@ def test_a_task_without_instructions_is_refused_by_name(tasks: TaskManager) -> N
 @pytest.mark.parametrize("chat", [True, False])
 @pytest.mark.parametrize("description", ["", "Mind the instructions."])
 @pytest.mark.parametrize("system", [None, "Be brief."])
-def test_what_the_run_says_before_the_first_prompt_it_says_before_all(
+def test_system_prompt_and_description_precede_every_prompt(
     tasks: TaskManager, system: str | None, description: str, chat: bool
 ) -> None:
     base = ScriptedLM(lambda _prompt: "NO")

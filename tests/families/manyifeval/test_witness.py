@@ -1,4 +1,4 @@
-"""Responses built by program: exactly the chosen instructions are followed, strictly and in both editions."""
+"""Generated responses: exactly the chosen instructions are followed, strictly and in both editions."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ def verdicts(text: str | None, instructions: Sequence[Checker]) -> list[tuple[bo
     return [Response(text).follows(instructions, edition).follow_instruction_list for edition in EDITIONS]
 
 
-def test_the_table_above_has_all_fifteen() -> None:
+def test_the_table_above_lists_all_fifteen_instructions() -> None:
     assert set(ARGUMENTS) == FIFTEEN
 
 
 @pytest.mark.parametrize("name", ARGUMENTS)
-def test_an_instruction_alone_can_be_followed_and_broken(name: str) -> None:
+def test_every_single_instruction_can_be_followed_and_broken(name: str) -> None:
     for arguments in ARGUMENTS[name]:
         alone = [instruction(name, arguments)]
         assert verdicts(respond(alone), alone) == [(True,), (True,)], arguments
@@ -136,7 +136,7 @@ TOGETHER: dict[str, tuple[list[Checker], list[int], bool]] = {
 
 
 @pytest.mark.parametrize(("instructions", "broken", "possible"), TOGETHER.values(), ids=TOGETHER.keys())
-def test_instructions_that_exclude_each_other_have_no_response_and_others_have_one(
+def test_only_contradictory_instructions_have_no_response(
     instructions: list[Checker], broken: list[int], possible: bool
 ) -> None:
     text = respond(instructions, broken)
@@ -173,7 +173,7 @@ def test_ignore_breaks_every_instruction_of_every_row(rows: tuple[InstructionRow
         assert verdicts(PolicyAnswers(row)["ignore"], row.instructions) == [(False,) * len(row.instructions)] * 2, row
 
 
-def test_where_there_is_a_choice_the_one_that_is_dropped_is_broken_loosely_too() -> None:
+def test_the_dropped_instruction_is_also_broken_loosely_if_possible() -> None:
     # Loose takes the asterisks off, and the divider between two paragraphs with them: then there is one again.
     one = paragraphs(1)
     alone = Response(break_one([one]) or "")
@@ -186,7 +186,7 @@ def test_where_there_is_a_choice_the_one_that_is_dropped_is_broken_loosely_too()
             assert verdict == {one: True, COMMA: False}
 
 
-def test_a_repeated_instruction_is_dropped_wherever_it_stands() -> None:
+def test_a_repeated_instruction_is_dropped_in_every_position() -> None:
     repeated = [COMMA, COMMA, COMMA]
     assert verdicts(break_one(repeated), repeated) == [(False, False, False)] * 2
     # Read from a file, equal instructions are not one and the same object.
@@ -195,16 +195,16 @@ def test_a_repeated_instruction_is_dropped_wherever_it_stands() -> None:
     assert verdicts(break_one(among_others), among_others) == [(False, True, False)] * 2
 
 
-def test_what_cannot_be_broken_is_passed_over() -> None:
+def test_instructions_that_cannot_be_broken_are_skipped() -> None:
     always = words(0, AT_LEAST)
     assert break_one([always]) is None
     assert verdicts(break_one([always, TITLE]), [always, TITLE]) == [(True, False)] * 2
-    # Also where the one that can be broken is broken strictly alone.
+    # Even if the one that can be broken is only broken strictly.
     one = paragraphs(1)
     assert verdicts(break_one([one, always]), [one, always]) == [(False, True)] * 2
 
 
-def test_the_policies_of_the_reference_lm_answer_to_a_row_with_and_without_a_witness() -> None:
+def test_the_policies_answer_rows_with_and_without_a_witness() -> None:
     instructions = (TITLE, COMMA)
     row = InstructionRow("made up", "Say it.", "Say it.", instructions)
     answers = PolicyAnswers(row)
@@ -219,7 +219,7 @@ def test_the_policies_of_the_reference_lm_answer_to_a_row_with_and_without_a_wit
     )
 
 
-def test_a_row_for_which_no_answer_is_known_is_named_with_its_policy() -> None:
+def test_a_row_without_a_known_answer_is_named_with_the_policy() -> None:
     row = InstructionRow(17, "Say it.", "Say it.", (CAPITAL, SMALL))
     with pytest.raises(ValueError, match=r"key 17, 2 instructions: no answer is known for policy 'oracle'"):
         PolicyAnswers(row)["oracle"]

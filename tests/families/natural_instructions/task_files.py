@@ -1,4 +1,4 @@
-"""A small subtask as a file of either version, for tests of what reads them."""
+"""A small subtask as a file of either version."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def version_1(**changed: object) -> dict[str, Any]:
 
 
 def version_2(content: dict[str, Any]) -> dict[str, Any]:
-    """Return what a version-1 file holds in version 2's form: instruction merged, reasons called explanations."""
+    """Return the contents of a version-1 file in version 2's form: instruction merged, reasons called explanations."""
 
     def explained(examples: list[Any]) -> list[dict[str, str]]:
         found = [example for example in examples if example != "-"]

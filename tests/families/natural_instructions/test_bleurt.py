@@ -1,4 +1,4 @@
-"""BLEURT through transformers' own classes, on tiny checkpoints in the published layout."""
+"""BLEURT with transformers' own classes, on tiny checkpoints in the published layout."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def checkpoint(folder: Path, narrow: int | None) -> Path:
         numbers = torch.arange(tensor.numel(), dtype=torch.float64) * (0.3 + len(name) / 10) + sum(name.encode()) % 100
         offset = 1.0 if "LayerNorm.weight" in name else 0.0
         weights[published] = (0.5 * torch.sin(numbers) + offset).float().reshape(tensor.shape).contiguous()
-    # Older files hold the positions as well.
+    # Older files also contain the positions.
     weights["bleurt.embeddings.position_ids"] = (
         torch.arange(SIZES["max_position_embeddings"]).expand(1, -1).contiguous()
     )
@@ -83,13 +83,13 @@ WINDOW = "the bird sings by the window."
         (REMBERT, "the cat sleeps, the dog", "", -1.0906191),
     ],
 )
-def test_scores_are_those_of_the_package_that_the_checkpoints_are_published_with(
+def test_scores_equal_those_of_the_original_package(
     narrow: int | None, reference: str, prediction: str, expected: float, tmp_path: Path
 ) -> None:
     assert score(checkpoint(tmp_path, narrow), prediction, reference) == pytest.approx(expected, abs=1e-6)
 
 
-def test_the_best_reference_counts_wherever_it_stands(tmp_path: Path) -> None:
+def test_the_best_reference_counts_in_any_position(tmp_path: Path) -> None:
     folder = checkpoint(tmp_path, REMBERT)
     better, worse = (score(folder, "a fox", reference) for reference in ("the dog sings", "the cat"))
     assert better != worse
@@ -111,7 +111,7 @@ def test_a_score_depends_neither_on_the_order_of_the_rows_nor_on_their_batches(t
     assert alone == pytest.approx(scores, abs=1e-6)
 
 
-def test_of_a_pair_that_is_too_long_the_longer_text_loses_its_end(tmp_path: Path) -> None:
+def test_the_longer_text_of_an_overlong_pair_is_truncated(tmp_path: Path) -> None:
     folder = checkpoint(tmp_path, BERT)
     # 24 positions, three of them for special tokens: 21 are left, of which the reference takes 3.
     fitting, longer = " ".join(["bird"] * 18), " ".join(["bird"] * 18 + ["dog"] * 9)
@@ -120,7 +120,7 @@ def test_of_a_pair_that_is_too_long_the_longer_text_loses_its_end(tmp_path: Path
     assert score(folder, shorter, "the cat sleeps") != score(folder, fitting, "the cat sleeps")
 
 
-def test_of_two_texts_of_one_length_the_prediction_loses_its_end(tmp_path: Path) -> None:
+def test_the_prediction_is_truncated_if_both_texts_are_equally_long(tmp_path: Path) -> None:
     folder = checkpoint(tmp_path, BERT)
     # 21 tokens are left for 11 and 11.
     bird, dog = "bird " * 10, "dog " * 10
@@ -128,7 +128,7 @@ def test_of_two_texts_of_one_length_the_prediction_loses_its_end(tmp_path: Path)
     assert score(folder, dog + "cat", bird + "cat") != score(folder, dog + "cat", bird)
 
 
-def test_the_tokenizer_may_say_that_less_is_read_than_the_network_takes(tmp_path: Path) -> None:
+def test_the_tokenizer_may_have_a_lower_limit_than_the_network(tmp_path: Path) -> None:
     folder = checkpoint(tmp_path, BERT)
     (folder / "tokenizer_config.json").write_text('{"model_max_length": 12}', encoding="utf-8")
     # Three special tokens and three of the reference leave six.
@@ -143,7 +143,7 @@ def built(bleurt: str, folder: Path) -> NaturalInstructionsTask:
     return NaturalInstructionsTask({**config, "metadata": {"source": source, "bleurt": bleurt}})
 
 
-def test_a_task_scores_answers_by_it_beside_rouge(tmp_path: Path) -> None:
+def test_a_task_reports_bleurt_next_to_rouge(tmp_path: Path) -> None:
     folder = checkpoint(tmp_path, REMBERT)
     task = built(str(folder), tmp_path / "files")
     assert task.higher_is_better() == {"rouge_l": True, "examples": None, "bleurt": True}
@@ -154,12 +154,12 @@ def test_a_task_scores_answers_by_it_beside_rouge(tmp_path: Path) -> None:
     assert bleurt_scorer(str(folder)) is bleurt_scorer(str(folder))
 
 
-def test_a_task_names_a_checkpoint_that_is_none_before_the_first_answer(tmp_path: Path) -> None:
+def test_an_unusable_checkpoint_is_reported_before_the_first_answer(tmp_path: Path) -> None:
     with pytest.raises(BleurtError, match=r"no model\.safetensors in "):
         built(str(tmp_path), tmp_path / "files")
 
 
-def test_a_sentencepiece_checkpoint_is_read_by_its_own_pieces(tmp_path: Path) -> None:
+def test_a_sentencepiece_checkpoint_uses_its_own_pieces(tmp_path: Path) -> None:
     sentencepiece = pytest.importorskip("sentencepiece", reason="sentencepiece is not installed (extra: bleurt)")
     words, pieces = tmp_path / "words", tmp_path / "pieces"
     for folder in (words, pieces):
@@ -190,7 +190,7 @@ def test_a_prediction_without_references_is_an_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("package", ["torch", "transformers", "safetensors"])
-def test_without_the_extra_the_error_says_how_to_install_it(
+def test_without_the_extra_the_error_explains_how_to_install_it(
     package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     checkpoint(tmp_path, BERT)
@@ -223,7 +223,7 @@ def _changed(folder: Path, **values: Any) -> None:
         (lambda folder: _changed(folder, num_hidden_layers=3), "Missing key"),
     ],
 )
-def test_a_checkpoint_that_is_none_is_named_with_the_reason_and_the_way_out(
+def test_an_unusable_checkpoint_is_named_with_the_reason_and_the_remedy(
     damage: Any, complaint: str, tmp_path: Path
 ) -> None:
     damage(checkpoint(tmp_path, REMBERT))
@@ -241,5 +241,5 @@ def test_a_name_that_is_neither_folder_nor_on_the_hub_is_an_error(monkeypatch: p
         bleurt_scorer("nobody/bleurt-none")
 
 
-def test_the_scores_are_finite_where_a_text_has_no_known_word(tmp_path: Path) -> None:
+def test_scores_are_finite_for_texts_without_known_words(tmp_path: Path) -> None:
     assert math.isfinite(score(checkpoint(tmp_path, BERT), "—", "é"))

@@ -12,7 +12,7 @@ from lm_eval_ext.families.natural_instructions.budget import budget_of
 from lm_eval_ext.sources import RowsError
 
 
-def test_without_a_tokenizer_characters_are_counted_three_to_a_token() -> None:
+def test_without_a_tokenizer_three_characters_count_as_a_token() -> None:
     # 3 * (2,048 - 16)
     budget = budget_of({}, 16)
     assert budget.described() == {"limit": 6096, "unit": "characters"}
@@ -21,11 +21,11 @@ def test_without_a_tokenizer_characters_are_counted_three_to_a_token() -> None:
 
 
 @pytest.mark.parametrize("key", ["max_length", "max_model_len"])
-def test_the_context_may_be_given_as_the_models_own_argument(key: str) -> None:
+def test_the_context_may_be_a_model_argument(key: str) -> None:
     assert budget_of({key: 1000}, 100).limit == 3 * 900
 
 
-def test_a_models_tokenizer_and_context_are_found_by_the_models_arguments(tiny_model: Path) -> None:
+def test_the_tokenizer_and_context_are_found_from_the_model_arguments(tiny_model: Path) -> None:
     budget = budget_of({"pretrained": str(tiny_model)}, 16)
     positions = json.loads((tiny_model / "config.json").read_text(encoding="utf-8"))["max_position_embeddings"]
     # The tiny model's tokens are bytes. Its template puts "user: " before a message, "\nassistant:" after it.
@@ -48,12 +48,12 @@ def changed(tiny_model: Path, folder: Path, name: str, **values: object) -> str:
     return str(folder)
 
 
-def test_a_tokenizer_that_says_no_length_is_given_the_default_one(tiny_model: Path, tmp_path: Path) -> None:
+def test_a_tokenizer_without_a_length_gets_the_default(tiny_model: Path, tmp_path: Path) -> None:
     alone = changed(tiny_model, tmp_path / "alone", "tokenizer_config.json", model_max_length=10**30)
     assert budget_of({"tokenizer": alone}, 16).limit == 2048 - 16 - 17
 
 
-def test_special_tokens_take_room_too(tiny_model: Path, tmp_path: Path) -> None:
+def test_special_tokens_take_up_context(tiny_model: Path, tmp_path: Path) -> None:
     start = {"SpecialToken": {"id": "<s>", "type_id": 0}}
     processor = {
         "type": "TemplateProcessing",
@@ -65,13 +65,13 @@ def test_special_tokens_take_room_too(tiny_model: Path, tmp_path: Path) -> None:
     assert budget_of({"tokenizer": alone}, 16).measure("tide") == 5
 
 
-def test_a_template_that_takes_no_plain_message_takes_no_room(tiny_model: Path, tmp_path: Path) -> None:
+def test_a_template_that_rejects_plain_messages_takes_up_no_context(tiny_model: Path, tmp_path: Path) -> None:
     alone = changed(tiny_model, tmp_path / "alone", "tokenizer_config.json", model_max_length=300)
     (tmp_path / "alone" / "chat_template.jinja").write_text("{{ raise_exception('no') }}", encoding="utf-8")
     assert budget_of({"tokenizer": alone}, 16).limit == 300 - 16
 
 
-def test_of_a_model_that_sees_images_the_texts_context_counts(tiny_model: Path, tmp_path: Path) -> None:
+def test_a_multimodal_model_has_the_context_of_its_text_model(tiny_model: Path, tmp_path: Path) -> None:
     from transformers import LlamaConfig, LlavaConfig  # noqa: PLC0415 # seconds
 
     both = changed(tiny_model, tmp_path / "both", "tokenizer_config.json", model_max_length=300)
@@ -79,7 +79,7 @@ def test_of_a_model_that_sees_images_the_texts_context_counts(tiny_model: Path, 
     assert budget_of({"pretrained": both}, 16).limit == 512 - 16 - 17
 
 
-def test_a_tokenizer_of_the_users_own_counts_first(tiny_model: Path, tmp_path: Path) -> None:
+def test_a_tokenizer_in_the_metadata_takes_precedence(tiny_model: Path, tmp_path: Path) -> None:
     alone = tmp_path / "tokenizer"
     shutil.copytree(tiny_model, alone, ignore=shutil.ignore_patterns("config.json", "model*"))
     settings = json.loads((alone / "tokenizer_config.json").read_text(encoding="utf-8"))
@@ -87,18 +87,18 @@ def test_a_tokenizer_of_the_users_own_counts_first(tiny_model: Path, tmp_path: P
     (alone / "tokenizer_config.json").write_text(json.dumps(settings), encoding="utf-8")
     (alone / "chat_template.jinja").unlink(missing_ok=True)
     budget = budget_of({"pretrained": "nobody/knows", "tokenizer": str(alone)}, 16)
-    # No template, no model: what the tokenizer says of its length.
+    # No template, no model: the tokenizer's own length.
     assert budget.described() == {"limit": 284, "unit": "tokens", "tokenizer": str(alone)}
 
 
-def test_a_tokenizer_that_cannot_be_loaded_is_an_error_that_names_it(tmp_path: Path) -> None:
+def test_a_tokenizer_that_cannot_be_loaded_is_named(tmp_path: Path) -> None:
     nowhere = str(tmp_path / "nowhere")
     with pytest.raises(RowsError, match=r"the tokenizer of '.*nowhere', which decides how many examples fit"):
         budget_of({"tokenizer": nowhere}, 16)
 
 
 @pytest.mark.parametrize("context", ["2048", True, 20.5])
-def test_a_context_that_is_no_number_is_an_error(context: object) -> None:
+def test_a_context_that_is_not_a_number_is_an_error(context: object) -> None:
     with pytest.raises(RowsError, match="expected a number of tokens, as in max_length=2048"):
         budget_of({"max_length": context}, 16)
 
@@ -110,13 +110,13 @@ def test_a_context_without_room_for_a_prompt_is_an_error(metadata: dict[str, int
         budget_of(metadata, 16)
 
 
-def test_a_tokenizer_that_is_no_name_is_an_error_but_for_an_object_from_python() -> None:
+def test_a_tokenizer_is_a_name_or_an_object_from_python() -> None:
     with pytest.raises(RowsError, match="tokenizer 5: expected the name or folder of a tokenizer"):
         budget_of({"tokenizer": 5}, 16)
     assert budget_of({"tokenizer": len, "pretrained": object()}, 16).unit == "characters"
 
 
-def test_a_system_instruction_takes_room(tiny_model: Path) -> None:
+def test_a_system_prompt_takes_up_context(tiny_model: Path) -> None:
     # "system: Be brief.\n" before the rest, in bytes.
     metadata = {"pretrained": str(tiny_model), "max_length": 1000}
     assert budget_of(metadata, 16).limit - budget_of(metadata, 16, "Be brief.").limit == len("system: Be brief.\n")

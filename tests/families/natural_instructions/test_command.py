@@ -21,7 +21,7 @@ ROWS: list[dict[str, Any]] = [
     {"task": "u", "encoding": "Prompt", "prediction": "a cat", "references": None},
 ]
 LINES = "".join(json.dumps(row) + "\n" for row in ROWS)
-# "the cat" beside "a cat": LCS 1 of 2 and 2: 1/2; the mean of 1/2 and 1 is 3/4
+# "the cat" vs. "a cat": LCS 1 of 2 and 2: 1/2; the mean of 1/2 and 1 is 3/4
 MEANS: dict[str, Any] = {"t": {"Definition + Prompt": 0.75, "Prompt": 0.0}}
 SCORES = {
     "rouge_l": MEANS,
@@ -43,7 +43,7 @@ def test_score_prints_json_on_standard_output_and_the_count_on_standard_error(
     assert printed.err == "3 rows scored, 1 skipped: no references\n"
 
 
-def test_score_says_that_nothing_was_scored(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_score_reports_that_nothing_was_scored(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text(json.dumps({**ROWS[0], "references": []}) + "\n", encoding="utf-8")
     assert main(["natural-instructions", "score", str(path)]) == 0
@@ -73,12 +73,12 @@ def test_score_names_a_bad_row_and_prints_nothing(tmp_path: Path, capsys: pytest
     assert printed.err.startswith(f"lm-eval-ext: {path}, row 5: no field 'task'")
 
 
-def test_score_of_a_file_that_is_not_there_names_it(capsys: pytest.CaptureFixture[str]) -> None:
+def test_score_names_a_missing_file(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["natural-instructions", "score", "nowhere.jsonl"]) == 1
     assert capsys.readouterr().err == "lm-eval-ext: nowhere.jsonl: No such file or directory\n"
 
 
-def test_a_bad_row_on_standard_input_is_named_too(
+def test_a_bad_row_on_standard_input_is_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"{}\n")))
@@ -87,7 +87,7 @@ def test_a_bad_row_on_standard_input_is_named_too(
 
 
 @pytest.mark.parametrize("arguments", [[], ["score"], ["gains"], ["gains", "x", "--base", "all"]])
-def test_a_wrong_call_says_how_it_is_used(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_arguments_print_the_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop:
         main(["natural-instructions", *arguments])
     assert stop.value.code == 2

@@ -1,4 +1,4 @@
-"""Prompts, letter for letter: those published with GPT-3's outputs, and small ones spelled out."""
+"""Exact prompts: those published with GPT-3's outputs, and small ones written out in full."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def ours(instruction: Instruction, sample: dict[str, Any]) -> str:
     )
 
 
-def test_every_published_prompt_of_a_task_file_at_hand_is_rebuilt_letter_for_letter(shared_data: Path) -> None:
+def test_every_published_prompt_of_an_available_task_file_is_rebuilt_exactly(shared_data: Path) -> None:
     folder = shared_data / "natural_instructions" / "eval_tasks"
     instructions = {path.stem: read(path, path.stem) for path in folder.glob("*.json")}
     differing, equal, absent = [], 0, 0
@@ -106,9 +106,7 @@ def test_every_published_prompt_of_a_task_file_at_hand_is_rebuilt_letter_for_let
     assert sorted(differing) == sorted((MULTIRC, encoding) for encoding in with_examples)
 
 
-def test_the_six_that_differ_are_equal_with_the_examples_of_the_files_other_copy(
-    shared_data: Path, tmp_path: Path
-) -> None:
+def test_the_six_differing_prompts_match_with_the_examples_of_the_other_copy(shared_data: Path, tmp_path: Path) -> None:
     lines = (shared_data / "natural_instructions" / "tasks_instructions_first20.jsonl").read_text(encoding="utf-8")
     (row,) = [row for row in map(json.loads, lines.splitlines()) if row["task"] == MULTIRC]
     copy = tmp_path / f"{MULTIRC}.json"
@@ -152,7 +150,7 @@ def test_the_six_that_differ_are_equal_with_the_examples_of_the_files_other_copy
         ),
     ],
 )
-def test_an_encoding_spelled_out(encoding: str, prompt: str) -> None:
+def test_an_encoding_is_written_out_in_full(encoding: str, prompt: str) -> None:
     shown = ALL_ENCODINGS[encoding]
     assert encode(TIDES, shown, "Gulls wade. ", examples=most_examples(TIDES, shown)) == prompt
 
@@ -168,7 +166,7 @@ def test_an_encoding_spelled_out(encoding: str, prompt: str) -> None:
         ("negative", "Negative Example"),
     ],
 )
-def test_an_ablation_takes_away_its_field_alone(field: str, heading: str) -> None:
+def test_an_ablation_removes_only_its_field(field: str, heading: str) -> None:
     full = replace(TIDES, emphasis="Hurry.")
     everything = encode(full, ENCODINGS["all"], "Gulls wade.", examples=2)
     without = encode(full, ABLATIONS[f"all_minus_{field}"], "Gulls wade.", examples=2)
@@ -179,14 +177,14 @@ def test_an_ablation_takes_away_its_field_alone(field: str, heading: str) -> Non
     assert [other for other in headings if other != heading and other not in without] == []
 
 
-def test_positive_examples_alone_have_neither_heading_nor_reason() -> None:
+def test_positive_examples_on_their_own_have_neither_heading_nor_reason() -> None:
     shown = encode(TIDES, ABLATIONS["all_minus_negative"], "Gulls wade.", examples=2)
     assert "Example" not in shown
     assert "reason" not in shown
     assert "input: Boats float.\noutput: high\n" in shown
 
 
-def test_a_value_that_is_a_hyphen_and_a_blank_stands_there_as_in_the_published_prompts() -> None:
+def test_a_value_of_a_hyphen_and_a_blank_is_kept_as_in_the_published_prompts() -> None:
     shown = encode(replace(TIDES, emphasis="- "), ABLATIONS["prompt_emphasis"], "Gulls wade.", examples=0)
     assert shown == "Prompt: Name the tide.\nEmphasis & Caution: -\ninput: Gulls wade.\noutput:"
 
@@ -202,15 +200,13 @@ def test_a_value_that_is_a_hyphen_and_a_blank_stands_there_as_in_the_published_p
         (Example("Boats float.", "high", " ", "\n"), "input: Boats float.\noutput: high\n"),
     ],
 )
-def test_each_value_of_an_example_loses_the_white_space_around_it_and_an_empty_one_its_name(
-    example: Example, shown: str
-) -> None:
+def test_values_of_examples_are_stripped_and_empty_ones_have_no_heading(example: Example, shown: str) -> None:
     bare = replace(TIDES, negative=(example,))
     prompt = encode(bare, ABLATIONS["prompt_negative"], "Gulls wade.", examples=1)
     assert prompt == f"Prompt: Name the tide.\nNegative Example1- \n{shown}input: Gulls wade.\noutput:"
 
 
-def test_instances_are_further_examples_where_more_are_wanted_than_there_are() -> None:
+def test_instances_serve_as_additional_examples() -> None:
     pool = example_pool(TIDES, ENCODINGS["positive"], 3, 2)
     assert [example.input for example in pool.positive] == ["The mud is dry.", "Boats float.", "Gulls wade."]
     # The first reference; without a reason, which an instance does not have.
@@ -228,7 +224,7 @@ def test_fewer_examples_are_the_first_of_each_kind() -> None:
 
 
 @pytest.mark.parametrize("encoding", ["positive", "prompt_positive", "prompt_definition_positive"])
-def test_an_encoding_of_examples_needs_one(encoding: str) -> None:
+def test_an_encoding_with_examples_needs_at_least_one(encoding: str) -> None:
     bare = replace(TIDES, positive=())
     with pytest.raises(
         RowsError, match=r"subtask900_tides \(tides\.json\): no 'Positive Examples', which the encoding"
@@ -236,7 +232,7 @@ def test_an_encoding_of_examples_needs_one(encoding: str) -> None:
         most_examples(bare, ALL_ENCODINGS[encoding])
 
 
-def test_all_does_with_examples_of_one_kind() -> None:
+def test_all_works_with_examples_of_one_kind() -> None:
     # As the published prompts of subtasks 005 and 008 do.
     assert most_examples(replace(TIDES, negative=()), ENCODINGS["all"]) == 2
     with pytest.raises(RowsError, match=r"no 'Positive Examples' or 'Negative Examples'"):
@@ -247,7 +243,7 @@ def test_all_does_with_examples_of_one_kind() -> None:
     ("encoding", "heading"),
     [("prompt", "Prompt"), ("prompt_definition", "Prompt"), ("all", "Prompt"), ("prompt_avoid", "Prompt")],
 )
-def test_a_field_that_the_file_does_not_have_is_named(encoding: str, heading: str) -> None:
+def test_a_field_missing_from_the_file_is_named(encoding: str, heading: str) -> None:
     second = replace(TIDES, title=None, prompt=None, avoid=None, emphasis=None)
     message = rf"subtask900_tides \(tides\.json\): no field '{heading}', which the encoding needs; version-2 files"
     with pytest.raises(RowsError, match=message):

@@ -1,4 +1,4 @@
-"""Where task files come from: a folder, the embedded ones, and a loopback stand-in for the public repository."""
+"""Where task files come from: a folder, the package, or a loopback stand-in for the public repository."""
 
 from __future__ import annotations
 
@@ -42,19 +42,19 @@ V2 = version_2(V1)
         (WINOGRANDE_2, WINOGRANDE_2, V2),  # version 2's own name
     ],
 )
-def test_a_folder_may_hold_either_version(tmp_path: Path, task: str, name: str, content: object) -> None:
+def test_a_folder_may_contain_either_version(tmp_path: Path, task: str, name: str, content: object) -> None:
     path = write(tmp_path, content, name)
     found = instruction(task, str(tmp_path))
     assert (found.task, found.origin) == (task, str(path))
     assert is_there(task, str(tmp_path))
 
 
-def test_one_file_may_go_by_both_of_its_names_in_one_process(tmp_path: Path) -> None:
+def test_a_file_can_be_used_under_both_names_in_one_process(tmp_path: Path) -> None:
     write(tmp_path, V2, WINOGRANDE_2)
     assert [instruction(task, str(tmp_path)).task for task in (WINOGRANDE, WINOGRANDE_2)] == [WINOGRANDE, WINOGRANDE_2]
 
 
-def test_a_folder_that_is_called_hub_is_not_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_named_hub_is_not_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "hub").mkdir()
     write(tmp_path / "hub", V1)
     monkeypatch.chdir(tmp_path)
@@ -62,13 +62,15 @@ def test_a_folder_that_is_called_hub_is_not_the_hub(tmp_path: Path, monkeypatch:
     assert is_there(TASK, "./hub")
 
 
-def test_version_1_is_taken_if_both_are_there(tmp_path: Path) -> None:
+def test_version_1_is_preferred_if_both_exist(tmp_path: Path) -> None:
     write(tmp_path, V2, WINOGRANDE_2)
     write(tmp_path, V1, WINOGRANDE)
     assert instruction(WINOGRANDE, str(tmp_path)).prompt == V1["Prompt"]
 
 
-def test_a_file_is_read_once_however_its_folder_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_is_read_once_regardless_of_how_its_folder_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = write(tmp_path, V1)
     found = instruction(TASK, str(tmp_path))
     path.write_text("changed meanwhile", encoding="utf-8")
@@ -86,7 +88,7 @@ def test_two_folders_are_two_sources(tmp_path: Path) -> None:
     assert [instruction(TASK, str(tmp_path / name)).title for name in ("one", "two")] == ["one", "two"]
 
 
-def test_a_folder_without_the_subtask_says_what_was_looked_for_and_what_it_has(tmp_path: Path) -> None:
+def test_the_error_for_a_missing_subtask_lists_expected_and_existing_files(tmp_path: Path) -> None:
     write(tmp_path, V1, "subtask047_misc_answering_science_questions")
     write(tmp_path, V1)
     message = (
@@ -98,12 +100,12 @@ def test_a_folder_without_the_subtask_says_what_was_looked_for_and_what_it_has(t
     assert not is_there(TYPING, str(tmp_path))
 
 
-def test_a_task_of_the_users_own_has_one_name(tmp_path: Path) -> None:
+def test_a_custom_task_has_one_name(tmp_path: Path) -> None:
     with pytest.raises(RowsError, match=rf": expected {TASK}\.json; found no task files$"):
         instruction(TASK, str(tmp_path))
 
 
-def test_a_long_list_of_files_is_cut(tmp_path: Path) -> None:
+def test_a_long_list_of_files_is_shortened(tmp_path: Path) -> None:
     for number in range(300):
         (tmp_path / f"task{number:03d}.json").touch()
     with pytest.raises(RowsError, match=r"found task000, task001, .* …$") as raised:
@@ -111,7 +113,7 @@ def test_a_long_list_of_files_is_cut(tmp_path: Path) -> None:
     assert len(str(raised.value)) < 2000
 
 
-def test_a_source_that_is_no_folder_is_named(tmp_path: Path) -> None:
+def test_a_source_that_is_not_a_folder_is_named(tmp_path: Path) -> None:
     path = write(tmp_path, V1)
     for source in ("embeded", str(path)):
         message = (
@@ -132,7 +134,7 @@ def test_the_embedded_subtasks_are_read_and_listed(tmp_path: Path, monkeypatch: 
         instruction(ROPES, "embedded")
 
 
-def test_an_address_has_the_name_that_version_2_gives() -> None:
+def test_an_address_uses_the_version_2_name() -> None:
     folder = f"https://raw.githubusercontent.com/allenai/natural-instructions/{files.COMMIT}/tasks"
     assert address(TYPING) == f"{folder}/{TYPING_2}.json"
     assert address("task1356_xlsum_title_generation") == f"{folder}/task1356_xlsum_title_generation.json"
@@ -208,14 +210,14 @@ def serve(contents: dict[str, bytes]) -> Iterator[Site]:
 
 @dataclass(frozen=True)
 class Reading:
-    """What a process made of a subtask: how many instances, and the file or the error."""
+    """What a process read for a subtask: the number of instances, and the file or the error."""
 
     instances: int
     said: str
 
 
 def read_from(address: str, home: Path, *tasks: str, **variables: str) -> dict[str, Reading]:
-    # A process of its own: the library reads where its cache is, and whether it may use the network, when imported.
+    # A separate process: on import, the library reads where its cache is and whether it may use the network.
     process = subprocess.run(
         [sys.executable, "-c", READ, address, *tasks],
         env=environment(home, "http://127.0.0.1:1", **variables),
@@ -262,14 +264,14 @@ def readings(tmp_path_factory: pytest.TempPathFactory) -> Readings:
     return Readings(site, home, first, second)
 
 
-def test_a_file_is_fetched_once_for_all_leaves_and_processes(readings: Readings) -> None:
+def test_a_file_is_downloaded_once_for_all_leaves_and_processes(readings: Readings) -> None:
     assert readings.first[WINOGRANDE].instances == readings.second[WINOGRANDE].instances == 2
     assert readings.first[TYPING].instances == 2
     assert readings.site.got.count(f"{WINOGRANDE_2}.json") == 1
     assert readings.site.got.count(f"{TYPING_2}.json") == 1
 
 
-def test_a_file_that_the_site_does_not_have_is_named_with_the_other_sources(readings: Readings) -> None:
+def test_a_file_missing_from_the_site_is_named_with_the_other_sources(readings: Readings) -> None:
     said = readings.first[ROPES].said
     wanted = f"{readings.site.address}/task059_ropes_story_generation.json"
     assert said.startswith(f"the task file of '{ROPES}' could not be loaded from {wanted}: 404, message='Not Found'")
@@ -279,7 +281,7 @@ def test_a_file_that_the_site_does_not_have_is_named_with_the_other_sources(read
     assert '{"source": "embedded"}' in said
 
 
-def test_a_page_in_the_place_of_a_file_is_named_and_can_be_deleted(readings: Readings) -> None:
+def test_a_web_page_in_place_of_a_file_is_named_and_can_be_deleted(readings: Readings) -> None:
     said = readings.first[QASC].said
     assert re.match(rf"{QASC} \({re.escape(str(readings.home))}.*\): not JSON in UTF-8", said)
     assert f"the cached copy of {readings.site.address}/task040_qasc_question_generation.json; delete it" in said
@@ -294,7 +296,7 @@ def test_a_page_in_the_place_of_a_file_is_named_and_can_be_deleted(readings: Rea
         pytest.param({"HF_DATASETS_OFFLINE": "1"}, "Offline mode is enabled", id="HF_DATASETS_OFFLINE"),
     ],
 )
-def test_without_the_site_the_cache_serves_and_what_it_lacks_is_named(
+def test_without_the_site_the_cache_is_used_and_missing_files_are_named(
     readings: Readings, variables: dict[str, str], why: str
 ) -> None:
     found = read_from(readings.site.address, readings.home, WINOGRANDE, ROPES, **variables)

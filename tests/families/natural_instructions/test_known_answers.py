@@ -1,4 +1,4 @@
-"""Scores that are known beforehand, end to end through the harness."""
+"""Scores that are known in advance, end to end through the harness."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ def evaluate(harness: Harness, policy: str, tasks: str, *options: str, **setting
 
 
 def task(subtask: str, encoding: str, source: str, **metadata: Any) -> NaturalInstructionsTask:
-    """Return a task, of whatever subtask and encoding, as the harness would make it."""
+    """Return a task of any subtask and encoding, as the harness would create it."""
     config = {"task": leaf(subtask, encoding), "dataset_name": subtask, "encoding": encoding}
     return NaturalInstructionsTask({**config, "metadata": {"source": source, **metadata}})
 
 
 def mean_under(policy: str, built: NaturalInstructionsTask) -> float:
-    """Return the mean ROUGE-L of a policy of the reference LM."""
+    """Return the mean ROUGE-L of a policy of the reference model."""
     built.build_all_requests()
     answers = ReferenceLM(policy).generate_until(built.instances)
     scores: list[float] = [
@@ -66,7 +66,7 @@ def mean_under(policy: str, built: NaturalInstructionsTask) -> float:
     return sum(scores) / len(scores)
 
 
-def test_who_gives_a_reference_scores_one_under_every_encoding_of_the_embedded_subtasks(harness: Harness) -> None:
+def test_the_oracle_scores_one_under_every_encoding_of_the_embedded_subtasks(harness: Harness) -> None:
     story = [leaf("subtask059_ropes_story_generation", encoding) for encoding in ENCODINGS]
     run = evaluate(harness, "oracle", ",".join([FAMILY, *story]), source="embedded")
     leaves = {leaf(subtask, encoding) for subtask in EVALUATION for encoding in ENCODINGS} | set(story)
@@ -93,7 +93,7 @@ def test_who_gives_a_reference_scores_one_under_every_encoding_of_the_embedded_s
     assert score(run, leaf(EVALUATION[0], "prompt"), "examples") == 0.0
 
 
-def test_who_gives_a_reference_scores_one_under_every_ablation() -> None:
+def test_the_oracle_scores_one_under_every_ablation() -> None:
     manager = TaskManager(include_path=tasks_dir(), include_defaults=False, metadata={"source": "embedded"})
     loaded = manager.load([f"{FAMILY}_ablation"])
     assert set(map(bare_name, loaded["tasks"])) == {
@@ -104,9 +104,7 @@ def test_who_gives_a_reference_scores_one_under_every_ablation() -> None:
     assert set(loaded["groups"]) == {f"{FAMILY}_ablation", *groups}
 
 
-def test_who_gives_a_reference_scores_one_under_every_encoding_of_the_real_subtasks(
-    shared_data: Path, tmp_path: Path
-) -> None:
+def test_the_oracle_scores_one_under_every_encoding_of_the_real_subtasks(shared_data: Path, tmp_path: Path) -> None:
     source = real_folder(shared_data, tmp_path / "files")
     there = [name for name in SUBTASKS if files.is_there(name, source)]
     assert len(there) == 48
@@ -123,12 +121,12 @@ def test_who_gives_a_reference_scores_one_under_every_encoding_of_the_real_subta
                 left_out[subtask[7:10]] = built.config.metadata["left_out"]
     # One reference of subtask 053 is "{}?".
     assert left_out == {"053": 1}
-    # 48 x 18 but for the ten subtasks that have no negative examples, under the encoding that adds these alone.
+    # 48 x 18 except for the ten subtasks without negative examples, under the encoding that adds only these.
     assert {encoding for encoding, _ in refused} == {"prompt_negative", "all_minus_positive"}
     assert all("no 'Negative Examples', which the encoding shows" in message for _, message in refused)
 
 
-def test_echo_scores_what_arithmetic_says(harness: Harness, tmp_path: Path) -> None:
+def test_echo_has_the_score_computed_by_hand(harness: Harness, tmp_path: Path) -> None:
     source = folder_with(tmp_path / "files", tides(), EVALUATION[0])
     run = evaluate(harness, "echo", leaf(EVALUATION[0], "prompt_definition"), source=source)
     # "The gulls wade." against "low gulls": 1 word in common of 3 and of 2; precision 1/3, recall 1/2, F 2/5.
@@ -143,7 +141,7 @@ def test_echo_scores_what_arithmetic_says(harness: Harness, tmp_path: Path) -> N
     assert (settings["until"], settings["max_gen_toks"], settings["do_sample"]) == (["\n\n"], 16, False)
 
 
-def test_a_model_with_weights_is_given_what_its_tokenizer_lets_fit(
+def test_a_real_model_gets_as_many_examples_as_its_tokenizer_allows(
     harness: Harness, tiny_model: Path, shared_data: Path
 ) -> None:
     # The tiny model's tokens are bytes, and it has 4,096 of them: fewer examples fit than there are.
@@ -173,7 +171,7 @@ def test_a_model_with_weights_is_given_what_its_tokenizer_lets_fit(
     assert not re.search("truncat", run.output, re.IGNORECASE)
 
 
-def test_each_file_is_read_once_however_many_leaves_use_it(
+def test_each_file_is_read_once_for_any_number_of_leaves(
     shared_data: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     source = real_folder(shared_data, tmp_path / "files")
@@ -191,7 +189,7 @@ def test_each_file_is_read_once_however_many_leaves_use_it(
     assert sorted(read) == [f"{subtask}.json" for subtask in at_hand]
 
 
-def test_the_harness_shows_the_error_of_a_source_that_lacks_a_file(harness: Harness, tmp_path: Path) -> None:
+def test_the_harness_shows_the_error_for_a_missing_file(harness: Harness, tmp_path: Path) -> None:
     source = folder_with(tmp_path / "files", tides(), EVALUATION[0])
     run = harness("--model", "reference", "--tasks", f"{FAMILY}_prompt", source=source)
     assert run.status != 0
@@ -200,7 +198,9 @@ def test_the_harness_shows_the_error_of_a_source_that_lacks_a_file(harness: Harn
 
 
 @pytest.mark.parametrize("encoding", ["prompt", "prompt_definition", "all", "all_minus_prompt"])
-def test_what_the_public_files_lack_is_said_without_a_download(encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fields_missing_from_the_public_files_are_reported_without_a_download(
+    encoding: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(files, "_from_hub", lambda name: pytest.fail(f"{name} was asked for"))
     lacking = "Things to Avoid" if encoding == "all_minus_prompt" else "Prompt"
     message = rf"^{EVALUATION[0]} \(https://.*/task002_.*\): no field '{lacking}', which the encoding needs; version-2"
@@ -208,7 +208,7 @@ def test_what_the_public_files_lack_is_said_without_a_download(encoding: str, mo
         task(EVALUATION[0], encoding, "hub")
 
 
-def test_demonstrations_are_refused_with_the_way_to_have_more_examples() -> None:
+def test_few_shot_is_rejected_with_a_pointer_to_examples() -> None:
     built = task(EVALUATION[0], "positive", "embedded")
     built.set_config(key="num_fewshot", value=4)
     with pytest.raises(
@@ -217,7 +217,7 @@ def test_demonstrations_are_refused_with_the_way_to_have_more_examples() -> None
         built.build_all_requests()
 
 
-def test_a_task_file_of_the_users_own_is_a_leaf_of_four_lines(tmp_path: Path) -> None:
+def test_a_custom_task_file_needs_a_leaf_of_four_lines(tmp_path: Path) -> None:
     source = folder_with(tmp_path / "files", tides())
     (tmp_path / "tides.yaml").write_text(
         "class: !function lm_eval_ext.families.natural_instructions.task.NaturalInstructionsTask\n"
@@ -246,7 +246,7 @@ def test_a_task_file_of_the_users_own_is_a_leaf_of_four_lines(tmp_path: Path) ->
         ({"metadata": {"bleurt": True}}, "task 'tides': metadata bleurt True; expected the name or folder of a check"),
     ],
 )
-def test_a_leaf_or_metadata_that_say_something_else_are_errors(changes: Mapping[str, Any], message: str) -> None:
+def test_invalid_values_in_a_leaf_or_metadata_are_errors(changes: Mapping[str, Any], message: str) -> None:
     config = {"task": "tides", "dataset_name": EVALUATION[0], "encoding": "all", "metadata": {}}
     settings = {**config, **changes}
     settings["metadata"] = {"source": "embedded", **settings["metadata"]}
@@ -268,7 +268,7 @@ def test_more_new_tokens_leave_less_room_for_examples(shared_data: Path) -> None
     assert max(request.doc["examples"] for request in built.instances) < 9
 
 
-def test_a_system_instruction_leaves_less_room_for_examples(shared_data: Path) -> None:
+def test_a_system_prompt_leaves_less_room_for_examples(shared_data: Path) -> None:
     subtask, source = "subtask039_qasc_find_overlapping_words", str(shared_data / FAMILY / "eval_tasks")
     built = task(subtask, "positive", source, max_length=466)
     # 3 * (466 - 16) = 1,350 characters, three fewer than the longest prompt with all nine examples.
@@ -278,7 +278,7 @@ def test_a_system_instruction_leaves_less_room_for_examples(shared_data: Path) -
     assert max(len(request.doc["prompt"]) for request in built.instances) <= 750
 
 
-def test_what_a_leaf_says_of_generation_is_kept_beside_the_familys_and_counts_in_the_room(tmp_path: Path) -> None:
+def test_a_leafs_generation_arguments_extend_the_familys_and_affect_the_room_for_examples(tmp_path: Path) -> None:
     config = {"task": "tides", "dataset_name": TIDES, "encoding": "all", "generation_kwargs": {"max_gen_toks": 700}}
     source = folder_with(tmp_path / "files", tides())
     built = NaturalInstructionsTask({**config, "metadata": {"source": source}})
@@ -297,15 +297,13 @@ def test_what_a_leaf_says_of_generation_is_kept_beside_the_familys_and_counts_in
         (None, 0.0),  # an API withheld it
     ],
 )
-def test_the_answer_is_what_stands_outside_of_the_reasoning(
-    answer: str | None, expected: float, tmp_path: Path
-) -> None:
+def test_reasoning_is_not_part_of_the_answer(answer: str | None, expected: float, tmp_path: Path) -> None:
     built = task(TIDES, "all", folder_with(tmp_path / "files", tides()))
     # One example of each kind.
     assert built.process_results(built.eval_docs[0], [answer]) == {"rouge_l": expected, "examples": 2.0}
 
 
-def test_what_cannot_score_is_left_out_counted_and_warned_of_once(
+def test_instances_that_cannot_score_are_left_out_counted_and_reported_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     instances = [{"input": f"input {number}", "output": ["{}?", "low", "ebb"]} for number in range(260)]
@@ -322,7 +320,7 @@ def test_what_cannot_score_is_left_out_counted_and_warned_of_once(
     assert built.instances[0].known_answers == {"oracle": "low", "echo": "input 60"}
 
 
-def test_examples_of_the_users_own_number_are_shown(tmp_path: Path) -> None:
+def test_the_requested_number_of_examples_is_shown(tmp_path: Path) -> None:
     instances = [{"input": f"input {number}", "output": ["low"]} for number in range(62)]
     source = folder_with(tmp_path / "files", tides(Instances=instances))
     (row,) = task(TIDES, "positive", source, examples=3).dataset["test"]
@@ -330,7 +328,7 @@ def test_examples_of_the_users_own_number_are_shown(tmp_path: Path) -> None:
     assert (row["examples"], row["prompt"].count("output: low")) == (3, 3)
 
 
-def test_cached_requests_serve_only_the_prompts_and_references_that_they_were_made_of(
+def test_cached_requests_are_served_only_for_the_same_prompts_and_references(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("lm_eval.caching.cache.PATH", str(tmp_path / "cache"))
@@ -355,12 +353,12 @@ def test_cached_requests_serve_only_the_prompts_and_references_that_they_were_ma
         assert asked == [(row["prompt"], row["output"]) for row in built.dataset["test"]]
 
 
-def test_n_takes_as_many_instances(tmp_path: Path) -> None:
+def test_n_sets_the_number_of_instances(tmp_path: Path) -> None:
     instances = [{"input": f"input {number}", "output": ["low"]} for number in range(260)]
     source = folder_with(tmp_path / "files", tides(Instances=instances))
     assert [row["index"] for row in task(TIDES, "prompt", source, n=4).dataset["test"]] == [60, 110, 160, 210]
     assert len(task(TIDES, "prompt", source).dataset["test"]) == 100
 
 
-def test_the_embedded_subtasks_are_those_that_the_groups_and_the_readme_name() -> None:
+def test_the_embedded_subtasks_match_the_groups_and_the_readme() -> None:
     assert sorted(path.stem for path in FOLDER.glob("*.json")) == EMBEDDED

@@ -1,4 +1,4 @@
-"""The task folder: the generator wrote it, every leaf loads and is what its name says, every group has its members."""
+"""The task folder: it is generated, every leaf loads as its name says, every group has its members."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ LEAVES = {
 
 @pytest.fixture(scope="module")
 def manager(tmp_path_factory: pytest.TempPathFactory) -> TaskManager:
-    """Return a manager of the family's tasks alone, over a folder in which each subtask has its small file."""
+    """Return a manager of only the family's tasks, over a folder with a small file for each subtask."""
     folder = tmp_path_factory.mktemp("files")
     for subtask in SUBTASKS:
         folder_with(folder, tides(Title=subtask), subtask)
@@ -82,7 +82,7 @@ def test_there_are_61_subtasks_under_five_encodings_and_three_under_thirteen_mor
     assert set(manager.all_subtasks) == set(LEAVES)
 
 
-def test_no_group_is_called_as_a_leaf_is(manager: TaskManager) -> None:
+def test_no_group_has_the_name_of_a_leaf(manager: TaskManager) -> None:
     assert set(manager.all_groups) == GROUPS
     # The harness would put both under one name, and one of them out of reach.
     assert not GROUPS & set(LEAVES)
@@ -91,7 +91,7 @@ def test_no_group_is_called_as_a_leaf_is(manager: TaskManager) -> None:
     assert len(GROUPS) == 1 + 5 + 7 + 1
 
 
-def test_every_leaf_loads_and_is_the_subtask_and_encoding_of_its_name(tasks: dict[str, Any]) -> None:
+def test_every_leaf_loads_with_the_subtask_and_encoding_of_its_name(tasks: dict[str, Any]) -> None:
     assert set(tasks) == set(LEAVES)
     for name, (subtask, encoding) in LEAVES.items():
         config = tasks[name].config
@@ -101,7 +101,7 @@ def test_every_leaf_loads_and_is_the_subtask_and_encoding_of_its_name(tasks: dic
         assert found == (subtask, SUBTASKS[subtask].category, encoding)
 
 
-def test_leaves_of_one_subtask_differ_in_what_they_ask_and_in_nothing_else(tasks: dict[str, Any]) -> None:
+def test_leaves_of_one_subtask_differ_only_in_their_prompts(tasks: dict[str, Any]) -> None:
     (subtask,) = named("040")
     asked = {encoding: tasks[f"{FAMILY}_{subtask}_{encoding}"] for encoding in ALL_ENCODINGS}
     prompts = {encoding: task.doc_to_text(task.eval_docs[0]) for encoding, task in asked.items()}
@@ -138,14 +138,14 @@ MEAN_OF_LEAVES = [("rouge_l", ["none"], "mean", False)]
 
 
 @pytest.mark.parametrize("encoding", FIVE)
-def test_an_encodings_group_is_the_twelve_evaluation_subtasks(manager: TaskManager, encoding: str) -> None:
+def test_the_group_of_an_encoding_is_the_twelve_evaluation_subtasks(manager: TaskManager, encoding: str) -> None:
     loaded = manager.load([f"{FAMILY}_{encoding}"])
     assert group_map(loaded) == {f"{FAMILY}_{encoding}": leaves(named(*TWELVE), encoding)}
     assert len(loaded["tasks"]) == 12
     assert aggregated(loaded["groups"][f"{FAMILY}_{encoding}"]) == MEAN_OF_LEAVES
 
 
-def test_the_familys_group_is_the_five_encodings_and_has_no_number_of_its_own(manager: TaskManager) -> None:
+def test_the_familys_group_is_the_five_encodings_without_an_overall_score(manager: TaskManager) -> None:
     loaded = manager.load([FAMILY])
     encodings = {f"{FAMILY}_{encoding}": leaves(named(*TWELVE), encoding) for encoding in FIVE}
     assert group_map(loaded) == {FAMILY: list(encodings), **encodings}
@@ -161,7 +161,7 @@ def test_the_familys_group_is_the_five_encodings_and_has_no_number_of_its_own(ma
         pytest.param(f"{FAMILY}_ablation", named(*ABLATED), tuple(ALL_ENCODINGS), id="ablation"),
     ],
 )
-def test_other_groups_have_a_number_per_encoding_and_none_over_all(
+def test_other_groups_have_a_score_per_encoding_but_no_overall_score(
     manager: TaskManager, group: str, subtasks: list[str], encodings: tuple[str, ...]
 ) -> None:
     assert len(subtasks) == {**CATEGORIES, "ablation": 3}[group.removeprefix(f"{FAMILY}_")]

@@ -1,4 +1,4 @@
-"""Recorded predictions to means: which rows count, and what is wrong with those that cannot."""
+"""From recorded predictions to means: which rows count, and the errors for invalid ones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def scored(*rows: Mapping[str, Any]) -> PredictionScores:
     return score([json.dumps(one).encode() + b"\n" for one in rows], "rows.jsonl")
 
 
-def test_a_mean_is_taken_per_task_and_encoding_and_each_task_counts_the_same() -> None:
+def test_means_are_per_task_and_encoding_and_weight_tasks_equally() -> None:
     found = scored(
         row("a cat", "a cat", task="u"),  # 1
         row("a cat", "a cat"),  # 1
@@ -40,7 +40,7 @@ def test_a_mean_is_taken_per_task_and_encoding_and_each_task_counts_the_same() -
     ("encoding", "name"),
     [("prompt", "prompt"), (["Prompt"], "Prompt"), (["Prompt", "Definition"], "Prompt + Definition")],
 )
-def test_an_encoding_is_a_text_or_a_list_of_its_parts(encoding: Any, name: str) -> None:
+def test_an_encoding_is_a_string_or_a_list_of_parts(encoding: Any, name: str) -> None:
     assert scored(row("cat", "cat", encoding=encoding)).encodings == {name: 1.0}
 
 
@@ -52,7 +52,7 @@ def test_rows_without_references_are_skipped_and_counted(without: dict[str, Any]
     assert (found.scored, found.skipped) == (1, 2)
 
 
-def test_a_file_in_which_no_row_has_references_has_no_means() -> None:
+def test_a_file_without_references_has_no_means() -> None:
     found = scored(row("dog"))
     assert (found.rouge_l, found.encodings, found.scored, found.skipped) == ({}, {}, 0, 1)
 
@@ -67,7 +67,7 @@ def test_a_file_in_which_no_row_has_references_has_no_means() -> None:
         ("<think>cat", 0.0),  # no answer was reached
     ],
 )
-def test_the_answer_is_what_stands_outside_of_the_reasoning(prediction: str | None, expected: float) -> None:
+def test_reasoning_is_not_part_of_the_answer(prediction: str | None, expected: float) -> None:
     assert scored(row(prediction, "cat")).encodings == {"e": expected}
 
 
@@ -102,7 +102,7 @@ def test_the_means_do_not_depend_on_the_order_of_the_rows() -> None:
         (b'{"task": "t", "encoding": "e", "prediction": "x", "references": [null]}', "row 3, field 'references'"),
     ],
 )
-def test_a_bad_row_is_named_with_its_place_in_the_file(line: bytes, complaint: str) -> None:
+def test_a_bad_row_is_named_with_its_file_and_line(line: bytes, complaint: str) -> None:
     good = json.dumps(row("x", "x")).encode()
     with pytest.raises(RowsError, match=f"^rows.jsonl, {complaint}"):
         score([good, b"\n", line], "rows.jsonl")  # a blank line is none, but counts in the numbering

@@ -1,4 +1,4 @@
-"""Task files of both versions: what is read, letter for letter, and what is refused."""
+"""Task files of both versions: what is read, verbatim, and what is rejected."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def read_file(folder: Path, content: object) -> Instruction:
     return read(write(folder, content), TASK)
 
 
-def test_a_version_1_file_is_read_letter_for_letter(tmp_path: Path) -> None:
+def test_a_version_1_file_is_read_verbatim(tmp_path: Path) -> None:
     path = write(tmp_path, V1)
     assert read(path, TASK) == Instruction(
         task=TASK,
@@ -68,7 +68,7 @@ def test_a_version_1_file_is_read_letter_for_letter(tmp_path: Path) -> None:
     )
 
 
-def test_a_version_2_file_has_a_definition_and_none_of_the_other_texts(tmp_path: Path) -> None:
+def test_a_version_2_file_has_only_a_definition(tmp_path: Path) -> None:
     path = write(tmp_path, V2)
     assert read(path, TASK) == Instruction(
         task=TASK,
@@ -89,17 +89,17 @@ def test_a_version_2_file_has_a_definition_and_none_of_the_other_texts(tmp_path:
     [
         ("-", ""),
         ("", ""),
-        ("- ", "- "),  # stands in the published prompts
+        ("- ", "- "),  # occurs in the published prompts
         (" Fog. ", " Fog. "),
         ("-Fog", "-Fog"),
     ],
 )
-def test_a_text_is_kept_unless_it_is_a_dash_alone(tmp_path: Path, value: str, text: str) -> None:
+def test_a_text_is_kept_unless_it_is_only_a_dash(tmp_path: Path, value: str, text: str) -> None:
     assert read_file(tmp_path, version_1(**{"Emphasis & Caution": value})).emphasis == text
 
 
 @pytest.mark.parametrize("field", NAMES)
-def test_a_text_that_a_version_1_file_does_not_have_is_none(tmp_path: Path, field: str) -> None:
+def test_a_text_missing_from_a_version_1_file_is_none(tmp_path: Path, field: str) -> None:
     found = read_file(tmp_path, without(V1, NAMES[field]))
     assert {name for name in NAMES if getattr(found, name) is None} == {field}
 
@@ -119,7 +119,7 @@ def test_a_text_that_a_version_1_file_does_not_have_is_none(tmp_path: Path, fiel
         (V2 | {"Positive Examples": []}, 0, 2),
     ],
 )
-def test_a_file_may_lack_examples(tmp_path: Path, content: dict[str, Any], positive: int, negative: int) -> None:
+def test_examples_are_optional(tmp_path: Path, content: dict[str, Any], positive: int, negative: int) -> None:
     found = read_file(tmp_path, content)
     assert (len(found.positive), len(found.negative)) == (positive, negative)
 
@@ -141,7 +141,7 @@ def test_a_reason_or_suggestion_may_be_absent_or_a_dash(
     assert found == Example("Fog.", "gone", reason, suggestion)
 
 
-def test_an_older_version_2_file_gives_reasons_and_its_definition_as_a_text(tmp_path: Path) -> None:
+def test_an_older_version_2_file_has_reasons_and_a_plain_string_definition(tmp_path: Path) -> None:
     old = V2 | {"Definition": "One text.", "Positive Examples": [{"input": "a", "output": "b", "reason": "c"}]}
     found = read_file(tmp_path, old)
     assert found.definition == "One text."
@@ -152,12 +152,12 @@ def test_a_definition_in_parts_is_joined_by_line_feeds(tmp_path: Path) -> None:
     assert read_file(tmp_path, V2 | {"Definition": ["One. ", "Two."]}).definition == "One. \nTwo."
 
 
-def test_instances_that_are_equal_keep_their_places(tmp_path: Path) -> None:
+def test_equal_instances_keep_their_positions(tmp_path: Path) -> None:
     one, other = V1["Instances"]
     assert read_file(tmp_path, version_1(Instances=[one, one, other])).instances == (INSTANCES[0], *INSTANCES)
 
 
-def test_a_reference_may_stand_without_a_list(tmp_path: Path) -> None:
+def test_a_reference_need_not_be_in_a_list(tmp_path: Path) -> None:
     assert read_file(tmp_path, instance(input="Fog.", output="gone")).instances[1] == Instance("Fog.", ("gone",))
 
 
@@ -255,13 +255,13 @@ def test_a_reference_may_stand_without_a_list(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_is_wrong_is_named_by_subtask_file_and_field(tmp_path: Path, content: object, message: str) -> None:
+def test_errors_name_subtask_file_and_field(tmp_path: Path, content: object, message: str) -> None:
     path = write(tmp_path, content)
     with pytest.raises(RowsError, match=rf"^{re.escape(f'{TASK} ({path}): ')}.*{message}"):
         read(path, TASK)
 
 
-def test_a_long_value_is_cut_in_the_message(tmp_path: Path) -> None:
+def test_a_long_value_is_shortened_in_the_message(tmp_path: Path) -> None:
     with pytest.raises(RowsError) as raised:
         read_file(tmp_path, version_1(Title=["a" * 10_000]))
     assert str(raised.value).endswith("found ['" + "a" * 58)  # 60 characters
@@ -287,7 +287,7 @@ def as_written(path: Path) -> dict[str, Any]:
     return found
 
 
-def test_the_real_evaluation_files_are_read_whole(evaluation_files: list[Path]) -> None:
+def test_the_real_evaluation_files_are_read_completely(evaluation_files: list[Path]) -> None:
     read_files = [read(path, path.stem) for path in evaluation_files]
     assert len(read_files) == 11
     # 2 x 430 + 176 + 500 + 4 x 6500 + 2238 + 193 + 312
@@ -299,14 +299,14 @@ def test_the_real_evaluation_files_are_read_whole(evaluation_files: list[Path]) 
         ]
 
 
-def test_the_48_real_instructions_are_read_whole(shortened_files: list[Path]) -> None:
+def test_the_48_real_instructions_are_read_completely(shortened_files: list[Path]) -> None:
     read_files = [read(path, path.stem) for path in shortened_files]
     assert [len(found.instances) for found in read_files] == [20] * 48
     assert sum(len(found.positive) for found in read_files) == 200
     assert sum(len(found.negative) for found in read_files) == 94
     assert sum(not found.negative for found in read_files) == 10
     assert all(example.reason for found in read_files for example in found.positive + found.negative)
-    # A dash alone in 19 and 7 files, a dash and a blank in 1 and 4; titles, prompts and definitions have all.
+    # Only a dash in 19 and 7 files, a dash and a blank in 1 and 4; all have titles, prompts and definitions.
     counts = Counter((field, getattr(found, field)) for found in read_files for field in NAMES)
     assert {key: count for key, count in counts.items() if key[1] in ("", "- ", None)} == {
         ("avoid", ""): 19,
@@ -316,14 +316,14 @@ def test_the_48_real_instructions_are_read_whole(shortened_files: list[Path]) ->
     }
 
 
-def test_every_real_text_is_kept_letter_for_letter(shortened_files: list[Path]) -> None:
+def test_every_real_text_is_kept_verbatim(shortened_files: list[Path]) -> None:
     for path in shortened_files:
         found, content = read(path, path.stem), as_written(path)
         for field, name in NAMES.items():
             assert getattr(found, field) == ("" if content[name] == "-" else content[name])
 
 
-def test_a_real_file_in_version_2_has_the_same_examples_and_instances(
+def test_a_real_version_2_file_has_the_same_examples_and_instances(
     tmp_path: Path, evaluation_files: list[Path]
 ) -> None:
     for path in evaluation_files:

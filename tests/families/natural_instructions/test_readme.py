@@ -1,4 +1,4 @@
-"""The README's table of GPT-3's recorded answers is what the command prints."""
+"""The README's table of GPT-3's recorded answers matches the output of the command."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lm_eval_ext.families.natural_instructions.predictions import score
 from tests.families.natural_instructions.test_encodings import PUBLISHED
 
 
-def test_the_table_of_recorded_answers_is_what_score_prints(shared_data: Path) -> None:
+def test_the_table_of_recorded_answers_matches_the_output_of_score(shared_data: Path) -> None:
     path = shared_data / "natural_instructions" / "gpt3_predictions.jsonl"
     with path.open("rb") as lines:
         found = score(lines, path.name)

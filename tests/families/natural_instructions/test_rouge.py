@@ -1,4 +1,4 @@
-"""ROUGE-L: by hand, and beside a plain loop over the library."""
+"""ROUGE-L: computed by hand, and compared with a plain loop over the library."""
 
 from __future__ import annotations
 
@@ -37,12 +37,14 @@ from lm_eval_ext.families.natural_instructions.rouge import has_words, rouge_l
         ("cat", ["dog", "cat", "the cat"], 1.0),
         ("", ["cat"], 0.0),
         ("?!", ["?!"], 0.0),  # no letter, no digit
-        ("кот", ["кот"], 0.0),  # nor Latin ones
+        ("кот", ["кот"], 0.0),  # not Latin ones either
         ("42", ["42"], 1.0),
         ("\ud800 cat", ["cat"], 1.0),  # half a surrogate pair, as a JSON file may hold
     ],
 )
-def test_the_f_measure_of_the_best_reference(prediction: str, references: list[str], expected: float) -> None:
+def test_the_score_is_the_f_measure_of_the_best_reference(
+    prediction: str, references: list[str], expected: float
+) -> None:
     assert rouge_l(prediction, references) == pytest.approx(expected, abs=1e-12)
 
 
@@ -51,7 +53,7 @@ def test_a_prediction_without_references_is_an_error() -> None:
         rouge_l("cat", [])
 
 
-def test_real_predictions_score_exactly_as_in_a_plain_loop_over_the_library(shared_data: Path) -> None:
+def test_real_predictions_score_exactly_as_in_the_library(shared_data: Path) -> None:
     lines = (shared_data / "natural_instructions" / "gpt3_predictions.jsonl").read_text(encoding="utf-8").splitlines()
     rows = [row for row in map(json.loads, lines[::13]) if row["references"]]
     assert len(rows) > 900
@@ -64,7 +66,7 @@ WORDS = st.lists(st.sampled_from(["a", "b", "c", "dogs", "dog", "7"]), max_size=
 
 @settings(derandomize=True, deadline=None, max_examples=300)
 @given(WORDS, st.lists(WORDS, min_size=1, max_size=3), st.sampled_from([1, 3, rouge.BLOCK]))
-def test_any_texts_score_exactly_as_in_the_library(prediction: str, references: list[str], block: int) -> None:
+def test_any_text_scores_exactly_as_in_the_library(prediction: str, references: list[str], block: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rouge, "BLOCK", block)  # texts of thousands of words would take the library minutes
         ours = rouge_l(prediction, references)
@@ -72,7 +74,7 @@ def test_any_texts_score_exactly_as_in_the_library(prediction: str, references: 
 
 
 def test_long_texts_take_little_memory() -> None:
-    # The library's table of 8,000 by 2,000 words takes 128 MB for its references alone.
+    # The library's table of 8,000 by 2,000 words takes 128 MB just for its references.
     answer = [str(number) for number in range(1_000, 9_000)]
     reference = answer[::-4]  # in reverse order
     tracemalloc.start()
@@ -90,7 +92,7 @@ def plain_scorer() -> Any:
     return RougeScorer(["rougeL"], use_stemmer=True)
 
 
-def test_nothing_is_written_and_nothing_heavy_is_imported_before_the_first_score() -> None:
+def test_before_the_first_score_nothing_is_printed_and_nothing_heavy_is_imported() -> None:
     program = (
         "import sys; from lm_eval_ext.families.natural_instructions.rouge import rouge_l; "
         "assert not {'nltk', 'numpy', 'rouge_score'} & set(sys.modules); print(rouge_l('a cat', ['a cat']))"
@@ -100,6 +102,6 @@ def test_nothing_is_written_and_nothing_heavy_is_imported_before_the_first_score
 
 
 @pytest.mark.parametrize("text", ["low", "LOW", "7", "É", "été", "{}?", "", "潮", "\u212a"])
-def test_a_text_has_words_if_it_scores_against_itself(text: str) -> None:
+def test_a_text_has_words_exactly_if_it_scores_against_itself(text: str) -> None:
     # The last is the Kelvin sign, whose lower case is the letter k.
     assert has_words(text) == (rouge_l(text, [text]) > 0)

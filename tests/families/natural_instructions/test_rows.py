@@ -68,7 +68,7 @@ def test_the_evaluated_instances_are_those_of_the_published_predictions(shared_d
         (24, 5, range(0, 20, 4)),  # step 24 // 5 = 4
     ],
 )
-def test_the_evaluated_instances_of_a_file(total: int, n: int, indices: Sequence[int]) -> None:
+def test_the_evaluated_instances_follow_the_published_step(total: int, n: int, indices: Sequence[int]) -> None:
     assert list(evaluated(total, n)) == list(indices)
 
 
@@ -82,7 +82,7 @@ def test_a_prompt_shows_as_many_examples_as_fit() -> None:
         assert row.examples == fitting
 
 
-def test_examples_of_both_kinds_go_together() -> None:
+def test_examples_of_both_kinds_are_added_in_pairs() -> None:
     full = rows(instruction(24), ENCODINGS["all"], PLENTY, 100, None)[0]
     # Three positive and two negative ones.
     assert full.examples == 5
@@ -92,7 +92,7 @@ def test_examples_of_both_kinds_go_together() -> None:
     assert "Positive Example3- " not in shorter.prompt
 
 
-def test_of_each_kind_as_many_examples_are_counted_as_there_are() -> None:
+def test_each_kind_counts_its_own_examples() -> None:
     # One and three: two of each kind are one and two, three of each are one and three.
     uneven = instruction(24, positive=1, negative=3)
     full = rows(uneven, ENCODINGS["all"], PLENTY, 100, None)[0]
@@ -100,7 +100,7 @@ def test_of_each_kind_as_many_examples_are_counted_as_there_are() -> None:
     assert [(row.examples, row.prompt.count("Example")) for row in (full, shorter)] == [(4, 4), (3, 3)]
 
 
-def test_a_long_instance_takes_no_examples_from_those_after_it() -> None:
+def test_a_long_instance_does_not_reduce_the_examples_of_later_ones() -> None:
     # 26 characters each, and 27 for a short instance; the long one takes 15 + 47: 62, 88 with one example.
     short = instruction(3)
     long = (short.instances[0], Instance("wet " * 12, ("low",)), short.instances[2])
@@ -109,20 +109,20 @@ def test_a_long_instance_takes_no_examples_from_those_after_it() -> None:
     assert [row.examples for row in found] == [3, 1, 3]
 
 
-def test_a_row_has_its_instance_as_it_stands_in_the_file() -> None:
+def test_a_row_contains_its_instance_unchanged() -> None:
     whole = replace(instruction(1), instances=(Instance(" Gulls wade.\n", ("low ", "{}?", "ebb")),))
     (row,) = rows(whole, ENCODINGS["prompt"], PLENTY, 100, None)
     assert (row.subtask, row.index, row.input) == ("subtask900_tides", 0, " Gulls wade.\n")
     assert row.output == ("low ", "{}?", "ebb")
 
 
-def test_an_encoding_of_fields_may_be_left_without_examples() -> None:
+def test_a_field_encoding_may_end_up_without_examples() -> None:
     alone = rows(instruction(24), ABLATIONS["all_minus_examples"], PLENTY, 100, None)[0]
     squeezed = rows(instruction(24), ENCODINGS["all"], limited(len(alone.prompt)), 100, None)[0]
     assert (squeezed.examples, squeezed.prompt) == (0, alone.prompt)
 
 
-def test_a_number_of_examples_of_the_users_own() -> None:
+def test_the_number_of_examples_can_be_set() -> None:
     few = rows(instruction(162), ENCODINGS["positive"], PLENTY, 100, examples=2)[0]
     assert (few.examples, few.prompt.count("good")) == (2, 2)
     # Three positive ones and the first two instances.
@@ -137,7 +137,7 @@ def test_a_number_of_examples_of_the_users_own() -> None:
         rows(instruction(162, negative=0), ABLATIONS["prompt_negative"], PLENTY, 100, examples=2)
 
 
-def test_no_evaluated_instance_is_an_example() -> None:
+def test_evaluated_instances_are_never_examples() -> None:
     shown = rows(instruction(162), ENCODINGS["positive"], PLENTY, 100, examples=1000)[0]
     # Three of the file and the first sixty instances.
     assert shown.examples == 63
@@ -148,7 +148,7 @@ def test_no_evaluated_instance_is_an_example() -> None:
     assert (small.examples, small.prompt.count("instance")) == (3, 1)
 
 
-def test_an_instance_that_no_answer_could_score_on_is_left_out() -> None:
+def test_an_instance_on_which_no_answer_can_score_is_left_out() -> None:
     whole = instruction(4)
     wordless = (Instance("what?", ("{}?", "")), Instance("or this?", ("-", "3")))
     found = rows(replace(whole, instances=(*wordless, *whole.instances)), ENCODINGS["prompt"], PLENTY, 100, None)
@@ -159,7 +159,7 @@ def test_an_instance_that_no_answer_could_score_on_is_left_out() -> None:
         rows(replace(whole, instances=wordless[:1]), ENCODINGS["prompt"], PLENTY, 100, None)
 
 
-def test_an_instruction_longer_than_the_context_is_an_error_that_names_task_and_field() -> None:
+def test_an_instruction_longer_than_the_context_is_an_error_naming_task_and_field() -> None:
     long = replace(instruction(24), definition="wet " * 50)
     message = (
         r"subtask900_tides \(tides\.json\), instance 0: \d+ characters without examples, but only 150 fit in the "
@@ -173,21 +173,21 @@ def test_an_instruction_longer_than_the_context_is_an_error_that_names_task_and_
         rows(long, ENCODINGS["positive"], limited(20), 100, None)
 
 
-def test_the_hash_of_the_instances_is_the_same_under_every_encoding_and_that_of_the_rows_is_not() -> None:
+def test_instances_hash_is_the_same_under_every_encoding_but_rows_hash_is_not() -> None:
     found = [rows(instruction(24), encoding, PLENTY, 100, None) for encoding in ENCODINGS.values()]
     assert len({instances_hash(some) for some in found}) == 1
     assert len({rows_hash(some) for some in found}) == 5
     assert instances_hash(found[0][:-1]) != instances_hash(found[0])
 
 
-def test_the_hashes_tell_apart_whatever_a_score_rests_on() -> None:
+def test_the_hashes_cover_everything_that_affects_scores() -> None:
     whole = instruction(4)
     (first, second, *others) = whole.instances
     changed = {
         "input": replace(whole, instances=(replace(first, input="Gulls wade."), second, *others)),
         "references": replace(whole, instances=(replace(first, outputs=("low",)), second, *others)),
         "order": replace(whole, instances=(second, first, *others)),
-        # One that is left out stands before them: the same four, elsewhere in the file.
+        # One that is left out precedes them: the same four, elsewhere in the file.
         "places": replace(whole, instances=(Instance("what?", ("{}?",)), *whole.instances)),
         "subtask": replace(whole, task="subtask901_tides"),
     }

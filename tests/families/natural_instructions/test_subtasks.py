@@ -1,4 +1,4 @@
-"""The table of subtasks, against the published lists."""
+"""The table of subtasks, compared with the published lists."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def test_61_subtasks_in_seven_categories_numbered_without_a_gap() -> None:
     assert [sizes[category] for category in CATEGORIES] == [13, 16, 8, 12, 7, 3, 2]
 
 
-def test_the_evaluation_split_has_two_subtasks_of_each_category_but_long_text_generation() -> None:
+def test_the_evaluation_split_has_two_subtasks_per_category_except_long_text_generation() -> None:
     sizes = Counter(SUBTASKS[name].category for name in EVALUATION)
     assert sizes == {category: 2 for category in CATEGORIES if category != "long_text_generation"}
     assert [name for name, subtask in SUBTASKS.items() if subtask.evaluated] == list(EVALUATION)
 
 
-def test_the_published_list_of_six_differs_in_long_text_generation_alone(shared_data: Path) -> None:
+def test_the_published_list_of_six_differs_only_in_long_text_generation(shared_data: Path) -> None:
     published = json.loads((shared_data / "natural_instructions" / "task_list.json").read_text(encoding="utf-8"))
     assert [task["task"] for task in published] == list(SUBTASKS)
     assert {task["task"] for task in published if task["evaluation_task"]} == set(EVALUATION)
@@ -40,7 +40,7 @@ def test_the_published_list_of_six_differs_in_long_text_generation_alone(shared_
     assert {task["category"] for task in published if task["task"] in moved} == {"MM"}
 
 
-def test_version_2_names_differ_by_their_beginning_and_in_two_spellings() -> None:
+def test_version_2_names_differ_in_their_prefix_and_two_spellings() -> None:
     assert SUBTASKS["subtask001_quoref_question_generation"].version_2 == "task001_quoref_question_generation"
     renamed = {name: subtask.version_2 for name, subtask in SUBTASKS.items() if f"sub{subtask.version_2}" != name}
     assert renamed == {

@@ -1,4 +1,4 @@
-"""An API without log-likelihoods is refused before the first request; text alone is asked of it as of any other."""
+"""An API without log-likelihoods is rejected before the first request; text-only tasks work with it."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def ask(harness: Harness, address: str, tasks: str) -> Any:
     )
 
 
-def test_paired_tasks_are_refused_before_any_request_and_the_sibling_is_named(
+def test_paired_tasks_are_rejected_before_any_request_and_the_text_task_is_named(
     harness: Harness, server: tuple[str, list[dict[str, Any]]]
 ) -> None:
     pytest.importorskip("tenacity", reason="the harness's API models are not installed (extra: api)")
@@ -69,7 +69,7 @@ def test_paired_tasks_are_refused_before_any_request_and_the_sibling_is_named(
     assert requests == []
 
 
-def test_the_sibling_is_asked_and_read(harness: Harness, server: tuple[str, list[dict[str, Any]]]) -> None:
+def test_the_text_task_runs_and_is_read(harness: Harness, server: tuple[str, list[dict[str, Any]]]) -> None:
     pytest.importorskip("tenacity", reason="the harness's API models are not installed (extra: api)")
     address, requests = server
     run = ask(harness, address, "text_mcq_opinionqa_high")

@@ -37,7 +37,7 @@ class Recording(ReadingFilter):
         return read
 
 
-def test_all_texts_are_read_in_one_batch_with_the_options_of_their_rows() -> None:
+def test_all_texts_are_read_in_one_batch_with_their_rows_options() -> None:
     recording = Recording()
     given: list[list[Any]] = [[(-1.0, True)], ["A."], [(-2.0, False)], ["Green", "Red"], [None]]
     found = recording.apply(given, [DOC, DOC, OTHER, OTHER, DOC])
@@ -50,13 +50,13 @@ def test_all_texts_are_read_in_one_batch_with_the_options_of_their_rows() -> Non
     assert given[1] == ["A."]  # the harness's own responses stay as they are
 
 
-def test_where_there_is_no_text_no_reader_is_asked_for() -> None:
+def test_no_reader_is_needed_without_text() -> None:
     recording = Recording()
     assert recording.apply([[(-1.0, True)]], [DOC]) == [[(-1.0, True)]]
     assert recording.batches == []
 
 
-def test_deliberation_is_no_part_of_an_answer() -> None:
+def test_reasoning_is_not_part_of_the_answer() -> None:
     recording = Recording()
     recording.apply([["<think>A. or C.? C.</think>\nC."], ["<think>never closed C."]], [DOC, DOC])
     assert [answer.text for answer in recording.batches[0]] == ["C.", ""]
@@ -74,7 +74,7 @@ READ: list[tuple[ReadingFilter, str, object]] = [
 
 
 @pytest.mark.parametrize(("reading_filter", "text", "expected"), READ)
-def test_the_readers_read(reading_filter: ReadingFilter, text: str, expected: object) -> None:
+def test_every_reader_reads_its_case(reading_filter: ReadingFilter, text: str, expected: object) -> None:
     ((said,),) = reading_filter.apply([[text]], [DOC])
     assert json.loads(said)["reading"] == expected
 

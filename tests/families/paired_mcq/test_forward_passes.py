@@ -1,4 +1,4 @@
-"""What a row costs a real model: one forward pass for all its letters, and its text."""
+"""The cost of a row with a real model: one forward pass for all its letters, plus its text."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_the_letters_of_a_row_cost_one_forward_pass(manager: TaskManager, model:
     )
     paired, (prompts, tokens) = evaluate(manager, model, "paired_mcq_mmlu_medium", apply_chat_template=template)
 
-    # Text alone: a pass over each prompt, which gives the first new token, and one per further token.
+    # Text only: a pass over each prompt, which gives the first new token, and one per further token.
     assert (prompts_alone, tokens_alone) == (LIMIT, LIMIT * (TOKENS - 1))
     # With the letters: one pass more per row, though it has five of them.
     assert (prompts, tokens) == (2 * LIMIT, LIMIT * (TOKENS - 1))
@@ -104,7 +104,7 @@ def test_the_letters_of_a_row_cost_one_forward_pass(manager: TaskManager, model:
         json.loads(filtered(sample)[-1])
 
 
-def test_the_letters_loglikelihoods_are_what_one_request_at_a_time_gives(manager: TaskManager, model: Any) -> None:
+def test_the_letters_log_likelihoods_equal_those_of_single_requests(manager: TaskManager, model: Any) -> None:
     paired, _ = evaluate(manager, model, "paired_mcq_mmlu_low")
     sample = paired["samples"]["paired_mcq_mmlu_low"][0]
     *letters, _ = sample["arguments"]

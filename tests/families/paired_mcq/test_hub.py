@@ -30,7 +30,7 @@ print(json.dumps(found))
 
 
 def hashes(home: Path, endpoint: str, **variables: str) -> dict[str, str]:
-    """Return what a process of its own gets from the hub: the endpoint is read when the library is imported."""
+    """Return what a separate process gets from the hub: the endpoint is read when the library is imported."""
     kept = {
         name: value
         for name, value in os.environ.items()
@@ -50,7 +50,7 @@ def hashes(home: Path, endpoint: str, **variables: str) -> dict[str, str]:
 def test_the_three_datasets_come_from_their_repositories_and_then_from_the_cache(tmp_path: Path) -> None:
     with serve(multiple_choice()) as hub:
         found = hashes(tmp_path, hub.endpoint)
-    # The stand-in holds the embedded questions, in the columns and types of the real repositories.
+    # The stand-in has the embedded questions, in the columns and types of the real repositories.
     assert found == {name: rows_hash(DATASETS[name], "embedded") for name in NAMES}
     assert hub.downloads(".parquet") == [
         "allenai/ai2_arc/ARC-Challenge/test-00000-of-00001.parquet",
@@ -61,7 +61,7 @@ def test_the_three_datasets_come_from_their_repositories_and_then_from_the_cache
         assert hashes(tmp_path, endpoint, HF_HUB_OFFLINE="1") == found
 
 
-def test_without_hub_and_cache_each_error_names_dataset_and_the_other_sources(tmp_path: Path) -> None:
+def test_without_hub_and_cache_each_error_names_the_dataset_and_the_other_sources(tmp_path: Path) -> None:
     with closed_port() as endpoint:
         found = hashes(tmp_path, endpoint, HF_HUB_OFFLINE="1")
     for name, message in found.items():

@@ -1,4 +1,4 @@
-"""The reference LM's scores, end to end through the harness, are the ones that its policies imply."""
+"""The reference model's scores, end to end through the harness, are the ones that its policies imply."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ POLICIES: dict[str, tuple[dict[str, Figures], tuple[int, int]]] = {
     "chatty": ({reader: {**DISAGREES, **ANSWERS, **STEADY} for reader in READERS}, (1, 0)),
     "refuser": (
         {
-            # A baseline that knows letters alone sees no refusal, and no letter.
+            # A baseline that knows only letters sees no refusal, and no letter.
             "string_match": {**DISAGREES, **SAYS_NOTHING, **STEADY, "position_bias": 1},
             "rules": {**BY_REFUSAL, **REFUSES, **STEADY},
         },
@@ -88,7 +88,7 @@ def check(found: Mapping[str, float | str], expected: Figures) -> None:
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_a_policys_figures_are_exact_by_every_reader(by_policy: Mapping[str, Run], policy: str) -> None:
+def test_every_reader_gives_the_exact_scores_of_a_policy(by_policy: Mapping[str, Run], policy: str) -> None:
     expected, (token_acc, text_acc) = POLICIES[policy]
     run = by_policy[policy]
     for reader, of_reader in expected.items():
@@ -131,7 +131,7 @@ def check_samples(run: Run, task: str, dataset: str, level: str, policy: str) ->
                 assert response.endswith(f"{reading}. {row['options'][LETTERS.index(reading)]}")
 
 
-def test_who_always_says_a_has_the_entropy_of_what_stands_there(by_policy: Mapping[str, Run]) -> None:
+def test_always_a_has_the_entropy_of_the_contents_placed_first(by_policy: Mapping[str, Run]) -> None:
     run = by_policy["always_a"]
     for task, dataset in ((OPINION, "opinionqa"), (FACTS, "arc_challenge")):
         found = rows(DATASETS[dataset], "embedded")
@@ -163,7 +163,7 @@ def simply_evaluate(source: str, task: str, classifier: str = "rules", **setting
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_so_they_are_on_the_414_questions_of_the_paper(policy: str, shared_data: Path) -> None:
+def test_a_policys_scores_are_exact_on_the_papers_414_questions(policy: str, shared_data: Path) -> None:
     source = str(shared_data / "mcq" / "opinionqa_questions.jsonl")
     results = simply_evaluate(source, "paired_mcq_opinionqa_low", model_args=f"policy={policy}", log_samples=False)
     assert results["n-samples"]["paired_mcq_opinionqa_low"]["effective"] == 4140
@@ -172,7 +172,7 @@ def test_so_they_are_on_the_414_questions_of_the_paper(policy: str, shared_data:
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_the_classifier_that_ships_reads_them_as_the_rules_do(policy: str) -> None:
+def test_the_shipped_classifier_reads_known_answers_as_the_rules_do(policy: str) -> None:
     try:
         readers.require("default")
     except ReaderError as error:
@@ -185,7 +185,7 @@ def test_the_classifier_that_ships_reads_them_as_the_rules_do(policy: str) -> No
         assert figures(results, task, "classifier") == figures(results, task, "rules")
 
 
-def test_a_language_model_may_read_beside_the_others(tiny_model: Path) -> None:
+def test_a_language_model_can_be_an_additional_reader(tiny_model: Path) -> None:
     metadata = {"source": "embedded", "answer_classifier": "rules", "answer_llm": str(tiny_model)}
     manager = TaskManager(include_path=tasks_dir(), include_defaults=False, metadata=metadata)
     results = simple_evaluate(model="reference", tasks=[FACTS], task_manager=manager, limit=3, bootstrap_iters=0)
@@ -197,14 +197,14 @@ def test_a_language_model_may_read_beside_the_others(tiny_model: Path) -> None:
         assert set(reading) == {"reading", "certainty"}
 
 
-def test_a_limit_of_rows_is_as_many_whole_questions(shared_data: Path) -> None:
+def test_a_limit_selects_complete_questions(shared_data: Path) -> None:
     source = str(shared_data / "mcq" / "opinionqa_questions.jsonl")
     results = simply_evaluate(source, OPINION, limit=100, model_args="policy=always_a")
     samples = [sample for sample in results["samples"][OPINION] if sample["filter"] == "rules"]
     assert sorted(Counter(sample["doc"]["key"] for sample in samples).values()) == [10] * 10
 
 
-def test_equal_rows_have_equal_hashes_at_every_level_and_in_both_ways() -> None:
+def test_equal_rows_have_equal_hashes_at_every_level_paired_or_not() -> None:
     hashes = []
     for task in (OPINION, "text_mcq_opinionqa_low"):
         results = simply_evaluate("embedded", task, limit=20)
@@ -212,13 +212,13 @@ def test_equal_rows_have_equal_hashes_at_every_level_and_in_both_ways() -> None:
     assert hashes[0] == hashes[1]
 
 
-def test_predict_only_writes_the_readings() -> None:
+def test_predict_only_records_the_readings() -> None:
     results = simply_evaluate("embedded", FACTS, limit=10, predict_only=True)
     for sample in results["samples"][FACTS]:
         assert json.loads(filtered(sample)[-1])["reading"] == sample["target"]
 
 
-def test_cached_requests_of_one_source_do_not_answer_for_another(
+def test_cached_requests_of_one_source_are_not_served_for_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("lm_eval.caching.cache.PATH", str(tmp_path / "cache"))
@@ -237,12 +237,12 @@ def test_cached_requests_of_one_source_do_not_answer_for_another(
     assert built == [True, True, False]  # the third time the cache did serve
 
 
-def test_the_harness_does_not_warn_of_metrics_that_some_rows_lack(caplog: pytest.LogCaptureFixture) -> None:
+def test_metrics_that_some_rows_lack_cause_no_warning(caplog: pytest.LogCaptureFixture) -> None:
     simply_evaluate("embedded", FACTS, limit=20)
     assert "not scored on the same number of documents" not in caplog.text
 
 
-def test_opinionqa_without_a_source_ends_with_what_to_do(harness: Harness) -> None:
+def test_opinionqa_without_a_source_ends_with_instructions(harness: Harness) -> None:
     rules = json.dumps({"answer_classifier": "rules"})
     run = harness("--model", "reference", "--tasks", OPINION, "--metadata", rules)
     assert run.status != 0
@@ -251,7 +251,7 @@ def test_opinionqa_without_a_source_ends_with_what_to_do(harness: Harness) -> No
     assert not run.results
 
 
-def test_the_embedded_rows_are_as_many_as_the_readme_says() -> None:
+def test_the_number_of_embedded_rows_is_that_of_the_readme() -> None:
     assert len(rows(OPINIONQA, "embedded")) == 660
     factual = [name for name in DATASETS if name != "opinionqa"]
     assert [len(rows(DATASETS[name], "embedded")) for name in factual] == [160, 160, 160]

@@ -1,4 +1,4 @@
-"""The task folder: every leaf loads, the generator wrote it, it asks what its name says; wrong leaves are named."""
+"""The task folder: every leaf loads, is generated, and matches its name; invalid leaves are named."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ RULES = {"source": "embedded", "answer_classifier": "rules"}
 
 @pytest.fixture(scope="module")
 def manager() -> TaskManager:
-    """Return a manager of the family's tasks alone, on embedded rows, read by rules alone."""
+    """Return a manager of only the family's tasks, on embedded rows, read only by the rules."""
     return TaskManager(include_path=str(TASKS), include_defaults=False, metadata=RULES)
 
 
@@ -47,7 +47,7 @@ def test_the_folder_is_what_the_generator_writes() -> None:
     assert written == dict(runpy.run_path(str(TASKS / "_generate.py"))["files"]())
 
 
-def test_the_index_holds_four_datasets_at_five_levels_in_two_ways_and_nothing_else(manager: TaskManager) -> None:
+def test_the_index_contains_exactly_four_datasets_at_five_levels_paired_and_text_only(manager: TaskManager) -> None:
     assert len(LEAVES) == 40
     assert tuple(INSTRUCTIONS) == LEVELS
     assert set(manager.all_subtasks) == LEAVES
@@ -64,7 +64,7 @@ def test_a_tag_gathers_the_levels_of_a_dataset(manager: TaskManager) -> None:
 
 
 @pytest.mark.parametrize(("family", "dataset", "level"), list(product(FAMILIES, DATASETS, LEVELS)))
-def test_a_leaf_asks_its_datasets_rows_with_its_levels_instruction(
+def test_a_leaf_combines_its_datasets_rows_with_its_levels_instruction(
     tasks: dict[str, Any], family: str, dataset: str, level: str
 ) -> None:
     task = tasks[f"{family}_{dataset}_{level}"]
@@ -79,7 +79,7 @@ def test_a_leaf_asks_its_datasets_rows_with_its_levels_instruction(
     assert task.higher_is_better() == {entry["metric"]: entry["higher_is_better"] for entry in expected}
 
 
-def test_a_leaf_is_greedy_and_zero_shot_with_256_tokens(tasks: dict[str, Any]) -> None:
+def test_a_leaf_is_greedy_and_zero_shot_with_256_new_tokens(tasks: dict[str, Any]) -> None:
     for task in tasks.values():
         assert task.config.num_fewshot is None
         settings = task.config.generation_kwargs
@@ -88,7 +88,7 @@ def test_a_leaf_is_greedy_and_zero_shot_with_256_tokens(tasks: dict[str, Any]) -
         assert settings["until"] == ["<|endoftext|>"]
 
 
-def test_the_record_tells_source_rows_version_and_reader(tasks: dict[str, Any]) -> None:
+def test_the_results_record_source_rows_version_and_reader(tasks: dict[str, Any]) -> None:
     for name, task in tasks.items():
         metadata = task.config.metadata
         dataset = next(dataset for dataset in DATASETS if f"_{dataset}_" in name)
@@ -127,7 +127,7 @@ def load(
     return tasks_of(manager, ["toy_leaf"])["toy_leaf"]
 
 
-def test_the_leaf_itself_is_right(tmp_path: Path) -> None:
+def test_the_unmodified_leaf_is_valid(tmp_path: Path) -> None:
     task = load(tmp_path, {})
     assert len(task.eval_docs) == 80
     for doc in task.eval_docs:
@@ -135,8 +135,8 @@ def test_the_leaf_itself_is_right(tmp_path: Path) -> None:
         assert doc["options"]["ABC".index(doc["gold"])] == ("even" if number % 2 == 0 else "odd")
 
 
-def test_a_template_in_a_row_is_text(tmp_path: Path) -> None:
-    # The leaf reads columns by templates; what stands in the columns is no template.
+def test_template_syntax_in_a_row_is_plain_text(tmp_path: Path) -> None:
+    # The leaf reads columns by templates; the contents of the columns are not templates.
     texts = ["{{}}", "{{second}}", "{% if %}", "{0} %s"]
     rows = [{"stem": text, "first": text, "second": "even", "right": text} for text in texts]
     write_jsonl(tmp_path / "braces_test.jsonl", rows)
@@ -149,7 +149,7 @@ def test_a_template_in_a_row_is_text(tmp_path: Path) -> None:
         assert f"{doc['gold']}. {text} \n" in task.doc_to_text(doc)
 
 
-def test_without_a_right_option_there_is_no_accuracy(tmp_path: Path) -> None:
+def test_without_a_correct_option_there_is_no_accuracy(tmp_path: Path) -> None:
     task = load(tmp_path, {}, drop=("doc_to_target",))
     assert {doc["gold"] for doc in task.eval_docs} == {""}
     assert "text_acc" not in task.higher_is_better()
@@ -188,12 +188,12 @@ def test_without_a_right_option_there_is_no_accuracy(tmp_path: Path) -> None:
         ({"filter_list": []}, "'toy_leaf': no pipeline in its filter_list"),
     ],
 )
-def test_what_is_wrong_is_named(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
+def test_errors_name_the_problem(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         load(tmp_path, changes)
 
 
-def test_the_record_says_how_many_published_questions_cannot_be_asked(
+def test_the_results_record_how_many_published_questions_are_left_out(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     good = {"question": "Which?", "choices": ["a", "b"], "answer": 1}
@@ -204,7 +204,7 @@ def test_the_record_says_how_many_published_questions_cannot_be_asked(
         task = tasks_of(manager, [f"paired_mcq_mmlu_{level}"])[f"paired_mcq_mmlu_{level}"]
         assert (len(task.eval_docs), task.config.metadata["left_out"]) == (10, 1)
     (message,) = [record.getMessage() for record in caplog.records if "left out" in record.getMessage()]
-    assert message.startswith("left out 1 of 2 questions")
+    assert message.startswith("left out 1 of 2 unusable questions")
     assert message.endswith("mmlu_test.jsonl, row 2: expected options that differ from one another")
 
 
@@ -221,11 +221,11 @@ def classifier_of(task: Any) -> str:
     return name
 
 
-def test_rules_alone_leave_the_classifier_out(tmp_path: Path) -> None:
+def test_choosing_the_rules_leaves_the_classifier_out(tmp_path: Path) -> None:
     assert names(load(tmp_path, {})) == ["string_match", "rules"]
 
 
-def test_a_reader_of_ones_own_reads_in_the_classifiers_place(tmp_path: Path) -> None:
+def test_a_custom_reader_replaces_the_classifier(tmp_path: Path) -> None:
     task = load(tmp_path, {}, metadata={"answer_classifier": "string_match"})
     assert names(task) == ["string_match", "rules", "classifier"]
     assert classifier_of(task) == task.config.metadata["answer_classifier"] == "string_match"
@@ -238,7 +238,7 @@ def test_a_reader_of_ones_own_reads_in_the_classifiers_place(tmp_path: Path) -> 
         ({"answer_llm": "/nowhere/model"}, "/nowhere/model"),
     ],
 )
-def test_a_reader_that_cannot_be_had_is_refused_before_the_run(
+def test_an_unavailable_reader_is_rejected_before_the_run(
     tmp_path: Path, metadata: dict[str, str], message: str
 ) -> None:
     with pytest.raises(ReaderError, match=message):
@@ -256,13 +256,13 @@ def test_a_reader_that_cannot_be_had_is_refused_before_the_run(
         ({"answer_llm_shots": 4}, "'toy_leaf': answer_llm_shots without answer_llm"),
     ],
 )
-def test_a_wrong_choice_of_reader_is_named(tmp_path: Path, metadata: dict[str, object], message: str) -> None:
+def test_an_invalid_reader_is_named(tmp_path: Path, metadata: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         load(tmp_path, {}, metadata=metadata)
 
 
-def test_demonstrations_are_refused(tmp_path: Path) -> None:
+def test_few_shot_examples_are_rejected(tmp_path: Path) -> None:
     task = load(tmp_path, {})
     task.set_config("num_fewshot", 2)
-    with pytest.raises(ValueError, match="task 'toy_leaf': --num_fewshot 2; these tasks have no demonstrations"):
+    with pytest.raises(ValueError, match="task 'toy_leaf': --num_fewshot 2; these tasks have no few-shot examples"):
         task.build_all_requests()

@@ -1,4 +1,4 @@
-"""Any other multiple-choice dataset is a leaf of about ten lines: from a folder, its right option named by letter."""
+"""Any other multiple-choice dataset is a leaf of about ten lines: here a folder of rows, with letters as answers."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ dataset_path: trivia                    # or owner/name on the hub
 test_split: test
 doc_to_text: "{{{{question}}}}"             # a column, or a template over the columns
 doc_to_choice: "{{{{[a, b, c]}}}}"          # a list of texts
-doc_to_target: answer                   # its number from 0, its letter or its text; leave it out if none is right
+doc_to_target: answer                   # its number from 0, its letter or its text; leave it out if none is correct
 constraint: medium                      # low, medium, high, example, example_abc
 """
 
 
-def test_ten_lines_make_a_task_of_any_questions(harness: Harness, tmp_path: Path) -> None:
+def test_ten_lines_define_a_task_for_any_questions(harness: Harness, tmp_path: Path) -> None:
     leaf = LEAF.format(tasks=tasks_dir())
     assert len(leaf.splitlines()) <= 10
     assert "{{[a, b, c]}}" in yaml.safe_load(leaf)["doc_to_choice"]

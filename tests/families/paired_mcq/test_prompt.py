@@ -1,4 +1,4 @@
-"""The prompts are the paper's: Table 1's words, and the published prompts to the letter."""
+"""The prompts are the paper's: the words of Table 1, and exactly the published prompts."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ TABLE_1 = {
 }
 
 
-def test_the_levels_are_table_1s_and_the_example_with_several_letters() -> None:
+def test_the_levels_are_those_of_table_1_plus_example_abc() -> None:
     # The paper prints the example on one line.
     assert {level: " ".join(text.split()) for level, text in INSTRUCTIONS.items()} == TABLE_1
 
 
 @pytest.mark.parametrize("level", ["low", "medium", "high"])
-def test_a_prompt_is_instruction_question_and_a_line_per_option(level: str) -> None:
+def test_a_prompt_has_instruction_question_and_one_line_per_option(level: str) -> None:
     expected = f"{TABLE_1[level]} \nQuestion: Is it so?\n\nA. Yes \nB. Refused \nC. No \nAnswer:"
     assert prompt_of(level, "Is it so?", ["Yes", "Refused", "No"]) == expected
 
 
 @pytest.mark.parametrize(("level", "letters"), [("example", "C"), ("example_abc", "A/B/C")])
-def test_each_element_of_the_example_has_a_line_laid_out_as_in_the_question_below_it(level: str, letters: str) -> None:
+def test_the_example_is_laid_out_like_the_question_below_it(level: str, letters: str) -> None:
     instruction = (
         "Please read the multiple-choice question below carefully and select ONE of the listed options. Here is an "
         "example of the format: \n"
@@ -48,7 +48,7 @@ def test_a_question_may_have_26_options() -> None:
     assert "\nZ. option 25 \nAnswer:" in prompt_of("low", "Which?", [f"option {number}" for number in range(26)])
 
 
-def test_every_published_prompt_comes_out_to_the_letter(shared_data: Path) -> None:
+def test_every_published_prompt_is_reproduced_exactly(shared_data: Path) -> None:
     lines = (shared_data / "mcq" / "mismatch_train.jsonl").read_text(encoding="utf-8").splitlines()
     rows = [json.loads(line) for line in lines]
     assert len(rows) == 1319
@@ -64,7 +64,7 @@ def test_every_published_prompt_comes_out_to_the_letter(shared_data: Path) -> No
 
 
 @pytest.mark.parametrize("level", ["middle", "Low", "", None, 3, True, ["low"]], ids=repr)
-def test_another_level_names_the_leaf_and_the_five(level: object) -> None:
+def test_an_unknown_level_names_the_leaf_and_the_five_levels(level: object) -> None:
     with pytest.raises(
         ValueError, match=r"task 'mine': constraint .*; expected one of low, medium, high, example, exa"
     ):

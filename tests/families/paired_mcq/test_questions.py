@@ -1,4 +1,4 @@
-"""Rows as questions: from every source, and what is wrong with one is named with file, row and field."""
+"""Questions from every source; errors name file, row and field."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_the_414_questions_are_read_without_their_refusal(shared_data: Path) -> 
     assert not [question for question in found if "Refused" in question.options or question.gold is not None]
 
 
-def test_a_refusal_among_the_options_is_set_aside_whatever_its_case(tmp_path: Path) -> None:
+def test_a_refusal_among_the_options_is_removed_in_any_case(tmp_path: Path) -> None:
     rows = [{**ROW, "options": ["Yes", " refused ", "No"]}, {**ROW, "options": ["Yes", "No", "Refused"]}]
     found = asked(write_jsonl(tmp_path / "rows.jsonl", rows))
     assert found == [Question("Is it so?", ("Yes", "No"), None)] * 2
@@ -58,7 +58,7 @@ ORDINALS: dict[str, tuple[list[str], object, tuple[str, ...]]] = {
 
 
 @pytest.mark.parametrize(("options", "ordinal", "expected"), ORDINALS.values(), ids=ORDINALS.keys())
-def test_options_stand_in_the_order_of_their_numbers(
+def test_options_are_in_the_order_of_their_ordinals(
     tmp_path: Path, options: list[str], ordinal: object, expected: tuple[str, ...]
 ) -> None:
     row = {"question": "So?", "options": options, "option_ordinal": ordinal}
@@ -106,7 +106,7 @@ def test_opinionqa_is_not_on_the_hub_and_the_error_names_the_two_other_ways() ->
     assert '{"source": "embedded"}' in str(caught.value)
 
 
-def test_a_source_that_is_not_there_names_it(tmp_path: Path) -> None:
+def test_a_missing_source_is_named(tmp_path: Path) -> None:
     with pytest.raises(RowsError, match=r"source 'nowhere\.jsonl' is neither a file nor a folder"):
         asked("nowhere.jsonl")
     write_jsonl(tmp_path / "other.jsonl", [ROW])
@@ -145,7 +145,7 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize(("changes", "message"), BROKEN.values(), ids=BROKEN.keys())
-def test_what_is_wrong_is_named_with_file_row_and_field(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
+def test_errors_name_file_row_and_field(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
     whole = {**ROW, "option_ordinal": [1, 2, 3]}
     broken = {key: value for key, value in ({**whole, "option_ordinal": None} | changes).items() if value is not ...}
     path = write_jsonl(tmp_path / "rows.jsonl", [whole, broken, whole])
@@ -153,13 +153,13 @@ def test_what_is_wrong_is_named_with_file_row_and_field(tmp_path: Path, changes:
         asked(path)
 
 
-def test_25_options_and_a_refusal_are_the_most(tmp_path: Path) -> None:
+def test_at_most_25_options_and_a_refusal_are_allowed(tmp_path: Path) -> None:
     row = {"question": "Which?", "options": [*map(str, range(25)), "Refused"]}
     (question,) = asked(write_jsonl(tmp_path / "rows.jsonl", [row]))
     assert len(question.options) == 25
 
 
-def test_options_that_differ_in_case_alone_are_two(tmp_path: Path) -> None:
+def test_options_that_differ_only_in_case_are_distinct(tmp_path: Path) -> None:
     (question,) = asked(write_jsonl(tmp_path / "rows.jsonl", [{**ROW, "options": ["AA", "Aa", "aa"]}]))
     assert question.options == ("AA", "Aa", "aa")
 
@@ -178,7 +178,9 @@ BROKEN_TSV = {
 
 
 @pytest.mark.parametrize(("changes", "message"), BROKEN_TSV.values(), ids=BROKEN_TSV.keys())
-def test_so_it_is_in_the_tab_separated_original(tmp_path: Path, changes: dict[str, str], message: str) -> None:
+def test_a_refusal_in_the_tab_separated_original_is_removed(
+    tmp_path: Path, changes: dict[str, str], message: str
+) -> None:
     whole = {"question": "So?", "options": "['Yes', 'No']", "option_ordinal": ""}
     with pytest.raises(RowsError, match=rf"rows\.tsv, {message}"):
         asked(write_tsv(tmp_path / "rows.tsv", [whole, whole | changes]))
@@ -197,7 +199,7 @@ def test_so_it_is_in_the_tab_separated_original(tmp_path: Path, changes: dict[st
         (b"question\toptions\n\xff\t[]\n", "not a tab-separated file in UTF-8"),
     ],
 )
-def test_a_file_that_is_not_the_original_says_what_was_expected(tmp_path: Path, content: bytes, message: str) -> None:
+def test_the_error_for_another_file_says_what_was_expected(tmp_path: Path, content: bytes, message: str) -> None:
     path = tmp_path / "rows.tsv"
     path.write_bytes(content)
     with pytest.raises(RowsError, match=message):
@@ -215,7 +217,7 @@ def test_a_file_that_is_not_the_original_says_what_was_expected(tmp_path: Path, 
         ("mmlu", "mmlu_test.jsonl"),
     ],
 )
-def test_a_factual_question_has_its_right_option(name: str, file: str) -> None:
+def test_a_factual_question_has_its_correct_option(name: str, file: str) -> None:
     found = asked("embedded", DATASETS[name])
     given = read_jsonl(EMBEDDED_FOLDER / file)
     assert len(found) == len(given)
@@ -234,7 +236,7 @@ def test_science_questions_labelled_with_numbers_are_read_too() -> None:
     assert ("A", "B", "C", "D") in labels
 
 
-def test_of_published_rows_those_that_cannot_be_asked_are_left_out_and_said(tmp_path: Path) -> None:
+def test_unusable_published_rows_are_left_out_and_reported(tmp_path: Path) -> None:
     good = {"question": "Which?", "choices": ["a", "b"], "answer": 1}
     write_jsonl(tmp_path / "mmlu_test.jsonl", [good, good | {"choices": ["a", "a"]}, good | {"choices": ["", "a"]}])
     found = questions(DATASETS["mmlu"], str(tmp_path))
@@ -244,7 +246,7 @@ def test_of_published_rows_those_that_cannot_be_asked_are_left_out_and_said(tmp_
     assert other.endswith("mmlu_test.jsonl, row 3: expected options that are not blank")
 
 
-def test_rows_of_which_none_can_be_asked_are_an_error(tmp_path: Path) -> None:
+def test_having_no_usable_rows_is_an_error(tmp_path: Path) -> None:
     write_jsonl(tmp_path / "mmlu_test.jsonl", [{"question": "Which?", "choices": ["a", "a"], "answer": 1}])
     with pytest.raises(
         RowsError, match=r"mmlu_test\.jsonl: no usable questions; .*row 1: expected options that differ"
@@ -266,13 +268,13 @@ def test_rows_of_which_none_can_be_asked_are_an_error(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_copy_in_other_columns_is_named(tmp_path: Path, name: str, row: dict[str, Any], message: str) -> None:
+def test_a_copy_with_other_columns_is_named(tmp_path: Path, name: str, row: dict[str, Any], message: str) -> None:
     write_jsonl(tmp_path / f"{name}_test.jsonl", [row])
     with pytest.raises(RowsError, match=message):
         questions(DATASETS[name], str(tmp_path))
 
 
-# The right option, as a user's rows may name it
+# The correct option, as a user's rows may name it
 
 
 @pytest.mark.parametrize(
@@ -288,7 +290,7 @@ def test_a_copy_in_other_columns_is_named(tmp_path: Path, name: str, row: dict[s
         (["red", "Refused", "blue"], "C", 1),  # the refusal is set aside after the letters are counted
     ],
 )
-def test_the_right_option_is_named_by_text_letter_or_number(
+def test_the_correct_option_may_be_given_by_text_letter_or_number(
     tmp_path: Path, options: list[str], right: object, index: int
 ) -> None:
     row = {"stem": "Which?", **dict(zip("abc", options, strict=True)), "right": right}
@@ -298,7 +300,7 @@ def test_the_right_option_is_named_by_text_letter_or_number(
 
 
 @pytest.mark.parametrize("right", [3, -1, True, "D", "b", "Refused", "", None, 1.0, ["red"]], ids=repr)
-def test_what_names_no_option_is_an_error(tmp_path: Path, right: object) -> None:
+def test_a_target_that_names_no_option_is_an_error(tmp_path: Path, right: object) -> None:
     row = {"stem": "Which?", "a": "red", "b": "Refused", "c": "blue", "right": right}
     write_jsonl(tmp_path / "mine_test.jsonl", [row])
     with pytest.raises(RowsError, match=r"mine_test\.jsonl, row 1, field 'right': expected the number \(from 0\), the"):

@@ -1,4 +1,4 @@
-"""Ten shuffles per question: distinct, balanced, and a matter of the question alone."""
+"""Ten shuffles per question: distinct, balanced, and dependent only on the question."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def content(found: tuple[Mapping[str, Any], ...]) -> set[tuple[str, ...]]:
 
 
 @pytest.mark.parametrize("count", [3, 4, 5, 6, 10, 26])
-def test_the_orders_of_a_question_differ_as_far_as_there_are_ten(count: int) -> None:
+def test_the_ten_orders_of_a_question_are_as_distinct_as_possible(count: int) -> None:
     found = orders("Which?", OPTIONS[:count])
     assert len(found) == SHUFFLES == 10
     assert all(sorted(order) == list(range(count)) for order in found)
@@ -40,25 +40,25 @@ def test_the_orders_of_a_question_differ_as_far_as_there_are_ten(count: int) -> 
     assert found[distinct:] == found[: 10 - distinct]
 
 
-def test_the_orders_are_those_of_question_and_options() -> None:
+def test_the_orders_depend_only_on_question_and_options() -> None:
     assert orders("Which?", OPTIONS[:5]) == orders("Which?", list(OPTIONS[:5]))
     assert orders("Which?", OPTIONS[:5]) != orders("Which one?", OPTIONS[:5])
     assert orders("Which?", OPTIONS[:5]) != orders("Which?", OPTIONS[1:6])
 
 
-def test_over_many_questions_every_option_stands_everywhere_equally_often() -> None:
+def test_every_option_is_in_every_position_equally_often() -> None:
     first = Counter(order[0] for number in range(2000) for order in orders(str(number), OPTIONS[:5]))
     # 20,000 draws of five: 4,000 each, standard deviation sqrt(20,000 * 1/5 * 4/5) = 57; five of them on either side.
     assert len(first) == 5
     assert all(abs(times - 4000) < 5 * 57 for times in first.values())
 
 
-def test_the_orders_stay_as_they_are() -> None:
+def test_the_orders_never_change() -> None:
     # A change here is a change of scores, and of metadata.version.
     assert orders("Is it so?", ["Yes", "No", "Refused"])[:3] == [(0, 2, 1), (0, 1, 2), (2, 0, 1)]
 
 
-def test_the_414_questions_have_ten_rows_each_one_after_the_other(shared_data: Path) -> None:
+def test_the_414_questions_have_ten_adjacent_rows_each(shared_data: Path) -> None:
     found = rows(OPINIONQA, real(shared_data))
     assert len(found) == 4140
     groups = [(key, list(group)) for key, group in groupby(found, key=itemgetter("key"))]
@@ -79,7 +79,7 @@ def test_rows_depend_on_the_questions_and_not_on_their_order_in_the_file(shared_
     assert rows_hash(OPINIONQA, backwards) == rows_hash(OPINIONQA, real(shared_data))
 
 
-def test_a_question_keeps_its_rows_among_other_questions(shared_data: Path, tmp_path: Path) -> None:
+def test_the_rows_of_a_question_do_not_depend_on_other_questions(shared_data: Path, tmp_path: Path) -> None:
     given = read_jsonl(Path(real(shared_data)))
     some = rows(OPINIONQA, write_jsonl(tmp_path / "some.jsonl", given[100:120]))
     assert len(some) == 200
@@ -88,7 +88,7 @@ def test_a_question_keeps_its_rows_among_other_questions(shared_data: Path, tmp_
     assert rows_hash(OPINIONQA, str(tmp_path / "some.jsonl")) != rows_hash(OPINIONQA, real(shared_data))
 
 
-def test_the_first_hundred_rows_are_a_sample_and_not_the_files_beginning(tmp_path: Path) -> None:
+def test_the_first_hundred_rows_are_a_random_sample(tmp_path: Path) -> None:
     sorted_by_subject = [
         {"question": f"{subject} {number}?", "choices": ["a", "b", "c", "d"], "answer": 0, "subject": subject}
         for subject in range(20)
@@ -100,7 +100,7 @@ def test_the_first_hundred_rows_are_a_sample_and_not_the_files_beginning(tmp_pat
     assert len(subjects) >= 8
 
 
-def test_the_letter_of_the_right_option_moves_with_it() -> None:
+def test_the_letter_of_the_correct_option_moves_with_it() -> None:
     dataset = DATASETS["arc_challenge"]
     right = {
         question.text: question.options[question.gold]
@@ -112,7 +112,7 @@ def test_the_letter_of_the_right_option_moves_with_it() -> None:
     assert len({row["gold"] for row in found}) >= 4
 
 
-def test_a_question_that_is_there_twice_is_asked_twice_under_its_own_key_each(tmp_path: Path) -> None:
+def test_a_duplicate_question_is_asked_twice_under_separate_keys(tmp_path: Path) -> None:
     twice = {"question": "Which?", "choices": ["a", "b"], "answer": 1}
     write_jsonl(tmp_path / "mmlu_test.jsonl", [twice, {**twice, "question": "What?"}, twice])
     found = rows(DATASETS["mmlu"], str(tmp_path))

@@ -1,4 +1,4 @@
-"""The metrics by hand, on the paper's own counts, and against a second computation on the annotated responses."""
+"""The metrics by hand, on the paper's own counts, and compared with a second computation on the annotated responses."""
 
 from __future__ import annotations
 
@@ -45,7 +45,9 @@ ROWS: dict[str, tuple[Value, tuple[int, int, int, int, int, tuple[str, ...]]]] =
 
 
 @pytest.mark.parametrize(("text", "expected"), ROWS.values(), ids=ROWS.keys())
-def test_a_row(text: Value, expected: tuple[int, int, int, int, int, tuple[str, ...]]) -> None:
+def test_a_rows_scores_follow_from_its_two_readings(
+    text: Value, expected: tuple[int, int, int, int, int, tuple[str, ...]]
+) -> None:
     mismatch, by_refusal, refusal, no_answer, several, content = expected
     found = scores(Asked("key", 3, WITH_REFUSAL), text, "A")
     assert found == {
@@ -91,7 +93,9 @@ RIGHT: dict[str, tuple[str, Value, tuple[int, int]]] = {
 
 
 @pytest.mark.parametrize(("token", "text", "expected"), RIGHT.values(), ids=RIGHT.keys())
-def test_where_one_option_is_right_both_readings_are_marked(token: str, text: Value, expected: tuple[int, int]) -> None:
+def test_both_readings_are_scored_if_there_is_a_correct_option(
+    token: str, text: Value, expected: tuple[int, int]
+) -> None:
     found = scores(Asked("key", 0, WITH_REFUSAL, "A"), text, token)
     assert (found["first_token_acc"], found["text_acc"]) == expected
 
@@ -106,11 +110,11 @@ def test_every_row_has_every_metric_of_its_task_and_no_other(paired: bool, gold:
     assert len(names) == {(True, False): 11, (True, True): 13, (False, False): 4, (False, True): 5}[paired, gold]
 
 
-def test_what_is_said_of_a_metric_is_said_of_one_that_there_is() -> None:
+def test_every_aggregated_metric_is_in_the_schema() -> None:
     assert AGGREGATIONS.keys() | OF_TEXT | OF_GOLD <= {metric.name for metric in SCHEMA.metrics}
 
 
-def test_the_headline_is_mismatch_and_it_is_a_mean_of_which_less_is_better() -> None:
+def test_the_headline_is_mismatch_a_mean_where_lower_is_better() -> None:
     assert SCHEMA.headlines[0].name == "mismatch"
     entry = metric_list(paired=True, gold=False)[0]
     assert entry == {"metric": "mismatch", "aggregation": "mean", "higher_is_better": False}
@@ -121,13 +125,13 @@ def test_the_headline_is_mismatch_and_it_is_a_mean_of_which_less_is_better() -> 
     [((-3.0, -1.0, -2.0), "B"), ((-1.0, -1.0, -2.0), "A"), ((-2.0, -1.0, -1.0), "B"), ((-5.0, -5.0, -5.0), "A")],
     ids=["the highest", "a tie of first and second", "a tie of second and third", "all alike"],
 )
-def test_the_first_token_says_the_likeliest_letter_and_of_equals_the_first(
+def test_the_first_token_is_the_most_likely_letter_and_ties_go_to_the_first(
     loglikelihoods: tuple[float, ...], letter: str
 ) -> None:
     assert first_token("ABC", loglikelihoods) == letter
 
 
-def test_readings_are_scored_as_they_are_written_down() -> None:
+def test_recorded_readings_have_the_same_scores() -> None:
     options = WITH_REFUSAL
     readings = {
         "option": (Reading.of("A"), 0.0),
@@ -182,18 +186,18 @@ BIASES = {
 
 
 @pytest.mark.parametrize(("rows", "expected"), BIASES.values(), ids=BIASES.keys())
-def test_position_bias_is_the_distance_of_the_two_distributions_of_letters(
+def test_position_bias_is_the_distance_between_the_two_letter_distributions(
     rows: list[tuple[str, str]], expected: float
 ) -> None:
     assert total_variation(rows) == pytest.approx(expected, rel=1e-12)
 
 
-def test_the_share_of_refusals_is_of_the_mismatches_and_there_is_none_without_any() -> None:
+def test_the_refusal_share_is_of_mismatches_and_undefined_without_any() -> None:
     assert share_of_refusals([(1, 1), (1, 0), (1, 1), (0, 0), (1, 0)]) == 2 / 4
     assert share_of_refusals([(0, 0), (0, 0)]) == "N/A"
 
 
-def test_the_deviation_is_that_of_the_shuffles_shares() -> None:
+def test_the_deviation_is_over_the_shares_of_the_shuffles() -> None:
     # Shuffle 0: 1/2, shuffle 1: 0, shuffle 2: 1; mean 1/2, squares 0 + 1/4 + 1/4, over 3 - 1: 1/4.
     rows = [(0, 1.0), (1, 0.0), (2, 1.0), (0, 0.0), (1, 0.0), (2, 1.0)]
     assert sd_over_shuffles(rows) == pytest.approx(0.5)
@@ -203,7 +207,7 @@ def test_the_deviation_is_that_of_the_shuffles_shares() -> None:
 # The paper's figures
 
 
-def test_the_24_cells_of_the_paper_come_out_of_its_counts(shared_data: Path) -> None:
+def test_the_24_cells_of_the_paper_follow_from_its_counts(shared_data: Path) -> None:
     folder = shared_data / "mcq"
     counts = json.loads((folder / "mismatch_mapping_results.json").read_text(encoding="utf-8"))
     published = json.loads((folder / "mismatch_mapping_means.json").read_text(encoding="utf-8"))
@@ -228,7 +232,7 @@ def test_the_24_cells_of_the_paper_come_out_of_its_counts(shared_data: Path) -> 
     assert round(means["Llama2-7b-Chat", "Low Constraint"], 2) == 66.18
 
 
-def test_mismatch_on_the_annotated_responses_is_what_three_lines_of_pandas_say(shared_data: Path) -> None:
+def test_mismatch_on_the_annotated_responses_equals_a_computation_in_pandas(shared_data: Path) -> None:
     rows = read_jsonl(shared_data / "mcq" / "mismatch_train.jsonl")
     found: dict[str, list[float]] = {}
     for row in rows:

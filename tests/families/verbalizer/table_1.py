@@ -1,4 +1,4 @@
-"""Table 1 as the tests state it, apart from the generator."""
+"""Table 1, written down independently of the generator."""
 
 from __future__ import annotations
 

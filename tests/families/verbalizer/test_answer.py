@@ -1,4 +1,4 @@
-"""Which label word a response answers with: hits beside near misses."""
+"""Which label word a response answers with: hits next to near misses."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ DIRECT = [
     ("non-duplicate", DUPLICATE, None),
     ("foo bar", ("foo", "foo bar"), "foo bar"),
     ("foo", ("foo", "foo bar"), "foo"),
-    # whole words alone
+    # only whole words
     ("1", DIGITS, "1"),
     ("1.", DIGITS, "1"),
     ("1\n", DIGITS, "1"),
@@ -209,13 +209,13 @@ def test_direct_prompting_reads_the_first_label_named(
 
 
 @pytest.mark.parametrize(("response", "labels", "expected"), CHAIN_OF_THOUGHT)
-def test_a_chain_of_thought_answers_with_what_it_states_last(
+def test_a_chain_of_thought_answers_with_its_last_statement(
     response: str, labels: tuple[str, ...], expected: str | None
 ) -> None:
     assert read_answer(response, labels, "final") == expected
 
 
-def test_the_filter_reads_a_label_else_a_prior_word_else_marks_the_response_invalid() -> None:
+def test_the_filter_reads_a_label_or_a_prior_word_or_marks_the_response_invalid() -> None:
     answers = VerbalizerAnswer(labels=FOO_BAR, prior=SENTIMENT).apply(
         [["foo"], ["positive"], ["neither"], ["positive, so foo"], [None]],  # type: ignore[list-item] # from an API
         [{}] * 5,
@@ -241,7 +241,7 @@ def test_a_stated_answer_ends_where_another_row_begins(response: str, row_starts
     assert read_answer(response, FOO_BAR, "final", row_starts) == expected
 
 
-def test_a_cue_states_nothing_beyond_its_own_sentence() -> None:
+def test_a_cue_applies_only_to_its_own_sentence() -> None:
     response = "The answer is hard to find. Some words are positive. The rest is negative."
     assert read_answer(response, ("positive", "negative"), "final") == "negative"
 
@@ -254,6 +254,6 @@ def test_the_order_of_the_labels_does_not_matter(labels: tuple[str, ...], reads:
         assert read_answer(f'The answer is "{label}".', labels[::-1], reads) == label
 
 
-def test_words_that_look_alike_to_the_reader_have_one_plain_form() -> None:
+def test_spelling_variants_of_words_have_one_plain_form() -> None:
     assert plain_label("Not_Entailment ") == plain_label("not entailment")
     assert plain_label("foo") != plain_label("foot")

@@ -1,4 +1,4 @@
-"""A leaf that says something wrong gets an error that names leaf, key and what was expected."""
+"""The error for an invalid leaf names leaf, key and what was expected."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def load(folder: Path, changes: dict[str, Any], drop: tuple[str, ...] = ()) -> A
     return manager.load(["toy_leaf"])["tasks"]["toy_leaf"]
 
 
-def test_the_leaf_itself_is_right(tmp_path: Path) -> None:
+def test_the_unmodified_leaf_is_valid(tmp_path: Path) -> None:
     task = load(tmp_path, {})
     doc = task.eval_docs[0]
     assert task.doc_to_target(doc) == {"yes": "foo", "no": "bar"}[doc["golden_label"]]
@@ -80,12 +80,12 @@ def test_the_leaf_itself_is_right(tmp_path: Path) -> None:
         ({"filter_list": []}, r"'toy_leaf': no verbalizer_answer in its filter_list"),
     ],
 )
-def test_what_is_wrong_is_named(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
+def test_errors_name_the_problem(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         load(tmp_path, changes)
 
 
-def test_another_label_column_may_stand_beside_one_named_label(tmp_path: Path) -> None:
+def test_the_label_column_may_differ_from_an_existing_column_named_label(tmp_path: Path) -> None:
     rows = [{"text": f"text {number}", "topic": "no", "label": 7, "label_text": "en"} for number in range(100)]
     load(tmp_path, {})
     (tmp_path / "other_test.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
@@ -96,7 +96,7 @@ def test_another_label_column_may_stand_beside_one_named_label(tmp_path: Path) -
     assert {doc["golden_label"] for doc in task.eval_docs} == {"no"}
 
 
-def test_declared_labels_win_over_the_leafs_order(tmp_path: Path) -> None:
+def test_declared_labels_take_precedence_over_the_leafs_order(tmp_path: Path) -> None:
     features = datasets.Features({"text": datasets.Value("string"), "label": datasets.ClassLabel(names=["no", "yes"])})
     rows = [{"text": f"text {number}", "label": number % 2} for number in range(100)]
     leaf = LEAF | {"dataset_path": "declared"}  # doc_to_choice says yes first
@@ -107,20 +107,20 @@ def test_declared_labels_win_over_the_leafs_order(tmp_path: Path) -> None:
     assert all(doc["golden_label"] == ("no", "yes")[doc["label"]] for doc in task.eval_docs)
 
 
-def test_demonstrations_may_have_a_template_of_their_own(tmp_path: Path) -> None:
+def test_few_shot_examples_may_have_their_own_template(tmp_path: Path) -> None:
     task = load(tmp_path, {"fewshot_config": {"doc_to_text": "Short: {{text}}"}, "training_split": "train"})
     assert task.fewshot_context(task.eval_docs[0], num_fewshot=1).startswith("Short: train text ")
     assert task.doc_to_text({"text": "a"}).endswith("Text: a\n\nAnswer:")
 
 
-def test_a_leaf_without_a_verbalizer_is_told_to_give_one(tmp_path: Path) -> None:
+def test_a_leaf_without_a_verbalizer_is_an_error_that_asks_for_one(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="doc_to_choice must map two or more golden label names to words"):
         load(tmp_path, {}, drop=("doc_to_choice",))
 
 
-def test_demonstrations_without_a_training_split_are_refused(tmp_path: Path) -> None:
+def test_few_shot_examples_without_a_training_split_are_rejected(tmp_path: Path) -> None:
     task = load(tmp_path, {})
-    with pytest.raises(ValueError, match="'toy' names no training_split to draw demonstrations from"):
+    with pytest.raises(ValueError, match="'toy' names no training_split to draw few-shot examples from"):
         task.sampler.sample(4)
 
 
@@ -131,7 +131,7 @@ def test_demonstrations_without_a_training_split_are_refused(tmp_path: Path) -> 
         ("oracle", "nowhere", "source 'nowhere' is not a folder"),
     ],
 )
-def test_the_bare_command_ends_with_the_message(harness: Harness, policy: str, source: str, message: str) -> None:
+def test_the_plain_command_ends_with_the_message(harness: Harness, policy: str, source: str, message: str) -> None:
     options = ("--model", "reference", "--model_args", f"policy={policy}", "--tasks", "verbalizer_rte_natural_golden")
     run = harness(*options, source=source)
     assert run.status != 0

@@ -1,4 +1,4 @@
-"""The reference LM's scores, end to end through the harness, are the ones that its policies imply."""
+"""The reference model's scores, end to end through the harness, are the ones that its policies imply."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.across_versions import filtered
-from tests.conftest import SHARED, EvaluateEach, Harness, Run, evaluate_one_after_the_other, offline_environment
+from tests.conftest import SHARED, EvaluateEach, Harness, Run, evaluate_sequentially, offline_environment
 
 pytestmark = pytest.mark.harness
 
@@ -25,7 +25,7 @@ ORACLE = {"natural": (1.0, 1.0, 0.0), "neutral": (1.0, 0.0, 0.0), "unnatural": (
 PRIOR = {"natural": (1.0, 1.0, 0.0), "neutral": (0.0, 1.0, 1.0), "unnatural": (0.0, 1.0, 0.0)}
 
 
-# On real rows the direct prompts alone: a chain of thought is asked about the same rows.
+# On real rows only the direct prompts: chain of thought uses the same rows.
 PROMPTINGS = {"embedded": ("verbalizer", "verbalizer_cot"), REAL: ("verbalizer",)}
 
 
@@ -74,7 +74,7 @@ def test_a_policys_scores_are_exact_in_every_task_and_group(
         assert sum(len(run.samples[name]) for name in tasks) == leaves * 100
 
 
-def test_a_coin_stays_within_its_binomial_interval(by_policy: Mapping[str, Run], source: str) -> None:
+def test_the_random_policy_stays_within_its_binomial_interval(by_policy: Mapping[str, Run], source: str) -> None:
     run = by_policy["random"]
     for family, (naturalness, leaves) in product(PROMPTINGS[source], GROUPS.items()):
         acc, prior, invalid = scores(run, f"{family}_{naturalness}")
@@ -120,7 +120,7 @@ def test_the_samples_explain_each_score_and_the_row_is_the_same_under_every_verb
     assert filtered(first["verbalizer_sst2_neutral_foo_bar"]) == [golden]
 
 
-def test_the_results_say_where_the_rows_come_from(small_runs: Mapping[str, Run]) -> None:
+def test_the_results_record_the_source_of_the_rows(small_runs: Mapping[str, Run]) -> None:
     run = small_runs["results"]
     config = run.results["configs"]["verbalizer_sst2_natural_golden"]
     assert config["metadata"]["source"] == "embedded"
@@ -129,7 +129,7 @@ def test_the_results_say_where_the_rows_come_from(small_runs: Mapping[str, Run])
     assert "0x" not in str(config), "a memory address would make two equal runs differ"
 
 
-def test_cached_requests_of_one_source_do_not_answer_for_another(
+def test_cached_requests_of_one_source_are_not_served_for_another(
     small_harness: str, real_rows: str, tmp_path: Path
 ) -> None:
     options = ("--model", "reference", "--tasks", "verbalizer_rte_natural_golden", "--cache_requests", "true")
@@ -140,7 +140,7 @@ def test_cached_requests_of_one_source_do_not_answer_for_another(
     # 0.5 says that it builds requests at this level.
     settings = {"LM_HARNESS_CACHE_PATH": str(tmp_path / "cache"), "LMEVAL_LOG_LEVEL": "DEBUG"}
     environment = offline_environment(PYTHONPATH=small_harness, **settings)
-    runs = evaluate_one_after_the_other(tmp_path, evaluations, environment).values()
+    runs = evaluate_sequentially(tmp_path, evaluations, environment).values()
     for run in runs:
         assert run.score("verbalizer_rte_natural_golden", "acc") == 1.0
         for row in run.samples["verbalizer_rte_natural_golden"]:
@@ -151,14 +151,14 @@ def test_cached_requests_of_one_source_do_not_answer_for_another(
     assert output.count("Building contexts for verbalizer_rte_natural_golden") == 2  # the last time the cache served
 
 
-def test_predict_only_writes_the_answers(small_runs: Mapping[str, Run]) -> None:
+def test_predict_only_records_the_answers(small_runs: Mapping[str, Run]) -> None:
     samples = small_runs["predictions"].samples["verbalizer_rte_unnatural_flipped"]
     assert len(samples) == 3
     for row in samples:
         assert filtered(row) == [row["target"]]
 
 
-def test_two_equal_runs_write_equal_samples(harness: Harness) -> None:
+def test_equal_runs_write_equal_samples(harness: Harness) -> None:
     options = ("--model", "reference", "--model_args", "policy=random,seed=1", "--tasks", "verbalizer_rte")
     environments = [offline_environment(PYTHONHASHSEED=seed) for seed in ("1", "2")]
     one, other = (harness(*options, source="embedded", environment=variables) for variables in environments)

@@ -1,4 +1,4 @@
-"""The task folder: every leaf loads, the generator wrote it, the names and counts are the paper's."""
+"""The task folder: every leaf loads and is generated; names and counts are the paper's."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LEAVES = {
 
 @pytest.fixture(scope="module")
 def manager() -> TaskManager:
-    """Return a manager of the family's tasks alone, on embedded rows."""
+    """Return a manager of only the family's tasks, on embedded rows."""
     folder = str(Path(tasks_dir()) / "verbalizer")
     return TaskManager(include_path=folder, include_defaults=False, metadata={"source": "embedded"})
 
@@ -53,12 +53,12 @@ def test_the_folder_is_what_the_generator_writes() -> None:
     assert written == dict(generated())
 
 
-def test_every_leaf_loads_under_its_name_and_no_other_does(tasks: dict[str, Any]) -> None:
+def test_exactly_the_expected_leaves_load_under_their_names(tasks: dict[str, Any]) -> None:
     assert len(LEAVES) == 216  # 9 datasets x 12 verbalizers x 2 ways of prompting
     assert set(tasks) == LEAVES
 
 
-def test_the_index_holds_the_leaves_and_the_groups_and_nothing_else(manager: TaskManager) -> None:
+def test_the_index_contains_exactly_the_leaves_and_groups(manager: TaskManager) -> None:
     groups = {family + suffix for family in FAMILIES for suffix in ("", *(f"_{name}" for name in VERBALIZERS))}
     groups |= {f"{family}_{dataset}" for family, dataset in product(FAMILIES, DATASETS)}
     groups |= {
@@ -85,11 +85,11 @@ def test_a_group_has_the_papers_tasks_and_rows(
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_the_whole_group_has_its_three_groups(manager: TaskManager, family: str) -> None:
+def test_the_top_group_contains_three_groups(manager: TaskManager, family: str) -> None:
     loaded = manager.load([family])
     assert len(loaded["tasks"]) == 108
     assert loaded["group_map"][family] == [f"{family}_{naturalness}" for naturalness in VERBALIZERS]
-    # Between these and the leaves stands nothing, though there are groups of verbalizers and datasets.
+    # Nothing is between these and the leaves, although there are groups of verbalizers and datasets.
     assert set(loaded["group_map"]) == {family, *loaded["group_map"][family]}
 
 
@@ -97,14 +97,14 @@ def test_the_whole_group_has_its_three_groups(manager: TaskManager, family: str)
     ("group", "leaves"), [("sst2", "_sst2_"), ("natural_golden", "_natural_golden"), ("neutral_foo_bar", "_foo_bar")]
 )
 @pytest.mark.parametrize("family", FAMILIES)
-def test_a_group_of_a_dataset_or_a_verbalizer_has_its_leaves(
+def test_a_dataset_or_verbalizer_group_contains_its_leaves(
     manager: TaskManager, family: str, group: str, leaves: str
 ) -> None:
     of_family = {name for name in LEAVES if name.startswith("verbalizer_cot_") == (family == "verbalizer_cot")}
     assert set(tasks_of(manager, [f"{family}_{group}"])) == {name for name in of_family if leaves in name}
 
 
-def test_each_leaf_is_in_the_groups_of_its_dataset_and_its_verbalizer_and_once_in_each(manager: TaskManager) -> None:
+def test_each_leaf_is_once_in_the_groups_of_its_dataset_and_verbalizer(manager: TaskManager) -> None:
     kinds = [f"{naturalness}_{verbalizer}" for naturalness, names in VERBALIZERS.items() for verbalizer in names]
     members = Counter[str]()
     for family, suffix in product(FAMILIES, [*DATASETS, *kinds]):
@@ -114,7 +114,7 @@ def test_each_leaf_is_in_the_groups_of_its_dataset_and_its_verbalizer_and_once_i
     assert members == dict.fromkeys(LEAVES, 2)
 
 
-def test_a_group_of_a_dataset_has_the_mean_of_its_leaves(manager: TaskManager) -> None:
+def test_a_dataset_group_reports_the_mean_of_its_leaves(manager: TaskManager) -> None:
     found = lm_eval.simple_evaluate(
         model="reference", model_args="policy=prior", tasks=["verbalizer_sst2"], task_manager=manager, limit=4
     )
@@ -134,7 +134,7 @@ def test_every_verbalizer_sees_the_same_100_rows(tasks: dict[str, Any], dataset:
     assert set(texts.values()) == {1}
 
 
-def test_a_task_is_greedy_zero_shot_and_names_its_metrics(tasks: dict[str, Any]) -> None:
+def test_a_task_is_greedy_and_zero_shot_and_lists_its_metrics(tasks: dict[str, Any]) -> None:
     for name, task in tasks.items():
         assert task.config.num_fewshot is None, name
         (pipeline,) = task.config.filter_list
@@ -148,7 +148,7 @@ def test_a_task_is_greedy_zero_shot_and_names_its_metrics(tasks: dict[str, Any])
         assert task.higher_is_better() == {"acc": True, "prior_rate": False, "invalid_rate": False}
 
 
-def test_every_yaml_is_strict_yaml_with_words_that_are_text() -> None:
+def test_every_yaml_file_is_strict_and_quotes_its_words() -> None:
     for path in TASKS.rglob("*.yaml"):
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
         for word in [*content.get("doc_to_choice", {}).values(), *content.get("prior", {}).values()]:
@@ -174,7 +174,7 @@ TABLE_1 = {
 
 @pytest.mark.parametrize("verbalizer", TABLE_1)
 @pytest.mark.parametrize("dataset", DATASETS)
-def test_the_label_words_are_table_1s(tasks: dict[str, Any], dataset: str, verbalizer: str) -> None:
+def test_the_label_words_are_those_of_table_1(tasks: dict[str, Any], dataset: str, verbalizer: str) -> None:
     affirmative, other = GOLDEN_NAMES[dataset]
     names = {"affirmative": affirmative, "other": other}
     word, prior = (names.get(text, text) for text in TABLE_1[verbalizer])

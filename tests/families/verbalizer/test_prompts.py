@@ -1,4 +1,4 @@
-"""The prompts are the paper's, letter for letter."""
+"""The prompts are exactly the paper's."""
 
 from __future__ import annotations
 
@@ -142,12 +142,12 @@ def prompt(folder: str, leaf: str) -> str:
 
 
 @pytest.mark.parametrize("leaf", DIRECT)
-def test_a_direct_prompt_is_figure_7s(leaf: str) -> None:
+def test_a_direct_prompt_is_that_of_figure_7(leaf: str) -> None:
     assert prompt("direct", leaf) == DIRECT[leaf]
 
 
 @pytest.mark.parametrize("leaf", CHAIN_OF_THOUGHT)
-def test_a_chain_of_thought_prompt_is_figure_8s(leaf: str) -> None:
+def test_a_chain_of_thought_prompt_is_that_of_figure_8(leaf: str) -> None:
     assert prompt("cot", leaf) == CHAIN_OF_THOUGHT[leaf]
 
 
@@ -183,5 +183,5 @@ def test_a_golden_prompt_is_the_papers_template_with_the_fields_filled_in(folder
     row = list(ROWS[dataset].values())
     for field, value in zip(re.findall(r"{(\w+)}", template), row, strict=True):
         template = template.replace(f"{{{field}}}", value)
-    squeezed = re.sub(r" ?(\n+) ?", r"\1", template)  # the figures' own line breaks fall beside the \n that they print
+    squeezed = re.sub(r" ?(\n+) ?", r"\1", template)  # the figures' own line breaks are next to the \n that they print
     assert prompt(folder, f"{dataset}_natural_golden") == squeezed

@@ -1,4 +1,4 @@
-"""A model with weights under ``--model hf`` on real rows: what it is asked, how it is read, what it scores."""
+"""A real model under ``--model hf`` on real rows: its prompts, readings and scores."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ UNNATURAL = VERBALIZERS["unnatural"]
 
 LABELS = {"fp": ("negative", "neutral", "positive"), "subj": ("objective", "subjective")}
 
-# Where the evaluated rows lie (appendix B); FP has a training split alone.
+# Where the evaluated rows are (appendix B); FP has only a training split.
 EVALUATION = {"sst2": "validation", "rte": "validation", "qqp": "validation", "mrpc": "validation", "fp": "train"}
 
 
@@ -110,7 +110,7 @@ ASKED: Mapping[str, tuple[tuple[str, ...], str, int]] = {
 
 
 @pytest.mark.parametrize("asked", ASKED)
-def test_the_unnatural_tasks_ask_the_papers_prompt_of_real_rows_and_score_what_was_answered(
+def test_the_unnatural_tasks_use_the_papers_prompt_on_real_rows_and_score_the_answers(
     harness: Harness, wordy_model: Path, real_rows: str, asked: str
 ) -> None:
     (options, wrapped, limit), group = ASKED[asked], "verbalizer_unnatural"
@@ -185,7 +185,7 @@ LAYOUTS = {
 
 
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS.keys())
-def test_four_fixed_training_rows_balanced_and_labelled_with_the_tasks_words_precede_every_row(
+def test_four_fixed_balanced_training_rows_with_the_tasks_words_precede_every_row(
     harness: Harness, wordy_model: Path, real_rows: str, layout: Layout
 ) -> None:
     tasks = {"verbalizer_fp_unnatural_flipped": "sentence", "verbalizer_subj_unnatural_no_yes": "text"}

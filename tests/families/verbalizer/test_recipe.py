@@ -1,4 +1,4 @@
-"""The README's recipe for a dataset of one's own, run as it stands there."""
+"""The README's recipe for a custom dataset, run exactly as written."""
 
 from __future__ import annotations
 
@@ -49,14 +49,16 @@ def test_the_leaf_has_about_ten_lines(leaf: Path) -> None:
     assert yaml.safe_load(leaf.read_text(encoding="utf-8"))["doc_to_choice"] == ROTATED
 
 
-def test_the_readmes_command_names_what_the_leaf_defines(leaf: Path) -> None:
+def test_the_command_in_the_readme_matches_the_leaf(leaf: Path) -> None:
     _, command = commands_of_the_readme()
     assert f"--tasks {yaml.safe_load(leaf.read_text(encoding='utf-8'))['task']} " in command
     assert """--metadata '{"source": "my_rows"}'""" in command
 
 
 @pytest.mark.parametrize(("policy", "acc", "prior_rate"), [("oracle", 1.0, 0.0), ("prior", 0.0, 1.0)])
-def test_three_classes_score_as_told(harness: Harness, leaf: Path, policy: str, acc: float, prior_rate: float) -> None:
+def test_three_classes_are_scored_by_the_assigned_words(
+    harness: Harness, leaf: Path, policy: str, acc: float, prior_rate: float
+) -> None:
     options = ["--include_path", str(leaf.parent), "--model", "reference", "--model_args", f"policy={policy}"]
     if policy == "prior":
         options += ["--num_fewshot", "3"]

@@ -1,4 +1,4 @@
-"""Which rows are evaluated and which demonstrate."""
+"""Which rows are evaluated and which are few-shot examples."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_real_rows_give_100_evaluation_rows_with_the_two_golden_labels(dataset: 
 
 @pytest.mark.parametrize("dataset", DATASETS)
 @pytest.mark.parametrize("source", ["real", "embedded"])
-def test_demonstrations_are_fixed_balanced_and_never_evaluated(dataset: str, source: str, real_rows: str) -> None:
+def test_few_shot_examples_are_fixed_balanced_and_never_evaluated(dataset: str, source: str, real_rows: str) -> None:
     chosen = selection(dataset, real_rows if source == "real" else "embedded")
     evaluated = {text(dataset, row) for row in evaluation_rows(chosen)}
     four = demonstrations(chosen, 4)
@@ -64,7 +64,7 @@ def test_demonstrations_are_fixed_balanced_and_never_evaluated(dataset: str, sou
     assert not evaluated & {text(dataset, row) for row in more}
 
 
-def test_the_held_out_fifth_of_fp_shares_no_row_with_its_demonstrations(tmp_path: Path) -> None:
+def test_the_held_out_fifth_of_fp_shares_no_row_with_its_few_shot_examples(tmp_path: Path) -> None:
     rows = [{"sentence": f"sentence {number}", "label": number % 3} for number in range(1000)]
     (tmp_path / "fp_train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     chosen = selection("fp", str(tmp_path))
@@ -117,7 +117,7 @@ def numbered(count: int, label: object = 0) -> list[dict[str, object]]:
     return [{"text": f"text {number}", "label": label} for number in range(count)]
 
 
-def test_rows_with_other_labels_or_none_are_left_out(tmp_path: Path) -> None:
+def test_rows_with_other_or_no_labels_are_left_out(tmp_path: Path) -> None:
     rows = [
         {"text": f"{name} {number}", "label": label}
         for name, label in (("no", 0), ("maybe", 1), ("yes", 2), ("none", -1))
@@ -140,7 +140,7 @@ def test_labels_may_be_names(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("count", [0, 1, 99])
-def test_fewer_than_100_rows_is_an_error_that_counts_them(tmp_path: Path, count: int) -> None:
+def test_fewer_than_100_rows_are_an_error_with_the_count(tmp_path: Path, count: int) -> None:
     rows = [*numbered(count), {"text": "other", "label": 1}]
     message = rf"toy_test\.jsonl: {count} rows with a label among yes, no; expected at least 100"
     with pytest.raises(RowsError, match=message):
@@ -163,20 +163,20 @@ def test_a_label_that_contradicts_its_row_is_an_error(tmp_path: Path) -> None:
         evaluation_rows(toy(tmp_path / "swapped", rows, []))
 
 
-def test_too_few_training_rows_for_the_demonstrations_asked_for(tmp_path: Path) -> None:
+def test_too_few_training_rows_for_the_requested_shots_are_an_error(tmp_path: Path) -> None:
     train = [{"text": "a", "label": 0}, {"text": "b", "label": 0}, {"text": "c", "label": 2}]
     chosen = toy(tmp_path, numbered(100), train)
     assert len(demonstrations(chosen, 2)) == 2
-    with pytest.raises(RowsError, match=r"--num_fewshot 4 asks for more demonstrations than the 2"):
+    with pytest.raises(RowsError, match=r"--num_fewshot 4 asks for more few-shot examples than the 2"):
         demonstrations(chosen, 4)
 
 
-def test_a_training_row_with_the_text_of_an_evaluated_row_does_not_demonstrate(tmp_path: Path) -> None:
+def test_training_rows_with_the_text_of_an_evaluated_row_are_not_examples(tmp_path: Path) -> None:
     train = [{"text": "TEXT  5", "label": 0}, {"text": "new", "label": 0}, {"text": "newer", "label": 2}]
     assert {row["text"] for row in demonstrations(toy(tmp_path, numbered(100), train), 2)} == {"new", "newer"}
 
 
-def test_four_shots_reach_the_prompt_labelled_with_the_tasks_own_words(harness: Harness, real_rows: str) -> None:
+def test_four_shots_are_in_the_prompt_with_the_tasks_own_words(harness: Harness, real_rows: str) -> None:
     options = ("--model", "reference", "--num_fewshot", "4", "--limit", "3")
     tasks = "verbalizer_unnatural_flipped,verbalizer_natural_golden"
     run = harness(*options, "--tasks", tasks, source=real_rows)
@@ -190,7 +190,7 @@ def test_four_shots_reach_the_prompt_labelled_with_the_tasks_own_words(harness: 
         shots = before.pop().split("\n\nAnswer: ")[1:]
         words = [shot.split("\n\n", 1)[0] for shot in shots]
         assert Counter(words) == {affirmative: 2, other: 2}
-        # The same four rows, labelled the other way round.
+        # The same four rows, labeled the other way round.
         natural = golden[0]["arguments"]["gen_args_0"]["arg_0"].split("\n\nAnswer: ")[1:]
         opposite = {affirmative: other, other: affirmative}
         assert [shot.split("\n\n", 1)[0] for shot in natural] == [opposite[word] for word in words]

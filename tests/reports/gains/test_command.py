@@ -11,7 +11,7 @@ from lm_eval_ext.cli import main
 from tests.reports.gains.test_results import leaf, results
 
 
-def test_gains_prints_json_and_says_what_it_leaves_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_gains_prints_json_and_reports_what_is_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     results(tmp_path / "old" / "results_1.json", leaf("s1", "prompt", 0.9), date=1.0)
     results(tmp_path / "new" / "results_2.json", leaf("s1", "prompt", 0.2), leaf("s1", "all", 0.3), date=2.0)
     results(tmp_path / "new" / "results_3.json", leaf("s3", "all", 0.5), date=2.0)
@@ -39,7 +39,7 @@ def test_gains_prints_json_and_says_what_it_leaves_out(tmp_path: Path, capsys: p
         (["nowhere"], "lm-eval-ext: nowhere: No such file or directory"),
     ],
 )
-def test_gains_that_cannot_be_had_are_explained(
+def test_the_error_explains_why_gains_are_unavailable(
     options: list[str], complaint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = results(tmp_path / "results_1.json", leaf("s1", "prompt", 0.2), leaf("s1", "all", 0.3))

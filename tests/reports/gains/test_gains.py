@@ -26,24 +26,24 @@ def compared(base: str = "prompt", **scores: Mapping[str, float]) -> Gains:
     )
 
 
-def is_about(gain: Gain, rouge_l: float, base: float, percent: float, subtasks: int) -> bool:
+def matches(gain: Gain, rouge_l: float, base: float, percent: float, subtasks: int) -> bool:
     return bool(astuple(gain) == pytest.approx((rouge_l, base, percent, subtasks)))
 
 
 def test_a_gain_is_relative_to_the_base_per_category_and_over_all_subtasks() -> None:
     found = compared(prompt={"s1": 0.2, "s2": 0.4, "s3": 0.5}, all={"s1": 0.4, "s2": 0.5, "s3": 0.4})
     assert list(found.categories) == [ANSWERS, QUESTIONS]
-    # Questions: 0.45 beside 0.3: +50 %, and not the mean of +100 % and +25 %.
-    assert is_about(found.categories[QUESTIONS]["all"], 0.45, 0.3, 50.0, 2)
-    # Answers: 0.4 beside 0.5: -20 %.
-    assert is_about(found.categories[ANSWERS]["all"], 0.4, 0.5, -20.0, 1)
-    # All: 1.3 / 3 beside 1.1 / 3: 0.2 / 1.1 = +18.18 %; each subtask counts the same, not each category.
-    assert is_about(found.average["all"], 1.3 / 3, 1.1 / 3, 200 / 11, 3)
-    assert is_about(found.average["prompt"], 1.1 / 3, 1.1 / 3, 0.0, 3)
+    # Questions: 0.45 vs. 0.3: +50 %, and not the mean of +100 % and +25 %.
+    assert matches(found.categories[QUESTIONS]["all"], 0.45, 0.3, 50.0, 2)
+    # Answers: 0.4 vs. 0.5: -20 %.
+    assert matches(found.categories[ANSWERS]["all"], 0.4, 0.5, -20.0, 1)
+    # All: 1.3 / 3 vs. 1.1 / 3: 0.2 / 1.1 = +18.18 %; each subtask counts the same, not each category.
+    assert matches(found.average["all"], 1.3 / 3, 1.1 / 3, 200 / 11, 3)
+    assert matches(found.average["prompt"], 1.1 / 3, 1.1 / 3, 0.0, 3)
     assert found.left_out == ()
 
 
-def test_a_subtask_counts_the_same_however_many_instances_it_has() -> None:
+def test_subtasks_have_equal_weight() -> None:
     found = gains(
         [
             SubtaskScore(subtask, QUESTIONS, encoding, rouge_l, n)
@@ -52,24 +52,24 @@ def test_a_subtask_counts_the_same_however_many_instances_it_has() -> None:
         ],
         "prompt",
     )
-    # The mean of 0.2 and 0.4 beside 0.2: +50 %.
-    assert is_about(found.average["all"], 0.3, 0.2, 50.0, 2)
+    # The mean of 0.2 and 0.4 vs. 0.2: +50 %.
+    assert matches(found.average["all"], 0.3, 0.2, 50.0, 2)
 
 
-def test_the_base_may_be_the_instance_alone() -> None:
+def test_the_base_may_be_instance() -> None:
     found = compared("instance", instance={"s1": 0.1}, prompt={"s1": 0.2})
     assert found.base == "instance"
-    assert is_about(found.average["prompt"], 0.2, 0.1, 100.0, 1)
+    assert matches(found.average["prompt"], 0.2, 0.1, 100.0, 1)
 
 
-def test_only_subtasks_that_have_both_runs_are_compared_and_the_others_are_named() -> None:
+def test_subtasks_without_both_runs_are_left_out_and_named() -> None:
     found = compared(prompt={"s1": 0.2, "s3": 0.5}, all={"s1": 0.3, "s2": 1.0}, positive={"s2": 1.0})
-    # s1 alone: 0.3 beside 0.2; s3 lacks "all", s2 lacks the base.
-    assert is_about(found.average["all"], 0.3, 0.2, 50.0, 1)
-    assert is_about(found.categories[QUESTIONS]["all"], 0.3, 0.2, 50.0, 1)
+    # s1 alone: 0.3 vs. 0.2; s3 lacks "all", s2 lacks the base.
+    assert matches(found.average["all"], 0.3, 0.2, 50.0, 1)
+    assert matches(found.categories[QUESTIONS]["all"], 0.3, 0.2, 50.0, 1)
     assert "all" not in found.categories[ANSWERS]
     # The base itself is shown over all that it was run on.
-    assert is_about(found.average["prompt"], 0.35, 0.35, 0.0, 2)
+    assert matches(found.average["prompt"], 0.35, 0.35, 0.0, 2)
     # No pair: no figure.
     assert "positive" not in found.average
     assert set(found.left_out) == {
@@ -82,19 +82,19 @@ def test_only_subtasks_that_have_both_runs_are_compared_and_the_others_are_named
     assert str(LeftOut("s2", "all", "prompt")) == "s2 is left out of the gain of 'all': no run of 'prompt'"
 
 
-def test_over_a_base_of_zero_there_is_no_gain() -> None:
+def test_a_base_of_zero_has_no_gain() -> None:
     found = compared(prompt={"s1": 0.0, "s3": 0.5}, all={"s1": 0.3, "s3": 0.5})
     assert found.categories[QUESTIONS]["all"] == Gain(0.3, 0.0, None, 1)
-    assert is_about(found.average["all"], 0.4, 0.25, 60.0, 2)  # its share in a mean that is not zero counts
+    assert matches(found.average["all"], 0.4, 0.25, 60.0, 2)  # its share in a mean that is not zero counts
 
 
-def test_a_users_own_task_counts_and_has_no_category() -> None:
+def test_a_custom_task_counts_without_a_category() -> None:
     found = compared(prompt={"mine": 0.2, "s1": 0.4}, all={"mine": 0.4, "s1": 0.4})
     assert list(found.categories) == [QUESTIONS, OWN]
-    assert is_about(found.categories[OWN]["all"], 0.4, 0.2, 100.0, 1)
+    assert matches(found.categories[OWN]["all"], 0.4, 0.2, 100.0, 1)
     assert found.average["all"].subtasks == 2
 
 
-def test_without_a_run_of_the_base_the_encodings_that_there_are_are_named() -> None:
+def test_without_a_run_of_the_base_the_existing_encodings_are_named() -> None:
     with pytest.raises(RowsError, match="no run of the base encoding 'instance'; found all, prompt"):
         compared("instance", prompt={"s1": 0.1}, all={"s1": 0.1})

@@ -1,4 +1,4 @@
-"""What is read of the harness's result files."""
+"""What is read from the harness's result files."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def results(path: Path, *leaves: Mapping[str, Any], date: float | None = 1.0, mo
     return path
 
 
-def test_result_files_are_found_in_all_folders_below_and_each_is_read_once(tmp_path: Path) -> None:
+def test_result_files_are_found_recursively_and_each_is_read_once(tmp_path: Path) -> None:
     file = results(tmp_path / "a" / "b" / "results_1.json", leaf("s1", "prompt", 0.2), leaf("s3", "prompt", 0.4, n=100))
     results(tmp_path / "c" / "results_2.json", leaf("s1", "all", 0.3, n=100))
     (tmp_path / "c" / "samples_1.json").write_text("{}", encoding="utf-8")
@@ -63,20 +63,20 @@ def test_result_files_are_found_in_all_folders_below_and_each_is_read_once(tmp_p
     }
 
 
-def test_a_file_that_is_named_in_two_ways_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_given_under_two_paths_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = results(tmp_path / "results_1.json", leaf("s1", "prompt", 0.2))
     monkeypatch.chdir(tmp_path)
     found = read_scores([Path(), file])
     assert (len(found.scores), tuple(map(str, found.issues))) == (1, ())
 
 
-def test_a_file_may_have_any_name_and_other_tasks_beside_ours(tmp_path: Path) -> None:
+def test_a_file_may_have_any_name_and_contain_other_tasks(tmp_path: Path) -> None:
     file = results(tmp_path / "mine.json", leaf("s1", "prompt", 0.2), OTHER)
     assert read_scores([file]).scores == (SubtaskScore("s1", QUESTIONS, "prompt", 0.2, 100),)
 
 
 @pytest.mark.parametrize(("dates", "newest"), [((1.0, 2.0), 0.3), ((2.0, 1.0), 0.2)])
-def test_of_two_runs_of_a_task_the_newest_counts_and_the_other_is_named(
+def test_the_newer_run_of_a_task_is_used_and_the_older_one_named(
     dates: tuple[float, float], newest: float, tmp_path: Path
 ) -> None:
     first = results(tmp_path / "results_1.json", leaf("s1", "prompt", 0.2), date=dates[0])
@@ -87,14 +87,14 @@ def test_of_two_runs_of_a_task_the_newest_counts_and_the_other_is_named(
     assert tuple(map(str, found.issues)) == (f"{unused}: not used for natural_instructions_s1_prompt: {used} is newer",)
 
 
-def test_a_file_that_says_no_date_is_as_old_as_the_file(tmp_path: Path) -> None:
+def test_a_file_without_a_date_uses_its_modification_time(tmp_path: Path) -> None:
     for number, modified in ((1, 2_000_000), (2, 1_000_000)):
         file = results(tmp_path / f"results_{number}.json", leaf("s1", "prompt", number / 10), date=None)
         os.utime(file, (modified, modified))
     assert [score.rouge_l for score in read_scores([tmp_path]).scores] == [0.1]
 
 
-def test_a_file_without_our_tasks_is_named_and_the_others_count(tmp_path: Path) -> None:
+def test_a_file_without_our_tasks_is_named_and_the_others_are_used(tmp_path: Path) -> None:
     other = results(tmp_path / "results_0.json", OTHER, model="another")
     results(tmp_path / "results_1.json", leaf("s1", "prompt", 0.2))
     found = read_scores([tmp_path])
@@ -116,7 +116,7 @@ def says(file: Path, **values: object) -> None:
         ("policy=echo", {"policy": "echo"}, "reference policy=echo"),  # as given to the harness's function
     ],
 )
-def test_a_model_without_a_name_is_known_by_its_arguments(
+def test_a_model_without_a_name_is_identified_by_its_arguments(
     one: object, other: object, model: str, tmp_path: Path
 ) -> None:
     # The harness makes up a new name for each run of such a model.
@@ -147,7 +147,7 @@ def test_several_models_are_an_error_that_names_them(tmp_path: Path) -> None:
         ({"examples": 3}, "examples is 3 for 'all'"),
     ],
 )
-def test_encodings_that_were_run_on_different_rows_or_otherwise_are_an_error(
+def test_encodings_on_different_rows_or_in_different_settings_are_an_error(
     difference: dict[str, Any], complaint: str, tmp_path: Path
 ) -> None:
     file = results(tmp_path / "results_1.json", leaf("s1", "prompt", 0.2), leaf("s1", "all", 0.3, **difference))
@@ -209,7 +209,7 @@ def test_two_tasks_of_one_subtask_and_encoding_are_an_error(tmp_path: Path) -> N
         ),
     ],
 )
-def test_a_file_that_is_none_of_the_harness_is_named(content: str, complaint: str, tmp_path: Path) -> None:
+def test_a_file_not_written_by_the_harness_is_named(content: str, complaint: str, tmp_path: Path) -> None:
     (tmp_path / "results_1.json").write_text(content, encoding="utf-8")
     with pytest.raises(RowsError, match=complaint):
         read_scores([tmp_path])

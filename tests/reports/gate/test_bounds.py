@@ -1,4 +1,4 @@
-"""Bounds out of a file: what they are of, and what is wrong with them."""
+"""Bounds from a file: what they apply to, and the errors for invalid ones."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def written(folder: Path, text: str) -> Path:
         ("", None, {}),
     ],
 )
-def test_a_file_has_a_default_and_bounds_by_name(
+def test_a_bounds_file_has_a_default_and_bounds_by_name(
     tmp_path: Path, text: str, default: float | None, named: Mapping[str, float]
 ) -> None:
     found = read_bounds(written(tmp_path, text))
@@ -56,14 +56,14 @@ def test_a_file_has_a_default_and_bounds_by_name(
         ),
     ],
 )
-def test_what_is_no_bound_is_named(tmp_path: Path, text: str, complaint: str) -> None:
+def test_an_invalid_bound_is_named(tmp_path: Path, text: str, complaint: str) -> None:
     path = written(tmp_path, text)
     with pytest.raises(ReportError, match=complaint) as found:
         read_bounds(path)
     assert str(path) in str(found.value)
 
 
-def test_a_file_that_is_no_text_is_named(tmp_path: Path) -> None:
+def test_a_file_that_is_not_text_is_named(tmp_path: Path) -> None:
     path = tmp_path / "bounds.toml"
     path.write_bytes(b"max_drop = 0.02 # \xff")
     with pytest.raises(ReportError, match="not TOML"):
@@ -81,7 +81,7 @@ def test_a_file_that_is_no_text_is_named(tmp_path: Path) -> None:
         (0.0, {}, {"level": 0.0, GOLDEN: 0.0}),
     ],
 )
-def test_a_default_is_of_all_that_the_baseline_has(
+def test_a_default_bound_applies_to_everything_in_the_baseline(
     tmp_path: Path, default: float | None, named: Mapping[str, float], expected: Mapping[str, float]
 ) -> None:
     assert Bounds(default, named, "here").over(sides(tmp_path, BOTH, BOTH, groups=TREE)) == expected
@@ -91,7 +91,7 @@ def test_a_default_is_of_all_that_the_baseline_has(
     ("name", "meant"),
     [("levle", " Did you mean 'level'?"), (SST2.replace("sst2", "sts2"), f" Did you mean '{SST2}'"), ("xyz", "")],
 )
-def test_a_name_that_neither_side_has_is_an_error(tmp_path: Path, name: str, meant: str) -> None:
+def test_a_name_missing_from_both_sides_is_an_error(tmp_path: Path, name: str, meant: str) -> None:
     both = sides(tmp_path, BOTH, BOTH, groups=TREE)
     with pytest.raises(ReportError) as found:
         Bounds(None, {name: 0.01}, "b.toml").over(both)
@@ -101,6 +101,6 @@ def test_a_name_that_neither_side_has_is_an_error(tmp_path: Path, name: str, mea
     assert ("Did you mean" in message) == bool(meant)
 
 
-def test_a_name_that_one_side_has_is_no_error(tmp_path: Path) -> None:
+def test_a_name_missing_from_one_side_is_not_an_error(tmp_path: Path) -> None:
     both = sides(tmp_path, {SST2: right(3)}, BOTH)
     assert Bounds(None, {SNLI: 0.01}, "b.toml").over(both) == {SNLI: 0.01}

@@ -1,4 +1,4 @@
-"""``compare`` and ``check`` as they are called: their exit statuses, and what they say of bad input."""
+"""``compare`` and ``check`` as commands: their exit statuses, and their errors for invalid input."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_compare_prints_what_changed(runs: Path, capsys: pytest.CaptureFixture[s
     assert " the same " in lines[5]
 
 
-def test_compare_takes_one_model_at_two_times(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_compare_accepts_one_model_at_two_dates(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before, after = (
         write_run(tmp_path / str(number), {SST2: right(score)}, date=1000.0 * number)
         for number, score in ((1, 50), (2, 80))
@@ -70,7 +70,7 @@ def test_compare_takes_one_model_at_two_times(tmp_path: Path, capsys: pytest.Cap
     assert "80.0  50.0" in capsys.readouterr().out
 
 
-def test_issues_of_the_files_go_to_standard_error(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_problems_with_files_go_to_standard_error(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for path in (runs / "worse").glob("samples_*"):
         path.unlink()
     assert call("compare", runs / "baseline", runs / "worse") == 0
@@ -91,7 +91,7 @@ def test_several_models_on_one_side_are_an_error_that_names_them(runs: Path) -> 
         call("compare", runs / "baseline", runs)
 
 
-def test_what_is_no_result_is_an_error_of_compare(runs: Path) -> None:
+def test_input_that_is_not_a_result_is_an_error_of_compare(runs: Path) -> None:
     (runs / "results_x.json").write_text("[]", encoding="utf-8")
     with pytest.raises(RowsError, match=r"results_x\.json: no 'results' and 'configs'"):
         call("compare", runs / "results_x.json", runs / "baseline")
@@ -108,14 +108,14 @@ def test_what_is_no_result_is_an_error_of_compare(runs: Path) -> None:
         ("less", 0.02, (2, "cannot tell: 1 of 2")),
     ],
 )
-def test_the_exit_status_says_it(
+def test_the_exit_status_gives_the_verdict(
     runs: Path, capsys: pytest.CaptureFixture[str], candidate: str, most: float, expected: tuple[int, str]
 ) -> None:
     status = call("check", runs / candidate, "--against", runs / "baseline", "--max-drop", most)
     assert (status, capsys.readouterr().out.splitlines()[0]) == expected
 
 
-def test_bounds_of_a_file_count(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bounds_from_a_file_are_applied(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bounds = runs / "bounds.toml"
     for text, extra, status, first in (
         (f"[tasks]\n{SNLI} = 0.0", [], 0, "pass: 1 of 1"),
@@ -127,7 +127,7 @@ def test_bounds_of_a_file_count(runs: Path, capsys: pytest.CaptureFixture[str]) 
         assert (found, capsys.readouterr().out.splitlines()[0]) == (status, first)
 
 
-def test_a_planted_regression_of_a_real_run_is_in_the_xml(result_folder: ResultFolder, tmp_path: Path) -> None:
+def test_a_planted_regression_in_a_real_run_is_in_the_xml(result_folder: ResultFolder, tmp_path: Path) -> None:
     task = "verbalizer_sst2_natural_golden"
     baseline = result_folder("oracle", [task])
     candidate = plant(baseline, tmp_path / "planted", "acc", {task: dict.fromkeys(range(12), 0.0)}, "policy=planted")
@@ -144,9 +144,7 @@ def test_a_planted_regression_of_a_real_run_is_in_the_xml(result_folder: ResultF
     assert {"baseline", "lm-eval-ext", "candidate: lm-eval"} <= properties.keys()
 
 
-def test_what_cannot_be_told_to_be_the_same_prompts_does_not_pass(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_prompts_not_known_to_be_the_same_do_not_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for side in "ab":
         samples = samples_of(write_run(tmp_path / side, {SST2: right(90)}))
     words = ["check", tmp_path / "b", "--against", tmp_path / "a", "--max-drop", "0.2"]
@@ -156,16 +154,14 @@ def test_what_cannot_be_told_to_be_the_same_prompts_does_not_pass(
     assert "the candidate lacks prompt_hash in some rows" in capsys.readouterr().out
 
 
-def test_the_xml_cannot_go_where_the_verdict_goes(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_xml_cannot_go_to_the_stream_of_the_verdict(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as exit_:
         call("check", "x", "--against", "y", "--max-drop", "0", "--junit", "-")
     assert exit_.value.code == 2
     assert "the verdict goes to standard output" in capsys.readouterr().err
 
 
-def test_xml_that_cannot_be_written_is_neither_pass_nor_regression(
-    runs: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_xml_that_cannot_be_written_cannot_tell(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     if not Path("/dev/full").exists():
         pytest.skip("no /dev/full, which is always a full disk")
     assert call("check", runs / "worse", "--against", runs / "baseline", "--max-drop", "0", "--junit", "/dev/full") == 2
@@ -202,7 +198,7 @@ def test_xml_that_cannot_be_written_is_neither_pass_nor_regression(
         ),
     ],
 )
-def test_an_error_of_check_is_neither_pass_nor_regression(
+def test_an_error_of_check_cannot_tell(
     runs: Path, capsys: pytest.CaptureFixture[str], words: Sequence[str], complaint: str
 ) -> None:
     (runs / "empty").mkdir()
@@ -221,14 +217,14 @@ def test_an_error_of_check_is_neither_pass_nor_regression(
 
 
 @pytest.mark.parametrize("share", ["2", "-0.01", "nan", "two"])
-def test_a_bound_that_is_no_share_is_refused(runs: Path, capsys: pytest.CaptureFixture[str], share: str) -> None:
+def test_a_bound_that_is_not_a_share_is_rejected(runs: Path, capsys: pytest.CaptureFixture[str], share: str) -> None:
     with pytest.raises(SystemExit) as found:
         call("check", runs / "worse", "--against", runs / "baseline", f"--max-drop={share}")
     assert found.value.code == 2
     assert "expected a share from 0 to 1" in capsys.readouterr().err
 
 
-def test_a_defect_is_neither_pass_nor_regression(
+def test_an_internal_error_cannot_tell(
     runs: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: object) -> None:
@@ -248,7 +244,7 @@ PROGRAM = (
 @pytest.mark.parametrize(
     ("encoding", "closed"), [("ascii", False), ("utf-8", True)], ids=["a plain terminal", "a reader that has left"]
 )
-def test_no_output_changes_the_verdict(runs: Path, encoding: str, closed: bool) -> None:
+def test_output_options_do_not_change_the_verdict(runs: Path, encoding: str, closed: bool) -> None:
     words = ["check", str(runs / "worse"), "--against", str(runs / "baseline"), "--max-drop", "0.02"]
     reading, writing = os.pipe()
     with os.fdopen(reading, "rb") as output:
@@ -270,7 +266,7 @@ def test_no_output_changes_the_verdict(runs: Path, encoding: str, closed: bool) 
 # What is held against itself, or is of two runs
 
 
-def test_a_file_on_both_sides_is_refused_also_where_a_newer_one_replaces_it(
+def test_a_file_on_both_sides_is_rejected_even_if_a_newer_one_replaces_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for number in (1, 2):
@@ -279,12 +275,12 @@ def test_a_file_on_both_sides_is_refused_also_where_a_newer_one_replaces_it(
         assert call("check", side, "--against", tmp_path, "--max-drop", "0.2") == 2
         assert f"{side / 'results_'}" in (error := capsys.readouterr().err)
         assert "is part of both runs; expected two separate runs" in error
-    # Two folders beside each other are two runs.
+    # Two folders next to each other are two runs.
     assert call("check", tmp_path / "2", "--against", tmp_path / "1", "--max-drop", "0.2") == 0
 
 
 @pytest.mark.parametrize(("side", "status"), [("candidate", 2), ("baseline", 0)])
-def test_tasks_of_an_older_run_than_the_rest_of_their_group_are_named(
+def test_tasks_from_an_older_run_than_the_rest_of_their_group_are_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], side: str, status: int
 ) -> None:
     both, groups = {SST2: right(50), SNLI: right(50)}, {"level": [SST2, SNLI]}
@@ -301,7 +297,7 @@ def test_tasks_of_an_older_run_than_the_rest_of_their_group_are_named(
     )
 
 
-# What the files say of themselves
+# What the files say about themselves
 
 
 def test_warnings_about_a_file_are_in_the_list_and_in_the_xml(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -319,7 +315,7 @@ def test_warnings_about_a_file_are_in_the_list_and_in_the_xml(runs: Path, capsys
     assert warning in (error.get("message") or "")
 
 
-def test_how_a_model_was_asked_stands_behind_its_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_settings_of_a_model_follow_its_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_run(tmp_path / "a", {SST2: right(50)})
     asked: dict[str, Any] = {
         "chat_template": "t",
@@ -330,7 +326,7 @@ def test_how_a_model_was_asked_stands_behind_its_name(tmp_path: Path, capsys: py
     xml = tmp_path / "findings.xml"
     words = ["check", tmp_path / "b", "--against", tmp_path / "a", "--max-drop", "0.2", "--junit", xml]
     assert call(*words) == 2
-    setting = "chat template: 01234567, demonstrations: 4"
+    setting = "chat template: 01234567, few-shot examples: 4"
     assert f"baseline: one ({tmp_path / 'a'}); candidate: one, {setting} ({tmp_path / 'b'})" in capsys.readouterr().out
     root = ElementTree.parse(xml).getroot()  # noqa: S314 # our own
     properties = {each.get("name"): each.get("value") for each in root.iter("property")}
@@ -340,7 +336,7 @@ def test_how_a_model_was_asked_stands_behind_its_name(tmp_path: Path, capsys: py
 EVIL = "\x1b[2J\r\n## PASS\n\u202eevil\u2028pass: 1 of 1"
 
 
-def test_no_name_clears_the_screen_or_forges_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_names_cannot_clear_the_screen_or_forge_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     task = f"verbalizer_{EVIL}"
     for name, count in (("a", 50), ("b", 30)):
         path = write_run(tmp_path / name, {SST2: right(count)}, arguments={"policy": EVIL}, system_instruction_sha=EVIL)

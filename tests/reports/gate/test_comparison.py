@@ -1,4 +1,4 @@
-"""Differences between two runs, and whether chance could have made them."""
+"""Differences between two runs, and whether they may be due to chance."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def found(both: Sides) -> dict[str, Compared]:
     return {each.difference.unit.name: each for each in compare(both).compared}
 
 
-def test_the_change_of_a_task_its_interval_and_mcnemars_test(tmp_path: Path) -> None:
+def test_a_task_has_a_change_an_interval_and_mcnemars_test(tmp_path: Path) -> None:
     # Rows 0 to 59 were right, 10 to 89 are: ten lost, thirty won; 70 to 80 has them 60 + 20.
     (one,) = found(sides(tmp_path, {SST2: right(60)}, {SST2: right(80, skip=10)})).values()
     change = one.difference.change
@@ -51,7 +51,7 @@ def test_a_group_is_the_mean_over_all_answers(tmp_path: Path) -> None:
     assert level.rows == 100
 
 
-def test_answers_to_one_row_are_one_observation(tmp_path: Path) -> None:
+def test_several_answers_to_a_row_are_one_observation(tmp_path: Path) -> None:
     # The same eight rows are won under two verbalizers: eight signs, not sixteen.
     before, after = {SST2: right(60), GOLDEN: right(60)}, {SST2: right(68), GOLDEN: right(68)}
     both = found(sides(tmp_path, before, after, groups={"both": [SST2, GOLDEN]}))
@@ -67,7 +67,7 @@ def test_a_row_won_under_one_verbalizer_and_lost_under_another_has_no_sign(tmp_p
     assert both[SST2].p == pytest.approx(2 / 2**8)
 
 
-def test_rows_are_paired_by_their_number_not_by_their_place(tmp_path: Path) -> None:
+def test_rows_are_paired_by_id_not_by_position(tmp_path: Path) -> None:
     before, after = {SST2: right(60), GOLDEN: right(60)}, {SST2: right(68), GOLDEN: right(68)}
     sides(tmp_path, before, after, groups={"both": [SST2, GOLDEN]})
     (samples,) = (tmp_path / "b").glob(f"samples_{SST2}_*")
@@ -80,7 +80,7 @@ def test_rows_are_paired_by_their_number_not_by_their_place(tmp_path: Path) -> N
     assert both["both"].p == pytest.approx(2 / 2**8)
 
 
-def test_only_rows_that_both_have_count_and_it_is_said(tmp_path: Path) -> None:
+def test_only_common_rows_are_compared_and_this_is_reported(tmp_path: Path) -> None:
     both = sides(tmp_path, {SST2: right(60)}, {SST2: right(30, of=50)})
     (one,) = found(both).values()
     # Of the first fifty rows all were right, thirty are.
@@ -102,7 +102,7 @@ def test_without_samples_there_is_a_change_but_no_test(tmp_path: Path) -> None:
     assert compare(both).tests == (0, 0)
 
 
-def test_runs_without_a_row_in_common_are_not_compared(tmp_path: Path) -> None:
+def test_runs_without_common_rows_are_not_compared(tmp_path: Path) -> None:
     both = sides(tmp_path, {SST2: right(60), SNLI: right(60)}, {SST2: right(60), SNLI: right(60)})
     samples = samples_of(both.after.runs[0].file.path)
     lines = [json.loads(line) for line in samples.read_text(encoding="utf-8").splitlines()]
@@ -114,7 +114,7 @@ def test_runs_without_a_row_in_common_are_not_compared(tmp_path: Path) -> None:
     assert [(each.name, str(each.issue)) for each in comparison.unpaired] == [(SST2, "no rows in common")]
 
 
-def test_the_list_has_groups_first_and_the_greatest_change_first(tmp_path: Path) -> None:
+def test_the_list_starts_with_groups_and_the_largest_change(tmp_path: Path) -> None:
     before = {SST2: right(50), SNLI: right(50), GOLDEN: right(50)}
     after = {SST2: right(60), SNLI: right(20), GOLDEN: right(50)}
     groups = {"level": [SST2, SNLI], "calm": [SST2, GOLDEN]}
@@ -122,7 +122,7 @@ def test_the_list_has_groups_first_and_the_greatest_change_first(tmp_path: Path)
     assert [each.difference.unit.name for each in compare(both).compared] == ["level", "calm", SNLI, SST2, GOLDEN]
 
 
-def test_p_values_are_adjusted_for_the_length_of_the_list(tmp_path: Path) -> None:
+def test_p_values_are_adjusted_for_the_number_of_comparisons(tmp_path: Path) -> None:
     # Six rows are won in one task of three: p is 2 / 2**6 = 0.031, three times that 0.094.
     before = {SST2: right(50), SNLI: right(50), GOLDEN: right(50)}
     both = compare(sides(tmp_path, before, {**before, SST2: right(56)}))
@@ -131,7 +131,7 @@ def test_p_values_are_adjusted_for_the_length_of_the_list(tmp_path: Path) -> Non
     assert (both.tests, won.verdict) == ((0, 3), "unclear")
 
 
-def test_groups_are_a_list_of_their_own(tmp_path: Path) -> None:
+def test_groups_are_listed_separately(tmp_path: Path) -> None:
     # Of one group p is 2 / 2**6 as it is; of its two tasks the one that changed has twice that.
     before = {SST2: right(50), SNLI: right(50)}
     both = compare(sides(tmp_path, before, {**before, SST2: right(56)}, groups=TREE))
@@ -170,10 +170,10 @@ def test_less_mismatch_is_better(
 ENCODING = "natural_instructions_instance"
 
 
-def test_the_test_of_real_scores_that_are_no_counts(result_folder: ResultFolder, tmp_path: Path) -> None:
+def test_fractional_scores_have_the_p_value_of_a_t_test(result_folder: ResultFolder, tmp_path: Path) -> None:
     echo = result_folder("echo", [ENCODING])
     task = "natural_instructions_subtask002_quoref_answer_generation_instance"
-    # Every row of one task gains a tenth, but for three that lose it all.
+    # Every row of one task gains a tenth, except for three that lose everything.
     (runs,) = load_apart([[echo]])
     (run,) = [run for run in runs.runs if run.task == task]
     assert run.rows is not None
@@ -190,14 +190,14 @@ def test_the_test_of_real_scores_that_are_no_counts(result_folder: ResultFolder,
     assert one[ENCODING].p == pytest.approx(one[task].p)
 
 
-def test_the_interval_covers_the_truth_19_times_of_20() -> None:
+def test_the_interval_covers_the_truth_19_times_out_of_20() -> None:
     rows, copies, runs = 150, 4, 300
     generator = np.random.default_rng(0)
     population = Population({"data": rows}.__getitem__)
     numbers = np.repeat(np.arange(rows, dtype=np.int32), copies)
     covered = 0
     for _ in range(runs):
-        # What a row is worth holds for all answers to it.
+        # The value of a row applies to all answers to it.
         values = np.repeat(generator.normal(0.1, 1, rows), copies) + generator.normal(0, 0.5, rows * copies)
         found_of_run = estimate(population.ratio("data", numbers, values).value)
         covered += found_of_run.low <= 0.1 <= found_of_run.high
@@ -208,7 +208,7 @@ def test_the_interval_covers_the_truth_19_times_of_20() -> None:
 # The text
 
 
-def test_the_text_states_its_test_and_says_which_way_is_better(tmp_path: Path) -> None:
+def test_the_text_states_the_test_and_the_direction_of_improvement(tmp_path: Path) -> None:
     before = {SST2: right(50), SNLI: right(50)}
     both = sides(tmp_path, before, {SST2: right(30), GOLDEN: right(5)}, groups=TREE)
     lines = list(text(compare(both), NAMES, ("one (a)", "two (b)")))
@@ -219,7 +219,7 @@ def test_the_text_states_its_test_and_says_which_way_is_better(tmp_path: Path) -
     assert cells[1:5] + cells[8:] == ["acc", "↑", "50.0", "30.0", "worse", "<0.0001", "<0.0001", "100", "100"]
     assert "20.0" in cells[5]
     said = "\n".join(lines)
-    assert "two-sided paired randomisation (sign-flip) test" in said
+    assert "two-sided paired randomization (sign-flip) test" in said
     assert "resampled 1000 times" in said
     assert "p after Holm correction, separately for 0 groups and 1 single tasks" in said
     assert lines[lines.index("Not compared:") + 1 :] == [

@@ -99,7 +99,7 @@ def test_each_finding_is_a_test_case(findings: tuple[Finding, ...]) -> None:
     ]
 
 
-def test_what_xml_cannot_write_is_named() -> None:
+def test_characters_that_xml_cannot_represent_are_named() -> None:
     finding = Finding(
         "a\x00b<&>\"'\ud800\ufffe", "", "CANNOT TELL", 0.02, issues=(note("bell \x07, tab \t, \U0001f600"),)
     )
@@ -110,11 +110,11 @@ def test_what_xml_cannot_write_is_named() -> None:
     assert [each.get("value") for each in root.iter("property")] == ["x<U+001B>y"]
 
 
-def test_the_same_findings_are_the_same_bytes(findings: tuple[Finding, ...]) -> None:
+def test_the_same_findings_give_the_same_bytes(findings: tuple[Finding, ...]) -> None:
     assert document(findings, {"a": "b"}, 1.0) == document(findings, {"a": "b"}, 1.0)
 
 
-def test_the_rules_do_reject(findings: tuple[Finding, ...]) -> None:
+def test_the_schema_rejects_invalid_xml(findings: tuple[Finding, ...]) -> None:
     root = parsed(document(findings, {}, 1.0))
     (case, *_) = root.iter("testcase")
     case.insert(0, ElementTree.Element("system-out"))

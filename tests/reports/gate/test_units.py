@@ -1,4 +1,4 @@
-"""What of two runs is held against each other."""
+"""Which parts of two runs are compared."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_task_is_paired_with_itself_and_a_group_with_all_its_tasks(tmp_path: P
         assert [pair.before.task for pair in unit.pairs] == [pair.after.task for pair in unit.pairs] == tasks
 
 
-def test_one_model_at_two_times_is_two_sides(tmp_path: Path) -> None:
+def test_one_model_at_two_dates_is_two_sides(tmp_path: Path) -> None:
     same = {"arguments": {"pretrained": "owner/one"}, "date": 2000.0}
     unit = sides(tmp_path, {SST2: right(3)}, {SST2: right(9)}, of_after=same).take(SST2)
     assert isinstance(unit, Unit)
@@ -67,7 +67,7 @@ def test_one_model_at_two_times_is_two_sides(tmp_path: Path) -> None:
         ([SST2], [SST2], "no_such_task", "missing from A"),
     ],
 )
-def test_what_one_side_lacks_is_named(
+def test_tasks_missing_on_one_side_are_named(
     tmp_path: Path, before: Sequence[str], after: Sequence[str], name: str, expected: str
 ) -> None:
     first, second = ({task: right(3) for task in tasks} for tasks in (before, after))
@@ -83,7 +83,7 @@ def test_what_one_side_lacks_is_named(
         (metadata(note="something else"), ""),
     ],
 )
-def test_scores_of_two_things_are_not_paired(tmp_path: Path, changed: Mapping[str, Any], expected: str) -> None:
+def test_scores_of_different_things_are_not_paired(tmp_path: Path, changed: Mapping[str, Any], expected: str) -> None:
     both = sides(tmp_path, BOTH, BOTH, groups=TREE, of_after=changed)
     if not expected:
         assert isinstance(both.take("all"), Unit)
@@ -100,7 +100,7 @@ def mcq(result_folder: ResultFolder) -> Path:
     return result_folder("oracle", [MCQ], limit=20, answer_classifier="rules")
 
 
-def test_a_reader_that_both_have_is_taken(mcq: Path, tmp_path: Path) -> None:
+def test_a_reader_common_to_both_sides_is_used(mcq: Path, tmp_path: Path) -> None:
     # The rules read better, but the other run has matching only.
     matched = without_reader(mcq, "rules", tmp_path)
     for paths, reader in (((mcq, matched), "string_match"), ((matched, mcq), "string_match"), ((mcq, mcq), "rules")):
@@ -111,7 +111,7 @@ def test_a_reader_that_both_have_is_taken(mcq: Path, tmp_path: Path) -> None:
         assert not unit.headline.higher_is_better
 
 
-def test_answers_that_no_reader_in_common_has_read_are_not_paired(mcq: Path, tmp_path: Path) -> None:
+def test_answers_without_a_common_reader_are_not_paired(mcq: Path, tmp_path: Path) -> None:
     ours, theirs = (without_reader(mcq, name, tmp_path / name) for name in ("rules", "string_match"))
     first, second = load_apart([[ours], [theirs]])
     found = Sides(first, second, NAMES).take(MCQ)
@@ -128,7 +128,7 @@ def without_reader(run: Path, reader: str, into: Path) -> Path:
     return into
 
 
-def test_a_group_without_a_figure_in_common_is_not_compared(tmp_path: Path, mcq: Path) -> None:
+def test_a_group_without_a_common_metric_is_not_compared(tmp_path: Path, mcq: Path) -> None:
     groups = {"mixed": [SST2, MCQ], "all": ["mixed", SNLI], "level": [SST2, SNLI]}
     write_run(tmp_path, BOTH, arguments={"policy": "oracle"}, group_subtasks=groups)
     first, second = load_apart([[tmp_path, mcq], [tmp_path, mcq]])
@@ -153,14 +153,14 @@ def test_a_group_without_a_figure_in_common_is_not_compared(tmp_path: Path, mcq:
         ({"all": ["level", "ifeval"], "level": [SST2, SNLI]}, ["level", GOLDEN]),
     ],
 )
-def test_the_lowest_groups_and_the_tasks_in_none_cover_everything(
+def test_the_lowest_groups_and_the_ungrouped_tasks_cover_everything(
     tmp_path: Path, groups: Mapping[str, Sequence[str]], expected: Sequence[str]
 ) -> None:
     write_run(tmp_path, {**BOTH, GOLDEN: right(5)}, group_subtasks=groups)
     assert list(lowest(load([tmp_path]))) == expected
 
 
-def test_a_group_without_a_figure_in_common_is_taken_apart(tmp_path: Path, mcq: Path) -> None:
+def test_a_group_without_a_common_metric_is_split_into_tasks(tmp_path: Path, mcq: Path) -> None:
     groups = {"all": ["level", MCQ], "level": [SST2, SNLI]}
     write_run(tmp_path, BOTH, arguments={"policy": "oracle"}, group_subtasks=groups)
     assert list(lowest(load([tmp_path, mcq]))) == ["level", MCQ]
@@ -186,12 +186,12 @@ def unit(found: Unit | Unpaired) -> Unit:
     return found
 
 
-def test_the_same_rows_and_prompts_leave_no_warning(tmp_path: Path) -> None:
+def test_the_same_rows_and_prompts_cause_no_warning(tmp_path: Path) -> None:
     found = unit(of_rows(tmp_path, {}).take(SST2))
     assert (warnings(found), notes(found)) == ((), ())
 
 
-def test_another_row_under_the_same_number_is_no_pair(tmp_path: Path) -> None:
+def test_different_rows_with_the_same_id_are_not_paired(tmp_path: Path) -> None:
     assert reason(of_rows(tmp_path, {"doc_hash": "other"}).take(SST2)) == "different rows under the same doc_id"
 
 
@@ -206,14 +206,14 @@ NO_DOCS = "B lacks doc_hash in some rows, so only rows_hash shows that the rows 
 
 
 @pytest.mark.parametrize("none", [None, "", 7])
-def test_rows_without_hashes_are_not_held_against_each_other_and_that_is_said(none: object, tmp_path: Path) -> None:
+def test_rows_without_hashes_are_not_compared_and_this_is_reported(none: object, tmp_path: Path) -> None:
     found = unit(of_rows(tmp_path / "prompts", {"prompt_hash": none}).take(SST2))
     assert (warnings(found), notes(found)) == ((NO_PROMPTS,), ())
     found = unit(of_rows(tmp_path / "docs", {"doc_hash": none}).take(SST2))
     assert (warnings(found), notes(found)) == ((), (NO_DOCS,))
 
 
-def test_a_prompt_that_differs_is_said_before_one_that_nothing_is_known_of(tmp_path: Path) -> None:
+def test_a_differing_prompt_is_reported_before_an_unknown_one(tmp_path: Path) -> None:
     both = of_rows(tmp_path, {"prompt_hash": "other"})
     samples = both.before.runs[0].samples_path
     samples.write_text(samples.read_text(encoding="utf-8").replace('"prompt 2"', "null"), encoding="utf-8")
@@ -232,16 +232,16 @@ def test_a_prompt_that_differs_is_said_before_one_that_nothing_is_known_of(tmp_p
         ),
     ],
 )
-def test_another_way_of_asking_is_a_warning(tmp_path: Path, changed: Mapping[str, Any], warning: str) -> None:
+def test_different_settings_are_a_warning(tmp_path: Path, changed: Mapping[str, Any], warning: str) -> None:
     assert warnings(unit(sides(tmp_path, BOTH, BOTH, groups=TREE, of_after=changed).take("all"))) == (warning,)
 
 
-def test_another_chat_template_is_a_note_for_a_new_model_has_its_own(tmp_path: Path) -> None:
+def test_another_chat_template_is_only_a_note(tmp_path: Path) -> None:
     found = unit(sides(tmp_path, BOTH, BOTH, of_after={"chat_template": "t", "chat_template_sha": "c"}).take(SST2))
     assert (warnings(found), notes(found)) == ((), ("chat_template_sha: none in A, c in B",))
 
 
-def test_a_warning_names_the_tasks_of_a_group_that_it_is_about(tmp_path: Path) -> None:
+def test_a_warning_about_a_group_names_the_affected_tasks(tmp_path: Path) -> None:
     both = sides(tmp_path, BOTH, BOTH, groups=TREE)
     samples = next(run for run in both.after.runs if run.task == SNLI).samples_path
     samples.write_text(samples.read_text(encoding="utf-8") + "{", encoding="utf-8")
@@ -257,7 +257,7 @@ def test_a_reader_that_only_one_side_has_is_a_warning(mcq: Path, tmp_path: Path)
     assert warnings(unit(Sides(first, second, NAMES).take(MCQ))) == ("read by string_match because B has no rules",)
 
 
-def test_two_models_behind_one_reader_are_no_pair(mcq: Path, tmp_path: Path) -> None:
+def test_readings_by_two_models_are_not_paired(mcq: Path, tmp_path: Path) -> None:
     for name, model in (("a", "own"), ("b", "other"), ("c", "own")):
         shutil.copytree(mcq, tmp_path / name)
         (path,) = (tmp_path / name).rglob("results_*.json")
@@ -274,7 +274,7 @@ def test_two_models_behind_one_reader_are_no_pair(mcq: Path, tmp_path: Path) -> 
         assert (reason(found) if isinstance(found, Unpaired) else "") == expected
 
 
-def test_a_task_of_which_no_row_was_evaluated_is_looked_at_and_not_paired(tmp_path: Path) -> None:
+def test_a_task_without_evaluated_rows_is_reported_but_not_paired(tmp_path: Path) -> None:
     both = sides(tmp_path, {SST2: [], SNLI: right(5)}, {SST2: right(5), SNLI: right(5)}, groups=TREE)
     assert lowest(both.before) == (SNLI, SST2)
     assert reason(both.take(SST2)) == "no rows were evaluated in A"
@@ -288,14 +288,14 @@ INSTRUCTIONS = "natural_instructions_subtask033_winogrande_answer_generation_all
     ("lines", "metadata", "warning"),
     [
         ({}, {}, ""),
-        # Its rows hold the examples that the model has room for.
+        # Its rows contain the examples that fit the model's context.
         ({"doc_hash": "other", "prompt_hash": "other"}, {}, ""),
         ({}, {"prompt_budget": {"limit": 100, "unit": "words"}}, "different setting: prompt_budget: {"),
         ({}, {"examples": 1}, "different setting: examples: "),
         ({}, {"note": "another"}, ""),
     ],
 )
-def test_examples_that_a_model_has_no_room_for_are_no_other_rows(
+def test_rows_with_fewer_examples_for_lack_of_context_are_still_paired(
     result_folder: ResultFolder, tmp_path: Path, lines: Mapping[str, str], metadata: Mapping[str, Any], warning: str
 ) -> None:
     run = result_folder("echo", [INSTRUCTIONS])
@@ -312,7 +312,7 @@ def test_examples_that_a_model_has_no_room_for_are_no_other_rows(
     assert all(each.startswith(warning) for each in found)
 
 
-def test_prompts_of_one_chat_template_may_differ_for_it_can_print_the_date(tmp_path: Path) -> None:
+def test_prompts_of_one_chat_template_may_differ_because_it_can_print_the_date(tmp_path: Path) -> None:
     of_rows(tmp_path, {"prompt_hash": "other"})
     for path in tmp_path.glob("*/results_*.json"):
         content = json.loads(path.read_text(encoding="utf-8")) | {"chat_template": "t", "chat_template_sha": "c"}
@@ -322,7 +322,7 @@ def test_prompts_of_one_chat_template_may_differ_for_it_can_print_the_date(tmp_p
     assert (warnings(found), notes(found)) == ((), ("different prompts under the same chat template",))
 
 
-def test_prompts_are_not_held_against_each_other_where_the_chat_template_is_another(tmp_path: Path) -> None:
+def test_prompts_are_not_compared_if_the_chat_templates_differ(tmp_path: Path) -> None:
     both = of_rows(tmp_path, {"prompt_hash": "other"})
     path = both.after.runs[0].file.path
     content = json.loads(path.read_text(encoding="utf-8")) | {"chat_template": "t", "chat_template_sha": "c"}
@@ -332,7 +332,7 @@ def test_prompts_are_not_held_against_each_other_where_the_chat_template_is_anot
     assert (warnings(found), notes(found)) == ((), ("chat_template_sha: none in A, c in B",))
 
 
-def test_of_many_warnings_about_a_group_the_first_are_said_and_the_rest_counted(tmp_path: Path) -> None:
+def test_only_the_first_of_many_warnings_about_a_group_are_printed(tmp_path: Path) -> None:
     scores = {f"verbalizer_sst2_natural_{number}": right(5) for number in range(8)}
     sides(tmp_path, scores, scores, groups={"many": [*scores]})
     for samples in (tmp_path / "b").glob("samples_*"):
@@ -342,7 +342,7 @@ def test_of_many_warnings_about_a_group_the_first_are_said_and_the_rest_counted(
     assert (len(shown), rest) == (5, "and 3 more warnings about its tasks")
 
 
-def test_tasks_that_were_read_by_different_readers_have_no_figure_together(tmp_path: Path) -> None:
+def test_tasks_read_by_different_readers_have_no_common_metric(tmp_path: Path) -> None:
     unit = sides(tmp_path, BOTH, BOTH).take(SST2)
     assert isinstance(unit, Unit)
     (run,) = (pair.before for pair in unit.pairs)

@@ -1,4 +1,4 @@
-"""Two small made-up runs, to be compared."""
+"""Two small made-up runs to compare."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A made-up report with everything that a report can hold."""
+"""A made-up report with everything that a report can contain."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def models(count: int) -> tuple[str, ...]:
 
 
 def estimates(values: Sequence[float], spread: float = 0.04, unit: Unit = "share") -> tuple[Estimate, ...]:
-    """Return estimates around which an interval stands; a NaN has none."""
+    """Return estimates with an interval around each; a NaN has none."""
     least, most = (0.0, 1.0) if unit == "share" else (-100.0, 100.0)
     return tuple(Estimate(value, max(value - spread, least), min(value + spread, most)) for value in values)
 

@@ -32,9 +32,9 @@ ARGUMENTS = (
 )
 WIDTHS = (1200, 390)
 KNOWN = 8
-"""Policies of the reference LM, in all families: a report of real files."""
+"""Policies of the reference model, in all families: a report of real files."""
 MODELS = (1, KNOWN, 20)
-# What a reader sees: the computed colour of a text, and what lies behind it.
+# What a reader sees: the computed color of a text, and its background.
 CONTRASTS = """() => {
   const parse = c => { const n = c.match(/[\\d.]+/g).map(Number); return {rgb: n.slice(0, 3), alpha: n[3] ?? 1}; };
   const luminance = rgb => { const [r, g, b] = rgb.map(v => { v /= 255;
@@ -101,13 +101,13 @@ class Reader:
     looked_at: dict[tuple[int, int], Opened] = field(default_factory=dict)
 
     def look(self, models: int, width: int) -> Opened:
-        """Return a page in light colours that other tests look at, too, and none changes."""
+        """Return a page in light colors that other tests look at, too, and none changes."""
         if (models, width) not in self.looked_at:
             self.looked_at[models, width] = self.open(models, width)
         return self.looked_at[models, width]
 
     def open(self, models: int, width: int = 1280, scheme: str = "light") -> Opened:
-        """Open the report of so many models in a window of its own."""
+        """Open the report of a number of models in a separate window."""
         context = self.browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
         opened = Opened(context.new_page(), [], [])
         opened.page.on("console", lambda m: opened.trouble.append(m.text) if m.type in {"error", "warning"} else None)
@@ -144,7 +144,7 @@ def test_the_page_opens_from_disk_without_an_error_or_a_request(reader: Reader, 
 
 @pytest.mark.parametrize("models", MODELS)
 @pytest.mark.parametrize("width", WIDTHS)
-def test_every_drawing_is_seen_whole_and_nothing_scrolls_sideways(reader: Reader, width: int, models: int) -> None:
+def test_every_drawing_is_fully_visible_and_nothing_scrolls_sideways(reader: Reader, width: int, models: int) -> None:
     opened = reader.look(models, width)
     assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
     figures = opened.page.evaluate(
@@ -164,7 +164,7 @@ def test_every_drawing_is_seen_whole_and_nothing_scrolls_sideways(reader: Reader
 
 
 @pytest.mark.parametrize("models", MODELS)
-def test_a_table_that_fits_into_its_card_is_not_cut_off(reader: Reader, models: int) -> None:
+def test_a_table_that_fits_its_card_is_not_cut_off(reader: Reader, models: int) -> None:
     tables = reader.look(models, 1200).page.evaluate(
         "[...document.querySelectorAll('.scroll')].filter(e => e.checkVisibility()).map("
         "e => [e.closest('figure').id, e.scrollWidth, e.clientWidth, e.closest('.body').clientWidth])"
@@ -173,7 +173,7 @@ def test_a_table_that_fits_into_its_card_is_not_cut_off(reader: Reader, models: 
     assert [(name, wide, seen) for name, wide, seen, room in tables if seen < wide <= room] == []
 
 
-def test_on_a_phone_no_number_is_out_of_sight(reader: Reader) -> None:
+def test_on_a_phone_every_number_is_visible(reader: Reader) -> None:
     page = reader.open(20, 390).page
     page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
     outside = "[...document.querySelectorAll('td, th')].filter(e => e.getBoundingClientRect().right > innerWidth)"
@@ -184,7 +184,7 @@ def test_on_a_phone_no_number_is_out_of_sight(reader: Reader) -> None:
 
 
 @pytest.mark.parametrize(("width", "columns"), [(1200, 3), (390, 1)])
-def test_drawings_stand_side_by_side_where_there_is_room(reader: Reader, width: int, columns: int) -> None:
+def test_drawings_are_side_by_side_if_there_is_room(reader: Reader, width: int, columns: int) -> None:
     lefts = reader.look(20, width).page.evaluate(
         "[...document.querySelectorAll('.body:not(.single)')].map("
         "b => new Set([...b.querySelectorAll('.panel')].map(p => p.getBoundingClientRect().left)).size)"
@@ -204,12 +204,12 @@ def test_all_text_of_drawings_is_large_enough_to_read(reader: Reader, width: int
 
 
 @pytest.mark.parametrize("models", MODELS)
-def test_no_two_texts_of_a_drawing_lie_on_each_other(reader: Reader, models: int) -> None:
+def test_no_two_texts_of_a_drawing_overlap(reader: Reader, models: int) -> None:
     assert reader.look(models, 390).page.evaluate(OVERLAPS) == []
 
 
 @pytest.mark.parametrize("models", MODELS)
-def test_no_text_leaves_its_drawing(reader: Reader, models: int) -> None:
+def test_no_text_extends_beyond_its_drawing(reader: Reader, models: int) -> None:
     outside = reader.look(models, 390).page.evaluate(
         "[...document.querySelectorAll('svg text')].filter(t => {const a = t.getBoundingClientRect(),"
         "b = t.ownerSVGElement.getBoundingClientRect();"
@@ -220,7 +220,9 @@ def test_no_text_leaves_its_drawing(reader: Reader, models: int) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_with_everything_open_all_text_stands_out_and_nothing_scrolls_sideways(reader: Reader, scheme: str) -> None:
+def test_with_everything_expanded_all_text_has_contrast_and_nothing_scrolls_sideways(
+    reader: Reader, scheme: str
+) -> None:
     opened = reader.open(20, 390, scheme)
     opened.page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
     assert opened.page.evaluate("document.documentElement.scrollWidth") <= 390
@@ -230,7 +232,7 @@ def test_with_everything_open_all_text_stands_out_and_nothing_scrolls_sideways(r
     assert [(kind, text, contrast) for kind, text, contrast in found if contrast < 4.5] == []
 
 
-def test_light_and_dark_are_two_pages(reader: Reader) -> None:
+def test_light_and_dark_mode_look_different(reader: Reader) -> None:
     light, dark = (
         reader.open(1, scheme=scheme).page.evaluate(
             "['body', '.card', 'svg path[fill^=\"var(--heat\"]'].map(s => {"
@@ -243,7 +245,7 @@ def test_light_and_dark_are_two_pages(reader: Reader) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_paper_shows_what_is_closed_on_the_screen_in_light_colours(reader: Reader, scheme: str) -> None:
+def test_collapsed_tables_are_printed_in_light_colors(reader: Reader, scheme: str) -> None:
     page = reader.open(20, 794, scheme).page
     closed = "[...document.querySelectorAll('details:not([open])')]"
     assert page.evaluate(f"{closed}.length") > 5
@@ -267,14 +269,14 @@ def test_paper_shows_what_is_closed_on_the_screen_in_light_colours(reader: Reade
     assert page.evaluate("document.documentElement.scrollWidth") <= 794
 
 
-def test_a_print_is_as_long_whatever_is_closed_on_the_screen(reader: Reader) -> None:
+def test_the_printed_length_does_not_depend_on_what_is_collapsed(reader: Reader) -> None:
     closed, opened = reader.open(20).page, reader.open(20).page
     opened.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
     pages = [len(re.findall(rb"/Type ?/Page\b", page.pdf())) for page in (closed, opened)]
     assert pages[0] == pages[1] > 10
 
 
-def test_closed_tables_and_links_are_reached_and_opened_by_keyboard(reader: Reader) -> None:
+def test_collapsed_tables_and_links_are_operable_by_keyboard(reader: Reader) -> None:
     page = reader.open(20).page
     reached = []
     for _ in range(400):

@@ -1,4 +1,4 @@
-"""``lm-eval-ext report`` from the harness's own files to the page: what known answers imply, read out of its tables."""
+"""``lm-eval-ext report``, from the harness's own files to the page: its tables have the scores of known answers."""
 
 from __future__ import annotations
 
@@ -76,24 +76,26 @@ def tables(known_runs: list[Path], tmp_path_factory: pytest.TempPathFactory) -> 
     # Whoever goes by what the words mean is right where they mean their labels, and nowhere else.
     [("oracle", [1.0, 1.0, 1.0]), ("prior", [1.0, 0.0, 0.0])],
 )
-def test_natural_neutral_and_unnatural_words(policy: str, accuracies: list[float], tables: Tables) -> None:
+def test_the_page_shows_natural_neutral_and_unnatural_words(
+    policy: str, accuracies: list[float], tables: Tables
+) -> None:
     for level, accuracy in zip(WORDS, accuracies, strict=True):
         cells = tables.numbers("verbalizer_naturalness", f"reference policy={policy}", "direct", level)
         assert float(cells["accuracy"]) == accuracy
 
 
-def test_guessing_is_right_half_of_the_time(tables: Tables) -> None:
+def test_random_answers_are_right_half_of_the_time(tables: Tables) -> None:
     accuracies = [
         float(tables.numbers("verbalizer_naturalness", "reference policy=random", "direct", level)["accuracy"])
         for level in WORDS
     ]
-    # 100 tosses of a coin: within four standard deviations of 0.05, and no two words tossed alike.
+    # 100 coin tosses: within four standard deviations of 0.05, and different for every word.
     assert all(0.3 <= accuracy <= 0.7 for accuracy in accuracies)
     assert len(set(accuracies)) > 1
 
 
 @pytest.mark.parametrize("n", [1, 2, 5])
-def test_whoever_drops_one_instruction_follows_the_others_and_never_all(n: int, tables: Tables) -> None:
+def test_drop_one_follows_all_instructions_but_one(n: int, tables: Tables) -> None:
     cells = tables.numbers("manyifeval_curse", "reference policy=drop_one", str(n))
     inst = (n - 1) / n
     assert [float(cells[name]) for name in ("prompt level", "instruction level", "predicted")] == pytest.approx(
@@ -111,24 +113,26 @@ def test_the_oracle_follows_all_instructions(tables: Tables) -> None:
     ("policy", "mismatch", "refusal"),
     [("oracle", 0.0, 0.0), ("chatty", 1.0, 0.0), ("refuser", 1.0, 1.0), ("always_a", 0.0, None)],
 )
-def test_text_against_first_token(policy: str, mismatch: float, refusal: float | None, tables: Tables) -> None:
+def test_the_page_shows_text_against_first_token(
+    policy: str, mismatch: float, refusal: float | None, tables: Tables
+) -> None:
     cells = tables.numbers("paired_mcq_mismatch", f"reference policy={policy}")
     assert float(cells["mismatch"]) == mismatch
     if refusal is not None:
         assert float(cells["mismatch: the text refuses"]) == refusal
 
 
-def test_references_score_1_and_the_input_said_again_little(tables: Tables) -> None:
+def test_the_oracle_scores_1_and_the_echo_little(tables: Tables) -> None:
     encodings = ("prompt", "all")
     oracle = tables.numbers("natural_instructions_rouge_l", "reference policy=oracle")
     assert [float(oracle[encoding]) for encoding in encodings] == [1.0, 1.0]
-    # The echo says the input whatever the instruction: under each encoding the same.
+    # The echo repeats the input regardless of the instruction: the same under each encoding.
     echo = tables.numbers("natural_instructions_rouge_l", "reference policy=echo")
     assert 0 < float(echo["prompt"]) < 0.5
     assert echo["prompt"] == echo["all"]
 
 
-def test_the_summary_has_a_headline_of_each_family_for_who_ran_it(tables: Tables) -> None:
+def test_the_summary_has_each_familys_headline_for_the_models_that_ran_it(tables: Tables) -> None:
     cells = tables.numbers("summary", "reference policy=prior")
     assert float(cells[f"{WORDS['natural']} (acc ↑)"]) == 1.0
     assert float(cells[f"{WORDS['unnatural']} (acc ↑)"]) == 0.0
@@ -138,7 +142,7 @@ def test_the_summary_has_a_headline_of_each_family_for_who_ran_it(tables: Tables
 # The command
 
 
-def test_the_page_and_its_figures_are_written_and_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_page_and_its_figures_are_written_and_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_run(tmp_path / "run", {SST2: [1, 0]})
     page, figures = tmp_path / "a.html", tmp_path / "figures"
     assert main(["report", str(tmp_path / "run"), "-o", str(page), "--export", str(figures)]) == 0
@@ -148,7 +152,7 @@ def test_the_page_and_its_figures_are_written_and_named(tmp_path: Path, capsys: 
     assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
-def test_what_was_left_out_is_said_in_the_page_and_beside_it(
+def test_omissions_are_reported_on_the_page_and_on_standard_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_run(tmp_path / "run", {SST2: [1, 0]}, samples=False)
@@ -159,7 +163,7 @@ def test_what_was_left_out_is_said_in_the_page_and_beside_it(
     assert f"no samples of {SST2} next to it" in page.read_text(encoding="utf-8")
 
 
-def test_a_models_name_cannot_clear_the_screen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_model_name_cannot_clear_the_screen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_run(tmp_path / "1", {SST2: [1]}, arguments={"pretrained": "x\x1b[2J"})
     write_run(tmp_path / "2", {SST2: [1, 0]}, arguments={"pretrained": "y"})
     assert main(["report", str(tmp_path), "-o", str(tmp_path / "report.html")]) == 0
@@ -168,7 +172,7 @@ def test_a_models_name_cannot_clear_the_screen(tmp_path: Path, capsys: pytest.Ca
     assert "\x1b" not in said
 
 
-def test_two_pages_of_the_same_files_are_the_same_bytes(tmp_path: Path) -> None:
+def test_the_page_is_byte_identical_for_the_same_files(tmp_path: Path) -> None:
     write_run(tmp_path / "run", {SST2: [1, 0, 1], WORDS["natural"]: [1, 1, 0]})
     pages = [tmp_path / "1.html", tmp_path / "2.html"]
     for page in pages:
@@ -183,7 +187,7 @@ def test_two_pages_of_the_same_files_are_the_same_bytes(tmp_path: Path) -> None:
         ("nowhere/report.html", "its folder does not exist"),
     ],
 )
-def test_a_page_that_cannot_be_written_is_said_before_anything_is_read(
+def test_an_unwritable_page_is_reported_before_anything_is_read(
     output: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -191,7 +195,7 @@ def test_a_page_that_cannot_be_written_is_said_before_anything_is_read(
     assert message in capsys.readouterr().err
 
 
-def test_a_page_that_is_there_stays_if_the_new_one_cannot_be_made(tmp_path: Path) -> None:
+def test_an_existing_page_is_kept_if_the_new_one_fails(tmp_path: Path) -> None:
     page = tmp_path / "report.html"
     page.write_text("the old one")
     (tmp_path / "results_x.json").write_text("{}")
@@ -199,7 +203,7 @@ def test_a_page_that_is_there_stays_if_the_new_one_cannot_be_made(tmp_path: Path
     assert page.read_text() == "the old one"
 
 
-def test_the_page_can_go_to_standard_output(
+def test_the_page_can_be_printed_to_standard_output(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -212,16 +216,16 @@ def test_the_page_can_go_to_standard_output(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["figures", "run"]
 
 
-def test_into_a_device_the_page_goes_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_device_receives_only_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_run(tmp_path / "run", {SST2: [1, 0]})
     assert main(["report", str(tmp_path / "run"), "-o", "/dev/null"]) == 0
     printed = capsys.readouterr()
-    # Had it been /dev/stdout, the name would stand behind the page.
+    # With /dev/stdout, the name would follow the page.
     assert (printed.out, printed.err) == ("", "/dev/null\n")
     assert Path("/dev/null").is_char_device()
 
 
-def test_a_figure_that_cannot_be_drawn_leaves_neither_page_nor_figures(
+def test_if_a_figure_cannot_be_drawn_neither_page_nor_figures_are_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_run(tmp_path / "run", {SST2: [1, 0], WORDS["natural"]: [1, 1]})
@@ -245,12 +249,12 @@ def test_figures_cannot_go_to_standard_output(capsys: pytest.CaptureFixture[str]
     assert "expected the name of a folder" in capsys.readouterr().err
 
 
-def test_runs_that_are_not_there_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_runs_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", str(tmp_path / "results_x.json"), "-o", str(tmp_path / "report.html")]) == 1
     assert "results_x.json: No such file or directory" in capsys.readouterr().err
 
 
-def test_without_matplotlib_the_extra_is_named(
+def test_without_matplotlib_the_error_names_the_extra(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)

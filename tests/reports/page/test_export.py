@@ -1,4 +1,4 @@
-"""Figures as files: numbers that a spreadsheet reads, and pictures."""
+"""Figures as files: numbers for a spreadsheet, and pictures."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def figure(name: str, *titles: str) -> Figure:
     return Figure(name, "title", "", panels, Table(("model", "accuracy"), (("m", Estimate(0.5)),)))
 
 
-def test_each_figure_is_numbers_and_each_panel_a_picture() -> None:
+def test_each_figure_is_a_csv_file_and_each_panel_a_picture() -> None:
     found = contents(Report("title", figure("summary", ""), [], []))
     assert list(found) == ["summary.csv", "summary.png"]
     assert found["summary.png"].startswith(b"\x89PNG")
     assert found["summary.csv"] == b"model,accuracy,accuracy low,accuracy high\nm,0.5,,\n"
 
 
-def test_a_whole_report_is_there() -> None:
+def test_a_complete_report_is_exported() -> None:
     report = sample.report(1)
     figures = [report.summary, *(figure for section in report.sections for figure in section.figures)]
     found = contents(report)
@@ -48,7 +48,7 @@ def test_a_whole_report_is_there() -> None:
     ],
     ids=["no title", "titles", "alike", "a path", "no letters that every system has", "long"],
 )
-def test_a_panels_file_is_named_after_it(titles: tuple[str, ...], names: list[str]) -> None:
+def test_the_file_of_a_panel_is_named_after_it(titles: tuple[str, ...], names: list[str]) -> None:
     found = contents(Report("title", figure("f", *titles), [], []))
     assert list(found) == ["f.csv", *(f"{name}.png" for name in names)]
 
@@ -65,27 +65,27 @@ def test_a_panels_file_is_named_after_it(titles: tuple[str, ...], names: list[st
     ],
     ids=["to the last digit", "signs", "no value", "no such figure", "a remark", "a count"],
 )
-def test_figures_are_raw_numbers_with_their_intervals_ends(cell: TableCell, expected: str) -> None:
+def test_figures_are_raw_numbers_with_the_bounds_of_their_intervals(cell: TableCell, expected: str) -> None:
     text = as_csv(Table(("model", "accuracy"), (("m", cell), ("other", Estimate(1.0)))))
     assert text == f"model,accuracy,accuracy low,accuracy high\nm,{expected}\nother,1.0,,\n"
 
 
-def test_columns_without_estimates_stay_one() -> None:
+def test_columns_without_estimates_are_not_split() -> None:
     assert as_csv(Table(("model", "rows"), (("m", 100), ("o", None)))) == "model,rows\nm,100\no,\n"
 
 
-def test_text_that_is_no_number_is_quoted_and_can_be_encoded() -> None:
+def test_non_numeric_text_is_quoted_and_can_be_encoded() -> None:
     text = as_csv(Table(("a,b", "c"), (('say "no"', "\ud800"),)))
     assert text == '"a,b",c\n"say ""no""",<U+D800>\n'
     text.encode("utf-8")
 
 
 @pytest.mark.parametrize("begins", ["=", "+", "-", "@", "\t"])
-def test_a_model_is_no_formula(begins: str) -> None:
+def test_a_model_name_is_not_a_formula(begins: str) -> None:
     rows = list(csv.reader(as_csv(Table(("model", "n"), ((f"{begins}1+1", 1), (f"a{begins}1", 2)))).splitlines()))
     assert rows[1:] == [[f"'{begins}1+1", "1"], [f"a{begins}1", "2"]]
 
 
-def test_a_heading_is_no_formula_either_and_can_be_encoded() -> None:
+def test_a_heading_is_not_a_formula_and_can_be_encoded() -> None:
     # A task is named by whoever wrote it.
     assert as_csv(Table(("=1+1", "a\ud800"), (("m", 1),))).encode() == b"'=1+1,a<U+D800>\nm,1\n"

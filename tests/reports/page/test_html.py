@@ -1,4 +1,4 @@
-"""The page: what stands in it, and that nothing of what it is given becomes markup."""
+"""The page: its contents, and that no input becomes markup."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def whole() -> str:
     return page(sample.report(2))
 
 
-def test_the_page_is_well_formed_and_its_ids_are_its_own(whole: str) -> None:
+def test_the_page_is_well_formed_with_unique_ids(whole: str) -> None:
     read = Read(whole)
     assert whole.startswith("<!DOCTYPE html>")
     ids = [attributes["id"] for _, attributes in read.elements if "id" in attributes]
@@ -102,7 +102,7 @@ def test_the_page_is_well_formed_and_its_ids_are_its_own(whole: str) -> None:
     assert {link.removeprefix("#") for link in links} <= set(ids)
 
 
-def test_nothing_in_the_page_runs_or_comes_from_elsewhere(whole: str) -> None:
+def test_the_page_has_no_scripts_and_no_external_resources(whole: str) -> None:
     read = Read(whole)
     assert not {"script", "iframe", "object", "embed", "base", "form", "img"} & {tag for tag, _ in read.elements}
     for tag, attributes in read.elements:
@@ -113,7 +113,7 @@ def test_nothing_in_the_page_runs_or_comes_from_elsewhere(whole: str) -> None:
     assert "default-src 'none'" in whole
 
 
-def test_hostile_text_is_shown_and_does_nothing(whole: str) -> None:
+def test_hostile_text_is_displayed_but_inert(whole: str) -> None:
     read = Read(whole)
     shown = "<script>document.title = 'taken'</script> & \"quoted\" $x^2$ <U+0000><U+001B>[31m <U+D800> "
     assert f"Instruction following {shown}<U+202E>right to left<U+202C>" in read.text
@@ -123,7 +123,7 @@ def test_hostile_text_is_shown_and_does_nothing(whole: str) -> None:
     whole.encode("utf-8")
 
 
-def test_the_page_is_the_same_every_time(whole: str) -> None:
+def test_the_page_is_deterministic(whole: str) -> None:
     assert page(sample.report(2)) == whole
 
 
@@ -151,16 +151,16 @@ def test_the_page_is_the_same_every_time(whole: str) -> None:
     ],
     ids=["interval", "no interval", "certain", "change", "number", "count", "no value", "no such figure"],
 )
-def test_a_figure_can_be_read_by_people_and_programs(
+def test_a_figure_is_readable_by_people_and_programs(
     cell: TableCell, unit: Unit, attributes: dict[str, str], text: str
 ) -> None:
-    # The second row shows that the column holds estimates.
+    # The second row shows that the column contains estimates.
     rows = (("model", cell), ("other", Estimate(0.5)))
     (_, (tag, found, words)) = cells(Table(("model", "accuracy"), rows, unit))[1]
     assert (tag, found, words) == ("td", {"class": "n", "data-column": "accuracy", **attributes}, text)
 
 
-def test_headings_say_whose_they_are() -> None:
+def test_headings_have_a_scope() -> None:
     rows = (("model", 3, Estimate(0.5), 100), ("model", 4, Estimate(0.6), 100))
     table = cells(Table(("model", "n", "accuracy", "rows"), rows))
     assert [(tag, attributes["scope"], text) for tag, attributes, text in table[0]] == [
@@ -196,7 +196,7 @@ def test_columns_before_the_first_estimate_are_headings(rows: list[tuple[TableCe
     [(2, 7, 3), (5, 7, 6), (6, 7, 8), (2, 6, 7), (0, 7, 8)],
     ids=["two models", "five", "more", "few columns", "no rows"],
 )
-def test_a_table_of_many_columns_and_few_rows_is_turned(rows: int, columns: int, expected: int) -> None:
+def test_a_table_of_many_columns_and_few_rows_is_transposed(rows: int, columns: int, expected: int) -> None:
     headings = tuple(f"figure {number}" for number in range(columns))
     cells: tuple[tuple[TableCell, ...], ...] = tuple(
         (f"m{row}", *(Estimate((row + 1) / 10) for _ in headings)) for row in range(rows)
@@ -209,19 +209,19 @@ def test_a_table_of_many_columns_and_few_rows_is_turned(rows: int, columns: int,
         assert found.unit == "change"
 
 
-def test_a_turned_table_is_headed_by_all_that_its_rows_are_about() -> None:
+def test_the_header_of_a_transposed_table_identifies_its_rows() -> None:
     rows: tuple[tuple[TableCell, ...], ...] = (("one", 3, None, *[Estimate(0.5)] * 7),)
     assert turned(Table(tuple("abcdefghij"), rows)).columns == ("", "one, 3")
 
 
 @pytest.mark.parametrize(("rows", "is_open"), [(24, True), (25, False)])
-def test_a_long_table_is_closed_to_begin_with(rows: int, is_open: bool) -> None:
+def test_a_long_table_starts_collapsed(rows: int, is_open: bool) -> None:
     text = page(report_with(Table(("a", "b"), tuple(("x", Estimate(0.5)) for _ in range(rows)))))
     assert ('<details class="numbers" open>' in text) == is_open
     assert f"{rows} rows" in text
 
 
-def test_a_figure_with_several_drawings_has_a_short_table_open() -> None:
+def test_the_short_table_of_a_figure_with_several_drawings_is_open() -> None:
     names = sample.models(3)
     # Four constraints for each of three models; for four, 16 rows are too many.
     text = page(replace(report_with(Table(("a",), ())), summary=sample.parts(names)))
@@ -238,7 +238,7 @@ def test_a_figure_with_several_drawings_has_a_short_table_open() -> None:
         (LONGEST + 1234, "… 1,234 more characters left out"),
     ],
 )
-def test_a_long_answer_is_cut_and_says_how_much_is_left_out(length: int, remark: str | None) -> None:
+def test_a_long_answer_is_shortened_and_says_by_how_much(length: int, remark: str | None) -> None:
     one = Example("why", "model", "task", "prompt", "x" * length, ())
     text = Read(page(report_with(Table(("a",), ()), sections=[Section("s", "S", "?", [], [one])]))).text
     assert max(map(len, re.findall("x+", text))) == LONGEST
@@ -253,7 +253,7 @@ def test_the_first_line_break_of_an_answer_is_kept() -> None:
     )
 
 
-def test_an_empty_answer_is_said_to_be_empty() -> None:
+def test_an_empty_answer_is_labeled_as_empty() -> None:
     one = Example("why", "model", "task", "prompt", "", ())
     assert (
         Read(page(report_with(Table(("a",), ()), sections=[Section("s", "S", "?", [], [one])]))).text.count("(empty)")
@@ -261,7 +261,7 @@ def test_an_empty_answer_is_said_to_be_empty() -> None:
     )
 
 
-def test_issues_are_shown_by_severity_and_those_that_matter_are_called_by_it() -> None:
+def test_issues_are_ordered_by_severity_and_serious_ones_are_labeled() -> None:
     issues = (note("one"), warning("two"), error("three"), note("four"))
     text = page(report_with(Table(("a",), ()), issues=issues))
     found = re.findall(r'<li class="(\w+)">(.*?)</li>', text)
@@ -273,7 +273,7 @@ def test_issues_are_shown_by_severity_and_those_that_matter_are_called_by_it() -
     ]
 
 
-def test_a_report_of_nothing_is_a_page() -> None:
+def test_an_empty_report_is_a_page() -> None:
     read = Read(page(report_with(Table(("a",), ()))))
     assert not [tag for tag, _ in read.elements if tag == "article"]
     assert "Before you read" not in read.text
@@ -300,7 +300,7 @@ def test_a_figure_is_written_in_its_unit(value: float, unit: Unit, expected: str
     assert figure(value, unit) == expected
 
 
-def test_an_interval_of_which_one_end_is_not_known_is_not_written() -> None:
+def test_an_interval_with_an_unknown_bound_is_not_shown() -> None:
     assert interval(Estimate(0.5, 0.4), "share") == ""
     assert interval(Estimate(0.5, 0.4, 0.6), "share") == "[40.0, 60.0]"
 
@@ -318,5 +318,5 @@ def test_an_interval_of_which_one_end_is_not_known_is_not_written() -> None:
     ],
     ids=["tab and line break", "other line breaks", "bell", "controls", "half a pair", "override", "other scripts"],
 )
-def test_what_cannot_be_shown_is_named(text: str, expected: str) -> None:
+def test_content_that_cannot_be_shown_is_named(text: str, expected: str) -> None:
     assert readable(text) == expected

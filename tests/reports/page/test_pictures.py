@@ -1,4 +1,4 @@
-"""The pictures of the documentation are what ``make pictures`` draws: runs of the reference LM, drawn anew."""
+"""The pictures in the documentation are those of ``make pictures``: runs of the reference model, drawn again."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def variables() -> Mapping[str, str]:
     importlib.metadata.version("matplotlib") != PINNED["matplotlib"],
     reason="other versions of matplotlib draw other pixels; constraints.txt has the one of the pictures",
 )
-def test_the_pictures_show_what_the_demonstration_draws(result_folder: ResultFolder, tmp_path: Path) -> None:
+def test_the_pictures_are_those_of_make_demo(result_folder: ResultFolder, tmp_path: Path) -> None:
     evaluated = re.findall(r"\$\(call evaluated,(\w+),\$\((\w+)\)\)", MAKEFILE)
     assert len(evaluated) == 6
     folders = [

@@ -1,4 +1,4 @@
-"""What is drawn: as SVG for the page and as PNG, from the same figures."""
+"""The drawings of figures, as SVG for the page and as PNG."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def texts(svg: ElementTree.Element) -> list[str]:
 
 
 def inks(svg: ElementTree.Element) -> list[tuple[str, str]]:
-    """Return each text and its colour, which it may share with its neighbours."""
+    """Return each text and its color, which it may share with its neighbors."""
     return [
         (text.text or "", parent.get("fill", "var(--ink)"))
         for parent in svg.iter()
@@ -53,7 +53,7 @@ def inks(svg: ElementTree.Element) -> list[tuple[str, str]]:
 
 
 def paths(svg: ElementTree.Element, role: str) -> list[str]:
-    """Return the lines of what is filled in a colour."""
+    """Return the lines of what is filled in a color."""
     return [path.get("d", "") for path in svg.iter(f"{SVG}path") if path.get("fill") == f"var(--{role})"]
 
 
@@ -66,8 +66,8 @@ def spans(lines: str) -> list[tuple[float, float]]:
     return found
 
 
-def line_ends(svg: ElementTree.Element, colour: str) -> list[str]:
-    return [path.get("d", "") for path in svg.iter(f"{SVG}path") if path.get("stroke") == f"var(--{colour})"]
+def line_ends(svg: ElementTree.Element, color: str) -> list[str]:
+    return [path.get("d", "") for path in svg.iter(f"{SVG}path") if path.get("stroke") == f"var(--{color})"]
 
 
 def one(*values: float) -> tuple[Estimate, ...]:
@@ -75,7 +75,7 @@ def one(*values: float) -> tuple[Estimate, ...]:
 
 
 @pytest.mark.parametrize("count", [1, 20])
-def test_every_drawing_is_well_formed_small_and_no_wider_than_a_phone(count: int) -> None:
+def test_every_drawing_is_well_formed_small_and_narrow_enough_for_a_phone(count: int) -> None:
     for figure, drawings in all_drawn(count):
         for svg in drawings:
             root = ElementTree.fromstring(svg)  # noqa: S314 # our own
@@ -93,7 +93,7 @@ def test_every_drawing_is_well_formed_small_and_no_wider_than_a_phone(count: int
             assert not re.search(r"\d\.\d\d", re.sub(r' (fill-opacity|aria-label)="[^"]*"|>[^<]*<', "", svg))
 
 
-def test_drawings_of_a_page_share_no_ids_and_refer_only_to_their_own() -> None:
+def test_drawings_share_no_ids_and_refer_only_to_their_own() -> None:
     taken: set[str] = set()
     for svg in [svg for _, drawings in all_drawn(20) for svg in drawings]:
         ids = re.findall(r' id="([^"]+)"', svg)
@@ -110,13 +110,13 @@ def test_drawing_again_gives_the_same_bytes() -> None:
     assert pngs(figure) == pngs(figure)
 
 
-def test_the_colours_of_a_drawing_are_those_that_the_page_declares() -> None:
+def test_drawings_use_the_colors_declared_by_the_page() -> None:
     for svg in [svg for _, drawings in all_drawn(20) for svg in drawings]:
         assert set(re.findall(r"var\(--([^)]+)\)", svg)) <= set(ROLES)
         assert not re.search(r"#[0-9a-f]{6}\b|rgb\(", re.sub(r">[^<]*<", "", svg))
 
 
-def test_a_users_own_settings_of_matplotlib_change_nothing_and_are_kept() -> None:
+def test_the_users_matplotlib_settings_have_no_effect_and_are_kept() -> None:
     import matplotlib  # noqa: PLC0415 # to be set up as a user may have it
 
     figure = sample.bars(sample.models(2))
@@ -149,7 +149,7 @@ def test_reports_are_described_without_matplotlib() -> None:
     assert done.stdout.strip() == "False"
 
 
-def test_a_missing_matplotlib_is_named_with_what_installs_it(tmp_path: Path) -> None:
+def test_the_error_without_matplotlib_says_how_to_install_it(tmp_path: Path) -> None:
     (tmp_path / "matplotlib.py").write_text("raise ImportError('not here')\n", encoding="utf-8")
     code = (
         f"import sys; sys.path.insert(0, {str(tmp_path)!r});"
@@ -161,7 +161,7 @@ def test_a_missing_matplotlib_is_named_with_what_installs_it(tmp_path: Path) -> 
     assert "ReportError: drawing needs matplotlib: pip install 'lm-eval-ext[report]'" in done.stderr
 
 
-def test_bars_are_as_long_as_their_values() -> None:
+def test_the_length_of_a_bar_is_its_value() -> None:
     svg = drawn(Bars(("a", "b"), (Series("", one(0.5, 1.0)),), "accuracy"))
     (first, second) = spans(paths(svg, "series0")[0])
     assert first[0] == second[0]
@@ -170,7 +170,7 @@ def test_bars_are_as_long_as_their_values() -> None:
     assert {"50.0", "100.0", "a", "b", "accuracy", "0%", "25%", "100%"} <= set(texts(svg))
 
 
-def test_bars_of_changes_go_both_ways_from_nothing() -> None:
+def test_bars_of_changes_extend_both_ways_from_zero() -> None:
     svg = drawn(Bars(("worse", "better"), (Series("", one(-0.1, 0.2)),), "gain", unit="change"))
     (worse, better) = spans(paths(svg, "series0")[0])
     assert worse[1] == better[0]
@@ -178,7 +178,7 @@ def test_bars_of_changes_go_both_ways_from_nothing() -> None:
     assert {"−10.0", "+20.0", "gain (points)"} <= set(texts(svg))  # noqa: RUF001 # the minus
 
 
-def test_the_part_of_a_bar_is_its_lighter_end() -> None:
+def test_the_part_of_a_bar_is_drawn_lighter_at_its_end() -> None:
     svg = drawn(Bars(("a",), (Series("mismatch", one(0.4), parts=(0.1,)),), "mismatch", part="refusal"))
     bars = [path for path in svg.iter(f"{SVG}path") if path.get("fill") == "var(--series0)"]
     # The bar and its part; then the two of the legend.
@@ -195,7 +195,7 @@ def test_the_part_of_a_bar_is_its_lighter_end() -> None:
     [(Estimate(0.5, 0.4, 0.6), 1), (Estimate(0.5), 0), (Estimate(nan), 0)],
     ids=["an interval", "no interval", "no value"],
 )
-def test_an_interval_is_drawn_where_there_is_one(estimate: Estimate, whiskers: int) -> None:
+def test_an_interval_is_drawn_if_there_is_one(estimate: Estimate, whiskers: int) -> None:
     bars = drawn(Bars(("a",), (Series("", (estimate,)),), "accuracy"))
     assert len(line_ends(bars, "ink")) == whiskers
     if whiskers:
@@ -209,7 +209,7 @@ def test_an_interval_is_drawn_where_there_is_one(estimate: Estimate, whiskers: i
     assert len([line for line in line_ends(curves, "series0") if "V" in line]) == whiskers
 
 
-def test_a_part_that_is_not_known_is_none() -> None:
+def test_an_unknown_part_of_a_bar_is_not_drawn() -> None:
     known, unknown = (
         drawn(Bars(("a",), (Series("mismatch", one(0.4), parts=(part,)),), "mismatch")) for part in (0.0, nan)
     )
@@ -230,19 +230,19 @@ def test_a_part_that_is_not_known_is_none() -> None:
     ],
     ids=repr,
 )
-def test_a_drawing_of_nothing_is_a_drawing(mark: Mark) -> None:
+def test_an_empty_drawing_is_a_drawing(mark: Mark) -> None:
     assert len(list(drawn(mark).iter())) > 1
     (png,) = pngs(Figure("name", "title", "", (Panel("", mark),), TABLE))
     assert png.startswith(b"\x89PNG")
 
 
-def test_a_missing_bar_is_a_dash_and_no_bar() -> None:
+def test_a_missing_bar_is_shown_as_a_dash() -> None:
     svg = drawn(Bars(("a",), (Series("", one(nan)),), "accuracy"))
     assert "–" in texts(svg)  # noqa: RUF001 # as it is written
     assert not paths(svg, "series0")
 
 
-def test_the_reference_line_stands_at_its_value_and_is_named() -> None:
+def test_the_reference_line_is_at_its_value_and_labeled() -> None:
     mark = Bars(("a",), (Series("", one(0.25)),), "accuracy", reference=0.25, reference_name="random guessing")
     svg = drawn(mark)
     assert "random guessing (25%)" in texts(svg)
@@ -267,7 +267,7 @@ def test_predicted_curves_are_dashed_and_have_no_markers() -> None:
     assert not list(svg.iter(f"{SVG}use"))
 
 
-def test_twenty_series_are_told_apart_by_more_than_colour() -> None:
+def test_twenty_series_are_distinguishable_without_color() -> None:
     names = [f"m{n}" for n in range(20)]
     curves = drawn(Curves((1, 2), tuple(Series(name, one(0.1, 0.2)) for name in names), "n", "accuracy"))
     markers = {
@@ -286,12 +286,12 @@ def test_twenty_series_are_told_apart_by_more_than_colour() -> None:
     assert len(looks) == 20
 
 
-def test_a_heat_map_has_each_number_on_the_colour_of_its_value() -> None:
+def test_each_number_of_a_heat_map_has_the_color_of_its_value() -> None:
     svg = drawn(HeatMap(("row",), ("low", "high", "none"), (one(0.0, 1.0, nan),), "accuracy"))
-    colours = dict(inks(svg))
-    assert colours["0"] == "var(--heat0-ink)"
-    assert colours["100"] == f"var(--heat{LEVELS - 1}-ink)"
-    assert colours["–"] == "var(--muted)"  # noqa: RUF001 # as it is written
+    colors = dict(inks(svg))
+    assert colors["0"] == "var(--heat0-ink)"
+    assert colors["100"] == f"var(--heat{LEVELS - 1}-ink)"
+    assert colors["–"] == "var(--muted)"  # noqa: RUF001 # as it is written
     assert paths(svg, "missing")
 
 
@@ -300,13 +300,13 @@ def test_a_heat_map_has_each_number_on_the_colour_of_its_value() -> None:
     [((-0.2, 0.0, 0.2), ("change0", "change4", "change8")), ((0.0, 0.2, 0.2), ("change4", "change8", "change8"))],
     ids=["both ways", "up only"],
 )
-def test_the_middle_of_changes_is_no_change(values: tuple[float, ...], roles: tuple[str, ...]) -> None:
+def test_the_midpoint_of_a_change_scale_is_zero(values: tuple[float, ...], roles: tuple[str, ...]) -> None:
     svg = drawn(HeatMap(("row",), ("a", "b", "c"), (one(*values),), "gain", "change"))
-    colours = [colour for _, colour in inks(svg) if "change" in colour]
-    assert colours == [f"var(--{role}-ink)" for role in roles]
+    colors = [color for _, color in inks(svg) if "change" in color]
+    assert colors == [f"var(--{role}-ink)" for role in roles]
 
 
-def test_more_columns_than_fit_are_put_under_each_other() -> None:
+def test_columns_that_do_not_fit_are_stacked() -> None:
     columns = tuple(f"c{number}" for number in range(30))
     svg = drawn(HeatMap(("row",), columns, (one(*[0.5] * 30),), "accuracy"))
     assert texts(svg).count("50") == 30
@@ -317,7 +317,7 @@ def test_more_columns_than_fit_are_put_under_each_other() -> None:
     assert [len({y for _, y in places}), texts(svg).count("row")] == [2, 2]
 
 
-def test_the_names_of_rows_are_narrowed_where_that_spares_a_block() -> None:
+def test_row_names_are_narrowed_if_that_saves_a_block() -> None:
     rows, columns = ("change case: capital word frequency",), tuple(str(n) for n in range(1, 11))
     svg = drawn(HeatMap(rows, columns, (one(*[1.0] * 10),), "accuracy"))
     assert len({e.get("y") for e in svg.iter(f"{SVG}text") if e.text in columns}) == 1
@@ -336,7 +336,7 @@ def test_the_names_of_rows_are_narrowed_where_that_spares_a_block() -> None:
         ((3.0, 41.0), "number", (0.0, 50.0)),
     ],
 )
-def test_an_axis_has_room_for_its_values_and_holds_nothing(
+def test_an_axis_has_room_for_its_values_and_zero(
     values: tuple[float, ...], unit: str, expected: tuple[float, float]
 ) -> None:
     mark = Bars(("a",) * len(values), (Series("", one(*values)),), "axis", unit=unit)  # type: ignore[arg-type] # a row of the table
@@ -346,18 +346,18 @@ def test_an_axis_has_room_for_its_values_and_holds_nothing(
     assert scale.ticks[-1] == pytest.approx(scale.high)
 
 
-def test_the_panels_of_a_figure_have_one_axis() -> None:
+def test_the_panels_of_a_figure_share_an_axis() -> None:
     panels = tuple(Panel(str(v), Bars(("a",), (Series("", one(v)),), "accuracy")) for v in (0.1, 0.9))
     for svg in svgs(Figure("name", "title", "", panels, TABLE)):
         assert "100%" in svg
 
 
-def test_the_ends_of_intervals_count_for_an_axis() -> None:
+def test_an_axis_includes_the_bounds_of_intervals() -> None:
     (scale,) = of([Bars(("a",), (Series("", (Estimate(0.15, 0.1, 0.35),)),), "gain", unit="change")]).values()
     assert (scale.low, scale.high) == pytest.approx((0.0, 0.4))
 
 
-def test_a_bar_of_ten_percent_fills_a_tenth_of_its_axis() -> None:
+def test_a_bar_of_ten_percent_spans_a_tenth_of_its_axis() -> None:
     svg = drawn(Bars(("a",), (Series("", one(0.1)),), "accuracy"))
     (bar,) = [path for path in svg.iter(f"{SVG}path") if path.get("fill") == "var(--series0)"]
     ((start, end),) = spans(bar.get("d", ""))
@@ -369,7 +369,7 @@ def test_a_bar_of_ten_percent_fills_a_tenth_of_its_axis() -> None:
     assert {"0%", "100%"} <= set(texts(svg))
 
 
-def test_a_name_in_mathematical_notation_or_markup_is_shown_as_it_is() -> None:
+def test_math_or_markup_in_a_name_is_shown_literally() -> None:
     svg = drawn(Bars(("$x^2$", '<b> & "c"'), (Series("", one(0.1, 0.2)),), "a_b"))
     assert {"$x^2$", '<b> & "c"', "a_b"} <= set(texts(svg))
 
@@ -389,7 +389,7 @@ def test_a_picture_is_twice_as_wide_as_the_drawing() -> None:
     ],
     ids=["two parts", "another part would be half of it", "one part only: letters"],
 )
-def test_a_name_that_is_too_long_keeps_its_beginning_and_whole_parts_of_its_end(text: str, end: str) -> None:
+def test_an_overlong_name_keeps_its_beginning_and_whole_parts_of_its_end(text: str, end: str) -> None:
     found = shortened(text, 11, 140)
     assert width(found, 11) <= 140
     beginning, kept = found.split(ELLIPSIS)
@@ -398,11 +398,11 @@ def test_a_name_that_is_too_long_keeps_its_beginning_and_whole_parts_of_its_end(
     assert text.startswith(beginning)
 
 
-def test_a_name_that_fits_stays_as_it_is() -> None:
+def test_a_name_that_fits_is_not_shortened() -> None:
     assert shortened("oracle", 11, width("oracle", 11)) == "oracle"
 
 
-def test_lines_are_broken_between_the_parts_of_a_name() -> None:
+def test_names_are_broken_between_their_parts() -> None:
     assert wrapped("organisation/model-3b-instruct", 11, 118, 2) == ["organisation/model-", "3b-instruct"]
 
 
@@ -415,21 +415,19 @@ def test_lines_are_broken_between_the_parts_of_a_name() -> None:
         (1, ["le…paragraphs"]),
     ],
 )
-def test_a_name_for_which_there_are_too_few_lines_keeps_its_beginning_and_its_end(
-    lines: int, expected: list[str]
-) -> None:
+def test_a_name_with_too_few_lines_keeps_its_beginning_and_end(lines: int, expected: list[str]) -> None:
     assert wrapped("length constraints: number paragraphs", 11, 90, lines) == expected
 
 
 @pytest.mark.parametrize("lines", [1, 2, 3])
 @pytest.mark.parametrize("text", [sample.LONG_NAME, sample.HOSTILE, "word" * 99, "说明" * 99, "", " "])
-def test_whatever_is_wrapped_fits(text: str, lines: int) -> None:
+def test_wrapped_text_fits(text: str, lines: int) -> None:
     found = wrapped(text, 11, 118, lines)
     assert len(found) <= lines
     assert all(width(line, 11) <= 118 for line in found)
 
 
-def test_names_that_are_shortened_to_the_same_get_a_number() -> None:
+def test_equal_shortened_names_are_numbered() -> None:
     names = [f"a-model-of-some-organisation-{n}-{'x' * 30}" for n in range(3)]
     fitted = told_apart([*names, names[0], "short"], lambda name: [shortened(name, 11, 118)])
     assert len({lines[0] for lines in fitted[:3]}) == 3
@@ -439,7 +437,7 @@ def test_names_that_are_shortened_to_the_same_get_a_number() -> None:
     assert all(width(line, 11) <= 124 for (line,) in fitted)
 
 
-def test_text_is_readable_on_every_ground_that_it_stands_on_in_light_and_in_dark() -> None:
+def test_text_is_readable_on_every_background_in_light_and_dark() -> None:
     pairs = [(role, role.removesuffix("-ink")) for role in ROLES if role.endswith("-ink")]
     pairs += [(text, ground) for text in ("ink", "muted", "link") for ground in ("ground", "paper")]
     pairs += [("ink", "notice"), ("muted", "missing")]
@@ -449,18 +447,18 @@ def test_text_is_readable_on_every_ground_that_it_stands_on_in_light_and_in_dark
             assert contrast(ROLES[text][scheme], ROLES[ground][scheme]) >= 4.5, (text, ground, scheme)
 
 
-def test_bars_and_curves_stand_out_from_the_paper_in_light_and_in_dark() -> None:
+def test_bars_and_curves_contrast_with_the_background_in_light_and_dark() -> None:
     for number in range(SERIES):
         for scheme in (0, 1):
             assert contrast(ROLES[f"series{number}"][scheme], ROLES["paper"][scheme]) >= 3, (number, scheme)
 
 
-def test_no_two_roles_are_drawn_in_one_colour() -> None:
+def test_every_role_has_its_own_color() -> None:
     assert len(ROLE_OF) == len(ROLES)
     assert all(one[0] != other[0] for one, other in combinations(ROLES.values(), 2))
 
 
-def test_the_levels_of_a_heat_map_go_one_way_so_that_they_are_told_apart_without_colour() -> None:
+def test_heat_map_levels_are_monotonic_in_contrast() -> None:
     for scheme in (0, 1):
         against_paper = [contrast(ROLES[f"heat{level}"][scheme], ROLES["paper"][scheme]) for level in range(LEVELS)]
         assert against_paper == sorted(against_paper)

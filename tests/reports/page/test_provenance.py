@@ -1,4 +1,4 @@
-"""How each model was run, as far as its files tell."""
+"""How each model was run, as far as its files show."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SNLI = "verbalizer_snli_unnatural_flipped"
 TREE = {"unnatural": [SST2, SNLI]}
 
 
-def test_how_a_model_was_run_names_groups_where_all_of_them_was_run(tmp_path: Path) -> None:
+def test_the_command_of_a_model_names_groups_that_ran_completely(tmp_path: Path) -> None:
     path = write_run(tmp_path, {SST2: [1], SNLI: [1], "verbalizer_own": [1]}, group_subtasks=TREE)
     content = json.loads(path.read_text()) | {"lm_eval_version": "0.4.13", "chat_template_sha": "abc"}
     path.write_text(json.dumps(content))
@@ -30,7 +30,7 @@ def test_how_a_model_was_run_names_groups_where_all_of_them_was_run(tmp_path: Pa
     assert "transformers" not in told
 
 
-def test_the_command_has_the_metadata_that_was_given_and_not_the_models_or_the_tasks_own(tmp_path: Path) -> None:
+def test_the_command_has_only_the_metadata_that_the_user_gave(tmp_path: Path) -> None:
     given = {"source": "rows", "tokenizer": "t", "bleurt": "b"}
     merged = {**CONFIG["metadata"], "config_source": "a.yaml", "rows_origin": 7, "pretrained": "owner/one", **given}
     write_run(tmp_path, {SST2: [1]}, config={"metadata": merged})

@@ -18,7 +18,7 @@ OF_MCQ = {"family": "paired_mcq", "dataset": "opinionqa", "constraint": "low", "
 TREE = {"verbalizer": ["natural", "unnatural"], "natural": [GOLDEN], "unnatural": [SST2, SNLI]}
 
 
-def test_each_lowest_group_and_each_task_in_no_group_is_a_headline(tmp_path: Path) -> None:
+def test_each_lowest_group_and_each_ungrouped_task_is_a_headline(tmp_path: Path) -> None:
     write_run(tmp_path, {SST2: [1], SNLI: [1], GOLDEN: [1], "verbalizer_own": [1]}, group_subtasks=TREE)
     assert [(column.name, column.tasks) for column in columns(load([tmp_path]))] == [
         ("natural", (GOLDEN,)),
@@ -27,13 +27,13 @@ def test_each_lowest_group_and_each_task_in_no_group_is_a_headline(tmp_path: Pat
     ]
 
 
-def test_many_tasks_in_no_group_are_one_headline(tmp_path: Path) -> None:
+def test_many_ungrouped_tasks_are_one_headline(tmp_path: Path) -> None:
     write_run(tmp_path, {f"verbalizer_own_{number}": [1] for number in range(7)})
     (column,) = columns(load([tmp_path]))
     assert (column.name, len(column.tasks)) == ("verbalizer, 7 tasks with acc", 7)
 
 
-def test_a_group_without_a_headline_of_its_own_is_taken_apart(tmp_path: Path) -> None:
+def test_a_group_without_its_own_headline_is_split_into_tasks(tmp_path: Path) -> None:
     mixed: dict[str, Any] = {"group_subtasks": {"both": [SST2, "mcq"]}}
     write_run(tmp_path, {SST2: [1], "mcq": [1]}, **mixed)
     path = next(tmp_path.glob("results_*.json"))
@@ -44,13 +44,13 @@ def test_a_group_without_a_headline_of_its_own_is_taken_apart(tmp_path: Path) ->
     assert [(column.name, column.metric) for column in columns(load([tmp_path]))] == [(SST2, "acc"), ("mcq", "refusal")]
 
 
-def test_a_task_that_only_an_upper_group_has_is_a_headline(tmp_path: Path) -> None:
+def test_a_task_directly_in_an_upper_group_is_a_headline(tmp_path: Path) -> None:
     tree = {"all": ["level", GOLDEN], "level": [SST2, SNLI]}
     write_run(tmp_path, {SST2: [1], SNLI: [1], GOLDEN: [1]}, group_subtasks=tree)
     assert [column.name for column in columns(load([tmp_path]))] == ["level", GOLDEN]
 
 
-def test_many_tasks_of_two_headlines_are_two(tmp_path: Path) -> None:
+def test_many_ungrouped_tasks_with_two_headline_metrics_are_two_headlines(tmp_path: Path) -> None:
     path = write_run(tmp_path, {f"mcq_{number:02}": [1] for number in range(14)}, samples=False)
     content = json.loads(path.read_text())
     text = {"refusal,rules": 0.5, "no_answer,rules": 0.0, "entropy_text,rules": 0.0}
@@ -76,7 +76,7 @@ def test_a_headline_is_the_mean_over_all_rows_of_its_tasks(tmp_path: Path) -> No
     assert estimate.low < 0.5 < estimate.high
 
 
-def test_who_has_not_run_all_of_a_headline_has_no_figure_in_it(tmp_path: Path) -> None:
+def test_a_model_with_only_part_of_a_headline_has_no_value(tmp_path: Path) -> None:
     write_run(tmp_path / "a", {SST2: [1], SNLI: [1]}, group_subtasks=TREE)
     write_run(tmp_path / "b", {SST2: [1]}, arguments={"pretrained": "two"})
     figure = summary(Evidence(load([tmp_path])))

@@ -1,4 +1,4 @@
-"""What a test reads out of a section."""
+"""How tests read a section."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which answers are shown as examples, and the words of a row's prompt and answer."""
+"""Which answers are shown as examples, and how prompts and answers are shown."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ def line(prompt: object, answer: object = "Yes.") -> dict[str, Any]:
         ),
     ],
 )
-def test_a_prompt_is_shown_as_it_was_asked(prompt: object, shown: str) -> None:
+def test_a_prompt_is_shown_as_it_was_sent(prompt: object, shown: str) -> None:
     assert asked_and_answered(line(prompt)) == (shown, "Yes.")
 
 
-def test_of_several_requests_the_one_that_was_answered_in_words_is_shown() -> None:
+def test_the_generated_answer_is_shown_among_several_requests() -> None:
     row = {
         "arguments": {"gen_args_0": {"arg_0": "Q", "arg_1": " A"}, "gen_args_1": {"arg_0": "Q in words", "arg_1": {}}},
         "resps": [[["-1.5", "True"]], ["The answer is A."]],
@@ -50,7 +50,7 @@ def test_of_several_requests_the_one_that_was_answered_in_words_is_shown() -> No
     assert asked_and_answered(row) == ("Q in words", "The answer is A.")
 
 
-def test_a_row_without_an_answer_in_words_has_nothing_to_show() -> None:
+def test_a_row_without_generated_text_is_not_shown() -> None:
     with pytest.raises(NoAnswerError, match="no text answer"):
         asked_and_answered(line("Q", ["-1.5", "True"]))
 
@@ -67,9 +67,9 @@ def candidates(runs: Runs, model: int, rows: Sequence[int], why: str) -> list[Ca
     return [Candidate(runs.runs[model], row, why, lambda line: {"target": line["target"]}) for row in rows]
 
 
-def test_every_behaviour_is_shown_before_any_is_shown_twice(runs: Runs) -> None:
-    behaviours = [candidates(runs, 0, range(10), "often"), candidates(runs, 0, range(10, 12), "seldom")]
-    chosen = choose(behaviours, most=5)
+def test_every_behavior_is_shown_before_any_is_repeated(runs: Runs) -> None:
+    behaviors = [candidates(runs, 0, range(10), "often"), candidates(runs, 0, range(10, 12), "seldom")]
+    chosen = choose(behaviors, most=5)
     assert [(one.why, one.row) for one in chosen] == [
         ("often", 0),
         ("often", 1),
@@ -79,19 +79,19 @@ def test_every_behaviour_is_shown_before_any_is_shown_twice(runs: Runs) -> None:
     ]
 
 
-def test_no_more_than_ten_are_shown_and_none_twice(runs: Runs) -> None:
+def test_at_most_ten_examples_are_shown_and_none_twice(runs: Runs) -> None:
     chosen = choose([candidates(runs, 0, range(20), "one"), candidates(runs, 0, range(20), "another")])
     assert len(chosen) == 10
     assert len({one.answer for one in chosen}) == 10
 
 
 def test_models_take_turns(runs: Runs) -> None:
-    of_behaviour = [one for model in range(3) for one in candidates(runs, model, range(3), "")]
-    names = [runs.labels[one.run.model] for one in choose([of_behaviour], most=6)]
+    of_behavior = [one for model in range(3) for one in candidates(runs, model, range(3), "")]
+    names = [runs.labels[one.run.model] for one in choose([of_behavior], most=6)]
     assert sorted(names) == sorted([*runs.labels.values()] * 2)
 
 
-def test_an_example_is_what_stands_in_the_file(runs: Runs) -> None:
+def test_an_example_is_taken_verbatim_from_the_file(runs: Runs) -> None:
     (shown,), issues = examples(runs, [candidates(runs, 1, [3], "it teaches")])
     assert issues == ()
     assert (shown.why, shown.model, shown.task) == ("it teaches", runs.labels[runs.runs[1].model], SST2)
@@ -109,7 +109,7 @@ FORM = "a different format from what the harness writes"
         pytest.param({}, "", id="as the harness writes it"),
         pytest.param({"arguments": ...}, "no 'arguments'", id="no arguments"),
         pytest.param({"resps": ...}, "no 'resps'", id="no resps"),
-        pytest.param({"target": ...}, "no 'target'", id="nothing of what is told beside it"),
+        pytest.param({"target": ...}, "no 'target'", id="no target"),
         pytest.param({"arguments": [["Q", {}]]}, FORM, id="arguments in a list"),
         pytest.param({"arguments": None}, FORM, id="null for arguments"),
         pytest.param({"arguments": {"gen_args_0": ["Q", {}]}}, FORM, id="a request in a list"),
@@ -120,7 +120,7 @@ FORM = "a different format from what the harness writes"
         pytest.param({"arguments": REQUEST, "resps": [7]}, FORM, id="a number for an answer"),
     ],
 )
-def test_an_answer_is_shown_or_it_is_said_why_not(changed: dict[str, object], reason: str, tmp_path: Path) -> None:
+def test_an_answer_is_shown_or_the_reason_is_given(changed: dict[str, object], reason: str, tmp_path: Path) -> None:
     write_run(tmp_path, {SST2: [0, 0]})
     row = {name: value for name, value in verbalizer_line(1, 0.0, **changed).items() if value is not ...}
     lines = [json.dumps(one) for one in (verbalizer_line(0, 0.0), row)]
@@ -132,7 +132,7 @@ def test_an_answer_is_shown_or_it_is_said_why_not(changed: dict[str, object], re
     assert issues == ((note(f"{expected}{reason} (1)."),) if reason else ())
 
 
-def test_there_is_no_example_of_a_run_without_samples(tmp_path: Path) -> None:
+def test_a_run_without_samples_has_no_examples(tmp_path: Path) -> None:
     write_run(tmp_path, {SST2: [0]}, samples=False)
     runs = load([tmp_path])
     with pytest.raises(ValueError, match="verbalizer_sst2_unnatural_flipped: no samples"):

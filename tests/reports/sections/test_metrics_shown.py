@@ -1,4 +1,4 @@
-"""What a schema says is drawn is in some figure of the report, and a figure shows nothing that the schema lacks."""
+"""Every metric that a schema marks as drawn is in some figure, and figures show only metrics of the schema."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def alike(name: str, other: str) -> bool:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_a_metric_that_is_drawn_is_in_a_figure_of_runs_that_have_it(
+def test_every_drawn_metric_appears_in_a_figure_of_runs_that_have_it(
     family: str, runs: Runs, figures: Mapping[str, tuple[Figure, ...]]
 ) -> None:
     given = {metric for run in runs.of(family) for metric in run.metrics}
@@ -61,7 +61,7 @@ def test_a_metric_that_is_drawn_is_in_a_figure_of_runs_that_have_it(
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_a_figure_shows_metrics_of_the_schema_alone(family: str, figures: Mapping[str, tuple[Figure, ...]]) -> None:
+def test_figures_show_only_metrics_of_the_schema(family: str, figures: Mapping[str, tuple[Figure, ...]]) -> None:
     known = [metric.name for metric in FAMILIES[family].schema.metrics if metric.drawn]
     for figure in figures[family]:
         assert figure.metrics, figure.name

@@ -19,7 +19,7 @@ def runs(folder: Path, scores: Mapping[str, Sequence[float]], *, samples: bool =
     return load([folder]).runs
 
 
-def test_rows_that_one_run_lacks_are_left_out(tmp_path: Path) -> None:
+def test_rows_missing_from_one_run_are_left_out(tmp_path: Path) -> None:
     found = shared_rows(runs(tmp_path, {GOLDEN: [1, 0, 1], SST2: [1, 0]}))
     assert found.left_out == 1
     assert [kept.tolist() for kept in found.kept if kept is not None] == [[True, True, False], [True, True]]
@@ -35,7 +35,7 @@ def test_rows_that_one_run_lacks_are_left_out(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_without_samples_as_many_rows_are_taken_for_the_same(
+def test_without_samples_an_equal_number_of_rows_counts_as_the_same_rows(
     scores: Mapping[str, Sequence[float]], reason: str, tmp_path: Path
 ) -> None:
     found = shared_rows(runs(tmp_path, scores, samples=False))
@@ -43,7 +43,7 @@ def test_without_samples_as_many_rows_are_taken_for_the_same(
 
 
 @pytest.mark.parametrize(("same_hash", "reason"), [(True, "their rows are from different datasets"), (False, "")])
-def test_a_hash_of_rows_must_be_the_same_unless_it_covers_more_than_the_dataset(
+def test_row_hashes_must_match_unless_they_cover_more_than_the_dataset(
     same_hash: bool, reason: str, tmp_path: Path
 ) -> None:
     write_run(tmp_path / "a", {GOLDEN: [1, 0]})

@@ -1,1 +1,1 @@
-"""The drawings of a report, laid out and drawn by matplotlib in the page's colours."""
+"""The drawings of a report, laid out and drawn by matplotlib in the page's colors."""

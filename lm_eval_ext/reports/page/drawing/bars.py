@@ -13,7 +13,7 @@ from matplotlib.path import Path
 
 from lm_eval_ext.reports.figure import Bars
 from lm_eval_ext.reports.page.drawing import scale as scales
-from lm_eval_ext.reports.page.drawing.frame import SMALL, TEXT, WIDTH, Entry, Margins, colour, framed, whiskers
+from lm_eval_ext.reports.page.drawing.frame import SMALL, TEXT, WIDTH, Entry, Margins, color, framed, whiskers
 from lm_eval_ext.reports.page.drawing.lettering import told_apart, widest, wrapped
 from lm_eval_ext.reports.page.drawing.palette import LIGHT, SERIES
 from lm_eval_ext.reports.page.drawing.scale import Scale
@@ -91,12 +91,12 @@ def _rectangles(spans: Iterable[tuple[float, float]], places: Sequence[float]) -
 
 
 def _look(patch: Patch, number: int, *, lighter: bool) -> Patch:
-    """Return a bar in the colour and the pattern of its series."""
-    # When the colours repeat, the patterns move on by one.
+    """Return a bar in the color and the pattern of its series."""
+    # When the colors repeat, the patterns move on by one.
     pattern = None if lighter else _PATTERNS[(number + number // SERIES) % len(_PATTERNS)]
-    patch.set(facecolor=colour(number), linewidth=0, alpha=_LIGHTER if lighter else None)
+    patch.set(facecolor=color(number), linewidth=0, alpha=_LIGHTER if lighter else None)
     if pattern:
-        # The pattern takes the colour of the edge, which is not drawn itself.
+        # The pattern takes the color of the edge, which is not drawn itself.
         patch.set(hatch=pattern, edgecolor=LIGHT["paper"])
     return patch
 

@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 
 from lm_eval_ext.reports.figure import Curves, Series
 from lm_eval_ext.reports.page.drawing import scale as scales
-from lm_eval_ext.reports.page.drawing.frame import SMALL, WIDTH, Entry, Margins, colour, framed, whiskers
+from lm_eval_ext.reports.page.drawing.frame import SMALL, WIDTH, Entry, Margins, color, framed, whiskers
 from lm_eval_ext.reports.page.drawing.lettering import shortened, widest
 from lm_eval_ext.reports.page.drawing.palette import LIGHT
 from lm_eval_ext.reports.page.drawing.scale import Scale
@@ -21,7 +21,7 @@ _MARKERS = "os^DvPX<>ph*d"
 _DASHES = ((4.5, 2.5), (1.5, 2.0), (7.0, 2.0, 1.5, 2.0))
 _MOST_BANDS = 3
 _DODGE = 4.0
-"""Pixels between the intervals of neighbouring curves, so that none hides another."""
+"""Pixels between the intervals of neighboring curves, so that none hides another."""
 _MOST_DODGED = 14.0
 """Pixels between the intervals of the first and the last curve."""
 
@@ -64,7 +64,7 @@ def draw(mark: Curves, scale: Scale, heading: Sequence[str]) -> Figure:
                 * min(_DODGE, _MOST_DODGED / len(measured))
                 * per_pixel
             )
-            whiskers(axes, [x + shift for x in mark.x], series.values, colour(number), across=False)
+            whiskers(axes, [x + shift for x in mark.x], series.values, color(number), across=False)
         elif series in measured:
             _band(axes, mark.x, series, number)
         line.set_data([x + shift for x in mark.x], [e.value for e in series.values])
@@ -74,7 +74,7 @@ def draw(mark: Curves, scale: Scale, heading: Sequence[str]) -> Figure:
 
 def _line(series: Series, number: int) -> Line2D:
     """Return a styled curve without values."""
-    line = Line2D([], [], color=colour(number), linewidth=1.8, zorder=5, clip_on=False)
+    line = Line2D([], [], color=color(number), linewidth=1.8, zorder=5, clip_on=False)
     if series.dashed:
         line.set(linestyle=(0, _DASHES[number % len(_DASHES)]), dash_capstyle="butt", zorder=4.5)
     else:
@@ -86,12 +86,12 @@ def _band(axes: Axes, x: Sequence[int], series: Series, number: int) -> None:
     """Shade the interval of a curve; that of a single value is drawn as a line."""
     known = [(place, e) for place, e in zip(x, series.values, strict=True) if e.exists and e.has_interval]
     if len(known) == 1:
-        whiskers(axes, x, series.values, colour(number), across=False)
+        whiskers(axes, x, series.values, color(number), across=False)
         return
     places, estimates = zip(*known, strict=True)
     corners = [*zip(places, (e.low for e in estimates), strict=True)]
     corners += reversed([*zip(places, (e.high for e in estimates), strict=True)])
-    (band,) = axes.fill(*zip(*corners, strict=True), color=colour(number), alpha=0.16, linewidth=0, zorder=2)
+    (band,) = axes.fill(*zip(*corners, strict=True), color=color(number), alpha=0.16, linewidth=0, zorder=2)
     band.set_clip_on(False)
 
 

@@ -47,8 +47,8 @@ class Margins:
     top: float = 4.0
 
 
-def colour(series: int) -> str:
-    """Return the colour of a series by its position."""
+def color(series: int) -> str:
+    """Return the color of a series by its position."""
     return LIGHT[f"series{series % SERIES}"]
 
 
@@ -129,13 +129,13 @@ def legend_style() -> dict[str, object]:
 
 
 def whiskers(axes: Axes, places: Sequence[float], estimates: Sequence[Estimate], ink: str, *, across: bool) -> None:
-    """Draw intervals with an outline in the background colour.
+    """Draw intervals with an outline in the background color.
 
     Args:
         axes: the plot area.
         places: the positions of the estimates along the other axis.
         estimates: the estimates; those without an interval are skipped.
-        ink: the colour.
+        ink: the color.
         across: whether values run from left to right.
     """
     known = [(place, e) for place, e in zip(places, estimates, strict=True) if e.exists and e.has_interval]
@@ -143,12 +143,12 @@ def whiskers(axes: Axes, places: Sequence[float], estimates: Sequence[Estimate],
         return
     along = [value for _, e in known for value in (e.low, e.high, float("nan"))]
     beside = [place for place, _ in known for _ in range(3)]
-    for line_colour, thickness in ((LIGHT["paper"], 3.4), (ink, 1.4)):
+    for line_color, thickness in ((LIGHT["paper"], 3.4), (ink, 1.4)):
         axes.add_line(
             Line2D(
                 along if across else beside,
                 beside if across else along,
-                color=line_colour,
+                color=line_color,
                 linewidth=thickness,
                 solid_capstyle="butt",
                 clip_on=False,

@@ -1,4 +1,4 @@
-"""Draws a coloured cell with its number for each row and column."""
+"""Draws a colored cell with its number for each row and column."""
 
 from __future__ import annotations
 
@@ -95,11 +95,11 @@ def _column_names(columns: Sequence[str], wide: float) -> tuple[list[list[str]],
 
 
 def _role(estimate: Estimate, mark: HeatMap, scale: Scale) -> str:
-    """Return the colour of a value."""
+    """Return the color of a value."""
     if not estimate.exists:
         return "missing"
     if mark.unit == "change":
-        # Symmetric around 0, so that the middle colour means no change.
+        # Symmetric around 0, so that the middle color means no change.
         furthest = max(abs(scale.low), abs(scale.high))
         return f"change{_level(estimate.value / furthest / 2 + 0.5)}"
     return f"heat{_level((estimate.value - scale.low) / (scale.high - scale.low))}"
@@ -110,7 +110,7 @@ def _level(share: float) -> int:
 
 
 def _draw_cells(axes: Axes, cells: Sequence[_Cell], role: str, size: tuple[float, float]) -> None:
-    """Draw the cells of one colour, then all of their numbers; the SVG is smaller that way."""
+    """Draw the cells of one color, then all of their numbers; the SVG is smaller that way."""
     wide, tall = size
     path = _rectangles([(x, y) for x, y, _ in cells], wide, tall)
     axes.add_patch(PathPatch(path, facecolor=LIGHT[role], linewidth=0, zorder=0.5))
@@ -132,7 +132,7 @@ def _rectangles(corners: Sequence[tuple[float, float]], wide: float, tall: float
 
 
 def _draw_key(axes: Axes, mark: HeatMap, scale: Scale) -> None:
-    """Draw the colour scale."""
+    """Draw the color scale."""
     furthest = max(abs(scale.low), abs(scale.high))
     low, high = (-furthest, furthest) if mark.unit == "change" else (scale.low, scale.high)
     name = "change" if mark.unit == "change" else "heat"

@@ -1,8 +1,8 @@
-"""The colours of a report in light and dark mode.
+"""The colors of a report in light and dark mode.
 
-Series have Okabe and Ito's colours (2008), which colour-blind readers can distinguish, darkened where they would be too
-faint on white; each also has its own hatch, marker or position. Everything is drawn in the light colours, and no two
-of them are the same: the page's drawings refer to a colour by its role, so that the page can switch to dark mode.
+Series have Okabe and Ito's colors (2008), which color-blind readers can distinguish, darkened where they would be too
+faint on white; each also has its own hatch, marker or position. Everything is drawn in the light colors, and no two
+of them are the same: the page's drawings refer to a color by its role, so that the page can switch to dark mode.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SERIES = {
     "series5": ("#a87900", "#e3b74d"),
     "series6": ("#6b7480", "#a0aab5"),
 }
-# From low to high: away from the background colour, in one hue.
+# From low to high: away from the background color, in one hue.
 _HEAT = (
     ("#f0f5fb", "#182330"),
     ("#dbe8f5", "#1b3045"),
@@ -54,35 +54,35 @@ _CHANGE = (
     ("#a54900", "#ffcf9f"),
 )
 LEVELS = 9
-"""The number of colours in a heat map."""
+"""The number of colors in a heat map."""
 SERIES = len(_SERIES)
-"""The number of series colours before they repeat."""
+"""The number of series colors before they repeat."""
 DARK_INK, LIGHT_INK = "#0b0f14", "#fefefe"
 
 
-def luminance(colour: str) -> float:
-    """Return a colour's relative luminance (WCAG 2.1)."""
-    channels = (int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5))
+def luminance(color: str) -> float:
+    """Return a color's relative luminance (WCAG 2.1)."""
+    channels = (int(color[place : place + 2], 16) / 255 for place in (1, 3, 5))
     red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
 def contrast(one: str, other: str) -> float:
-    """Return the contrast of two colours, 1 to 21 (WCAG 2.1)."""
+    """Return the contrast of two colors, 1 to 21 (WCAG 2.1)."""
     darker, lighter = sorted((luminance(one), luminance(other)))
     return (lighter + 0.05) / (darker + 0.05)
 
 
-def _ink_on(colour: str, level: int) -> str:
+def _ink_on(color: str, level: int) -> str:
     """Return black or white, whichever is easier to read; shifted by the level so that no two inks are the same."""
-    ink = max(DARK_INK, LIGHT_INK, key=lambda ink: contrast(ink, colour))
+    ink = max(DARK_INK, LIGHT_INK, key=lambda ink: contrast(ink, color))
     shift = level if ink == DARK_INK else -level
     return f"{ink[:5]}{int(ink[5:], 16) + shift:02x}"
 
 
-def _with_inks(name: str, colours: tuple[tuple[str, str], ...]) -> dict[str, tuple[str, str]]:
+def _with_inks(name: str, colors: tuple[tuple[str, str], ...]) -> dict[str, tuple[str, str]]:
     roles = {}
-    for level, (light, dark) in enumerate(colours):
+    for level, (light, dark) in enumerate(colors):
         number = level if name == "heat" else level + LEVELS
         roles[f"{name}{level}"] = (light, dark)
         roles[f"{name}{level}-ink"] = (_ink_on(light, number), _ink_on(dark, number))
@@ -95,11 +95,11 @@ ROLES: Mapping[str, tuple[str, str]] = {
     **_with_inks("heat", _HEAT),
     **_with_inks("change", _CHANGE),
 }
-"""The light and the dark colour of each role."""
+"""The light and the dark color of each role."""
 LIGHT: Mapping[str, str] = {role: light for role, (light, _) in ROLES.items()}
-"""The colour that each role is drawn with."""
+"""The color that each role is drawn with."""
 ROLE_OF: Mapping[str, str] = {light: role for role, light in LIGHT.items()}
-"""The role of each colour that is drawn with."""
+"""The role of each color that is drawn with."""
 
 
 def declarations(*, dark: bool) -> str:

@@ -1,6 +1,6 @@
-"""Writes a matplotlib figure as SVG for the page: text stays text, colours are referred to by role.
+"""Writes a matplotlib figure as SVG for the page: text stays text, colors are referred to by role.
 
-Matplotlib's own SVG cannot use the page's colours, and is ten times as large.
+Matplotlib's own SVG cannot use the page's colors, and is ten times as large.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def svg(figure: Figure, name: str, label: str) -> str:
     """Return a drawing as SVG text.
 
     Args:
-        figure: a figure at 72 dots per inch, so that a point is a pixel, in the palette's colours.
+        figure: a figure at 72 dots per inch, so that a point is a pixel, in the palette's colors.
         name: the prefix of every id, so that several drawings can share a page.
         label: the text for screen readers.
     """

@@ -19,7 +19,7 @@ from lm_eval_ext.reports.statistics import estimate
 
 PROMPT, INST = "prompt level: all followed", "instruction level: share followed"
 JOINT = 6
-"""The most curves in one panel: each needs its own colour, and its intervals must be distinguishable."""
+"""The most curves in one panel: each needs its own color, and its intervals must be distinguishable."""
 
 
 def curse(found: ManyIFEvalRuns) -> Figure:

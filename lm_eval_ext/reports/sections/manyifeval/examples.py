@@ -24,13 +24,13 @@ from lm_eval_ext.results.runs import TaskRun
 FIRST_ANSWER = f"{PROMPT_LEVEL}_round_0"
 LOOSE, REPAIRED = "prompt_level_loose_acc", "prompt_level_repaired_acc"
 
-Behaviour = Callable[[Model], Iterator[Candidate]]
+Behavior = Callable[[Model], Iterator[Candidate]]
 """Yields one candidate from each task that has any."""
 
 
 def candidates(found: ManyIFEvalRuns) -> list[list[Candidate]]:
-    """Return the answers that show each behaviour; for each model, those with most instructions first."""
-    return [[one for model in found.models for one in behaviour(model)] for behaviour in BEHAVIOURS]
+    """Return the answers that show each behavior; for each model, those with most instructions first."""
+    return [[one for model in found.models for one in behavior(model)] for behavior in BEHAVIORS]
 
 
 def _all_but_one(model: Model) -> Iterator[Candidate]:
@@ -84,14 +84,14 @@ def _follows_all(model: Model) -> Iterator[Candidate]:
             yield from _one(run, rows.values[PROMPT_LEVEL] == 1, f"Follows all {where.instructions} instructions.")
 
 
-def _verdicts_differ(other: str, strict: int, why: str) -> Behaviour:
-    """Return a behaviour: another verdict than the strict one, whose value is given."""
+def _verdicts_differ(other: str, strict: int, why: str) -> Behavior:
+    """Return a behavior: another verdict than the strict one, whose value is given."""
 
-    def behaviour(model: Model) -> Iterator[Candidate]:
+    def behavior(model: Model) -> Iterator[Candidate]:
         for _, run, rows in _runs(model):
             yield from _one(run, _judged_otherwise(rows, other, strict=strict), why)
 
-    return behaviour
+    return behavior
 
 
 _strict_verdict_too_harsh = _verdicts_differ(
@@ -149,7 +149,7 @@ def _follows_none(model: Model) -> Iterator[Candidate]:
         )
 
 
-BEHAVIOURS: tuple[Behaviour, ...] = (
+BEHAVIORS: tuple[Behavior, ...] = (
     _all_but_one,
     _curse,
     _refinement_helps,

@@ -28,7 +28,7 @@ def figures(found: ManyIFEvalRuns) -> Iterator[Figure]:
     refined = refined_models(found)
     if refined:
         yield by_round(found, refined)
-    judged = [(base, method) for base in refined for method in base.methods if _counts(base, method).judgements]
+    judged = [(base, method) for base in refined for method in base.methods if _counts(base, method).judgments]
     if judged:
         yield feedback(judged)
 
@@ -78,10 +78,10 @@ def by_round(found: ManyIFEvalRuns, refined: Sequence[RefinedModel]) -> Figure:
 
 
 def feedback(judged: Sequence[tuple[RefinedModel, Method]]) -> Figure:
-    """Return how often the judgements that drove the refinement are right.
+    """Return how often the judgments that drove the refinement are right.
 
     Args:
-        judged: methods with judgements, at least one.
+        judged: methods with judgments, at least one.
     """
     rows: list[tuple[str, str, int, tuple[Estimate, ...]]] = []
     for base, method in judged:
@@ -90,16 +90,16 @@ def feedback(judged: Sequence[tuple[RefinedModel, Method]]) -> Figure:
         readable = counts.unless_unread(unparsable)
         shares = (readable.precision, readable.recall, readable.f1, unparsable)
         values = tuple(Estimate(float("nan") if share is None else share) for share in shares)
-        rows.append((base.label, method.title, counts.judgements, values))
+        rows.append((base.label, method.title, counts.judgments, values))
     one_base = len({label for label, *_ in rows}) == 1
     return Figure(
         "manyifeval_feedback",
         "Can it tell which instructions its answers follow?",
-        "Each judgement of an instruction is compared with the checker's verdict; the positive class is “followed”. "
+        "Each judgment of an instruction is compared with the checker's verdict; the positive class is “followed”. "
         "Precision gives followed and violated instructions equal weight, as in the paper (Table 2, Figure 9). With "
         "low precision, violated instructions are left uncorrected; with low recall, followed instructions are "
-        "corrected needlessly. A judgement that cannot be read counts as “not followed”; if none can be read, there is "
-        "no precision, recall or F1. Over all judgements in all rounds on all rows of a method; without confidence "
+        "corrected needlessly. A judgment that cannot be read counts as “not followed”; if none can be read, there is "
+        "no precision, recall or F1. Over all judgments in all rounds on all rows of a method; without confidence "
         "intervals, because the result files contain only counts.",
         (
             Panel(
@@ -114,7 +114,7 @@ def feedback(judged: Sequence[tuple[RefinedModel, Method]]) -> Figure:
             ),
         ),
         Table(
-            ("model", "method", "judgements", *FEEDBACK),
+            ("model", "method", "judgments", *FEEDBACK),
             tuple((label, title, count, *values) for label, title, count, values in rows),
         ),
         metrics=METRICS,
@@ -127,7 +127,7 @@ def _requests(found: ManyIFEvalRuns, base: RefinedModel, method: Method) -> str 
 
 
 def _counts(base: RefinedModel, method: Method) -> Confusion:
-    """Return the judgements of all tasks together; none if a task's are missing from the results."""
+    """Return the judgments of all tasks together; none if a task's are missing from the results."""
     found = [[run.figure(name) for name in COUNTS] for run in base.runs(method)]
     if any(count is None for counts in found for count in counts):
         return Confusion()
@@ -135,15 +135,15 @@ def _counts(base: RefinedModel, method: Method) -> Confusion:
 
 
 def _unparsable(base: RefinedModel, method: Method) -> float | None:
-    """Return the share of all judgements that could not be read; ``None`` if a task's is missing from the results."""
+    """Return the share of all judgments that could not be read; ``None`` if a task's is missing from the results."""
     unread = 0.0
     for run in base.runs(method):
-        judgements = sum(run.figure(name) or 0.0 for name in COUNTS)
-        share = run.figure(UNPARSABLE) if judgements else 0.0
+        judgments = sum(run.figure(name) or 0.0 for name in COUNTS)
+        share = run.figure(UNPARSABLE) if judgments else 0.0
         if share is None:
             return None
-        unread += share * judgements
-    return unread / _counts(base, method).judgements
+        unread += share * judgments
+    return unread / _counts(base, method).judgments
 
 
 def _in_words(conditions: Sequence[Condition]) -> str:

@@ -52,13 +52,13 @@ PERFECT = "For comparison: an answer with a ROUGE-L of 100 %, which ignores case
 
 
 def candidates(runs: ComparableRuns) -> list[list[Candidate]]:
-    """Return the candidates for each behaviour, the best first."""
+    """Return the candidates for each behavior, the best first."""
     found, base = runs.by_model, runs.base
     changes = [change for of_model in found.values() for change in _changes(of_model, base)]
     gains = [one for change, one in sorted(changes, key=lambda pair: -pair[0]) if change > 0]
     losses = [one for change, one in sorted(changes, key=lambda pair: pair[0]) if change < 0]
     instructive = [gains, losses, *_failures(found)]
-    return [*instructive, _perfect(found, {one.answer for of_behaviour in instructive for one in of_behaviour})]
+    return [*instructive, _perfect(found, {one.answer for of_behavior in instructive for one in of_behavior})]
 
 
 def _changes(of_model: OfModel, base: str) -> Iterator[tuple[float, Candidate]]:
@@ -104,7 +104,7 @@ def _row(run: TaskRun, instance: int) -> int:
 
 def _failures(found: Mapping[EvaluatedModel, OfModel]) -> list[list[Candidate]]:
     """Return poor answers by what is wrong with them, one for each model."""
-    by_behaviour: dict[str, dict[EvaluatedModel, Candidate]] = {why: {} for why in (*FAILURES, UNSEEN)}
+    by_behavior: dict[str, dict[EvaluatedModel, Candidate]] = {why: {} for why in (*FAILURES, UNSEEN)}
     poor = [
         (run, int(row), run.rows)
         for of_model in found.values()
@@ -116,8 +116,8 @@ def _failures(found: Mapping[EvaluatedModel, OfModel]) -> list[list[Candidate]]:
     for run, row, rows in poor[:: len(poor) // MOST_ANSWERS + 1]:
         why = _failure(rows, row)
         if why is not None:
-            by_behaviour[why].setdefault(run.model, Candidate(run, row, why, _facts(run)))
-    return [list(of_models.values()) for of_models in by_behaviour.values()]
+            by_behavior[why].setdefault(run.model, Candidate(run, row, why, _facts(run)))
+    return [list(of_models.values()) for of_models in by_behavior.values()]
 
 
 def _failure(rows: Rows, row: int) -> str | None:
@@ -133,7 +133,7 @@ def _failure(rows: Rows, row: int) -> str | None:
 def _perfect(
     found: Mapping[EvaluatedModel, OfModel], shown: Collection[tuple[EvaluatedModel, str, int]]
 ) -> list[Candidate]:
-    """Return one answer that agrees with a reference and shows no other behaviour, if there is any."""
+    """Return one answer that agrees with a reference and shows no other behavior, if there is any."""
     for of_model in found.values():
         for run in of_model.values():
             rows = [] if run.rows is None else np.flatnonzero(run.rows.values[METRIC] == 1).tolist()

@@ -18,9 +18,9 @@ from lm_eval_ext.results.rows import Rows
 from lm_eval_ext.results.runs import TaskRun
 
 Chosen = NDArray[np.bool_]
-"""Whether a row shows the behaviour, shape (rows,)."""
+"""Whether a row shows the behavior, shape (rows,)."""
 MUCH = 0.15
-"""First tokens count as biased towards a letter if they exceed the texts' share of rows by this much."""
+"""First tokens count as biased toward a letter if they exceed the texts' share of rows by this much."""
 
 
 def _another_option(rows: Rows) -> Chosen:
@@ -52,7 +52,7 @@ def _by_question(rows: Rows, metric: str) -> tuple[NDArray[np.int32], Floats]:
 
 
 def _drawn_to_a_letter(rows: Rows) -> Chosen:
-    """Return the mismatches whose first token is the letter that it is biased towards, if there is one."""
+    """Return the mismatches whose first token is the letter that it is biased toward, if there is one."""
     pairs = rows.letters.get(BIAS, ())
     excess = Counter(first for first, _ in pairs)
     excess.subtract(text for _, text in pairs if text != NO_LETTER)
@@ -62,12 +62,12 @@ def _drawn_to_a_letter(rows: Rows) -> Chosen:
     return np.array([first == letter != text for first, text in pairs])
 
 
-BEHAVIOURS: Mapping[str, Callable[[Rows], Chosen]] = {
+BEHAVIORS: Mapping[str, Callable[[Rows], Chosen]] = {
     "The first token names one option and the text another: an evaluation of first tokens alone counts an answer that "
     "was never given.": _another_option,
     "The text refuses, but the first token names an option.": lambda rows: _is(rows, "mismatch_refusal"),
     "The choice depends on the order of the options: no other question's answers vary more.": _depends_on_order,
-    "The first token is biased towards one letter, which it gives more often than the texts do.": _drawn_to_a_letter,
+    "The first token is biased toward one letter, which it gives more often than the texts do.": _drawn_to_a_letter,
     "The text is right where the first token is wrong.": lambda rows: (
         _is(rows, "text_acc") & ~_is(rows, "first_token_acc") & ("first_token_acc" in rows.values)
     ),
@@ -83,11 +83,11 @@ BEHAVIOURS: Mapping[str, Callable[[Rows], Chosen]] = {
 
 
 def candidates(runs: Sequence[TaskRun]) -> list[list[Candidate]]:
-    """Return the candidates for each behaviour: one answer of each task, to an unused question if possible."""
+    """Return the candidates for each behavior: one answer of each task, to an unused question if possible."""
     taken: set[Hashable] = set()
     found = []
-    for why, shows in BEHAVIOURS.items():
-        of_behaviour = []
+    for why, shows in BEHAVIORS.items():
+        of_behavior = []
         for run in runs:
             if run.rows is None:
                 continue
@@ -96,8 +96,8 @@ def candidates(runs: Sequence[TaskRun]) -> list[list[Candidate]]:
             row = next((row for row in rows if questions[row] not in taken), rows[0] if rows else None)
             if row is not None:
                 taken.add(questions[row])
-                of_behaviour.append(Candidate(run, row, why, _facts(run, run.rows, row)))
-        found.append(of_behaviour)
+                of_behavior.append(Candidate(run, row, why, _facts(run, run.rows, row)))
+        found.append(of_behavior)
     return [*found[:-1], found[-1][:1]]
 
 
@@ -112,7 +112,7 @@ def _is(rows: Rows, metric: str) -> Chosen:
 
 
 def _facts(run: TaskRun, rows: Rows, row: int) -> Facts:
-    """Return a function that extracts the right option, the readings and the scores of an answer from its line."""
+    """Return a function that extracts the correct option, the readings and the scores of an answer from its line."""
 
     def facts(line: Line) -> Mapping[str, str]:
         doc = line["doc"]
@@ -123,7 +123,7 @@ def _facts(run: TaskRun, rows: Rows, row: int) -> Facts:
 
         found = {}
         if doc.get("gold"):
-            found["right option"] = option(doc["gold"])
+            found["correct option"] = option(doc["gold"])
         if BIAS in rows.letters:
             found["first token"] = option(rows.letters[BIAS][row][0])
         found[f"text, as read by {run.reader}"] = _reading(line, option)

@@ -115,7 +115,7 @@ def position_bias_figure(results: Sequence[TaskResult]) -> Figure | None:
         "How different are the letters that first tokens and texts choose?",
         "Total variation distance between the two distributions of letters over all rows: the share of rows whose "
         "letter would have to change to make the two equal. 0: both choose each letter equally often. The distance is "
-        f"never negative, so chance alone increases it. {INTERVALS} Summarises Figures 3 and 7 of the paper.",
+        f"never negative, so chance alone increases it. {INTERVALS} Summarizes Figures 3 and 7 of the paper.",
         tuple(panels_by_level(measured, "position_bias", "total variation distance")),
         table(measured, ("position bias",), lambda result: (result["position_bias"],)),
         metrics=("position_bias",),
@@ -132,8 +132,8 @@ def entropy_figure(results: Sequence[TaskResult]) -> Figure | None:
         "paired_mcq_entropy",
         "Does the order of the options change the answer?",
         "Entropy, in nats, of the contents chosen over the orders in which a question's options were shown, averaged "
-        "over questions. 0: the same content whatever the order. Lower is better. Ten different answers to ten orders "
-        f"would give 2.3 (ln 10). {INTERVALS} As Table 3 of the paper, which calls it answer consistency.",
+        "over questions. 0: the same content in every order. Lower is better. Ten different answers to ten orders "
+        f"would give 2.3 (ln 10). {INTERVALS} See Table 3 of the paper, which calls it answer consistency.",
         panels,
         table_of_readings(results, metrics, "number"),
         metrics=metrics,
@@ -141,7 +141,7 @@ def entropy_figure(results: Sequence[TaskResult]) -> Figure | None:
 
 
 def accuracy_figure(results: Sequence[TaskResult]) -> Figure | None:
-    """Return the accuracy of both readings, where one option is right."""
+    """Return the accuracy of both readings, where there is a correct option."""
     metrics = ("first_token_acc", "text_acc")
     panels = panels_by_reading(results, metrics, "accuracy", "share")
     if not panels:
@@ -149,7 +149,7 @@ def accuracy_figure(results: Sequence[TaskResult]) -> Figure | None:
     return Figure(
         "paired_mcq_accuracy",
         "Which is right more often, the first token or the text?",
-        "Share of rows in which the first token is the right option's letter, and in which the text chooses that "
+        "Share of rows in which the first token is the correct option's letter, and in which the text chooses that "
         f"option and no other. Higher is better. {INTERVALS}",
         panels,
         table_of_readings(results, metrics, "share"),

@@ -43,7 +43,7 @@ def letters_figure(results: Sequence[TaskResult]) -> Figure | None:
         "Which letters do first tokens and texts choose?",
         "Share of rows in which each letter is chosen. Every question is asked with its options in several orders, so "
         "choices that depend on content alone are spread about equally over the letters; a letter that stands out "
-        f"shows a bias towards its position or its name. {INTERVALS} See Figures 3 and 7 of the paper.",
+        f"shows a bias toward its position or its name. {INTERVALS} See Figures 3 and 7 of the paper.",
         tuple(Panel(_title(result, shown), _bars_of_letters(result, letters)) for result in shown),
         Table(("model", "dataset", "level", "reading", *map(_name, letters), "position bias"), tuple(rows)),
         tuple(issues),

@@ -40,7 +40,7 @@ def readers_figure(results: Sequence[TaskResult]) -> Figure | None:
         "paired_mcq_readers",
         "Does it matter who reads the text?",
         "Mismatch as measured with each reader of the texts. “string_match” is the paper's baseline: the first capital "
-        "letter followed by a full stop. “rules” reads clear answers and abstains otherwise, which counts as a "
+        "letter followed by a period. “rules” reads clear answers and abstains otherwise, which counts as a "
         "mismatch; “classifier” also reads the rest. The reader with a confidence interval is the one that all other "
         f"figures are based on. {INTERVALS}",
         tuple(panels),

@@ -1,4 +1,4 @@
-"""The data behind the figures of paired_mcq: estimates for each task, whatever their origin."""
+"""The data behind the figures of paired_mcq: estimates for each task, regardless of their origin."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from lm_eval_ext.results.runs import TaskRun
 ENOUGH = 3
 """The fewest models for which “most models” means anything."""
 
-Behaviour = Callable[[VerbalizerRuns, Model], Iterator[Candidate]]
+Behavior = Callable[[VerbalizerRuns, Model], Iterator[Candidate]]
 """Yields one candidate from each dataset or task that has any."""
 
 
@@ -58,7 +58,7 @@ class Comparison:
     """What two answers to one row show.
 
     Attributes:
-        why: the behaviour.
+        why: the behavior.
         shown, other: the prompting and verbalizer of each answer; the first answer is shown.
         name: the name of the other setting.
         scores: the scores of the answer that is shown.
@@ -80,17 +80,17 @@ class Comparison:
 
 
 def candidates(found: VerbalizerRuns) -> list[list[Candidate]]:
-    """Return the answers that show each behaviour."""
-    by_behaviour = []
-    for number, behaviour in enumerate(BEHAVIOURS):
+    """Return the answers that show each behavior."""
+    by_behavior = []
+    for number, behavior in enumerate(BEHAVIORS):
         of_models: list[Candidate] = []
         for place, model in enumerate(found.models):
-            of_model = list(behaviour(found, model))
-            # Every behaviour starts at a different dataset for every model, so that not all examples are from one.
+            of_model = list(behavior(found, model))
+            # Every behavior starts at a different dataset for every model, so that not all examples are from one.
             start = (number + place) % len(of_model) if of_model else 0
             of_models += of_model[start:] + of_model[:start]
-        by_behaviour.append(of_models)
-    return by_behaviour
+        by_behavior.append(of_models)
+    return by_behavior
 
 
 def _against_the_others(found: VerbalizerRuns, model: Model) -> Iterator[Candidate]:
@@ -114,7 +114,7 @@ def _against_the_others(found: VerbalizerRuns, model: Model) -> Iterator[Candida
 
 def _names_no_label(_found: VerbalizerRuns, model: Model) -> Iterator[Candidate]:
     for run in _all(model):
-        why = "Gives no label word, or several: it counts as wrong, whatever it means."
+        why = "Gives no label word, or several: it counts as wrong, regardless of its meaning."
         yield from _one(run, why, invalid_rate=1.0, prior_rate=0.0)
 
 
@@ -129,7 +129,7 @@ def _wrong_in_another_task(_found: VerbalizerRuns, model: Model) -> Iterator[Can
         yield from _one(run, "Wrong on a user-defined task.", acc=0.0)
 
 
-BEHAVIOURS: tuple[Behaviour, ...] = (
+BEHAVIORS: tuple[Behavior, ...] = (
     Comparison(
         "Follows its priors: right with natural label words, and with flipped ones it still gives the label's usual "
         "word.",

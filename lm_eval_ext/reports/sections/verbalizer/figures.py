@@ -68,8 +68,8 @@ def by_naturalness(found: VerbalizerRuns) -> Figure:
         "Natural label words mean their labels (positive: “positive”), neutral ones mean nothing (“foo”), and "
         "unnatural ones mean the opposite (positive: “negative”). A model that follows instructions does equally well "
         "with all three; a model that follows its priors falls below random guessing with unnatural words. The prior "
-        "rate is the share of answers that give the label's usual word, whatever the instruction. See Figure 2 of the "
-        "paper. " + INTERVALS,
+        "rate is the share of answers that give the label's usual word, regardless of the instruction. See Figure 2 of "
+        "the paper. " + INTERVALS,
         tuple(panels),
         Table(("model", "prompting", "label words", *METRICS.values()), tuple(rows)),
         incomplete(found),

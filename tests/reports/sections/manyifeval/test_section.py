@@ -1,4 +1,4 @@
-"""What the report says of many instructions at once: known answers, hand-made rows, and what is missing."""
+"""The report's section on ManyIFEval: known answers, hand-made rows, and missing data."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ TASKS = (N02, N03, REPEAT)
 ROWS = 4
 REFINED = "self_refine:base=reference,policy=drop_one,strategy=oracle,rounds=2"
 ORACLE, DROP_ONE = "reference policy=oracle", "reference policy=drop_one"
-MENDED = "reference policy=drop_one rounds=2, self_refine oracle"
+REPAIRED = "reference policy=drop_one rounds=2, self_refine oracle"
 ZERO_SHOT, BY_ORACLE = "zero-shot", "refinement w/ oracle"
 ONE = "one"
 
 
 @pytest.fixture(scope="module")
 def known(result_folder: ResultFolder, sentence_data: None) -> Section | None:
-    """The section of two policies of the reference LM, and of one with its answers refined."""
+    """The section of two policies of the reference model, and of one with its answers refined."""
     folders = [result_folder(policy, TASKS, limit=ROWS) for policy in ("oracle", "drop_one")]
     return section_of(*folders, result_folder(REFINED, (N02, N03), limit=ROWS))
 
@@ -60,15 +60,15 @@ def test_one_broken_instruction_is_the_curse_at_its_worst(known: Section, instru
     assert all(cell.low == pytest.approx(cell.value) == cell.high for cell in found.values())
 
 
-def test_who_follows_all_instructions_is_under_no_curse(known: Section) -> None:
-    for model in (ORACLE, MENDED):
+def test_a_model_that_follows_all_instructions_shows_no_curse(known: Section) -> None:
+    for model in (ORACLE, REPAIRED):
         assert values(numbers(known, "manyifeval_curse")[model, 3]) == pytest.approx(
             {"prompt level": 1.0, "instruction level": 1.0, "predicted": 1.0, "residual": 0.0}
         )
 
 
-def test_the_prediction_is_dashed_in_a_panel_for_each_model_and_one_panel_has_all(known: Section) -> None:
-    assert titles(known, "manyifeval_curse") == ["all models", ORACLE, DROP_ONE, MENDED]
+def test_the_prediction_is_dashed_in_one_panel_per_model_and_one_panel_has_all_models(known: Section) -> None:
+    assert titles(known, "manyifeval_curse") == ["all models", ORACLE, DROP_ONE, REPAIRED]
     together, first, *_ = (panel.mark for panel in figure(known, "manyifeval_curse").panels)
     assert isinstance(together, Curves)
     assert isinstance(first, Curves)
@@ -76,7 +76,7 @@ def test_the_prediction_is_dashed_in_a_panel_for_each_model_and_one_panel_has_al
     assert [series.dashed for series in first.series] == [False, True, False]
 
 
-def test_verdicts_of_a_policy_are_alike_in_both_editions(known: Section) -> None:
+def test_the_verdicts_of_a_policy_agree_in_both_editions(known: Section) -> None:
     found = numbers(known, "manyifeval_verdicts")
     assert values(found[ORACLE, "prompt level"]) == {"strict": 1.0, "loose": 1.0, "repaired": 1.0}
     assert values(found[DROP_ONE, "prompt level"])["strict"] == values(found[DROP_ONE, "prompt level"])["repaired"] == 0
@@ -84,7 +84,7 @@ def test_verdicts_of_a_policy_are_alike_in_both_editions(known: Section) -> None
     assert values(found[DROP_ONE, "instruction level"])["strict"] == pytest.approx(7 / 12)
 
 
-def test_a_repeated_instruction_that_is_broken_is_broken_throughout(known: Section) -> None:
+def test_a_broken_repeated_instruction_is_broken_in_every_repetition(known: Section) -> None:
     found = numbers(known, "manyifeval_repetition")
     assert found.keys() == {(ORACLE, 3), (DROP_ONE, 3)}
     assert list(found[ORACLE, 3].values()) == [exact(1.0), exact(1.0), exact(0.0)]
@@ -114,7 +114,7 @@ def test_repetition_is_compared_on_the_same_task_prompts(tmp_path: Path) -> None
         pytest.param(1, 2.0, "their versions differ", id="another version"),
     ],
 )
-def test_repetition_is_compared_with_nothing_else(key: int, version: float, reason: str, tmp_path: Path) -> None:
+def test_repetition_on_its_own_is_not_compared(key: int, version: float, reason: str, tmp_path: Path) -> None:
     results = write_rows(tmp_path, {N03: [row(1, [1, 0, 1])], REPEAT: [row(key, [1, 1, 1], repeated=True)]})
     content = json.loads(results.read_text(encoding="utf-8"))
     content["configs"][REPEAT]["metadata"]["version"] = version
@@ -126,7 +126,7 @@ def test_repetition_is_compared_with_nothing_else(key: int, version: float, reas
     assert figure(found, "manyifeval_repetition").issues == ((error(text),) if reason else ())
 
 
-def test_types_are_those_of_the_rows(known: Section, result_folder: ResultFolder) -> None:
+def test_the_types_are_those_in_the_rows(known: Section, result_folder: ResultFolder) -> None:
     runs = load([result_folder("drop_one", TASKS, limit=ROWS)])
     recorded = {run.task: run for run in runs.runs}
     seen = 0
@@ -144,28 +144,28 @@ def test_types_are_those_of_the_rows(known: Section, result_folder: ResultFolder
     assert seen >= 6
 
 
-def test_what_is_told_to_be_broken_is_mended_in_one_round(known: Section) -> None:
+def test_reported_broken_instructions_are_repaired_in_one_round(known: Section) -> None:
     found = numbers(known, "manyifeval_rounds")
-    # One request for the answer, and one to mend it.
+    # One request for the answer, and one to repair it.
     assert list(found[DROP_ONE, BY_ORACLE, "prompt level", "2.00"].values()) == [exact(0.0), exact(1.0), exact(1.0)]
     assert list(found[DROP_ONE, ZERO_SHOT, "prompt level", None].values()) == [exact(0.0)] * 3
     by_instruction = found[DROP_ONE, BY_ORACLE, "instruction level", "2.00"]
     assert list(values(by_instruction).values()) == pytest.approx([7 / 12, 1.0, 1.0])
-    # Two answers to each row, 2 or 3 instructions: 2 · 4 · (2 + 3) judgements.
+    # Two answers to each row, 2 or 3 instructions: 2 · 4 · (2 + 3) judgments.
     ((about, cells),) = numbers(known, "manyifeval_feedback").items()
     assert about == (DROP_ONE, BY_ORACLE, 40)
     assert values(cells) == {"precision": 1.0, "recall": 1.0, "F1": 1.0, "unparsable": 0.0}
 
 
-def test_examples_of_known_answers_show_what_is_broken_and_what_is_mended(known: Section) -> None:
+def test_examples_of_known_answers_show_broken_and_repaired_instructions(known: Section) -> None:
     assert 5 <= len(known.examples) <= 10
     (broken, *_) = [example for example in known.examples if example.why.startswith("Follows 2 of 3")]
     facts = dict(broken.facts)
     assert (broken.model, broken.task, facts["instructions"]) == (DROP_ONE, N03, "3")
     assert "," not in facts["not followed (strict)"]
-    (mended, *_) = [example for example in known.examples if example.why.startswith("Refinement helps")]
-    facts = dict(mended.facts)
-    assert mended.model == MENDED
+    (repaired, *_) = [example for example in known.examples if example.why.startswith("Refinement helps")]
+    facts = dict(repaired.facts)
+    assert repaired.model == REPAIRED
     assert facts["not followed (strict)"] == "none"
     assert facts["round 0"].startswith("not followed: ")
     assert not facts["round 0"].startswith("not followed: none")
@@ -181,7 +181,7 @@ def test_the_same_files_give_the_same_section(known: Section, result_folder: Res
 # Intervals
 
 
-def test_intervals_are_those_of_drawing_task_prompts_anew(tmp_path: Path) -> None:
+def test_intervals_resample_task_prompts(tmp_path: Path) -> None:
     rows = [row(key, [key % 2, key % 2]) for key in range(100)]
     found = numbers(of_rows(tmp_path, {N02: rows}), "manyifeval_curse")[ONE, 2]
     assert values(found) == {"prompt level": 0.5, "instruction level": 0.5, "predicted": 0.25, "residual": 0.25}
@@ -192,7 +192,7 @@ def test_intervals_are_those_of_drawing_task_prompts_anew(tmp_path: Path) -> Non
     assert found["residual"].high <= 0.25
 
 
-def test_the_same_task_prompts_with_other_numbers_make_no_figure_surer(tmp_path: Path) -> None:
+def test_the_same_task_prompts_with_other_numbers_do_not_narrow_intervals(tmp_path: Path) -> None:
     two, three = ([row(key, [key % 2] * count) for key in range(50)] for count in (2, 3))
     alone = of_rows(tmp_path / "alone", {N02: two})
     both = of_rows(tmp_path / "both", {N02: two, N03: three})
@@ -209,13 +209,13 @@ def test_the_same_task_prompts_with_other_numbers_make_no_figure_surer(tmp_path:
 # How many instructions
 
 
-def test_the_number_of_instructions_is_what_the_task_records_whatever_it_is_called(tmp_path: Path) -> None:
+def test_the_number_of_instructions_is_the_recorded_one_regardless_of_the_name(tmp_path: Path) -> None:
     found = of_rows(tmp_path, {"mine": [row(1, [1, 0, 1])], "manyifeval_n10": [row(1, [1, 0])]})
     assert [row[1] for row in figure(found, "manyifeval_curse").table.rows] == [2, 3]
 
 
 @pytest.mark.parametrize("samples", [True, False])
-def test_a_repeated_instruction_is_what_the_task_records(samples: object, tmp_path: Path) -> None:
+def test_repetition_is_determined_by_the_recorded_facts(samples: object, tmp_path: Path) -> None:
     tasks = {"mine": [row(1, [1, 0, 1], repeated=True)], "other": [row(1, [1, 1, 1])]}
     found = of_rows(tmp_path, tasks, samples=bool(samples))
     assert values(numbers(found, "manyifeval_repetition")[ONE, 3])["repeated"] == 0.0
@@ -226,7 +226,7 @@ def stripped(line: Line) -> Line:
     return {**line, "doc": {"key": line["doc"]["key"]}}
 
 
-def test_what_was_stripped_of_its_instructions_is_not_shown_and_counted(tmp_path: Path) -> None:
+def test_answers_without_recorded_instructions_are_counted_but_not_shown(tmp_path: Path) -> None:
     found = of_rows(tmp_path, {N02: [row(2, [1, 1]), stripped(row(1, [1, 0]))]})
     assert found is not None
     assert [example.why for example in found.examples] == ["Follows all 2 instructions."]
@@ -248,7 +248,7 @@ def test_a_task_without_loose_and_repaired_verdicts_has_its_other_figures(tmp_pa
     assert dict(found.examples[0].facts)["verdicts"] == "strict: not all"
 
 
-def test_a_type_that_has_no_metric_counts_as_an_instruction(tmp_path: Path) -> None:
+def test_a_type_without_a_metric_counts_as_an_instruction(tmp_path: Path) -> None:
     line = row(1, [1, 0])
     line["doc"]["instruction_id_list"].append("language:response_language")
     found = of_rows(tmp_path, {"mine": [line]})
@@ -271,7 +271,7 @@ def test_types_have_readable_names(metric: str, name: str) -> None:
 # What is missing
 
 
-def test_without_samples_there_are_figures_and_no_intervals(tmp_path: Path) -> None:
+def test_without_samples_there_are_figures_but_no_intervals(tmp_path: Path) -> None:
     tasks = {N02: [row(1, [1, 1]), row(2, [1, 0])], N03: [row(1, [1, 1, 1]), row(2, [1, 1, 1])]}
     found = of_rows(tmp_path, tasks, samples=False)
     assert found is not None
@@ -291,7 +291,7 @@ def test_without_samples_there_are_figures_and_no_intervals(tmp_path: Path) -> N
     assert found.examples == ()
 
 
-def test_a_mean_over_other_tasks_than_the_other_models_is_no_figure(tmp_path: Path) -> None:
+def test_a_mean_over_different_tasks_is_not_shown(tmp_path: Path) -> None:
     two, three = [row(1, [1, 1])], [row(1, [0, 0, 0])]
     write_rows(tmp_path / "a", {N02: two, N03: three}, config=of_model("whole"))
     write_rows(tmp_path / "b", {N02: two}, config=of_model("part"))
@@ -310,7 +310,7 @@ def test_a_mean_over_other_tasks_than_the_other_models_is_no_figure(tmp_path: Pa
     )
 
 
-def test_of_two_tasks_that_ask_the_same_the_one_that_more_models_were_asked_counts(tmp_path: Path) -> None:
+def test_of_two_equivalent_tasks_the_one_run_by_more_models_is_used(tmp_path: Path) -> None:
     write_rows(tmp_path / "a", {"a_task_of_mine": [row(1, [0, 0])], N02: [row(1, [1, 1])]})
     write_rows(tmp_path / "b", {N02: [row(1, [1, 0])]}, config=of_model("two"))
     found = section_of(tmp_path)
@@ -318,7 +318,7 @@ def test_of_two_tasks_that_ask_the_same_the_one_that_more_models_were_asked_coun
     assert numbers(found, "manyifeval_others")[ONE, "a_task_of_mine"]["prompt level"] == exact(0.0)
 
 
-def test_runs_of_other_families_make_no_section(result_folder: ResultFolder) -> None:
+def test_runs_of_other_families_give_no_section(result_folder: ResultFolder) -> None:
     assert section_of(result_folder("oracle", ["verbalizer_sst2_natural_golden"], limit=1)) is None
 
 
@@ -331,7 +331,7 @@ def test_one_model_has_one_panel_of_each_kind(tmp_path: Path) -> None:
     assert titles(found, "manyifeval_types") == [""]
 
 
-def test_many_models_share_panels_in_which_they_can_be_told_apart(tmp_path: Path) -> None:
+def test_many_models_share_panels_and_remain_distinguishable(tmp_path: Path) -> None:
     models = [f"m{number}" for number in range(9)]
     for name in models:
         write_rows(tmp_path / name, {N02: [row(1, [1, 0])]}, config=of_model(name))
@@ -365,13 +365,13 @@ def after(*prompt_levels: float) -> Line:
 
 
 def feedback(*counts: int, unparsable: float = 0.0) -> Mapping[str, float]:
-    """Return the results of judgements: true and false positives, false and true negatives."""
+    """Return the results of judgments: true and false positives, false and true negatives."""
     which = ("true_positives", "false_positives", "false_negatives", "true_negatives")
     counted = zip(which, counts, strict=True)
     return {f"feedback_{name}": count for name, count in counted} | {"feedback_unparsable": unparsable}
 
 
-def test_methods_of_a_model_stand_side_by_side_over_the_tasks_that_all_were_asked(tmp_path: Path) -> None:
+def test_methods_of_a_model_are_compared_over_their_common_tasks(tmp_path: Path) -> None:
     write_rows(tmp_path / "plain", {N02: [row(1, [1, 0])], N03: [row(1, [1, 1, 1])]})
     write_rows(tmp_path / "a", {N02: [row(1, [1, 1], **after(0.0, 1.0))]}, config=method("oracle", 1))
     write_rows(tmp_path / "b", {N02: [row(1, [1, 0], **after(0.0, 0.0, 0.0))]}, config=method("feedback", 2))
@@ -400,7 +400,7 @@ def test_methods_of_a_model_stand_side_by_side_over_the_tasks_that_all_were_aske
         pytest.param(of_model("one"), N03, id="of other tasks"),
     ],
 )
-def test_first_answers_are_compared_with_refined_ones_only_if_run_alike(
+def test_first_and_refined_answers_are_compared_only_in_the_same_setting(
     config: Mapping[str, Any], task: str, tmp_path: Path
 ) -> None:
     write_rows(tmp_path / "plain", {task: [row(1, [1] * (2 if task == N02 else 3))]}, config=config)
@@ -410,7 +410,9 @@ def test_first_answers_are_compared_with_refined_ones_only_if_run_alike(
 
 
 @pytest.mark.parametrize("alike", [True, False])
-def test_settings_of_other_families_do_not_keep_a_model_from_its_refined_answers(alike: bool, tmp_path: Path) -> None:
+def test_settings_of_other_families_do_not_separate_a_model_from_its_refined_answers(
+    alike: bool, tmp_path: Path
+) -> None:
     longer = {"gen_kwargs": "max_gen_toks=8192"}
     write_rows(tmp_path / "a", {N02: [row(1, [1, 1], **after(0.0, 1.0))]}, config={**method("oracle", 1), **longer})
     write_rows(tmp_path / "plain", {N02: [row(1, [1, 1])]}, config={**of_model("one"), **(longer if alike else {})})
@@ -443,7 +445,7 @@ def test_methods_are_compared_on_the_same_rows(tmp_path: Path) -> None:
         pytest.param(1, "others", "their rows are from different datasets", id="rows of another hash"),
     ],
 )
-def test_first_answers_to_other_rows_are_not_compared_with_refined_ones(
+def test_first_and_refined_answers_are_compared_only_on_the_same_rows(
     key: int, rows_hash: str, reason: str, tmp_path: Path
 ) -> None:
     results = write_rows(tmp_path / "plain", {N02: [row(key, [1, 1])]})
@@ -458,7 +460,7 @@ def test_first_answers_to_other_rows_are_not_compared_with_refined_ones(
     assert list(figure(found, "manyifeval_rounds").issues[1:]) == issues
 
 
-def test_refinements_of_no_common_row_have_no_figure_and_it_is_said(tmp_path: Path) -> None:
+def test_refinements_without_common_rows_have_no_figure_and_a_note(tmp_path: Path) -> None:
     write_rows(tmp_path / "a", {N02: [row(1, [1, 1], **after(0.0, 1.0))]}, config=method("oracle", 1))
     write_rows(tmp_path / "b", {N02: [row(2, [1, 0], **after(0.0, 0.0))]}, config=method("feedback", 1))
     found = section_of(tmp_path)
@@ -470,37 +472,37 @@ def test_refinements_of_no_common_row_have_no_figure_and_it_is_said(tmp_path: Pa
     )
 
 
-def test_the_same_method_with_other_rounds_is_another(tmp_path: Path) -> None:
+def test_a_different_number_of_rounds_is_a_different_method(tmp_path: Path) -> None:
     write_rows(tmp_path / "a", {N02: [row(1, [1, 1], **after(0.0, 1.0))]}, config=method("oracle", 1))
     write_rows(tmp_path / "b", {N02: [row(1, [1, 1], **after(0.0, 0.0, 1.0))]}, config=method("oracle", 2))
     found = numbers(section_of(tmp_path), "manyifeval_rounds")
     assert {about[1] for about in found} == {f"{BY_ORACLE}, 1 round", f"{BY_ORACLE}, 2 rounds"}
 
 
-def test_judgements_of_all_tasks_are_counted_together(tmp_path: Path) -> None:
+def test_judgments_of_all_tasks_are_counted_together(tmp_path: Path) -> None:
     two, three = row(1, [1, 0], **after(0.0, 0.0)), row(1, [1, 0, 0], **after(0.0, 0.0))
     config = method("feedback", 1)
     write_rows(tmp_path / "a", {N02: [two]}, figures=feedback(10, 1, 0, 9, unparsable=0.3), config=config)
     write_rows(tmp_path / "b", {N03: [three]}, figures=feedback(20, 2, 10, 8), config=config)
     ((about, cells),) = numbers(section_of(tmp_path), "manyifeval_feedback").items()
     assert about == (ONE, "refinement w/ feedback", 60)
-    # 30 of 40 followed instructions are judged followed, and 3 of 20 broken ones; the two weigh alike.
+    # 30 of 40 followed instructions are judged followed, and 3 of 20 broken ones; the two have equal weight.
     precision, recall = 0.75 / (0.75 + 0.15), 0.75
     f1 = 2 * precision * recall / (precision + recall)
-    # 6 of the first 20 judgements could not be read, none of the other 40.
+    # 6 of the first 20 judgments could not be read, none of the other 40.
     assert values(cells) == pytest.approx({"precision": precision, "recall": recall, "F1": f1, "unparsable": 0.1})
 
 
-def test_a_judge_that_could_never_be_read_has_no_precision(tmp_path: Path) -> None:
+def test_judgments_that_were_never_parsable_have_no_precision(tmp_path: Path) -> None:
     line = row(1, [1, 0], **after(0.0, 0.0))
-    # Unread judgements count as "not followed", of which the precision would be 1 and the recall 0.
+    # Unread judgments count as "not followed", of which the precision would be 1 and the recall 0.
     counts = feedback(0, 0, 11, 9, unparsable=1.0)
     found = of_rows(tmp_path, {N02: [line]}, figures=counts, config=method("feedback", 1))
     ((_, cells),) = numbers(found, "manyifeval_feedback").items()
     assert {name: cell.value for name, cell in cells.items() if cell.exists} == {"unparsable": 1.0}
 
 
-def test_without_judgements_there_is_no_figure_of_them(tmp_path: Path) -> None:
+def test_without_judgments_there_is_no_figure_about_them(tmp_path: Path) -> None:
     line = row(1, [1, 1], **after(0.0, 1.0))
     found = of_rows(tmp_path, {N02: [line]}, figures=feedback(0, 0, 0, 0), config=method("without_feedback", 1))
     assert "manyifeval_rounds" in names(found)
@@ -539,7 +541,9 @@ def test_without_judgements_there_is_no_figure_of_them(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_an_answer_teaches_something(tasks: Mapping[str, Sequence[Line]], why: str, tmp_path: Path) -> None:
+def test_an_instructive_answer_is_an_example_with_its_reason(
+    tasks: Mapping[str, Sequence[Line]], why: str, tmp_path: Path
+) -> None:
     found = of_rows(tmp_path, tasks)
     assert found is not None
     first = [example.why for example in found.examples][:1]
@@ -547,7 +551,7 @@ def test_an_answer_teaches_something(tasks: Mapping[str, Sequence[Line]], why: s
 
 
 @pytest.mark.parametrize(("version", "shown"), [(1.0, True), (2.0, False)])
-def test_once_and_again_are_of_one_version(version: float, shown: object, tmp_path: Path) -> None:
+def test_repetition_is_compared_only_within_one_version(version: float, shown: object, tmp_path: Path) -> None:
     tasks = {"manyifeval_n01": [row(1, [1])], REPEAT: [row(1, [1, 0, 0], repeated=True)]}
     results = write_rows(tmp_path, tasks)
     content = json.loads(results.read_text(encoding="utf-8"))
@@ -559,7 +563,7 @@ def test_once_and_again_are_of_one_version(version: float, shown: object, tmp_pa
     assert any(why.startswith("Follows the instruction when it is given once") for why in whys) == shown
 
 
-def test_a_lost_instruction_is_named_with_those_that_were_followed_before(tmp_path: Path) -> None:
+def test_a_lost_instruction_is_named_with_the_previously_followed_ones(tmp_path: Path) -> None:
     found = of_rows(tmp_path, {N03: [row(7, [1, 0, 0])], N02: [row(7, [1, 1])]})
     assert found is not None
     example = found.examples[0]

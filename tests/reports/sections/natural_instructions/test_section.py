@@ -1,4 +1,4 @@
-"""The report's part on Natural Instructions: known answers, gains by hand, and what is not compared."""
+"""The report's section on Natural Instructions: known answers, gains by hand, and what is not compared."""
 
 from __future__ import annotations
 
@@ -73,9 +73,7 @@ def test_the_oracle_scores_1_under_every_encoding_and_gains_nothing(known: Secti
     assert set(gain.values()) == {Estimate(0.0, 0.0, 0.0)}
 
 
-def test_the_echo_scores_what_the_harness_says_each_subtask_counting_the_same(
-    known: Section, folders: list[Path]
-) -> None:
+def test_the_echo_has_the_harnesss_scores_with_subtasks_weighted_equally(known: Section, folders: list[Path]) -> None:
     results = json.loads(next(folders[1].rglob("results_*.json")).read_text(encoding="utf-8"))["results"]
     by_subtask = cells(figure(known, "subtasks"))
     for subtask in (WINOGRANDE, QASC):
@@ -95,11 +93,11 @@ def test_the_examples_show_an_echo_and_a_right_answer(known: Section) -> None:
     assert echo.answer in echo.prompt
 
 
-def test_two_pages_of_the_same_runs_are_alike(known: Section, folders: list[Path]) -> None:
+def test_the_section_is_the_same_for_the_same_runs(known: Section, folders: list[Path]) -> None:
     assert section_of(*folders) == known
 
 
-def test_other_families_have_no_section_of_this_one(result_folder: ResultFolder) -> None:
+def test_runs_of_other_families_give_no_section(result_folder: ResultFolder) -> None:
     folder = result_folder("refuser", ("text_mcq_opinionqa_medium",), limit=30, answer_classifier="rules")
     assert section(Evidence(load([folder]))) is None
 
@@ -168,7 +166,7 @@ def answer(number: int, score: float) -> str:
     )
 
 
-def test_gains_are_those_of_the_command(tmp_path: Path) -> None:
+def test_gains_equal_those_of_the_command(tmp_path: Path) -> None:
     folder = write(
         tmp_path,
         {
@@ -181,12 +179,12 @@ def test_gains_are_those_of_the_command(tmp_path: Path) -> None:
         },
     )
     found = section_of(folder)
-    # (0.4 + 0.5 + 0.4) / 3 beside (0.2 + 0.4 + 0.5) / 3: 0.2 / 3 more, +18.18 %; each subtask counts the same.
+    # (0.4 + 0.5 + 0.4) / 3 vs. (0.2 + 0.4 + 0.5) / 3: 0.2 / 3 more, +18.18 %; each subtask counts the same.
     overall = cells(figure(found, "gain"))["one", "all 3 subtasks"]
     assert overall["all"].value == pytest.approx(0.2 / 3)
     assert overall["all, relative (%)"].value == pytest.approx(0.2 / 1.1)
     by_category = cells(figure(found, "gain_by_category"))
-    # Verification: 0.45 beside 0.3. Own subtasks: 0.4 beside 0.5.
+    # Verification: 0.45 vs. 0.3. Own subtasks: 0.4 vs. 0.5.
     assert by_category["one", "verification"]["all"].value == pytest.approx(0.15)
     assert by_category["one", "verification"]["all, relative (%)"].value == pytest.approx(0.5)
     assert by_category["one", "uncategorised"]["all"].value == pytest.approx(-0.1)
@@ -198,7 +196,7 @@ def test_gains_are_those_of_the_command(tmp_path: Path) -> None:
     assert [row[2] for row in figure(found, "gain_by_category").table.rows] == [1, 2, 3]
 
 
-def test_a_gain_keeps_its_pairs(tmp_path: Path) -> None:
+def test_a_gain_is_paired(tmp_path: Path) -> None:
     # Instances differ wildly, but each gains exactly 0.1: the means are unsure, their difference is not.
     base = [0.0, 0.9] * 10
     found = section_of(write(tmp_path, {("one", "prompt"): base, ("one", "all"): [score + 0.1 for score in base]}))
@@ -209,7 +207,7 @@ def test_a_gain_keeps_its_pairs(tmp_path: Path) -> None:
     assert (mean.low, mean.high) == pytest.approx((0.253, 0.647), abs=0.05)
 
 
-def test_the_interval_of_a_gain_draws_instances(tmp_path: Path) -> None:
+def test_the_interval_of_a_gain_resamples_instances(tmp_path: Path) -> None:
     # Half of 40 instances gain 0.4: 0.2 -+ 1.96 * 0.2 / sqrt(40) = 0.2 -+ 0.062.
     found = section_of(write(tmp_path, {("one", "prompt"): [0.5] * 40, ("one", "all"): [0.5, 0.9] * 20}))
     gain = cells(figure(found, "gain"))["one", "the one subtask"]["all"]
@@ -217,21 +215,21 @@ def test_the_interval_of_a_gain_draws_instances(tmp_path: Path) -> None:
     assert (gain.low, gain.high) == pytest.approx((0.138, 0.262), abs=0.015)
 
 
-def test_a_base_of_nothing_has_no_relative_gain(tmp_path: Path) -> None:
+def test_a_base_of_zero_has_no_relative_gain(tmp_path: Path) -> None:
     found = section_of(write(tmp_path, {("one", "prompt"): [0.0] * 3, ("one", "all"): [0.5] * 3}))
     gain = cells(figure(found, "gain"))["one", "the one subtask"]
     assert gain["all"].value == 0.5
     assert not gain["all, relative (%)"].exists
 
 
-def test_without_prompt_the_base_is_the_instance_alone(tmp_path: Path) -> None:
+def test_without_prompt_the_base_is_instance(tmp_path: Path) -> None:
     found = section_of(write(tmp_path, {("one", "instance"): [0.2, 0.4], ("one", "positive"): [0.4, 0.8]}))
     gain = cells(figure(found, "gain"))["one", "the one subtask"]
     assert gain["positive"].value == pytest.approx(0.3)
     assert "“instance”" in figure(found, "gain").title
 
 
-def test_one_encoding_alone_has_no_gains_and_says_so(tmp_path: Path) -> None:
+def test_a_single_encoding_has_no_gains_and_says_so(tmp_path: Path) -> None:
     found = section_of(write(tmp_path, {("one", "prompt"): [0.2, 0.4]}))
     assert names(found) == ["rouge_l", "subtasks"]
     assert any(issue.text.startswith("No gains") for issue in found.issues)
@@ -247,7 +245,7 @@ def test_one_encoding_alone_has_no_gains_and_says_so(tmp_path: Path) -> None:
         ({"version": "2.0"}, "version"),
     ],
 )
-def test_an_encoding_of_another_setting_is_left_out_and_the_issue_names_what_differs(
+def test_an_encoding_in_another_setting_is_left_out_and_the_difference_is_named(
     changed: dict[str, object], named: str, tmp_path: Path
 ) -> None:
     scores = {("one", encoding): [0.1, 0.3] for encoding in ("prompt", "all", "positive")}
@@ -256,7 +254,7 @@ def test_an_encoding_of_another_setting_is_left_out_and_the_issue_names_what_dif
     assert warning(f"one: {NI}_one_all left out: differs from the run under 'prompt' in {named}") in found.issues
 
 
-def test_models_on_other_instances_are_named(tmp_path: Path) -> None:
+def test_models_on_different_instances_are_named(tmp_path: Path) -> None:
     scores = {("one", "prompt"): [0.1, 0.3]}
     found = section_of(
         write(tmp_path / "a", scores), write(tmp_path / "b", scores, "two", prompt={"instances_hash": "others"})
@@ -264,7 +262,7 @@ def test_models_on_other_instances_are_named(tmp_path: Path) -> None:
     assert warning("Models were run on different instances of one: do not compare them there.") in found.issues
 
 
-def test_means_are_over_what_every_model_was_run_on(tmp_path: Path) -> None:
+def test_means_are_over_the_subtasks_that_every_model_ran(tmp_path: Path) -> None:
     both = {("one", "prompt"): [0.2] * 2, ("two", "prompt"): [0.8] * 2}
     one = {("one", "prompt"): [0.4] * 2}
     found = section_of(write(tmp_path / "a", both), write(tmp_path / "b", one, "two"))
@@ -277,7 +275,7 @@ def test_means_are_over_what_every_model_was_run_on(tmp_path: Path) -> None:
     assert not by_subtask["two", "two"]["prompt"].exists
 
 
-def test_the_evaluation_split_is_a_mean_of_its_own(tmp_path: Path) -> None:
+def test_the_evaluation_split_has_its_own_mean(tmp_path: Path) -> None:
     split = {(subtask, "prompt"): [0.5] * 2 for subtask in EVALUATION}
     found = section_of(write(tmp_path / "more", {**split, ("own", "prompt"): [0.0] * 2}))
     means = cells(figure(found, "rouge_l"))
@@ -288,7 +286,7 @@ def test_the_evaluation_split_is_a_mean_of_its_own(tmp_path: Path) -> None:
     assert list(cells(figure(alone, "rouge_l"))) == [("one", "the evaluation split (12 subtasks)")]
 
 
-def test_a_model_that_lacks_subtasks_of_the_split_has_no_mean_over_it_and_is_named(tmp_path: Path) -> None:
+def test_a_model_with_an_incomplete_split_has_no_mean_over_it_and_is_named(tmp_path: Path) -> None:
     split = {(subtask, "prompt"): [0.5] * 2 for subtask in EVALUATION}
     part = {place: scores for place, scores in split.items() if place[0] != EVALUATION[0]}
     found = section_of(write(tmp_path / "a", split), write(tmp_path / "b", part, "two"))
@@ -300,7 +298,7 @@ def test_a_model_that_lacks_subtasks_of_the_split_has_no_mean_over_it_and_is_nam
     assert issue.text.startswith("two: not every subtask was run with 'prompt'")
 
 
-def test_the_ablation_compares_each_encoding_with_what_it_was_made_of(tmp_path: Path) -> None:
+def test_the_ablation_compares_each_encoding_with_the_one_it_modifies(tmp_path: Path) -> None:
     scores = {"prompt": 0.2, "all": 0.5, "all_minus_examples": 0.3, "prompt_examples": 0.4, "prompt_definition": 0.25}
     found = section_of(write(tmp_path, {("one", encoding): [score] * 3 for encoding, score in scores.items()}))
     rows = {row[1]: row for row in figure(found, "ablation").table.rows}
@@ -323,7 +321,7 @@ def test_the_ablation_compares_each_encoding_with_what_it_was_made_of(tmp_path: 
     assert figure(found, "rouge_l").table.columns[2:] == ("prompt", "prompt_definition", "all")
 
 
-def test_the_five_encodings_alone_are_no_ablation(tmp_path: Path) -> None:
+def test_the_five_encodings_are_not_an_ablation(tmp_path: Path) -> None:
     scores = {("one", encoding): [0.5] * 2 for encoding in ENCODINGS}
     assert "ablation" not in names(section_of(write(tmp_path, scores)))
 
@@ -345,7 +343,7 @@ def test_categories_are_rows_and_encodings_columns_with_a_panel_for_each_model(t
     assert (bars.categories, bars.unit) == (("one", "two"), "change")
 
 
-def test_many_models_show_the_subtasks_of_the_evaluation_split_alone(tmp_path: Path) -> None:
+def test_with_many_models_only_subtasks_of_the_evaluation_split_are_shown(tmp_path: Path) -> None:
     # 61 subtasks under one encoding for 25 models: 1,525 cells; 60 of them: 1,500.
     subtasks = [*EVALUATION, *(f"s{number:02}" for number in range(49))]
     for many, shown in ((subtasks, 12), (subtasks[:-1], 60)):
@@ -364,7 +362,7 @@ def test_without_samples_there_are_no_intervals(tmp_path: Path) -> None:
     assert found.examples == ()
 
 
-def test_examples_show_the_largest_gain_and_loss_of_one_instance_and_how_answers_miss(tmp_path: Path) -> None:
+def test_examples_show_the_largest_gain_and_loss_and_how_answers_fail(tmp_path: Path) -> None:
     scores = {
         ("one", "prompt"): [0.5, 0.0, 1.0, 0.6, 0.1, 0.2, 0.3],
         ("one", "all"): [0.6, 1.0, 0.4, 0.6, 0.6, 0.6, 0.6],
@@ -372,7 +370,7 @@ def test_examples_show_the_largest_gain_and_loss_of_one_instance_and_how_answers
     found = section_of(write(tmp_path, scores))
     by_why = {example.why: example for example in found.examples}
     gain = next(example for why, example in by_why.items() if "better" in why)
-    # The second instance: 1.0 beside 0.0.
+    # The second instance: 1.0 vs. 0.0.
     assert (gain.prompt, gain.answer) == ("all 1", "word1")
     assert dict(gain.facts) == {
         "expected": "word1",
@@ -382,7 +380,7 @@ def test_examples_show_the_largest_gain_and_loss_of_one_instance_and_how_answers
         "ROUGE-L under “prompt”": "0.0 %",
     }
     loss = next(example for why, example in by_why.items() if "worse" in why)
-    # The third: 0.4 beside 1.0.
+    # The third: 0.4 vs. 1.0.
     assert (loss.prompt, dict(loss.facts)["ROUGE-L under “prompt”"]) == ("all 2", "100.0 %")
     assert gain.why == "The same instance is answered better with “all” than with “prompt”."
     assert loss.why == "The same instance is answered worse with “all” than with “prompt”."
@@ -395,7 +393,7 @@ def test_examples_show_the_largest_gain_and_loss_of_one_instance_and_how_answers
     assert len(found.examples) == len(by_why) == 7
 
 
-def test_of_several_subtasks_the_one_with_the_largest_change_is_shown(tmp_path: Path) -> None:
+def test_the_subtask_with_the_largest_change_is_shown(tmp_path: Path) -> None:
     # "two" gains 0.3 and loses 0.1, "one" gains 0.1 and loses 0.4, "own" nothing of the kind.
     scores = {
         ("one", "prompt"): [0.5, 0.9],
@@ -412,7 +410,7 @@ def test_of_several_subtasks_the_one_with_the_largest_change_is_shown(tmp_path: 
     assert found == {"better": (f"{NI}_two_all", "all 0"), "worse": (f"{NI}_one_all", "all 1")}
 
 
-def test_each_encoding_that_changes_most_is_named(tmp_path: Path) -> None:
+def test_the_encodings_with_the_largest_changes_are_named(tmp_path: Path) -> None:
     scores = {"prompt": [0.5, 0.5], "instance": [0.6, 0.5], "all": [0.8, 0.5], "positive": [0.5, 0.5]}
     found = section_of(write(tmp_path, {("one", encoding): values for encoding, values in scores.items()}))
     # The largest gain first; under “positive” nothing changes.
@@ -422,7 +420,7 @@ def test_each_encoding_that_changes_most_is_named(tmp_path: Path) -> None:
     ]
 
 
-def test_what_was_stripped_of_its_prompt_is_not_shown_and_counted(tmp_path: Path) -> None:
+def test_answers_without_recorded_prompts_are_counted_but_not_shown(tmp_path: Path) -> None:
     write(tmp_path, {("one", "prompt"): [0.1, 0.0]})
     assert len(section_of(tmp_path).examples) == 2
     file = next(tmp_path.glob("samples_*"))
@@ -447,7 +445,7 @@ def test_a_poor_answer_that_is_too_deep_to_be_shown_is_counted(tmp_path: Path) -
     assert any("1 of the 1 selected answers cannot be shown" in issue.text for issue in found.issues)
 
 
-def test_a_gain_is_of_the_instances_that_both_encodings_have(tmp_path: Path) -> None:
+def test_a_gain_is_over_the_instances_common_to_both_encodings(tmp_path: Path) -> None:
     write(tmp_path, {("one", "prompt"): [0.2, 0.2, 0.8], ("one", "all"): [0.4, 0.4, 0.9]})
     scope = "the one subtask"
     # 0.2, 0.2 and 0.1 more.
@@ -457,12 +455,12 @@ def test_a_gain_is_of_the_instances_that_both_encodings_have(tmp_path: Path) -> 
     file.write_text("".join(lines[:2]), encoding="utf-8")
     found = section_of(tmp_path)
     gain = cells(figure(found, "gain"))["one", scope]
-    # 0.4 beside 0.2 where both were run, and not beside the 0.4 of all three.
+    # 0.4 vs. 0.2 where both were run, and not vs. the 0.4 of all three.
     assert (gain["all"].value, gain["all, relative (%)"].value) == pytest.approx((0.2, 1.0))
     assert note(f"one: {NI}_one_all: instances left out of gains because it or 'prompt' lacks them: 1") in found.issues
 
 
-def test_a_word_or_two_of_the_input_are_no_echo(tmp_path: Path) -> None:
+def test_a_word_or_two_of_the_input_are_not_an_echo(tmp_path: Path) -> None:
     write(tmp_path, {("one", "prompt"): [0.1]})
     (echo,) = section_of(tmp_path).examples
     assert echo.why == "The answer repeats its input."
@@ -472,7 +470,7 @@ def test_a_word_or_two_of_the_input_are_no_echo(tmp_path: Path) -> None:
     assert section_of(tmp_path).examples == ()
 
 
-def test_a_right_word_inside_another_is_no_right_answer(tmp_path: Path) -> None:
+def test_a_correct_word_inside_another_word_is_not_a_correct_answer(tmp_path: Path) -> None:
     write(tmp_path, {("one", "prompt"): [0.2]})
     (wordy,) = section_of(tmp_path).examples
     assert wordy.why.startswith("The answer contains the right words")
@@ -482,7 +480,7 @@ def test_a_right_word_inside_another_is_no_right_answer(tmp_path: Path) -> None:
     assert section_of(tmp_path).examples == ()
 
 
-def test_of_two_tasks_of_one_subtask_and_encoding_one_is_left_out_and_named(tmp_path: Path) -> None:
+def test_a_duplicate_of_subtask_and_encoding_is_left_out_and_named(tmp_path: Path) -> None:
     write(tmp_path, {("one", "prompt"): [0.5, 0.5]})
     content = json.loads((tmp_path / "results_1.json").read_text(encoding="utf-8"))
     for part in ("results", "configs", "n-samples"):

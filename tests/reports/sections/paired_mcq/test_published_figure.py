@@ -1,4 +1,4 @@
-"""The paper's Figure 2, drawn anew from its published counts."""
+"""The paper's Figure 2, redrawn from its published counts."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def drawn(figure: Figure) -> dict[tuple[str, str], Estimate]:
     }
 
 
-def test_both_figures_draw_six_models_under_four_levels_from_the_weakest_on(figures: tuple[Figure, Figure]) -> None:
+def test_both_figures_show_six_models_at_four_levels_starting_with_the_weakest(figures: tuple[Figure, Figure]) -> None:
     for figure in figures:
         (panel,) = figure.panels
         assert isinstance(panel.mark, Bars)
@@ -82,7 +82,7 @@ def test_both_figures_draw_six_models_under_four_levels_from_the_weakest_on(figu
         assert [series.name for series in panel.mark.series] == ["low", "medium", "high", "example"]
 
 
-def test_the_24_mismatches_and_their_error_bars_are_the_published_ones(
+def test_the_24_mismatches_and_error_bars_are_the_published_ones(
     figures: tuple[Figure, Figure], published: Mapping[tuple[str, str], Mapping[str, Any]]
 ) -> None:
     found = drawn(figures[0])
@@ -102,7 +102,7 @@ def test_the_24_refusals_are_the_published_ones(
     }
 
 
-def test_the_lighter_portion_is_never_more_than_the_bar_or_the_refusals(figures: tuple[Figure, Figure]) -> None:
+def test_the_light_part_never_exceeds_the_bar_or_the_refusals(figures: tuple[Figure, Figure]) -> None:
     (panel,) = figures[0].panels
     refusals = drawn(figures[1])
     assert isinstance(panel.mark, Bars)
@@ -112,14 +112,14 @@ def test_the_lighter_portion_is_never_more_than_the_bar_or_the_refusals(figures:
             assert 0 < part <= min(value.value, refusals[model, series.name].value) + 1e-12
 
 
-def test_the_tables_have_every_number_and_the_reading_says_what_the_bars_are(figures: tuple[Figure, Figure]) -> None:
+def test_the_tables_have_every_number_and_the_caption_explains_the_error_bars(figures: tuple[Figure, Figure]) -> None:
     for figure in figures:
         assert {(row[0], row[2]): row[3] for row in figure.table.rows} == drawn(figure)
         assert SPREAD in figure.reading
         assert "bootstrap" not in figure.reading
 
 
-def test_they_are_drawn_with_every_model_and_level(figures: tuple[Figure, Figure]) -> None:
+def test_the_figures_show_every_model_and_level(figures: tuple[Figure, Figure]) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is not installed (extra: report)")
     from lm_eval_ext.reports.page.plots import pngs, svgs  # noqa: PLC0415 # of the extra
 
@@ -127,7 +127,7 @@ def test_they_are_drawn_with_every_model_and_level(figures: tuple[Figure, Figure
         (svg,) = svgs(figure)
         (png,) = pngs(figure)
         assert png.startswith(b"\x89PNG")
-        # A long name stands on two lines.
+        # A long name takes two lines.
         text = "".join(re.findall(">([^<]+)<", svg))
         names = {name for place in drawn(figure) for name in place}
         assert len(names) == 6 + 4

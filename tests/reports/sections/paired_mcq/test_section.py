@@ -1,4 +1,4 @@
-"""The report's part on paired_mcq: known answers, figures by hand, and what is left when something is missing."""
+"""The report's section on paired_mcq: known answers, figures by hand, and missing data."""
 
 from __future__ import annotations
 
@@ -91,9 +91,7 @@ KNOWN = {
 @pytest.mark.parametrize(
     ("dataset", "level"), [("opinionqa", "low"), ("opinionqa", "example"), ("arc_challenge", "medium")]
 )
-def test_a_policy_has_the_mismatch_and_the_refusals_that_it_implies(
-    policy: str, dataset: str, level: str, known: Section
-) -> None:
+def test_a_policy_has_its_known_mismatch_and_refusals(policy: str, dataset: str, level: str, known: Section) -> None:
     mismatch = cells(figure(known, "mismatch"))[label(policy), dataset, level]
     refusal = cells(figure(known, "refusal"))[label(policy), dataset, level]
     found = (mismatch["mismatch"], mismatch["mismatch: the text refuses"], refusal["text"], refusal["first token"])
@@ -101,7 +99,7 @@ def test_a_policy_has_the_mismatch_and_the_refusals_that_it_implies(
     assert found == tuple(Estimate(value, value, value) for value in KNOWN[policy])
 
 
-def test_whoever_always_says_a_never_mismatches_and_says_a_alone(known: Section) -> None:
+def test_always_a_never_mismatches_and_only_answers_a(known: Section) -> None:
     place = (label("always_a"), "opinionqa", "low")
     assert cells(figure(known, "mismatch"))[place]["mismatch"].value == 0
     rows = [row for row in figure(known, "letters").table.rows if row[0] == label("always_a")]
@@ -113,7 +111,7 @@ def test_whoever_always_says_a_never_mismatches_and_says_a_alone(known: Section)
         assert set(shares.values()) == {0.0}
 
 
-def test_letters_are_shares_of_all_rows(known: Section) -> None:
+def test_letters_are_counted_as_shares_of_all_rows(known: Section) -> None:
     table = figure(known, "letters").table
     for row in table.rows:
         shares = [cell.value for cell in row[4:-1] if isinstance(cell, Estimate)]
@@ -121,7 +119,7 @@ def test_letters_are_shares_of_all_rows(known: Section) -> None:
         assert sum(shares) == pytest.approx(1)
 
 
-def test_entropy_and_position_bias_are_those_of_the_harness(known: Section, folders: Mapping[str, Path]) -> None:
+def test_entropy_and_position_bias_equal_those_of_the_harness(known: Section, folders: Mapping[str, Path]) -> None:
     runs = load(list(folders.values())).runs
     compared = 0
     for run in runs:
@@ -134,7 +132,7 @@ def test_entropy_and_position_bias_are_those_of_the_harness(known: Section, fold
         assert found == pytest.approx(tuple(run.figure(metric) for metric in metrics), abs=1e-12)
         compared += 1
     assert compared == len(POLICIES) * 3
-    # What always says A chooses what stands first: something else in nearly every order.
+    # Always answering A chooses the first content: a different one in nearly every order.
     assert cells(figure(known, "entropy"))[label("always_a"), "opinionqa", "low"]["text"].value > 1
     assert cells(figure(known, "entropy"))[label("oracle"), "opinionqa", "low"]["text"].value == 0
 
@@ -144,14 +142,14 @@ RIGHT = {"oracle": (1.0, 1.0), "chatty": (1.0, 0.0), "refuser": (1.0, 0.0)}
 
 
 @pytest.mark.parametrize("policy", RIGHT)
-def test_both_readings_are_marked_where_one_option_is_right(policy: str, known: Section) -> None:
+def test_both_readings_are_scored_if_there_is_a_correct_option(policy: str, known: Section) -> None:
     found = cells(figure(known, "accuracy"))
     assert {place[1] for place in found} == {"arc_challenge"}
     accuracies = found[label(policy), "arc_challenge", "medium"]
     assert (accuracies["first token"].value, accuracies["text"].value) == RIGHT[policy]
 
 
-def test_readers_stand_side_by_side_and_only_the_one_in_use_has_an_interval(known: Section) -> None:
+def test_readers_are_side_by_side_and_only_the_selected_one_has_an_interval(known: Section) -> None:
     found = cells(figure(known, "readers"))[label("refuser"), "opinionqa", "low"]
     assert list(found) == ["rules", "string_match"]
     assert [estimate.value for estimate in found.values()] == [1, 1]
@@ -171,7 +169,7 @@ def test_models_are_groups_of_one_plot_and_levels_its_bars(known: Section) -> No
     assert all(isnan(value.value) for value in bars.series[1].values)
 
 
-def test_a_level_or_a_reading_has_the_same_place_in_every_panel_of_a_figure(known: Section) -> None:
+def test_a_level_or_reading_has_the_same_position_in_every_panel(known: Section) -> None:
     for found in known.figures:
         series = {tuple(series.name for series in bars.series) for bars in bars_of(found)}
         assert len(series) == 1, found.name
@@ -181,7 +179,7 @@ def bars_of(found: Figure) -> list[Bars]:
     return [panel.mark for panel in found.panels if isinstance(panel.mark, Bars)]
 
 
-def test_one_model_has_its_levels_side_by_side(folders: Mapping[str, Path]) -> None:
+def test_a_single_model_has_its_levels_side_by_side(folders: Mapping[str, Path]) -> None:
     panels = figure(section_of(folders["always_a"]), "entropy").panels
     assert [panel.title for panel in panels] == ["arc_challenge", "opinionqa"]
     assert isinstance(panels[1].mark, Bars)
@@ -199,11 +197,11 @@ def test_every_number_that_is_drawn_is_in_the_table(known: Section) -> None:
             assert drawn <= in_table
 
 
-def test_examples_are_at_most_ten_and_of_every_kind_that_there_is(known: Section) -> None:
+def test_at_most_ten_examples_cover_every_kind(known: Section) -> None:
     assert 5 <= len(known.examples) <= 10
     assert len({(example.model, example.task, example.prompt) for example in known.examples}) == len(known.examples)
     whys = [example.why for example in known.examples]
-    # What teaches the same stands together.
+    # Examples of the same behavior are adjacent.
     assert sum(one != other for one, other in pairwise(whys)) == len(set(whys)) - 1
     refusal = next(example for example in known.examples if example.why.startswith("The text refuses, but"))
     assert refusal.model == label("refuser")
@@ -215,16 +213,16 @@ def test_examples_are_at_most_ten_and_of_every_kind_that_there_is(known: Section
     order = next(example for example in known.examples if example.why.startswith("The choice"))
     assert order.model == label("always_a")
     assert dict(order.facts)["text, over all orders of the options"].count(" of 10)") > 1
-    # Opinions have no right option.
-    assert {example.task for example in known.examples if "right option" in dict(example.facts)} == {ARC}
-    assert all("right option" in dict(example.facts) for example in known.examples if example.task == ARC)
+    # Opinions have no correct option.
+    assert {example.task for example in known.examples if "correct option" in dict(example.facts)} == {ARC}
+    assert all("correct option" in dict(example.facts) for example in known.examples if example.task == ARC)
 
 
-def test_two_pages_of_the_same_runs_are_alike(known: Section, folders: Mapping[str, Path]) -> None:
+def test_the_section_is_the_same_for_the_same_runs(known: Section, folders: Mapping[str, Path]) -> None:
     assert section_of(*folders.values()) == known
 
 
-def test_without_samples_the_figures_stand_without_intervals(folders: Mapping[str, Path], tmp_path: Path) -> None:
+def test_without_samples_there_are_figures_but_no_intervals(folders: Mapping[str, Path], tmp_path: Path) -> None:
     bare = copytree(folders["chatty"], tmp_path / "bare")
     for samples in bare.rglob("samples_*"):
         samples.unlink()
@@ -236,7 +234,7 @@ def test_without_samples_the_figures_stand_without_intervals(folders: Mapping[st
     assert any("Without samples" in issue.text and LOW in issue.text for issue in found.issues)
 
 
-def test_text_alone_shows_refusals_no_answers_and_entropy(text_alone: Section) -> None:
+def test_text_only_tasks_show_refusals_missing_answers_and_entropy(text_alone: Section) -> None:
     names = [found.name.removeprefix("paired_mcq_") for found in text_alone.figures]
     assert names == ["refusal", "entropy", "no_answer"]
     place = (label("refuser"), "opinionqa (text alone)", "medium")
@@ -248,7 +246,7 @@ def test_text_alone_shows_refusals_no_answers_and_entropy(text_alone: Section) -
     assert example.why == "The text refuses."
 
 
-def test_other_families_have_no_section_of_this_one(result_folder: ResultFolder) -> None:
+def test_runs_of_other_families_give_no_section(result_folder: ResultFolder) -> None:
     folder = result_folder("oracle", ("natural_instructions_subtask033_winogrande_answer_generation_prompt",))
     assert section(Evidence(load([folder]))) is None
 
@@ -257,7 +255,7 @@ def test_other_families_have_no_section_of_this_one(result_folder: ResultFolder)
 
 
 def write(folder: Path, rows: Sequence[tuple[str, str, Value]], model: str = "one", task: str = LOW) -> Path:
-    """Write a run of rows: question, first token and what the text says of the options Yes, No and Refused."""
+    """Write a run of rows: question, first token and which of the options Yes, No and Refused the text chooses."""
     texts = ("Yes", "No", "Refused")
     lines: list[dict[str, Any]] = []
     for number, (question, token, text) in enumerate(rows):
@@ -302,7 +300,7 @@ def _is_number(value: object) -> bool:
     return isinstance(value, float)
 
 
-def test_an_interval_draws_questions_with_all_their_orders(tmp_path: Path) -> None:
+def test_intervals_resample_questions_with_all_their_orders(tmp_path: Path) -> None:
     # Of 40 questions in two orders, 10 mismatch in both and 30 in neither: mismatch 1/4.
     rows: list[tuple[str, str, Value]] = [
         (f"q{number}", "A", "B" if number < 10 else "A") for number in range(40) for _ in range(2)
@@ -315,7 +313,7 @@ def test_an_interval_draws_questions_with_all_their_orders(tmp_path: Path) -> No
     assert found.high == pytest.approx(0.384, abs=0.02)
 
 
-def test_the_interval_of_an_entropy_draws_questions(tmp_path: Path) -> None:
+def test_the_interval_of_an_entropy_resamples_questions(tmp_path: Path) -> None:
     # Of 20 questions in two orders, 10 are answered in two ways (entropy log 2) and 10 in one (0): log(2) / 2 = 0.347.
     rows: list[tuple[str, str, Value]] = []
     for number in range(20):
@@ -328,7 +326,7 @@ def test_the_interval_of_an_entropy_draws_questions(tmp_path: Path) -> None:
     assert found["first token"] == Estimate(0.0, 0.0, 0.0)
 
 
-def test_the_distance_of_letters_counts_texts_without_a_single_one(tmp_path: Path) -> None:
+def test_the_distance_between_letters_includes_texts_without_a_single_letter(tmp_path: Path) -> None:
     # First tokens: A 3, B 1; texts: A 1, B 1, none 2: (|3 - 1| + |1 - 1| + |0 - 2|) / 4 / 2 = 1/2.
     rows: list[tuple[str, str, Value]] = [
         ("q1", "A", "A"),
@@ -370,20 +368,22 @@ TWO_ORDERS: dict[str, tuple[list[tuple[str, str, Value]], str]] = {
 
 
 @pytest.mark.parametrize(("rows", "shown"), TWO_ORDERS.values(), ids=TWO_ORDERS.keys())
-def test_what_two_orders_of_a_question_show(rows: list[tuple[str, str, Value]], shown: str, tmp_path: Path) -> None:
+def test_an_example_shows_two_orders_of_a_question(
+    rows: list[tuple[str, str, Value]], shown: str, tmp_path: Path
+) -> None:
     whys = {example.why for example in section_of(write(tmp_path, rows)).examples}
-    behaviours = [words for _, words in TWO_ORDERS.values() if any(why.startswith(words) for why in whys)]
-    assert behaviours == [shown]
+    behaviors = [words for _, words in TWO_ORDERS.values() if any(why.startswith(words) for why in whys)]
+    assert behaviors == [shown]
 
 
-def test_models_that_were_asked_the_same_have_the_same_resamples(tmp_path: Path) -> None:
+def test_models_on_the_same_rows_have_the_same_resamples(tmp_path: Path) -> None:
     rows: list[tuple[str, str, Value]] = [(f"q{number}", "A", "AB"[number % 3 == 0]) for number in range(30)]
     found = cells(figure(section_of(write(tmp_path / "a", rows), write(tmp_path / "b", rows, "two")), "mismatch"))
     assert found["one", "opinionqa", "low"] == found["two", "opinionqa", "low"]
     assert found["one", "opinionqa", "low"]["mismatch"].has_interval
 
 
-def test_entropy_is_that_of_the_harness_on_rows_in_any_order() -> None:
+def test_entropy_equals_that_of_the_harness_for_rows_in_any_order() -> None:
     generator = np.random.default_rng(7)
     clusters = generator.integers(0, 9, 200).astype(np.int32)
     values: tuple[tuple[str, ...], ...] = ((), ("a",), ("b",), ("a", "b"), ("c",))
@@ -408,7 +408,7 @@ def result(model: str, level: str, dataset: str = "opinionqa", bias: float = 0.1
     )
 
 
-def test_of_many_distributions_of_letters_each_model_shows_its_most_biased_one() -> None:
+def test_with_many_letter_distributions_each_model_shows_its_most_biased_one() -> None:
     levels = ("low", "medium", "high", "example")
     many = [result(f"m{m}", level, bias=0.9 if n == m else 0.1) for m in range(4) for n, level in enumerate(levels)]
     found = letters_figure(many)
@@ -425,7 +425,7 @@ def test_of_many_distributions_of_letters_each_model_shows_its_most_biased_one()
     assert (len(few.panels), few.issues) == (12, ())
 
 
-def test_of_many_readers_panels_each_dataset_shows_where_they_differ_most() -> None:
+def test_with_many_reader_panels_each_dataset_shows_the_one_with_the_largest_difference() -> None:
     levels, datasets = ("low", "medium", "high", "example", "example_abc"), ("a", "b", "c")
     many = [
         result("m", level, dataset, rules=0.5, classifier=0.9 if level == "high" else 0.5)
@@ -439,11 +439,11 @@ def test_of_many_readers_panels_each_dataset_shows_where_they_differ_most() -> N
     assert "the table has all levels" in found.issues[0].text
 
 
-def test_one_reader_alone_is_no_comparison() -> None:
+def test_a_single_reader_is_not_compared() -> None:
     assert readers_figure([result("m", "low", rules=0.5)]) is None
 
 
-def test_a_level_that_a_model_was_not_asked_is_a_gap() -> None:
+def test_a_level_that_a_model_did_not_run_is_a_gap() -> None:
     found = mismatch_figure([result("one", "low"), result("one", "high"), result("two", "high")])
     assert found is not None
     bars = found.panels[0].mark
@@ -454,7 +454,7 @@ def test_a_level_that_a_model_was_not_asked_is_a_gap() -> None:
     assert len(found.table.rows) == 3
 
 
-def test_what_was_stripped_is_not_shown_and_counted_and_figures_are_the_same(
+def test_stripped_samples_are_counted_but_not_shown_and_figures_are_unchanged(
     known: Section, folders: Mapping[str, Path], tmp_path: Path
 ) -> None:
     for policy, folder in folders.items():

@@ -1,4 +1,4 @@
-"""Result files of verbalizer runs that were never made, whose tasks record what they are."""
+"""Result files of made-up verbalizer runs, whose tasks record their facts."""
 
 from __future__ import annotations
 

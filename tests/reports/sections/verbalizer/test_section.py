@@ -1,4 +1,4 @@
-"""What the report says of verbalizer manipulation: known answers, hand-made rows, and what is missing."""
+"""The report's section on verbalizer manipulation: known answers, hand-made rows, and missing data."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def section_of(*paths: Path) -> Section | None:
 
 @pytest.fixture(scope="module")
 def known(result_folder: ResultFolder) -> Section | None:
-    """The section of three policies of the reference LM."""
+    """The section of three policies of the reference model."""
     return section_of(*(result_folder(policy, TASKS) for policy in ("oracle", "prior", "random")))
 
 
@@ -62,7 +62,7 @@ def of_rows(folder: Path, scores: Mapping[str, Sequence[float]], **options: Any)
         (PRIOR, "unnatural", (0, 1, 0)),
     ],
 )
-def test_every_kind_of_words_scores_as_the_policy_implies(
+def test_every_naturalness_has_the_policys_known_score(
     known: Section, model: str, words: str, rates: tuple[int, int, int]
 ) -> None:
     expected = dict(zip(("accuracy", "prior rate", "invalid rate"), map(exact, rates), strict=True))
@@ -81,7 +81,7 @@ def test_random_answers_have_the_accuracy_that_was_recorded(known: Section, resu
     assert found.low < found.value < found.high
 
 
-def test_words_datasets_and_thought_score_as_the_policy_implies(known: Section) -> None:
+def test_words_datasets_and_chain_of_thought_have_the_policys_known_scores(known: Section) -> None:
     by_words = numbers(known, "verbalizer_words")[PRIOR, DIRECT]
     assert {column: cell.value for column, cell in by_words.items() if cell.exists} == {
         "golden (natural)": 1.0,
@@ -98,13 +98,13 @@ def test_words_datasets_and_thought_score_as_the_policy_implies(known: Section) 
     assert gain[PRIOR,] == {"overall": exact(0.0), "sst2": exact(0.0), "emotion": exact(0.0)}
 
 
-def test_the_line_of_random_guessing_is_that_of_the_labels(known: Section) -> None:
+def test_the_chance_line_depends_on_the_number_of_labels(known: Section) -> None:
     panel = figure(known, "verbalizer_naturalness").panels[0]
     assert isinstance(panel.mark, Bars)
     assert (panel.mark.reference, panel.mark.reference_name) == (0.5, "random guessing")
 
 
-def test_models_stand_in_one_plot(known: Section) -> None:
+def test_all_models_share_one_plot(known: Section) -> None:
     direct, thought = figure(known, "verbalizer_naturalness").panels
     assert isinstance(direct.mark, Bars)
     assert isinstance(thought.mark, Bars)
@@ -114,7 +114,7 @@ def test_models_stand_in_one_plot(known: Section) -> None:
     assert [series.name for series in thought.mark.series] == ["unnatural"]
 
 
-def test_examples_of_known_answers_are_ten_at_most_and_from_every_model(known: Section) -> None:
+def test_there_are_at_most_ten_examples_of_known_answers_from_every_model(known: Section) -> None:
     assert 5 <= len(known.examples) <= 10
     assert {example.model for example in known.examples} == {ORACLE, PRIOR, RANDOM}
     (followed, *_) = [example for example in known.examples if example.why.startswith("Follows flipped")]
@@ -134,7 +134,7 @@ def test_the_same_files_give_the_same_section(known: Section, result_folder: Res
 # Intervals
 
 
-def test_the_interval_is_that_of_drawing_rows_anew(tmp_path: Path) -> None:
+def test_intervals_resample_rows(tmp_path: Path) -> None:
     cells = numbers(of_rows(tmp_path, {SST2: [1, 0] * 50}), "verbalizer_naturalness")[ONE, DIRECT, "unnatural"]
     # Of 100 rows drawn from a half of right ones, 40 to 60 are right in 95 of 100 draws.
     low, high = binom.ppf([0.025, 0.975], 100, 0.5) / 100
@@ -144,7 +144,7 @@ def test_the_interval_is_that_of_drawing_rows_anew(tmp_path: Path) -> None:
     assert cells["accuracy"].high == pytest.approx(high, abs=0.02)
 
 
-def test_the_same_rows_under_other_words_make_no_figure_surer(tmp_path: Path) -> None:
+def test_the_same_rows_with_other_words_do_not_narrow_intervals(tmp_path: Path) -> None:
     scores = [1, 0] * 50
     alone = of_rows(tmp_path / "alone", {SST2: scores})
     twice = of_rows(tmp_path / "twice", {SST2: scores, "verbalizer_sst2_unnatural_no_yes": scores})
@@ -158,7 +158,7 @@ def test_the_same_rows_under_other_words_make_no_figure_surer(tmp_path: Path) ->
     assert third == exact(0.5)
 
 
-def test_the_gain_of_thought_is_paired(tmp_path: Path) -> None:
+def test_the_gain_of_chain_of_thought_is_paired(tmp_path: Path) -> None:
     direct = [1, 0] * 50
     same = of_rows(tmp_path / "same", {SST2: direct, THOUGHT_OUT: direct})
     other = of_rows(tmp_path / "other", {SST2: direct, THOUGHT_OUT: [1 - score for score in direct]})
@@ -170,7 +170,7 @@ def test_the_gain_of_thought_is_paired(tmp_path: Path) -> None:
     assert figure(other, "verbalizer_thought_gain").table.unit == "change"
 
 
-def test_thought_is_held_against_direct_answers_to_the_same_rows(tmp_path: Path) -> None:
+def test_chain_of_thought_is_compared_with_direct_answers_to_the_same_rows(tmp_path: Path) -> None:
     # Of 100 direct answers 46 follow, but of the first ten 4; of ten after a thought 7. Natural words: 1 of the ten.
     write_run(tmp_path / "direct", {SST2: [1] * 4 + [0] * 6 + [1] * 42 + [0] * 48, GOLDEN: [1] + [0] * 49 + [1] * 50})
     write_run(tmp_path / "thought", {THOUGHT_OUT: [1] * 7 + [0] * 3})
@@ -187,7 +187,7 @@ def test_thought_is_held_against_direct_answers_to_the_same_rows(tmp_path: Path)
     assert numbers(found, "verbalizer_datasets")[ONE, DIRECT, "sst2"]["unnatural"].value == 0.46
 
 
-def test_where_the_same_rows_were_asked_nothing_is_left_out(tmp_path: Path) -> None:
+def test_nothing_is_left_out_if_the_rows_are_the_same(tmp_path: Path) -> None:
     found = of_rows(tmp_path, {SST2: [1, 0], GOLDEN: [1, 1], THOUGHT_OUT: [1, 1]})
     assert figure(found, "verbalizer_thought").issues == figure(found, "verbalizer_thought_gain").issues == ()
 
@@ -201,7 +201,7 @@ def test_where_the_same_rows_were_asked_nothing_is_left_out(tmp_path: Path) -> N
         pytest.param({"version": 2.0}, True, "their versions differ", id="another version"),
     ],
 )
-def test_thought_is_compared_with_nothing_else(
+def test_chain_of_thought_on_its_own_is_not_compared(
     changed: Mapping[str, object], samples: object, reason: str, tmp_path: Path
 ) -> None:
     write_run(tmp_path / "direct", {SST2: [0, 1]}, samples=bool(samples))
@@ -226,7 +226,7 @@ def test_thought_is_compared_with_nothing_else(
         ),
     ],
 )
-def test_rows_that_are_not_the_same_have_no_gain(ids: Sequence[int], reason: str, tmp_path: Path) -> None:
+def test_different_rows_have_no_gain(ids: Sequence[int], reason: str, tmp_path: Path) -> None:
     write_run(tmp_path / "direct", {SST2: [0, 1]})
     results = write_run(tmp_path / "thought", {THOUGHT_OUT: [1, 1] if ids else [1, 1, 1]}, samples=bool(ids))
     lines = [json.dumps(verbalizer_line(number, 1.0)) for number in ids]
@@ -242,7 +242,7 @@ def test_rows_that_are_not_the_same_have_no_gain(ids: Sequence[int], reason: str
 # What is missing
 
 
-def test_without_samples_there_are_figures_and_no_intervals(tmp_path: Path) -> None:
+def test_without_samples_there_are_figures_but_no_intervals(tmp_path: Path) -> None:
     found = of_rows(tmp_path, {SST2: [1, 0, 1, 1], GOLDEN: [1, 1, 1, 1]}, samples=False)
     assert found is not None
     assert values(numbers(found, "verbalizer_naturalness")[ONE, DIRECT, "unnatural"])["accuracy"] == 0.75
@@ -252,7 +252,7 @@ def test_without_samples_there_are_figures_and_no_intervals(tmp_path: Path) -> N
     assert found.examples == ()
 
 
-def test_a_mean_over_other_tasks_than_the_other_models_is_no_figure(tmp_path: Path) -> None:
+def test_a_mean_over_different_tasks_is_not_shown(tmp_path: Path) -> None:
     write_run(tmp_path / "a", {SST2: [1, 1], SNLI: [0, 0]}, arguments={"pretrained": "whole"})
     write_run(tmp_path / "b", {SST2: [1, 0]}, arguments={"pretrained": "part"})
     found = section_of(tmp_path)
@@ -270,7 +270,7 @@ def test_a_mean_over_other_tasks_than_the_other_models_is_no_figure(tmp_path: Pa
     )
 
 
-def test_thought_is_compared_only_where_it_was_asked_for(tmp_path: Path) -> None:
+def test_chain_of_thought_is_compared_only_where_it_was_run(tmp_path: Path) -> None:
     direct = {SST2: [0, 1], GOLDEN: [1, 1], SNLI: [0, 0]}
     assert "verbalizer_thought" not in names(of_rows(tmp_path / "direct", direct))
     both = of_rows(tmp_path / "both", {**direct, THOUGHT_OUT: [1, 1]})
@@ -281,7 +281,7 @@ def test_thought_is_compared_only_where_it_was_asked_for(tmp_path: Path) -> None
     assert numbers(both, "verbalizer_thought_gain")[ONE,]["overall"].value == 0.5
 
 
-def test_runs_of_other_families_make_no_section(result_folder: ResultFolder) -> None:
+def test_runs_of_other_families_give_no_section(result_folder: ResultFolder) -> None:
     folder = result_folder("oracle", ["paired_mcq_arc_challenge_low"], limit=1)
     assert section_of(folder) is None
 
@@ -293,7 +293,7 @@ def test_runs_of_other_families_make_no_section(result_folder: ResultFolder) -> 
     ("models", "panels"),
     [(1, ["direct"]), (2, ["m0, direct", "m1, direct"]), (4, ["natural, direct", "unnatural, direct"])],
 )
-def test_datasets_have_a_panel_for_each_of_few_models_or_one_for_each_kind_of_words(
+def test_datasets_have_one_panel_per_model_or_with_many_models_per_naturalness(
     models: int, panels: list[str], tmp_path: Path
 ) -> None:
     for number in range(models):
@@ -308,13 +308,13 @@ def test_datasets_have_a_panel_for_each_of_few_models_or_one_for_each_kind_of_wo
 # Tasks of a user's own
 
 
-def test_a_task_is_what_it_records_whatever_it_is_called(tmp_path: Path) -> None:
+def test_a_task_is_identified_by_its_recorded_facts_not_its_name(tmp_path: Path) -> None:
     found = of_rows(tmp_path, {"mine": [1, 0]}, recorded={"mine": facts("reviews", "unnatural", "no_yes")})
     assert numbers(found, "verbalizer_datasets")[ONE, DIRECT, "reviews"]["unnatural"].value == 0.5
     assert figure(found, "verbalizer_words").table.columns == ("model", "prompting", "no/yes (unnatural)")
 
 
-def test_of_two_tasks_that_ask_the_same_the_one_that_more_models_were_asked_counts(tmp_path: Path) -> None:
+def test_of_two_equivalent_tasks_the_one_run_by_more_models_is_used(tmp_path: Path) -> None:
     recorded = {**RECORDED, "a_copy": RECORDED[SST2]}
     write_run(tmp_path / "a", {"a_copy": [0, 0], SST2: [1, 1]}, recorded=recorded)
     write_run(tmp_path / "b", {SST2: [1, 0]}, arguments={"pretrained": "two"})
@@ -323,7 +323,7 @@ def test_of_two_tasks_that_ask_the_same_the_one_that_more_models_were_asked_coun
     assert numbers(found, "verbalizer_others")[ONE, "a_copy", DIRECT, 2]["accuracy"].value == 0.0
 
 
-def test_values_of_a_users_own_come_after_the_papers(tmp_path: Path) -> None:
+def test_custom_values_are_listed_after_the_papers(tmp_path: Path) -> None:
     recorded = {
         GOLDEN: RECORDED[GOLDEN],
         "mine": facts("reviews", "nonsense", "foo_baz"),
@@ -365,7 +365,7 @@ def own_tasks(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_users_own_tasks_are_shown_by_their_names(own_tasks: Path, result_folder: ResultFolder) -> None:
+def test_custom_tasks_are_shown_under_their_names(own_tasks: Path, result_folder: ResultFolder) -> None:
     tasks = ["verbalizer_topic_rotated", "verbalizer_topic_thought"]
     folder = result_folder("prior", tasks, own_tasks=own_tasks / "tasks", source=str(own_tasks / "rows"))
     found = section_of(folder)
@@ -381,7 +381,7 @@ def test_a_users_own_tasks_are_shown_by_their_names(own_tasks: Path, result_fold
     assert {example.why for example in found.examples} == {"Wrong on a user-defined task."}
 
 
-def test_a_users_own_task_is_in_no_figure_of_the_published_ones(tmp_path: Path) -> None:
+def test_custom_tasks_are_not_in_the_figures_of_published_ones(tmp_path: Path) -> None:
     found = of_rows(tmp_path, {SST2: [1, 1], OWN: [0, 0]})
     assert numbers(found, "verbalizer_naturalness")[ONE, DIRECT, "unnatural"]["accuracy"] == exact(1.0)
     assert numbers(found, "verbalizer_others")[ONE, OWN, DIRECT, 2]["accuracy"] == exact(0.0)
@@ -405,7 +405,7 @@ OUT, INTO = "Its direct answer follows", "Its direct answer does not follow"
         pytest.param({SST2: [1], THOUGHT_OUT: [1]}, [], id="right directly and after a thought"),
     ],
 )
-def test_two_answers_to_a_row_teach_something(
+def test_two_instructive_answers_to_a_row_are_examples_with_their_reasons(
     scores: Mapping[str, Sequence[float]], whys: list[str], tmp_path: Path
 ) -> None:
     found = of_rows(tmp_path, scores)
@@ -414,7 +414,7 @@ def test_two_answers_to_a_row_teach_something(
     assert len(found.examples) == len(whys)
 
 
-def test_an_example_tells_what_was_expected_and_read_in_both(tmp_path: Path) -> None:
+def test_an_example_shows_the_expected_and_the_read_word_of_both(tmp_path: Path) -> None:
     found = of_rows(tmp_path, {GOLDEN: [1, 1], SST2: [1, 0]})
     assert found is not None
     (example,) = [example for example in found.examples if example.why.startswith(PRIOR_WINS)]
@@ -431,7 +431,7 @@ def test_an_example_tells_what_was_expected_and_read_in_both(tmp_path: Path) -> 
     ("prior_rate", "invalid_rate", "why"),
     [(0.0, 1.0, "Gives no label word"), (1.0, 1.0, "Gives the label's usual word"), (1.0, 0.0, "")],
 )
-def test_an_answer_that_is_no_label_word_is_told_apart(
+def test_answers_that_are_not_label_words_are_distinguished(
     prior_rate: float, invalid_rate: float, why: str, tmp_path: Path
 ) -> None:
     results = write_run(tmp_path, {FOO_BAR: [0]})
@@ -443,7 +443,7 @@ def test_an_answer_that_is_no_label_word_is_told_apart(
     assert [example.why.startswith(why) for example in found.examples] == ([True] if why else [])
 
 
-def test_rows_of_another_number_are_no_pair(tmp_path: Path) -> None:
+def test_rows_with_different_ids_are_not_paired(tmp_path: Path) -> None:
     # Both have a row 0, but not of the same data: the hashes of their rows differ.
     write_run(tmp_path, {GOLDEN: [1]}, arguments={"pretrained": "one"})
     stamp = "2026-01-03T00-00-00.000000"
@@ -454,7 +454,7 @@ def test_rows_of_another_number_are_no_pair(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("rows_hash", "follows"), [("rows", True), ("others", False)])
-def test_other_models_fail_on_a_row_only_if_they_were_asked_it(rows_hash: str, follows: object, tmp_path: Path) -> None:
+def test_only_models_that_ran_a_row_can_fail_on_it(rows_hash: str, follows: object, tmp_path: Path) -> None:
     write_run(tmp_path / "a", {SST2: [1]}, arguments={"pretrained": "one"})
     for name in ("two", "three"):
         write_run(tmp_path / name, {SST2: [0]}, arguments={"pretrained": name}, metadata={"rows_hash": rows_hash})
@@ -464,7 +464,7 @@ def test_other_models_fail_on_a_row_only_if_they_were_asked_it(rows_hash: str, f
     assert whys == (["Follows flipped label words where 2 of 2 other models do not."] if follows else [])
 
 
-def test_what_was_stripped_of_its_prompt_is_not_shown_and_counted(tmp_path: Path) -> None:
+def test_answers_without_recorded_prompts_are_counted_but_not_shown(tmp_path: Path) -> None:
     results = write_run(tmp_path, {GOLDEN: [1, 1], SST2: [1, 0]})
     for task in (GOLDEN, SST2):
         lines = [json.loads(line) for line in samples_of(results, task).read_text(encoding="utf-8").splitlines()]
@@ -481,7 +481,7 @@ def test_what_was_stripped_of_its_prompt_is_not_shown_and_counted(tmp_path: Path
     assert numbers(found, "verbalizer_datasets")[ONE, DIRECT, "sst2"]["unnatural"].value == 0.5
 
 
-def test_a_figure_that_nobody_has_is_no_number(tmp_path: Path) -> None:
+def test_a_value_that_no_model_has_is_not_a_number(tmp_path: Path) -> None:
     found = of_rows(tmp_path, {SST2: [1]})
     assert "natural" not in figure(found, "verbalizer_datasets").table.columns
     assert numbers(found, "verbalizer_datasets")[ONE, DIRECT, "sst2"]["unnatural"] == Estimate(1.0, 1.0, 1.0)

@@ -1,4 +1,4 @@
-"""What a judge's reply is taken to say."""
+"""How a judge's reply is interpreted."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lm_eval_ext.self_refine.judgement import verdict, verdicts
+from lm_eval_ext.self_refine.judgment import verdict, verdicts
 from lm_eval_ext.self_refine.prompts import judge_one, judge_together, reply
 from lm_eval_ext.self_refine.strategies import STRATEGIES
 
@@ -16,7 +16,7 @@ YES, NO, UNSAID = True, False, None
 @pytest.mark.parametrize(
     ("said", "judged"),
     [
-        # the word alone
+        # only the word
         ("YES", YES),
         ("no", NO),
         ("**No**.", NO),
@@ -59,7 +59,7 @@ YES, NO, UNSAID = True, False, None
         ("Verdict: [NO]\nThere is a comma in it", NO),
         ("It is time for a verdict. No: there is a comma in it", UNSAID),
         ("My verdict follows. No commas are in it", UNSAID),
-        # neither what is asked nor what is thought is a verdict
+        # neither the question nor the reasoning is a verdict
         ("Answer with one word: YES or NO.", UNSAID),
         ('finish with a line of its own: "Verdict: YES" or "Verdict: NO"', UNSAID),
         ("YES/NO", UNSAID),
@@ -67,7 +67,7 @@ YES, NO, UNSAID = True, False, None
         ("<think>YES, surely", UNSAID),
     ],
 )
-def test_the_verdict_on_one_instruction(said: str, judged: bool | None) -> None:
+def test_a_verdict_on_one_instruction_is_parsed(said: str, judged: bool | None) -> None:
     assert verdict(said) is judged
 
 
@@ -113,7 +113,7 @@ def test_the_verdict_on_one_instruction(said: str, judged: bool | None) -> None:
         ("<think>1: NO\n2: NO\n3: NO</think>1: YES\n2: NO\n3: YES", (YES, NO, YES)),
     ],
 )
-def test_the_verdicts_on_three_instructions(said: str, judged: tuple[bool | None, ...]) -> None:
+def test_verdicts_on_three_instructions_are_parsed(said: str, judged: tuple[bool | None, ...]) -> None:
     assert verdicts(said, 3) == judged
 
 
@@ -132,7 +132,7 @@ def test_a_single_instruction_needs_no_number(said: str, judged: bool | None) ->
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=25))
-def test_replies_in_the_form_asked_for_are_read_back(truth: list[bool]) -> None:
+def test_replies_in_the_requested_format_are_parsed(truth: list[bool]) -> None:
     assert verdicts(reply(truth, STRATEGIES["feedback"]), len(truth)) == tuple(truth)
     for strategy in ("feedback_each", "feedback_each_cot"):
         assert [verdict(reply([one], STRATEGIES[strategy])) for one in truth] == truth
@@ -145,7 +145,7 @@ def test_any_reply_has_one_verdict_for_each_instruction(said: str, count: int) -
 
 
 @pytest.mark.parametrize("answer", ["", "Blue."])
-def test_a_model_that_repeats_its_prompt_has_said_nothing(answer: str) -> None:
+def test_a_reply_that_repeats_its_prompt_has_no_verdict(answer: str) -> None:
     instructions = ["Answer with 3 words.", "Include keywords ['no', 'yes'] in the response."]
     assert [verdict(judge_one("Task.", instructions[1], answer, cot)) for cot in (True, False)] == [None, None]
     assert verdicts(judge_together("Task.", instructions, answer), 2) == (None, None)
@@ -154,7 +154,7 @@ def test_a_model_that_repeats_its_prompt_has_said_nothing(answer: str) -> None:
 @pytest.mark.parametrize(
     "unit", ["verdict ", "verdict: ", " ", "\n", "*", "yes or ", "1", "1: yes, ", "1 (", "1\n", "\\boxed{", "no no "]
 )
-def test_a_megabyte_of_anything_is_read(unit: str) -> None:
+def test_a_megabyte_of_any_text_is_parsed(unit: str) -> None:
     # A rule whose cost is the square of the length would take hours.
     said = "verdict" + unit * (1_000_000 // len(unit)) + "verdict"
     assert verdict(said) is None
@@ -169,7 +169,7 @@ def test_a_megabyte_of_anything_is_read(unit: str) -> None:
         ("feedback_each_cot", [True], "Verdict: YES"),
     ],
 )
-def test_the_shortest_reply_of_the_form_asked_for(strategy: str, verdicts: list[bool], said: str) -> None:
+def test_the_shortest_reply_in_the_requested_format_is_parsed(strategy: str, verdicts: list[bool], said: str) -> None:
     assert reply(verdicts, STRATEGIES[strategy]) == said
 
 
