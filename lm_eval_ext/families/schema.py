@@ -51,6 +51,10 @@ class Metric:
         return fnmatchcase(name, self.name)
 
 
+EMPTY_RATE = Metric("empty_rate", higher_is_better=False)
+"""A metric of every family: the share of rows whose response has no answer (``verifiers.reasoning.is_empty``)."""
+
+
 @dataclass(frozen=True)
 class Schema:
     """What the results of a family's tasks contain.

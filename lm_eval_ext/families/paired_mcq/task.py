@@ -51,7 +51,8 @@ class ProcessResults:
         if loglikelihoods:
             token = first_token([option.letter for option in options], [value for value, _ in loglikelihoods])
         asked = Asked(doc["key"], doc["shuffle"], options, doc["gold"] or None)
-        return scores(asked, json.loads(text)["reading"], token)
+        read = json.loads(text)
+        return scores(asked, read["reading"], token, empty=read.get("empty", False))
 
 
 class PairedMCQTask(FamilyTask):
