@@ -51,8 +51,9 @@ class Metric:
         return fnmatchcase(name, self.name)
 
 
-EMPTY_RATE = Metric("empty_rate", higher_is_better=False)
-"""A metric of every family: the share of rows whose response has no answer (``verifiers.reasoning.is_empty``)."""
+EMPTY_RATE = Metric("empty_rate", higher_is_better=False, drawn=False)
+"""A metric of every family: the share of rows whose response has no answer (``verifiers.reasoning.is_empty``). A report
+warns where it is high, and draws it where it is a part of something."""
 
 
 @dataclass(frozen=True)

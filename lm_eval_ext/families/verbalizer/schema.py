@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from lm_eval_ext.families.schema import EMPTY_RATE, Metric, Schema
 
 SCHEMA = Schema(
@@ -10,7 +12,7 @@ SCHEMA = Schema(
         Metric("prior_rate", higher_is_better=False),
         Metric("invalid_rate", higher_is_better=False),
         # What invalid answers are made of: disjoint shares of all rows, whose sum is invalid_rate.
-        EMPTY_RATE,
+        replace(EMPTY_RATE, drawn=True),
         Metric("invalid_prior", higher_is_better=False),
         Metric("invalid_echo", higher_is_better=False),
         Metric("invalid_refusal", higher_is_better=False),

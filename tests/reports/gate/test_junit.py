@@ -110,6 +110,11 @@ def test_what_xml_cannot_write_is_named() -> None:
     assert [each.get("value") for each in root.iter("property")] == ["x<U+001B>y"]
 
 
+def test_what_is_told_of_the_runs_stands_after_the_test_cases(findings: tuple[Finding, ...]) -> None:
+    (suite,) = parsed(document(findings, {}, 1.0, ["baseline: no template", "candidate: \x07"]))
+    assert (suite[-1].tag, suite[-1].text) == ("system-out", "baseline: no template\ncandidate: <U+0007>")
+
+
 def test_the_same_findings_are_the_same_bytes(findings: tuple[Finding, ...]) -> None:
     assert document(findings, {"a": "b"}, 1.0) == document(findings, {"a": "b"}, 1.0)
 
