@@ -28,7 +28,7 @@ from lm_eval_ext.verifiers.reasoning import is_empty, without_reasoning
 
 NAME = "natural_instructions"
 SPLIT = "test"
-VERSION = 1.0
+VERSION = 1.1
 """The ``metadata.version`` of leaves and groups."""
 GENERATION = {"until": ["\n\n"], "do_sample": False, "temperature": 0.0, "max_gen_toks": 16}
 """Greedy, 16 new tokens, stop at a blank line (section 6.1)."""

@@ -78,7 +78,7 @@ def test_who_gives_a_reference_scores_one_under_every_encoding_of_the_embedded_s
 
     record = run.results["configs"][leaf(EVALUATION[0], "all")]["metadata"]
     assert record["source"] == "embedded"
-    assert run.results["versions"][leaf(EVALUATION[0], "all")] == "1.0+embedded"
+    assert run.results["versions"][leaf(EVALUATION[0], "all")] == "1.1+embedded"
     assert (record["subtask"], record["category"], record["encoding"]) == (EVALUATION[0], "answer_generation", "all")
     assert record["prompt_budget"] == {"limit": 6096, "unit": "characters"}
     categories = {run.results["configs"][name]["metadata"]["category"] for name in leaves}
