@@ -36,10 +36,12 @@ def write_answers(
     """
     names = sorted({*kinds, "empty_rate"} - {""})
     path = write_run(folder, {task: [0.0] * len(kinds)}, samples=samples, **changed)
-    lines = []
+    rows: list[Mapping[str, float]] = []
+    lines: list[Mapping[str, Any]] = []
     for number, (kind, text) in enumerate(zip(kinds, texts, strict=True)):
-        scores: Mapping[str, float] = {name: float(name == kind) for name in names}
-        lines.append({**scores, "invalid_rate": float(bool(kind)), "resps": [[text]], "doc_id": number})
+        scores = {**{name: float(name == kind) for name in names}, "invalid_rate": float(bool(kind))}
+        rows.append(scores)
+        lines.append({**scores, "resps": [[text]], "doc_id": number})
     if samples:
         found = samples_of(path, task)
         old = [json.loads(line) for line in found.read_text(encoding="utf-8").splitlines()]
@@ -48,7 +50,7 @@ def write_answers(
         )
     content = json.loads(path.read_text(encoding="utf-8"))
     for name in (*names, "invalid_rate"):
-        content["results"][task][f"{name},answer"] = sum(float(line[name]) for line in lines) / len(lines)
+        content["results"][task][f"{name},answer"] = sum(row[name] for row in rows) / len(rows)
     path.write_text(json.dumps(content), encoding="utf-8")
 
 

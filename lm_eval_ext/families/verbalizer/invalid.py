@@ -27,7 +27,8 @@ _REFUSAL = re.compile(
 )
 _DERIVED = re.compile(r"(?:ment|ion|ness|ent|e|s)$")
 _ENDING = re.compile(
-    r"(?:(?:e?s|ed|ing|(?:d?e[dnr]|ened|ening)|ments?|ions?|ory|ness)|e?ly|ity|ful(?:ly)?|ous(?:ly)?|enc(?:e|es|y)|ent(?:ly|s)?)?"
+    r"(?:e?s|ed|ing|d?e[dnr]|d?en(?:ed|ing)|ments?|ions?|ory|ness|e?ly|ity|ful(?:ly)?|ous(?:ly)?"
+    r"|enc(?:e|es|y)|ent(?:s|ly)?)?"
 )
 
 

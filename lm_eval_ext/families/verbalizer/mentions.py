@@ -56,7 +56,8 @@ _ALTERNATIVE = re.compile(r"[^\w.!?;:\n]*(?:(?:or|nor)\b|/)[^\w.!?;:\n]*(?:(?:ei
 _CANNOT_ANSWER = re.compile(
     r"\b(?:i|you|we|one)[ \t]+(?:cannot|can't|can not|could not|couldn't)[ \t]+(?:simply[ \t]+|just[ \t]+)?"
     r"(?:output|answer|say|give|provide|choose|use|respond)\b"
-    r"(?:(?!\b(?:because|since|as|so|but|and|therefore|thus|hence|without|unless|if)\b)[^.!?;\n])*"
+    r"(?:(?!\b(?:because|since|as|so|but|and|therefore|thus|hence|without|unless|if)\b)"
+    r"(?!,[ \t]*(?:it|it's|this|that|they|i|my|the)\b)[^.!?;\n])*"
 )
 _ASPECT = re.compile(
     r"[ \t]+(?:qualit(?:y|ies)|aspects?|elements?|features?|traits?|attributes?|characteristics?|points|things|moments"

@@ -289,20 +289,26 @@ def test_what_a_leaf_says_of_generation_is_kept_beside_the_familys_and_counts_in
 
 
 @pytest.mark.parametrize(
-    ("answer", "expected"),
+    ("answer", "expected", "empty"),
     [
-        ("low gulls", 1.0),
-        ("<think>red?</think>low gulls", 1.0),
-        ("<think>low gulls", 0.0),  # no answer was reached
-        (None, 0.0),  # an API withheld it
+        ("low gulls", 1.0, 0.0),
+        ("<think>red?</think>low gulls", 1.0, 0.0),
+        ("<think>low gulls", 0.0, 1.0),  # no answer was reached
+        ("<think>low gulls</think>", 0.0, 1.0),
+        ("red", 0.0, 0.0),
+        (None, 0.0, 1.0),  # an API withheld it
     ],
 )
 def test_the_answer_is_what_stands_outside_of_the_reasoning(
-    answer: str | None, expected: float, tmp_path: Path
+    answer: str | None, expected: float, empty: float, tmp_path: Path
 ) -> None:
     built = task(TIDES, "all", folder_with(tmp_path / "files", tides()))
     # One example of each kind.
-    assert built.process_results(built.eval_docs[0], [answer]) == {"rouge_l": expected, "examples": 2.0}
+    assert built.process_results(built.eval_docs[0], [answer]) == {
+        "rouge_l": expected,
+        "empty_rate": empty,
+        "examples": 2.0,
+    }
 
 
 def test_what_cannot_score_is_left_out_counted_and_warned_of_once(

@@ -147,6 +147,8 @@ DIRECT = [
     ('No, you cannot output "equivalent" because they are not equivalent.', EQUIVALENT, "not equivalent"),
     ('I cannot output "foo", so I output "bar".', FOO_BAR, "bar"),
     ('I cannot say anything but "foo".', FOO_BAR, "foo"),
+    ("I cannot say much about it, it's negative.", SENTIMENT, "negative"),
+    ("You can't output sports, business or science.", THREE, None),
     ("The review is not positive or negative.", SENTIMENT, None),
     ("It is neither positive nor negative.", SENTIMENT, None),
     ("It is not positive; negative", SENTIMENT, "negative"),
