@@ -298,7 +298,8 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
 
     def apply_filters(self) -> Any:
         """Apply the filters to all responses."""
-        if not removes_reasoning(self.asking.lm):
+        # The harness adds the model's arguments to the metadata.
+        if not removes_reasoning(self.asking.lm) and not self.config.metadata.get("think_end_token"):
             for request in self.instances:
                 restore_opening(request)
         return super().apply_filters()
