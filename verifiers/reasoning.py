@@ -26,6 +26,21 @@ def without_reasoning(response: str) -> str:
     return response if answer == response else answer.strip()
 
 
+def is_empty(response: str | None) -> bool:
+    """Return whether a response has no answer.
+
+    Args:
+        response: ``None`` if an API withheld it. It is also empty if it is blank, or if nothing but white space is left
+            ``without_reasoning``: the model stopped after its reasoning, or was cut off before the end of it.
+    """
+    return response is None or not without_reasoning(response).strip()
+
+
+def is_cut_off(response: str) -> bool:
+    """Return whether a response ends inside a reasoning block, so that the model never got to its answer."""
+    return "<" in response and bool(_UNCLOSED.search(_without_blocks(response)))
+
+
 def _without_blocks(response: str) -> str:
     r"""Return a response without its closed blocks, as matched by ``<(name)>.*?</\1>``.
 

@@ -51,6 +51,11 @@ class Metric:
         return fnmatchcase(name, self.name)
 
 
+EMPTY_RATE = Metric("empty_rate", higher_is_better=False, drawn=False)
+"""A metric of every family: the share of rows whose response has no answer (``verifiers.reasoning.is_empty``). A report
+warns where it is high, and draws it where it is a part of something."""
+
+
 @dataclass(frozen=True)
 class Schema:
     """What the results of a family's tasks contain.

@@ -16,6 +16,7 @@ import lm_eval_ext
 from lm_eval_ext import sources
 from lm_eval_ext.harness.known_answers import KnownAnswers, KnownInstance
 from lm_eval_ext.harness.request_cache import asked, fingerprint, functions
+from lm_eval_ext.harness.thinking import removes_reasoning, restore_opening
 from lm_eval_ext.harness.versions import GenerationTask, keep_filters, metric_list, one_request, standard_errors
 
 if TYPE_CHECKING:
@@ -74,6 +75,11 @@ class Asking:
     system_instruction: str = ""
     apply_chat_template: bool = False
     chat_template: Callable[..., Any] | None = None
+
+    @property
+    def lm(self) -> Any:
+        """The LM, which the harness does not pass to tasks, but its method; ``None`` without a chat template."""
+        return getattr(self.chat_template, "__self__", None)
 
 
 class Demonstrations(ContextSampler):  # type: ignore[misc] # the harness ships no types
@@ -289,6 +295,14 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
     def construct_requests(self, doc: dict[str, Any], ctx: Any, **options: Any) -> list[Instance]:
         """Return the requests of a document, with what each policy of the ``reference`` LM would answer to them."""
         return self.requests(doc, one_request(super().construct_requests(doc, ctx, **options)))
+
+    def apply_filters(self) -> Any:
+        """Apply the filters to all responses."""
+        # The harness adds the model's arguments to the metadata.
+        if not removes_reasoning(self.asking.lm) and not self.config.metadata.get("think_end_token"):
+            for request in self.instances:
+                restore_opening(request)
+        return super().apply_filters()
 
     def aggregate(self, bootstrap_iters: int | None = 100_000) -> tuple[dict[str, Any], int]:
         """Return the figures and the number of rows; only 0.5 calls this."""

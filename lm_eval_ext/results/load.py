@@ -19,6 +19,7 @@ from lm_eval_ext.results.rows import DatasetRows
 from lm_eval_ext.results.runs import Runs, TaskRun, newest
 from lm_eval_ext.results.samples import read_samples
 from lm_eval_ext.results.settings import settings_that_differ, unified
+from lm_eval_ext.results.symptoms import symptoms
 from lm_eval_ext.results.validation import (
     disagreement,
     replacements,
@@ -238,6 +239,7 @@ def _loaded(
     issues += without_samples(runs)
     runs = [replace(run, issues=(*run.issues, *found.doubts[_what(run)])) for run in runs]
     issues += [issue for run in runs for issue in run.issues]
+    issues += symptoms(runs, names)
     return Runs(tuple(runs), names, found.groups, dataset_rows, found.empty, tuple(dict.fromkeys(issues)))
 
 

@@ -25,3 +25,12 @@ def response_in(sample: Mapping[str, Any]) -> str | None:
     if draws is not None and not isinstance(draws, str):
         raise ValueError(f"field 'filtered_resps': expected one response, found {str(responses)[:80]}")
     return draws
+
+
+def generated(sample: Mapping[str, Any]) -> str:
+    """Return the text that the model generated for a row, before any filter; empty if there is none."""
+    found = sample.get("resps")
+    # The last request of a row is the one for a text; each has a list of draws.
+    while isinstance(found, list) and found:
+        found = found[-1]
+    return found if isinstance(found, str) else ""

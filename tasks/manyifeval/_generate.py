@@ -17,7 +17,8 @@ MOST = 10
 
 # The metrics that a group can aggregate: means over its leaves, which have the same number of rows.
 AGGREGATED = [
-    f"{level}_level_{verdict}_acc" for verdict in ("strict", "loose", "repaired") for level in ("prompt", "inst")
+    *(f"{level}_level_{verdict}_acc" for verdict in ("strict", "loose", "repaired") for level in ("prompt", "inst")),
+    "empty_rate",
 ]
 
 

@@ -11,10 +11,12 @@ import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from lm_eval_ext.families.verbalizer.schema import SCHEMA
 from lm_eval_ext.families.verbalizer.task import VERSION
 
 HERE = Path(__file__).resolve().parent
+
+# The metrics of a group; the report has the means of the others. Every line costs time when the harness indexes tasks.
+AGGREGATED = ("acc", "prior_rate", "invalid_rate", "empty_rate")
 
 # Table 1: dataset -> the two golden label names, the affirmative one first.
 GOLDEN = {
@@ -156,7 +158,7 @@ def leaf(family: str, dataset: str, naturalness: str, verbalizer: str) -> str:
 def group(name: str, members: list[str]) -> str:
     """Return the YAML of one group."""
     lines = [f"group: {name}", "task:", *(f"  - {member}" for member in members), "aggregate_metric_list:"]
-    lines += [f"  - {{metric: {metric.name}, filter_list: answer}}" for metric in SCHEMA.metrics]
+    lines += [f"  - {{metric: {metric}, filter_list: answer}}" for metric in AGGREGATED]
     lines += [f"metadata: {{version: {VERSION}}}"]
     return "\n".join(lines) + "\n"
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.results.response import is_sample, response_in
+from lm_eval_ext.results.response import generated, is_sample, response_in
 
 
 @pytest.mark.parametrize(
@@ -28,3 +28,19 @@ def test_several_responses_or_none_are_an_error(responses: Any) -> None:
 @pytest.mark.parametrize("line", [{}, {"doc": {}}, {"filtered_resps": ["x"]}, {"doc": "x", "filtered_resps": ["x"]}])
 def test_other_lines_are_not_samples(line: dict[str, Any]) -> None:
     assert not is_sample(line)
+
+
+@pytest.mark.parametrize(
+    ("responses", "text"),
+    [
+        ([["x"]], "x"),
+        ([["x", "y"]], "y"),
+        ([[[-1.5, False]], [[-0.5, True]], ["x"]], "x"),
+        ([[None]], ""),
+        ([], ""),
+        (None, ""),
+    ],
+    ids=["one", "two draws", "after log-likelihoods", "withheld", "none", "not recorded"],
+)
+def test_the_generated_text_is_that_of_the_last_request(responses: Any, text: str) -> None:
+    assert generated({"doc": {}, "resps": responses, "filtered_resps": ["[invalid]"]}) == text

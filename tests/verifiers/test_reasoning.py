@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from lm_eval_ext.verifiers.reasoning import without_reasoning
+from lm_eval_ext.verifiers.reasoning import is_cut_off, is_empty, without_reasoning
 
 
 @pytest.mark.parametrize(
@@ -77,3 +77,36 @@ def test_time_is_linear_in_the_response(unit: str) -> None:
         taken.append(time.process_time() - begin)
     # Linear time is 100 times and quadratic time 10,000; below two milliseconds is the machine's noise.
     assert taken[1] < 1000 * max(taken[0], 0.002), taken
+
+
+@pytest.mark.parametrize(
+    ("response", "empty"),
+    [
+        (None, True),
+        ("", True),
+        (" \n\t", True),
+        ("<think>So", True),
+        ("<think>So</think>", True),
+        ("So</think>\n ", True),
+        ("yes", False),
+        ("<think>So</think> yes", False),
+        ("yes <think>but", False),
+    ],
+)
+def test_a_response_is_empty_if_nothing_is_left_without_its_reasoning(response: str | None, empty: bool) -> None:
+    assert is_empty(response) is empty
+
+
+@pytest.mark.parametrize(
+    ("response", "cut_off"),
+    [
+        ("<think>So", True),
+        ("<think>So</think> but <thinking>wait", True),
+        ("<think>So</think>", False),
+        ("So</think>", False),
+        ("yes", False),
+        ("", False),
+    ],
+)
+def test_a_response_is_cut_off_if_a_block_of_reasoning_is_open_at_its_end(response: str, cut_off: bool) -> None:
+    assert is_cut_off(response) is cut_off

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lm_eval_ext.families.schema import COUNT, Metric, Schema
+from lm_eval_ext.families.schema import COUNT, EMPTY_RATE, Metric, Schema
 
 SCHEMA = Schema(
     metrics=(
@@ -12,6 +12,7 @@ SCHEMA = Schema(
         Metric("inst_level_loose_acc", higher_is_better=True),
         Metric("prompt_level_repaired_acc", higher_is_better=True),
         Metric("inst_level_repaired_acc", higher_is_better=True),
+        EMPTY_RATE,
         Metric("curse_residual", higher_is_better=True, per_row=None, range=(-1.0, 1.0)),
         Metric("strict_acc_*", higher_is_better=True, per_row="ratio"),
         # Only for refined answers.

@@ -8,8 +8,10 @@ from typing import Any
 
 from lm_eval_ext.families.manyifeval.arguments import ARGUMENTS
 from lm_eval_ext.families.manyifeval.schema import SCHEMA
+from lm_eval_ext.families.schema import EMPTY_RATE
 from lm_eval_ext.self_refine.metrics import NONE
 from lm_eval_ext.verifiers import Checker, Response, Verdict, instructions_of
+from lm_eval_ext.verifiers.reasoning import is_empty
 
 Residual = tuple[float, float, int]
 """For one row: whether all instructions are followed, the share of followed ones, and the number of instructions."""
@@ -19,20 +21,22 @@ RowValue = float | Residual | Occurrences
 """A row's value of a metric."""
 
 
-def scores(response: str, instructions: Sequence[Checker]) -> dict[str, RowValue]:
+def scores(response: str | None, instructions: Sequence[Checker]) -> dict[str, RowValue]:
     """Return the metrics of one row.
 
     Args:
-        response: the model's response, including reasoning, which is removed before any verdict.
+        response: the model's response, including reasoning, which is removed before any verdict. An API that withholds
+            a completion returns ``None``, which counts as empty.
         instructions: the row's instructions, at least one.
 
     Returns:
         ``prompt_level_…`` (1 if all instructions are followed, else 0; equation 1) and ``inst_level_…`` (the share of
-        followed ones; equation 2), each strict, loose and, in the repaired edition, strict; and the values from which
+        followed ones; equation 2), each strict, loose and, in the repaired edition, strict; ``empty_rate`` (1 if there
+        is no answer); and the values from which
         ``curse_residual`` and ``strict_acc_<instruction>`` are computed. Every row has every metric, even for types
         that it lacks, because the harness gathers metrics from several processes by name.
     """
-    answer = Response(response)
+    answer = Response(response or "")
     strict = answer.follows(instructions)
     verdicts = {
         "strict": strict,
@@ -43,6 +47,7 @@ def scores(response: str, instructions: Sequence[Checker]) -> dict[str, RowValue
     for name, verdict in verdicts.items():
         result[f"prompt_level_{name}_acc"] = float(verdict.follow_all_instructions)
         result[f"inst_level_{name}_acc"] = verdict.share
+    result[EMPTY_RATE.name] = float(is_empty(response))
     result["curse_residual"] = (float(strict.follow_all_instructions), strict.share, len(instructions))
     return result | _by_type(strict, instructions)
 
@@ -55,15 +60,23 @@ def _by_type(strict: Verdict, instructions: Sequence[Checker]) -> dict[str, Occu
     return {type_metric(name): (sum(found), len(found)) for name, found in verdicts.items()}
 
 
-def type_metrics() -> list[dict[str, Any]]:
-    """Return the metrics of the instruction types, in the harness's format.
+def more_metrics() -> list[dict[str, Any]]:
+    """Return the share of empty answers and the metrics of the instruction types, in the harness's format.
 
-    They are not in the leaves' template, because the harness would have to parse fifteen long lines for each leaf.
+    They are not in the leaves' template, because the harness would have to parse these long lines for each leaf.
     """
+    empty = {
+        "metric": EMPTY_RATE.name,
+        "aggregation": "mean",
+        "higher_is_better": EMPTY_RATE.higher_is_better,
+    }
     metrics = [SCHEMA.metric(type_metric(name)) for name in ARGUMENTS]
     return [
-        {"metric": type_metric(name), "aggregation": share_followed, "higher_is_better": metric.higher_is_better}
-        for name, metric in zip(ARGUMENTS, metrics, strict=True)
+        empty,
+        *(
+            {"metric": type_metric(name), "aggregation": share_followed, "higher_is_better": metric.higher_is_better}
+            for name, metric in zip(ARGUMENTS, metrics, strict=True)
+        ),
     ]
 
 
@@ -100,5 +113,5 @@ class ProcessResults:
     """
 
     def __call__(self, doc: Mapping[str, Any], results: Sequence[str | None]) -> dict[str, RowValue]:
-        """Score the response; an API that withholds a completion returns ``None``, which counts as empty."""
-        return scores(results[0] or "", instructions_of(doc["instruction_id_list"], doc["kwargs"]))
+        """Score the response; see ``scores``."""
+        return scores(results[0], instructions_of(doc["instruction_id_list"], doc["kwargs"]))

@@ -20,7 +20,7 @@ from lm_eval_ext.families.manyifeval.reconstruction import IFEVAL
 from lm_eval_ext.families.manyifeval.request import RowInstance, Shown
 from lm_eval_ext.families.manyifeval.rows import FEWSHOT, NAME, TEST, origin, rows, rows_hash
 from lm_eval_ext.families.manyifeval.schema import SCHEMA
-from lm_eval_ext.families.manyifeval.scores import ProcessResults, type_metrics
+from lm_eval_ext.families.manyifeval.scores import ProcessResults, more_metrics
 from lm_eval_ext.families.manyifeval.witness import respond
 from lm_eval_ext.harness.aggregation import function_of
 from lm_eval_ext.harness.family_task import Documents, FamilyTask
@@ -85,7 +85,7 @@ class ManyIFEvalTask(FamilyTask):
         config |= {
             "test_split": TEST,
             "process_results": ProcessResults(),
-            "metric_list": [*(config.get("metric_list") or []), *type_metrics()],
+            "metric_list": [*(config.get("metric_list") or []), *more_metrics()],
         }
         if self.source != sources.HUB:
             config["dataset_path"] = NAME

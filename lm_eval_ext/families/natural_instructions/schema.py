@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lm_eval_ext.families.natural_instructions import encodings, subtasks
-from lm_eval_ext.families.schema import COUNT, Metric, Schema
+from lm_eval_ext.families.schema import COUNT, EMPTY_RATE, Metric, Schema
 
 ENCODINGS = tuple(encodings.ENCODINGS)
 """The encodings of appendix C."""
@@ -15,6 +15,7 @@ EVALUATION = subtasks.EVALUATION
 SCHEMA = Schema(
     metrics=(
         Metric("rouge_l", higher_is_better=True),
+        EMPTY_RATE,
         # The number of examples that fit in a prompt: neither direction is better, and it is not a result.
         Metric("examples", higher_is_better=None, drawn=False, range=COUNT),
         # Only on request (--metadata bleurt); the report shows the paper's main metric, which every run has.

@@ -21,13 +21,14 @@ from lm_eval_ext.families.natural_instructions.rouge import has_words, rouge_l
 from lm_eval_ext.families.natural_instructions.rows import PUBLISHED, evaluated, instances_hash, rows, rows_hash
 from lm_eval_ext.families.natural_instructions.schema import SCHEMA
 from lm_eval_ext.families.natural_instructions.subtasks import EVALUATION, SUBTASKS
+from lm_eval_ext.families.schema import EMPTY_RATE
 from lm_eval_ext.harness.family_task import Documents, FamilyTask, Share
 from lm_eval_ext.harness.known_answers import KnownAnswers
-from lm_eval_ext.verifiers.reasoning import without_reasoning
+from lm_eval_ext.verifiers.reasoning import is_empty, without_reasoning
 
 NAME = "natural_instructions"
 SPLIT = "test"
-VERSION = 1.0
+VERSION = 1.1
 """The ``metadata.version`` of leaves and groups."""
 GENERATION = {"until": ["\n\n"], "do_sample": False, "temperature": 0.0, "max_gen_toks": 16}
 """Greedy, 16 new tokens, stop at a blank line (section 6.1)."""
@@ -48,7 +49,11 @@ class ProcessResults:
     def __call__(self, doc: Mapping[str, Any], results: Sequence[str | None]) -> dict[str, float]:
         """Score a generated text; an API that withholds a completion returns ``None``, which counts as empty."""
         prediction = without_reasoning(results[0] or "")
-        scores = {"rouge_l": rouge_l(prediction, doc["output"]), "examples": float(doc["examples"])}
+        scores = {
+            "rouge_l": rouge_l(prediction, doc["output"]),
+            EMPTY_RATE.name: float(is_empty(results[0])),
+            "examples": float(doc["examples"]),
+        }
         if self.bleurt:
             (scores["bleurt"],) = bleurt_scorer(self.bleurt)([prediction], [doc["output"]])
         return scores

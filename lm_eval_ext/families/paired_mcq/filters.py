@@ -14,7 +14,7 @@ from typing import Any, Literal
 from lm_eval_ext.classifier.reading import Answer, Option, Reader, Reading
 from lm_eval_ext.families.paired_mcq.prompt import LETTERS
 from lm_eval_ext.harness import filters
-from lm_eval_ext.verifiers.reasoning import without_reasoning
+from lm_eval_ext.verifiers.reasoning import is_empty, without_reasoning
 
 
 class ReadingFilter(filters.Filter):  # type: ignore[misc] # the harness ships no types
@@ -36,7 +36,7 @@ class ReadingFilter(filters.Filter):  # type: ignore[misc] # the harness ships n
         if places:
             answers = [_answer(given[request][number], docs[request]) for request, number in places]
             for (request, number), reading in zip(places, self.reader()(answers), strict=True):
-                given[request][number] = said(reading)
+                given[request][number] = said(reading, empty=is_empty(given[request][number]))
         return given
 
 
@@ -54,12 +54,13 @@ def options_of(doc: Mapping[str, Any]) -> tuple[Option, ...]:
     return tuple(Option(letter, text) for letter, text in zip(LETTERS, doc["options"], strict=False))
 
 
-def said(reading: Reading) -> str:
+def said(reading: Reading, *, empty: bool = False) -> str:
     """Return a reading as a line of JSON: ``{"reading": "A", "certainty": 1.0}``; see ``Reading.value``.
 
-    A line, not a mapping, because the harness logs anything but text and lists in Python syntax.
+    That of an empty text has ``"empty": true``, too. A line, not a mapping, because the harness logs anything but text
+    and lists in Python syntax.
     """
-    return json.dumps({"reading": reading.value, "certainty": reading.certainty})
+    return json.dumps({"reading": reading.value, "certainty": reading.certainty, **({"empty": True} if empty else {})})
 
 
 class StringMatchFilter(ReadingFilter):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lm_eval_ext.families.paired_mcq.prompt import INSTRUCTIONS
-from lm_eval_ext.families.schema import ENTROPY, Metric, Schema
+from lm_eval_ext.families.schema import EMPTY_RATE, ENTROPY, Metric, Schema
 
 NO_LETTER = "-"
 """Replaces the letter in the samples if a text does not name exactly one."""
@@ -20,6 +20,8 @@ SCHEMA = Schema(
         Metric("refusal_first_token", higher_is_better=None),
         Metric("no_answer", higher_is_better=False),
         Metric("several", higher_is_better=False),
+        # Empty texts are among those without an answer.
+        EMPTY_RATE,
         # In nats. The paper calls it answer consistency (Table 3), but lower is better.
         Metric("entropy_first_token", higher_is_better=False, per_row="choice", range=ENTROPY),
         Metric("entropy_text", higher_is_better=False, per_row="choice", range=ENTROPY),

@@ -17,6 +17,7 @@ from lm_eval_ext.classifier.reading import REFUSED, Option, refusal_option
 from lm_eval_ext.distributions import entropy
 from lm_eval_ext.distributions import total_variation as total_variation_distance
 from lm_eval_ext.families.paired_mcq.schema import NO_LETTER, SCHEMA
+from lm_eval_ext.families.schema import EMPTY_RATE
 
 Value = str | Sequence[str]
 """The reading of a text, as in ``Reading.value``: a letter, a list of letters, ``"refused"`` or ``"none"``."""
@@ -58,7 +59,7 @@ def first_token(letters: Sequence[str], loglikelihoods: Sequence[float]) -> str:
     return letters[max(range(len(letters)), key=loglikelihoods.__getitem__)]
 
 
-def scores(asked: Asked, text: Value, token: str | None = None) -> dict[str, RowValue]:
+def scores(asked: Asked, text: Value, token: str | None = None, *, empty: bool = False) -> dict[str, RowValue]:
     """Return the metrics of one row.
 
     Args:
@@ -66,6 +67,7 @@ def scores(asked: Asked, text: Value, token: str | None = None) -> dict[str, Row
         text: a reader's reading of the generated text. A refusal counts as the refusal option, if there is one
             (appendix A.2).
         token: the letter of the first token; ``None`` if it was not requested.
+        empty: whether the generated text is empty.
 
     Returns:
         The family's metrics that apply. ``mismatch`` is 0 only if the text names the first token's letter and no
@@ -78,6 +80,7 @@ def scores(asked: Asked, text: Value, token: str | None = None) -> dict[str, Row
         "refusal": float(refuses),
         "no_answer": float(text == "none"),
         "several": float(len(chosen) > 1),
+        EMPTY_RATE.name: float(empty),
         "entropy_text": (asked.question, (REFUSED,) if refuses else _contents(chosen, asked.options)),
     }
     if asked.gold is not None:
@@ -164,7 +167,7 @@ AGGREGATIONS: Mapping[str, Callable[[Iterable[Any]], float | str]] = {
     "position_bias": total_variation,
 }
 """The aggregations of the metrics that are not means over rows."""
-OF_TEXT = frozenset({"refusal", "no_answer", "several", "entropy_text", "text_acc"})
+OF_TEXT = frozenset({"refusal", "no_answer", "several", EMPTY_RATE.name, "entropy_text", "text_acc"})
 """The metrics that need no first token."""
 OF_GOLD = frozenset({"first_token_acc", "text_acc"})
 """The metrics that need a correct answer."""

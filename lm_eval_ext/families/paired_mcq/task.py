@@ -51,7 +51,8 @@ class ProcessResults:
         if loglikelihoods:
             token = first_token([option.letter for option in options], [value for value, _ in loglikelihoods])
         asked = Asked(doc["key"], doc["shuffle"], options, doc["gold"] or None)
-        return scores(asked, json.loads(text)["reading"], token)
+        read = json.loads(text)
+        return scores(asked, read["reading"], token, empty=read.get("empty", False))
 
 
 class PairedMCQTask(FamilyTask):
@@ -107,6 +108,9 @@ class PairedMCQTask(FamilyTask):
         name = config["task"]
         level = level_of_leaf(name, config.pop("constraint", None))
         self._paired = _is_paired(name, config.pop("paired", True))
+        # The harness adds the model's arguments to the metadata.
+        if self._paired and config["metadata"].get("enable_thinking") is True:
+            raise ValueError(_needs_loglikelihoods(name, "a model with enable_thinking=True provides none"))
         self._multiple_choice = _dataset_of_leaf(config)
         hub = self._multiple_choice.hub if self.source == sources.HUB else None
         config |= {
@@ -153,20 +157,18 @@ class PairedMCQTask(FamilyTask):
         Raises:
             ValueError: the LM provides none.
         """
-        lm = getattr(self.asking.chat_template, "__self__", None)
+        lm = self.asking.lm
         if lm is None or not self._paired:
             return
         try:
             lm.loglikelihood([])
         except NotImplementedError as error:
-            name = self.config.task
-            sibling = f"--tasks {TEXT}{name.removeprefix(PAIRED)} is the same task without them"
-            own = "set `paired: false` in its YAML to ask for text only"
-            raise ValueError(
-                f"task {name!r} needs the log-likelihoods of option letters, but {type(lm).__name__} provides none; "
-                f"{sibling if name.startswith(PAIRED) else own} ({error})"
-            ) from error
-        except Exception:
+            why = f"{type(lm).__name__} provides none"
+            raise ValueError(f"{_needs_loglikelihoods(self.config.task, why)} ({error})") from error
+        except Exception as error:
+            if getattr(lm, "enable_thinking", False) and "enable_thinking" in str(error):
+                why = f"{type(lm).__name__} with enable_thinking=True provides none"
+                raise ValueError(_needs_loglikelihoods(self.config.task, why)) from error
             # The LM rejects an empty list, or fails for another reason, which the harness will report.
             return
 
@@ -201,6 +203,16 @@ class PairedMCQTask(FamilyTask):
         if self.asking.apply_chat_template and (not prefix or prefix[-1].isspace()):
             return ""
         return str(self.config.target_delimiter)
+
+
+def _needs_loglikelihoods(task: str, why: str) -> str:
+    """Return the message for a task that an LM without log-likelihoods is asked."""
+    sibling = f"--tasks {TEXT}{task.removeprefix(PAIRED)} is the same task without them"
+    own = "set `paired: false` in its YAML to ask for text only"
+    return (
+        f"task {task!r} needs the log-likelihoods of option letters, but {why}; "
+        f"{sibling if task.startswith(PAIRED) else own}"
+    )
 
 
 def _is_paired(task: str, paired: object) -> bool:

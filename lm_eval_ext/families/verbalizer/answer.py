@@ -9,7 +9,8 @@ answers in the tests give examples:
 * ``final``: the last label stated as the answer. The strongest statements are "final answer …", a line "Answer: …", a
   box, and a line or sentence that consists only of the label; then any sentence with "answer", "output", "I choose",
   "so …" and the like; failing those, the last label named.
-* Two labels in one breath ("foo or bar", "foo/bar") are not an answer.
+* Two labels in one breath ("foo or bar", "foo/bar") are not an answer, nor is one that contradicts the yes or no that
+  the sentence begins with: "No, the sentences are equivalent".
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from typing import Literal
 
-from lm_eval_ext.families.verbalizer.mentions import REACH, LabelMention, mentions, plain
+from lm_eval_ext.families.verbalizer.mentions import REACH, LabelMention, mentions, plain, plain_label
 from lm_eval_ext.verifiers.reasoning import without_reasoning
 
 Reads = Literal["first", "final"]
@@ -40,6 +41,8 @@ _ALONE_BEFORE = re.compile(
 _ALONE_AFTER = re.compile(r"[\s\"')}\]]*(?:[.!?,;\n]|$)")
 _CLOSING_QUOTE = re.compile(r"[.,!]*[\"']")
 _SENTENCE_START = re.compile(r"[^.!?\n]*$")
+_YES_OR_NO = re.compile(r"(?:^|[.!?\n])[ \t\"']*(?P<said>yes|no)\b[\"']*[,.:;!]*(?P<between>[^.!?\n]*\w[^.!?\n]*)$")
+_TOLD = re.compile(rf"{_CUE.pattern}|\b(?:so|therefore|thus|hence|choose|pick|select)\b")
 
 # Between two labels in one breath: only punctuation, or function words including a conjunction.
 _ONE_BREATH = re.compile(
@@ -53,7 +56,7 @@ _ONE_BREATH = re.compile(
 def read_answer(
     response: str, labels: Sequence[str], reads: Reads = "first", row_starts: Sequence[str] = ()
 ) -> str | None:
-    """Return the label that a response gives, or ``None`` if it names no label, or two in one breath.
+    """Return the label that a response gives; ``None`` if it names none, two in one breath, or contradicts itself.
 
     Args:
         response: what the model generated.
@@ -72,7 +75,8 @@ def read_answer(
         chosen = max(_stated(text, named), default=len(named) - 1)
     if any(_in_one_breath(text, named, chosen, other) for other in (chosen - 1, chosen + 1)):
         return None
-    return named[chosen].label
+    label = named[chosen].label
+    return None if _contradicts_itself(text, named[chosen], labels) else label
 
 
 def _before_another_row(text: str, named: list[LabelMention], row_starts: Sequence[str]) -> list[LabelMention]:
@@ -132,3 +136,16 @@ def _in_one_breath(text: str, named: Sequence[LabelMention], one: int, other: in
         return False
     first, second = sorted((named[one], named[other]))
     return bool(_ONE_BREATH.fullmatch(text, first.end, second.start))
+
+
+def _contradicts_itself(text: str, mention: LabelMention, labels: Sequence[str]) -> bool:
+    """Return whether a sentence says no and then asserts "X", or yes and then "not X", where both are labels.
+
+    If it says that a label is its answer, the yes or no may be about the row: "No, so I output X".
+    """
+    words = {plain_label(label) for label in labels}
+    opening = _YES_OR_NO.search(text, max(0, mention.start - REACH), mention.start)
+    if opening is None or opening["said"] in words or _TOLD.search(opening["between"]):
+        return False
+    label = plain_label(mention.label)
+    return f"not {label}" in words if opening["said"] == "no" else label.removeprefix("not ") in words - {label}

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from lm_eval_ext.families.verbalizer.answer import Reads, read_answer
-from lm_eval_ext.families.verbalizer.verbalizer import INVALID
+from lm_eval_ext.families.verbalizer.invalid import kind_of
+from lm_eval_ext.families.verbalizer.prompt import row_part, row_starts, template
+from lm_eval_ext.families.verbalizer.verbalizer import marker
 from lm_eval_ext.harness import filters
 
 ANSWER_FILTER = "verbalizer_answer"
@@ -18,29 +20,30 @@ class VerbalizerAnswer(filters.Filter):  # type: ignore[misc] # the harness ship
     Args:
         labels: the label words.
         prior: words to look for if no label is named: in a neutral task, the golden names.
-        reads, row_starts: see ``answer.read_answer``.
+        reads: see ``answer.read_answer``.
+        prompt: the template of the prompt, by which a repetition is recognised.
     """
 
     def __init__(
-        self,
-        labels: Sequence[str],
-        prior: Sequence[str] = (),
-        reads: Reads = "first",
-        row_starts: Sequence[str] = (),
+        self, labels: Sequence[str], prior: Sequence[str] = (), reads: Reads = "first", prompt: str = ""
     ) -> None:
-        self._labels, self._prior, self._reads, self._row_starts = labels, prior, reads, row_starts
+        self._labels, self._prior, self._reads, self._prompt = labels, prior, reads, prompt
+        self._row_starts = row_starts(prompt)
 
-    def apply(self, resps: Iterable[Sequence[str]], docs: Sequence[dict[str, Any]]) -> list[list[str]]:
-        """Return, per document and response, a label word, a prior word, or ``INVALID``."""
-        return [[self._read(response) for response in responses] for responses in resps]
+    def apply(self, resps: Iterable[Sequence[str | None]], docs: Sequence[dict[str, Any]]) -> list[list[str]]:
+        """Return, per document and response, a label word, a prior word, or the marker of an invalid answer."""
+        return [
+            [self._read(response, doc) for response in responses] for responses, doc in zip(resps, docs, strict=False)
+        ]
 
-    def _read(self, response: str | None) -> str:
+    def _read(self, response: str | None, doc: dict[str, Any]) -> str:
         for words in (self._labels, self._prior):
             # An API that withholds a completion gives None.
             answer = read_answer(response or "", words, self._reads, self._row_starts) if words else None
             if answer is not None:
                 return answer
-        return INVALID
+        prompt, row = (template(text).render(doc) for text in (self._prompt, row_part(self._prompt)))
+        return marker(kind_of(response, self._labels, prompt, row))
 
 
 filters.register(ANSWER_FILTER, VerbalizerAnswer)

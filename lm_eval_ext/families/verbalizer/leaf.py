@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
@@ -19,9 +18,6 @@ from lm_eval_ext.families.verbalizer.schema import SCHEMA
 from lm_eval_ext.families.verbalizer.verbalizer import Verbalizer, verbalizer_of_leaf
 from lm_eval_ext.harness.versions import template_environment
 
-OPENING = 40
-"""Length of the prompt's beginning by which a repetition is recognized, in characters."""
-
 
 @dataclass(frozen=True)
 class Leaf:
@@ -35,7 +31,7 @@ class Leaf:
         verbalizer: the label words.
         verbalizer_name, naturalness: their names in the results; ``None`` if the leaf does not set them.
         reads: which label of an answer counts.
-        row_starts: how a row begins in a prompt, used to recognize a repetition in an answer.
+        prompt: the template of the prompt.
     """
 
     dataset: Classification
@@ -46,7 +42,7 @@ class Leaf:
     verbalizer_name: str | None
     naturalness: str | None
     reads: Reads
-    row_starts: tuple[str, ...]
+    prompt: str
 
 
 def leaf_of(config: dict[str, Any]) -> Leaf:
@@ -71,7 +67,7 @@ def leaf_of(config: dict[str, Any]) -> Leaf:
         names["verbalizer"],
         names["naturalness"],
         reads,
-        tuple(_row_starts(config["doc_to_text"])),
+        config["doc_to_text"],
     )
 
 
@@ -80,7 +76,7 @@ def filter_list(pipelines: Sequence[Mapping[str, Any]], leaf: Leaf) -> list[dict
     given = {
         "labels": list(leaf.verbalizer.words),
         "prior": list(leaf.verbalizer.prior),
-        "row_starts": list(leaf.row_starts),
+        "prompt": leaf.prompt,
     }
     return [
         {**pipeline, "filter": [step | given if step["function"] == ANSWER_FILTER else step for step in steps]}
@@ -111,12 +107,6 @@ def _reads(task: str, pipelines: Sequence[Mapping[str, Any]]) -> Reads:
             f"task {task!r}: {ANSWER_FILTER} has reads {reads!r}; expected one of {', '.join(get_args(Reads))}"
         )
     return reads
-
-
-def _row_starts(prompt: str) -> list[str]:
-    """Return how a row begins in a prompt: its first words, and the text before the first field on its line."""
-    before_field = re.search(r"^([^\n{]*\w[^\n{]*?)[ \t]*{{", prompt, re.MULTILINE)
-    return [prompt[:OPENING], *([before_field[1]] if before_field else [])]
 
 
 def _dataset(config: dict[str, Any]) -> Classification:

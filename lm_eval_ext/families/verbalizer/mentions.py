@@ -4,7 +4,10 @@ A label word does not count as a mention if it
 
 * is part of another word or number: "10" and "1.5" are not 1, "know" is not no, "non-foo" is not foo;
 * is denied, up to four words before: "not very positive", "no sign of sadness" (but "isn't semantically equivalent"
-  names "not equivalent", where that is a label);
+  names "not equivalent", where that is a label), or right after: "positive is not allowed"; what "or" adds to a denied
+  label is denied, too: "not positive or negative";
+* is what cannot be answered: 'you cannot output "foo" or "bar"';
+* describes something else than the row: "positive qualities";
 * occurs in a condition or repeats the instruction: 'if the review is positive, I need to output "foo"', '"foo" for joy
   and "bar" for sadness', 'I am only allowed to output "foo" or "bar"';
 * numbers something: "Sentence 1", the "1." of a list;
@@ -45,6 +48,21 @@ _DENIED = re.compile(
 )
 _OUTPUT_DENIED = re.compile(
     r"(?:\b(?:not|never|without|cannot)|n't)[ \t]+(?:\w+[ \t]+)?(?:output|answer)(?:ting|ing)?[ \t\"'(]+$"
+)
+_DENIED_AFTER = re.compile(
+    r"[\"')]*[ \t]+(?:(?:is|are|was|were|does|do|would|should|can|could)(?:n't|[ \t]+not)|cannot)\b"
+)
+_ALTERNATIVE = re.compile(r"[^\w.!?;:\n]*(?:(?:or|nor)\b|/)[^\w.!?;:\n]*(?:(?:either|an?|the|even)\b[^\w.!?;:\n]*)?")
+_CANNOT_ANSWER = re.compile(
+    r"\b(?:i|you|we|one)[ \t]+(?:cannot|can't|can not|could not|couldn't)[ \t]+(?:simply[ \t]+|just[ \t]+)?"
+    r"(?:output|answer|say|give|provide|choose|use|respond)\b"
+    r"(?:(?!\b(?:because|since|as|so|but|and|therefore|thus|hence|without|unless|if)\b)"
+    r"(?!,[ \t]*(?:it|it's|this|that|they|i|my|the)\b)[^.!?;\n])*"
+)
+_ASPECT = re.compile(
+    r"[ \t]+(?:qualit(?:y|ies)|aspects?|elements?|features?|traits?|attributes?|characteristics?|points|things|moments"
+    r"|words?|terms?|adjectives?|language|connotations?|impacts?|effects?|influences?|experiences?|changes?|outcomes?"
+    r"|results|energy|remarks|comments)\b"
 )
 _CONDITION = re.compile(r"\b(?:if(?!\s+(?:we|i|you|one)\b)|whether|when|otherwise)\b[^.!?\n]*")
 _TURN = re.compile(r"\b(?:but|so|therefore|thus|hence)\b")
@@ -90,15 +108,34 @@ def mentions(text: str, labels: tuple[str, ...]) -> list[LabelMention]:
         text: as ``plain`` returns it.
         labels: the label words.
     """
-    words = [
-        LabelMention(*match.span(), labels[int(str(match.lastgroup).removeprefix("label"))])
-        for match in _pattern(labels).finditer(text)
-    ]
-    elsewhere = [*_conditions(text, words), *_hand_outs(text, words), *_list_markers(text)]
+    words = occurrences(text, labels)
+    elsewhere = [*_conditions(text, words), *_hand_outs(text, words), *_unanswerable(text)]
+    denied = _denied(text, words)
     return [
         word
         for word in words
-        if not any(low <= word.start < high for low, high in elsewhere) and not _is_no_answer(text, word)
+        if word not in denied
+        and not any(low <= word.start < high for low, high in elsewhere)
+        and not _ASPECT.match(text, word.end)
+    ]
+
+
+def occurrences(text: str, labels: tuple[str, ...]) -> list[LabelMention]:
+    """Return where a plain text has the label words, in order, whether or not it asserts them.
+
+    Args:
+        text: as ``plain`` returns it.
+        labels: the label words.
+    """
+    words = (
+        LabelMention(*match.span(), labels[int(str(match.lastgroup).removeprefix("label"))])
+        for match in _pattern(labels).finditer(text)
+    )
+    numbers = _list_markers(text)
+    return [
+        word
+        for word in words
+        if not any(low <= word.start < high for low, high in numbers) and not _is_another_word(text, word)
     ]
 
 
@@ -147,11 +184,26 @@ def _list_markers(text: str) -> list[Span]:
     return markers if len(markers) > 1 else []
 
 
-def _is_no_answer(text: str, word: LabelMention) -> bool:
-    near = max(0, word.start - REACH)
-    if _DENIED.search(text, near, word.start) or _OUTPUT_DENIED.search(text, near, word.start):
-        return True
+def _unanswerable(text: str) -> Iterator[Span]:
+    return (match.span() for match in _CANNOT_ANSWER.finditer(text))
+
+
+def _denied(text: str, words: Sequence[LabelMention]) -> set[LabelMention]:
+    denied: set[LabelMention] = set()
+    for before, word in zip((None, *words), words, strict=False):
+        near = max(0, word.start - REACH)
+        if (
+            _DENIED.search(text, near, word.start)
+            or _OUTPUT_DENIED.search(text, near, word.start)
+            or _DENIED_AFTER.match(text, word.end)
+            or (before in denied and before and _ALTERNATIVE.fullmatch(text, before.end, word.start))
+        ):
+            denied.add(word)
+    return denied
+
+
+def _is_another_word(text: str, word: LabelMention) -> bool:
     if word.label.isdigit():
-        return bool(_NUMBERED_THING.search(text, near, word.start))
+        return bool(_NUMBERED_THING.search(text, max(0, word.start - REACH), word.start))
     is_no = text[word.start : word.end] == "no"
     return is_no and bool(_NEXT_WORD.match(text, word.end)) and not _AFTER_THE_ANSWER_NO.match(text, word.end)

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from lm_eval_ext.families.schema import Metric, Schema
+from dataclasses import replace
+
+from lm_eval_ext.families.schema import EMPTY_RATE, Metric, Schema
 
 SCHEMA = Schema(
     metrics=(
         Metric("acc", higher_is_better=True),
         Metric("prior_rate", higher_is_better=False),
         Metric("invalid_rate", higher_is_better=False),
+        # What invalid answers are made of: disjoint shares of all rows, whose sum is invalid_rate.
+        replace(EMPTY_RATE, drawn=True),
+        Metric("invalid_prior", higher_is_better=False),
+        Metric("invalid_echo", higher_is_better=False),
+        Metric("invalid_refusal", higher_is_better=False),
+        Metric("invalid_multiple", higher_is_better=False),
+        Metric("invalid_inflected", higher_is_better=False),
+        Metric("invalid_other", higher_is_better=False),
     ),
     headlines=(Metric("acc", higher_is_better=True),),
     # verbalizer and naturalness are null if a user-defined leaf does not set them. label_words and prior_words map a

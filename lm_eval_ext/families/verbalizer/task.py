@@ -9,13 +9,13 @@ from functools import cache
 from typing import Any, ClassVar
 
 import datasets
-import jinja2
 
 from lm_eval_ext import sources
 from lm_eval_ext.families.verbalizer.answer import Reads
 from lm_eval_ext.families.verbalizer.datasets import DATASETS, is_known
 from lm_eval_ext.families.verbalizer.filters import ANSWER_FILTER
 from lm_eval_ext.families.verbalizer.leaf import Leaf, filter_list, leaf_of
+from lm_eval_ext.families.verbalizer.prompt import template
 from lm_eval_ext.families.verbalizer.rows import (
     GOLDEN,
     Selection,
@@ -28,7 +28,6 @@ from lm_eval_ext.families.verbalizer.schema import SCHEMA
 from lm_eval_ext.families.verbalizer.verbalizer import Verbalizer
 from lm_eval_ext.harness.family_task import Documents, FamilyTask, Share
 from lm_eval_ext.harness.known_answers import KnownAnswers
-from lm_eval_ext.harness.versions import template_environment
 
 PROMPTING = {"first": "direct", "final": "chain_of_thought"}
 """How a task records its prompting, by what it reads: the first label, or the conclusion of a chain of thought."""
@@ -37,7 +36,7 @@ METRICS = [
     for metric in SCHEMA.metrics
 ]
 """The metrics that ``Verbalizer.score`` returns."""
-VERSION = 1.0
+VERSION = 1.1
 """``metadata.version`` of leaves and groups."""
 STOPS = ("You are a helpful assistant",)
 """Some servers reject an empty list of stop sequences. This one stops a model that repeats one of the prompts."""
@@ -164,7 +163,7 @@ class VerbalizerTask(FamilyTask):
 
     def doc_to_text(self, doc: dict[str, Any], doc_to_text: str | None = None) -> str:
         """Return the prompt of one row; the harness passes a separate template for demonstrations."""
-        return _template(doc_to_text or self.config.doc_to_text).render(doc)
+        return template(doc_to_text or self.config.doc_to_text).render(doc)
 
     def known_answers(self, doc: dict[str, Any]) -> KnownAnswers:
         """Return the word that the prompt demands, the word that names the label by itself, and a random label word."""
@@ -200,12 +199,6 @@ class ChainOfThoughtTask(VerbalizerTask):
     """Chain-of-thought prompting (Figure 8): more tokens to reason, and the conclusion is read."""
 
     DEFAULTS = _defaults("final", 512)
-
-
-@cache
-def _template(prompt: str) -> jinja2.Template:
-    template: jinja2.Template = template_environment().from_string(prompt)
-    return template
 
 
 @cache

@@ -4,12 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from lm_eval_ext.families.verbalizer.mentions import plain_label
 
-INVALID = "[invalid]"
-"""Replaces a response that names no label: the harness's own marker for an answer that could not be extracted."""
+Invalid = Literal["empty", "echo", "refusal", "multiple", "inflected", "other"]
+"""What a response is that gives no label word as its answer; see ``invalid.kind_of``."""
+
+
+def marker(kind: Invalid) -> str:
+    """Return what replaces an invalid response: the harness's own marker for such answers, with the kind in it."""
+    return f"[invalid: {kind}]"
+
+
+_MARKERS: Mapping[str, str] = {
+    "empty_rate": marker("empty"),
+    "invalid_echo": marker("echo"),
+    "invalid_refusal": marker("refusal"),
+    "invalid_multiple": marker("multiple"),
+    "invalid_inflected": marker("inflected"),
+}
+"""The metrics of the kinds of invalid answers that a filter recognises."""
 
 
 @dataclass(frozen=True)
@@ -39,17 +54,23 @@ class Verbalizer:
         """Score one answer.
 
         Args:
-            answer: a label word, a prior word, or ``INVALID``.
+            answer: a label word, a prior word, or a ``marker``.
             golden: the row's golden label.
 
         Returns:
             ``acc``: 1.0 if the answer is the word that the prompt demands; ``prior_rate``: 1.0 if it is what the label
-            means by itself; ``invalid_rate``: 1.0 if it is not a label word.
+            means by itself; ``invalid_rate``: 1.0 if it is not a label word. If it is not, exactly one of
+            ``empty_rate`` and the ``invalid_…`` of each kind is 1.0.
         """
+        invalid = answer not in self.words
+        kinds = {metric: float(invalid and answer == text) for metric, text in _MARKERS.items()}
+        kinds["invalid_prior"] = float(invalid and answer in self.prior)
         return {
             "acc": float(answer == self.word(golden)),
             "prior_rate": float(answer == self.prior_word(golden)),
-            "invalid_rate": float(answer not in self.words),
+            "invalid_rate": float(invalid),
+            **kinds,
+            "invalid_other": float(invalid and not any(kinds.values())),
         }
 
 

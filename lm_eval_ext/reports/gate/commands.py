@@ -148,7 +148,8 @@ def _checked(options: argparse.Namespace) -> int:
     _print(check_text.text(findings, titles))
     if options.junit is not None:
         date = max(run.file.date for run in sides.after.runs)
-        output.write({options.junit: junit.document(findings, _properties(sides, titles), date)})
+        notices = [*_notices(sides.before, sides.names[0]), *_notices(sides.after, sides.names[1])]
+        output.write({options.junit: junit.document(findings, _properties(sides, titles), date, notices)})
     return status(findings)
 
 
@@ -184,9 +185,13 @@ def _read(before: Path, after: Path, names: tuple[str, str]) -> Sides:
                     "expected one: give the folder or file of one"
                 )
             )
-        for issue in runs.issues:
-            print(one_line(f"lm-eval-ext: {name}: {issue}"), file=sys.stderr)
+        for notice in _notices(runs, name):
+            print(f"lm-eval-ext: {notice}", file=sys.stderr)
     return Sides(found[0], found[1], names)
+
+
+def _notices(runs: Runs, name: str) -> list[str]:
+    return [one_line(f"{name}: {issue}") for issue in runs.issues]
 
 
 def _titles(sides: Sides, before: Path, after: Path) -> tuple[str, str]:

@@ -18,13 +18,16 @@ ELEMENTS = {"REGRESSION": "failure", "CANNOT TELL": "error"}
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def document(findings: Sequence[Finding], properties: Mapping[str, str], date: float) -> bytes:
+def document(
+    findings: Sequence[Finding], properties: Mapping[str, str], date: float, notices: Sequence[str] = ()
+) -> bytes:
     """Return the XML.
 
     Args:
         findings: the findings; each becomes a test case.
         properties: names and values of the test suite's properties.
         date: the date of the candidate's run, in seconds since 1970; the time of writing would differ every time.
+        notices: what standard error says about the two runs, whatever the verdict.
     """
     counts = {element: sum(finding.verdict == of for finding in findings) for of, element in ELEMENTS.items()}
     totals = {"tests": str(len(findings)), "failures": str(counts["failure"]), "errors": str(counts["error"])}
@@ -46,6 +49,8 @@ def document(findings: Sequence[Finding], properties: Mapping[str, str], date: f
         ElementTree.SubElement(listed, "property", {"name": name, "value": _clean(value)})
     for finding in findings:
         _case(suite, finding)
+    if notices:
+        ElementTree.SubElement(suite, "system-out").text = "\n".join(map(_clean, notices))
     ElementTree.indent(root)
     text: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
     return text + b"\n"

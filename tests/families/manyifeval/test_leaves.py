@@ -90,17 +90,21 @@ def test_a_leaf_is_greedy_and_zero_shot_with_ifevals_token_limit(tasks: dict[str
         assert not [doc["key"] for doc in task.eval_docs if stop in doc["prompt"] + doc["witness"]]
 
 
-def test_a_leaf_has_six_levels_the_residual_and_a_score_per_instruction_type(tasks: dict[str, Any]) -> None:
+def test_a_leaf_has_six_levels_the_residual_empty_answers_and_a_score_per_instruction_type(
+    tasks: dict[str, Any],
+) -> None:
     assert len(LEVELS) == 6
     assert len(TYPES) == 15
     for task in tasks.values():
-        assert task.higher_is_better() == dict.fromkeys(LEVELS | TYPES | {"curse_residual"}, True)
+        assert task.higher_is_better() == {"empty_rate": False} | dict.fromkeys(
+            LEVELS | TYPES | {"curse_residual"}, True
+        )
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_a_group_reports_the_mean_of_the_six_levels(group: str) -> None:
+def test_a_group_reports_the_mean_of_the_six_levels_and_of_empty_answers(group: str) -> None:
     content = yaml.safe_load((TASKS / f"{group}.yaml").read_text(encoding="utf-8"))
-    assert {entry["metric"] for entry in content["aggregate_metric_list"]} == LEVELS
+    assert {entry["metric"] for entry in content["aggregate_metric_list"]} == LEVELS | {"empty_rate"}
     assert {entry["filter_list"] for entry in content["aggregate_metric_list"]} == {"none"}
 
 

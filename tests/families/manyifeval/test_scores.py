@@ -190,3 +190,13 @@ def test_the_residual_of_scored_rows_follows_from_their_verdicts() -> None:
     rows = [cast("Residual", scores(response, [COMMA, FOX])["curse_residual"]) for response in answers]
     # Prompt level 1/4; of 8 instructions 2 + 1 + 0 + 0 = 3 are followed.
     assert curse_residual(rows) == pytest.approx(1 / 4 - (3 / 8) ** 2)
+
+
+@pytest.mark.parametrize(
+    ("response", "empty"),
+    [(None, 1.0), ("", 1.0), ("<think>a fox", 1.0), ("<think>a fox</think>", 1.0), ("<think>a</think> fox", 0.0)],
+)
+def test_an_empty_answer_is_told_from_one_that_follows_nothing(response: str | None, empty: float) -> None:
+    found = scores(response, [FOX])
+    assert found["empty_rate"] == empty
+    assert found["prompt_level_strict_acc"] == 1.0 - empty

@@ -78,7 +78,7 @@ def test_the_oracle_scores_one_under_every_encoding_of_the_embedded_subtasks(har
 
     record = run.results["configs"][leaf(EVALUATION[0], "all")]["metadata"]
     assert record["source"] == "embedded"
-    assert run.results["versions"][leaf(EVALUATION[0], "all")] == "1.0+embedded"
+    assert run.results["versions"][leaf(EVALUATION[0], "all")] == "1.1+embedded"
     assert (record["subtask"], record["category"], record["encoding"]) == (EVALUATION[0], "answer_generation", "all")
     assert record["prompt_budget"] == {"limit": 6096, "unit": "characters"}
     categories = {run.results["configs"][name]["metadata"]["category"] for name in leaves}
@@ -289,18 +289,24 @@ def test_a_leafs_generation_arguments_extend_the_familys_and_affect_the_room_for
 
 
 @pytest.mark.parametrize(
-    ("answer", "expected"),
+    ("answer", "expected", "empty"),
     [
-        ("low gulls", 1.0),
-        ("<think>red?</think>low gulls", 1.0),
-        ("<think>low gulls", 0.0),  # no answer was reached
-        (None, 0.0),  # an API withheld it
+        ("low gulls", 1.0, 0.0),
+        ("<think>red?</think>low gulls", 1.0, 0.0),
+        ("<think>low gulls", 0.0, 1.0),  # no answer was reached
+        ("<think>low gulls</think>", 0.0, 1.0),
+        ("red", 0.0, 0.0),
+        (None, 0.0, 1.0),  # an API withheld it
     ],
 )
-def test_reasoning_is_not_part_of_the_answer(answer: str | None, expected: float, tmp_path: Path) -> None:
+def test_reasoning_is_not_part_of_the_answer(answer: str | None, expected: float, empty: float, tmp_path: Path) -> None:
     built = task(TIDES, "all", folder_with(tmp_path / "files", tides()))
     # One example of each kind.
-    assert built.process_results(built.eval_docs[0], [answer]) == {"rouge_l": expected, "examples": 2.0}
+    assert built.process_results(built.eval_docs[0], [answer]) == {
+        "rouge_l": expected,
+        "empty_rate": empty,
+        "examples": 2.0,
+    }
 
 
 def test_instances_that_cannot_score_are_left_out_counted_and_reported_once(

@@ -121,9 +121,10 @@ def test_a_leaf_is_greedy_and_zero_shot_with_16_new_tokens_and_stops_at_a_blank_
         assert task.config.num_fewshot is None, name
         assert task.config.output_type == "generate_until", name
         assert task.config.generation_kwargs == expected, name
-        assert task.higher_is_better() == {"rouge_l": True, "examples": None}, name
+        assert task.higher_is_better() == {"rouge_l": True, "empty_rate": False, "examples": None}, name
         assert {metric: mean([0.0, 0.0, 0.9]) for metric, mean in task.aggregation().items()} == {
             "rouge_l": pytest.approx(0.3),
+            "empty_rate": pytest.approx(0.3),
             "examples": pytest.approx(0.3),
         }, name
 

@@ -42,7 +42,8 @@ def test_all_texts_are_read_in_one_batch_with_their_rows_options() -> None:
     given: list[list[Any]] = [[(-1.0, True)], ["A."], [(-2.0, False)], ["Green", "Red"], [None]]
     found = recording.apply(given, [DOC, DOC, OTHER, OTHER, DOC])
     read = '{"reading": "A", "certainty": 0.5}'
-    assert found == [[(-1.0, True)], [read], [(-2.0, False)], [read, read], [read]]
+    withheld = '{"reading": "A", "certainty": 0.5, "empty": true}'
+    assert found == [[(-1.0, True)], [read], [(-2.0, False)], [read, read], [withheld]]
     (batch,) = recording.batches
     assert [answer.text for answer in batch] == ["A.", "Green", "Red", ""]  # an API that withholds a text gives None
     assert batch[0].options == (Option("A", "Yes"), Option("B", "Refused"), Option("C", "No"))

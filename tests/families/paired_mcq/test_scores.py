@@ -59,6 +59,7 @@ def test_a_rows_scores_follow_from_its_two_readings(
         "refusal_first_token": 0,
         "no_answer": no_answer,
         "several": several,
+        "empty_rate": 0,
         "entropy_text": ("key", content),
         "entropy_first_token": ("key", ("Yes",)),
         "position_bias": ("A", text if text in ("A", "B", "C") else "B" if text == "refused" else "-"),
@@ -107,7 +108,7 @@ def test_every_row_has_every_metric_of_its_task_and_no_other(paired: bool, gold:
         found = scores(Asked("key", 0, WITH_REFUSAL, "C" if gold else None), text, "A" if paired else None)
         assert set(found) == names
         json.dumps(found)  # the harness logs it
-    assert len(names) == {(True, False): 11, (True, True): 13, (False, False): 4, (False, True): 5}[paired, gold]
+    assert len(names) == {(True, False): 12, (True, True): 14, (False, False): 5, (False, True): 6}[paired, gold]
 
 
 def test_every_aggregated_metric_is_in_the_schema() -> None:
@@ -252,3 +253,9 @@ def test_mismatch_on_the_annotated_responses_equals_a_computation_in_pandas(shar
     assert {model: fmean(values) for model, values in found.items()} == pytest.approx(expected.to_dict(), rel=1e-12)
     assert len(found) == 4
     assert all(0.1 < share < 0.9 for share in expected)
+
+
+@pytest.mark.parametrize("empty", [True, False])
+def test_an_empty_text_gives_no_answer(empty: bool) -> None:
+    found = scores(Asked("key", 3, WITHOUT), "none", empty=empty)
+    assert (found["no_answer"], found["empty_rate"]) == (1.0, float(empty))

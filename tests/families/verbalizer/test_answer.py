@@ -7,7 +7,7 @@ import pytest
 from lm_eval_ext.families.verbalizer.answer import Reads, read_answer
 from lm_eval_ext.families.verbalizer.filters import VerbalizerAnswer
 from lm_eval_ext.families.verbalizer.mentions import plain_label
-from lm_eval_ext.families.verbalizer.verbalizer import INVALID
+from lm_eval_ext.families.verbalizer.verbalizer import marker
 
 SENTIMENT = ("positive", "negative")
 ENTAILS = ("entailment", "not entailment")
@@ -140,6 +140,38 @@ DIRECT = [
     ('Output "foo" if it is joy and "bar" if it is sadness. foo', FOO_BAR, "foo"),
     ('You are only allowed to output "negative" or "positive".\n\nAnswer: negative', SENTIMENT, "negative"),
     ('If it were joy, the answer would be "foo".', FOO_BAR, None),
+    # alternatives that are denied together, or that cannot be answered
+    ('No, you cannot output "foo" or "bar" because the review is long.', FOO_BAR, None),
+    ('No, you cannot output "entailment" or "contradiction" because sentence 1 entails sentence 2.', NLI, None),
+    ("No, you cannot answer a question about a sentence that contains a contradiction.", NLI, None),
+    ('No, you cannot output "equivalent" because they are not equivalent.', EQUIVALENT, "not equivalent"),
+    ('I cannot output "foo", so I output "bar".', FOO_BAR, "bar"),
+    ('I cannot say anything but "foo".', FOO_BAR, "foo"),
+    ("I cannot say much about it, it's negative.", SENTIMENT, "negative"),
+    ("You can't output sports, business or science.", THREE, None),
+    ("The review is not positive or negative.", SENTIMENT, None),
+    ("It is neither positive nor negative.", SENTIMENT, None),
+    ("It is not positive; negative", SENTIMENT, "negative"),
+    ("It is not sports, or so. Business.", THREE, "business"),
+    ("It is not about sports or science. Business.", THREE, "business"),
+    ('"foo" is not a word that I know.', FOO_BAR, None),
+    ('"foo" isn\'t right: "bar"', FOO_BAR, "bar"),
+    ('"foo" is right', FOO_BAR, "foo"),
+    # a yes or no that contradicts the label after it, where one label denies the other
+    ("No, the two sentences are semantically equivalent.", EQUIVALENT, None),
+    ("No. The two sentences are semantically equivalent.", EQUIVALENT, None),
+    ("Yes, the two sentences are not semantically equivalent.", EQUIVALENT, None),
+    ("Yes, the two sentences are semantically equivalent.", EQUIVALENT, "equivalent"),
+    ("No, the two sentences are not semantically equivalent.", EQUIVALENT, "not equivalent"),
+    ("No, not equivalent. Sentence 1 is longer.", EQUIVALENT, "not equivalent"),
+    ('No, so the output is "equivalent".', EQUIVALENT, "equivalent"),
+    ("No, the two sentences are semantically equivalent.", YES_NO, "no"),
+    ("No, the review is negative.", SENTIMENT, "negative"),
+    # an adjective of something else
+    ("The film has many positive qualities.", SENTIMENT, None),
+    ("It had a negative impact on profits. Positive", SENTIMENT, "positive"),
+    ("This is a positive review.", SENTIMENT, "positive"),
+    ("It expresses a negative sentiment.", SENTIMENT, "negative"),
     # reasoning blocks
     ("<think>It is positive.</think>negative", SENTIMENT, "negative"),
     ("<think>\nIt is positive.\n</think>\n\n**negative**", SENTIMENT, "negative"),
@@ -217,10 +249,10 @@ def test_a_chain_of_thought_answers_with_its_last_statement(
 
 def test_the_filter_reads_a_label_or_a_prior_word_or_marks_the_response_invalid() -> None:
     answers = VerbalizerAnswer(labels=FOO_BAR, prior=SENTIMENT).apply(
-        [["foo"], ["positive"], ["neither"], ["positive, so foo"], [None]],  # type: ignore[list-item] # from an API
+        [["foo"], ["positive"], ["neither"], ["positive, so foo"], [None]],  # the last one is withheld by an API
         [{}] * 5,
     )
-    assert answers == [["foo"], ["positive"], [INVALID], ["foo"], [INVALID]]
+    assert answers == [["foo"], ["positive"], [marker("other")], ["foo"], [marker("empty")]]
 
 
 ANOTHER_ROW = 'It is praise. The final answer is "foo".\n\nMovie review: dull\n\nAnswer: The final answer is "bar".'

@@ -24,6 +24,10 @@ pytestmark = pytest.mark.harness
 
 TASKS = Path(tasks_dir()) / "verbalizer"
 DATASETS = tuple(GOLDEN_NAMES)
+KINDS = (
+    "empty_rate",
+    *(f"invalid_{kind}" for kind in ("prior", "echo", "refusal", "multiple", "inflected", "other")),
+)
 FAMILIES = ("verbalizer", "verbalizer_cot")
 LEAVES = {
     f"{family}_{dataset}_{naturalness}_{verbalizer}"
@@ -145,7 +149,7 @@ def test_a_task_is_greedy_and_zero_shot_and_lists_its_metrics(tasks: dict[str, A
         assert task.config.generation_kwargs["until"] == ["You are a helpful assistant"]
         assert task.config.generation_kwargs["do_sample"] is False
         assert task.config.generation_kwargs["temperature"] == 0.0
-        assert task.higher_is_better() == {"acc": True, "prior_rate": False, "invalid_rate": False}
+        assert task.higher_is_better() == {"acc": True} | dict.fromkeys(("prior_rate", "invalid_rate", *KINDS), False)
 
 
 def test_every_yaml_file_is_strict_and_quotes_its_words() -> None:

@@ -87,7 +87,8 @@ def check_readings_and_metrics(run: Run, task: str, reads: Reads = "first") -> N
     totals: Counter[str] = Counter()
     for sample in run.samples[task]:
         answer = read_answer(response(sample), words, reads) or "[invalid]"
-        assert filtered(sample) == [answer]
+        (read,) = filtered(sample)
+        assert read == answer or (answer == "[invalid]" and re.fullmatch(r"\[invalid: \w+\]", read))
         prior = prior_word(dataset, verbalizer, sample["doc"]["golden_label"])
         (demanded,) = set(words) - {prior}  # an unnatural verbalizer demands the other word
         assert sample["target"] == demanded
@@ -96,7 +97,10 @@ def check_readings_and_metrics(run: Run, task: str, reads: Reads = "first") -> N
             "prior_rate": float(answer == prior),
             "invalid_rate": float(answer == "[invalid]"),
         }
-        assert {metric: sample[metric] for metric in sample["metrics"]} == expected
+        assert {metric: sample[metric] for metric in expected} == expected
+        kinds = {metric: sample[metric] for metric in {*sample["metrics"]} - {*expected}}
+        assert sum(kinds.values()) == expected["invalid_rate"]
+        assert all(read.startswith("[invalid") for value in kinds.values() if value)
         totals.update(expected)
     for metric in ("acc", "prior_rate", "invalid_rate"):
         assert run.score(task, metric) == totals[metric] / len(run.samples[task]), metric

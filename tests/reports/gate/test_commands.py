@@ -140,7 +140,7 @@ def test_a_planted_regression_in_a_real_run_is_in_the_xml(result_folder: ResultF
     assert "p 0.0002" in (failure.get("message") or "")
     properties = {each.get("name"): each.get("value") for each in root.iter("property")}
     assert properties["candidate"] == f"reference policy=planted, rows: embedded ({candidate})"
-    assert properties["baseline: task versions"] == "1.0+embedded"
+    assert properties["baseline: task versions"] == "1.1+embedded"
     assert {"baseline", "lm-eval-ext", "candidate: lm-eval"} <= properties.keys()
 
 
@@ -313,6 +313,26 @@ def test_warnings_about_a_file_are_in_the_list_and_in_the_xml(runs: Path, capsys
     root = ElementTree.parse(runs / "findings.xml").getroot()  # noqa: S314 # our own
     (error,) = root.iter("error")
     assert warning in (error.get("message") or "")
+
+
+def test_signs_that_a_run_went_wrong_are_reported_and_change_no_verdict(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("baseline", "candidate"):
+        write_run(tmp_path / name, {SST2: right(50)}, arguments={"pretrained": f"owner/{name}-instruct"})
+    xml = tmp_path / "findings.xml"
+    words = ("check", tmp_path / "candidate", "--against", tmp_path / "baseline", "--max-drop", "0.2", "--junit", xml)
+    assert call(*words) == 0
+    told = "-instruct: was run without a chat template, but may be a chat model (by its name)"
+    error = capsys.readouterr().err.splitlines()
+    assert [line.partition(told)[0] for line in error] == [
+        "lm-eval-ext: the baseline: baseline",
+        "lm-eval-ext: the candidate: candidate",
+    ]
+    (suite,) = ElementTree.parse(xml).getroot()  # noqa: S314 # our own
+    assert (suite.get("failures"), suite.get("errors")) == ("0", "0")
+    (output,) = suite.findall("system-out")
+    assert (output.text or "").splitlines() == [line.removeprefix("lm-eval-ext: ") for line in error]
 
 
 def test_the_settings_of_a_model_follow_its_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

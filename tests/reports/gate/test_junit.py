@@ -110,6 +110,11 @@ def test_characters_that_xml_cannot_represent_are_named() -> None:
     assert [each.get("value") for each in root.iter("property")] == ["x<U+001B>y"]
 
 
+def test_remarks_about_the_runs_follow_the_test_cases(findings: tuple[Finding, ...]) -> None:
+    (suite,) = parsed(document(findings, {}, 1.0, ["baseline: no template", "candidate: \x07"]))
+    assert (suite[-1].tag, suite[-1].text) == ("system-out", "baseline: no template\ncandidate: <U+0007>")
+
+
 def test_the_same_findings_give_the_same_bytes(findings: tuple[Finding, ...]) -> None:
     assert document(findings, {"a": "b"}, 1.0) == document(findings, {"a": "b"}, 1.0)
 

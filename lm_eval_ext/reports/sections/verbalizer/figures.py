@@ -26,6 +26,7 @@ from lm_eval_ext.reports.sections.verbalizer.conditions import (
     in_words,
     label_words,
 )
+from lm_eval_ext.reports.sections.verbalizer.invalid import invalid_answers
 from lm_eval_ext.reports.statistics import estimate
 
 FEW = 3
@@ -38,6 +39,8 @@ def figures(found: VerbalizerRuns) -> Iterator[Figure]:
         yield by_naturalness(found)
         yield by_verbalizer(found)
         yield by_dataset(found)
+        if invalid := invalid_answers(found):
+            yield invalid
     if compared := compared_datasets(found):
         yield with_and_without_chain_of_thought(found, compared)
         yield gain_of_chain_of_thought(found, compared)

@@ -69,6 +69,21 @@ def test_every_naturalness_has_the_policys_known_score(
     assert numbers(known, "verbalizer_naturalness")[model, DIRECT, words] == expected
 
 
+def test_the_kinds_of_invalid_answers_add_up_to_the_invalid_rate(known: Section) -> None:
+    by_words, kinds = numbers(known, "verbalizer_naturalness"), numbers(known, "verbalizer_invalid")
+    for key, cells in kinds.items():
+        assert sum(cell.value for cell in cells.values()) == by_words[key]["invalid rate"].value
+    # "positive" is neither "foo" nor "bar".
+    assert values(kinds[PRIOR, DIRECT, "neutral"]) == {
+        **dict.fromkeys(kinds[PRIOR, DIRECT, "neutral"], 0),
+        "usual word": 1,
+    }
+
+
+def test_results_that_predate_the_kinds_have_no_figure_of_them(tmp_path: Path) -> None:
+    assert "verbalizer_invalid" not in names(of_rows(tmp_path, {SST2: [1, 0]}))
+
+
 def test_random_answers_have_the_accuracy_that_was_recorded(known: Section, result_folder: ResultFolder) -> None:
     (path,) = result_folder("random", TASKS).rglob("results_*.json")
     recorded = json.loads(path.read_text(encoding="utf-8"))["results"]

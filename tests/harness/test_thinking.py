@@ -1,0 +1,180 @@
+"""Models that think before they answer: one with random weights, whose chat template opens the reasoning block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lm_eval import simple_evaluate
+from lm_eval.tasks import TaskManager
+
+from lm_eval_ext import tasks_dir
+from lm_eval_ext.harness.thinking import restore_opening
+from tests.across_versions import filtered, plain_instance
+
+pytestmark = pytest.mark.harness
+
+VERBALIZER, MCQ, INSTRUCTIONS = "verbalizer_sst2_natural_golden", "text_mcq_arc_challenge_low", "manyifeval_n01"
+NI = "natural_instructions_subtask002_quoref_answer_generation_prompt"
+FILTERS = {VERBALIZER: "answer", MCQ: "rules", INSTRUCTIONS: "none", NI: "none"}
+END = "</think>"
+ROWS = 24
+"""Of each task; enough for each kind of response."""
+
+
+@pytest.fixture(scope="module")
+def thinking_model(tiny_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write a variant of the tiny model that thinks in label words and at times ends its thoughts, and its answer."""
+    torch = pytest.importorskip("torch", reason="torch is not installed (extra: hf)")
+    transformers = pytest.importorskip("transformers")
+
+    folder = tmp_path_factory.mktemp("thinking-model")
+    words = [END, " positive.", " negative.", " A."]
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tiny_model)
+    tokenizer.add_tokens(words)
+    tokenizer.chat_template += "{% if add_generation_prompt %}<think>\n{% endif %}"
+    tokenizer.save_pretrained(folder)
+    configuration = transformers.AutoConfig.from_pretrained(
+        tiny_model, vocab_size=len(tokenizer), initializer_range=0.3
+    )
+    torch.manual_seed(0)
+    model = transformers.AutoModelForCausalLM.from_config(configuration)
+    with torch.no_grad():
+        # Words, and the end of the text, are likelier than any byte.
+        model.lm_head.weight[-len(words) :] *= 4
+        model.lm_head.weight[configuration.eos_token_id] *= 4
+    model.save_pretrained(folder)
+    return folder
+
+
+Evaluate = Callable[..., Mapping[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def evaluate(thinking_model: Path, sentence_data: None) -> Evaluate:
+    """Return a function that evaluates the model on some tasks."""
+
+    def run(*tasks: str, template: bool = True, **arguments: Any) -> Mapping[str, Any]:
+        manager = TaskManager(
+            include_path=tasks_dir(),
+            include_defaults=False,
+            metadata={"source": "embedded", "answer_classifier": "rules", "max_length": 4096, **arguments},
+        )
+        found: Mapping[str, Any] | None = simple_evaluate(
+            "hf",
+            model_args={"pretrained": str(thinking_model), **arguments},
+            tasks=list(tasks),
+            task_manager=manager,
+            apply_chat_template=template,
+            limit=ROWS,
+            batch_size=ROWS,
+            device="cpu",
+            bootstrap_iters=0,
+            gen_kwargs="max_gen_toks=6",
+            confirm_run_unsafe_code=True,
+        )
+        assert found is not None
+        return found
+
+    return run
+
+
+def responses(run: Mapping[str, Any], task: str) -> dict[int, str]:
+    lines = [line for line in run["samples"][task] if line["filter"] == FILTERS[task]]
+    assert len(lines) == ROWS
+    return {line["doc_id"]: line["resps"][-1][0] for line in lines}
+
+
+def answer(response: str) -> str:
+    """Return what stands after the reasoning, which the prompt has opened."""
+    _, end, rest = response.rpartition(END)
+    return rest.strip() if end else ""
+
+
+def test_reasoning_that_the_template_opened_is_no_answer(evaluate: Evaluate) -> None:
+    tasks = (VERBALIZER, MCQ, INSTRUCTIONS, NI)
+    run = evaluate(*tasks)
+    for task in tasks:
+        said = responses(run, task)
+        empty = {number for number, response in said.items() if not answer(response)}
+        figures = run["results"][task]
+        assert figures[f"empty_rate,{FILTERS[task]}"] == pytest.approx(len(empty) / ROWS)
+        for line in run["samples"][task]:
+            assert line["empty_rate"] == (line["doc_id"] in empty)
+        assert 0 < len(empty) < ROWS, "responses of one kind alone would hide what this test is there to see"
+        cut_off = {number for number, response in said.items() if END not in response}
+        assert all(said[number].startswith("<think>\n") for number in cut_off)
+        assert not any(said[number].startswith("<think>") for number in said.keys() - cut_off)
+        assert 0 < len(cut_off) < len(empty), task
+    for line in run["samples"][VERBALIZER]:
+        (read,) = filtered(line)
+        named = [word for word in answer(line["resps"][0][0]).replace(".", "").split() if word != "A"]
+        if not answer(line["resps"][0][0]):
+            assert read == "[invalid: empty]"
+        elif len(set(named)) == 1:
+            assert read == named[0]
+
+
+def test_a_model_that_removes_its_reasoning_itself_is_read_as_it_is(evaluate: Evaluate) -> None:
+    run = evaluate(VERBALIZER, MCQ, enable_thinking=True, think_end_token=END)
+    for task in (VERBALIZER, MCQ):
+        said = responses(run, task)
+        assert not any("think>" in response for response in said.values())
+        empty = [response for response in said.values() if not response.strip()]
+        assert run["results"][task][f"empty_rate,{FILTERS[task]}"] == pytest.approx(len(empty) / ROWS)
+        assert empty
+
+
+@pytest.mark.parametrize("template", [True, False], ids=["with a template", "without"])
+def test_paired_tasks_are_refused_to_a_model_that_thinks_and_the_sibling_is_named(
+    template: bool, evaluate: Evaluate, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(
+        ValueError, match=r"with enable_thinking=True provides none; --tasks text_mcq_arc_challenge_low"
+    ):
+        evaluate(
+            VERBALIZER, "paired_mcq_arc_challenge_low", template=template, enable_thinking=True, think_end_token=END
+        )
+    # Where requests run, the harness shows their progress.
+    assert "Running generate_until" not in capsys.readouterr().err
+
+
+def test_thinking_that_only_the_model_knows_of_is_refused_too(thinking_model: Path) -> None:
+    # From Python, a task need not be told of the model's arguments.
+    manager = TaskManager(
+        include_path=tasks_dir(),
+        include_defaults=False,
+        metadata={"source": "embedded", "answer_classifier": "rules"},
+    )
+    with pytest.raises(ValueError, match=r"HFLM with enable_thinking=True provides none; --tasks text_mcq_mmlu_low is"):
+        simple_evaluate(
+            "hf",
+            model_args={"pretrained": str(thinking_model), "enable_thinking": True, "think_end_token": END},
+            tasks=["paired_mcq_mmlu_low"],
+            task_manager=manager,
+            apply_chat_template=True,
+            limit=1,
+            device="cpu",
+        )
+
+
+@pytest.mark.parametrize(
+    ("prompt", "response", "restored"),
+    [
+        ("assistant:<think>\n", "So", "<think>\nSo"),
+        ("assistant:<Thinking>", "", "<Thinking>"),
+        ("assistant:<think>\n", "So</think>yes", "So</think>yes"),
+        ("assistant:<think>\n\n</think>\n", "So", "So"),
+        ("Write <think> here:", "So", "So"),
+        ("assistant:<think>\n", None, None),
+    ],
+)
+def test_the_opening_tag_is_restored_where_the_block_is_never_closed(
+    prompt: str, response: str | None, restored: str | None
+) -> None:
+    request = plain_instance("generate_until", {}, (prompt, {}))
+    request.resps = [response]
+    restore_opening(request)
+    assert request.resps == [restored]

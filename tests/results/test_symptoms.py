@@ -1,0 +1,176 @@
+"""What a report says of runs that finished but measured little: each sign beside a near miss."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lm_eval_ext.results.load import load
+from tests.reports.files import SST2, samples_of, write_run
+
+SNLI = "verbalizer_snli_unnatural_flipped"
+TEMPLATE = {"chat_template": "{{ messages }}", "chat_template_sha": "5a5a5a5a5a"}
+THOUGHT, BLANK = "<think>Let me see", ""
+
+
+def warnings(folder: Path) -> list[str]:
+    return [issue.text for issue in load([folder]).issues if issue.severity == "warning"]
+
+
+def write_answers(
+    folder: Path, kinds: Sequence[str], texts: Sequence[str], *, samples: bool = True, task: str = SST2, **changed: Any
+) -> None:
+    """Write a run whose answers are all invalid.
+
+    Args:
+        folder: made if it is not there.
+        kinds: by row, the metric of its kind; empty for a valid one.
+        texts: by row, the response.
+        samples: whether there are any.
+        task: its name.
+        changed: see ``write_run``.
+    """
+    names = sorted({*kinds, "empty_rate"} - {""})
+    path = write_run(folder, {task: [0.0] * len(kinds)}, samples=samples, **changed)
+    rows: list[Mapping[str, float]] = []
+    lines: list[Mapping[str, Any]] = []
+    for number, (kind, text) in enumerate(zip(kinds, texts, strict=True)):
+        scores = {**{name: float(name == kind) for name in names}, "invalid_rate": float(bool(kind))}
+        rows.append(scores)
+        lines.append({**scores, "resps": [[text]], "doc_id": number})
+    if samples:
+        found = samples_of(path, task)
+        old = [json.loads(line) for line in found.read_text(encoding="utf-8").splitlines()]
+        found.write_text(
+            "".join(json.dumps({**line, **new}) + "\n" for line, new in zip(old, lines, strict=True)), encoding="utf-8"
+        )
+    content = json.loads(path.read_text(encoding="utf-8"))
+    for name in (*names, "invalid_rate"):
+        content["results"][task][f"{name},answer"] = sum(row[name] for row in rows) / len(rows)
+    path.write_text(json.dumps(content), encoding="utf-8")
+
+
+# A chat template that was forgotten
+
+
+@pytest.mark.parametrize(
+    "model", ["SmolLM2-135M-Instruct", "gemma-2-9b-it", "Qwen-7B-Chat", "instruct_v2", "my-it", "Open-Assistant-3"]
+)
+def test_a_model_that_is_named_like_a_chat_model_needs_its_template(model: str, tmp_path: Path) -> None:
+    write_run(tmp_path, {SST2: [1, 0], SNLI: [1, 0]}, arguments={"pretrained": f"owner/{model}"}, chat_template=None)
+    assert warnings(tmp_path) == [
+        f"{model}: was run without a chat template, but may be a chat model (by its name); if it is one, its scores "
+        "are too low: run it with --apply_chat_template"
+    ]
+
+
+@pytest.mark.parametrize("model", ["SmolLM2-135M", "bit-llm", "gemma-2-9b", "italian-7b", "git-base"])
+def test_another_model_does_not(model: str, tmp_path: Path) -> None:
+    write_run(tmp_path, {SST2: [1, 0]}, arguments={"pretrained": f"instruct/{model}"}, chat_template=None)
+    assert warnings(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("token", "told"), [("<|im_end|>", True), ("<|eot_id|>", True), ("<end_of_turn>", True), ("</s>", False)]
+)
+def test_so_does_one_whose_text_ends_with_a_turn(token: str, told: bool, tmp_path: Path) -> None:
+    write_run(tmp_path, {SST2: [1, 0]}, tokenizer_eos_token=[token, "2"])
+    found = warnings(tmp_path)
+    assert len(found) == told
+    assert all(f"may be a chat model (its end-of-text token is {token})" in text for text in found)
+
+
+@pytest.mark.parametrize("recorded", [TEMPLATE, {"chat_template": "", "chat_template_sha": None}])
+def test_nothing_is_said_where_a_template_was_applied(recorded: Mapping[str, Any], tmp_path: Path) -> None:
+    # APIs apply their own, and the harness records an empty one.
+    write_run(tmp_path, {SST2: [1, 0]}, arguments={"pretrained": "owner/a-chat"}, **recorded)
+    assert warnings(tmp_path) == []
+
+
+# Empty answers
+
+
+def test_nearly_all_answers_are_empty(tmp_path: Path) -> None:
+    write_answers(tmp_path, ["empty_rate"] * 9 + [""], [BLANK] * 9 + ["positive"])
+    (found,) = warnings(tmp_path)
+    assert found.startswith(f"one: nearly all answers to {SST2} are empty (empty_rate at least 0.9)")
+
+
+def test_many_empty_answers_are_not_nearly_all(tmp_path: Path) -> None:
+    write_answers(tmp_path, ["empty_rate"] * 8 + [""] * 2, [BLANK] * 8 + ["positive"] * 2)
+    assert warnings(tmp_path) == []
+
+
+def test_answers_cut_off_while_reasoning_name_the_limit_and_the_remedy(tmp_path: Path) -> None:
+    config = {"generation_kwargs": {"max_gen_toks": 64}}
+    write_answers(tmp_path, ["empty_rate"] + [""] * 9, [THOUGHT] + ["positive"] * 9, config=config)
+    assert warnings(tmp_path) == [
+        f"one: many answers to {SST2} end inside a reasoning block, at the limit of 64 new tokens: raise it, for "
+        "example --gen_kwargs max_gen_toks=4096"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kinds", "texts"),
+    [
+        (["empty_rate"] + [""] * 10, [THOUGHT] + ["positive"] * 10),
+        (["empty_rate"] * 2 + [""] * 9, [THOUGHT, BLANK] + ["positive"] * 9),
+        (["empty_rate"] * 2 + [""] * 8, ["<think>a</think>"] * 2 + ["positive"] * 8),
+    ],
+    ids=["1 of 11", "1 of 11, and one blank", "closed blocks"],
+)
+def test_few_cut_off_answers_are_not_many(kinds: list[str], texts: list[str], tmp_path: Path) -> None:
+    write_answers(tmp_path, kinds, texts)
+    assert warnings(tmp_path) == []
+
+
+def test_without_samples_nothing_is_known_of_why_answers_are_empty(tmp_path: Path) -> None:
+    write_answers(tmp_path, ["empty_rate"] * 4, [THOUGHT] * 4, samples=False)
+    found = warnings(tmp_path)
+    assert not any("reasoning block" in text for text in found)
+    assert any("are empty (empty_rate at least 0.9)" in text for text in found)
+
+
+# Invalid answers
+
+
+def test_nearly_all_answers_are_invalid(tmp_path: Path) -> None:
+    write_answers(tmp_path, ["invalid_echo"] * 9 + ["empty_rate"], ["Movie review"] * 10)
+    (found,) = warnings(tmp_path)
+    assert found.startswith(
+        f"one: nearly all answers to {SST2} are invalid (invalid_rate at least 0.9; mostly invalid_echo)"
+    )
+
+
+def test_a_result_that_predates_the_kinds_is_warned_of_too(tmp_path: Path) -> None:
+    path = write_run(tmp_path, {SST2: [0.0]}, samples=False)
+    content = json.loads(path.read_text(encoding="utf-8"))
+    content["results"][SST2]["invalid_rate,answer"] = 1.0
+    path.write_text(json.dumps(content), encoding="utf-8")
+    assert any(
+        f"nearly all answers to {SST2} are invalid (invalid_rate at least 0.9):" in text for text in warnings(tmp_path)
+    )
+
+
+@pytest.mark.parametrize(
+    "kinds", [["invalid_other"] * 8 + [""] * 2, ["invalid_prior"] * 10], ids=["8 of 10", "the words' own meanings"]
+)
+def test_answers_that_measure_the_model_are_not_warned_of(kinds: list[str], tmp_path: Path) -> None:
+    write_answers(tmp_path, kinds, ["positive"] * 10)
+    assert warnings(tmp_path) == []
+
+
+def test_empty_answers_are_not_said_twice(tmp_path: Path) -> None:
+    write_answers(tmp_path, ["empty_rate"] * 10, [BLANK] * 10)
+    assert len(warnings(tmp_path)) == 1
+
+
+def test_one_warning_covers_the_tasks_of_a_model(tmp_path: Path) -> None:
+    for number, task in enumerate((SST2, SNLI)):
+        write_answers(tmp_path, ["empty_rate"] * 10, [BLANK] * 10, task=task, stamp=f"2026-01-02T03-04-0{number}.6")
+    (found,) = warnings(tmp_path)
+    assert f"nearly all answers to {SNLI}, {SST2} are empty" in found
