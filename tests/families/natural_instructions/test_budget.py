@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,14 @@ def test_a_models_tokenizer_and_context_are_found_by_the_models_arguments(tiny_m
     # The user's word counts, be it less or more than the model's.
     for context in (100, 9000):
         assert budget_of({"pretrained": str(tiny_model), "max_length": context}, 16).limit == context - 16 - 17
+
+
+def test_a_model_in_a_gguf_file_has_its_tokenizer_and_its_context_there(smollm2: Mapping[str, str]) -> None:
+    budget = budget_of(smollm2, 16)
+    # A message is framed by 8 tokens: "<|im_start|>", "user" and a line feed before it, "<|im_end|>", a line feed and the
+    # same three for the answer after it. The template's own system message takes 22.
+    assert budget.described() == {"limit": 8192 - 16 - 8 - 22, "unit": "tokens", "tokenizer": smollm2["pretrained"]}
+    assert budget.measure("The tide is low.") == 5
 
 
 def changed(tiny_model: Path, folder: Path, name: str, **values: object) -> str:
