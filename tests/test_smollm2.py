@@ -65,7 +65,7 @@ def evaluated(model: Any, folder: Path) -> Run:
         task_manager=TaskManager(include_path=[tasks_dir()], include_defaults=False, metadata=metadata),
         limit=ROWS,
         apply_chat_template=True,
-        gen_kwargs="max_gen_toks=16",
+        gen_kwargs="max_gen_toks=12",
         bootstrap_iters=0,
         evaluation_tracker=tracker,
         log_samples=True,
