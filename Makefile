@@ -22,10 +22,10 @@ space := $(subst ,, )
 commas = $(subst $(space),$(comma),$(strip $(1)))
 MODEL_LABELS := $(call commas,$(foreach rows,sst2 subj mrpc,$(foreach words,natural_golden neutral_foo_bar \
   unnatural_flipped,verbalizer_$(rows)_$(words))))
-MODEL_PARTS := $(call commas,$(foreach encoding,instance prompt all,$(foreach subtask,subtask002_quoref_answer_generation \
+MODEL_PARTS := $(call commas,$(foreach encoding,instance prompt prompt_definition,$(foreach subtask,subtask002_quoref_answer_generation \
   subtask022_cosmosqa_passage_inappropriate_binary subtask033_winogrande_answer_generation,\
   natural_instructions_$(subtask)_$(encoding))))
-MODEL_COUNTS := $(call commas,$(foreach count,01 02 03 05 10,manyifeval_n$(count)))
+MODEL_COUNTS := $(call commas,$(foreach count,01 02 05 10,manyifeval_n$(count)))
 MODEL_PICTURES := verbalizer_naturalness_direct.png
 
 # What the reference LM of a policy scores in tasks.
@@ -70,16 +70,15 @@ demo: $(DEMO)/.installed ## what the reference LM with known answers scores, on 
 demo-model: $(MODEL)/.installed ## what a real model scores, next to models with known answers, and a report of them
 	@rm -rf $(MODEL_OUT)
 	@mkdir -p $(MODEL_OUT)
-	@$(call policy,oracle,$(MODEL_LABELS)$(comma)$(MODEL_PARTS)$(comma)$(MODEL_COUNTS),10)
-	@$(call policy,oracle,$(QUESTIONS),30)
-	@$(call policy,prior,$(MODEL_LABELS),10)
-	@$(call policy,random,$(MODEL_LABELS),10)
-	@$(call policy,echo,$(MODEL_PARTS),10)
-	@$(call policy,drop_one,$(MODEL_COUNTS),10)
-	@$(call policy,always_a,$(QUESTIONS),30)
-	@$(call smollm2,$(MODEL_LABELS)$(comma)$(MODEL_PARTS),10)
-	@$(call smollm2,$(QUESTIONS),30)
-	@$(call smollm2,$(MODEL_COUNTS),10,--gen_kwargs max_gen_toks=256)
+	@$(call policy,oracle,$(MODEL_LABELS)$(comma)$(MODEL_PARTS)$(comma)$(MODEL_COUNTS),8)
+	@$(call policy,prior,$(MODEL_LABELS),8)
+	@$(call policy,random,$(MODEL_LABELS),8)
+	@$(call policy,drop_one,$(MODEL_COUNTS),8)
+	@$(call policy,chatty,$(QUESTIONS),20)
+	@$(call policy,always_a,$(QUESTIONS),20)
+	@$(call smollm2,$(MODEL_LABELS)$(comma)$(MODEL_PARTS),8)
+	@$(call smollm2,$(QUESTIONS),20,--gen_kwargs max_gen_toks=64)
+	@$(call smollm2,$(MODEL_COUNTS),8,--gen_kwargs max_gen_toks=256)
 	@$(MODEL)/bin/lm-eval-ext report $(MODEL_OUT)/runs -o $(MODEL_OUT)/report.html --export $(MODEL_OUT)/figures
 	@echo "Every prompt, answer and score: $(MODEL_OUT)/runs. To look at: $(MODEL_OUT)/report.html"
 
