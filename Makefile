@@ -70,13 +70,14 @@ demo: $(DEMO)/.installed ## what the reference LM with known answers scores, on 
 demo-model: $(MODEL)/.installed ## what a real model scores, next to models with known answers, and a report of them
 	@rm -rf $(MODEL_OUT)
 	@mkdir -p $(MODEL_OUT)
-	@$(call policy,oracle,$(MODEL_LABELS)$(comma)$(MODEL_PARTS)$(comma)$(MODEL_COUNTS),8)
-	@$(call policy,prior,$(MODEL_LABELS),8)
-	@$(call policy,random,$(MODEL_LABELS),8)
+	@$(call policy,oracle,$(MODEL_LABELS)$(comma)$(MODEL_PARTS),10)
+	@$(call policy,prior,$(MODEL_LABELS),10)
+	@$(call policy,random,$(MODEL_LABELS),10)
+	@$(call policy,oracle,$(MODEL_COUNTS),8)
 	@$(call policy,drop_one,$(MODEL_COUNTS),8)
 	@$(call policy,chatty,$(QUESTIONS),20)
 	@$(call policy,always_a,$(QUESTIONS),20)
-	@$(call smollm2,$(MODEL_LABELS)$(comma)$(MODEL_PARTS),8)
+	@$(call smollm2,$(MODEL_LABELS)$(comma)$(MODEL_PARTS),10)
 	@$(call smollm2,$(QUESTIONS),20,--gen_kwargs max_gen_toks=64)
 	@$(call smollm2,$(MODEL_COUNTS),8,--gen_kwargs max_gen_toks=256)
 	@$(MODEL)/bin/lm-eval-ext report $(MODEL_OUT)/runs -o $(MODEL_OUT)/report.html --export $(MODEL_OUT)/figures
