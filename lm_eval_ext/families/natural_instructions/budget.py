@@ -50,8 +50,8 @@ def budget_of(metadata: Mapping[str, Any], new_tokens: int, system_instruction: 
 
     Args:
         metadata: the task's metadata, including the model's arguments. ``tokenizer``, or else ``pretrained``, names the
-            tokenizer. ``max_length`` (or vLLM's ``max_model_len``) gives the context in tokens; the default is the
-            model's own context, or else 2,048.
+            tokenizer, which is read from ``gguf_file`` if ``pretrained`` is read from there. ``max_length`` (or vLLM's
+            ``max_model_len``) gives the context in tokens; the default is the model's own context, or else 2,048.
         new_tokens: the number of tokens that the model may generate, which are reserved.
         system_instruction: the system instruction before the prompt.
 
@@ -70,8 +70,13 @@ def budget_of(metadata: Mapping[str, Any], new_tokens: int, system_instruction: 
         context = context or DEFAULT_CONTEXT
         limit = CHARACTERS_PER_TOKEN * (context - new_tokens) - len(system_instruction)
         return _checked(Budget(limit, "characters", len), context, new_tokens)
-    revision = metadata.get("revision") if name == metadata.get("pretrained") else None
-    tokenizer = _tokenizer(name, revision or "main", bool(metadata.get("trust_remote_code")))
+    of_model = metadata if name == metadata.get("pretrained") else {}
+    tokenizer = _tokenizer(
+        name,
+        of_model.get("revision") or "main",
+        bool(metadata.get("trust_remote_code")),
+        of_model.get("gguf_file"),
+    )
     context = context or tokenizer.context
     limit = context - tokenizer.frame(system_instruction) - new_tokens
     return _checked(Budget(limit, "tokens", tokenizer.count, name), context, new_tokens)
@@ -103,11 +108,11 @@ class _ModelTokenizer:
 
 
 @cache
-def _tokenizer(name: str, revision: str, trust_remote_code: bool) -> _ModelTokenizer:
+def _tokenizer(name: str, revision: str, trust_remote_code: bool, gguf_file: str | None) -> _ModelTokenizer:
     try:
         from transformers import AutoConfig, AutoTokenizer  # noqa: PLC0415 # takes seconds; not all models need it
 
-        options = {"revision": revision, "trust_remote_code": trust_remote_code}
+        options = {"revision": revision, "trust_remote_code": trust_remote_code, "gguf_file": gguf_file}
         tokenizer = AutoTokenizer.from_pretrained(name, **options)
     except Exception as error:
         # The library raises many types for the same problem.

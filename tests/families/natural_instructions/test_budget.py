@@ -40,6 +40,27 @@ def test_the_tokenizer_and_context_are_found_from_the_model_arguments(tiny_model
         assert budget_of({"pretrained": str(tiny_model), "max_length": context}, 16).limit == context - 16 - 17
 
 
+def test_a_model_in_a_gguf_file_has_its_tokenizer_and_its_context_there(tmp_path: Path) -> None:
+    gguf = pytest.importorskip("gguf", reason="gguf is not installed; the Makefile's environments have it")
+    pre_tokenizers = pytest.importorskip("tokenizers.pre_tokenizers")
+    # As in the tiny model, tokens are bytes, but for one of two.
+    vocabulary = ["<s>", "</s>", *sorted(pre_tokenizers.ByteLevel.alphabet()), "ti"]
+    writer = gguf.GGUFWriter(tmp_path / "tiny.gguf", "llama")
+    writer.add_name("tiny")
+    writer.add_context_length(512)
+    writer.add_tokenizer_model("gpt2")
+    writer.add_token_list(vocabulary)
+    writer.add_token_merges(["t i"])
+    writer.add_bos_token_id(0)
+    writer.add_eos_token_id(1)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.close()
+    budget = budget_of({"pretrained": str(tmp_path), "gguf_file": "tiny.gguf"}, 16)
+    assert budget.described() == {"limit": 512 - 16, "unit": "tokens", "tokenizer": str(tmp_path)}
+    assert budget.measure("tide é") == 6
+
+
 def changed(tiny_model: Path, folder: Path, name: str, **values: object) -> str:
     """Return a copy of the tiny model's tokenizer, some values of one of its files changed, without the model."""
     shutil.copytree(tiny_model, folder, ignore=shutil.ignore_patterns("config.json", "model*"))

@@ -26,6 +26,12 @@ def variables() -> Mapping[str, str]:
     return dict(re.findall(r"^(\w+) := (.+)$", MAKEFILE, re.MULTILINE))
 
 
+def test_the_pictures_of_a_real_model_are_those_that_the_makefile_copies() -> None:
+    # Drawing them anew takes the model minutes.
+    committed = sorted((ROOT / "docs/pictures/demo-model").glob("*.png"))
+    assert [path.name for path in committed] == sorted(variables()["MODEL_PICTURES"].split())
+
+
 @pytest.mark.skipif(
     importlib.metadata.version("matplotlib") != PINNED["matplotlib"],
     reason="other versions of matplotlib draw other pixels; constraints.txt has the one of the pictures",
