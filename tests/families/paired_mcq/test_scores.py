@@ -41,6 +41,7 @@ ROWS: dict[str, tuple[Value, tuple[int, int, int, int, int, tuple[str, ...]]]] =
     "two letters, the first token's among them": (["A", "C"], (1, 0, 0, 0, 1, ("No", "Yes"))),
     "two letters, the refusal's among them": (["B", "C"], (1, 0, 0, 0, 1, ("No", "Refused"))),
     "no answer": ("none", (1, 0, 0, 1, 0, ())),
+    "a letter with another option's text": ("contradiction", (1, 0, 0, 1, 0, ())),
 }
 
 
@@ -56,6 +57,7 @@ def test_a_row(text: Value, expected: tuple[int, int, int, int, int, tuple[str, 
         "refusal": refusal,
         "refusal_first_token": 0,
         "no_answer": no_answer,
+        "contradiction": float(text == "contradiction"),
         "several": several,
         "entropy_text": ("key", content),
         "entropy_first_token": ("key", ("Yes",)),
