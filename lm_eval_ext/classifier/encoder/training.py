@@ -110,12 +110,14 @@ def _trained(rows: Sequence[Labelled], folder: Path, draw: random.Random, epochs
 
 def _temperature(model: Any, tokenizer: Tokenizer, rows: Sequence[Labelled]) -> float:
     scores, choices = [], []
-    for row in rows:
-        encoded = encode(row.answer, tokenizer)
+    pairs = [(encoded, target(encoded, row)) for row in rows for encoded in [encode(row.answer, tokenizer)]]
+    pairs.sort(key=_length)
+    for at in range(0, len(pairs), BATCH):
+        batch = pairs[at : at + BATCH]
         with torch.inference_mode():
-            kind, _ = model(*batch_of([encoded]))
-        scores.append(kind[0])
-        choices.append(target(encoded, row).choice)
+            kind, _ = model(*batch_of([encoded for encoded, _ in batch]))
+        scores += [one[: len(encoded.choices)] for one, (encoded, _) in zip(kind, batch, strict=True)]
+        choices += [wanted.choice for _, wanted in batch]
     return fitted_temperature(scores, choices)
 
 

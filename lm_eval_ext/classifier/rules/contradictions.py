@@ -16,7 +16,7 @@ Pair = tuple[OptionMention, OptionMention]
 LABEL = 14
 """Maximum number of characters between a letter and the text that it labels."""
 CERTAINTY = 0.9
-"""The certainty of the reading. For two of the seventeen such answers in the annotated data, the label is the letter."""
+"""The certainty of the reading. Of seventeen such answers in the annotated data, two are labelled with the letter."""
 
 
 def mixed_pairs(text: str, found: Sequence[OptionMention], runs: Sequence[Sequence[OptionMention]]) -> list[Pair]:

@@ -12,7 +12,7 @@ from lm_eval_ext.classifier.rules import reader as rules
 from lm_eval_ext.classifier.training import generated as responses
 from lm_eval_ext.sources import RowsError
 
-CALIBRATION = 2000
+CALIBRATION = 1000
 """Number of responses to generate for calibration."""
 
 
