@@ -105,7 +105,7 @@ def test_every_row_has_every_metric_of_its_task_and_no_other(paired: bool, gold:
         found = scores(Asked("key", 0, WITH_REFUSAL, "C" if gold else None), text, "A" if paired else None)
         assert set(found) == names
         json.dumps(found)  # the harness logs it
-    assert len(names) == {(True, False): 11, (True, True): 13, (False, False): 4, (False, True): 5}[paired, gold]
+    assert len(names) == {(True, False): 12, (True, True): 14, (False, False): 5, (False, True): 6}[paired, gold]
 
 
 def test_what_is_said_of_a_metric_is_said_of_one_that_there_is() -> None:
