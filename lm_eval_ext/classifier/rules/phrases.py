@@ -49,8 +49,11 @@ THEIRS = re.compile(
 """The choice right after these words is that of others or a mere possibility: "those who choose B", "if I chose B"."""
 
 REJECTED = re.compile(
-    r"[\"')\].]?\s?(?:\([^)\n]*\)\s?)?(?:is|are|was|were|would be|seems?|does|do|cannot|can't|isn't|aren't)\s"
-    r"(?:\w+\s){0,2}?(?:wrong|incorrect|not|never|false|out|ruled|less|least|neither|be\b|apply|fit)",
+    r"[\"')\].]?\s?(?:\([^)\n]*\)\s?)?"
+    r"(?:is|are|was|were|would be|seems?|does|do|cannot|can't|isn't|aren't|can|could|may|must)\s"
+    r"(?:\w+\s){0,2}?(?:wrong|incorrect|not|never|false|out|ruled|excluded|eliminated|discarded|less|least|neither"
+    r"|(?:right|correct|true|suitable) if\b)"
+    r"|[\"')\].]?\s?(?:cannot|can't|doesn't|does not|isn't|aren't)\s(?:be\b|apply|fit)",
     re.IGNORECASE,
 )
 """The words right after a mention may deny it."""
@@ -77,7 +80,7 @@ NONE_OF_THEM = re.compile(r"\b(?:none|neither|no one) of (?:the|these|them|those
 WAVERS = re.compile(
     r"\b(?:wait|on second thoughts?|on reflection|double-check|i made a mistake|correction|misread|used to be"
     r"|let me (?:correct|rephrase|reconsider)|scratch that|hold on)\b|(?:^|[.!?,-]\s?)(?:actually|hmm|no, actually)\b"
-    r"|(?:\b[A-Z]\s?[.:=]|-)\s?(?P<verdict>true|false|no|yes)\b\W*$|(?:\b[A-Z]\s?[:(-]\s?\d+\s?%[^%]{0,60}){2}",
+    r"|(?:\b[A-Z]\s?[.:=]|-)\s?(?P<verdict>true|false|no|yes|right|wrong|correct|incorrect)\b\W*$|(?:\b[A-Z]\s?[:(-]\s?\d+\s?%[^%]{0,60}){2}",
     re.IGNORECASE | re.MULTILINE,
 )
 """A response revises what it said, or gives its ``verdict`` on each option."""
@@ -139,6 +142,11 @@ OPEN_AFTER = re.compile(
     re.IGNORECASE,
 )
 """The words right after a list of letters say so."""
+
+SUBJECT = re.compile(r"options?\b", re.IGNORECASE)
+"""A mention begins like the subject of a sentence: "Option B"."""
+SET_OFF = re.compile(r"(?:[.!?:]\s|\n|\")$")
+"""The characters before a text set it off from its sentence."""
 
 TURN = re.compile(
     r"\b(?:however|but|still|yet|nevertheless|nonetheless|therefore|thus|so|that said|anyway)\b", re.IGNORECASE

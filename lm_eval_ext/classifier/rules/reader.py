@@ -74,9 +74,13 @@ def _chosen(text: str, found: Run, kept: Sequence[Run], listed: set[str], option
 
 
 def _turns_to_text(text: str, found: Run) -> bool:
-    """Tell whether a response names an option's text after it turned from its refusal to something else."""
+    """Tell whether a response names an option's text after a turn, in quotes or at the start of a sentence."""
     turn = phrases.TURN.search(text)
-    return turn is not None and any(mention.start > turn.start() for mention in found)
+    return any(
+        (turn is not None and mention.start > turn.start())
+        or phrases.SET_OFF.search(text, max(0, mention.start - 3), mention.start)
+        for mention in found
+    )
 
 
 def _is_one_of_several_cases(text: str, found: Run, kept: Sequence[Run]) -> bool:
@@ -128,7 +132,12 @@ def _kept(text: str, committed: Sequence[Run]) -> list[Run] | None:
 
 
 def _opens(text: str, first: OptionMention) -> bool:
-    """Tell whether a response begins with its first mention or introduces it directly."""
+    """Tell whether a response begins with its first mention or introduces it directly.
+
+    "Option B appeals to …" says something about B, but does not choose it.
+    """
+    if phrases.SUBJECT.match(text, first.start) and not phrases.TEXT_ENDS.match(text, first.end):
+        return False
     if first.start <= 2:
         return first.how in ("both", "letter") or first.end >= len(text) - 1
     return (
