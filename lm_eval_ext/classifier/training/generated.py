@@ -6,7 +6,6 @@ label is known by construction: ``"I would go with {letter}, not {other_letter}.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import random
 import re
@@ -27,7 +26,7 @@ GENERATED = "generated"
 # How often each kind of response is drawn. Nine in ten real answers choose an option, but most of these are clear and
 # read by the rules. Among the answers on which the rules abstain, the other kinds are far more frequent: models that
 # hedge leave several options open in one answer of five.
-KINDS = {"option": 50, "refused": 16, "several": 20, "none": 9, "uncertain": 5}
+KINDS = {"option": 48, "refused": 16, "several": 17, "none": 14, "uncertain": 5}
 UNDECIDED = "I do not know"
 NO_ANSWER = "No correct answer is given"
 OFFERS = (REFUSED, UNDECIDED, NO_ANSWER)
@@ -50,8 +49,22 @@ ORDERED_SHARE = 75
 """The percentage of responses that name their several options in the order shown."""
 SIZES = {2: 5, 3: 3, 4: 2}
 """How many options a list has, and how often."""
-KEPT_ASIDE = 10
-"""One frame in so many is not trained on, so that the certainty can be calibrated on its wording."""
+KEPT_ASIDE = frozenset(
+    {
+        "confidence_or_scores",
+        "positive_about_others",
+        "second_person_advice",
+        "late_conclusion",
+        "mentions_refusal_but_answers",
+    }
+    | {"hedged_pair", "all_of_them", "letters_with_explanation"}
+    | {"advice_instead", "too_complex", "neutral_list_of_options"}
+    | {"question_back", "undecided_between_all"}
+)
+"""Styles that are not trained on, so that the certainty can be calibrated on wordings that are new to the encoder.
+
+Single frames would not do: an unknown wording of a known style is read nearly as well as a known one.
+"""
 
 _SLOT = re.compile(r"\{([a-z_]+\d?)\}")
 
@@ -110,8 +123,7 @@ def generated(count: int, seed: int, uses: Callable[[Frame], bool] = lambda _: T
 
 def is_kept_aside(frame: Frame) -> bool:
     """Tell whether a frame is for calibration and not for training."""
-    digest = hashlib.sha256(f"{frame.kind}/{frame.text}".encode()).digest()
-    return digest[0] % KEPT_ASIDE == 0 and frame.text != ""
+    return frame.style in KEPT_ASIDE
 
 
 def _response(draw: random.Random, styles: Sequence[Frame], disclaimed: bool) -> Labelled:

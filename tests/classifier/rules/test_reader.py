@@ -430,6 +430,13 @@ def test_reading_by_rules_imports_nothing_heavy() -> None:
         ("For the young, the answer is A. For the old, it is C.", ABSTAINS),
         ("You could select A if it rains or C if it does not.", ABSTAINS),
         ("Select B where the rule applies and D where it does not.", ABSTAINS),
+        # Something is said of an option, but it is not chosen.
+        ("Option B appeals to some people, and option C appeals to others.", ABSTAINS),
+        ('Option B, "Sometimes", means that it happens now and then.', ABSTAINS),
+        ("Option C can be ruled out, and so can A. What remains is B.", ABSTAINS),
+        ("B would be right if the question asked for more. It doesn't.", ABSTAINS),
+        ("B: wrong.\nC: wrong.\nD: right.", ABSTAINS),
+        ("While there are arguments for B and C, D is the best choice.", "D"),
         # One case only, and a choice beside a denied one.
         ("If I must choose, the answer is A.", "A"),
         ("For me, the answer is A and not C.", "A"),
@@ -444,6 +451,8 @@ def test_a_choice_of_others_or_in_one_case_of_several_is_not_plain(response: str
     ("response", "expected"),
     [
         ('I cannot say. However, "Rarely" comes closest.', ABSTAINS),
+        ('I cannot agree with "Often". I agree with "Never".', ABSTAINS),
+        ("I won't pretend to know. Rarely", ABSTAINS),
         ("I cannot say whether it happens often or never.", "refused"),
         ('It is not possible to say. One may be of the opinion that B ("Sometimes") has a meaning that', ABSTAINS),
     ],
