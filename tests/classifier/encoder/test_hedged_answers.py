@@ -50,7 +50,8 @@ def test_no_answer_shares_more_than_a_stock_phrase_with_a_frame() -> None:
 
 @pytest.mark.parametrize(
     ("of_kind", "least"),
-    [("option", 0.0), ("several", 0.0), ("refused", 0.0), ("none", 0.0), ("contradiction", 0.0)],
+    # Measured when this was written: 40 of 50, 40 of 45, 32 of 35, 7 of 11, 9 of 9.
+    [("option", 0.76), ("several", 0.84), ("refused", 0.85), ("none", 0.54), ("contradiction", 0.88)],
 )
 def test_hedged_answers_are_read(readings: list[Reading], of_kind: str, least: float) -> None:
     judged = [agree(row.label, reading) for row, reading in zip(ROWS, readings, strict=True) if kind(row) == of_kind]
@@ -60,5 +61,5 @@ def test_hedged_answers_are_read(readings: list[Reading], of_kind: str, least: f
 def test_the_rules_are_right_where_they_read() -> None:
     read = [(row, rules.decide(row.answer)) for row in ROWS]
     judged = [agree(row.label, reading) for row, reading in read if reading is not None]
-    assert len(judged) >= 0
-    assert sum(judged) / len(judged) >= 0.0
+    assert len(judged) >= 48  # 51, of which 50 are right
+    assert sum(judged) / len(judged) >= 0.95
