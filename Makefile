@@ -70,6 +70,8 @@ demo: $(DEMO)/.installed ## what the reference LM with known answers scores, on 
 demo-model: $(MODEL)/.installed ## what a real model scores, next to models with known answers, and a report of them
 	@rm -rf $(MODEL_OUT)
 	@mkdir -p $(MODEL_OUT)
+	@# Ends at once, with what to do, where NLTK's sentence data are not installed.
+	@$(MODEL)/bin/lm-eval-ext manyifeval export --source embedded --split fewshot > $(MODEL_OUT)/log.txt
 	@$(call policy,oracle,$(MODEL_LABELS)$(comma)$(MODEL_PARTS),10)
 	@$(call policy,prior,$(MODEL_LABELS),10)
 	@$(call policy,random,$(MODEL_LABELS),10)

@@ -50,6 +50,8 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
     "classifier/availability": ("errors of readers that are missing", "classifier/test_readers.py"),
     "classifier/evaluation/": ("what evaluate prints", "classifier/commands/test_evaluate.py"),
     "classifier/rules/phrases": ("wordings that the rules know", "classifier/rules/test_reader.py"),
+    "classifier/rules/grouping": ("a step of reading by rules", "classifier/rules/test_reader.py"),
+    "classifier/rules/stance": ("a step of reading by rules", "classifier/rules/test_reader.py"),
     "classifier/training/": ("what train writes", "classifier/commands/test_train.py"),
     "self_refine/": ("strategies, round by round", "models/test_self_refine.py"),
     "regrade/prompts": ("known prompts of responses", "regrade/test_command.py"),

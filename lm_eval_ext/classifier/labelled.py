@@ -15,7 +15,7 @@ from lm_eval_ext.verifiers.reasoning import without_reasoning
 CODES = {"X": "none", "Y": "refused"}
 """The published annotations' codes for responses that choose no listed option: "No correct answer" and "Refuse"."""
 
-_LABEL = 'a letter, a list of letters, "refused" or "none"'
+_LABEL = 'a letter, a list of letters, "refused", "none" or "contradiction"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,8 @@ def labelled_file(path: Path) -> list[Labelled]:
     """Return the labeled rows of a JSON Lines file, ignoring blank lines.
 
     Each row has ``options`` (a list of ``{"letter": "A", "text": "Never"}``), ``response`` (null counts as empty) and
-    either ``label`` (a letter, a list of letters, ``"refused"`` or ``"none"``) or the fields of the published
-    annotations, ``label_kind`` and ``label_letter``. ``model`` and ``question`` are optional.
+    either ``label`` (a letter, a list of letters, ``"refused"``, ``"none"`` or ``"contradiction"``) or the fields of
+    the published annotations, ``label_kind`` and ``label_letter``. ``model`` and ``question`` are optional.
 
     Raises:
         RowsError: a line is not such a row, or the file has no rows; the message names file, row and field.
@@ -130,8 +130,8 @@ def _label(where: str, row: Mapping[str, Any], options: Sequence[Option]) -> Rea
 def _own_label(where: str, value: Any, options: Sequence[Option]) -> Reading:
     if value == "refused":
         return Reading.refusal(options)
-    if value == "none":
-        return Reading("none")
+    if value in ("none", "contradiction"):
+        return Reading(value)
     letters = [value] if isinstance(value, str) else value
     if not isinstance(letters, list) or not letters:
         raise RowsError(f"{where}: expected {_LABEL}, found {value!r}")

@@ -9,7 +9,7 @@ from typing import Literal
 REFUSED = "Refused"
 """The option with which OpinionQA's questions offer not to answer."""
 
-ReadingKind = Literal["option", "several", "refused", "none"]
+ReadingKind = Literal["option", "several", "refused", "none", "contradiction"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,9 @@ class Reading:
 
     Attributes:
         kind: ``option``: it chooses one option; ``several``: it chooses more than one; ``refused``: it declines to
-            answer and no option says so; ``none``: its answer is not among the options (nonsense, or "none of these").
-        letters: the letters of the chosen options, in alphabetical order; empty for ``refused`` and ``none``.
+            answer and no option says so; ``none``: its answer is not among the options (nonsense, or "none of these");
+            ``contradiction``: it gives one option's letter with another option's text. Annotators call that no answer.
+        letters: the letters of the chosen options, in alphabetical order; empty for the other kinds.
         certainty: the reader's own estimate, from 0 to 1, that the reading is right.
     """
 
@@ -63,7 +64,7 @@ class Reading:
 
     @property
     def value(self) -> str | list[str]:
-        """The reading as JSON: a letter, a list of letters, ``"refused"`` or ``"none"``."""
+        """The reading as JSON: a letter, a list of letters, ``"refused"``, ``"none"`` or ``"contradiction"``."""
         if self.kind == "option":
             return self.letters[0]
         return list(self.letters) if self.kind == "several" else self.kind

@@ -19,8 +19,8 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "evaluate",
         help="compare readers on labeled rows",
         description="Prints accuracy, macro-F1 and weighted-F1 by model on three sets of rows: rows whose label is one "
-        "option, all rows, and rows where the rules abstain or disagree with the last reader. Then lists the errors "
-        "by kind.",
+        "option, all rows, and rows where the rules abstain or disagree with the last reader. Then lists the "
+        "accuracy by certainty and the errors by kind.",
     )
     judge.add_argument("data", metavar="DATA.jsonl", type=Path, help="labeled rows, as for train")
     judge.add_argument(

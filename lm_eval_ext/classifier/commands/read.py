@@ -23,8 +23,8 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "read",
         help="print rows with the option that each response chooses",
         description="Each row needs options ([{letter, text}]) and response. It is printed with two more fields: "
-        'reading (a letter, a list of letters, "refused" or "none") and certainty (0 to 1). Reasoning blocks '
-        "(<think> ...) are ignored; a null response counts as empty.",
+        'reading (a letter, a list of letters, "refused", "none" or "contradiction") and certainty (0 to 1). '
+        "Reasoning blocks (<think> ...) are ignored; a null response counts as empty.",
     )
     read.add_argument("rows", metavar="ROWS.jsonl", help='JSON lines; "-": standard input')
     read.add_argument("--reader", metavar="NAME", default="default", help=f'default: "default"; {readers.EXPECTED}')

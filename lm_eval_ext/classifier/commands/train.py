@@ -29,8 +29,8 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         help="train an adapter on labeled rows",
         description="Splits the rows by question, trains on one part, evaluates on the other, and writes the adapter "
         "with a model card. Rows have options ([{letter, text}]), response and label (a letter, a list of letters, "
-        '"refused" or "none"), or label_kind and label_letter as in the published annotations; optionally question '
-        "and model.",
+        '"refused", "none" or "contradiction"), or label_kind and label_letter as in the published annotations; '
+        "optionally question and model.",
     )
     train.add_argument("data", metavar="DATA.jsonl", nargs="*", type=Path)
     train.add_argument(
@@ -106,7 +106,8 @@ def _train(options: argparse.Namespace) -> int:
         if options.mode == "encoder":
             from lm_eval_ext.classifier.encoder.training import train_encoder  # noqa: PLC0415 # torch
 
-            train_encoder(rows, folder, seed=options.seed, epochs=epochs)
+            aside = division.calibration(options.seed)
+            train_encoder(rows, folder, calibration=aside, seed=options.seed, epochs=epochs)
         else:
             from lm_eval_ext.classifier.causal.training import train_causal  # noqa: PLC0415 # torch
 

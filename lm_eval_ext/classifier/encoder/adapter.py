@@ -1,4 +1,4 @@
-"""The description stored with an adapter's weights: the base and the encoding that it was trained with."""
+"""The description stored with an adapter's weights: its base, its encoding and the temperature of its certainty."""
 
 from __future__ import annotations
 
@@ -15,14 +15,23 @@ DESCRIPTION = "answer_classifier.json"
 """The file that marks a folder as one of our encoder adapters."""
 DESCRIBED = {"encoding": ENCODING, "base": weights.REPOSITORY, "revision": weights.REVISION}
 
+TEMPERATURE = "temperature"
+"""The field of the description with the divisor of the scores that makes the certainty right; see ``calibration``."""
+
 
 class AdapterError(ValueError):
     """An adapter is missing, is incomplete or was trained for another base or encoding."""
 
 
-def describe(folder: Path) -> None:
+def describe(folder: Path, temperature: float) -> None:
     """Write the description of an adapter trained with this version into its folder."""
-    (folder / DESCRIPTION).write_text(json.dumps(DESCRIBED, indent=1) + "\n", encoding="utf-8")
+    described = {**DESCRIBED, TEMPERATURE: temperature}
+    (folder / DESCRIPTION).write_text(json.dumps(described, indent=1) + "\n", encoding="utf-8")
+
+
+def temperature(folder: Path) -> float:
+    """Return the temperature of an adapter that ``check`` accepts."""
+    return float(json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))[TEMPERATURE])
 
 
 def check(folder: Path) -> None:
@@ -41,5 +50,8 @@ def check(folder: Path) -> None:
         found = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise AdapterError(f"{path}: not JSON in UTF-8 ({error})") from error
-    if found != DESCRIBED:
-        raise AdapterError(f"{path}: {found}, expected {DESCRIBED}; retrain the adapter with this version")
+    its = found.get(TEMPERATURE) if isinstance(found, dict) else None
+    if found != {**DESCRIBED, TEMPERATURE: its} or not isinstance(its, int | float) or not its > 0:
+        raise AdapterError(
+            f"{path}: {found}, expected {DESCRIBED} and a {TEMPERATURE} above 0; retrain the adapter with this version"
+        )

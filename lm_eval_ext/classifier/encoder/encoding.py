@@ -18,7 +18,7 @@ from lm_eval_ext.classifier.rules.mentions import OptionMention, core, mentions,
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-ENCODING = 1
+ENCODING = 2
 """Version of the encoding, raised with every change to it. Adapters with another encoding are rejected."""
 MARKERS = 26
 """Maximum number of options per question."""

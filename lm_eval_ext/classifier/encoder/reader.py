@@ -70,7 +70,7 @@ def require_default(folder: Path | None = None) -> None:
 
 
 @cache
-def _loaded(folder: Path) -> tuple[Any, Tokenizer]:
+def _loaded(folder: Path) -> tuple[Any, Tokenizer, float]:
     require_default(folder)
     from peft import PeftModel  # noqa: PLC0415 # takes seconds, and may be missing if only the rules are used
 
@@ -78,23 +78,23 @@ def _loaded(folder: Path) -> tuple[Any, Tokenizer]:
 
     base = weights.base_folder()
     model = PeftModel.from_pretrained(base_encoder(base), str(folder))
-    return model.merge_and_unload().eval(), weights.tokenizer(base)
+    return model.merge_and_unload().eval(), weights.tokenizer(base), adapter.temperature(folder)
 
 
-def _read(answers: Sequence[Answer], model: Any, tokenizer: Tokenizer) -> list[Reading]:
+def _read(answers: Sequence[Answer], model: Any, tokenizer: Tokenizer, temperature: float) -> list[Reading]:
     encoded = [encode(answer, tokenizer) for answer in answers]
     # Batching answers of similar length keeps padding small.
     order = sorted(range(len(answers)), key=lambda number: len(encoded[number].ids))
     found: dict[int, Reading] = {}
     for at in tqdm(range(0, len(order), BATCH), unit="batch", disable=None, leave=False):
         batch = order[at : at + BATCH]
-        probabilities = _probabilities(model, [encoded[number] for number in batch])
+        probabilities = _probabilities(model, [encoded[number] for number in batch], temperature)
         for number, (choices, members) in zip(batch, probabilities, strict=True):
             found[number] = _reading(answers[number].options, encoded[number].letters, choices, members)
     return [found[number] for number in range(len(answers))]
 
 
-def _probabilities(model: Any, batch: Sequence[Encoded]) -> list[tuple[Any, Any]]:
+def _probabilities(model: Any, batch: Sequence[Encoded], temperature: float) -> list[tuple[Any, Any]]:
     """Return, per answer, the probability of each choice, and of each option being one of several chosen ones."""
     import torch  # noqa: PLC0415 # the rules work without it
 
@@ -102,7 +102,7 @@ def _probabilities(model: Any, batch: Sequence[Encoded]) -> list[tuple[Any, Any]
 
     with torch.inference_mode():
         kind, member = model(*batch_of(batch))
-    choices, members = kind.softmax(-1), member.sigmoid()
+    choices, members = (kind / temperature).softmax(-1), member.sigmoid()
     return [
         (choices[row, : len(encoded.choices)], members[row, : len(encoded.letters)])
         for row, encoded in enumerate(batch)

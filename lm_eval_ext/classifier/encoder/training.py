@@ -15,6 +15,7 @@ from torch.nn import functional
 
 from lm_eval_ext.classifier.encoder import weights
 from lm_eval_ext.classifier.encoder.adapter import describe
+from lm_eval_ext.classifier.encoder.calibration import fitted_temperature
 from lm_eval_ext.classifier.encoder.encoding import MARKERS, Encoded, encode
 from lm_eval_ext.classifier.encoder.network import base_encoder, batch_of, with_new_adapter
 from lm_eval_ext.classifier.reading import Reading, refusal_option
@@ -49,12 +50,16 @@ class TrainingTarget:
     members: tuple[bool, ...]
 
 
-def train_encoder(rows: Sequence[Labelled], output: Path, *, seed: int = 0, epochs: int = 2) -> None:
+def train_encoder(
+    rows: Sequence[Labelled], output: Path, *, calibration: Sequence[Labelled] = (), seed: int = 0, epochs: int = 2
+) -> None:
     """Train an adapter and write it, with its description, into a folder.
 
     Args:
         rows: the rows to train on, at least one.
         output: an existing folder.
+        calibration: rows on which the certainty is calibrated; the rules do not read them, and training uses none of
+            them.
         seed: the seed for all random choices. The state of the global generators is unchanged.
         epochs: how often training sees each row that the rules cannot read.
 
@@ -67,7 +72,7 @@ def train_encoder(rows: Sequence[Labelled], output: Path, *, seed: int = 0, epoc
         model = _trained(rows, folder, random.Random(seed), epochs)  # noqa: S311 # reproducible by design
     model.save_pretrained(output, safe_serialization=True)
     _sort_modules(output / "adapter_config.json")
-    describe(output)
+    describe(output, _temperature(model, weights.tokenizer(folder), calibration))
 
 
 def _sort_modules(config: Path) -> None:
@@ -101,6 +106,19 @@ def _trained(rows: Sequence[Labelled], folder: Path, draw: random.Random, epochs
                 optimizer.zero_grad()
                 done(loss.item())
     return model.eval()
+
+
+def _temperature(model: Any, tokenizer: Tokenizer, rows: Sequence[Labelled]) -> float:
+    scores, choices = [], []
+    pairs = [(encoded, target(encoded, row)) for row in rows for encoded in [encode(row.answer, tokenizer)]]
+    pairs.sort(key=_length)
+    for at in range(0, len(pairs), BATCH):
+        batch = pairs[at : at + BATCH]
+        with torch.inference_mode():
+            kind, _ = model(*batch_of([encoded for encoded, _ in batch]))
+        scores += [one[: len(encoded.choices)] for one, (encoded, _) in zip(kind, batch, strict=True)]
+        choices += [wanted.choice for _, wanted in batch]
+    return fitted_temperature(scores, choices)
 
 
 def _rate(step: int, steps: int) -> float:
@@ -139,7 +157,7 @@ def _choice(encoded: Encoded, label: Reading, refusal: str | None) -> int:
         return options
     if label.kind == "several":
         return options + 1
-    return options + 2 if label.kind == "none" else encoded.letters.index(label.letters[0])
+    return options + 2 if label.kind in ("none", "contradiction") else encoded.letters.index(label.letters[0])
 
 
 def _loss(model: Any, batch: Sequence[tuple[Encoded, TrainingTarget]]) -> torch.Tensor:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from lm_eval_ext.classifier.evaluation.reliability import CertaintyBin, reliability
 from lm_eval_ext.classifier.labelled import Labelled
 from lm_eval_ext.classifier.reading import Option, Reading, refusal_option
 
@@ -32,7 +33,8 @@ class ReaderScores:
         accuracy: the fraction of readings that match the label.
         low: the lower bound of accuracy's 95 % interval (Wilson).
         high: the upper bound of that interval.
-        macro_f1: the mean of the classes' F1; a class is what a label or a reading says ("A", "A+C", "refused").
+        macro_f1: the mean of the classes' F1; a class is what a label says ("A", "A+C", "refused"). What only readings
+            say is no class; it lowers the recall of others.
         weighted_f1: the mean of the classes' F1, weighted by the labels' counts.
     """
 
@@ -75,10 +77,12 @@ class Evaluation:
     Attributes:
         slices: the non-empty ones of: label is one option; all rows; rules abstain or disagree.
         errors: maps an evaluator and a kind of error ("several read as option") to its count, most frequent first.
+        reliability: maps an evaluator to its readings of all rows by their certainty.
     """
 
     slices: tuple[Slice, ...]
     errors: Mapping[str, Mapping[str, int]]
+    reliability: Mapping[str, Sequence[CertaintyBin]]
 
 
 def evaluate(rows: Sequence[Labelled], readings: Readings) -> Evaluation:
@@ -108,7 +112,20 @@ def evaluate(rows: Sequence[Labelled], readings: Readings) -> Evaluation:
             )
         )
     errors = {evaluator: error_kinds(rows, said) for evaluator, said in readings.items()}
-    return Evaluation(tuple(part for part in slices if part.overall), errors)
+    reliable = {
+        evaluator: reliability(said, [agree(row.label, one) for row, one in zip(rows, said, strict=True)])
+        for evaluator, said in readings.items()
+    }
+    return Evaluation(tuple(part for part in slices if part.overall), errors, reliable)
+
+
+def agree(label: Reading, reading: Reading) -> bool:
+    """Tell whether a reading is right. Annotators call a contradiction no answer, so the two count as the same."""
+    return _annotated(label).same(_annotated(reading))
+
+
+def _annotated(reading: Reading) -> Reading:
+    return replace(reading, kind="none") if reading.kind == "contradiction" else reading
 
 
 def _abstains(reading: Reading) -> bool:
@@ -146,18 +163,20 @@ def scores(labels: Sequence[Reading], readings: Sequence[Reading]) -> ReaderScor
     """
     from sklearn.metrics import f1_score  # noqa: PLC0415 # takes a second
 
-    right = sum(label.same(reading) for label, reading in zip(labels, readings, strict=True))
+    right = sum(agree(label, reading) for label, reading in zip(labels, readings, strict=True))
     expected, found = [said(label) for label in labels], [said(reading) for reading in readings]
     low, high = wilson(right, len(labels))
+    classes = sorted(set(expected))
     macro, weighted = (
-        float(f1_score(expected, found, average=average, zero_division=0.0)) for average in ("macro", "weighted")
+        float(f1_score(expected, found, labels=classes, average=average, zero_division=0.0))
+        for average in ("macro", "weighted")
     )
     return ReaderScores(len(labels), right / len(labels), low, high, macro, weighted)
 
 
 def said(reading: Reading) -> str:
-    """Return a reading as the name of a class: ``A``, ``A+C``, ``refused``, ``none``."""
-    return "+".join(reading.letters) or reading.kind
+    """Return a reading as the name of a class: ``A``, ``A+C``, ``refused``, ``none`` (also for a contradiction)."""
+    return "+".join(reading.letters) or _annotated(reading).kind
 
 
 def wilson(right: int, rows: int) -> tuple[float, float]:
@@ -183,7 +202,7 @@ def error_kinds(rows: Sequence[Labelled], readings: Sequence[Reading]) -> dict[s
     errors = Counter(
         _error(_kind(row.label, row.answer.options), _kind(reading, row.answer.options))
         for row, reading in zip(rows, readings, strict=True)
-        if not row.label.same(reading)
+        if not agree(row.label, reading)
     )
     return dict(sorted(errors.items(), key=lambda error: (-error[1], error[0])))
 

@@ -6,11 +6,15 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from lm_eval_ext.classifier.evaluation.reliability import CertaintyBin
 from lm_eval_ext.classifier.evaluation.scores import Evaluation, Slice
 
 
 def as_json(evaluation: Evaluation) -> dict[str, Any]:
-    """Return an evaluation as JSON: ``slices`` (each with ``overall``, ``by_model`` and ``mean``) and ``errors``."""
+    """Return an evaluation as JSON.
+
+    Its fields are ``slices`` (each with ``overall``, ``by_model`` and ``mean``), ``errors`` and ``reliability``.
+    """
     return {
         "slices": [
             {
@@ -28,6 +32,7 @@ def as_json(evaluation: Evaluation) -> dict[str, Any]:
             for part in evaluation.slices
         ],
         "errors": {evaluator: dict(kinds) for evaluator, kinds in evaluation.errors.items()},
+        "reliability": {evaluator: [asdict(one) for one in bins] for evaluator, bins in evaluation.reliability.items()},
     }
 
 
@@ -35,15 +40,24 @@ def as_markdown(evaluation: Evaluation) -> str:
     """Return an evaluation as Markdown tables with aligned columns.
 
     Each slice has the paper's Table 2 (with rows and intervals) and Table 4 (accuracy / macro-F1 / weighted-F1 per
-    model and their mean). Each evaluator's errors by kind follow.
+    model and their mean). Each evaluator's accuracy by certainty and its errors by kind follow.
     """
     parts = [_slice_as_markdown(part) for part in evaluation.slices]
+    bins = [_bin(evaluator, one) for evaluator, found in evaluation.reliability.items() for one in found]
+    if bins:
+        header = ["Evaluator", "Certainty", "Rows", "Mean certainty", "Acc"]
+        parts.append("### Accuracy by certainty, all rows\n\n" + _table(header, bins))
     errors = [
         [evaluator, kind, str(count)] for evaluator, kinds in evaluation.errors.items() for kind, count in kinds.items()
     ]
     if errors:
         parts.append("### Errors, all rows\n\n" + _table(["Evaluator", "Error", "Rows"], errors))
     return "\n\n".join(parts) + "\n"
+
+
+def _bin(evaluator: str, one: CertaintyBin) -> list[str]:
+    certainty = f"{one.above:g} - {one.most:g}"
+    return [evaluator, certainty, str(one.rows), f"{one.certainty:.3f}", f"{100 * one.accuracy:.1f} %"]
 
 
 def _slice_as_markdown(part: Slice) -> str:

@@ -81,7 +81,7 @@ def mentions(response: str, options: Sequence[Option]) -> tuple[OptionMention, .
     last = 0
     for letter, how, start, end in _letters(response, tuple(by_letter)):
         inside = bisect_left(starts, start) - 1
-        if start < last or (inside >= 0 and end <= texts[inside].end):
+        if start < last or (inside >= 0 and end <= texts[inside].end) or _is_article(start, by_start):
             continue
         text, stop = _text_after(response, end, by_letter[letter], by_start)
         if stop == end and _is_initial(response, start):
@@ -97,6 +97,11 @@ def mentions(response: str, options: Sequence[Option]) -> tuple[OptionMention, .
         if bisect_right(ends, span.start) == bisect_left(taken, span.end)
     ]
     return tuple(sorted(found, key=lambda mention: mention.start))
+
+
+def _is_article(start: int, texts: Mapping[int, _Span]) -> bool:
+    """Tell whether a capital letter is the first word of an option's text: "A pear"."""
+    return start in texts and texts[start].end > start + 1
 
 
 def _texts(response: str, options: tuple[Option, ...]) -> list[_Span]:
@@ -188,7 +193,9 @@ def _text_after(response: str, end: int, option: Option, texts: Mapping[int, _Sp
         if matched == len(words) or _bare(found[0]) != _bare(words[matched]):
             break
         stop, matched = found.end(), matched + 1
-    return (start, stop) if matched >= min(2, len(words)) and matched else (end, end)
+    # "A. In a village" begins like A, "In a city", but is the text of another option.
+    is_of_another = start in texts and texts[start].end >= stop
+    return (start, stop) if matched >= min(2, len(words)) and matched and not is_of_another else (end, end)
 
 
 _GAP = re.compile(r"[\s:.)\-\"'(]{0,8}")

@@ -5,11 +5,15 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
-from itertools import pairwise
 
-from lm_eval_ext.classifier.reading import Answer, Reading, refusal_option
-from lm_eval_ext.classifier.rules import phrases
+from lm_eval_ext.classifier.reading import Answer, Option, Reading, refusal_option
+from lm_eval_ext.classifier.rules import after_refusal, phrases
+from lm_eval_ext.classifier.rules.after_refusal import chosen_after_refusal
+from lm_eval_ext.classifier.rules.contradictions import contradiction, mixed_pairs
+from lm_eval_ext.classifier.rules.grouping import is_line, outside_lists, runs
+from lm_eval_ext.classifier.rules.left_open import left_open
 from lm_eval_ext.classifier.rules.mentions import OptionMention, mentions, plain
+from lm_eval_ext.classifier.rules.stance import is_committed, is_denied, sentence_before
 
 ABSTAINED = Reading("none", (), 0.0)
 """The reading if the rules abstain."""
@@ -19,10 +23,9 @@ OPENING = 260
 
 MOST = 0.5
 """Fraction of a response that an option's text without its letter must make up to count as the answer."""
-LABEL = 14
-"""Maximum number of characters between a letter and the text that it labels."""
-BEFORE, AFTER = 130, 60
-"""Number of characters before and after a mention that are searched for words committing to it."""
+
+Run = Sequence[OptionMention]
+"""Options that a response names together."""
 
 
 def read(answers: Sequence[Answer]) -> list[Reading]:
@@ -35,27 +38,72 @@ def decide(answer: Answer) -> Reading | None:
     text = plain(answer.text)
     if not text:
         return Reading("none")
-    found = _outside_lists(text, mentions(text, answer.options), len(answer.options))
+    found = outside_lists(text, mentions(text, answer.options), len(answer.options))
     if _says(phrases.NONE_OF_THEM, text, found) or _says(phrases.WAVERS, text, found):
         return None
-    chosen = _chosen(text, found)
-    if chosen is None:
+    together = runs(text, found)
+    committed = _committed(text, together)
+    if pairs := mixed_pairs(text, found, committed):
+        return contradiction(text, found, pairs)
+    kept = _kept(text, committed)
+    if kept is None or _is_one_of_several_cases(text, found, kept):
         return None
+    return _chosen(text, found, kept, left_open(text, together, refusal_option(answer.options)), answer.options)
+
+
+def _chosen(text: str, found: Run, kept: Sequence[Run], listed: set[str], options: Sequence[Option]) -> Reading | None:
+    """Return what a response chooses, or refuses to choose.
+
+    Args:
+        text: the plain response.
+        found: its mentions outside lists of options.
+        kept: the runs that it commits to; all of them choose the same letters.
+        listed: the letters that it leaves open.
+        options: the options.
+    """
+    chosen = {mention.letter for run in kept for mention in run} or listed
     if _refuses(text, found):
         named = chosen | {mention.letter for mention in found if mention.how != "text"}
-        return Reading.refusal(answer.options) if not named - {refusal_option(answer.options)} else None
+        if not named - {refusal_option(options)}:
+            return None if _turns_to_text(text, found) else Reading.refusal(options)
+        chosen = chosen_after_refusal(text, found, kept, listed)
+        return Reading.of([*chosen], after_refusal.CERTAINTY) if chosen else None
     if not chosen and len({mention.letter for mention in found}) == 1:
         chosen = {mention.letter for mention in found if _stands_alone(text, mention)}
     return Reading.of([*chosen]) if chosen else None
 
 
-def _refuses(text: str, found: Sequence[OptionMention]) -> bool:
+def _turns_to_text(text: str, found: Run) -> bool:
+    """Tell whether a response names an option's text after a turn, in quotes or at the start of a sentence."""
+    turn = phrases.TURN.search(text)
+    return any(
+        (turn is not None and mention.start > turn.start())
+        or phrases.SET_OFF.search(text, max(0, mention.start - 3), mention.start)
+        for mention in found
+    )
+
+
+def _is_one_of_several_cases(text: str, found: Run, kept: Sequence[Run]) -> bool:
+    """Tell whether a choice may hold in one case only, because the response names another letter for other cases."""
+    chosen = {mention.letter for run in kept for mention in run}
+    others = [mention for mention in found if mention.how != "text" and mention.letter not in chosen]
+    return bool(
+        chosen
+        and any(not is_denied(text, one) or phrases.IF.search(sentence_before(text, one.start)) for one in others)
+        and any(
+            phrases.CASE.search(sentence_before(text, run[0].start)) or phrases.OF_CASE.match(text, run[-1].end)
+            for run in kept
+        )
+    )
+
+
+def _refuses(text: str, found: Run) -> bool:
     """Tell whether a response begins by declining, before it names any option."""
     refusal = phrases.REFUSAL.search(text, 0, OPENING)
     return refusal is not None and (not found or refusal.start() < found[0].start)
 
 
-def _says(pattern: re.Pattern[str], text: str, found: Sequence[OptionMention]) -> bool:
+def _says(pattern: re.Pattern[str], text: str, found: Run) -> bool:
     """Tell whether a response matches a pattern outside the text of the options that it names."""
     starts = [mention.text for mention in found]
     for match in pattern.finditer(text):
@@ -66,40 +114,30 @@ def _says(pattern: re.Pattern[str], text: str, found: Sequence[OptionMention]) -
     return False
 
 
-def _chosen(text: str, found: Sequence[OptionMention]) -> set[str] | None:
-    """Return the letters that a text commits to, or ``None`` if it contradicts itself."""
-    runs = _runs(text, found)
-    committed = [run for run in runs if any(_is_committed(text, mention) for mention in run)]
-    if runs and runs[0] not in committed and _opens(text, found[0]):
-        committed = [runs[0], *committed]
-    committed = [run for run in committed if any(mention.how != "text" for mention in run)] or committed
-    if any(_is_contradicted(text, one, two) for one, two in pairwise(found) if _is_among(one, two, committed)):
-        return None
-    kept = [run for run in committed if not any(_is_denied(text, mention) for mention in run)]
+def _committed(text: str, together: Sequence[Run]) -> list[Run]:
+    """Return the runs that a text commits to: those by letter, or if there are none, those by text."""
+    committed = [run for run in together if any(is_committed(text, mention) for mention in run)]
+    if together and together[0] not in committed and _opens(text, together[0][0]):
+        committed = [together[0], *committed]
+    return [run for run in committed if any(mention.how != "text" for mention in run)] or committed
+
+
+def _kept(text: str, committed: Sequence[Run]) -> list[Run] | None:
+    """Return the runs that are not denied, or ``None`` if the text contradicts itself."""
+    kept = [run for run in committed if not any(is_denied(text, mention) for mention in run)]
     groups = [{mention.letter for mention in run} for run in kept]
     if (committed and not kept) or any(group != groups[0] for group in groups):
         return None
-    return set().union(*groups)
-
-
-def _is_among(one: OptionMention, two: OptionMention, runs: Sequence[Sequence[OptionMention]]) -> bool:
-    """Tell whether the first of two neighboring mentions ends a run or the second begins one."""
-    return any(run[-1] is one or run[0] is two for run in runs)
-
-
-def _runs(text: str, found: Sequence[OptionMention]) -> list[list[OptionMention]]:
-    """Group the mentions into runs of options that are named together."""
-    runs: list[list[OptionMention]] = []
-    for mention in found:
-        if runs and _are_joined(text, runs[-1][-1], mention):
-            runs[-1].append(mention)
-        else:
-            runs.append([mention])
-    return runs
+    return kept
 
 
 def _opens(text: str, first: OptionMention) -> bool:
-    """Tell whether a response begins with its first mention or introduces it directly."""
+    """Tell whether a response begins with its first mention or introduces it directly.
+
+    "Option B appeals to …" says something about B, but does not choose it.
+    """
+    if phrases.SUBJECT.match(text, first.start) and not phrases.TEXT_ENDS.match(text, first.end):
+        return False
     if first.start <= 2:
         return first.how in ("both", "letter") or first.end >= len(text) - 1
     return (
@@ -108,66 +146,8 @@ def _opens(text: str, first: OptionMention) -> bool:
     )
 
 
-def _are_joined(text: str, one: OptionMention, two: OptionMention) -> bool:
-    """Tell whether two options are named together: "B or C", or on consecutive lines."""
-    if one.letter == two.letter or "text" in (one.how, two.how):
-        return False
-    between = text[one.end : two.start]
-    if phrases.JOINED.fullmatch(between):
-        return True
-    lines = _is_line(text, one) and _is_line(text, two)
-    return lines and bool(phrases.NEXT_LINE.fullmatch(between)) and bool(phrases.LINE_ENDS.match(text, two.end))
-
-
-def _is_line(text: str, mention: OptionMention) -> bool:
-    """Tell whether a mention begins a line like a listed option: "B. Rarely", "(B)" or "B", but not "B is wrong"."""
-    if text[max(text.rfind("\n", 0, mention.start) + 1, mention.start - 4) : mention.start].strip(" ([-"):
-        return False
-    return mention.how == "both" or (
-        mention.how == "letter"
-        and (text[mention.end - 1] in ".:)]" or text[mention.end : mention.end + 1] in ("", "\n"))
-    )
-
-
 def _stands_alone(text: str, mention: OptionMention) -> bool:
     """Tell whether a mention alone is an answer: it is not denied, and is by letter or most of the response."""
-    if _is_denied(text, mention):
+    if is_denied(text, mention):
         return False
-    return mention.how == "both" or _is_line(text, mention) or mention.end - mention.start >= MOST * len(text)
-
-
-def _is_committed(text: str, mention: OptionMention) -> bool:
-    if mention.how != "text" and phrases.CUE.match(text, mention.start):
-        # The words that commit are part of the mention: "choose B".
-        return True
-    before, after = text[max(0, mention.start - BEFORE) : mention.start], text[mention.end : mention.end + AFTER]
-    return phrases.COMMITMENT.search(before) is not None or phrases.CONFIRMED.match(after) is not None
-
-
-def _is_denied(text: str, mention: OptionMention) -> bool:
-    before, after = text[max(0, mention.start - BEFORE) : mention.start], text[mention.end : mention.end + AFTER]
-    return phrases.DENIAL.search(before) is not None or phrases.REJECTED.match(after) is not None
-
-
-def _is_contradicted(text: str, one: OptionMention, two: OptionMention) -> bool:
-    """Tell whether a letter labels the text of another option."""
-    return (
-        {one.how, two.how} == {"letter", "text"}
-        and one.letter != two.letter
-        and two.start - one.end < LABEL
-        and phrases.LABELS.fullmatch(text, one.end, two.start) is not None
-    )
-
-
-def _outside_lists(text: str, found: Sequence[OptionMention], options: int) -> list[OptionMention]:
-    """Return the mentions that are not in a list that repeats or discusses the options, one per line."""
-    # A list has its letters in order; an answer above the list is not part of it.
-    runs: list[list[OptionMention]] = []
-    for mention in found:
-        if _is_line(text, mention):
-            if runs and runs[-1][-1].letter < mention.letter:
-                runs[-1].append(mention)
-            else:
-                runs.append([mention])
-    spans = [range(run[0].start, run[-1].end) for run in runs if len(run) >= max(2, options - 1)]
-    return [mention for mention in found if not any(mention.start in span for span in spans)]
+    return is_line(text, mention) or mention.end - mention.start >= MOST * len(text)

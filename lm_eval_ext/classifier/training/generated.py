@@ -10,29 +10,29 @@ import json
 import random
 import re
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from lm_eval_ext.classifier.labelled import Labelled
 from lm_eval_ext.classifier.reading import REFUSED, Answer, Option, Reading
+from lm_eval_ext.classifier.training.slots import LISTS, PHRASES, CorpusQuestion, slots
 
 CORPUS = Path(__file__).resolve().parent / "corpus"
 GENERATED = "generated"
 """The model name of generated responses."""
 
 # How often each kind of response is drawn. Nine in ten real answers choose an option, but most of these are clear and
-# read by the rules. Among the answers on which the rules abstain, the other kinds are far more frequent.
-KINDS = {"option": 62, "refused": 14, "several": 10, "none": 9, "uncertain": 5}
+# read by the rules. Among the answers on which the rules abstain, the other kinds are far more frequent: models that
+# hedge leave several options open in one answer of five.
+KINDS = {"option": 48, "refused": 16, "several": 17, "none": 14, "uncertain": 5}
 UNDECIDED = "I do not know"
 NO_ANSWER = "No correct answer is given"
 OFFERS = (REFUSED, UNDECIDED, NO_ANSWER)
 """Options for choosing none of the actual options."""
 REFUSAL_OFFERED, NO_ANSWER_OFFERED = 65, 25
 """How often a question gets them, in percent."""
-PHRASES = frozenset({"opener", "explanation", "closer"})
-"""Slots that are filled with a sentence from the corpus."""
 SAYS_NONE_IS_RIGHT = ("none_is_right", "own_answer_not_listed")
 """Styles of the kind ``none`` that choose the option "no correct answer" if there is one."""
 PLAIN = frozenset({"letter_only", "letter_and_text", "option_word", "answer_is", "answer_with_explanation"})
@@ -40,6 +40,31 @@ PLAIN = frozenset({"letter_only", "letter_and_text", "option_word", "answer_is",
 PLAIN_SHARE = 25
 ALONE = ("letter_only", "text_only", "letter_markup", "cut_off")
 """Styles that would become other styles if a sentence came before or after them."""
+DISCLAIMED = {"option": "disclaimer_then_choice", "several": "disclaimer_then_list"}
+"""The kinds that often follow a disclaimer, and the style that such responses then have."""
+DISCLAIMED_SHARE = 20
+"""The percentage of the responses of these kinds that get a disclaimer in addition."""
+DISCLAIMERS = ("{disclaimer} {turn}", "{disclaimer} ", "{disclaimer}\n\n", "{disclaimer} {disclaimer} {turn}")
+ORDERED_SHARE = 75
+"""The percentage of responses that name their several options in the order shown."""
+SIZES = {2: 5, 3: 3, 4: 2}
+"""How many options a list has, and how often."""
+KEPT_ASIDE = frozenset(
+    {
+        "confidence_or_scores",
+        "positive_about_others",
+        "second_person_advice",
+        "late_conclusion",
+        "mentions_refusal_but_answers",
+    }
+    | {"hedged_pair", "all_of_them", "letters_with_explanation"}
+    | {"advice_instead", "too_complex", "neutral_list_of_options"}
+    | {"question_back", "undecided_between_all"}
+)
+"""Styles that are not trained on, so that the certainty can be calibrated on wordings that are new to the encoder.
+
+Single frames would not do: an unknown wording of a known style is read nearly as well as a known one.
+"""
 
 _SLOT = re.compile(r"\{([a-z_]+\d?)\}")
 
@@ -59,19 +84,10 @@ class Frame:
 
     @property
     def choices(self) -> int:
-        """How many options the frame chooses."""
+        """How many options the frame chooses; at least so many if it has a list."""
         if self.kind == "several":
             return 3 if {"letter3", "text3"} & self.slots else 2
         return int(self.kind == "option")
-
-
-@dataclass(frozen=True, slots=True)
-class CorpusQuestion:
-    """A multiple-choice question of the corpus; ``topic`` is a noun phrase."""
-
-    text: str
-    options: tuple[str, ...]
-    topic: str
 
 
 @cache
@@ -89,32 +105,58 @@ def questions() -> Sequence[CorpusQuestion]:
     return [CorpusQuestion(row["question"], tuple(row["options"]), row["topic"]) for row in _rows("questions.jsonl")]
 
 
-def generated(count: int, seed: int) -> list[Labelled]:
-    """Return ``count`` labeled responses; the same seed gives the same responses."""
+def generated(count: int, seed: int, uses: Callable[[Frame], bool] = lambda _: True) -> list[Labelled]:
+    """Return ``count`` labeled responses; the same seed gives the same responses.
+
+    Args:
+        count: their number.
+        seed: the seed of all draws.
+        uses: which frames to draw from. Kinds of which no frame is left are not drawn.
+    """
     draw = random.Random(f"classifier/{seed}")  # noqa: S311 # reproducible by design
-    kinds = draw.choices(list(KINDS), list(KINDS.values()), k=count)
-    return [_response(draw, kind) for kind in kinds]
+    used = {kind: [frame for frame in frames()[kind] if uses(frame)] for kind in KINDS}
+    shares = {kind: share for kind, share in KINDS.items() if used[kind]}
+    kinds = draw.choices(list(shares), list(shares.values()), k=count)
+    disclaimed = [kind for kind, style in DISCLAIMED.items() if uses(Frame(kind, style, ""))]
+    return [_response(draw, used[kind], kind in disclaimed) for kind in kinds]
 
 
-def _response(draw: random.Random, kind: str) -> Labelled:
+def is_kept_aside(frame: Frame) -> bool:
+    """Tell whether a frame is for calibration and not for training."""
+    return frame.style in KEPT_ASIDE
+
+
+def _response(draw: random.Random, styles: Sequence[Frame], disclaimed: bool) -> Labelled:
     question = draw.choice(questions())
     options = _options(draw, question)
     content = [option for option in options if option.text not in OFFERS]
     draw.shuffle(content)
-    styles = frames()[kind]
-    if kind == "option" and draw.randrange(100) < PLAIN_SHARE:
-        styles = [frame for frame in styles if frame.style in PLAIN]
+    plain = [frame for frame in styles if frame.kind == "option" and frame.style in PLAIN]
+    if plain and draw.randrange(100) < PLAIN_SHARE:
+        styles = plain
     while True:
         frame = draw.choice(styles)
-        chosen, others = content[: frame.choices], content[frame.choices :]
-        slots = _slots(question, options, chosen, others)
-        if len(chosen) == frame.choices and frame.slots <= slots.keys() | PHRASES:
+        number = draw.choices(list(SIZES), list(SIZES.values()))[0] if frame.slots & LISTS else frame.choices
+        chosen, others = content[:number], content[number:]
+        if number > 1 and draw.randrange(100) < ORDERED_SHARE:
+            chosen.sort(key=lambda option: option.letter)
+        filled = slots(draw, question, options, chosen, others)
+        if len(chosen) == number and frame.slots <= filled.keys() | PHRASES:
             break
+    text = _with_company(draw, frame, disclaimed)
+    # A phrase may hold slots, but no phrases.
+    text = _SLOT.sub(lambda slot: _phrase(draw, slot[1], filled), text)
+    return Labelled(Answer(_tidy(text), options), _label(frame, chosen, options), GENERATED, question.text)
+
+
+def _with_company(draw: random.Random, frame: Frame, disclaimed: bool) -> str:
+    """Return a frame's text, often with a disclaimer before it or another sentence before or after it."""
+    if frame.style in ALONE or frame.slots & PHRASES:
+        return frame.text
+    if disclaimed and frame.kind in DISCLAIMED and draw.randrange(100) < DISCLAIMED_SHARE:
+        return draw.choice(DISCLAIMERS) + frame.text
     text = frame.text
-    if frame.style not in ALONE and not frame.slots & PHRASES:
-        text = draw.choice([text, text, text, "{opener}" + text, text + " {closer}", text + " {explanation}"])
-    filled = _tidy(_SLOT.sub(lambda slot: _phrase(draw, slot[1], slots), text))
-    return Labelled(Answer(filled, options), _label(frame, chosen, options), GENERATED, question.text)
+    return draw.choice([text, text, text, "{opener}" + text, text + " {closer}", text + " {explanation}"])
 
 
 def _tidy(text: str) -> str:
@@ -123,12 +165,12 @@ def _tidy(text: str) -> str:
     return text[:1].upper() + text[1:] if not re.match(r"[a-z]\b", text) else text
 
 
-def _phrase(draw: random.Random, slot: str, slots: Mapping[str, str]) -> str:
-    """Return the text for a slot; an opening, explanation or closing sentence is drawn and may itself have slots."""
+def _phrase(draw: random.Random, slot: str, filled: Mapping[str, str]) -> str:
+    """Return the text for a slot; a phrase is drawn and may itself have slots."""
     if slot not in PHRASES:
-        return slots[slot]
-    fitting = [frame for frame in frames()[slot] if frame.slots <= slots.keys()]
-    return _SLOT.sub(lambda inner: slots[inner[1]], draw.choice(fitting).text)
+        return filled[slot]
+    fitting = [frame for frame in frames()[slot] if frame.slots <= filled.keys()]
+    return _SLOT.sub(lambda inner: filled[inner[1]], draw.choice(fitting).text)
 
 
 def _options(draw: random.Random, question: CorpusQuestion) -> tuple[Option, ...]:
@@ -137,26 +179,6 @@ def _options(draw: random.Random, question: CorpusQuestion) -> tuple[Option, ...
     texts += [NO_ANSWER, UNDECIDED] * (draw.randrange(100) < NO_ANSWER_OFFERED)
     draw.shuffle(texts)
     return tuple(map(Option, string.ascii_uppercase, texts))
-
-
-def _slots(
-    question: CorpusQuestion, options: Sequence[Option], chosen: Sequence[Option], others: Sequence[Option]
-) -> dict[str, str]:
-    slots = {"question": question.text, "topic": question.topic}
-    slots["options"] = "\n".join(f"{option.letter}. {option.text}" for option in options)
-    for prefix, suffix, option in [
-        *zip(("", "", ""), ("", "2", "3"), chosen, strict=False),
-        *zip(("other_", "third_"), ("", ""), others, strict=False),
-    ]:
-        core = option.text.rstrip(".!?")
-        forms = {
-            "letter": option.letter,
-            "text": option.text,
-            "text_core": core,
-            "text_lower": core[:1].lower() + core[1:],
-        }
-        slots |= {f"{prefix}{name}{suffix}": form for name, form in forms.items()}
-    return slots
 
 
 def _label(frame: Frame, chosen: Sequence[Option], options: Sequence[Option]) -> Reading:

@@ -19,6 +19,8 @@ SCHEMA = Schema(
         Metric("refusal", higher_is_better=None),
         Metric("refusal_first_token", higher_is_better=None),
         Metric("no_answer", higher_is_better=False),
+        # The part of no_answer in which a letter comes with another option's text.
+        Metric("contradiction", higher_is_better=False),
         Metric("several", higher_is_better=False),
         # Empty texts are among those without an answer.
         EMPTY_RATE,

@@ -20,7 +20,9 @@ from lm_eval_ext.families.paired_mcq.schema import NO_LETTER, SCHEMA
 from lm_eval_ext.families.schema import EMPTY_RATE
 
 Value = str | Sequence[str]
-"""The reading of a text, as in ``Reading.value``: a letter, a list of letters, ``"refused"`` or ``"none"``."""
+"""The reading of a text, as in ``Reading.value``: a letter, a list of letters, or a word of ``NO_OPTION``."""
+NO_OPTION = ("refused", "none", "contradiction")
+"""The readings that choose no option."""
 InShuffle = tuple[int, float]
 """For one row: the number of its shuffle, and whether it is a mismatch."""
 Refused = tuple[float, float]
@@ -65,7 +67,7 @@ def scores(asked: Asked, text: Value, token: str | None = None, *, empty: bool =
     Args:
         asked: the row.
         text: a reader's reading of the generated text. A refusal counts as the refusal option, if there is one
-            (appendix A.2).
+            (appendix A.2). A contradiction is no answer: annotators mark it as one.
         token: the letter of the first token; ``None`` if it was not requested.
         empty: whether the generated text is empty.
 
@@ -78,7 +80,8 @@ def scores(asked: Asked, text: Value, token: str | None = None, *, empty: bool =
     refuses = text == "refused" or chosen == (refusal,)
     result: dict[str, RowValue] = {
         "refusal": float(refuses),
-        "no_answer": float(text == "none"),
+        "no_answer": float(text in ("none", "contradiction")),
+        "contradiction": float(text == "contradiction"),
         "several": float(len(chosen) > 1),
         EMPTY_RATE.name: float(empty),
         "entropy_text": (asked.question, (REFUSED,) if refuses else _contents(chosen, asked.options)),
@@ -106,7 +109,7 @@ def _letters(text: Value, options: Sequence[Option]) -> tuple[str, ...]:
     if text == "refused":
         refusal = refusal_option(options)
         return () if refusal is None else (refusal,)
-    return () if text == "none" else tuple(text)
+    return () if text in NO_OPTION else tuple(text)
 
 
 def _contents(letters: Iterable[str], options: Sequence[Option]) -> tuple[str, ...]:
@@ -167,7 +170,7 @@ AGGREGATIONS: Mapping[str, Callable[[Iterable[Any]], float | str]] = {
     "position_bias": total_variation,
 }
 """The aggregations of the metrics that are not means over rows."""
-OF_TEXT = frozenset({"refusal", "no_answer", "several", EMPTY_RATE.name, "entropy_text", "text_acc"})
+OF_TEXT = frozenset({"refusal", "no_answer", "contradiction", "several", EMPTY_RATE.name, "entropy_text", "text_acc"})
 """The metrics that need no first token."""
 OF_GOLD = frozenset({"first_token_acc", "text_acc"})
 """The metrics that need a correct answer."""

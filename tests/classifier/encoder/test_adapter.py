@@ -10,7 +10,15 @@ import pytest
 
 from lm_eval_ext.classifier.availability import ADAPTER_WEIGHTS
 from lm_eval_ext.classifier.encoder import weights
-from lm_eval_ext.classifier.encoder.adapter import DESCRIBED, DESCRIPTION, AdapterError, check, describe
+from lm_eval_ext.classifier.encoder.adapter import (
+    DESCRIBED,
+    DESCRIPTION,
+    TEMPERATURE,
+    AdapterError,
+    check,
+    describe,
+    temperature,
+)
 
 
 @pytest.fixture
@@ -21,8 +29,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_described_adapter_is_accepted(folder: Path) -> None:
-    describe(folder)
+    describe(folder, 1.25)
     check(folder)
+    assert temperature(folder) == 1.25
     written = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
     assert written["base"] == weights.REPOSITORY
     assert written["revision"] == weights.REVISION
@@ -36,15 +45,18 @@ def test_a_described_adapter_is_accepted(folder: Path) -> None:
         ("base", "somebody/another-encoder"),
         ("revision", "0" * 40),
         ("more", True),
+        (TEMPERATURE, 0),
+        (TEMPERATURE, "1"),
+        (TEMPERATURE, None),
     ],
 )
 def test_an_adapter_for_another_base_or_encoding_is_rejected(folder: Path, field: str, value: object) -> None:
-    (folder / DESCRIPTION).write_text(json.dumps(DESCRIBED | {field: value}), encoding="utf-8")
+    (folder / DESCRIPTION).write_text(json.dumps(DESCRIBED | {TEMPERATURE: 1.0} | {field: value}), encoding="utf-8")
     with pytest.raises(AdapterError) as error:
         check(folder)
     assert str(folder / DESCRIPTION) in str(error.value)
     assert f"{field!r}: {value!r}" in str(error.value)
-    assert f"expected {DESCRIBED}; retrain the adapter" in str(error.value)
+    assert f"expected {DESCRIBED} and a temperature above 0; retrain the adapter" in str(error.value)
 
 
 @pytest.mark.parametrize("content", [b"[]", b"null", b'{"encoding": 1}', b'"text"'])
@@ -62,7 +74,7 @@ def test_a_description_that_is_not_json_is_named(folder: Path, content: bytes) -
 
 
 def test_an_adapter_without_weights_or_with_pickled_weights_is_rejected(folder: Path) -> None:
-    describe(folder)
+    describe(folder, 1.0)
     (folder / ADAPTER_WEIGHTS).rename(folder / "adapter_model.bin")
     with pytest.raises(AdapterError) as error:
         check(folder)

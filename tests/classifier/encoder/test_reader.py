@@ -18,6 +18,7 @@ from lm_eval_ext.classifier.availability import ADAPTER_WEIGHTS, EXTRA, LIBRARIE
 from lm_eval_ext.classifier.encoder import adapter, weights
 from lm_eval_ext.classifier.encoder.adapter import AdapterError, describe
 from lm_eval_ext.classifier.encoder.reader import default_reader, encoder_reader, require_default
+from lm_eval_ext.classifier.evaluation.scores import agree
 from lm_eval_ext.classifier.labelled import Labelled, labelled_file
 from lm_eval_ext.classifier.reading import Answer, Option, Reader, Reading
 from lm_eval_ext.classifier.rules import reader as rules
@@ -230,7 +231,7 @@ def test_the_default_reader_is_the_rules_and_the_encoder_where_they_abstain(defa
 @pytest.mark.usefixtures("_model")
 def test_no_model_is_needed_where_the_rules_read(tmp_path: Path) -> None:
     errors: Any = pytest.importorskip("safetensors")
-    describe(tmp_path)
+    describe(tmp_path, 1.0)
     shutil.copy(adapter.EMBEDDED / "adapter_config.json", tmp_path)
     (tmp_path / ADAPTER_WEIGHTS).write_bytes(b"broken")
     read = default_reader(tmp_path)
@@ -280,7 +281,7 @@ def foreign(folder: Path) -> None:
 
 
 def pickled(folder: Path) -> None:
-    describe(folder)
+    describe(folder, 1.0)
     (folder / "adapter_model.bin").write_bytes(b"not looked into")
 
 
@@ -350,7 +351,7 @@ def annotated(shared_data: Path, default: Reader) -> dict[str, list[tuple[Labell
 
 
 def accuracy(read: Sequence[tuple[Labelled, Reading]]) -> float:
-    return sum(reading.same(row.label) for row, reading in read) / len(read)
+    return sum(agree(row.label, reading) for row, reading in read) / len(read)
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,7 @@ REFUSAL, SEVERAL, NONE = 3, 4, 5
         (Reading("several", ("A", "C")), SEVERAL, (True, False, True)),
         (Reading("several", ("A", "B", "C")), SEVERAL, (True, True, True)),
         (Reading("none"), NONE, (False, False, False)),
+        (Reading("contradiction"), NONE, (False, False, False)),
     ],
 )
 def test_a_label_is_a_choice_and_its_members(label: Reading, choice: int, members: tuple[bool, ...]) -> None:

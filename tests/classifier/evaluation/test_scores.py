@@ -20,6 +20,7 @@ from lm_eval_ext.classifier.reading import Answer, Option, Reading
 
 A, B, C = (Reading.of([letter]) for letter in "ABC")
 AC, NONE, REFUSED, ABSTAINED = Reading.of(["A", "C"]), Reading("none"), Reading("refused"), Reading("none", (), 0.0)
+CONTRADICTION = Reading("contradiction", (), 0.9)
 OPTIONS = (Option("A", "Tea"), Option("B", "Coffee"), Option("C", "Refused"))
 
 
@@ -69,8 +70,22 @@ def test_a_reading_is_correct_if_it_equals_the_label(label: Reading, reading: Re
 
 def test_every_distinct_reading_is_a_class() -> None:
     assert [said(reading) for reading in (A, AC, NONE, REFUSED)] == ["A", "A+C", "none", "refused"]
-    # Several is a separate class: A is found in its only case, A+C and C are not, so their F1 is 0.
-    assert scores([A, AC], [A, C]).macro_f1 == pytest.approx((1 + 0 + 0) / 3)
+    # Several is a class of its own: A is found once of once, A+C never. C, which no label says, is no class.
+    assert scores([A, AC], [A, C]).macro_f1 == pytest.approx((1 + 0) / 2)
+
+
+def test_a_reading_that_is_no_label_is_not_a_class() -> None:
+    # A is found twice of three times, B once of once. An abstention is none, which is no class among these labels.
+    found = scores([A, A, A, B], [A, A, ABSTAINED, B])
+    assert found.macro_f1 == pytest.approx((2 * 2 / 5 + 1) / 2)
+    assert found.weighted_f1 == pytest.approx((3 * 4 / 5 + 1) / 4)
+
+
+def test_a_contradiction_is_right_where_the_label_is_no_answer() -> None:
+    assert scores([NONE, CONTRADICTION, CONTRADICTION], [CONTRADICTION, NONE, CONTRADICTION]).macro_f1 == 1
+    assert scores([A], [CONTRADICTION]).accuracy == 0
+    assert error_kinds([row(NONE)], [CONTRADICTION]) == {}
+    assert error_kinds([row(A)], [CONTRADICTION]) == {"option read as contradiction": 1}
 
 
 def small() -> Evaluation:
@@ -150,8 +165,8 @@ def test_the_tables_are_aligned_and_complete() -> None:
     text = as_markdown(small())
     lines = text.splitlines()
     assert "| Evaluator | one               | two              | Avg              |" in lines
-    # Model two: labels A, A+C, none read as B, A+C, none: F1 of A 0, A+C 1, B 0, none 1; weighted (0 + 1 + 1) / 3
-    assert "| default   | 100.0/1.000/1.000 | 66.7/0.500/0.667 | 83.3/0.750/0.833 |" in lines
+    # Model two: labels A, A+C, none read as B, A+C, none: F1 of A 0, A+C 1, none 1; B is no label
+    assert "| default   | 100.0/1.000/1.000 | 66.7/0.667/0.667 | 83.3/0.833/0.833 |" in lines
     # F1: A 2/3 (found once of twice), B 2/3 (once too often), A+C 1, none 1; weighted (2·2/3 + 2/3 + 1 + 1) / 5
     assert "| default   | 5    | 80.0 % | 37.6 - 96.4 % | 0.833    | 0.800       |" in lines
     assert "| rules     | several read as option        | 1    |" in lines
@@ -168,3 +183,5 @@ def test_the_json_contains_the_figures_of_the_tables() -> None:
     assert everything["by_model"]["default"]["two"]["rows"] == 3
     assert everything["mean"]["default"]["accuracy"] == pytest.approx(5 / 6)
     assert found["errors"]["default"] == {"option read as another option": 1}
+    (certain,) = found["reliability"]["default"]  # all five have certainty 1
+    assert certain == {"above": 0.99, "most": 1.0, "rows": 5, "certainty": 1.0, "accuracy": 0.8}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import random
+import re
 import string
 import subprocess
 import sys
@@ -18,6 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lm_eval_ext.classifier.evaluation.scores import agree
 from lm_eval_ext.classifier.labelled import Labelled, labelled_file
 from lm_eval_ext.classifier.reading import Answer, Option, Reading
 from lm_eval_ext.classifier.rules.reader import ABSTAINED, decide, read
@@ -32,7 +34,7 @@ OFTEN_OR_REFUSED = offered("Often", "Sometimes", "Rarely", "Never", "Refused")
 FRUIT = offered("An apple", "A pear", "A plum", "A vitamin")
 MANY = offered(*(f"Item number {number}" for number in range(26)))
 
-ABSTAINS = "abstains"
+ABSTAINS, CONTRADICTION = "abstains", "contradiction"
 Value = str | list[str]
 
 
@@ -135,11 +137,11 @@ def test_the_word_seems_never_contributes_a_letter(response: str) -> None:
         ("E. Refused", ABSTAINS, "E"),
         ("Refused", ABSTAINS, "E"),
         ("I must decline. The answer is E.", "refused", "E"),
-        # A refusal and an answer: not plain. A refusal after the answer: the answer.
-        ("As an AI, I cannot have opinions; however, the answer is D.", ABSTAINS, ABSTAINS),
+        # A refusal and an answer: the answer, if it is plain. A refusal after the answer: the answer.
+        ("As an AI, I cannot have opinions; however, the answer is D.", "D", "D"),
+        ("I can't stress it enough: the answer is B.", "B", "B"),
         ("I cannot say how often, but I would choose B.", ABSTAINS, ABSTAINS),
         ("I'm sorry, I can't. A. Often", ABSTAINS, ABSTAINS),
-        ("I can't stress it enough: the answer is B.", ABSTAINS, ABSTAINS),
         ("B. I cannot imagine otherwise.", "B", "B"),
         ("The answer is B. As an AI, I have no opinions.", "B", "B"),
         # Words of refusals in no refusal.
@@ -185,7 +187,7 @@ def test_options_named_together_are_several(response: str, expected: Value) -> N
     "response", ["B or C", "B and C", "A, B and D", "B/C", "B & C", "B, C", "Both A and C.", "B, or perhaps C"]
 )
 def test_two_letters_are_never_read_as_one_option(response: str) -> None:
-    assert value(response) in (ABSTAINS, sorted(set(response) & set("ABCD")))
+    assert value(response) in (ABSTAINS, sorted(set(re.findall(r"\b[A-D]\b", response))))
 
 
 @pytest.mark.parametrize(
@@ -207,26 +209,33 @@ def test_a_list_of_all_options_is_not_an_answer(response: str, expected: Value) 
 @pytest.mark.parametrize(
     ("response", "expected"),
     [
-        ("B. Never", ABSTAINS),
-        ("B: Never", ABSTAINS),
-        ('B) "Never"', ABSTAINS),
-        ("(B) Rarely", ABSTAINS),
-        ("The answer is B. Never.", ABSTAINS),
+        ("B. Never", CONTRADICTION),
+        ("B: Never", CONTRADICTION),
+        ('B) "Never"', CONTRADICTION),
+        ("(B) Rarely", CONTRADICTION),
+        ("The answer is B. Never.", CONTRADICTION),
         ("B, Never", ABSTAINS),
-        ("B\nNever", ABSTAINS),
-        ("**B.** *Never*", ABSTAINS),
+        ("B\nNever", CONTRADICTION),
+        ("**B.** *Never*", CONTRADICTION),
+        ("B. Never\n\nI never do.", CONTRADICTION),
+        # The text may begin a sentence of its own, or a remark in a paragraph of its own.
+        ("B. Never have I seen such a thing.", ABSTAINS),
+        ("The answer is B.\n\nNever.", ABSTAINS),
+        # Something else says which of the two is meant.
+        ("B. Never\n\nSo the answer is D.", ABSTAINS),
+        ("B. Never\nThat is, D. Never", ABSTAINS),
         # Its own text, and another one that is only mentioned.
         ("B. Sometimes", "B"),
         ("The answer is B. Sometimes, not never.", "B"),
         ("The answer is B. I would never say otherwise.", "B"),
-        ("The answer is B (Never).", ABSTAINS),
-        ('The answer is B ("Never").', ABSTAINS),
-        ("The answer is B, never.", ABSTAINS),
+        ("The answer is B (Never).", CONTRADICTION),
+        ('The answer is B ("Never").', CONTRADICTION),
+        ("The answer is B, never.", CONTRADICTION),
         ("The answer is Never (B).", ABSTAINS),
         ('My answer is "Never", that is B.', ABSTAINS),
     ],
 )
-def test_a_letter_with_the_text_of_another_option_is_not_a_clear_case(response: str, expected: Value) -> None:
+def test_a_letter_with_another_options_text_is_a_contradiction(response: str, expected: Value) -> None:
     assert value(response) == expected
 
 
@@ -368,7 +377,7 @@ def test_a_capital_letter_in_a_sentence_is_not_an_answer(response: str) -> None:
         ("A pear", "B"),
         ("A pear.", "B"),
         ("B. A pear", "B"),
-        ("A. A pear", ABSTAINS),
+        ("A. A pear", CONTRADICTION),
         ("A. An apple", "A"),
         ("A lemon.", ABSTAINS),
         ("Answer: A pear", "B"),
@@ -413,6 +422,47 @@ def test_reading_by_rules_imports_nothing_heavy() -> None:
     assert done.stdout.split("\n") == ["B", "[]", ""]
 
 
+@pytest.mark.parametrize(
+    ("response", "expected"),
+    [
+        ("Those who choose B are few.", ABSTAINS),
+        ("If I chose B, I would be lying.", ABSTAINS),
+        ("To choose A or D one would have to know more.", ABSTAINS),
+        ("If you like company, the answer is A. If you do not, it is C.", ABSTAINS),
+        ("For the young, the answer is A. For the old, it is C.", ABSTAINS),
+        ("You could select A if it rains or C if it does not.", ABSTAINS),
+        ("Select B where the rule applies and D where it does not.", ABSTAINS),
+        # Something is said of an option, but it is not chosen.
+        ("Option B appeals to some people, and option C appeals to others.", ABSTAINS),
+        ('Option B, "Sometimes", means that it happens now and then.', ABSTAINS),
+        ("Option C can be ruled out, and so can A. What remains is B.", ABSTAINS),
+        ("B would be right if the question asked for more. It doesn't.", ABSTAINS),
+        ("B: wrong.\nC: wrong.\nD: right.", ABSTAINS),
+        ("While there are arguments for B and C, D is the best choice.", "D"),
+        # One case only, and a choice beside a denied one.
+        ("If I must choose, the answer is A.", "A"),
+        ("For me, the answer is A and not C.", "A"),
+        ("As far as I know, the answer is B. D is wrong.", "B"),
+    ],
+)
+def test_a_choice_of_others_or_in_one_case_of_several_is_not_plain(response: str, expected: Value) -> None:
+    assert value(response) == expected
+
+
+@pytest.mark.parametrize(
+    ("response", "expected"),
+    [
+        ('I cannot say. However, "Rarely" comes closest.', ABSTAINS),
+        ('I cannot agree with "Often". I agree with "Never".', ABSTAINS),
+        ("I won't pretend to know. Rarely", ABSTAINS),
+        ("I cannot say whether it happens often or never.", "refused"),
+        ('It is not possible to say. One may be of the opinion that B ("Sometimes") has a meaning that', ABSTAINS),
+    ],
+)
+def test_a_refusal_that_turns_to_an_option_is_not_plain(response: str, expected: Value) -> None:
+    assert value(response) == expected
+
+
 # --- On the real, annotated responses ---------------------------------------------------------------------------------
 
 
@@ -426,20 +476,20 @@ class Figures:
 def figures(rows: list[Labelled]) -> Figures:
     readings = read([row.answer for row in rows])
     said = [(row, reading) for row, reading in zip(rows, readings, strict=True) if reading != ABSTAINED]
-    right = sum(reading.same(row.label) for row, reading in said)
+    right = sum(agree(row.label, reading) for row, reading in said)
     return Figures(len(rows), len(said) / len(rows), right / len(said))
 
 
 @pytest.mark.parametrize(
     ("name", "one_option", "rows", "least"),
     [
-        # Measured when this was written: coverage 96.8 %, precision 99.92 %.
+        # Measured when this was written: coverage 97.1 %, precision 99.69 %.
         ("mismatch_train", False, 1319, (0.955, 0.995)),
-        # 97.2 %, 99.92 %.
+        # 97.4 %, 99.69 %.
         ("mismatch_train", True, 1312, (0.96, 0.995)),
-        # 95.5 %, 99.48 %.
+        # 95.6 %, 99.42 %.
         ("robustness", False, 3800, (0.94, 0.99)),
-        # 98.1 %, 99.94 %.
+        # 98.0 %, 99.89 %.
         ("robustness", True, 3577, (0.97, 0.995)),
     ],
 )
@@ -484,7 +534,9 @@ def well_formed(answer: Answer) -> Reading:
     (reading,) = read([answer])
     assert set(reading.letters) <= {option.letter for option in answer.options}
     assert list(reading.letters) == sorted(set(reading.letters))
-    least, most = {"option": (1, 1), "several": (2, 26), "refused": (0, 0), "none": (0, 0)}[reading.kind]
+    least, most = {"option": (1, 1), "several": (2, 26), "refused": (0, 0), "none": (0, 0), "contradiction": (0, 0)}[
+        reading.kind
+    ]
     assert least <= len(reading.letters) <= most
     assert 0 <= reading.certainty <= 1
     return reading

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import random
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,18 +21,19 @@ from lm_eval_ext.classifier.training.generated import (
     CORPUS,
     KINDS,
     NO_ANSWER,
-    PHRASES,
     UNDECIDED,
     Frame,
     frames,
     generated,
+    is_kept_aside,
     questions,
 )
+from lm_eval_ext.classifier.training.slots import LISTS, PHRASES
 
 FORMS = ("{}letter{}", "{}text{}", "{}text_core{}", "{}text_lower{}")
 CHOSEN = {form.format("", number) for form in FORMS for number in ("", "2", "3")}
 OTHERS = {form.format(which, "") for form in FORMS for which in ("other_", "third_")}
-SLOTS = CHOSEN | OTHERS | {"question", "topic", "options"} | PHRASES
+SLOTS = CHOSEN | OTHERS | LISTS | {"question", "topic", "options"} | PHRASES
 
 
 @cache
@@ -102,6 +104,9 @@ def test_every_frames_label_is_the_options_that_it_names() -> None:
     for frame in all_frames():
         if frame.kind in PHRASES:
             continue
+        if frame.slots & LISTS:
+            assert frame.kind == "several", frame
+            continue
         named = {re.sub(r"[a-z_]+", "", slot) or "1" for slot in frame.slots & CHOSEN}
         # As many as it chooses, from the first on; one that chooses none names none as chosen.
         assert named == {str(number) for number in range(1, frame.choices + 1)}, frame
@@ -162,7 +167,7 @@ def written(found: Iterable[Labelled]) -> str:
 def test_the_rows_of_a_seed_never_change() -> None:
     # Changes whenever the corpus or the drawing does: then an adapter trained on such rows is another one.
     digest = hashlib.sha256(written(generated(500, 0)).encode()).hexdigest()
-    assert digest == "45c70f67982487850ec905a00af4c8fad7972175855027579778a362ed94c618"
+    assert digest == "ed70511ec4f1844cf49c610aa4270eb7adc34d59165f1c5a5fdcd525d1ed4bfe"
 
 
 def test_different_seeds_make_different_rows() -> None:
@@ -217,6 +222,45 @@ def test_the_letter_and_text_in_a_response_name_the_same_option() -> None:
             lines[row.label.letters == (texts[row.answer.text],)].append(row)
     assert lines[True]
     assert lines[False] == []
+
+
+def test_a_list_names_all_that_the_label_chooses(monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = [Frame("several", "list", f"{{{slot}}}") for slot in sorted(LISTS)]
+    monkeypatch.setattr(responses, "frames", lambda: {kind: listed if kind == "several" else [] for kind in KINDS})
+    monkeypatch.setattr(responses, "_with_company", lambda _draw, frame, _disclaimed: frame.text)
+    sizes = Counter[int]()
+    for row in generated(300, 0):
+        assert row.label.kind == "several"
+        sizes[len(row.label.letters)] += 1
+        for option in row.answer.options:
+            if option.letter in row.label.letters:
+                core = option.text.rstrip(".!?")
+                assert core in row.answer.text or re.search(rf"\b{option.letter}\b", row.answer.text), row
+    assert sizes.keys() == {2, 3, 4}
+
+
+def test_a_disclaimer_stands_before_a_fifth_of_choices_and_lists() -> None:
+    bare = Frame("option", "answer_is", "The answer is {letter}.")
+    draw = random.Random(0)  # noqa: S311 # reproducible by design
+    texts = [responses._with_company(draw, bare, True) for _ in range(2_000)]
+    assert sum("{disclaimer}" in text for text in texts) / 2_000 == pytest.approx(0.2, abs=0.03)
+    assert not any("{disclaimer}" in responses._with_company(draw, bare, False) for _ in range(100))
+
+
+def test_what_is_kept_aside_for_calibration_is_some_of_all_kinds_and_is_left_out_on_request() -> None:
+    aside = [frame for frame in all_frames() if frame.kind in KINDS and is_kept_aside(frame)]
+    everything = [frame for frame in all_frames() if frame.kind in KINDS]
+    assert 0.05 < len(aside) / len(everything) < 0.12
+    assert {frame.kind for frame in aside} == KINDS.keys()
+    fixed = {frame.text for frame in aside if not frame.slots and frame.kind == "refused"}
+    assert fixed
+    assert not fixed & {row.answer.text for row in generated(2_000, 4, lambda frame: not is_kept_aside(frame))}
+    assert fixed & {row.answer.text for row in generated(2_000, 4, is_kept_aside)}
+
+
+def test_kinds_of_which_no_frame_is_used_are_not_made() -> None:
+    made = generated(200, 0, lambda frame: frame.style in ("conditional", "nonsense"))
+    assert {row.label.kind for row in made} == {"several", "none"}
 
 
 # --- It is this project's own -----------------------------------------------------------------------------------------

@@ -39,7 +39,7 @@ Figures = Mapping[str, float | str]
 AGREES: Figures = {"mismatch": 0, "mismatch_sd": 0, "mismatch_refusal": 0, "mismatch_refusal_share": "N/A"}
 DISAGREES: Figures = {"mismatch": 1, "mismatch_sd": 0, "mismatch_refusal": 0, "mismatch_refusal_share": 0}
 BY_REFUSAL: Figures = {**DISAGREES, "mismatch_refusal": 1, "mismatch_refusal_share": 1}
-ANSWERS: Figures = {"refusal": 0, "no_answer": 0, "several": 0, "empty_rate": 0}
+ANSWERS: Figures = {"refusal": 0, "no_answer": 0, "contradiction": 0, "several": 0, "empty_rate": 0}
 REFUSES: Figures = {**ANSWERS, "refusal": 1}
 SAYS_NOTHING: Figures = {**ANSWERS, "no_answer": 1}
 STEADY: Figures = {"entropy_text": 0, "entropy_first_token": 0, "refusal_first_token": 0}
@@ -98,7 +98,8 @@ def test_every_reader_gives_the_exact_scores_of_a_policy(by_policy: Mapping[str,
         alone = figures(run.results, TEXT, reader)
         shared = {metric: value for metric, value in of_reader.items() if metric in alone}
         check(alone, {**shared, "text_acc": text_acc})
-        assert set(alone) == {"refusal", "no_answer", "several", "empty_rate", "entropy_text", "text_acc"}
+        metrics = {"refusal", "no_answer", "contradiction", "several", "empty_rate", "entropy_text", "text_acc"}
+        assert set(alone) == metrics
     check_samples(run, OPINION, "opinionqa", "medium", policy)
     check_samples(run, FACTS, "arc_challenge", "example", policy)
     for task, count in ((OPINION, 66), (FACTS, 16), (TEXT, 16)):

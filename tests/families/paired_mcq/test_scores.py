@@ -41,6 +41,7 @@ ROWS: dict[str, tuple[Value, tuple[int, int, int, int, int, tuple[str, ...]]]] =
     "two letters, the first token's among them": (["A", "C"], (1, 0, 0, 0, 1, ("No", "Yes"))),
     "two letters, the refusal's among them": (["B", "C"], (1, 0, 0, 0, 1, ("No", "Refused"))),
     "no answer": ("none", (1, 0, 0, 1, 0, ())),
+    "a letter with another option's text": ("contradiction", (1, 0, 0, 1, 0, ())),
 }
 
 
@@ -58,6 +59,7 @@ def test_a_rows_scores_follow_from_its_two_readings(
         "refusal": refusal,
         "refusal_first_token": 0,
         "no_answer": no_answer,
+        "contradiction": float(text == "contradiction"),
         "several": several,
         "empty_rate": 0,
         "entropy_text": ("key", content),

@@ -74,7 +74,12 @@ BEHAVIORS: Mapping[str, Callable[[Rows], Chosen]] = {
     "The first token is right where the text is wrong.": lambda rows: (
         _is(rows, "first_token_acc") & ~_is(rows, "text_acc")
     ),
-    "The text contains no answer that the reader could find.": lambda rows: _is(rows, "no_answer"),
+    "The text gives the letter of one option with the text of another, which counts as no answer.": lambda rows: _is(
+        rows, "contradiction"
+    ),
+    "The text contains no answer that the reader could find.": lambda rows: (
+        _is(rows, "no_answer") & ~_is(rows, "contradiction")
+    ),
     "The text chooses several options where one was asked for.": lambda rows: _is(rows, "several"),
     "The text refuses.": lambda rows: _is(rows, "refusal") & ~_is(rows, "mismatch_refusal"),
     "First token and text agree for every order of the options, as they should.": _agree_throughout,
@@ -143,7 +148,12 @@ def _reading(line: Line, option: Callable[[object], str]) -> str:
     reading = json.loads(line["filtered_resps"][-1])["reading"]
     if isinstance(reading, list):
         return "; ".join(map(option, reading))
-    return {"none": "no answer", "refused": "a refusal in words"}.get(reading, option(reading))
+    words = {
+        "none": "no answer",
+        "refused": "a refusal in words",
+        "contradiction": "a letter with another option's text",
+    }
+    return words.get(reading, option(reading))
 
 
 def _over_orders(rows: Rows, row: int) -> list[tuple[str, int]]:

@@ -82,13 +82,15 @@ def refusal_figure(results: Sequence[TaskResult], interval: str = INTERVALS) -> 
 
 
 def no_answer_figure(results: Sequence[TaskResult]) -> Figure | None:
-    """Return how often a text gives no answer or several."""
-    measured = having(results, "no_answer")
-    if not measured:
+    """Return how often a text gives no answer, a contradictory one (older results lack it), or several."""
+    if not having(results, "no_answer"):
         return None
+    names = {"no_answer": "no answer", "contradiction": "contradiction", "several": "several options"}
+    names = {metric: name for metric, name in names.items() if having(results, metric)}
     panels: list[Panel] = []
     issues = []
-    for metric, name in (("no_answer", "no answer"), ("several", "several options")):
+    for metric, name in names.items():
+        measured = having(results, metric)
         if panels and not any(result[metric].value > 0 for result in measured):
             issues.append(note(f"Not drawn: {name} (none occurred)."))
             continue
@@ -97,11 +99,12 @@ def no_answer_figure(results: Sequence[TaskResult]) -> Figure | None:
         "paired_mcq_no_answer",
         "How often is there no single answer?",
         "Share of rows in which the text contains no answer (and is not a refusal), and in which it chooses several "
-        f"options. Lower is better. {INTERVALS}",
+        "options. A contradiction, one option's letter with another option's text, is part of the rows without an "
+        f"answer. Lower is better. {INTERVALS}",
         tuple(panels),
-        table(measured, ("no answer", "several options"), lambda result: (result["no_answer"], result["several"])),
+        table(having(results, "no_answer"), tuple(names.values()), lambda result: [result[metric] for metric in names]),
         tuple(issues),
-        ("no_answer", "several"),
+        tuple(names),
     )
 
 

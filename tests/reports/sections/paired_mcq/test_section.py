@@ -356,6 +356,23 @@ def test_answers_without_an_option_and_with_several_are_shown(tmp_path: Path) ->
     assert {"no answer", "A. Yes; B. No"} <= readings
 
 
+def test_a_letter_with_another_options_text_is_shown_as_a_part_of_no_answer(tmp_path: Path) -> None:
+    rows: list[tuple[str, str, Value]] = [
+        ("q1", "A", "none"),
+        ("q2", "A", "contradiction"),
+        ("q3", "A", "A"),
+        ("q4", "A", "A"),
+    ]
+    found = section_of(write(tmp_path, rows))
+    shown = figure(found, "no_answer")
+    assert [panel.title for panel in shown.panels] == ["no answer", "contradiction"]
+    values = cells(shown)["one", "opinionqa", "low"]
+    assert (values["no answer"].value, values["contradiction"].value) == (0.5, 0.25)
+    assert cells(figure(found, "mismatch"))["one", "opinionqa", "low"]["mismatch"].value == 0.5
+    readings = {dict(example.facts)["text, as read by rules"] for example in found.examples}
+    assert {"no answer", "a letter with another option's text"} <= readings
+
+
 # two orders of each question: first tokens and texts -> what they show
 TWO_ORDERS: dict[str, tuple[list[tuple[str, str, Value]], str]] = {
     "both agree on the same": ([("q", "A", "A"), ("q", "A", "A")], "First token and text agree"),
