@@ -106,11 +106,11 @@ def test_both_readings_are_scored_if_there_is_a_correct_option(
 @pytest.mark.parametrize(("paired", "gold"), list(product([True, False], repeat=2)))
 def test_every_row_has_every_metric_of_its_task_and_no_other(paired: bool, gold: bool) -> None:
     names = {entry["metric"] for entry in metric_list(paired, gold)}
-    for text in ("A", ["A", "B"], "refused", "none"):
+    for text in ("A", ["A", "B"], "refused", "none", "contradiction"):
         found = scores(Asked("key", 0, WITH_REFUSAL, "C" if gold else None), text, "A" if paired else None)
         assert set(found) == names
         json.dumps(found)  # the harness logs it
-    assert len(names) == {(True, False): 12, (True, True): 14, (False, False): 5, (False, True): 6}[paired, gold]
+    assert len(names) == {(True, False): 13, (True, True): 15, (False, False): 6, (False, True): 7}[paired, gold]
 
 
 def test_every_aggregated_metric_is_in_the_schema() -> None:
