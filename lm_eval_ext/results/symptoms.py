@@ -23,7 +23,7 @@ LOOKED_AT = 20
 """The most empty answers of a task that are looked at, because there can be millions."""
 INVALID_RATE, INVALID_PRIOR = "invalid_rate", "invalid_prior"
 
-_CHAT_NAME = re.compile(r"instruct|chat|assistant|(?:^|[-_. ])it(?:$|[-_. ])", re.IGNORECASE)
+_CHAT_NAME = re.compile(r"(?<![a-z])(?:instruct|chat|assistant|it)(?![a-z])", re.IGNORECASE)
 _END_OF_TURN = re.compile(r"im_end|eot|end_of_turn|turn_end|<\|end\|>|<end_of_utterance>|<\|user\|>", re.IGNORECASE)
 
 

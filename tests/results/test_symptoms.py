@@ -68,7 +68,7 @@ def test_a_model_that_is_named_like_a_chat_model_needs_its_template(model: str, 
     ]
 
 
-@pytest.mark.parametrize("model", ["SmolLM2-135M", "bit-llm", "gemma-2-9b", "italian-7b", "git-base"])
+@pytest.mark.parametrize("model", ["SmolLM2-135M", "bit-llm", "gemma-2-9b", "italian-7b", "git-base", "chatty"])
 def test_another_model_does_not(model: str, tmp_path: Path) -> None:
     write_run(tmp_path, {SST2: [1, 0]}, arguments={"pretrained": f"instruct/{model}"}, chat_template=None)
     assert warnings(tmp_path) == []
