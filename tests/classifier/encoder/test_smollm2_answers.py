@@ -1,7 +1,7 @@
 """The default reader on answers of a real model, each labeled by reading it before a verdict on it was seen.
 
-``smollm2_answers.jsonl`` has 250 answers of SmolLM2-135M-Instruct to the embedded questions, drawn at random. Those of the
-``sample`` "first" were labeled before the rules for contradictions were in place, those of "second" after it.
+``smollm2_answers.jsonl`` has 250 answers of SmolLM2-135M-Instruct to the embedded questions, drawn at random. Those of
+the ``sample`` "first" were labeled before the rules for contradictions were in place, those of "second" after it.
 """
 
 from __future__ import annotations

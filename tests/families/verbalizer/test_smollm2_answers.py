@@ -1,8 +1,8 @@
 """Answers of a real model are read as they were labeled by reading each, before the verdict on it was seen.
 
 ``smollm2_answers.jsonl`` has 355 answers of SmolLM2-135M-Instruct to embedded rows, drawn at random. Those of the
-``sample`` "first" were labeled before the reader was last changed, those of "second" after it. A label ``none:...`` says
-what the answer was taken for.
+``sample`` "first" were labeled before the reader was last changed, those of "second" after it. A label ``none:...``
+says what the answer was taken for.
 """
 
 from __future__ import annotations
