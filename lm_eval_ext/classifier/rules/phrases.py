@@ -32,6 +32,10 @@ COMMITMENT = re.compile(
     r"|\b(?:i|i'd|i'll|i've|we|we'd)\b(?:\s+(?!not\b|cannot\b|can't\b)[\w']+){0,4}?"
     r"\s+(?:select|selected|choose|chose|chosen|pick|picked|answer|say|rate|go with|opt for|lean towards?|respond)\b"
     r"(?:\s+(?:with|that|as|option|answer|letter|the|an|for|following|it|this|to be|my))*\s*:?\s*"
+    # "To me it is clearly"
+    r"|\b(?:to me|for me|in my (?:view|opinion|eyes|mind)|as i see it)\b,?"
+    r"\s+(?:it|that|this)\s*(?:is|'s|would be|must be)"
+    r"(?:\s+(?:clearly|plainly|obviously|certainly|definitely|simply|just|probably))*\s*"
     # "Therefore the force is"
     rf"|\b(?:therefore|thus|so|hence)\b[^.\n]{{0,60}}?(?:\bis|\bare|:)\s*){_OPENED}$",
     re.IGNORECASE,
@@ -76,6 +80,8 @@ DENIAL = re.compile(
 """The words before a mention in the same clause may deny it."""
 
 NONE_OF_THEM = re.compile(r"\b(?:none|neither|no one) of (?:the|these|them|those)\b", re.IGNORECASE)
+NO_ANSWER = re.compile(r"\b(?:no|none|not|neither|nothing|nobody|never|unknown|undetermined|refused)\b", re.IGNORECASE)
+"""An option that a response which says "none of these" may mean."""
 
 WAVERS = re.compile(
     r"\b(?:wait|on second thoughts?|on reflection|double-check|i made a mistake|correction|misread|used to be"

@@ -39,7 +39,9 @@ def decide(answer: Answer) -> Reading | None:
     if not text:
         return Reading("none")
     found = outside_lists(text, mentions(text, answer.options), len(answer.options))
-    if _says(phrases.NONE_OF_THEM, text, found) or _says(phrases.WAVERS, text, found):
+    if _says(phrases.NONE_OF_THEM, text, found):
+        return Reading("none") if _answers_outside(text, found, answer.options) else None
+    if _says(phrases.WAVERS, text, found):
         return None
     together = runs(text, found)
     committed = _committed(text, together)
@@ -49,6 +51,11 @@ def decide(answer: Answer) -> Reading | None:
     if kept is None or _is_one_of_several_cases(text, found, kept):
         return None
     return _chosen(text, found, kept, left_open(text, together, refusal_option(answer.options)), answer.options)
+
+
+def _answers_outside(text: str, found: Run, options: Sequence[Option]) -> bool:
+    """Tell whether a response that says "none of these" names no option, does not decline and can mean no option."""
+    return not found and not phrases.REFUSAL.search(text) and not any(phrases.NO_ANSWER.search(o.text) for o in options)
 
 
 def _chosen(text: str, found: Run, kept: Sequence[Run], listed: set[str], options: Sequence[Option]) -> Reading | None:
