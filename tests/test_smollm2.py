@@ -133,7 +133,7 @@ def test_the_first_token_and_the_text_name_the_first_option(runs: Runs) -> None:
         assert len(chances) == len(options) == 6
         assert chances.index(max(chances)) == 0
         assert response(sample).strip() == f"A. {options[0]}"
-        assert json.loads(sample["filtered_resps"][-1])["reading"] == "A"
+        assert json.loads(filtered(sample)[-1])["reading"] == "A"
     for reader in ("string_match", "rules"):
         found = figures(runs.first, QUESTIONS, reader, "mismatch", "refusal", "no_answer", "position_bias")
         assert found == [0.0, 0.0, 0.0, 0.0]
