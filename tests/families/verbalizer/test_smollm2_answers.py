@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.families.verbalizer.answer import read_answer
+from lm_eval_ext.families.verbalizer.answer import Reads, read_answer
 
 ROWS: list[dict[str, Any]] = [
     json.loads(line)
@@ -23,7 +23,7 @@ ROWS: list[dict[str, Any]] = [
 
 
 def is_read_as_labeled(row: dict[str, Any]) -> bool:
-    reads = "final" if row["task"].startswith("verbalizer_cot_") else "first"
+    reads: Reads = "final" if row["task"].startswith("verbalizer_cot_") else "first"
     labeled = None if row["label"].startswith("none:") else row["label"]
     return read_answer(row["response"], row["labels"], reads) == labeled
 
