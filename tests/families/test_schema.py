@@ -234,3 +234,11 @@ def test_a_fact_of_another_type_is_invalid(level: object) -> None:
 def test_a_task_without_a_headline_is_reported() -> None:
     with pytest.raises(KeyError, match="acc"):
         schema(ONE).headline(["loss"])
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_headline_is_better_in_the_direction_that_the_results_state(family: str) -> None:
+    given = FAMILIES[family].schema
+    for headline in given.headlines:
+        # A metric may have a direction as a headline alone.
+        assert given.metric(headline.name).higher_is_better in (headline.higher_is_better, None)
