@@ -165,6 +165,15 @@ def harness(tmp_path: Path, small_harness: str, warm: WarmHarness) -> Harness:
     return run
 
 
+def save(results: dict[str, Any] | None, tracker: Any) -> None:
+    """Write what ``simple_evaluate`` returned, samples included, as the command does."""
+    assert results is not None
+    samples = results.pop("samples")
+    tracker.save_results_aggregated(results, samples)
+    for task, lines in samples.items():
+        tracker.save_results_samples(task, lines)
+
+
 def written(output: Path) -> tuple[dict[str, Any], dict[str, list[dict[str, Any]]]]:
     """Return results and samples by the bare names of tasks: 0.5 says ``group::task`` of what a group brings."""
     results: dict[str, Any] = {}

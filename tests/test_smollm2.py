@@ -23,7 +23,7 @@ from lm_eval_ext import cli, tasks_dir
 from lm_eval_ext.families.registry import FAMILIES
 from lm_eval_ext.verifiers import verify
 from tests.across_versions import filtered
-from tests.conftest import Run, written
+from tests.conftest import Run, save, written
 from tests.harness.tasks import make
 
 # Instructions of the rows are judged with them.
@@ -58,7 +58,6 @@ def runs(smollm2: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory) -
 
 def evaluated(model: Any, folder: Path) -> Run:
     metadata = {"source": "embedded", "answer_classifier": "rules"}
-    tracker = EvaluationTracker(output_path=str(folder))
     results: dict[str, Any] | None = simple_evaluate(
         model,
         tasks=list(TASKS),
@@ -67,14 +66,10 @@ def evaluated(model: Any, folder: Path) -> Run:
         apply_chat_template=True,
         gen_kwargs="max_gen_toks=12",
         bootstrap_iters=0,
-        evaluation_tracker=tracker,
+        evaluation_tracker=(tracker := EvaluationTracker(output_path=str(folder))),
         log_samples=True,
     )
-    assert results is not None
-    samples = results.pop("samples")
-    tracker.save_results_aggregated(results, samples)
-    for task, lines in samples.items():
-        tracker.save_results_samples(task, lines)
+    save(results, tracker)
     return Run(0, "", *written(folder))
 
 

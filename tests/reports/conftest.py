@@ -13,6 +13,7 @@ from lm_eval.loggers import EvaluationTracker
 from lm_eval.tasks import TaskManager
 
 from lm_eval_ext import tasks_dir
+from tests.conftest import save
 
 ResultFolder = Callable[..., Path]
 """See ``result_folder``."""
@@ -64,11 +65,7 @@ def result_folder(tmp_path_factory: pytest.TempPathFactory) -> ResultFolder:
             evaluation_tracker=tracker,
             log_samples=True,
         )
-        assert results is not None
-        samples = results.pop("samples")
-        tracker.save_results_aggregated(results, samples)
-        for task, lines in samples.items():
-            tracker.save_results_samples(task, lines)
+        save(results, tracker)
         return folder
 
     return make

@@ -21,19 +21,20 @@ class VerbalizerAnswer(filters.Filter):  # type: ignore[misc] # the harness ship
         labels: the label words.
         prior: words to look for if no label is named: in a neutral task, the golden names.
         reads: see ``answer.read_answer``.
-        prompt: the template of the prompt, by which a repetition is recognised.
+        prompt: the template of the prompt, by which a repetition is recognized.
     """
 
     def __init__(
         self, labels: Sequence[str], prior: Sequence[str] = (), reads: Reads = "first", prompt: str = ""
     ) -> None:
-        self._labels, self._prior, self._reads, self._prompt = labels, prior, reads, prompt
+        self._labels, self._prior, self._reads = labels, prior, reads
         self._row_starts = row_starts(prompt)
+        self._prompt, self._row = template(prompt), template(row_part(prompt))
 
     def apply(self, resps: Iterable[Sequence[str | None]], docs: Sequence[dict[str, Any]]) -> list[list[str]]:
         """Return, per document and response, a label word, a prior word, or the marker of an invalid answer."""
         return [
-            [self._read(response, doc) for response in responses] for responses, doc in zip(resps, docs, strict=False)
+            [self._read(response, doc) for response in responses] for responses, doc in zip(resps, docs, strict=True)
         ]
 
     def _read(self, response: str | None, doc: dict[str, Any]) -> str:
@@ -42,8 +43,7 @@ class VerbalizerAnswer(filters.Filter):  # type: ignore[misc] # the harness ship
             answer = read_answer(response or "", words, self._reads, self._row_starts) if words else None
             if answer is not None:
                 return answer
-        prompt, row = (template(text).render(doc) for text in (self._prompt, row_part(self._prompt)))
-        return marker(kind_of(response, self._labels, prompt, row))
+        return marker(kind_of(response, self._labels, self._prompt.render(doc), self._row.render(doc)))
 
 
 filters.register(ANSWER_FILTER, VerbalizerAnswer)

@@ -15,7 +15,7 @@ whole prompt. A clause of the instruction ("sentence 1 entails sentence 2") can 
 MOST = 2 / 3
 """The share of a response's words above which it only repeats something."""
 SHORTEST = 3
-"""The fewest letters of a label word whose inflected forms are recognised: those of "no" are other words."""
+"""The fewest letters of a label word whose inflected forms are recognized: those of "no" are other words."""
 
 _WORD = re.compile(r"\w+")
 _REFUSAL = re.compile(

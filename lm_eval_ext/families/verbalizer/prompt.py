@@ -1,4 +1,4 @@
-"""The template of a leaf's prompt: rendering it, and recognising where a response repeats it."""
+"""The template of a leaf's prompt: rendering it, and recognizing where a response repeats it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import jinja2
 from lm_eval_ext.harness.versions import template_environment
 
 OPENING = 40
-"""Length of the prompt's beginning by which a repetition is recognised, in characters."""
+"""Length of the prompt's beginning by which a repetition is recognized, in characters."""
 
 
 @cache

@@ -24,7 +24,7 @@ _MARKERS: Mapping[str, str] = {
     "invalid_multiple": marker("multiple"),
     "invalid_inflected": marker("inflected"),
 }
-"""The metrics of the kinds of invalid answers that a filter recognises."""
+"""The metrics of the kinds of invalid answers that a filter recognizes."""
 
 
 @dataclass(frozen=True)
