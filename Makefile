@@ -89,6 +89,9 @@ pictures: demo demo-model ## those of the documentation
 	cp $(addprefix $(OUT)/figures/,$(PICTURES)) docs/pictures/
 	cp $(addprefix $(MODEL_OUT)/figures/,$(MODEL_PICTURES)) docs/pictures/demo-model/
 
+# The tests start hundreds of interpreters: compiling our modules anew in each would take minutes.
+test test-harness: export PYTHONDONTWRITEBYTECODE =
+
 test: $(VENV)/.installed ## the whole suite
 	$(BIN)/python -m pytest -n auto --dist worksteal
 

@@ -161,8 +161,7 @@ def _choice(encoded: Encoded, label: Reading, refusal: str | None) -> int:
 
 
 def _loss(model: Any, batch: Sequence[tuple[Encoded, TrainingTarget]]) -> torch.Tensor:
-    with torch.autocast("cpu", torch.bfloat16):
-        kind, member = model(*batch_of([encoded for encoded, _ in batch]))
+    kind, member = model(*batch_of([encoded for encoded, _ in batch]))
     wanted = torch.tensor([target.choice for _, target in batch])
     members = torch.zeros_like(member)
     counted = torch.zeros_like(member, dtype=torch.bool)
