@@ -123,10 +123,10 @@ def warm(small_harness: str) -> Iterator[WarmHarness]:
 
 @pytest.fixture(scope="session")
 def evaluate_each(warm: WarmHarness) -> EvaluateEach:
-    """Evaluate several times in one process, offline; as ``evaluate_sequentially``."""
+    """Evaluate several times in one process, offline; as ``evaluate_sequentially``, without printed tables."""
 
     def run(folder: Path, runs: Mapping[str, Sequence[str]]) -> dict[str, Run]:
-        return _finished(folder, runs, *warm.evaluate(folder, _options(folder, runs)))
+        return _finished(folder, runs, *warm.evaluate(folder, _options(folder, runs), tables=False))
 
     return run
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from lm_eval_ext.classifier.encoder.weights import REPOSITORY, REVISION, WeightsError, base_folder
-from lm_eval_ext.classifier.training import generated
+from lm_eval_ext.classifier.training import division, generated
 from lm_eval_ext.cli import main
 from tests.classifier.labelled_rows import labelled_rows, write
 from tests.conftest import offline_environment
@@ -71,7 +71,13 @@ def base_encoder() -> Path:
         pytest.skip(str(error))
 
 
-@pytest.mark.usefixtures("base_encoder")
+@pytest.fixture
+def few_to_calibrate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calibrate on a tenth of the responses, which otherwise takes longer than training on a few."""
+    monkeypatch.setattr(division, "CALIBRATION", 100)
+
+
+@pytest.mark.usefixtures("base_encoder", "few_to_calibrate")
 def test_an_encoder_adapter_is_trained_evaluated_and_described(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -90,6 +96,7 @@ def test_an_encoder_adapter_is_trained_evaluated_and_described(
     assert [json.loads(line)["reading"] for line in capsys.readouterr().out.splitlines()] == ["A", "B"] * 10
 
 
+@pytest.mark.usefixtures("few_to_calibrate")
 def test_an_adapter_trained_only_on_generated_responses_is_evaluated_on_annotated_rows(
     base_encoder: Path, tmp_path: Path
 ) -> None:

@@ -6,6 +6,7 @@ import os
 import random
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,7 @@ from lm_eval_ext.classifier.encoder.training import train_encoder
 MOST_BYTES = 3_000_000
 
 
+@cache
 def few() -> list[Labelled]:
     """Return 16 short rows that the rules cannot read."""
     rows = [row for row in generated(400, 1) if len(row.answer.text) < 90 and len(row.answer.options) <= 5]

@@ -517,7 +517,7 @@ def test_every_model_is_read_well(shared_data: Path, name: str) -> None:
 def test_real_responses_with_other_options_are_read_as_offered_options(shared_data: Path, name: str) -> None:
     draw = random.Random(4)  # noqa: S311 # reproducible by design
     kinds = Counter[str]()
-    for row in labelled_file(shared_data / "mcq" / f"{name}.jsonl"):
+    for row in labelled_file(shared_data / "mcq" / f"{name}.jsonl")[::3]:
         options = row.answer.options
         texts = draw.sample([option.text for option in options], draw.randint(1, len(options)))
         letters = draw.sample(string.ascii_uppercase, len(texts))

@@ -15,7 +15,7 @@ from tests.test_hub import environment
 
 pytestmark = pytest.mark.harness
 
-TASKS = "manyifeval_n01,manyifeval_n10"
+TASKS = "manyifeval_n01,manyifeval_n02"  # those of more instructions take longer to compose
 REFERENCE = ("--model", "reference", "--model_args", "policy=oracle", "--tasks", TASKS)
 
 
@@ -39,7 +39,7 @@ def test_rows_come_from_the_hub_by_default_and_from_its_cache_offline(
         again = harness(*REFERENCE, environment=environment(home, endpoint, HF_HUB_OFFLINE="1"))
     assert again.status == 0, again.output[-3000:]
 
-    for task, count in (("manyifeval_n01", 1), ("manyifeval_n10", 10)):
+    for task, count in (("manyifeval_n01", 1), ("manyifeval_n02", 2)):
         for run in (first, again):
             assert run.results["n-samples"][task] == {"original": 100, "effective": 100}
             assert run.results["results"][task]["prompt_level_strict_acc,none"] == 1.0
@@ -49,7 +49,7 @@ def test_rows_come_from_the_hub_by_default_and_from_its_cache_offline(
             # The rows are those of a copy in a folder.
             assert metadata["rows_hash"] == rows_hash(str(shared_data / "ifeval"), "test", count)
             assert run.results["configs"][task]["dataset_path"] == "google/IFEval"
-    assert len(set(doc_hashes(first)["manyifeval_n10"])) == 100
+    assert len(set(doc_hashes(first)["manyifeval_n02"])) == 100
     assert doc_hashes(first) == doc_hashes(again)
 
 
