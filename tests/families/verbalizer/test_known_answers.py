@@ -25,7 +25,8 @@ ORACLE = {"natural": (1.0, 1.0, 0.0), "neutral": (1.0, 0.0, 0.0), "unnatural": (
 PRIOR = {"natural": (1.0, 1.0, 0.0), "neutral": (0.0, 1.0, 1.0), "unnatural": (0.0, 1.0, 0.0)}
 
 
-# On real rows only the direct prompts, because chain of thought uses the same rows, and no draws, which depend on no row.
+# On real rows only the direct prompts, because chain of thought uses the same rows, and no random answers, which depend
+# on none.
 PROMPTINGS = {"embedded": ("verbalizer", "verbalizer_cot"), REAL: ("verbalizer",)}
 POLICIES = {"embedded": ("oracle", "prior", "random"), REAL: ("oracle", "prior")}
 
