@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from math import isnan, nan
 from zlib import crc32
 
 import numpy as np
@@ -20,6 +21,8 @@ from lm_eval_ext.reports.figure import Estimate
 DRAWS = 1000
 """The number of resamples; an interval ends at their 2.5th and 97.5th percentiles."""
 SEED = 20231101
+ENUMERATED = 12
+"""The most rows whose sign patterns are enumerated; with more of them, their sums are counted in steps."""
 
 Floats = NDArray[np.float64]
 Replicates = Floats
@@ -119,39 +122,41 @@ class Population:
         )
 
 
-def sign_flip_p(differences: Floats, *, greater: bool = False) -> float:
-    """Return the p-value of the paired randomization test (Fisher 1935) of ``no difference``.
+def sign_flip_p(differences: Floats) -> float:
+    """Return the two-sided p-value of the paired randomization test (Fisher 1935) of ``no difference``.
 
     If nothing changed, each row's difference could equally well have the opposite sign. All sign patterns are counted;
-    none is drawn at random. With one right or wrong answer to each row, this is McNemar's exact test. Differences that
-    are not whole numbers are rounded to steps of a 64th of their root mean square. The test stays exact, but for the
-    rounded differences; the p-value changes by at most a hundredth of itself, or with a dozen rows by up to a tenth.
+    none is drawn at random. With one right or wrong answer to each row, this is McNemar's exact test. With more than a
+    dozen rows, differences that are not whole numbers are rounded to steps of a 64th of their root mean square. The
+    test stays exact, but for the rounded differences; the p-value changes by at most a hundredth of itself.
 
     Args:
         differences: one for each row of the dataset (the sum over all answers to the row), shape (rows,).
-        greater: whether only an increase counts (one-sided).
     """
-    steps = _in_steps(differences)
-    if not len(steps):
-        return 1.0
-    observed = int(steps.sum()) if greater else abs(int(steps.sum()))
-    chances, reach = _chances_of_sums(steps)
-    as_extreme = float(chances[max(0, observed + reach) :].sum())
-    p = as_extreme if greater else 1.0 if observed == 0 else 2 * as_extreme
-    # Floating-point sums cannot resolve anything smaller.
-    return min(1.0, max(p, smallest_p(differences, greater=greater), 1e-12))
-
-
-def smallest_p(differences: Floats, *, greater: bool = False) -> float:
-    """Return the smallest p-value that the test can give: if all differing rows changed in one direction."""
-    return min(1.0, (1.0 if greater else 2.0) * 0.5 ** len(_in_steps(differences)))
-
-
-def _in_steps(differences: Floats) -> NDArray[np.int64]:
-    """Return differences as whole numbers, without zeros: a row without a difference has no sign."""
-    # Floating-point residue of sums that are 0 is not a difference.
+    # Floating-point residue of sums that are 0 is not a difference, and a row without one has no sign.
     signed = differences[np.abs(differences) > 1e-9]
-    if len(signed) and not np.allclose(signed, np.rint(signed), rtol=0, atol=1e-9):
+    if len(signed) <= ENUMERATED:
+        return _share_of_patterns(signed)
+    steps = _in_steps(signed)
+    observed = abs(int(steps.sum()))
+    chances, reach = _chances_of_sums(steps)
+    p = 1.0 if observed == 0 else 2 * float(chances[max(0, observed + reach) :].sum())
+    # Floating-point sums cannot resolve anything smaller; and no pattern is more extreme than all of one sign.
+    return min(1.0, max(p, 2.0 * 0.5 ** len(signed), 1e-12))
+
+
+def _share_of_patterns(signed: Floats) -> float:
+    """Return the share of sign patterns whose sum is as far from 0, by enumeration."""
+    if not len(signed):
+        return 1.0
+    signs = 1 - 2 * (np.arange(2 ** len(signed))[:, None] >> np.arange(len(signed)) & 1)
+    sums = np.abs(signs @ signed)
+    return float(np.mean(sums >= sums[0] * (1 - 1e-9)))
+
+
+def _in_steps(signed: Floats) -> NDArray[np.int64]:
+    """Return differences as whole numbers, without zeros."""
+    if not np.allclose(signed, np.rint(signed), rtol=0, atol=1e-9):
         signed = signed / (np.sqrt(np.mean(signed**2)) / 64)
     steps = np.rint(signed)
     return np.array(steps[steps != 0], np.int64)
@@ -185,3 +190,19 @@ def holm(p_values: Mapping[str, float]) -> dict[str, float]:
         highest = max(highest, min(1.0, p * (len(p_values) - rank)))
         adjusted[name] = highest
     return {name: adjusted[name] for name in p_values}
+
+
+def holm_levels(p_values: Mapping[str, float], level: float) -> dict[str, float]:
+    """Return the level at which Holm's method tests each p-value.
+
+    A hypothesis is rejected if its p-value is below its level; all that are not share the level of the step at which
+    the method stopped. A one-sided confidence limit at this level therefore agrees with the test.
+    """
+    levels: dict[str, float] = {}
+    stopped = nan
+    for rank, (name, p) in enumerate(sorted(p_values.items(), key=lambda item: (item[1], item[0]))):
+        step = level / (len(p_values) - rank)
+        if isnan(stopped) and p >= step:
+            stopped = step
+        levels[name] = step if isnan(stopped) else stopped
+    return {name: levels[name] for name in p_values}

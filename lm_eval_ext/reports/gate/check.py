@@ -1,32 +1,35 @@
-"""Whether a candidate may be released: how much worse it is than a baseline, and whether that is more than noise."""
+"""Whether a candidate may be released: whether it is worse than a baseline by more than allowed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil, nan, sqrt
-from statistics import NormalDist
+from math import floor, isinf, log10, nan
 from typing import Literal
-
-import numpy as np
 
 from lm_eval_ext.reports.figure import Estimate
 from lm_eval_ext.reports.gate.comparison import Difference, difference_of
+from lm_eval_ext.reports.gate.drop import LEVEL, Drop, drop_of, rows_to_decide, smallest_regression
 from lm_eval_ext.reports.gate.units import Sides, Unpaired
-from lm_eval_ext.reports.statistics import holm, sign_flip_p, smallest_p
+from lm_eval_ext.reports.statistics import holm, holm_levels
 from lm_eval_ext.results.issue import Issue, error, note, warning
 
-LEVEL = 0.05
-"""Significance level: the probability, at most, of finding any regression in the list if nothing has changed.
+Verdict = Literal["REGRESSION", "CANNOT TELL", "INCONCLUSIVE", "NOT WORSE"]
+"""The drop is larger than allowed; nothing can be said; the rows do not decide; the drop is not larger than allowed.
 
-A true drop that is slightly smaller than allowed may also be called a regression: the measured figure counts.
+The first and the last are shown, each with an error of at most 5 %.
 """
-POWER = 0.8
-"""The probability of detecting a drop of the size that is called detectable."""
+Requirement = Literal["no-regression", "no-worse"]
+"""What a candidate must show to pass: that nothing is a regression, or that everything is not worse."""
+STATUS: Mapping[Requirement, Mapping[Verdict, int]] = {
+    "no-regression": {"REGRESSION": 1, "CANNOT TELL": 2, "INCONCLUSIVE": 0, "NOT WORSE": 0},
+    "no-worse": {"REGRESSION": 1, "CANNOT TELL": 2, "INCONCLUSIVE": 2, "NOT WORSE": 0},
+}
+"""Exit statuses; the verdicts in order of precedence."""
+ORDER: Sequence[Verdict] = tuple(STATUS["no-regression"])
 
-Verdict = Literal["REGRESSION", "CANNOT TELL", "PASS"]
-STATUS: Mapping[Verdict, int] = {"REGRESSION": 1, "CANNOT TELL": 2, "PASS": 0}
-"""Exit statuses, in order of precedence."""
+NOTHING = Estimate(nan)
+"""The drop where nothing was compared."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,9 @@ class Finding:
         verdict: whether it is worse.
         most: the largest allowed drop.
         difference: the measured difference; ``None`` if there was nothing to compare.
-        p: one-sided, adjusted by Holm's method; NaN if there was no test.
+        drop: how much worse it is, positive if worse in either direction of the metric, with one-sided limits: the
+            lower one at the level of Holm's method, the upper one at 5 %. NaN if nothing was compared.
+        p: one-sided, of a drop that is allowed, adjusted by Holm's method; NaN if there was no test.
         issues: what the reader should know, such as why there is no verdict.
     """
 
@@ -48,32 +53,45 @@ class Finding:
     verdict: Verdict
     most: float
     difference: Difference | None = None
+    drop: Estimate = NOTHING
     p: float = nan
     issues: tuple[Issue, ...] = ()
 
-    @property
-    def drop(self) -> Estimate:
-        """How much worse it is, positive if worse in either direction of the metric; NaN if nothing was compared."""
-        return Estimate(nan) if self.difference is None else drop_of(self.difference)
 
+@dataclass(frozen=True)
+class Tested:
+    """A drop and its test.
 
-def drop_of(difference: Difference) -> Estimate:
-    """Return how much worse a score is, positive if worse in either direction of the metric."""
-    change = difference.change
-    if difference.sign > 0:
-        return Estimate(-change.value, -change.high, -change.low)
-    return change
+    Attributes:
+        difference: the measured difference.
+        drop: the drop that it is.
+        most: the largest allowed drop.
+        p: the adjusted p-value of an allowed drop.
+        level: the level of the lower limit.
+        tests: the number of drops tested.
+    """
+
+    difference: Difference
+    drop: Drop
+    most: float
+    p: float
+    level: float
+    tests: int
 
 
 def check(sides: Sides, bounds: Mapping[str, float]) -> tuple[Finding, ...]:
     """Return the findings, the worst first.
+
+    Holm's method keeps the probability that any allowed drop is called a regression at 5 %. Nothing of the kind is
+    needed for "not worse": whoever requires it of everything errs only if every single one of these tests errs
+    (intersection-union test, Berger 1982).
 
     Args:
         sides: the baseline and the candidate.
         bounds: by task or group, the largest allowed drop.
     """
     findings: list[Finding] = []
-    differences: dict[str, Difference] = {}
+    measured: dict[str, tuple[Difference, Drop]] = {}
     for name, most in bounds.items():
         taken = sides.take(name)
         if isinstance(taken, Unpaired):
@@ -81,22 +99,16 @@ def check(sides: Sides, bounds: Mapping[str, float]) -> tuple[Finding, ...]:
             continue
         difference = difference_of(taken, sides)
         if difference.answers:
-            differences[name] = difference
+            measured[name] = difference, drop_of(difference)
         else:
-            why = difference.unsampled or error("no rows in common")
-            issues = (why, *_warnings(taken.issues))
-            findings.append(Finding(name, taken.family, "CANNOT TELL", most, difference, issues=issues))
-    p = {name: _p(difference) for name, difference in differences.items()}
-    adjusted = holm(p)
-    for name, difference in differences.items():
-        best = holm({**p, name: smallest_p(difference.by_row, greater=True)})[name]
-        findings.append(_judge(difference, bounds[name], adjusted[name], best, len(p)))
-    order = list(STATUS)
-    return tuple(sorted(findings, key=lambda finding: (order.index(finding.verdict), _room(finding), finding.name)))
-
-
-def _p(difference: Difference) -> float:
-    return sign_flip_p(-difference.sign * difference.by_row, greater=True)
+            issues = (difference.unsampled or error("no rows in common"), *_warnings(taken.issues))
+            measure = Estimate(-difference.sign * difference.change.value)
+            findings.append(Finding(name, taken.family, "CANNOT TELL", most, difference, measure, issues=issues))
+    p = {name: drop.p_beyond(bounds[name]) for name, (_, drop) in measured.items()}
+    adjusted, levels = holm(p), holm_levels(p, LEVEL)
+    for name, (difference, drop) in measured.items():
+        findings.append(_judge(Tested(difference, drop, bounds[name], adjusted[name], levels[name], len(p))))
+    return tuple(sorted(findings, key=lambda finding: (ORDER.index(finding.verdict), _room(finding), finding.name)))
 
 
 def _room(finding: Finding) -> float:
@@ -104,48 +116,52 @@ def _room(finding: Finding) -> float:
     return finding.most - finding.drop.value if finding.drop.exists else 0.0
 
 
-def _judge(difference: Difference, most: float, p: float, best: float, tests: int) -> Finding:
-    """Return the finding for a difference.
-
-    Args:
-        difference: the measured difference.
-        most: the largest allowed drop.
-        p: the adjusted p-value of no drop.
-        best: the smallest p-value that this number of differing rows could give, adjusted.
-        tests: the number of drops tested.
-    """
+def _judge(tested: Tested) -> Finding:
+    """Return the finding for a drop."""
+    difference, drop, most = tested.difference, tested.drop, tested.most
     unit = difference.unit
-    # A drop exactly as large as allowed may exceed it by a rounding error.
-    dropped = drop_of(difference).value > most + 1e-9
-    verdict: Verdict = "PASS"
-    issues: list[Issue] = []
-    if dropped and p < LEVEL:
-        verdict = "REGRESSION"
-    elif dropped and best >= LEVEL:
-        verdict = "CANNOT TELL"
-        issues.append(
-            error(
-                f"too few rows differ to distinguish this drop from chance: p would be {best:.2g} even if all of them "
-                "had become worse"
-            )
-        )
-    elif dropped:
-        issues.append(note("worse by more than allowed, but not statistically significant"))
     # Rows that were not run, or were run differently, could hide a regression.
     warnings = [*_lacking(difference), *_warnings(unit.issues)]
-    if verdict == "PASS" and warnings:
+    issues = list(warnings)
+    verdict: Verdict
+    if tested.p < LEVEL:
+        verdict = "REGRESSION"
+    elif warnings:
         verdict = "CANNOT TELL"
-    issues += warnings
-    detectable = smallest_drop(difference, tests)
-    if verdict == "PASS" and detectable > most:
-        issues.append(
-            note(
-                f"too few rows to detect a drop of {most:g}: with 80 % power, they reveal a drop of {detectable:.2g} "
-                "or more"
-            )
-        )
+    elif drop.p_within(most) < LEVEL:
+        verdict = "NOT WORSE"
+    else:
+        verdict = "INCONCLUSIVE"
+        issues.append(note(_what_would_decide(drop, most, tested.tests)))
+    if _worst_drop(difference) <= most:
+        issues.append(note(f"the baseline is at {difference.before:.4f}, so no drop can be larger than allowed"))
     issues += [issue for issue in unit.issues if issue.severity == "note"]
-    return Finding(unit.name, unit.family, verdict, most, difference, p, tuple(issues))
+    measure = Estimate(drop.value, *drop.limits(tested.level, LEVEL))
+    return Finding(unit.name, unit.family, verdict, most, difference, measure, tested.p, tuple(issues))
+
+
+def _what_would_decide(drop: Drop, most: float, tests: int) -> str:
+    if isinf(drop.error):
+        return "a single row has no interval"
+    rows, smallest = rows_to_decide(drop, most), smallest_regression(drop, most, tests)
+    decide = f"about {_rounded(rows)} rows would decide" if rows < 1e6 else "no practical number of rows would decide"
+    shows = (
+        f"{drop.rows} rows show a regression from a true drop of {smallest:.2g} on"
+        if smallest < 1
+        else f"{drop.rows} rows cannot show a regression"
+    )
+    return f"{decide} if the true drop is the measured one; {shows} (80 % power)"
+
+
+def _rounded(rows: float) -> str:
+    """Return a number of rows with two digits."""
+    step = 10 ** max(0, floor(log10(max(rows, 1.0))) - 1)
+    return f"{max(2, round(rows / step) * step):,}"
+
+
+def _worst_drop(difference: Difference) -> float:
+    """Return the largest drop that the baseline's score leaves room for."""
+    return difference.before if difference.sign > 0 else 1 - difference.before
 
 
 def _warnings(issues: Iterable[Issue]) -> list[Issue]:
@@ -158,44 +174,12 @@ def _lacking(difference: Difference) -> Iterator[Issue]:
             yield warning(f"the {side} lacks {count} of the {other}'s answers: evaluate both on the same rows")
 
 
-def smallest_drop(difference: Difference, tests: int) -> float:
-    """Return the smallest true drop that rows like these would reveal with 80 % power.
-
-    This is the smallest drop that a one-sided test of normal differences detects at the level of the first step of
-    Holm's method, or the drop at which enough rows become worse for a sign test, whichever is larger.
-
-    Args:
-        difference: the measured difference.
-        tests: the number of drops tested.
-    """
-    from scipy.special import betaincinv  # noqa: PLC0415 # half a second, which only this command needs
-    from scipy.stats import binom  # noqa: PLC0415 # as above
-
-    level = LEVEL / tests
-    normal = NormalDist()
-    # Rows that become worse also differ: the drop adds its own variance, at most drop / rows.
-    errors = normal.inv_cdf(1 - level) + normal.inv_cdf(POWER)
-    own = errors**2 / difference.rows
-    by_error = (own + sqrt(own**2 + 4 * (errors * difference.error) ** 2)) / 2
-    # The number of rows that would give this error if each flipped between right and wrong. If nothing has changed,
-    # half of them get better, and `more` further rows must become worse.
-    differing = round((difference.error * difference.rows) ** 2)
-    better, worse = ceil(differing / 2), differing // 2
-    counts = np.arange(worse + difference.rows + 1)
-    enough = counts[binom.sf(counts - 1, counts + better, 0.5) < level]
-    if not len(enough):
-        return 1.0
-    more = max(1, int(enough[0]) - worse)
-    # P(binomial >= more) = POWER: the share of rows that become worse (Clopper and Pearson 1934).
-    by_signs = float(betaincinv(more, difference.rows - more + 1, POWER))
-    return min(1.0, max(by_error, by_signs))
-
-
-def status(findings: Sequence[Finding]) -> int:
-    """Return the exit status: 1 if anything is worse, else 2 if anything has no verdict, else 0."""
-    return STATUS[overall(findings)]
+def status(findings: Sequence[Finding], requirement: Requirement = "no-regression") -> int:
+    """Return the exit status: 1 if anything is worse, else 2 if anything required was not shown, else 0."""
+    statuses = {STATUS[requirement][finding.verdict] for finding in findings}
+    return next(status for status in (1, 2, 0) if status in statuses)
 
 
 def overall(findings: Sequence[Finding]) -> Verdict:
     """Return the overall verdict."""
-    return next(verdict for verdict in STATUS if any(finding.verdict == verdict for finding in findings))
+    return next(verdict for verdict in ORDER if any(finding.verdict == verdict for finding in findings))

@@ -5,38 +5,45 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import isnan
 
-from lm_eval_ext.reports.gate.check import LEVEL, Finding, overall
+from lm_eval_ext.reports.gate.check import Finding, Requirement, overall, status
 from lm_eval_ext.reports.gate.comparison_text import p_value
+from lm_eval_ext.reports.gate.drop import LEVEL
 
 
-def text(findings: Sequence[Finding], titles: tuple[str, str]) -> Iterator[str]:
+def text(
+    findings: Sequence[Finding], titles: tuple[str, str], requirement: Requirement = "no-regression"
+) -> Iterator[str]:
     """Yield the lines: the verdict, one line for each finding, and the method.
 
     Args:
         findings: the worst first.
         titles: descriptions of the baseline and the candidate.
+        requirement: what the candidate must show.
     """
-    yield verdict(findings)
+    yield verdict(findings, requirement)
     width = max(len(finding.name) for finding in findings)
     for finding in findings:
-        yield f"{finding.verdict:11}  {finding.name:{width}}  {what(finding)}"
+        yield f"{finding.verdict:12}  {finding.name:{width}}  {what(finding)}"
     tests = sum(not isnan(finding.p) for finding in findings)
     yield f"baseline: {titles[0]}; candidate: {titles[1]}"
     if tests:
         yield (
-            "A drop is a regression if it is larger than allowed and statistically significant: one-sided paired "
-            f"randomization (sign-flip) test, one observation per dataset row, p < {LEVEL:g} after Holm correction for "
-            f"{tests} comparison{'s' if tests > 1 else ''}. An unchanged candidate fails at most one check in twenty; "
-            "a candidate whose true drop is slightly smaller than allowed can also fail. Intervals: 95 % confidence, "
-            "paired cluster bootstrap over rows."
+            "A drop is a regression if its lower limit is beyond what is allowed, and is not worse if its upper limit "
+            "is within it; otherwise it is inconclusive. Limits: one-sided, "
+            f"{1 - LEVEL:.0%}, paired, one observation per dataset row; the lower ones with Holm correction for "
+            f"{tests} comparison{'s' if tests > 1 else ''}. An allowed drop fails at most one check in twenty."
         )
 
 
-def verdict(findings: Sequence[Finding]) -> str:
+def verdict(findings: Sequence[Finding], requirement: Requirement = "no-regression") -> str:
     """Return the verdict in a few words."""
     worst = overall(findings)
     count = sum(finding.verdict == worst for finding in findings)
-    return f"{worst.lower()}: {count} of {len(findings)}"
+    said = f"{worst.lower()}: {count} of {len(findings)}"
+    if worst == "INCONCLUSIVE":
+        passes = "passes, because nothing is" if status(findings, requirement) == 0 else "does not pass with"
+        return f"{said}; {passes} {'a regression' if requirement == 'no-regression' else '--require no-worse'}"
+    return said
 
 
 def what(finding: Finding) -> str:

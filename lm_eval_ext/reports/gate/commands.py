@@ -7,6 +7,7 @@ import os
 import sys
 import traceback
 from collections.abc import Iterable
+from contextlib import suppress
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -51,13 +52,13 @@ def add_check_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "check",
         help="check a candidate for regressions against a baseline; exit status 0: pass, 1: regression, 2: cannot tell",
         description="Reads what `lm_eval --output_path FOLDER --log_samples` wrote for a baseline and for a candidate. "
-        "A task or group has regressed if its headline metric is worse by more than allowed and the drop is "
-        "statistically significant: a one-sided paired randomization test over dataset rows, p < 0.05 after Holm "
-        "correction. So an unchanged model fails at most one check in twenty; a model whose true drop is slightly "
-        "smaller than allowed can also fail. The baseline's lowest-level groups and its tasks in no group are "
-        "checked, or what --bounds names. Exit status: 0 pass; 1 regression; 2 cannot tell: a task, its samples or "
-        "some rows are missing or differ, prompts, settings or answer readers differ, samples and results disagree, "
-        "too few rows differ, or the command itself failed.",
+        "The drop of the headline metric of each task or group has one-sided 95 % limits, from answers paired by "
+        "dataset row. REGRESSION: the lower limit (Holm correction) is beyond the allowed drop. NOT WORSE: the upper "
+        "limit is within it. INCONCLUSIVE: neither; the message says how many rows would decide. A candidate whose "
+        "true drops are allowed fails at most one check in twenty. The baseline's lowest-level groups and its tasks in "
+        "no group are checked, or what --bounds names. Exit status: 0 pass; 1 regression; 2 cannot tell: a task, its "
+        "samples or some rows are missing or differ, prompts, settings or answer readers differ, samples and results "
+        "disagree, the command itself failed, or, with --require no-worse, something is inconclusive.",
     )
     check.add_argument("candidate", metavar="CANDIDATE", type=Path, help=RUN)
     check.add_argument("--against", metavar="BASELINE", type=Path, required=True, help="the same for the baseline")
@@ -73,6 +74,13 @@ def add_check_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         type=Path,
         help="bounds by task or group: a table [tasks] with lines like `verbalizer_unnatural = 0.01`, and max_drop for "
         "everything else; without max_drop only what is named is checked",
+    )
+    check.add_argument(
+        "--require",
+        choices=("no-regression", "no-worse"),
+        default="no-regression",
+        help="no-regression (the default): what is inconclusive passes with a remark; no-worse: only what is shown to "
+        "be not worse passes",
     )
     check.add_argument("--junit", metavar="FILE.xml", type=_file, help="also write the findings as JUnit XML, for CI")
     check.set_defaults(run=_check)
@@ -120,10 +128,24 @@ def _check(options: argparse.Namespace) -> int:
     try:
         return _checked(options)
     except (OSError, RowsError, ReportError) as error:
-        print(f"lm-eval-ext: cannot tell: {one_line(str(error))}", file=sys.stderr)
-    except Exception:  # as above
+        said = one_line(str(error))
+        print(f"lm-eval-ext: cannot tell: {said}", file=sys.stderr)
+    except Exception as error:  # as above
+        said = one_line(f"{type(error).__name__}: {error}")
         print(readable(traceback.format_exc()), file=sys.stderr)
+    if options.junit is not None:
+        _write_error(options.junit, said)
     return CANNOT_TELL
+
+
+def _write_error(path: Path, said: str) -> None:
+    """Write the XML of a check that failed: a CI system must not show the XML of an earlier one, or none."""
+    from lm_eval_ext.reports import output  # noqa: PLC0415 # tempfile: other commands answer at once
+    from lm_eval_ext.reports.gate import junit  # noqa: PLC0415 # numpy
+
+    # What cannot be written may be what failed.
+    with suppress(OSError, ReportError):
+        output.write({path: junit.failed(said)})
 
 
 def _checked(options: argparse.Namespace) -> int:
@@ -145,12 +167,13 @@ def _checked(options: argparse.Namespace) -> int:
         )
     findings = check(sides, bounds.over(sides))
     titles = _titles(sides, baseline, candidate)
-    _print(check_text.text(findings, titles))
+    _print(check_text.text(findings, titles, options.require))
     if options.junit is not None:
         date = max(run.file.date for run in sides.after.runs)
         notices = [*_notices(sides.before, sides.names[0]), *_notices(sides.after, sides.names[1])]
-        output.write({options.junit: junit.document(findings, _properties(sides, titles), date, notices)})
-    return status(findings)
+        properties = _properties(sides, titles) | {"required": options.require}
+        output.write({options.junit: junit.document(findings, properties, date, notices, options.require)})
+    return status(findings, options.require)
 
 
 def _bounds(max_drop: float | None, path: Path | None) -> Bounds:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import isnan, nan
 
 import numpy as np
@@ -22,8 +22,9 @@ class Difference:
         unit: what is compared.
         before, after: the scores: means over all answers, or over the tasks where these have equal weight.
         change: after minus before, with its interval.
-        error: the standard error of the change.
         by_row: the sum of the changes of all answers to each row of the datasets, shape (rows,).
+        weight_by_row: the sum of the weights of these answers, shape (rows,).
+        rows_by_dataset: the number of rows of each dataset, in the order of the rows.
         answers: the number of pairs of answers.
         lost, added: the numbers of answers that only the first, or only the second, side has.
         unsampled: why there are no pairs of answers; the scores are then taken from the results.
@@ -33,9 +34,10 @@ class Difference:
     before: float
     after: float
     change: Estimate
-    error: float
-    by_row: Floats
-    answers: int
+    by_row: Floats = field(default_factory=lambda: np.empty(0))
+    weight_by_row: Floats = field(default_factory=lambda: np.empty(0))
+    rows_by_dataset: tuple[int, ...] = ()
+    answers: int = 0
     lost: int = 0
     added: int = 0
     unsampled: Issue | None = None
@@ -149,7 +151,7 @@ def _of_figures(unit: Unit, unsampled: Issue) -> Difference:
         )
         for runs in zip(*((pair.before, pair.after) for pair in unit.pairs), strict=True)
     )
-    return Difference(unit, before, after, Estimate(after - before), nan, np.empty(0), 0, unsampled=unsampled)
+    return Difference(unit, before, after, Estimate(after - before), unsampled=unsampled)
 
 
 def _pooled(figures: Sequence[float | None], weights: Sequence[int]) -> float:
@@ -180,8 +182,11 @@ def _of_rows(unit: Unit, population: Population) -> Difference:
         for sums, values in ((changes, weight * (new - old)), (counts, np.full(len(both), weight))):
             sums[dataset] = sums.get(dataset, 0.0) + population.by_cluster(dataset, clusters, values)
     if not answers:
-        return Difference(unit, nan, nan, Estimate(nan), nan, np.empty(0), 0, lost, added)
-    by_row = np.concatenate([changes[dataset][of_dataset > 0] for dataset, of_dataset in counts.items()])
+        return Difference(unit, nan, nan, Estimate(nan), lost=lost, added=added)
+    by_row, weight_by_row = (
+        np.concatenate([sums[dataset][of_dataset > 0] for dataset, of_dataset in counts.items()])
+        for sums in (changes, counts)
+    )
     total = sum(float(of_dataset.sum()) for of_dataset in counts.values())
     mean = Ratio(
         np.sum([population.weights(dataset) @ changes[dataset] for dataset in changes], axis=0),
@@ -192,8 +197,9 @@ def _of_rows(unit: Unit, population: Population) -> Difference:
         float(before / total),
         float(after / total),
         estimate(mean),
-        float(np.nanstd(mean[1:])),
         by_row,
+        weight_by_row,
+        tuple(int(np.count_nonzero(of_dataset)) for of_dataset in counts.values()),
         answers,
         lost,
         added,

@@ -4,22 +4,45 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from xml.etree import ElementTree
 
-from lm_eval_ext.reports.gate.check import Finding
+from lm_eval_ext.reports.gate.check import STATUS, Finding, Requirement, Verdict
 from lm_eval_ext.reports.gate.check_text import what
 from lm_eval_ext.reports.wording import one_line
 
 SUITE = "lm-eval-ext check"
-ELEMENTS = {"REGRESSION": "failure", "CANNOT TELL": "error"}
-"""The JUnit element of each verdict; a test case without one has passed."""
+ELEMENTS = {1: "failure", 2: "error"}
+"""The JUnit element of a verdict, by its exit status; a test case without one has passed."""
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
+@dataclass(frozen=True)
+class _Case:
+    """A test case.
+
+    Attributes:
+        classname, name: its names.
+        said: what it says.
+        element: the element that says it; ``None`` if the case passed.
+        verdict: the verdict in words.
+    """
+
+    classname: str
+    name: str
+    said: str
+    element: str | None
+    verdict: str
+
+
 def document(
-    findings: Sequence[Finding], properties: Mapping[str, str], date: float, notices: Sequence[str] = ()
+    findings: Sequence[Finding],
+    properties: Mapping[str, str],
+    date: float,
+    notices: Sequence[str] = (),
+    requirement: Requirement = "no-regression",
 ) -> bytes:
     """Return the XML.
 
@@ -28,9 +51,36 @@ def document(
         properties: names and values of the test suite's properties.
         date: the date of the candidate's run, in seconds since 1970; the time of writing would differ every time.
         notices: what standard error says about the two runs, whatever the verdict.
+        requirement: what the candidate must show.
     """
-    counts = {element: sum(finding.verdict == of for finding in findings) for of, element in ELEMENTS.items()}
-    totals = {"tests": str(len(findings)), "failures": str(counts["failure"]), "errors": str(counts["error"])}
+    elements = [_element(finding.verdict, requirement) for finding in findings]
+    root, suite = _suite(elements, date)
+    listed = ElementTree.SubElement(suite, "properties")
+    for name, value in properties.items():
+        ElementTree.SubElement(listed, "property", {"name": name, "value": _clean(value)})
+    for finding, element in zip(findings, elements, strict=True):
+        _add(suite, _Case(finding.family or "unknown", finding.name, what(finding), element, finding.verdict.lower()))
+    if notices:
+        ElementTree.SubElement(suite, "system-out").text = "\n".join(map(_clean, notices))
+    return _written(root)
+
+
+def failed(said: str) -> bytes:
+    """Return the XML of a check that could not compare anything: one error, which says why."""
+    # There may be no candidate whose date it could have.
+    root, suite = _suite(["error"], date=0)
+    _add(suite, _Case("check", "check", said, "error", "cannot tell"))
+    return _written(root)
+
+
+def _element(verdict: Verdict, requirement: Requirement) -> str | None:
+    return ELEMENTS.get(STATUS[requirement][verdict])
+
+
+def _suite(elements: Sequence[str | None], date: float) -> tuple[ElementTree.Element, ElementTree.Element]:
+    """Return a document with an empty test suite, and the suite."""
+    failures, errors = (str(elements.count(element)) for element in ("failure", "error"))
+    totals = {"tests": str(len(elements)), "failures": failures, "errors": errors}
     root = ElementTree.Element("testsuites", totals)
     suite = ElementTree.SubElement(
         root,
@@ -44,32 +94,22 @@ def document(
             "hostname": "localhost",
         },
     )
-    listed = ElementTree.SubElement(suite, "properties")
-    for name, value in properties.items():
-        ElementTree.SubElement(listed, "property", {"name": name, "value": _clean(value)})
-    for finding in findings:
-        _case(suite, finding)
-    if notices:
-        ElementTree.SubElement(suite, "system-out").text = "\n".join(map(_clean, notices))
+    return root, suite
+
+
+def _written(root: ElementTree.Element) -> bytes:
     ElementTree.indent(root)
     text: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
     return text + b"\n"
 
 
-def _case(suite: ElementTree.Element, finding: Finding) -> None:
-    case = ElementTree.SubElement(
-        suite,
-        "testcase",
-        {"classname": _clean(finding.family or "unknown"), "name": _clean(finding.name), "time": "0"},
-    )
-    said = _clean(what(finding))
-    if finding.verdict in ELEMENTS:
-        element = ElementTree.SubElement(
-            case, ELEMENTS[finding.verdict], {"message": said, "type": finding.verdict.lower()}
-        )
-        element.text = said
+def _add(suite: ElementTree.Element, case: _Case) -> None:
+    attributes = {"classname": _clean(case.classname), "name": _clean(case.name), "time": "0"}
+    added, said = ElementTree.SubElement(suite, "testcase", attributes), _clean(case.said)
+    if case.element is None:
+        ElementTree.SubElement(added, "system-out").text = said
     else:
-        ElementTree.SubElement(case, "system-out").text = said
+        ElementTree.SubElement(added, case.element, {"message": said, "type": case.verdict}).text = said
 
 
 def _clean(text: str) -> str:

@@ -104,7 +104,8 @@ def test_input_that_is_not_a_result_is_an_error_of_compare(runs: Path) -> None:
     ("candidate", "most", "expected"),
     [
         ("worse", 0.02, (1, "regression: 1 of 2")),
-        ("worse", 0.2, (0, "pass: 2 of 2")),
+        ("worse", 0.2, (0, "inconclusive: 1 of 2; passes, because nothing is a regression")),
+        ("worse", 0.5, (0, "not worse: 2 of 2")),
         ("less", 0.02, (2, "cannot tell: 1 of 2")),
     ],
 )
@@ -115,12 +116,24 @@ def test_the_exit_status_gives_the_verdict(
     assert (status, capsys.readouterr().out.splitlines()[0]) == expected
 
 
+def test_what_is_inconclusive_does_not_pass_if_not_worse_is_required(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["check", runs / "worse", "--against", runs / "baseline", "--require", "no-worse", "--max-drop"]
+    xml = runs / "required.xml"
+    assert call(*words, 0.2, "--junit", xml) == 2
+    assert capsys.readouterr().out.startswith("inconclusive: 1 of 2; does not pass with --require no-worse\n")
+    root = ElementTree.parse(xml).getroot()  # noqa: S314 # our own
+    assert [each.get("type") for each in root.iter("error")] == ["inconclusive"]
+    assert call(*words, 0.5) == 0
+
+
 def test_bounds_from_a_file_are_applied(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bounds = runs / "bounds.toml"
     for text, extra, status, first in (
-        (f"[tasks]\n{SNLI} = 0.0", [], 0, "pass: 1 of 1"),
+        (f"[tasks]\n{SNLI} = 0.0", [], 0, "inconclusive: 1 of 1; passes, because nothing is a regression"),
         (f"[tasks]\n{SNLI} = 0.0", ["--max-drop", "0.02"], 1, "regression: 1 of 2"),
-        (f"max_drop = 0.02\n[tasks]\n{SST2} = 0.3", [], 0, "pass: 2 of 2"),
+        (f"max_drop = 0.1\n[tasks]\n{SST2} = 0.5", [], 0, "not worse: 2 of 2"),
     ):
         bounds.write_text(text, encoding="utf-8")
         found = call("check", runs / "worse", "--against", runs / "baseline", "--bounds", bounds, *extra)
@@ -135,9 +148,9 @@ def test_a_planted_regression_in_a_real_run_is_in_the_xml(result_folder: ResultF
     assert call("check", candidate, "--against", baseline, "--max-drop", "0.02", "--junit", xml) == 1
     root = ElementTree.parse(xml).getroot()  # noqa: S314 # our own
     (failure,) = root.iter("failure")
-    # Twelve of a hundred; one-sided p: 2**-12
+    # Twelve of a hundred: a lower limit of about 0.12 - 1.66 * 0.035.
     assert "acc ↑ 1.0000 → 0.8800, drop 0.1200" in (failure.get("message") or "")
-    assert "p 0.0002" in (failure.get("message") or "")
+    assert "drop 0.1200 [0.0597, 0.1779], 0.02 allowed" in (failure.get("message") or "")
     properties = {each.get("name"): each.get("value") for each in root.iter("property")}
     assert properties["candidate"] == f"reference policy=planted, rows: embedded ({candidate})"
     assert properties["baseline: task versions"] == "1.1+embedded"

@@ -34,7 +34,6 @@ def test_a_task_has_a_change_an_interval_and_mcnemars_test(tmp_path: Path) -> No
     assert [one.difference.before, one.difference.after, change.value] == pytest.approx([0.6, 0.8, 0.2])
     assert (one.difference.rows, one.difference.answers, one.difference.lost, one.difference.added) == (100, 100, 0, 0)
     # The variance of a row's change: (30 + 10) / 100 - 0.2 ** 2 = 0.36; of their mean: 0.06 ** 2. 1.96 * 0.06 = 0.118.
-    assert one.difference.error == pytest.approx(0.06, rel=0.09)
     assert [change.low, change.high] == pytest.approx([0.082, 0.318], abs=0.02)
     assert one.p == one.adjusted == pytest.approx(stats.binomtest(10, 40).pvalue)
     assert one.verdict == "better"
@@ -57,13 +56,15 @@ def test_several_answers_to_a_row_are_one_observation(tmp_path: Path) -> None:
     both = found(sides(tmp_path, before, after, groups={"both": [SST2, GOLDEN]}))
     assert both["both"].p == pytest.approx(2 / 2**8)
     assert both[SST2].p == pytest.approx(2 / 2**8)
-    assert both["both"].difference.error == pytest.approx(both[SST2].difference.error)
+    together, alone = both["both"].difference.change, both[SST2].difference.change
+    assert [together.low, together.high] == pytest.approx([alone.low, alone.high])
 
 
 def test_a_row_won_under_one_verbalizer_and_lost_under_another_has_no_sign(tmp_path: Path) -> None:
     before, after = {SST2: right(60), GOLDEN: right(68)}, {SST2: right(68), GOLDEN: right(60)}
     both = found(sides(tmp_path, before, after, groups={"both": [SST2, GOLDEN]}))
-    assert (both["both"].p, both["both"].difference.error) == (1, 0)
+    change = both["both"].difference.change
+    assert (both["both"].p, change.low, change.high) == (1, 0, 0)
     assert both[SST2].p == pytest.approx(2 / 2**8)
 
 

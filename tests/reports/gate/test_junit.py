@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from lm_eval_ext.reports.gate.check import Finding, check
-from lm_eval_ext.reports.gate.junit import document
+from lm_eval_ext.reports.gate.junit import document, failed
 from lm_eval_ext.results.issue import note
 from tests.reports.files import SST2
 from tests.reports.gate.two_runs import GOLDEN, SNLI, right, sides
@@ -92,11 +92,24 @@ def test_each_finding_is_a_test_case(findings: tuple[Finding, ...]) -> None:
     assert failure.text == failure.get("message")
     assert (error.tag, error.get("type"), error.get("message")) == ("error", "cannot tell", "missing from B")
     assert remark.tag == "system-out"
-    assert "too few rows to detect a drop of 0.02" in (remark.text or "")
+    assert "rows would decide" in (remark.text or "")
     assert [(each.get("name"), each.get("value")) for each in suite.iter("property")] == [
         ("candidate", "two"),
         ("baseline", "one"),
     ]
+
+
+def test_what_is_inconclusive_is_an_error_if_not_worse_is_required(findings: tuple[Finding, ...]) -> None:
+    root = parsed(document(findings, {}, 1.0, requirement="no-worse"))
+    assert root.get("errors") == "2"
+    assert [error.get("type") for error in root.iter("error")] == ["cannot tell", "inconclusive"]
+
+
+def test_a_check_that_failed_is_one_error() -> None:
+    root = parsed(failed("results: no such folder \x07"))
+    assert (root.get("tests"), root.get("errors")) == ("1", "1")
+    (error,) = root.iter("error")
+    assert error.get("message") == error.text == "results: no such folder <U+0007>"
 
 
 def test_characters_that_xml_cannot_represent_are_named() -> None:

@@ -1,0 +1,139 @@
+"""How much worse a score is, and between which limits: answers are paired, and each dataset row is one observation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf, isinf, nan, sqrt
+from statistics import NormalDist
+
+import numpy as np
+
+from lm_eval_ext.reports.gate.comparison import Difference
+from lm_eval_ext.reports.statistics import Floats
+
+LEVEL = 0.05
+"""The probability, at most, of each error: calling an allowed drop a regression, or a larger one not worse."""
+POWER = 0.8
+"""The probability of the outcome that a number of rows, or a drop, is given for."""
+
+
+@dataclass(frozen=True)
+class Drop:
+    """A drop of a score, positive if it is worse in either direction of the metric.
+
+    Its limits are those of a t distribution around ``center``. This is the mean over the rows and two made-up rows, of
+    which one gets better and the other worse (Bonett and Price 2012, for one answer per row; with K answers, the
+    made-up rows change by the square root of K of them, as independent answers would). Without these, equal answers to
+    few rows would seem to exclude every drop. Where the center would tell more than the measured drop, the latter
+    counts.
+
+    Attributes:
+        value: the measured drop.
+        center: the drop with the made-up rows, slightly closer to zero.
+        error: the standard error of ``center``; infinite if there are too few rows for one.
+        freedom: the degrees of freedom: rows minus datasets.
+        rows: the number of dataset rows.
+    """
+
+    value: float
+    center: float
+    error: float
+    freedom: int
+    rows: int
+
+    def p_beyond(self, bound: float) -> float:
+        """Return the one-sided p-value of "the true drop is at most ``bound``"."""
+        return self._p(bound - self._low)
+
+    def p_within(self, bound: float) -> float:
+        """Return the one-sided p-value of "the true drop is at least ``bound``"."""
+        return self._p(self._high - bound)
+
+    def limits(self, lower: float, upper: float) -> tuple[float, float]:
+        """Return the one-sided limits at two levels, such as 0.05; NaN if there is no standard error."""
+        from scipy.special import stdtrit  # noqa: PLC0415 # half a second, which other commands do not need
+
+        if isinf(self.error):
+            return nan, nan
+        below, above = (float(stdtrit(self.freedom, 1 - level)) * self.error for level in (lower, upper))
+        return max(-1.0, self._low - below), min(1.0, self._high + above)
+
+    @property
+    def _low(self) -> float:
+        return min(self.value, self.center)
+
+    @property
+    def _high(self) -> float:
+        return max(self.value, self.center)
+
+    def _p(self, deviation: float) -> float:
+        from scipy.special import stdtr  # noqa: PLC0415 # as above
+
+        return 1.0 if isinf(self.error) else float(stdtr(self.freedom, deviation / self.error))
+
+
+def drop_of(difference: Difference) -> Drop:
+    """Return the drop that a difference is."""
+    return drop_of_changes(
+        -difference.sign * difference.by_row,
+        difference.weight_by_row,
+        difference.rows_by_dataset,
+        difference.answers,
+    )
+
+
+def drop_of_changes(changes: Floats, weights: Floats, rows_by_dataset: Sequence[int], answers: int) -> Drop:
+    """Return the drop of rows.
+
+    Args:
+        changes: the sum of the changes for the worse of all answers to each row, shape (rows,).
+        weights: the sum of the weights of these answers, shape (rows,).
+        rows_by_dataset: the number of rows of each dataset, in the order of the rows; datasets are strata.
+        answers: the number of pairs of answers.
+    """
+    rows, total = len(changes), float(weights.sum())
+    value = float(changes.sum()) / total
+    freedom = rows - len(rows_by_dataset)
+    if freedom < 1:
+        return Drop(value, value, inf, 0, rows)
+    deviations = changes - value * weights
+    starts = np.cumsum([0, *rows_by_dataset[:-1]])
+    means = np.add.reduceat(deviations, starts) / rows_by_dataset
+    squares = float(np.sum((deviations - np.repeat(means, rows_by_dataset)) ** 2))
+    made_up = 2 * (total / rows) ** 2 / (answers / rows)
+    with_both = total * (rows + 2) / rows
+    error = sqrt(squares * rows / freedom + made_up) / with_both
+    return Drop(value, float(changes.sum()) / with_both, error, freedom, rows)
+
+
+def rows_to_decide(drop: Drop, bound: float) -> float:
+    """Return how many rows like these would decide, with 80 % power, if the true drop is the measured one.
+
+    Returns:
+        The number; infinite if the drop is the bound, or if there is no standard error.
+    """
+    gap = abs(drop.value - bound)
+    return drop.rows * (_errors(LEVEL) * drop.error / gap) ** 2 if gap else inf
+
+
+def smallest_regression(drop: Drop, bound: float, tests: int) -> float:
+    """Return the smallest true drop that rows like these would show to be beyond the bound, with 80 % power.
+
+    Args:
+        drop: the measured drop, whose error the rows are taken to have.
+        bound: the largest allowed drop.
+        tests: the number of drops tested: the level is that of the first step of Holm's method.
+    """
+    if isinf(drop.error):
+        return inf
+    errors = _errors(LEVEL / tests)
+    # Rows that become worse also differ: a drop adds its own variance, at most drop / rows.
+    own = errors**2 / drop.rows
+    return bound + (own + sqrt(own**2 + 4 * (own * bound + (errors * drop.error) ** 2))) / 2
+
+
+def _errors(level: float) -> float:
+    """Return how many standard errors away a value must be for a test at this level to see it."""
+    normal = NormalDist()
+    return normal.inv_cdf(1 - level) + normal.inv_cdf(POWER)
