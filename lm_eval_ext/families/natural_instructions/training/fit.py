@@ -59,7 +59,7 @@ def train(recipe: Recipe, material: Material, dev: Material, output: Path, devic
     """
     folder = folders.begin(output, recipe)
     pairs, dev_pairs = material.pairs, dev.pairs
-    with _random_state_kept():
+    with _random_state_kept(), _without_own_displays():
         transformers.set_seed(recipe.seed)
         base = load_base(recipe.base)
         network = base.network if recipe.rank is None else _with_adapter(base.network, recipe.rank)
@@ -105,6 +105,7 @@ def _arguments(
         prediction_loss_only=True,
         logging_strategy="steps",
         logging_steps=1,
+        logging_nan_inf_filter=False,
         report_to="none",
         disable_tqdm=True,
         remove_unused_columns=False,
@@ -171,3 +172,18 @@ def _random_state_kept() -> Iterator[None]:
     finally:
         random.setstate(of_python)
         np.random.set_state(of_numpy)
+
+
+@contextmanager
+def _without_own_displays() -> Iterator[None]:
+    """Switch off the library's bars for every checkpoint, and its remarks, in favor of our display."""
+    logging = transformers.utils.logging
+    shown, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
+    logging.disable_progress_bar()
+    logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if shown:
+            logging.enable_progress_bar()

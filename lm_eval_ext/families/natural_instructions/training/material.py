@@ -97,9 +97,10 @@ class Material:
             numbers = [len(one.encoded.pairs) for one in self.of_subtasks if one.split == split]
             short = [number for number in numbers if number < size]
             if short:
+                least, most = min(short), max(short)
+                found = f"{least:,}" if least == most else f"{least:,} to {most:,}"
                 lines.append(
-                    f"{len(short)} of {len(numbers)} subtasks have fewer pairs than the paper's {size:,} "
-                    f"({min(short):,} to {max(short):,})"
+                    f"{len(short)} of {len(numbers)} subtasks have fewer pairs than the paper's {size:,}: {found}"
                 )
         return lines
 
