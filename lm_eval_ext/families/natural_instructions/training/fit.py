@@ -177,7 +177,7 @@ def _random_state_kept() -> Iterator[None]:
 @contextmanager
 def _without_own_displays() -> Iterator[None]:
     """Switch off the library's bars for every checkpoint, and its remarks, in favor of our display."""
-    logging = transformers.utils.logging
+    logging: Any = transformers.utils.logging  # some of its functions have no types
     shown, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
     logging.disable_progress_bar()
     logging.set_verbosity_error()

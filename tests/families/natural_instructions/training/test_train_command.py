@@ -171,10 +171,14 @@ def test_generalization_adds_a_few_instances_of_evaluated_subtasks_on_request(
 
 def test_training_leaves_global_random_state_as_it_was(bart: Path, lamp_files: str, tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
-    before = random.getstate(), np.random.get_state()[1].tolist(), torch.get_rng_state().tolist()
+
+    def state() -> object:
+        return random.getstate(), str(np.random.get_state(legacy=False)), torch.get_rng_state().tolist()
+
+    before = state()
     given = ("--subtasks", OTHER, "--epochs", "1", "--instances", "16")
     assert train(bart, lamp_files, tmp_path / "out", *given) == 0
-    assert (random.getstate(), np.random.get_state()[1].tolist(), torch.get_rng_state().tolist()) == before
+    assert state() == before
 
 
 def test_a_diverging_training_stops(
