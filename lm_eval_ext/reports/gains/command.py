@@ -41,6 +41,12 @@ def add_gains_to(family: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "the task in one sentence; or instance (the paper's choice for the fine-tuned BART), no instruction at all",
     )
     gains.add_argument(
+        "--model-per-encoding",
+        action="store_true",
+        help="the results are of several models, each of which was trained on the encoding that it was run under, as "
+        "the paper's BART",
+    )
+    gains.add_argument(
         "--upper-bound",
         metavar="RESULTS",
         nargs="+",
@@ -57,7 +63,7 @@ def _gains(options: argparse.Namespace) -> int:
     from lm_eval_ext.reports.gains.results import read_scores  # noqa: PLC0415
     from lm_eval_ext.reports.wording import one_line  # noqa: PLC0415
 
-    read = read_scores(options.results)
+    read = read_scores(options.results, options.model_per_encoding)
     for issue in read.issues:
         print(one_line(str(issue)), file=sys.stderr)
     found = gains(read.scores, options.base)

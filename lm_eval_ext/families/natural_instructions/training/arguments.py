@@ -10,7 +10,7 @@ from lm_eval_ext.families.natural_instructions.training.errors import TrainingEr
 from lm_eval_ext.families.natural_instructions.training.material import Request
 from lm_eval_ext.sources import EMBEDDED, HUB
 
-SUBTASKS = "names of subtasks or of your own task files, patterns such as 'subtask03*'"
+NAMED = "names of subtasks or of your own task files, patterns such as 'subtask03*'"
 
 
 def add_pairs_to(parser: argparse.ArgumentParser) -> None:

@@ -7,7 +7,7 @@ import json
 import sys
 from dataclasses import asdict
 
-from lm_eval_ext.families.natural_instructions.training.arguments import SUBTASKS, add_pairs_to, count, request_of
+from lm_eval_ext.families.natural_instructions.training.arguments import NAMED, add_pairs_to, count, request_of
 from lm_eval_ext.families.natural_instructions.training.material import Material, pairs_of
 from lm_eval_ext.families.natural_instructions.training.selection import SETS, subtasks_named
 from lm_eval_ext.families.natural_instructions.training.splits import SIZES
@@ -25,9 +25,7 @@ def add_export_to(family: argparse._SubParsersAction[argparse.ArgumentParser]) -
         "tasks evaluate are in none of them. Standard error has the numbers of each subtask.",
     )
     add_pairs_to(export)
-    export.add_argument(
-        "--subtasks", metavar="NAME", nargs="+", required=True, help=f"{SUBTASKS}, or {' or '.join(SETS)}"
-    )
+    export.add_argument("--subtasks", metavar="NAME", nargs="+", required=True, help=f"{NAMED}, or {' or '.join(SETS)}")
     export.add_argument("--split", choices=tuple(SIZES), default="train", help="default: train")
     export.add_argument("--seed", metavar="N", type=int, default=0, help="seed of the splits (default: 0)")
     export.add_argument(

@@ -109,6 +109,7 @@ def _arguments(
         report_to="none",
         disable_tqdm=True,
         remove_unused_columns=False,
+        dataloader_pin_memory=device != "cpu" and torch.cuda.is_available(),
         use_cpu=device == "cpu",
     )
     # The property sets the devices up. Several would multiply the batch size, which is part of the recipe.

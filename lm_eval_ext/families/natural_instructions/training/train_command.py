@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from lm_eval_ext.families.natural_instructions.encodings import ENCODINGS
+from lm_eval_ext.families.natural_instructions.rows import PUBLISHED
+from lm_eval_ext.families.natural_instructions.subtasks import SUBTASKS
 from lm_eval_ext.families.natural_instructions.training import recipe as defaults
 from lm_eval_ext.families.natural_instructions.training.arguments import (
-    SUBTASKS,
+    NAMED,
     add_pairs_to,
     count,
     positive,
@@ -22,6 +27,7 @@ from lm_eval_ext.families.natural_instructions.training.material import Material
 from lm_eval_ext.families.natural_instructions.training.recipe import Recipe, pairs_hash
 from lm_eval_ext.families.natural_instructions.training.selection import require_unseen, subtasks_named
 from lm_eval_ext.progress import counted
+from lm_eval_ext.sources import HUB
 
 DEFAULT_SUBTASKS = {"generalization": "non-evaluation", "task-specific": "evaluation"}
 """The subtasks of each setting of Table 2."""
@@ -51,7 +57,7 @@ def add_train_to(family: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--subtasks",
         metavar="NAME",
         nargs="+",
-        help=f"{SUBTASKS}, evaluation (the default of task-specific) or non-evaluation (that of generalization)",
+        help=f"{NAMED}, evaluation (the default of task-specific) or non-evaluation (that of generalization)",
     )
     train.add_argument(
         "--plus",
@@ -164,8 +170,20 @@ def _run(job: _Job, options: argparse.Namespace, request: Request, backend: str)
         print(f"{job.output}: already trained", file=sys.stderr)
     else:
         fit.train(recipe, material, dev, job.output, options.device)
-    # As the harness takes it: relative to the current folder, if it is in there.
+    print(f"{job.output}\n{_evaluation(job, options, backend)}", flush=True)
+
+
+def _evaluation(job: _Job, options: argparse.Namespace, backend: str) -> str:
+    """Return the command that evaluates a model, as far as it is known: without tasks if none has this encoding."""
+    # Relative to the current folder, if it is in there.
     shown = os.path.relpath(job.output)
-    arguments = f"pretrained={job.output if shown.startswith('..') else shown}"
-    arguments += ",backend=seq2seq" if backend == "seq2seq" else ""
-    print(f"{job.output}: evaluate with lm_eval --model hf --model_args {arguments}", flush=True)
+    model = str(job.output) if shown.startswith("..") else shown
+    words = ["lm_eval", "--model", "hf", "--model_args"]
+    words.append(f"pretrained={model}" + (",backend=seq2seq" if backend == "seq2seq" else ""))
+    if options.supervision == "generalization" and options.encoding in ENCODINGS:
+        words += ["--tasks", f"natural_instructions_{options.encoding}"]
+    elif options.supervision == "task-specific" and options.encoding in ENCODINGS and job.subtasks[0] in SUBTASKS:
+        words += ["--tasks", f"natural_instructions_{job.subtasks[0]}_{options.encoding}"]
+    metadata = {} if options.source == HUB else {"source": options.source}
+    metadata |= {} if options.evaluated == PUBLISHED else {"n": options.evaluated}
+    return shlex.join([*words, *(["--metadata", json.dumps(metadata)] if metadata else [])])

@@ -166,7 +166,13 @@ def test_generalization_adds_a_few_instances_of_evaluated_subtasks_on_request(
     printed = capsys.readouterr()
     assert f"{LAMPS}: 10 pairs (train) of 400 instances: " in printed.err
     assert "2 of 2 subtasks have fewer pairs than the paper's 6,500: 10 to 32\n" in printed.err
-    assert printed.out.endswith(",backend=seq2seq\n")
+    folder, evaluation = printed.out.splitlines()
+    assert folder == str(tmp_path / "plus")
+    metadata = json.dumps({"source": lamp_files, "n": EVALUATED})
+    assert evaluation == (
+        f"lm_eval --model hf --model_args pretrained={folder},backend=seq2seq --tasks "
+        f"natural_instructions_prompt_definition --metadata '{metadata}'"
+    )
 
 
 def test_training_leaves_global_random_state_as_it_was(bart: Path, lamp_files: str, tmp_path: Path) -> None:
