@@ -81,7 +81,7 @@ def train(recipe: Recipe, material: Material, dev: Material, output: Path, devic
             "pairs": len(pairs),
             "dev_pairs": len(dev_pairs),
             "subtasks": material.as_json(),
-            **_losses(trainer.state.log_history),
+            **_losses(trainer.state.log_history, steps),
         }
         save(trainer.model, base, folder / "model")
     folders.finish(folder, folder / "model", output, record)
@@ -151,12 +151,12 @@ def _steps_of(checkpoint: Path | None) -> int:
     return 0 if checkpoint is None else int(checkpoint.name.rpartition("-")[2])
 
 
-def _losses(history: Sequence[Mapping[str, float]]) -> dict[str, list[float]]:
+def _losses(history: Sequence[Mapping[str, float]], steps: int) -> dict[str, list[float]]:
     """Return the mean training loss of each epoch and the dev loss after it."""
     of_epochs: dict[int, list[float]] = defaultdict(list)
     for entry in history:
         if "loss" in entry:
-            of_epochs[ceil(entry["epoch"])].append(entry["loss"])
+            of_epochs[ceil(entry["step"] / steps)].append(entry["loss"])
     return {
         "loss_per_epoch": [fmean(losses) for _, losses in sorted(of_epochs.items())],
         "dev_loss_per_epoch": [entry["eval_loss"] for entry in history if "eval_loss" in entry],

@@ -40,6 +40,11 @@ def unfinished(output: Path) -> Path:
     return output.with_name(f"{output.name}.unfinished")
 
 
+def remove_leftover(output: Path) -> None:
+    """Remove the folder of a training that was killed after its model had taken its place."""
+    shutil.rmtree(unfinished(output), ignore_errors=True)
+
+
 def begin(output: Path, recipe: Recipe) -> Path:
     """Return the folder of a training that begins or continues.
 

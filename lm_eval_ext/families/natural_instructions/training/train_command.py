@@ -167,6 +167,7 @@ def _run(job: _Job, options: argparse.Namespace, request: Request, backend: str)
         pairs_hash=pairs_hash(material.pairs, dev.pairs),
     )
     if folders.is_trained(job.output, recipe):
+        folders.remove_leftover(job.output)
         print(f"{job.output}: already trained", file=sys.stderr)
     else:
         fit.train(recipe, material, dev, job.output, options.device)

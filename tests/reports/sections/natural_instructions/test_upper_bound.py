@@ -71,8 +71,8 @@ def test_a_gap_is_paired(tmp_path: Path) -> None:
 
 
 def test_an_upper_bound_on_other_instances_is_left_out_and_named(runs: Path, tmp_path: Path) -> None:
-    other = {"instance": {"instances_hash": "others"}}
-    bound = write(tmp_path / "bound", {("one", "instance"): [0.7, 0.9]}, "bart", **other)
+    scores = {("one", "instance"): [0.7, 0.9]}
+    bound = write(tmp_path / "bound", scores, "bart", instance={"instances_hash": "others"})
     found = section_with(runs, bound)
     assert f"{NI}_upper_bound" not in [figure.name for figure in found.figures]
     assert warning("The upper bound of one was run on other rows or settings: left out.") in found.issues
