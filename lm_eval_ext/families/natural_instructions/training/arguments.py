@@ -34,12 +34,25 @@ def add_pairs_to(parser: argparse.ArgumentParser) -> None:
         default=default.instances,
         help="at most N training instances of each subtask (default: %(default)s)",
     )
+    parser.add_argument(
+        "--seed",
+        metavar="N",
+        type=_seed,
+        default=default.seed,
+        help="seed of the splits and of a training (default: %(default)s)",
+    )
 
 
 def count(text: str) -> int:
     """Return a whole number that is at least 1."""
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"expected a whole number, at least 1, found {text!r}")
+    return int(text)
+
+
+def _seed(text: str) -> int:
+    if not text.isdecimal() or int(text) >= 2**32:
+        raise argparse.ArgumentTypeError(f"expected a whole number from 0 to 2^32 - 1, found {text!r}")
     return int(text)
 
 

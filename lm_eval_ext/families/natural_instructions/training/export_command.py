@@ -27,7 +27,6 @@ def add_export_to(family: argparse._SubParsersAction[argparse.ArgumentParser]) -
     add_pairs_to(export)
     export.add_argument("--subtasks", metavar="NAME", nargs="+", required=True, help=f"{NAMED}, or {' or '.join(SETS)}")
     export.add_argument("--split", choices=tuple(SIZES), default="train", help="default: train")
-    export.add_argument("--seed", metavar="N", type=int, default=0, help="seed of the splits (default: 0)")
     export.add_argument(
         "--tokenizer",
         metavar="PATH_OR_ID",

@@ -57,11 +57,11 @@ def train(recipe: Recipe, material: Material, dev: Material, output: Path, devic
     Raises:
         TrainingError: the base cannot be loaded, the folder has another training, or the loss is not finite.
     """
-    folder = folders.begin(output, recipe)
     pairs, dev_pairs = material.pairs, dev.pairs
     with _random_state_kept(), _without_own_displays():
         transformers.set_seed(recipe.seed)
         base = load_base(recipe.base)
+        folder = folders.begin(output, recipe)
         network = base.network if recipe.rank is None else _with_adapter(base.network, recipe.rank)
         steps = ceil(len(pairs) / recipe.batch_size)
         trainer = transformers.Trainer(
@@ -75,7 +75,12 @@ def train(recipe: Recipe, material: Material, dev: Material, output: Path, devic
         done = folders.last_checkpoint(folder)
         with training(recipe.epochs, steps, _steps_of(done)) as step:
             trainer.add_callback(_Report(step))
-            trainer.train(resume_from_checkpoint=None if done is None else str(done))
+            try:
+                trainer.train(resume_from_checkpoint=None if done is None else str(done))
+            except TrainingError:
+                # It diverged, so there is nothing to continue.
+                folders.remove_unfinished(output)
+                raise
         record = {
             "recipe": recipe.as_json(),
             "pairs": len(pairs),

@@ -40,8 +40,8 @@ def unfinished(output: Path) -> Path:
     return output.with_name(f"{output.name}.unfinished")
 
 
-def remove_leftover(output: Path) -> None:
-    """Remove the folder of a training that was killed after its model had taken its place."""
+def remove_unfinished(output: Path) -> None:
+    """Remove the folder of a training that will not be continued."""
     shutil.rmtree(unfinished(output), ignore_errors=True)
 
 

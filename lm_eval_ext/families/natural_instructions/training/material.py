@@ -54,9 +54,10 @@ class SubtaskPairs:
         sizes = ", ".join(f"{len(of)} {name}" for name, of in self.splits.indices.items())
         said = f"{self.subtask}: {pairs} pairs ({self.split}) of {total} instances: {sizes}, {self.splits.evaluated} "
         said += "kept for the evaluation"
-        for count, what in ((self.encoded.too_long, "too long"), (self.encoded.without_answer, "without an answer")):
-            if count:
-                said += f"; {count} {what}, left out"
+        if self.encoded.too_long:
+            said += f"; {self.encoded.too_long} left out: too long for the context"
+        if self.encoded.without_answer:
+            said += f"; {self.encoded.without_answer} left out: no reference that ROUGE can see"
         return said
 
 

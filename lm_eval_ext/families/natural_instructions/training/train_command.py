@@ -67,7 +67,6 @@ def add_train_to(family: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="with generalization: also N training instances of each of --plus-subtasks (10 in the paper's Table 7)",
     )
     train.add_argument("--plus-subtasks", metavar="NAME", nargs="+", help="default: evaluation")
-    train.add_argument("--seed", metavar="N", type=int, default=0, help="seed of splits and training (default: 0)")
     train.add_argument(
         "--epochs",
         metavar="N",
@@ -167,7 +166,8 @@ def _run(job: _Job, options: argparse.Namespace, request: Request, backend: str)
         pairs_hash=pairs_hash(material.pairs, dev.pairs),
     )
     if folders.is_trained(job.output, recipe):
-        folders.remove_leftover(job.output)
+        # Left by a training that was killed after its model had taken its place.
+        folders.remove_unfinished(job.output)
         print(f"{job.output}: already trained", file=sys.stderr)
     else:
         fit.train(recipe, material, dev, job.output, options.device)
