@@ -55,7 +55,8 @@ def test_the_upper_bound_has_a_row_and_every_encoding_its_gap_to_it(runs: Path, 
     assert cells(everything) == pytest.approx([0.5, 0.3, 0.375])
     mark = figure.panels[0].mark
     assert isinstance(mark, Bars)
-    assert (mark.reference, mark.reference_name) == (pytest.approx(0.8), "upper bound")
+    assert mark.reference == pytest.approx(0.8)
+    assert mark.reference_name == "upper bound"
     # The task-specific models are no models of the page.
     assert {str(row[0]) for other in found.figures if other != figure for row in other.table.rows} == {"model"}
 
