@@ -92,11 +92,13 @@ class Material:
         return [pair for one in self.of_subtasks for pair in one.encoded.pairs]
 
     def described(self) -> list[str]:
-        """Return a line for each subtask, and one that compares the numbers with the paper's."""
+        """Return a line for each subtask, and lines that compare the numbers with the paper's."""
         lines = [str(one) for one in self.of_subtasks]
         for split, size in SIZES.items():
             numbers = [len(one.encoded.pairs) for one in self.of_subtasks if one.split == split]
             short = [number for number in numbers if number < size]
+            if nothing := [one.subtask for one in self.of_subtasks if one.split == split and not one.encoded.pairs]:
+                lines.append(f"{len(nothing)} of {len(numbers)} subtasks have no pairs: {', '.join(nothing)}")
             if short:
                 least, most = min(short), max(short)
                 found = f"{least:,}" if least == most else f"{least:,} to {most:,}"
@@ -106,17 +108,16 @@ class Material:
         return lines
 
     def require_pairs(self) -> None:
-        """Check that every subtask has pairs.
+        """Check that there are pairs; a subtask without any among others is only described.
 
         Raises:
-            TrainingError: one has none; the message says why.
+            TrainingError: there are none; the message says why.
         """
-        for one in self.of_subtasks:
-            if not one.encoded.pairs:
-                raise TrainingError(
-                    f"{one}. Nothing is left to train on; give a file with more instances, a shorter encoding or a "
-                    "smaller --evaluated (and the same n in lm_eval's --metadata)"
-                )
+        if not self.pairs:
+            raise TrainingError(
+                f"{'; '.join(map(str, self.of_subtasks))}. Nothing is left to train on; give files with more "
+                "instances, a shorter encoding or a smaller --evaluated (and the same n in lm_eval's --metadata)"
+            )
 
     def as_json(self) -> list[dict[str, object]]:
         """Return the numbers of each subtask."""

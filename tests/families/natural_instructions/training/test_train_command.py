@@ -15,7 +15,7 @@ import pytest
 
 from lm_eval_ext.cli import main
 from tests.conftest import EvaluateEach, Harness
-from tests.families.natural_instructions.training.lamps import EVALUATED, LAMPS, OTHER, tiny_bart
+from tests.families.natural_instructions.training.lamps import EVALUATED, LAMPS, OTHER, folder_with_lamps, tiny_bart
 
 INSTANCE = f"natural_instructions_{LAMPS}_instance"
 QUICK = ("--evaluated", str(EVALUATED), "--batch-size", "16", "--device", "cpu")
@@ -175,6 +175,24 @@ def test_generalization_adds_a_few_instances_of_evaluated_subtasks_on_request(
         f"lm_eval --model hf --model_args pretrained={folder},backend=seq2seq --tasks "
         f"natural_instructions_prompt_definition --metadata '{metadata}'"
     )
+
+
+def test_a_subtask_that_is_evaluated_completely_is_left_out_and_named(
+    bart: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small = "subtask053_multirc_correct_bad_question"
+    source = Path(folder_with_lamps(tmp_path / "files", OTHER, instances=200))
+    # Like the real file, it has 58 instances, too few to leave any for training.
+    folder_with_lamps(source, small, instances=58)
+    given = ("--subtasks", OTHER, small, "--epochs", "1", "--evaluated", "100", "--instances", "16")
+    assert train(bart, str(source), tmp_path / "out", *given) == 0
+    assert [(one["subtask"], one["pairs"]) for one in record_of(tmp_path / "out")["subtasks"]] == [
+        (OTHER, 16),
+        (small, 0),
+    ]
+    told = capsys.readouterr().err
+    assert f"{small}: 0 pairs (train) of 58 instances: 0 train, 0 dev, 0 test, 58 kept for the evaluation\n" in told
+    assert f"1 of 2 subtasks have no pairs: {small}\n" in told
 
 
 def test_training_leaves_global_random_state_as_it_was(bart: Path, lamp_files: str, tmp_path: Path) -> None:
