@@ -18,6 +18,9 @@ from lm_eval_ext.classifier.encoder.adapter import AdapterError
 from lm_eval_ext.classifier.encoder.weights import WeightsError
 from lm_eval_ext.command_line import Parser, offer_completion
 from lm_eval_ext.families.natural_instructions.command import add_score_to
+from lm_eval_ext.families.natural_instructions.training.errors import TrainingError
+from lm_eval_ext.families.natural_instructions.training.export_command import add_export_to
+from lm_eval_ext.families.natural_instructions.training.train_command import add_train_to
 from lm_eval_ext.progress import checking, print_past_progress
 from lm_eval_ext.regrade.command import add_verify_to
 from lm_eval_ext.reports.errors import ReportError
@@ -51,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except OSError as error:
         return _complain(": ".join(filter(None, [error.filename, error.strerror])) or str(error))
-    except (RowsError, MissingDataError, ReaderError, ReportError, WeightsError, AdapterError) as error:
+    except (RowsError, MissingDataError, ReaderError, ReportError, WeightsError, AdapterError, TrainingError) as error:
         return _complain(str(error))
     except KeyboardInterrupt:
         _complain("interrupted")
@@ -121,10 +124,12 @@ def _parser() -> Parser:
     classifier.add_to(commands)
 
     natural_instructions = commands.add_parser(
-        "natural-instructions", help="measure which parts of an instruction a model uses: score predictions, compare"
+        "natural-instructions", help="measure which parts of an instruction a model uses: score, compare, fine-tune"
     ).add_subparsers()
     add_score_to(natural_instructions)
     add_gains_to(natural_instructions)
+    add_export_to(natural_instructions)
+    add_train_to(natural_instructions)
     return parser
 
 

@@ -27,6 +27,30 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
     "families/manyifeval/instruction_row": ("the type of a row", "families/manyifeval/test_compose.py"),
     "families/natural_instructions/schema": ("held against what every task gives", "families/test_schema.py"),
     "families/natural_instructions/task": ("loaded leaf by leaf", "families/natural_instructions/test_leaves.py"),
+    "families/natural_instructions/training/arguments": (
+        "arguments of two commands",
+        "families/natural_instructions/training/test_train_command.py",
+    ),
+    "families/natural_instructions/training/base": (
+        "the model of a training",
+        "families/natural_instructions/training/test_train_command.py",
+    ),
+    "families/natural_instructions/training/errors": (
+        "one exception",
+        "families/natural_instructions/training/test_train_command.py",
+    ),
+    "families/natural_instructions/training/fit": (
+        "the training itself",
+        "families/natural_instructions/training/test_train_command.py",
+    ),
+    "families/natural_instructions/training/material": (
+        "the pairs of a training",
+        "families/natural_instructions/training/test_train_command.py",
+    ),
+    "families/natural_instructions/training/recipe": (
+        "what a training records",
+        "families/natural_instructions/training/test_train_command.py",
+    ),
     "families/natural_instructions/instruction": (
         "what reading a file makes",
         "families/natural_instructions/test_read.py",

@@ -19,9 +19,12 @@ class Evidence:
 
     Attributes:
         runs: all runs.
+        upper_bound: runs of task-specific models, with which a section compares those of ``runs``; loaded together with
+            them, so that rows are paired.
     """
 
     runs: Runs
+    upper_bound: Runs | None = None
 
     @cached_property
     def population(self) -> Population:

@@ -47,12 +47,13 @@ def load(paths: Sequence[Path], progress: Progress = lambda runs: runs, names: S
         OSError: a file cannot be read.
         RowsError: a file is not a results file, none has results of our tasks, or a name fits no model.
     """
-    found = find_runs(paths)
-    labels = renamed(labels_of(found.models), found.runs, names)
-    return _loaded(found, labels, _common_readers(found.runs), DatasetRows(), progress)
+    (runs,) = load_apart([paths], progress, names)
+    return runs
 
 
-def load_apart(sides: Sequence[Sequence[Path]], progress: Progress = lambda runs: runs) -> list[Runs]:
+def load_apart(
+    sides: Sequence[Sequence[Path]], progress: Progress = lambda runs: runs, names: Sequence[GivenName] = ()
+) -> list[Runs]:
     """Like ``load``, for each of several sets of files that are to be compared; they may contain the same model.
 
     All sets share one numbering of the datasets' rows and, for every task, one answer reader.
@@ -60,15 +61,18 @@ def load_apart(sides: Sequence[Sequence[Path]], progress: Progress = lambda runs
     Args:
         sides: the paths of each set, as for ``load``.
         progress: see ``Progress``.
+        names: names for models of the first set.
 
     Raises:
         OSError: a file cannot be read.
-        RowsError: a file is not a results file, or a set has no results of our tasks.
+        RowsError: a file is not a results file, a set has no results of our tasks, or a name fits no model.
     """
     found = [find_runs(paths) for paths in sides]
     common = _common_readers([run for side in found for run in side.runs])
     dataset_rows = DatasetRows()
-    return [_loaded(side, labels_of(side.models), common, dataset_rows, progress) for side in found]
+    labels = [labels_of(side.models) for side in found]
+    labels[0] = renamed(labels[0], found[0].runs, names)
+    return [_loaded(side, of, common, dataset_rows, progress) for side, of in zip(found, labels, strict=True)]
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,8 @@ from lm_eval_ext.sources import RowsError, reason
 
 DEFAULT_CONTEXT = 2048
 """In tokens: GPT-3's context, and the harness's default if a model does not state its own."""
+NEW_TOKENS = 16
+"""The length of an answer, GPT-3's default (section 6.1)."""
 CHARACTERS_PER_TOKEN = 3
 """English has about four characters per token; three leaves a margin."""
 

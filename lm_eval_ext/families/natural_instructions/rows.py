@@ -91,15 +91,42 @@ def rows(
     return found
 
 
-def _fit(instruction: Instruction, encoding: Encoding, index: int, most: int, budget: Budget) -> tuple[str, int]:
-    """Return the prompt of one instance with as many examples as fit, and their number per kind."""
+def prompt_that_fits(
+    instruction: Instruction, encoding: Encoding, index: int, most: int, budget: Budget
+) -> tuple[str, int, bool]:
+    """Return the prompt of one instance with as many examples as fit, their number per kind, and whether it fits.
+
+    If none fits, it is the prompt with the fewest examples: none, or one if the encoding consists only of examples.
+
+    Args:
+        instruction: the subtask's instruction with its instances.
+        encoding: what a prompt shows.
+        index: the instance's position in the task file.
+        most: the maximum number of examples of each kind.
+        budget: the maximum length of a prompt.
+
+    Raises:
+        RowsError: the encoding needs a field that the task file lacks.
+    """
     given = instruction.instances[index].input
-    # An encoding that consists only of examples needs at least one.
-    least = 1 if encoding.has_examples and not encoding.fields else 0
-    for examples in range(most, least - 1, -1):
+    for examples in range(most, _least(encoding) - 1, -1):
         prompt = encode(instruction, encoding, given, examples)
-        if budget.fits(prompt):
-            return prompt, examples
+        if fits := budget.fits(prompt):
+            break
+    return prompt, examples, fits
+
+
+def _least(encoding: Encoding) -> int:
+    """Return the smallest number of examples of each kind."""
+    return 1 if encoding.has_examples and not encoding.fields else 0
+
+
+def _fit(instruction: Instruction, encoding: Encoding, index: int, most: int, budget: Budget) -> tuple[str, int]:
+    """Return the prompt of one instance and the number of examples per kind, or raise an error if it does not fit."""
+    prompt, examples, fits = prompt_that_fits(instruction, encoding, index, most, budget)
+    if fits:
+        return prompt, examples
+    given, least = instruction.instances[index].input, _least(encoding)
     parts = {HEADINGS[field]: instruction.text(field) or "" for field in encoding.fields} | {"input": given}
     longest = max(parts, key=lambda part: budget.measure(parts[part]))
     raise RowsError(

@@ -14,7 +14,7 @@ from lm_eval_ext import sources
 from lm_eval_ext.families.leaf import refuse_rows
 from lm_eval_ext.families.natural_instructions import files
 from lm_eval_ext.families.natural_instructions.bleurt import bleurt_scorer
-from lm_eval_ext.families.natural_instructions.budget import budget_of
+from lm_eval_ext.families.natural_instructions.budget import NEW_TOKENS, budget_of
 from lm_eval_ext.families.natural_instructions.encodings import ALL_ENCODINGS, missing_field
 from lm_eval_ext.families.natural_instructions.files import REPOSITORY, address, instruction, is_there
 from lm_eval_ext.families.natural_instructions.rouge import has_words, rouge_l
@@ -30,7 +30,7 @@ NAME = "natural_instructions"
 SPLIT = "test"
 VERSION = 1.1
 """The ``metadata.version`` of leaves and groups."""
-GENERATION = {"until": ["\n\n"], "do_sample": False, "temperature": 0.0, "max_gen_toks": 16}
+GENERATION = {"until": ["\n\n"], "do_sample": False, "temperature": 0.0, "max_gen_toks": NEW_TOKENS}
 """Greedy, 16 new tokens, stop at a blank line (section 6.1)."""
 
 

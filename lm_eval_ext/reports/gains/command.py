@@ -5,8 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lm_eval_ext.reports.gains.gains import SubtaskScore
+    from lm_eval_ext.reports.gains.upper_bound import UpperBound
 
 
 def add_gains_to(family: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -34,6 +40,21 @@ def add_gains_to(family: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="the encoding that the others are compared with: prompt (the default, and the paper's choice for GPT-3), "
         "the task in one sentence; or instance (the paper's choice for the fine-tuned BART), no instruction at all",
     )
+    gains.add_argument(
+        "--model-per-encoding",
+        action="store_true",
+        help="the results are of several models, each of which was trained on the encoding that it was run under, as "
+        "the paper's BART",
+    )
+    gains.add_argument(
+        "--upper-bound",
+        metavar="RESULTS",
+        nargs="+",
+        type=Path,
+        default=[],
+        help="results of task-specific models, each trained on the subtask that it was run on (`natural-instructions "
+        "train --supervision task-specific`): adds upper_bound, with the gap of every encoding to it",
+    )
     gains.set_defaults(run=_gains)
 
 
@@ -42,11 +63,27 @@ def _gains(options: argparse.Namespace) -> int:
     from lm_eval_ext.reports.gains.results import read_scores  # noqa: PLC0415
     from lm_eval_ext.reports.wording import one_line  # noqa: PLC0415
 
-    read = read_scores(options.results)
+    read = read_scores(options.results, options.model_per_encoding)
     for issue in read.issues:
         print(one_line(str(issue)), file=sys.stderr)
     found = gains(read.scores, options.base)
     for left_out in found.left_out:
         print(one_line(str(left_out)), file=sys.stderr)
-    print(json.dumps({"model": read.model, **asdict(found)}, indent=2, sort_keys=True), flush=True)
+    printed = {"model": read.model, **asdict(found)}
+    if options.upper_bound:
+        printed["upper_bound"] = asdict(_upper_bound(options, read.scores))
+    print(json.dumps(printed, indent=2, sort_keys=True), flush=True)
     return 0
+
+
+def _upper_bound(options: argparse.Namespace, scores: Sequence[SubtaskScore]) -> UpperBound:
+    from lm_eval_ext.reports.gains.upper_bound import read_upper_bound, upper_bound  # noqa: PLC0415 # as above
+    from lm_eval_ext.reports.wording import one_line  # noqa: PLC0415
+
+    bounds, issues = read_upper_bound(options.upper_bound, options.results)
+    for issue in issues:
+        print(one_line(str(issue)), file=sys.stderr)
+    found = upper_bound(scores, bounds)
+    for subtask in found.without_upper_bound:
+        print(f"{subtask} is left out of the gaps: no upper bound", file=sys.stderr)
+    return found

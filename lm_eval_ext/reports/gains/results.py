@@ -32,10 +32,10 @@ ALIKE = (
 
 @dataclass(frozen=True)
 class EncodingScores:
-    """One model's scores.
+    """The scores of one model, or of one model for each encoding.
 
     Attributes:
-        model: its name, with all its arguments.
+        model: its name, with all its arguments; of several models, each after its encoding.
         scores: one for each subtask and encoding.
         issues: what the reader should know about the files.
     """
@@ -45,11 +45,12 @@ class EncodingScores:
     issues: tuple[Issue, ...]
 
 
-def read_scores(paths: Sequence[Path]) -> EncodingScores:
+def read_scores(paths: Sequence[Path], model_per_encoding: bool = False) -> EncodingScores:
     """Return the scores of the newest run of every task.
 
     Args:
         paths: results files, or folders whose ``results_*.json`` are all read.
+        model_per_encoding: whether there is one model for each encoding, which was trained on it (BART in Table 3).
 
     Raises:
         OSError: a file cannot be read.
@@ -57,12 +58,13 @@ def read_scores(paths: Sequence[Path]) -> EncodingScores:
             encodings of a subtask were run on different rows or with different settings.
     """
     found = find_runs(paths, [FAMILY])
-    _require_one_model(found.runs)
+    model = _one_model_per_encoding(found.runs) if model_per_encoding else _one_model(found.runs)
     chosen, replaced = newest(found.runs, lambda run: run.task)
     runs = [chosen[task] for task in sorted(chosen)]
     _require_one_task_each(runs)
-    _require_the_same_setting(runs)
-    return EncodingScores(runs[0].model.full_name, tuple(map(_score, runs)), (*found.issues, *replacements(replaced)))
+    # The budget names the tokenizer, which each model has in its own folder.
+    _require_the_same_setting(runs, [name for name in ALIKE if name != "prompt_budget" or not model_per_encoding])
+    return EncodingScores(model, tuple(map(_score, runs)), (*found.issues, *replacements(replaced)))
 
 
 def _score(run: TaskRun) -> SubtaskScore:
@@ -85,11 +87,17 @@ def _encoding(run: TaskRun) -> str:
     return str(run.metadata["encoding"])
 
 
-def _require_one_model(runs: Sequence[TaskRun]) -> None:
+def _one_model(runs: Sequence[TaskRun]) -> str:
     first = {run.model.full_name: run.file.path for run in reversed(runs)}
     if len(first) > 1:
         models = "; ".join(f"{model} ({file})" for model, file in sorted(first.items()))
         raise RowsError(f"results of several models: {models}. Expected one; give the files or the folder of one model")
+    return next(iter(first))
+
+
+def _one_model_per_encoding(runs: Sequence[TaskRun]) -> str:
+    encodings = sorted({_encoding(run) for run in runs})
+    return "; ".join(f"{name}: {_one_model([run for run in runs if _encoding(run) == name])}" for name in encodings)
 
 
 def _require_one_task_each(runs: Sequence[TaskRun]) -> None:
@@ -103,11 +111,11 @@ def _require_one_task_each(runs: Sequence[TaskRun]) -> None:
             )
 
 
-def _require_the_same_setting(runs: Sequence[TaskRun]) -> None:
+def _require_the_same_setting(runs: Sequence[TaskRun], facts: Sequence[str]) -> None:
     seen: dict[str, TaskRun] = {}
     for run in runs:
         other = seen.setdefault(_subtask(run), run)
-        for difference in differences(other, run, ALIKE):
+        for difference in differences(other, run, facts):
             raise RowsError(
                 f"{_subtask(run)}: its encodings were run differently, so a gain would be meaningless: "
                 f"{difference.fact} is {difference.first!r} for {_encoding(other)!r} ({other.file.path}) and "

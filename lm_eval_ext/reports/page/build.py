@@ -14,10 +14,18 @@ from lm_eval_ext.results.runs import Runs
 TITLE = "Does it do what it is told?"
 
 
-def build(runs: Runs) -> Report:
-    """Return the whole report."""
-    evidence = Evidence(runs)
-    return Report(TITLE, summary(evidence), _sections(evidence), provenance(runs), runs.issues)
+def build(runs: Runs, upper_bound: Runs | None = None) -> Report:
+    """Return the whole report.
+
+    Args:
+        runs: the runs of the models that it is about.
+        upper_bound: those of task-specific models, which are only what others are compared with.
+    """
+    evidence = Evidence(runs, upper_bound)
+    origins, issues = provenance(runs), runs.issues
+    if upper_bound is not None:
+        origins, issues = origins + provenance(upper_bound), issues + upper_bound.issues
+    return Report(TITLE, summary(evidence), _sections(evidence), origins, issues)
 
 
 def _sections(evidence: Evidence) -> tuple[Section, ...]:

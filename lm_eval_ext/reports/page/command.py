@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lm_eval_ext.progress import counted
 from lm_eval_ext.reports.errors import ReportError
+
+if TYPE_CHECKING:
+    from lm_eval_ext.results.names import GivenName
+    from lm_eval_ext.results.runs import Runs
 
 
 def add_report_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -42,6 +48,15 @@ def add_report_to(commands: argparse._SubParsersAction[argparse.ArgumentParser])
         metavar="RUNS=NAME",
         help="use NAME for the model whose results are in this folder or file; may be given once for each model",
     )
+    report.add_argument(
+        "--upper-bound",
+        nargs="+",
+        type=Path,
+        default=[],
+        metavar="RUNS",
+        help="runs of Natural Instructions models that were each trained on the subtask that they answer; the page "
+        "shows the gap of every encoding to them",
+    )
     report.set_defaults(run=_report)
 
 
@@ -66,7 +81,6 @@ def _report(options: argparse.Namespace) -> int:
     from lm_eval_ext.reports.page.build import build  # noqa: PLC0415
     from lm_eval_ext.reports.page.html import page  # noqa: PLC0415
     from lm_eval_ext.reports.wording import one_line  # noqa: PLC0415
-    from lm_eval_ext.results.load import load  # noqa: PLC0415
     from lm_eval_ext.results.names import GivenName  # noqa: PLC0415
 
     output, folder = options.output, options.export
@@ -74,7 +88,7 @@ def _report(options: argparse.Namespace) -> int:
     if not is_printed:
         require_writable(output, f"the page to write, for example {output}/report.html")
     names = [GivenName(path, name) for path, name in options.names]
-    report = build(load(options.runs, lambda runs: counted(runs, " tasks"), names))
+    report = build(*_loaded(options, names))
     for issue in report.issues:
         print(f"lm-eval-ext: {issue.severity}: {one_line(issue.text)}", file=sys.stderr)
     # Everything is computed before anything is written, so that an error leaves existing files untouched.
@@ -93,6 +107,23 @@ def _report(options: argparse.Namespace) -> int:
     if folder is not None:
         print(f"{folder} ({len(figures)} files)", file=told)
     return 0
+
+
+def _loaded(options: argparse.Namespace, names: Sequence[GivenName]) -> list[Runs]:
+    """Return the runs of the models and, if there are any, those of the upper bound."""
+    from lm_eval_ext.results.files import find  # noqa: PLC0415 # as above
+    from lm_eval_ext.results.load import load_apart  # noqa: PLC0415
+
+    if not options.upper_bound:
+        return load_apart([options.runs], lambda runs: counted(runs, " tasks"), names)
+    sides = [options.runs, options.upper_bound]
+    of_runs, of_bound = ({path.resolve() for path in find(side)} for side in sides)
+    if both := of_runs & of_bound:
+        raise ReportError(
+            f"{min(both)}: among RUNS and in --upper-bound; expected a folder of its own for the upper bound, outside "
+            "the folders of RUNS"
+        )
+    return load_apart(sides, lambda runs: counted(runs, " tasks"), names)
 
 
 def _folder(text: str) -> Path:

@@ -136,6 +136,18 @@ def test_several_models_are_an_error_that_names_them(tmp_path: Path) -> None:
         read_scores([tmp_path])
 
 
+def test_each_encoding_may_have_a_model_of_its_own_on_request(tmp_path: Path) -> None:
+    for encoding in ("prompt", "all"):
+        own = leaf("s1", encoding, 0.2, prompt_budget={"limit": 8, "tokenizer": f"bart-{encoding}"})
+        results(tmp_path / f"results_{encoding}.json", own, model=f"bart-{encoding}")
+    found = read_scores([tmp_path], model_per_encoding=True)
+    assert found.model == "all: hf pretrained=bart-all; prompt: hf pretrained=bart-prompt"
+    assert len(found.scores) == 2
+    results(tmp_path / "results_other.json", leaf("s3", "all", 0.2), model="another")
+    with pytest.raises(RowsError, match=r"several models: hf pretrained=another .*; hf pretrained=bart-all"):
+        read_scores([tmp_path], model_per_encoding=True)
+
+
 @pytest.mark.parametrize(
     ("difference", "complaint"),
     [

@@ -9,6 +9,7 @@ from lm_eval_ext.reports.sections.natural_instructions.conditions import FAMILY,
 from lm_eval_ext.reports.sections.natural_instructions.examples import candidates
 from lm_eval_ext.reports.sections.natural_instructions.figures import figures
 from lm_eval_ext.reports.sections.natural_instructions.plan import model_figures, plan_for
+from lm_eval_ext.reports.sections.natural_instructions.upper_bound import upper_bound
 from lm_eval_ext.results.issue import note
 
 
@@ -23,12 +24,14 @@ def section(evidence: Evidence) -> Section | None:
     issues = list(runs.issues)
     if not plan.others or runs.base not in plan.encodings:
         issues.append(note(f"No gains: no model was run with both the base encoding, {runs.base!r}, and another one."))
+    bound, not_compared = upper_bound(evidence, runs.by_model, plan)
+    issues += not_compared
     shown, not_shown = examples(evidence.runs, candidates(runs))
     return Section(
         FAMILY,
         "Natural Instructions",
         "Which part of an instruction does a model use: the prompt, the definition, the examples?",
-        figures(measured, plan),
+        (*figures(measured, plan), *bound),
         shown,
         (*issues, *not_shown),
     )

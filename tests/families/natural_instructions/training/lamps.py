@@ -1,0 +1,110 @@
+"""A subtask that a tiny model can learn, and tiny models that can learn it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.families.natural_instructions.task_files import version_1
+
+LAMPS = "subtask033_winogrande_answer_generation"
+"""The content is ours, the name a real one, so that the harness has a task for it."""
+OTHER = "subtask031_winogrande_question_generation_object"
+ANSWERS = {"red": "stop here", "green": "go on", "white": "turn back"}
+INSTANCES = 400
+EVALUATED = 12
+
+
+def lamps(instances: int = INSTANCES, **changed: Any) -> dict[str, Any]:
+    """Return a task whose answer depends on the color of a lamp; no two inputs are equal."""
+    colors = list(ANSWERS)
+    rows = []
+    for number in range(instances):
+        color = colors[number * 7 % 11 % 3]
+        tens, ones = divmod(number, 20)
+        rows.append({"input": f"place{tens} place{ones} shows {color}", "output": [ANSWERS[color]]})
+    return version_1(Instances=rows, **changed)
+
+
+def folder_with_lamps(folder: Path, *names: str, instances: int = INSTANCES) -> str:
+    """Write the task under each of the names and return the folder, as a source."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in names or (LAMPS,):
+        (folder / f"{name}.json").write_text(json.dumps(lamps(instances)), encoding="utf-8")
+    return str(folder)
+
+
+def word_tokenizer(folder: Path, text: str) -> int:
+    """Write a tokenizer whose tokens are the words of a text, and return how many there are."""
+    tokenizers = pytest.importorskip("tokenizers")
+    transformers = pytest.importorskip("transformers")
+    special = ["<s>", "<pad>", "</s>", "<unk>"]
+    splitter = tokenizers.pre_tokenizers.Whitespace()
+    words = sorted({word for word, _ in splitter.pre_tokenize_str(text)})
+    vocabulary = {word: number for number, word in enumerate([*special, *words])}
+    model = tokenizers.Tokenizer(tokenizers.models.WordLevel(vocabulary, unk_token="<unk>"))
+    model.pre_tokenizer = splitter
+    tokenizer = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=model, bos_token="<s>", pad_token="<pad>", eos_token="</s>", unk_token="<unk>"
+    )
+    tokenizer.save_pretrained(folder)
+    return len(vocabulary)
+
+
+def tiny_bart(folder: Path, text: str, positions: int = 256) -> Path:
+    """Build a one-layer BART with random weights that knows the words of a text."""
+    torch = pytest.importorskip("torch", reason="torch is not installed (extra: hf)")
+    transformers = pytest.importorskip("transformers")
+    size = word_tokenizer(folder, text)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        configuration = transformers.BartConfig(
+            vocab_size=size,
+            d_model=32,
+            encoder_layers=1,
+            decoder_layers=1,
+            encoder_attention_heads=2,
+            decoder_attention_heads=2,
+            encoder_ffn_dim=64,
+            decoder_ffn_dim=64,
+            max_position_embeddings=positions,
+            bos_token_id=0,
+            pad_token_id=1,
+            eos_token_id=2,
+            decoder_start_token_id=2,
+            forced_eos_token_id=None,
+            dropout=0.1,
+        )
+        transformers.BartForConditionalGeneration(configuration).save_pretrained(folder)
+    return folder
+
+
+def tiny_causal(folder: Path, text: str, positions: int = 256) -> Path:
+    """Build a one-layer Llama with random weights that knows the words of a text.
+
+    Its output layer is larger than usual, because an adapter does not change that layer.
+    """
+    torch = pytest.importorskip("torch", reason="torch is not installed (extra: hf)")
+    transformers = pytest.importorskip("transformers")
+    size = word_tokenizer(folder, text)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        configuration = transformers.LlamaConfig(
+            vocab_size=size,
+            hidden_size=64,
+            intermediate_size=128,
+            num_hidden_layers=1,
+            num_attention_heads=4,
+            max_position_embeddings=positions,
+            bos_token_id=0,
+            pad_token_id=1,
+            eos_token_id=2,
+            initializer_range=0.1,
+        )
+        network = transformers.LlamaForCausalLM(configuration)
+        network.lm_head.weight.data.mul_(5)
+        network.save_pretrained(folder)
+    return folder
