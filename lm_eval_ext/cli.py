@@ -17,6 +17,7 @@ from lm_eval_ext.classifier.availability import ReaderError
 from lm_eval_ext.classifier.encoder.adapter import AdapterError
 from lm_eval_ext.classifier.encoder.weights import WeightsError
 from lm_eval_ext.command_line import Parser, offer_completion
+from lm_eval_ext.families.natural_instructions.bleurt import BleurtError
 from lm_eval_ext.families.natural_instructions.command import add_score_to
 from lm_eval_ext.progress import checking, print_past_progress
 from lm_eval_ext.regrade.command import add_verify_to
@@ -51,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except OSError as error:
         return _complain(": ".join(filter(None, [error.filename, error.strerror])) or str(error))
-    except (RowsError, MissingDataError, ReaderError, ReportError, WeightsError, AdapterError) as error:
+    except (RowsError, MissingDataError, ReaderError, ReportError, WeightsError, AdapterError, BleurtError) as error:
         return _complain(str(error))
     except KeyboardInterrupt:
         _complain("interrupted")

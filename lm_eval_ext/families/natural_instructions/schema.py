@@ -11,6 +11,8 @@ ABLATIONS = tuple(encodings.ABLATIONS)
 """The encodings of the ablation study (section 6.3): ``all`` without a field, or ``prompt`` with another field."""
 EVALUATION = subtasks.EVALUATION
 """The subtasks of the paper's evaluation split."""
+SOURCE_DATASET_OF = {name: subtask.source_dataset for name, subtask in subtasks.SUBTASKS.items()}
+"""Maps subtasks to the datasets that they were made from (Table 8)."""
 
 SCHEMA = Schema(
     metrics=(

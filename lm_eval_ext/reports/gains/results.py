@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from lm_eval_ext.families.natural_instructions.schema import SOURCE_DATASET_OF
 from lm_eval_ext.reports.gains.gains import SubtaskScore
 from lm_eval_ext.results.comparability import differences
 from lm_eval_ext.results.issue import Issue
@@ -15,7 +16,7 @@ from lm_eval_ext.results.validation import replacements
 from lm_eval_ext.sources import RowsError
 
 FAMILY = "natural_instructions"
-METRIC = "rouge_l"
+METRIC, SECOND = "rouge_l", "bleurt"
 ALIKE = (
     "source",
     "instances_hash",
@@ -28,6 +29,8 @@ ALIKE = (
     "system_instruction_sha",
 )
 """The facts that must be the same under every encoding of a subtask."""
+ALIKE_EVERYWHERE = ("examples", "bleurt")
+"""What was given with ``--metadata`` that must be the same for all subtasks, or their mean would be of no setting."""
 
 
 @dataclass(frozen=True)
@@ -36,11 +39,15 @@ class EncodingScores:
 
     Attributes:
         model: its name, with all its arguments.
+        examples: the number of examples in a prompt, if it was set: a maximum, or ``"paper"``.
+        bleurt: the checkpoint of BLEURT; ``None`` without that metric.
         scores: one for each subtask and encoding.
         issues: what the reader should know about the files.
     """
 
     model: str
+    examples: object
+    bleurt: object
     scores: tuple[SubtaskScore, ...]
     issues: tuple[Issue, ...]
 
@@ -62,7 +69,9 @@ def read_scores(paths: Sequence[Path]) -> EncodingScores:
     runs = [chosen[task] for task in sorted(chosen)]
     _require_one_task_each(runs)
     _require_the_same_setting(runs)
-    return EncodingScores(runs[0].model.full_name, tuple(map(_score, runs)), (*found.issues, *replacements(replaced)))
+    given = {fact: _the_same_everywhere(runs, fact) for fact in ALIKE_EVERYWHERE}
+    issues = (*found.issues, *replacements(replaced))
+    return EncodingScores(runs[0].model.full_name, **given, scores=tuple(map(_score, runs)), issues=issues)
 
 
 def _score(run: TaskRun) -> SubtaskScore:
@@ -73,8 +82,8 @@ def _score(run: TaskRun) -> SubtaskScore:
             f"{run.file.path}, task {run.task!r}: {field} is {run.figures.get(field)!r}; expected a number, as our "
             "tasks write it"
         )
-    category = run.metadata["category"]
-    return SubtaskScore(_subtask(run), category, _encoding(run), rouge_l, run.count)
+    category, source_dataset = run.metadata["category"], SOURCE_DATASET_OF.get(_subtask(run))
+    return SubtaskScore(_subtask(run), category, _encoding(run), rouge_l, run.count, source_dataset, run.figure(SECOND))
 
 
 def _subtask(run: TaskRun) -> str:
@@ -114,3 +123,14 @@ def _require_the_same_setting(runs: Sequence[TaskRun]) -> None:
                 f"{difference.second!r} for {_encoding(run)!r} ({run.file.path}). Run them again in one setting, or "
                 "give the files of one"
             )
+
+
+def _the_same_everywhere(runs: Sequence[TaskRun], fact: str) -> object:
+    first = runs[0]
+    for run in runs:
+        for difference in differences(first, run, [fact]):
+            raise RowsError(
+                f"{fact} is {difference.first!r} for {first.task} ({first.file.path}) and {difference.second!r} for "
+                f"{run.task} ({run.file.path}), so a mean over subtasks would be of no setting. Give the files of one"
+            )
+    return first.metadata.get(fact)

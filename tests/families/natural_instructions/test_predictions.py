@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -34,6 +34,28 @@ def test_means_are_per_task_and_encoding_and_weight_tasks_equally() -> None:
     # e: the mean of 1/2 and 1, and not of the four rows (5/8); f: of the one task that has it.
     assert found.encodings == {"e": 0.75, "f": pytest.approx(2 / 3)}
     assert (found.scored, found.skipped) == (5, 0)
+
+
+def test_bleurt_has_the_same_means() -> None:
+    asked: list[Sequence[str]] = []
+
+    def length(predictions: Sequence[str], references: Sequence[Sequence[str]]) -> list[float]:
+        assert all(references)
+        asked.append(predictions)
+        return [len(prediction) / 10 for prediction in predictions]
+
+    rows = [
+        row("<think>no</think>cats", "a", task="u"),  # 0.4
+        row("cat", "a"),  # 0.3
+        row("dogs", "a"),  # 0.4
+        row(None, "a", encoding="f"),  # 0
+        {**row("unknown"), "references": None},
+    ]
+    found = score([json.dumps(one).encode() for one in rows], "rows.jsonl", length)
+    assert found.bleurt == {"t": {"e": pytest.approx(0.35), "f": 0.0}, "u": {"e": 0.4}}
+    assert found.encodings_bleurt == {"e": pytest.approx(0.375), "f": 0.0}
+    assert asked == [["cats"], ["cat", "dogs"], [""]]
+    assert (found.scored, found.skipped) == (4, 1)
 
 
 @pytest.mark.parametrize(

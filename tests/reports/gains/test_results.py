@@ -155,6 +155,30 @@ def test_encodings_on_different_rows_or_in_different_settings_are_an_error(
         read_scores([file])
 
 
+@pytest.mark.parametrize(
+    ("fact", "values"), [("examples", (None, "paper")), ("examples", (3, "paper")), ("bleurt", ("BLEURT-20", None))]
+)
+def test_a_mean_over_subtasks_is_of_one_setting(fact: str, values: tuple[object, object], tmp_path: Path) -> None:
+    leaves = [
+        leaf(subtask, "prompt", 0.2, **{fact: value}) for subtask, value in zip(("s1", "s3"), values, strict=True)
+    ]
+    file = results(tmp_path / "results_1.json", *leaves)
+    message = f"{fact} is {values[0]!r} for natural_instructions_s1_prompt .* and {values[1]!r} for natural_instr.*_s3"
+    with pytest.raises(RowsError, match=message):
+        read_scores([file])
+
+
+def test_the_setting_and_bleurt_are_read(tmp_path: Path) -> None:
+    name = "subtask033_winogrande_answer_generation"
+    one = leaf("s1", "prompt", 0.2, examples="paper", bleurt="BLEURT-20")
+    (config,), (figures,) = one["configs"].values(), one["results"].values()
+    config["metadata"] |= {"dataset": name, "subtask": name}
+    figures["bleurt,none"] = -0.4
+    found = read_scores([results(tmp_path / "results_1.json", one)])
+    assert (found.examples, found.bleurt) == ("paper", "BLEURT-20")
+    assert found.scores == (SubtaskScore(name, QUESTIONS, "prompt", 0.2, 100, "winogrande", -0.4),)
+
+
 @pytest.mark.parametrize("setting", ["chat_template_sha", "system_instruction_sha", "generation_kwargs"])
 def test_a_rerun_in_another_setting_is_not_compared_with_the_others(setting: str, tmp_path: Path) -> None:
     results(tmp_path / "results_1.json", leaf("s1", "prompt", 0.2))
