@@ -23,14 +23,11 @@ ALIKE = (
     "number of rows",
     "version",
     "prompt_budget",
-    "examples",
     "generation_kwargs",
     "chat_template_sha",
     "system_instruction_sha",
 )
 """The facts that must be the same under every encoding of a subtask."""
-ALIKE_EVERYWHERE = ("examples", "bleurt")
-"""What was given with ``--metadata`` that must be the same for all subtasks, or their mean would be of no setting."""
 
 
 @dataclass(frozen=True)
@@ -65,13 +62,19 @@ def read_scores(paths: Sequence[Path]) -> EncodingScores:
     """
     found = find_runs(paths, [FAMILY])
     _require_one_model(found.runs)
+    # A newer run does not replace one in another setting.
+    examples = _the_same_everywhere(found.runs, "examples")
     chosen, replaced = newest(found.runs, lambda run: run.task)
     runs = [chosen[task] for task in sorted(chosen)]
     _require_one_task_each(runs)
     _require_the_same_setting(runs)
-    given = {fact: _the_same_everywhere(runs, fact) for fact in ALIKE_EVERYWHERE}
-    issues = (*found.issues, *replacements(replaced))
-    return EncodingScores(runs[0].model.full_name, **given, scores=tuple(map(_score, runs)), issues=issues)
+    return EncodingScores(
+        runs[0].model.full_name,
+        examples,
+        _the_same_everywhere(runs, "bleurt"),
+        tuple(map(_score, runs)),
+        (*found.issues, *replacements(replaced)),
+    )
 
 
 def _score(run: TaskRun) -> SubtaskScore:
@@ -126,11 +129,12 @@ def _require_the_same_setting(runs: Sequence[TaskRun]) -> None:
 
 
 def _the_same_everywhere(runs: Sequence[TaskRun], fact: str) -> object:
+    """Return what was given with ``--metadata``, which must be the same for all subtasks."""
     first = runs[0]
     for run in runs:
         for difference in differences(first, run, [fact]):
             raise RowsError(
                 f"{fact} is {difference.first!r} for {first.task} ({first.file.path}) and {difference.second!r} for "
-                f"{run.task} ({run.file.path}), so a mean over subtasks would be of no setting. Give the files of one"
+                f"{run.task} ({run.file.path}), so a mean over them would be of no setting; give the files of one"
             )
     return first.metadata.get(fact)

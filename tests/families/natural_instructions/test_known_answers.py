@@ -75,6 +75,8 @@ def test_the_oracle_scores_one_under_every_encoding_of_the_embedded_subtasks(har
     assert {score(run, f"{FAMILY}_{encoding}") for encoding in ENCODINGS} == {1.0}
     # A number over several encodings would say nothing.
     assert "rouge_l,none" not in run.results["results"][FAMILY]
+    # Nor is a metric missed that was not requested.
+    assert "bleurt" not in run.output
 
     record = run.results["configs"][leaf(EVALUATION[0], "all")]["metadata"]
     assert record["source"] == "embedded"

@@ -144,7 +144,6 @@ def test_several_models_are_an_error_that_names_them(tmp_path: Path) -> None:
         ({"n": 3}, "number of rows is 3 for 'all' .* and 100 for 'prompt'"),  # a run with --limit
         ({"version": 2.0}, "version is 2.0 for 'all' .* and 1.0 for 'prompt'"),
         ({"prompt_budget": {"limit": 9}}, "prompt_budget is {'limit': 9} for 'all'"),
-        ({"examples": 3}, "examples is 3 for 'all'"),
     ],
 )
 def test_encodings_on_different_rows_or_in_different_settings_are_an_error(

@@ -9,7 +9,7 @@ from lm_eval_ext.reports.sections.natural_instructions.conditions import FAMILY,
 from lm_eval_ext.reports.sections.natural_instructions.examples import candidates
 from lm_eval_ext.reports.sections.natural_instructions.figures import figures
 from lm_eval_ext.reports.sections.natural_instructions.plan import model_figures, plan_for
-from lm_eval_ext.results.issue import note
+from lm_eval_ext.results.issue import named, note, warning
 
 
 def section(evidence: Evidence) -> Section | None:
@@ -23,6 +23,8 @@ def section(evidence: Evidence) -> Section | None:
     issues = list(runs.issues)
     if not plan.others or runs.base not in plan.encodings:
         issues.append(note(f"No gains: no model was run with both the base encoding, {runs.base!r}, and another one."))
+    if len(plan.bleurt) > 1:
+        issues.append(warning(f"No BLEURT: runs were scored with different checkpoints, {named(plan.bleurt)}."))
     shown, not_shown = examples(evidence.runs, candidates(runs))
     return Section(
         FAMILY,
