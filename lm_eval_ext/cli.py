@@ -21,6 +21,7 @@ from lm_eval_ext.families.natural_instructions.bleurt import BleurtError
 from lm_eval_ext.families.natural_instructions.command import add_score_to
 from lm_eval_ext.progress import checking, print_past_progress
 from lm_eval_ext.regrade.command import add_verify_to
+from lm_eval_ext.reports.error_analysis.command import add_errors_to
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.gains.command import add_gains_to
 from lm_eval_ext.reports.gate.commands import add_check_to, add_compare_to
@@ -126,6 +127,7 @@ def _parser() -> Parser:
     ).add_subparsers()
     add_score_to(natural_instructions)
     add_gains_to(natural_instructions)
+    add_errors_to(natural_instructions)
     return parser
 
 
