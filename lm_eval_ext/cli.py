@@ -18,7 +18,7 @@ from lm_eval_ext.classifier.encoder.adapter import AdapterError
 from lm_eval_ext.classifier.encoder.weights import WeightsError
 from lm_eval_ext.command_line import Parser, offer_completion
 from lm_eval_ext.families.natural_instructions.bleurt import BleurtError
-from lm_eval_ext.families.natural_instructions.command import add_score_to
+from lm_eval_ext.families.natural_instructions.command import add_score_to, add_statistics_to
 from lm_eval_ext.progress import checking, print_past_progress
 from lm_eval_ext.regrade.command import add_verify_to
 from lm_eval_ext.reports.error_analysis.command import add_errors_to
@@ -128,6 +128,7 @@ def _parser() -> Parser:
     add_score_to(natural_instructions)
     add_gains_to(natural_instructions)
     add_errors_to(natural_instructions)
+    add_statistics_to(natural_instructions)
     return parser
 
 

@@ -1,4 +1,4 @@
-"""``lm-eval-ext natural-instructions score``: score recorded predictions."""
+"""``lm-eval-ext natural-instructions score`` and ``statistics``: recorded predictions, and what instructions are."""
 
 from __future__ import annotations
 
@@ -31,6 +31,32 @@ def add_score_to(family: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="also compute BLEURT with this checkpoint: a name on the hub or a folder (extra: bleurt)",
     )
     score.set_defaults(run=_score)
+
+
+def add_statistics_to(family: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add ``statistics`` to the subcommands of ``natural-instructions``."""
+    statistics = family.add_parser(
+        "statistics",
+        help="print what the instructions of the subtasks consist of (Tables 1 and 8)",
+        description="Prints one JSON object: total (the number of subtasks and of instances), lengths (the mean number "
+        "of words of each text of an instruction, where an omitted text has none, and of the reasons and suggestions "
+        "of its examples; given: how many there are), categories and source_datasets (subtasks and instances of each), "
+        "subtasks (what each consists of), missing (the subtasks without a file).",
+    )
+    statistics.add_argument(
+        "source", metavar="SOURCE", help='a folder of task files; "embedded"; or "hub", which downloads all files'
+    )
+    statistics.set_defaults(run=_statistics)
+
+
+def _statistics(options: argparse.Namespace) -> int:
+    from lm_eval_ext.families.natural_instructions.statistics import statistics  # noqa: PLC0415 # only this needs it
+
+    found = statistics(options.source)
+    print(json.dumps(asdict(found), indent=2), flush=True)
+    if found.missing:
+        print(f"{len(found.missing)} of the 61 subtasks have no file in {options.source}", file=sys.stderr)
+    return 0
 
 
 def _score(options: argparse.Namespace) -> int:
