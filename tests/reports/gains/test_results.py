@@ -157,7 +157,7 @@ def test_encodings_on_different_rows_or_in_different_settings_are_an_error(
 @pytest.mark.parametrize(
     ("fact", "values"), [("examples", (None, "paper")), ("examples", (3, "paper")), ("bleurt", ("BLEURT-20", None))]
 )
-def test_a_mean_over_subtasks_is_of_one_setting(fact: str, values: tuple[object, object], tmp_path: Path) -> None:
+def test_a_mean_over_subtasks_is_of_one_setting(fact: str, values: tuple[Any, Any], tmp_path: Path) -> None:
     leaves = [
         leaf(subtask, "prompt", 0.2, **{fact: value}) for subtask, value in zip(("s1", "s3"), values, strict=True)
     ]
