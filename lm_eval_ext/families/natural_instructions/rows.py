@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -73,8 +72,8 @@ def rows(
         n: the maximum number of evaluated instances.
         examples: the maximum number of examples of each kind, see ``example_pool``; all of them by default. ``PAPER``:
             the context is filled with instances, and all prompts show the same number of examples, the largest with
-            which every one of them fits. This rule gives the number of examples of all 66 published files, counted in
-            GPT-3's tokens, except that two of them show evaluated instances as examples, which we never do.
+            which every one of them fits. Counted in GPT-3's tokens, this rule gives the number of examples of all 66
+            published files, except for two that take three instances more than there are before the first evaluated one.
 
     Raises:
         RowsError: the encoding needs something that the task file lacks, a prompt is too long even without examples, or
@@ -91,7 +90,9 @@ def rows(
         )
     most = most_examples(shown, encoding) if wanted is None else min(wanted, most_examples(shown, encoding))
     if examples == PAPER:
-        most = _fitting_in_all(shown, encoding, scored, most, budget)
+        # The longest first: it usually decides, and the others are measured only once.
+        for index in sorted(scored, key=lambda index: -budget.measure(instruction.instances[index].input)):
+            _, most = _fit(shown, encoding, index, most, budget)
     found = []
     for index in scored:
         instance = instruction.instances[index]
@@ -102,32 +103,11 @@ def rows(
     return found
 
 
-def _least(encoding: Encoding) -> int:
-    """Return the smallest number of examples: an encoding that consists only of examples needs at least one."""
-    return 1 if encoding.has_examples and not encoding.fields else 0
-
-
-def _fitting_in_all(
-    instruction: Instruction, encoding: Encoding, indices: Sequence[int], most: int, budget: Budget
-) -> int:
-    """Return the largest number of examples per kind with which every prompt fits; the smallest if none does."""
-    inputs = [instruction.instances[index].input for index in indices]
-
-    def fits(given: str, examples: int) -> bool:
-        return budget.fits(encode(instruction, encoding, given, examples))
-
-    numbers = range(_least(encoding), most + 1)
-    # The longest input alone usually decides; measuring every prompt with every number would take minutes.
-    longest = max(inputs, key=budget.measure)
-    too_many = bisect_left(numbers, True, key=lambda examples: not fits(longest, examples))
-    fitting = (examples for examples in numbers[:too_many][::-1] if all(fits(given, examples) for given in inputs))
-    return next(fitting, numbers[0])
-
-
 def _fit(instruction: Instruction, encoding: Encoding, index: int, most: int, budget: Budget) -> tuple[str, int]:
     """Return the prompt of one instance with as many examples as fit, and their number per kind."""
     given = instruction.instances[index].input
-    least = _least(encoding)
+    # An encoding that consists only of examples needs at least one.
+    least = 1 if encoding.has_examples and not encoding.fields else 0
     for examples in range(most, least - 1, -1):
         prompt = encode(instruction, encoding, given, examples)
         if budget.fits(prompt):
