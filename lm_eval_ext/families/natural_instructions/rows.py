@@ -73,7 +73,7 @@ def rows(
         examples: the maximum number of examples of each kind, see ``example_pool``; all of them by default. ``PAPER``:
             the context is filled with instances, and all prompts show the same number of examples, the largest with
             which every one of them fits. Counted in GPT-3's tokens, this rule gives the number of examples of all 66
-            published files, except for two that take three instances more than there are before the first evaluated one.
+            published files, except for two, which take three instances more than the 60 that are never evaluated.
 
     Raises:
         RowsError: the encoding needs something that the task file lacks, a prompt is too long even without examples, or
