@@ -16,7 +16,7 @@ from lm_eval_ext.verifiers.reasoning import without_reasoning
 Number = TypeVar("Number", int, float)
 
 FIELDS = ("task", "encoding", "prediction")
-"""The fields of every row; ``references`` is optional."""
+"""The fields of every row; ``references`` and ``n_examples`` are optional."""
 JOINT = " + "
 """Joins the parts of an encoding that is a list."""
 
@@ -52,6 +52,7 @@ class _Prediction:
     encoding: str
     text: str
     references: tuple[str, ...]
+    examples: object
 
 
 Cell = tuple[str, str]
@@ -68,21 +69,30 @@ def score(
         lines: JSON objects in UTF-8, one per line, with ``task``; ``encoding`` (text, or a list of texts, which are
             joined with `` + ``); ``prediction``, from which reasoning blocks are removed first (null counts as empty
             and scores 0); and ``references``, a list of texts. Rows whose references are null, absent or an empty list
-            are skipped. Blank lines are ignored.
+            are skipped. If rows have ``n_examples``, the number of examples in the prompt, it must be the same for
+            all rows of a task and encoding. Blank lines are ignored.
         origin: the file's name, for messages.
         bleurt: computes BLEURT.
         progress: passes on tasks and encodings and shows how many were scored by ``bleurt``.
 
     Raises:
-        RowsError: a line is not such a row, or there are no rows; the message names file, row and field.
+        RowsError: a line is not such a row, it was asked in another setting than the rows before it, or there are no
+            rows; the message names file, row and field.
     """
     found: dict[Cell, list[_Prediction]] = defaultdict(list)
     scores: dict[Cell, list[float]] = defaultdict(list)
+    settings: dict[Cell, object] = {}
     skipped = 0
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
-        row = _prediction(f"{origin}, row {number}", line)
+        where = f"{origin}, row {number}"
+        row = _prediction(where, line)
+        if (setting := settings.setdefault((row.task, row.encoding), row.examples)) != row.examples:
+            raise RowsError(
+                f"{where}, field 'n_examples': {row.examples!r}, but {setting!r} in the first row of {row.task}, "
+                f"{row.encoding}: a mean over both would be of no setting; score them apart"
+            )
         if row.references:
             scores[row.task, row.encoding].append(rouge_l(row.text, row.references))
             if bleurt:
@@ -139,6 +149,7 @@ def _prediction(where: str, line: bytes) -> _Prediction:
         _encoding(where, row["encoding"]),
         without_reasoning(text or ""),
         _references(where, row.get("references")),
+        row.get("n_examples"),
     )
 
 

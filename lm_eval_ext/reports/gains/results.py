@@ -37,7 +37,7 @@ class EncodingScores:
     Attributes:
         model: its name, with all its arguments.
         examples: the number of examples in a prompt, if it was set: a maximum, or ``"paper"``.
-        bleurt: the checkpoint of BLEURT; ``None`` without that metric.
+        bleurt: the checkpoint of BLEURT; ``None`` if no task was run with that metric.
         scores: one for each subtask and encoding.
         issues: what the reader should know about the files.
     """
@@ -64,6 +64,7 @@ def read_scores(paths: Sequence[Path]) -> EncodingScores:
     _require_one_model(found.runs)
     # A newer run does not replace one in another setting.
     examples = _the_same_everywhere(found.runs, "examples")
+    with_bleurt = [run for run in found.runs if run.metadata.get(SECOND)]
     chosen, replaced = newest(found.runs, lambda run: run.task)
     runs = [chosen[task] for task in sorted(chosen)]
     _require_one_task_each(runs)
@@ -71,7 +72,7 @@ def read_scores(paths: Sequence[Path]) -> EncodingScores:
     return EncodingScores(
         runs[0].model.full_name,
         examples,
-        _the_same_everywhere(runs, "bleurt"),
+        _the_same_everywhere(with_bleurt, SECOND) if with_bleurt else None,
         tuple(map(_score, runs)),
         (*found.issues, *replacements(replaced)),
     )
@@ -129,7 +130,7 @@ def _require_the_same_setting(runs: Sequence[TaskRun]) -> None:
 
 
 def _the_same_everywhere(runs: Sequence[TaskRun], fact: str) -> object:
-    """Return what was given with ``--metadata``, which must be the same for all subtasks."""
+    """Return what was given with ``--metadata``, which must be the same for all of these runs."""
     first = runs[0]
     for run in runs:
         for difference in differences(first, run, [fact]):

@@ -66,6 +66,16 @@ def test_an_encoding_is_a_string_or_a_list_of_parts(encoding: Any, name: str) ->
     assert scored(row("cat", "cat", encoding=encoding)).encodings == {name: 1.0}
 
 
+def test_two_numbers_of_examples_are_not_mixed() -> None:
+    few, many, plain = row("cat", "cat") | {"n_examples": 2}, row("cat", "cat") | {"n_examples": 46}, row("cat", "cat")
+    assert scored(few, many | {"encoding": "f"}, few).scored == 3
+    for mixed in ([few, few, many], [plain, plain, few]):
+        with pytest.raises(
+            RowsError, match=r"row 3, field 'n_examples': (46|2), but (2|None) in the first row of t, e"
+        ):
+            scored(*mixed)
+
+
 @pytest.mark.parametrize("without", [{"references": None}, {"references": []}, {}])
 def test_rows_without_references_are_skipped_and_counted(without: dict[str, Any]) -> None:
     unscored = {key: value for key, value in row("dog").items() if key != "references"} | without

@@ -155,7 +155,8 @@ def test_encodings_on_different_rows_or_in_different_settings_are_an_error(
 
 
 @pytest.mark.parametrize(
-    ("fact", "values"), [("examples", (None, "paper")), ("examples", (3, "paper")), ("bleurt", ("BLEURT-20", None))]
+    ("fact", "values"),
+    [("examples", (None, "paper")), ("examples", (3, "paper")), ("bleurt", ("BLEURT-20", "BLEURT-20-D3"))],
 )
 def test_a_mean_over_subtasks_is_of_one_setting(fact: str, values: tuple[Any, Any], tmp_path: Path) -> None:
     leaves = [
@@ -176,6 +177,11 @@ def test_the_setting_and_bleurt_are_read(tmp_path: Path) -> None:
     found = read_scores([results(tmp_path / "results_1.json", one)])
     assert (found.examples, found.bleurt) == ("paper", "BLEURT-20")
     assert found.scores == (SubtaskScore(name, QUESTIONS, "prompt", 0.2, 100, "winogrande", -0.4),)
+
+
+def test_runs_without_bleurt_may_be_next_to_runs_with_it(tmp_path: Path) -> None:
+    file = results(tmp_path / "results_1.json", leaf("s1", "prompt", 0.2), leaf("s1", "all", 0.3, bleurt="BLEURT-20"))
+    assert read_scores([file]).bleurt == "BLEURT-20"
 
 
 @pytest.mark.parametrize("setting", ["chat_template_sha", "system_instruction_sha", "generation_kwargs"])
