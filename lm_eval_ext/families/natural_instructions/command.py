@@ -52,7 +52,7 @@ def add_statistics_to(family: argparse._SubParsersAction[argparse.ArgumentParser
 def _statistics(options: argparse.Namespace) -> int:
     from lm_eval_ext.families.natural_instructions.statistics import statistics  # noqa: PLC0415 # only this needs it
 
-    found = statistics(options.source)
+    found = statistics(options.source, partial(counted, unit="subtask"))
     print(json.dumps(asdict(found), indent=2), flush=True)
     if found.missing:
         print(f"{len(found.missing)} of the 61 subtasks have no file in {options.source}", file=sys.stderr)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -84,11 +84,15 @@ class Statistics:
     missing: tuple[str, ...]
 
 
-def statistics(source: str) -> Statistics:
+Progress = Callable[[Sequence[str]], Iterable[str]]
+
+
+def statistics(source: str, progress: Progress = iter) -> Statistics:
     """Return the statistics of the subtasks at a source.
 
     Args:
         source: ``"hub"`` (all files are downloaded), ``"embedded"`` or a folder with task files.
+        progress: passes on the subtasks and shows how many were read.
 
     Raises:
         RowsError: the source has no task files, or one that is not valid.
@@ -97,7 +101,7 @@ def statistics(source: str) -> Statistics:
     if not there:
         # Its message says what was expected and what was found.
         instruction(next(iter(SUBTASKS)), source)
-    found = {name: instruction(name, source) for name in there}
+    found = {name: instruction(name, source) for name in progress(there)}
     subtasks = {name: _of(name, task) for name, task in found.items()}
     return Statistics(
         _part(subtasks.values()),

@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 
@@ -70,6 +71,7 @@ def _positive(text: str) -> int:
 
 
 def _sample(options: argparse.Namespace) -> int:
+    from lm_eval_ext.progress import counted  # noqa: PLC0415 # as above
     from lm_eval_ext.reports.error_analysis.sample import (  # noqa: PLC0415 # numpy: other commands answer at once
         COLUMNS,
         EACH,
@@ -82,7 +84,7 @@ def _sample(options: argparse.Namespace) -> int:
 
     require_new_sheet(options.output)
     chosen = Chosen(options.subtasks or SUBTASKS, options.encodings, options.each or EACH, options.seed)
-    found = sample(options.results, chosen)
+    found = sample(options.results, chosen, partial(counted, unit="task"))
     write_sheet(options.output, COLUMNS, found.rows)
     for issue in found.issues:
         print(one_line(str(issue)), file=sys.stderr)

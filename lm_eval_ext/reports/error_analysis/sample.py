@@ -10,7 +10,7 @@ from typing import Any
 
 from lm_eval_ext.reports.sections.examples import UNREADABLE, asked_and_answered
 from lm_eval_ext.results.issue import Issue, note, warning
-from lm_eval_ext.results.load import load
+from lm_eval_ext.results.load import Progress, load
 from lm_eval_ext.results.response import response_in
 from lm_eval_ext.results.runs import Runs, TaskRun
 from lm_eval_ext.sheet import Cell
@@ -71,18 +71,19 @@ class Sample:
     issues: tuple[Issue, ...]
 
 
-def sample(paths: Sequence[Path], chosen: Chosen) -> Sample:
+def sample(paths: Sequence[Path], chosen: Chosen, progress: Progress = iter) -> Sample:
     """Return a seeded sample of the answers in results.
 
     Args:
         paths: results files with their samples, or folders that are searched for them.
         chosen: what is sampled.
+        progress: as for ``load``.
 
     Raises:
         OSError: a file cannot be read.
         RowsError: there are no such results, no samples, or samples in another format.
     """
-    runs = load(paths)
+    runs = load(paths, progress)
     issues = [issue for issue in runs.issues if issue.severity != "note"]
     rows: list[Mapping[str, Cell]] = []
     for subtask, of_subtask in _by_subtask(runs, chosen).items():
