@@ -17,12 +17,14 @@ from lm_eval_ext.classifier.availability import ReaderError
 from lm_eval_ext.classifier.encoder.adapter import AdapterError
 from lm_eval_ext.classifier.encoder.weights import WeightsError
 from lm_eval_ext.command_line import Parser, offer_completion
-from lm_eval_ext.families.natural_instructions.command import add_score_to
+from lm_eval_ext.families.natural_instructions.bleurt import BleurtError
+from lm_eval_ext.families.natural_instructions.command import add_score_to, add_statistics_to
 from lm_eval_ext.families.natural_instructions.training.errors import TrainingError
 from lm_eval_ext.families.natural_instructions.training.export_command import add_export_to
 from lm_eval_ext.families.natural_instructions.training.train_command import add_train_to
 from lm_eval_ext.progress import checking, print_past_progress
 from lm_eval_ext.regrade.command import add_verify_to
+from lm_eval_ext.reports.error_analysis.command import add_errors_to
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.gains.command import add_gains_to
 from lm_eval_ext.reports.gate.commands import add_check_to, add_compare_to
@@ -30,6 +32,18 @@ from lm_eval_ext.reports.page.command import add_report_to
 from lm_eval_ext.self_refine.command import add_table_to
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import MissingDataError
+
+ERRORS = (
+    RowsError,
+    MissingDataError,
+    ReaderError,
+    ReportError,
+    WeightsError,
+    AdapterError,
+    TrainingError,
+    BleurtError,
+)
+"""What commands raise about their input; the message is for the user."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -54,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except OSError as error:
         return _complain(": ".join(filter(None, [error.filename, error.strerror])) or str(error))
-    except (RowsError, MissingDataError, ReaderError, ReportError, WeightsError, AdapterError, TrainingError) as error:
+    except ERRORS as error:
         return _complain(str(error))
     except KeyboardInterrupt:
         _complain("interrupted")
@@ -130,6 +144,8 @@ def _parser() -> Parser:
     add_gains_to(natural_instructions)
     add_export_to(natural_instructions)
     add_train_to(natural_instructions)
+    add_errors_to(natural_instructions)
+    add_statistics_to(natural_instructions)
     return parser
 
 

@@ -14,7 +14,8 @@ NAMES = ("pretrained", "model", "base_model", "path")
 GGUF = "gguf_file"
 """The argument that names the weights inside what ``pretrained`` names, which may hold several such files."""
 FEW_SHOT, GEN_KWARGS = "few-shot examples", "gen_kwargs"
-"""Settings that may depend on the task."""
+EXAMPLES = "example settings"
+"""Settings that may depend on the task; the last is what ``examples`` in ``--metadata`` says."""
 HASHES = ("chat template", "system instruction")
 """Settings that are identified by their hash."""
 BY_TASK = "differ by task"
@@ -33,7 +34,8 @@ class EvaluatedModel:
         kind: the harness's model type, for example ``hf``.
         arguments: all of ``--model_args``, sorted by name.
         setting: how it was run, where that is not the harness's default: chat template, system instruction,
-            demonstrations, ``--gen_kwargs``, embedded rows. The last two may differ between its tasks (``settings``).
+            demonstrations, ``--gen_kwargs``, a number of examples, embedded rows. Some may differ between its tasks
+            (``settings``).
     """
 
     kind: str
@@ -64,13 +66,14 @@ class EvaluatedModel:
         return f"{self.kind} {','.join(f'{name}={value}' for name, value in self.arguments)}".strip()
 
 
-def evaluated_model(file: ResultFile, shots: object, source: object) -> EvaluatedModel:
+def evaluated_model(file: ResultFile, shots: object, source: object, examples: object = None) -> EvaluatedModel:
     """Return the model that produced a file's results.
 
     Args:
         file: the results.
         shots: the number of few-shot examples in the task.
         source: the source of the task's rows.
+        examples: the number of examples that was set for a task whose prompts show those of an instruction.
     """
     config, content = file.config, file.content
     setting = {
@@ -78,6 +81,7 @@ def evaluated_model(file: ResultFile, shots: object, source: object) -> Evaluate
         "system instruction": content.get("system_instruction_sha"),
         FEW_SHOT: shots or None,
         GEN_KWARGS: as_text(config.get("gen_kwargs")),
+        EXAMPLES: examples,
         "rows": "embedded" if source == EMBEDDED else None,
     }
     return EvaluatedModel(
@@ -162,7 +166,7 @@ def _facts(one: EvaluatedModel) -> dict[str, str]:
 
 
 def _in_words(name: str, value: str) -> str:
-    if name in (FEW_SHOT, GEN_KWARGS) and value == BY_TASK:
+    if name in (FEW_SHOT, GEN_KWARGS, EXAMPLES) and value == BY_TASK:
         return f"{name} {value}"
     if name == FEW_SHOT:
         return f"{value}-shot"

@@ -153,7 +153,9 @@ def _run(file: ResultFile, entry: TaskEntry, family: Family, count: int) -> Task
         # From 0.5 on, the harness records it only in a separate table.
         shots = file.of_task("n-shot", entry.name_in_file)
     stamp = file.path.stem.removeprefix("results_")
-    model = evaluated_model(file, shots, entry.metadata["source"])
+    # Other families ignore the key, which one run gives to all of its tasks.
+    examples = entry.metadata.get("examples") if "examples" in family.schema.prompt_facts else None
+    model = evaluated_model(file, shots, entry.metadata["source"], examples)
     return TaskRun(
         model=model,
         task=entry.task,

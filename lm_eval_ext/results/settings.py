@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from lm_eval_ext.results.issue import Issue, named, note, warning
-from lm_eval_ext.results.models import BY_TASK, FEW_SHOT, GEN_KWARGS, EvaluatedModel, shortened
+from lm_eval_ext.results.models import BY_TASK, EXAMPLES, FEW_SHOT, GEN_KWARGS, EvaluatedModel, shortened
 from lm_eval_ext.results.runs import TaskRun
 
-OPTIONS = (FEW_SHOT, GEN_KWARGS)
+OPTIONS = (FEW_SHOT, GEN_KWARGS, EXAMPLES)
 """The settings that depend on the task. A chat template or a system instruction changes every prompt of a model."""
 
 

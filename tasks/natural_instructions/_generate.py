@@ -27,10 +27,13 @@ ABLATED = (
 
 def files() -> Iterator[tuple[str, str]]:
     """Yield every file's name and text."""
-    for subtask in SUBTASKS:
-        for encoding in [*ENCODINGS, *(ABLATIONS if subtask in ABLATED else ())]:
-            text = f"class: !function {CLASS}\ntask: {_leaf(subtask, encoding)}\n"
-            yield f"{encoding}/{subtask}.yaml", f"{text}dataset_name: {subtask}\nencoding: {encoding}\n"
+    for name, subtask in SUBTASKS.items():
+        for encoding in [*ENCODINGS, *(ABLATIONS if name in ABLATED else ())]:
+            text = f"class: !function {CLASS}\ntask: {_leaf(name, encoding)}\n"
+            text += f"dataset_name: {name}\nencoding: {encoding}\n"
+            if encoding in ENCODINGS:
+                text += f"tag: {FAMILY}_{subtask.source_dataset}\n"
+            yield f"{encoding}/{name}.yaml", text
     for encoding in ENCODINGS:
         name = f"{FAMILY}_{encoding}"
         yield f"{name}.yaml", _group(name, [_leaf(subtask, encoding) for subtask in EVALUATION])
@@ -50,7 +53,10 @@ def _group(name: str, leaves: Sequence[str], indent: str = "") -> str:
     lines = [
         f"group: {name}",
         f"task: [{', '.join(leaves)}]",
-        "aggregate_metric_list: [{metric: rouge_l, filter_list: none, weight_by_size: false}]",
+        "aggregate_metric_list:",
+        "  - {metric: rouge_l, filter_list: none, weight_by_size: false}",
+        # Without a filter's name, the harness does not miss the metric where it was not requested.
+        "  - {metric: bleurt, weight_by_size: false}",
         f"metadata: {{version: {VERSION}}}",
     ]
     return "".join(f"{indent}{line}\n" for line in lines)

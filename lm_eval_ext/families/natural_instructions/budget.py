@@ -47,7 +47,9 @@ class Budget:
         return described | ({"tokenizer": self.tokenizer} if self.tokenizer else {})
 
 
-def budget_of(metadata: Mapping[str, Any], new_tokens: int, system_instruction: str = "") -> Budget:
+def budget_of(
+    metadata: Mapping[str, Any], new_tokens: int, system_instruction: str = "", longest: int | None = None
+) -> Budget:
     """Return the budget of a run.
 
     Args:
@@ -56,6 +58,7 @@ def budget_of(metadata: Mapping[str, Any], new_tokens: int, system_instruction: 
             ``max_model_len``) gives the context in tokens; the default is the model's own context, or else 2,048.
         new_tokens: the number of tokens that the model may generate, which are reserved.
         system_instruction: the system instruction before the prompt.
+        longest: the most tokens of a longer context that are used; by default all of them.
 
     Raises:
         RowsError: ``tokenizer`` cannot be loaded, or the context leaves no room for a prompt.
@@ -70,6 +73,7 @@ def budget_of(metadata: Mapping[str, Any], new_tokens: int, system_instruction: 
         raise RowsError(f"max_length {context!r}: expected a number of tokens, as in max_length=2048")
     if name is None:
         context = context or DEFAULT_CONTEXT
+        context = min(context, longest or context)
         limit = CHARACTERS_PER_TOKEN * (context - new_tokens) - len(system_instruction)
         return _checked(Budget(limit, "characters", len), context, new_tokens)
     of_model = metadata if name == metadata.get("pretrained") else {}
@@ -80,6 +84,7 @@ def budget_of(metadata: Mapping[str, Any], new_tokens: int, system_instruction: 
         of_model.get("gguf_file"),
     )
     context = context or tokenizer.context
+    context = min(context, longest or context)
     limit = context - tokenizer.frame(system_instruction) - new_tokens
     return _checked(Budget(limit, "tokens", tokenizer.count, name), context, new_tokens)
 

@@ -1,21 +1,27 @@
-"""``lm-eval-ext natural-instructions score``: computes the mean ROUGE-L of recorded predictions."""
+"""``lm-eval-ext natural-instructions score``: computes the mean ROUGE-L and BLEURT of recorded predictions."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any
+from typing import Any, TypeVar
 
+from lm_eval_ext.families.natural_instructions.bleurt import Scorer
 from lm_eval_ext.families.natural_instructions.rouge import rouge_l
 from lm_eval_ext.sources import RowsError, row_of_line
 from lm_eval_ext.verifiers.reasoning import without_reasoning
 
+Number = TypeVar("Number", int, float)
+
 FIELDS = ("task", "encoding", "prediction")
-"""The fields of every row; ``references`` is optional."""
+"""The fields of every row; ``references`` and ``n_examples`` are optional."""
 JOINT = " + "
 """Joins the parts of an encoding that is a list."""
+
+Means = Mapping[str, Mapping[str, float]]
+"""By task and encoding, the mean over their scored rows."""
 
 
 @dataclass(frozen=True)
@@ -26,13 +32,16 @@ class PredictionScores:
         rouge_l: maps a task and an encoding to the mean over their scored rows.
         rows: maps a task and an encoding to the number of these rows.
         encodings: maps an encoding to the mean over the tasks that have it, with equal weight.
+        bleurt, encodings_bleurt: the same in BLEURT as ``rouge_l`` and ``encodings``; ``None`` if it was not requested.
         scored: the number of rows with references.
         skipped: the number of rows without references.
     """
 
-    rouge_l: Mapping[str, Mapping[str, float]]
+    rouge_l: Means
     rows: Mapping[str, Mapping[str, int]]
     encodings: Mapping[str, float]
+    bleurt: Means | None
+    encodings_bleurt: Mapping[str, float] | None
     scored: int
     skipped: int
 
@@ -43,39 +52,86 @@ class _Prediction:
     encoding: str
     text: str
     references: tuple[str, ...]
+    examples: object
 
 
-def score(lines: Iterable[bytes], origin: str) -> PredictionScores:
-    """Return the mean ROUGE-L of predictions, per task and encoding.
+Cell = tuple[str, str]
+"""A task and an encoding."""
+Progress = Callable[[Sequence[Cell]], Iterable[Cell]]
+
+
+def score(
+    lines: Iterable[bytes], origin: str, bleurt: Scorer | None = None, progress: Progress = iter
+) -> PredictionScores:
+    """Return the mean ROUGE-L of predictions, per task and encoding, and BLEURT on request.
 
     Args:
         lines: JSON objects in UTF-8, one per line, with ``task``; ``encoding`` (text, or a list of texts, which are
             joined with `` + ``); ``prediction``, from which reasoning blocks are removed first (null counts as empty
             and scores 0); and ``references``, a list of texts. Rows whose references are null, absent or an empty list
-            are skipped. Blank lines are ignored.
+            are skipped. If rows have ``n_examples``, the number of examples in the prompt, it must be the same for
+            all rows of a task and encoding. Blank lines are ignored.
         origin: the file's name, for messages.
+        bleurt: computes BLEURT.
+        progress: passes on tasks and encodings and shows how many were scored by ``bleurt``.
 
     Raises:
-        RowsError: a line is not such a row, or there are no rows; the message names file, row and field.
+        RowsError: a line is not such a row, it was asked in another setting than the rows before it, or there are no
+            rows; the message names file, row and field.
     """
-    scores: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    scored = skipped = 0
+    found: dict[Cell, list[_Prediction]] = defaultdict(list)
+    scores: dict[Cell, list[float]] = defaultdict(list)
+    settings: dict[Cell, object] = {}
+    skipped = 0
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
-        row = _prediction(f"{origin}, row {number}", line)
+        where = f"{origin}, row {number}"
+        row = _prediction(where, line)
+        if (setting := settings.setdefault((row.task, row.encoding), row.examples)) != row.examples:
+            raise RowsError(
+                f"{where}, field 'n_examples': {row.examples!r}, but {setting!r} in the first row of {row.task}, "
+                f"{row.encoding}: a mean over both would be of no setting; score them apart"
+            )
         if row.references:
-            scores[row.task][row.encoding].append(rouge_l(row.text, row.references))
-            scored += 1
+            scores[row.task, row.encoding].append(rouge_l(row.text, row.references))
+            if bleurt:
+                found[row.task, row.encoding].append(row)
         else:
             skipped += 1
-    if not scored + skipped:
+    if not scores and not skipped:
         raise RowsError(f"{origin}: no rows")
-    means = {task: {name: fmean(values) for name, values in sorted(of.items())} for task, of in sorted(scores.items())}
-    rows = {task: {name: len(values) for name, values in sorted(of.items())} for task, of in sorted(scores.items())}
-    encodings = sorted({name for of in means.values() for name in of})
-    overall = {name: fmean([of[name] for of in means.values() if name in of]) for name in encodings}
-    return PredictionScores(means, rows, overall, scored, skipped)
+    rows = {cell: len(values) for cell, values in scores.items()}
+    in_rouge_l = _by_task({cell: fmean(values) for cell, values in scores.items()})
+    in_bleurt = None
+    if bleurt:
+        in_bleurt = _by_task({cell: _mean_bleurt(found[cell], bleurt) for cell in progress(list(found))})
+    return PredictionScores(
+        in_rouge_l,
+        _by_task(rows),
+        _over_tasks(in_rouge_l),
+        in_bleurt,
+        None if in_bleurt is None else _over_tasks(in_bleurt),
+        sum(rows.values()),
+        skipped,
+    )
+
+
+def _mean_bleurt(rows: Sequence[_Prediction], bleurt: Scorer) -> float:
+    return fmean(bleurt([row.text for row in rows], [row.references for row in rows]))
+
+
+def _by_task(values: Mapping[Cell, Number]) -> dict[str, dict[str, Number]]:
+    """Return values by task and encoding, both in alphabetical order."""
+    nested: dict[str, dict[str, Number]] = {}
+    for (task, encoding), value in sorted(values.items()):
+        nested.setdefault(task, {})[encoding] = value
+    return nested
+
+
+def _over_tasks(means: Means) -> dict[str, float]:
+    encodings = sorted({encoding for of in means.values() for encoding in of})
+    return {encoding: fmean([of[encoding] for of in means.values() if encoding in of]) for encoding in encodings}
 
 
 def _prediction(where: str, line: bytes) -> _Prediction:
@@ -93,6 +149,7 @@ def _prediction(where: str, line: bytes) -> _Prediction:
         _encoding(where, row["encoding"]),
         without_reasoning(text or ""),
         _references(where, row.get("references")),
+        row.get("n_examples"),
     )
 
 

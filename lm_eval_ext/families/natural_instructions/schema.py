@@ -11,6 +11,8 @@ ABLATIONS = tuple(encodings.ABLATIONS)
 """The encodings of the ablation study (section 6.3): ``all`` without a field, or ``prompt`` with another field."""
 EVALUATION = subtasks.EVALUATION
 """The subtasks of the paper's evaluation split."""
+SOURCE_DATASET_OF = {name: subtask.source_dataset for name, subtask in subtasks.SUBTASKS.items()}
+"""Maps subtasks to the datasets that they were made from (Table 8)."""
 
 SCHEMA = Schema(
     metrics=(
@@ -18,9 +20,9 @@ SCHEMA = Schema(
         EMPTY_RATE,
         # The number of examples that fit in a prompt: neither direction is better, and it is not a result.
         Metric("examples", higher_is_better=None, drawn=False, range=COUNT),
-        # Only on request (--metadata bleurt); the report shows the paper's main metric, which every run has.
-        # A regression's output, near 0 to 1, and near -2 to 2 with some checkpoints, but without a bound.
-        Metric("bleurt", higher_is_better=True, drawn=False, range=(-100.0, 100.0)),
+        # Only on request (--metadata bleurt). A regression's output, near 0 to 1, and near -2 to 2 with some
+        # checkpoints, but without a bound.
+        Metric("bleurt", higher_is_better=True, range=(-100.0, 100.0)),
     ),
     headlines=(Metric("rouge_l", higher_is_better=True),),
     facts={

@@ -29,6 +29,12 @@ class Subtask:
     category: str
 
     @property
+    def source_dataset(self) -> str:
+        """The dataset whose crowdsourcing instructions it was made from (Table 8): one of ``SOURCE_DATASETS``."""
+        number = int(self.name.removeprefix("subtask")[:3])
+        return next(dataset for dataset, numbers in SOURCE_DATASETS.items() if number in numbers)
+
+    @property
     def evaluated(self) -> bool:
         """Whether it is one of the twelve subtasks of the evaluation split."""
         return self.name in EVALUATION
@@ -132,6 +138,22 @@ EVALUATION = (
     "subtask052_multirc_identify_bad_question",
 )
 """The evaluation split (section 4.2): two subtasks of each category except long text generation."""
+
+SOURCE_DATASETS: Mapping[str, range] = MappingProxyType(
+    {
+        "quoref": range(1, 3),
+        "mctaco": range(3, 22),
+        "cosmosqa": range(22, 26),
+        "drop": range(26, 29),
+        "winogrande": range(29, 36),
+        "qasc": range(36, 43),
+        "essential_terms": range(43, 45),
+        "miscellaneous": range(45, 48),
+        "multirc": range(48, 59),
+        "ropes": range(59, 62),
+    }
+)
+"""Maps the source datasets (section 3.1, Table 8) to the numbers of their subtasks, which are consecutive."""
 
 # Version 2 spells these two names differently.
 _RENAMED = {

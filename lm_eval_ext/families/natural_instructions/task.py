@@ -14,11 +14,19 @@ from lm_eval_ext import sources
 from lm_eval_ext.families.leaf import refuse_rows
 from lm_eval_ext.families.natural_instructions import files
 from lm_eval_ext.families.natural_instructions.bleurt import bleurt_scorer
-from lm_eval_ext.families.natural_instructions.budget import NEW_TOKENS, budget_of
+from lm_eval_ext.families.natural_instructions.budget import DEFAULT_CONTEXT, NEW_TOKENS, budget_of
 from lm_eval_ext.families.natural_instructions.encodings import ALL_ENCODINGS, missing_field
 from lm_eval_ext.families.natural_instructions.files import REPOSITORY, address, instruction, is_there
 from lm_eval_ext.families.natural_instructions.rouge import has_words, rouge_l
-from lm_eval_ext.families.natural_instructions.rows import PUBLISHED, evaluated, instances_hash, rows, rows_hash
+from lm_eval_ext.families.natural_instructions.rows import (
+    PAPER,
+    PUBLISHED,
+    Examples,
+    evaluated,
+    instances_hash,
+    rows,
+    rows_hash,
+)
 from lm_eval_ext.families.natural_instructions.schema import SCHEMA
 from lm_eval_ext.families.natural_instructions.subtasks import EVALUATION, SUBTASKS
 from lm_eval_ext.families.schema import EMPTY_RATE
@@ -69,7 +77,8 @@ class NaturalInstructionsTask(FamilyTask):
     * ``encoding``: one of ``encodings.ENCODINGS`` and ``encodings.ABLATIONS``.
 
     In addition to ``source``, ``--metadata`` accepts ``n`` (instances per subtask, 100 by default), ``examples`` (the
-    maximum number of each kind in a prompt, as far as they fit; by default those of the instruction), ``tokenizer`` and
+    maximum number of each kind in a prompt, as far as they fit; by default those of the instruction; ``"paper"``: the
+    context is filled with instances as in the published runs, and the version is marked), ``tokenizer`` and
     ``max_length`` (see ``budget``), and ``bleurt``.
 
     Raises:
@@ -119,7 +128,10 @@ class NaturalInstructionsTask(FamilyTask):
         refuse_rows(config, "set the number of instances of a subtask with n in --metadata")
         self._encoding = ALL_ENCODINGS[encoding]
         self._n = _count(name, metadata, "n") or PUBLISHED
-        self._examples = _count(name, metadata, "examples")
+        self._examples = _examples(name, metadata)
+        if self._examples == PAPER:
+            # Other prompts for the same instances: scores of both settings are no versions of one figure.
+            metadata["version"] = f"{metadata['version']}+{PAPER}"
         bleurt = _checkpoint(name, metadata)
         given = [metric for metric in SCHEMA.metrics if metric.name != "bleurt" or bleurt]
         config |= {
@@ -151,7 +163,8 @@ class NaturalInstructionsTask(FamilyTask):
             raise missing_field(subtask, address(subtask), merged[0])
         file = instruction(subtask, self.source)
         self._made_for = self._room()
-        budget = budget_of(self.config.metadata, *self._made_for)
+        paper = self._examples == PAPER
+        budget = budget_of(self.config.metadata, *self._made_for, DEFAULT_CONTEXT if paper else None)
         found = rows(file, self._encoding, budget, self._n, self._examples)
         facts: dict[str, Any] = {
             "prompt_budget": budget.described(),
@@ -161,6 +174,8 @@ class NaturalInstructionsTask(FamilyTask):
         if left_out := len(evaluated(len(file.instances), self._n)) - len(found):
             facts["left_out"] = left_out
             _warn_of(subtask, file.origin, left_out)
+        if paper and self._encoding.positive and not evaluated(len(file.instances), self._n)[0]:
+            _warn_of_unfilled(subtask, file.origin, len(file.instances))
         return Documents(
             SPLIT,
             datasets.Dataset.from_list([vars(row) for row in found]),
@@ -198,12 +213,24 @@ def _warn_of(subtask: str, origin: str, left_out: int) -> None:
     logging.getLogger(__name__).warning(message, subtask, origin, left_out)
 
 
-def _count(task: str, metadata: Mapping[str, Any], key: str) -> int | None:
+@cache
+def _warn_of_unfilled(subtask: str, origin: str, instances: int) -> None:
+    message = "%s (%s): all %d instances are evaluated, so none fills the context; prompts show the file's own examples"
+    logging.getLogger(__name__).warning(message, subtask, origin, instances)
+
+
+def _examples(task: str, metadata: Mapping[str, Any]) -> Examples:
+    if metadata.get("examples") == PAPER:
+        return PAPER
+    return _count(task, metadata, "examples", f', or "{PAPER}"')
+
+
+def _count(task: str, metadata: Mapping[str, Any], key: str, otherwise: str = "") -> int | None:
     value = metadata.get(key)
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ValueError(f"task {task!r}: metadata {key} {value!r}; expected a whole number, 1 or more")
+        raise ValueError(f"task {task!r}: metadata {key} {value!r}; expected a whole number, 1 or more{otherwise}")
     return value
 
 

@@ -21,10 +21,12 @@ def add_gains_to(family: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "gains",
         help="print how much each encoding of the instruction improves a model's score over a base encoding",
         description="Reads what `lm_eval --tasks natural_instructions_... --output_path FOLDER` wrote for one model "
-        "under several encodings, and prints one JSON object: per category of subtasks and on average, each "
+        "under several encodings, and prints one JSON object: per category of subtasks, per source dataset and on "
+        "average, each "
         "encoding's ROUGE-L, the base's on the same subtasks (base_rouge_l), and the gain in percent, (encoding - base)"
-        " / base. Every subtask has the same weight. Subtasks that lack a run of the encoding or of the base are left "
-        "out and listed on standard error. If a task was run several times, the newest run counts.",
+        " / base; the same in BLEURT if the tasks were run with it. Every subtask has the same weight. Subtasks that "
+        "lack a run of the encoding or of the base are left out and listed on standard error. If a task was run "
+        "several times, the newest run counts.",
     )
     gains.add_argument(
         "results",
@@ -35,10 +37,11 @@ def add_gains_to(family: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     gains.add_argument(
         "--base",
-        choices=("prompt", "instance"),
+        choices=("prompt", "instance", "all"),
         default="prompt",
         help="the encoding that the others are compared with: prompt (the default, and the paper's choice for GPT-3), "
-        "the task in one sentence; or instance (the paper's choice for the fine-tuned BART), no instruction at all",
+        "the task in one sentence; instance (the paper's choice for the fine-tuned BART), no instruction at all; or "
+        "all, the whole instruction, from which the ablations remove a field (Table 4, top)",
     )
     gains.add_argument(
         "--model-per-encoding",
@@ -69,7 +72,8 @@ def _gains(options: argparse.Namespace) -> int:
     found = gains(read.scores, options.base)
     for left_out in found.left_out:
         print(one_line(str(left_out)), file=sys.stderr)
-    printed = {"model": read.model, **asdict(found)}
+    setting = {"model": read.model, "examples": read.examples, "bleurt": read.bleurt}
+    printed = {**setting, **asdict(found)}
     if options.upper_bound:
         printed["upper_bound"] = asdict(_upper_bound(options, read.scores))
     print(json.dumps(printed, indent=2, sort_keys=True), flush=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan, nan
 from statistics import fmean
@@ -26,6 +26,8 @@ class SubtaskScore:
         encoding: the encoding of the instruction, as in a task's name.
         rouge_l: the mean over its instances, from 0 to 1.
         n: the number of instances.
+        source_dataset: the dataset that it was made from (Table 8); ``None`` for a user-defined task.
+        bleurt: the mean over its instances; ``None`` if it was not requested.
     """
 
     subtask: str
@@ -33,6 +35,8 @@ class SubtaskScore:
     encoding: str
     rouge_l: float
     n: int
+    source_dataset: str | None = None
+    bleurt: float | None = None
 
 
 @dataclass(frozen=True)
@@ -44,12 +48,17 @@ class Gain:
         base_rouge_l: the mean of the base on the same subtasks.
         gain_percent: (rouge_l - base_rouge_l) / base_rouge_l in percent; ``None`` if the base scored 0.
         subtasks: the number of subtasks.
+        bleurt, base_bleurt, bleurt_gain_percent: the same in BLEURT; ``None`` if a subtask lacks it. BLEURT can be
+            below 0, where a relative gain makes no sense.
     """
 
     rouge_l: float
     base_rouge_l: float
     gain_percent: float | None
     subtasks: int
+    bleurt: float | None = None
+    base_bleurt: float | None = None
+    bleurt_gain_percent: float | None = None
 
 
 @dataclass(frozen=True)
@@ -77,12 +86,14 @@ class Gains:
     Attributes:
         base: the encoding that the others are compared with.
         categories: by category and encoding, the gain over the category's subtasks (Figure 4).
+        source_datasets: by source dataset and encoding, the gain over its subtasks.
         average: by encoding, the gain over all subtasks (the last column of Table 3).
         left_out: what was not compared.
     """
 
     base: str
     categories: Mapping[str, Mapping[str, Gain]]
+    source_datasets: Mapping[str, Mapping[str, Gain]]
     average: Mapping[str, Gain]
     left_out: tuple[LeftOut, ...]
 
@@ -106,7 +117,8 @@ def gains(scores: Iterable[SubtaskScore], base: str) -> Gains:
     Args:
         scores: at most one for each subtask and encoding.
         base: the encoding to compare with; it is in the result too, with a gain of 0. The paper uses ``prompt`` for
-            GPT-3, for which the instance alone makes no sense (section 6.1, footnote 4), and ``instance`` for BART.
+            GPT-3, for which the instance alone makes no sense (section 6.1, footnote 4), ``instance`` for BART, and
+            ``all`` where a field is removed (Table 4, top).
 
     Raises:
         RowsError: there is no score for the base encoding.
@@ -128,32 +140,44 @@ def gains(scores: Iterable[SubtaskScore], base: str) -> Gains:
                 pairs.setdefault(encoding, []).append((score, beside))
             elif score or beside:
                 left_out.append(LeftOut(subtask, encoding, encoding if beside else base))
-    categories = sorted({_category(score) for score in table.values()})
-    compared = {category: _compared(pairs, category) for category in categories}
     return Gains(
         base,
-        {category: found for category, found in compared.items() if found},
-        _compared(pairs, None),
+        _by(lambda score: score.category or OWN, pairs),
+        _by(lambda score: score.source_dataset or OWN, pairs),
+        {encoding: _gain(of) for encoding, of in pairs.items()},
         tuple(left_out),
     )
 
 
-def _compared(
-    pairs: Mapping[str, Sequence[tuple[SubtaskScore, SubtaskScore]]], category: str | None
-) -> dict[str, Gain]:
-    """Return the gains of the encodings that have any pair in a category, or in all if it is ``None``."""
-    found = {
-        encoding: [pair for pair in of if category in (None, _category(pair[0]))] for encoding, of in pairs.items()
+Pairs = Mapping[str, Sequence[tuple[SubtaskScore, SubtaskScore]]]
+"""By encoding, each subtask's score and the base's."""
+
+
+def _by(part: Callable[[SubtaskScore], str], pairs: Pairs) -> dict[str, dict[str, Gain]]:
+    """Return the gains of the encodings that have any pair in a part of the subtasks, by part."""
+    parts: dict[str, dict[str, list[tuple[SubtaskScore, SubtaskScore]]]] = {}
+    for encoding, of in pairs.items():
+        for pair in of:
+            parts.setdefault(part(pair[0]), {}).setdefault(encoding, []).append(pair)
+    return {
+        name: {encoding: _gain(of) for encoding, of in by_encoding.items()}
+        for name, by_encoding in sorted(parts.items())
     }
-    return {encoding: _gain(of) for encoding, of in found.items() if of}
 
 
 def _gain(pairs: Sequence[tuple[SubtaskScore, SubtaskScore]]) -> Gain:
-    found = fmean([score.rouge_l for score, _ in pairs])
-    base = fmean([beside.rouge_l for _, beside in pairs])
+    rouge_l = _means([(score.rouge_l, beside.rouge_l) for score, beside in pairs])
+    in_bleurt = [
+        (score.bleurt, beside.bleurt)
+        for score, beside in pairs
+        if score.bleurt is not None and beside.bleurt is not None
+    ]
+    bleurt = _means(in_bleurt) if len(in_bleurt) == len(pairs) else (None, None, None)
+    return Gain(*rouge_l, len(pairs), *bleurt)
+
+
+def _means(pairs: Sequence[tuple[float, float]]) -> tuple[float, float, float | None]:
+    """Return the means of both sides, and the relative gain in percent; ``None`` if the base's mean is not above 0."""
+    found, base = (fmean(values) for values in zip(*pairs, strict=True))
     percent = float(relative_gain(np.array(found), np.array(base), whole=100))
-    return Gain(found, base, None if isnan(percent) else percent, len(pairs))
-
-
-def _category(score: SubtaskScore) -> str:
-    return score.category or OWN
+    return found, base, None if isnan(percent) else percent

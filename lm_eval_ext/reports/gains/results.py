@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from lm_eval_ext.families.natural_instructions.schema import SOURCE_DATASET_OF
 from lm_eval_ext.reports.gains.gains import SubtaskScore
 from lm_eval_ext.results.comparability import differences
 from lm_eval_ext.results.issue import Issue
@@ -15,14 +16,13 @@ from lm_eval_ext.results.validation import replacements
 from lm_eval_ext.sources import RowsError
 
 FAMILY = "natural_instructions"
-METRIC = "rouge_l"
+METRIC, SECOND = "rouge_l", "bleurt"
 ALIKE = (
     "source",
     "instances_hash",
     "number of rows",
     "version",
     "prompt_budget",
-    "examples",
     "generation_kwargs",
     "chat_template_sha",
     "system_instruction_sha",
@@ -36,11 +36,15 @@ class EncodingScores:
 
     Attributes:
         model: its name, with all its arguments; of several models, each after its encoding.
+        examples: the number of examples in a prompt, if it was set: a maximum, or ``"paper"``.
+        bleurt: the checkpoint of BLEURT; ``None`` if no task was run with that metric.
         scores: one for each subtask and encoding.
         issues: what the reader should know about the files.
     """
 
     model: str
+    examples: object
+    bleurt: object
     scores: tuple[SubtaskScore, ...]
     issues: tuple[Issue, ...]
 
@@ -59,12 +63,21 @@ def read_scores(paths: Sequence[Path], model_per_encoding: bool = False) -> Enco
     """
     found = find_runs(paths, [FAMILY])
     model = _one_model_per_encoding(found.runs) if model_per_encoding else _one_model(found.runs)
+    # A newer run does not replace one in another setting.
+    examples = _the_same_everywhere(found.runs, "examples")
+    with_bleurt = [run for run in found.runs if run.metadata.get(SECOND)]
     chosen, replaced = newest(found.runs, lambda run: run.task)
     runs = [chosen[task] for task in sorted(chosen)]
     _require_one_task_each(runs)
     # The budget names the tokenizer, which each model has in its own folder.
     _require_the_same_setting(runs, [name for name in ALIKE if name != "prompt_budget" or not model_per_encoding])
-    return EncodingScores(model, tuple(map(_score, runs)), (*found.issues, *replacements(replaced)))
+    return EncodingScores(
+        model,
+        examples,
+        _the_same_everywhere(with_bleurt, SECOND) if with_bleurt else None,
+        tuple(map(_score, runs)),
+        (*found.issues, *replacements(replaced)),
+    )
 
 
 def _score(run: TaskRun) -> SubtaskScore:
@@ -75,8 +88,8 @@ def _score(run: TaskRun) -> SubtaskScore:
             f"{run.file.path}, task {run.task!r}: {field} is {run.figures.get(field)!r}; expected a number, as our "
             "tasks write it"
         )
-    category = run.metadata["category"]
-    return SubtaskScore(_subtask(run), category, _encoding(run), rouge_l, run.count)
+    category, source_dataset = run.metadata["category"], SOURCE_DATASET_OF.get(_subtask(run))
+    return SubtaskScore(_subtask(run), category, _encoding(run), rouge_l, run.count, source_dataset, run.figure(SECOND))
 
 
 def _subtask(run: TaskRun) -> str:
@@ -122,3 +135,15 @@ def _require_the_same_setting(runs: Sequence[TaskRun], facts: Sequence[str]) -> 
                 f"{difference.second!r} for {_encoding(run)!r} ({run.file.path}). Run them again in one setting, or "
                 "give the files of one"
             )
+
+
+def _the_same_everywhere(runs: Sequence[TaskRun], fact: str) -> object:
+    """Return what was given with ``--metadata``, which must be the same for all of these runs."""
+    first = runs[0]
+    for run in runs:
+        for difference in differences(first, run, [fact]):
+            raise RowsError(
+                f"{fact} is {difference.first!r} for {first.task} ({first.file.path}) and {difference.second!r} for "
+                f"{run.task} ({run.file.path}), so a mean over them would be of no setting; give the files of one"
+            )
+    return first.metadata.get(fact)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from lm_eval_ext.cli import main
 from lm_eval_ext.families.natural_instructions.bleurt import BleurtError, bleurt_scorer
 from lm_eval_ext.families.natural_instructions.task import NaturalInstructionsTask
 from tests.families.natural_instructions.tides import TIDES, folder_with, tides
@@ -152,6 +153,24 @@ def test_a_task_reports_bleurt_next_to_rouge(tmp_path: Path) -> None:
     assert scores["bleurt"] == score(folder, "a cat", "the dog sings", "the cat")
     # It is called for every answer, and loaded once.
     assert bleurt_scorer(str(folder)) is bleurt_scorer(str(folder))
+
+
+def test_score_reports_bleurt_next_to_rouge(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = checkpoint(tmp_path, REMBERT)
+    predictions = tmp_path / "rows.jsonl"
+    rows = [("a cat", ["the dog sings", "the cat"]), ("a fox", ["the dog"])]
+    lines = [{"task": "t", "encoding": "e", "prediction": text, "references": of} for text, of in rows]
+    predictions.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    assert main(["natural-instructions", "score", str(predictions), "--bleurt", str(folder)]) == 0
+    found = json.loads(capsys.readouterr().out)
+    mean = sum(score(folder, text, *of) for text, of in rows) / 2
+    assert found["bleurt"] == {"t": {"e": pytest.approx(mean)}}
+    assert found["encodings_bleurt"] == {"e": pytest.approx(mean)}
+    # A checkpoint that cannot be used is an error, and nothing is scored.
+    assert main(["natural-instructions", "score", str(predictions), "--bleurt", str(tmp_path / "nowhere")]) == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("lm-eval-ext: the BLEURT checkpoint")
 
 
 def test_an_unusable_checkpoint_is_reported_before_the_first_answer(tmp_path: Path) -> None:

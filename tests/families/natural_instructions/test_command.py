@@ -27,6 +27,8 @@ SCORES = {
     "rouge_l": MEANS,
     "rows": {"t": {"Definition + Prompt": 2, "Prompt": 1}},
     "encodings": {"Definition + Prompt": 0.75, "Prompt": 0.0},
+    "bleurt": None,
+    "encodings_bleurt": None,
     "scored": 3,
     "skipped": 1,
 }
@@ -86,7 +88,7 @@ def test_a_bad_row_on_standard_input_is_named(
     assert capsys.readouterr().err.startswith("lm-eval-ext: standard input, row 1: no field 'task'")
 
 
-@pytest.mark.parametrize("arguments", [[], ["score"], ["gains"], ["gains", "x", "--base", "all"]])
+@pytest.mark.parametrize("arguments", [[], ["score"], ["gains"], ["gains", "x", "--base", "positive"]])
 def test_wrong_arguments_print_the_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop:
         main(["natural-instructions", *arguments])

@@ -75,6 +75,8 @@ def test_the_oracle_scores_one_under_every_encoding_of_the_embedded_subtasks(har
     assert {score(run, f"{FAMILY}_{encoding}") for encoding in ENCODINGS} == {1.0}
     # A number over several encodings would say nothing.
     assert "rouge_l,none" not in run.results["results"][FAMILY]
+    # Nor is a metric missed that was not requested.
+    assert "bleurt" not in run.output
 
     record = run.results["configs"][leaf(EVALUATION[0], "all")]["metadata"]
     assert record["source"] == "embedded"
@@ -243,6 +245,10 @@ def test_a_custom_task_file_needs_a_leaf_of_four_lines(tmp_path: Path) -> None:
         ({"metadata": {"n": True}}, "task 'tides': metadata n True; expected a whole number"),
         ({"metadata": {"n": "50"}}, "task 'tides': metadata n '50'; expected a whole number"),
         ({"metadata": {"examples": 2.5}}, "task 'tides': metadata examples 2.5; expected a whole number, 1 or more"),
+        (
+            {"metadata": {"examples": "all"}},
+            "task 'tides': metadata examples 'all'; expected a whole number, 1 or more, or \"paper\"",
+        ),
         ({"metadata": {"bleurt": True}}, "task 'tides': metadata bleurt True; expected the name or folder of a check"),
     ],
 )
@@ -332,6 +338,35 @@ def test_the_requested_number_of_examples_is_shown(tmp_path: Path) -> None:
     (row,) = task(TIDES, "positive", source, examples=3).dataset["test"]
     # The file's one, and two instances.
     assert (row["examples"], row["prompt"].count("output: low")) == (3, 3)
+
+
+def test_the_paper_setting_is_recorded_and_limited_to_the_context_of_gpt_3(tmp_path: Path) -> None:
+    instances = [{"input": f"input {number}", "output": ["low"]} for number in range(162)]
+    source = folder_with(tmp_path / "files", tides(Instances=instances))
+    built = task(TIDES, "positive", source, examples="paper", max_length=8192)
+    record = built.config.metadata
+    assert (record["examples"], record["version"]) == ("paper", "1.1+paper")
+    # GPT-3's context, and not the model's: 3 * (2,048 - 16) characters.
+    assert record["prompt_budget"] == {"limit": 6096, "unit": "characters"}
+    assert {row["examples"] for row in built.dataset["test"]} == {61}
+    # The model's own context where it is smaller: 3 * (512 - 16) characters.
+    assert task(TIDES, "positive", source, examples="paper", max_length=512).config.metadata["prompt_budget"] == {
+        "limit": 1488,
+        "unit": "characters",
+    }
+    default = task(TIDES, "positive", source)
+    assert default.config.metadata["version"] == 1.1
+    assert default.config.metadata["instances_hash"] == record["instances_hash"]
+    assert default.config.metadata["rows_hash"] != record["rows_hash"]
+
+
+def test_the_paper_setting_says_where_no_instance_fills_the_context(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        built = task("subtask059_ropes_story_generation", "positive", "embedded", examples="paper")
+    assert built.config.metadata["version"] == "1.1+embedded+paper"
+    assert [record.message.partition("): ")[2] for record in caplog.records] == [
+        "all 24 instances are evaluated, so none fills the context; prompts show the file's own examples"
+    ]
 
 
 def test_cached_requests_are_served_only_for_the_same_prompts_and_references(

@@ -33,6 +33,19 @@ CATEGORIES = {
     "long_text_generation": 3,
     "verification": 2,
 }
+# Source dataset -> how many of the 61 were made from it (section 3.1; Table 8).
+SOURCE_DATASETS = {
+    "quoref": 2,
+    "mctaco": 19,
+    "cosmosqa": 4,
+    "drop": 3,
+    "winogrande": 7,
+    "qasc": 7,
+    "essential_terms": 2,
+    "miscellaneous": 3,
+    "multirc": 11,
+    "ropes": 3,
+}
 GROUPS = {FAMILY, f"{FAMILY}_ablation", *(f"{FAMILY}_{name}" for name in (*FIVE, *CATEGORIES))}
 
 
@@ -86,7 +99,8 @@ def test_no_group_has_the_name_of_a_leaf(manager: TaskManager) -> None:
     assert set(manager.all_groups) == GROUPS
     # The harness would put both under one name, and one of them out of reach.
     assert not GROUPS & set(LEAVES)
-    assert set(manager.all_tags) == set()
+    assert set(manager.all_tags) == {f"{FAMILY}_{name}" for name in SOURCE_DATASETS}
+    assert not set(manager.all_tags) & (GROUPS | set(LEAVES))
     # The family, five encodings, seven categories, the ablation; no encoding is called as a category is.
     assert len(GROUPS) == 1 + 5 + 7 + 1
 
@@ -135,7 +149,8 @@ def aggregated(group: Any) -> list[tuple[str, list[str], str, bool]]:
     return [(each.metric, each.filter_list, each.aggregation, each.weight_by_size) for each in found]
 
 
-MEAN_OF_LEAVES = [("rouge_l", ["none"], "mean", False)]
+# BLEURT's filter is found by the harness, and where no leaf has the metric, the group has none.
+MEAN_OF_LEAVES = [("rouge_l", ["none"], "mean", False), ("bleurt", None, "mean", False)]
 
 
 @pytest.mark.parametrize("encoding", FIVE)
@@ -172,6 +187,16 @@ def test_other_groups_have_a_score_per_encoding_but_no_overall_score(
     assert len(loaded["tasks"]) == len(subtasks) * len(encodings)
     assert aggregated(loaded["groups"][group]) == []
     assert all(aggregated(loaded["groups"][name]) == MEAN_OF_LEAVES for name in inner)
+
+
+@pytest.mark.parametrize("dataset", SOURCE_DATASETS)
+def test_a_tag_is_the_subtasks_of_one_source_dataset_under_the_five_encodings(
+    manager: TaskManager, dataset: str
+) -> None:
+    subtasks = [name for name, subtask in SUBTASKS.items() if subtask.source_dataset == dataset]
+    assert len(subtasks) == SOURCE_DATASETS[dataset]
+    tagged = set(manager.load([f"{FAMILY}_{dataset}"])["tasks"])
+    assert tagged == {leaf for encoding in FIVE for leaf in leaves(subtasks, encoding)}
 
 
 def test_each_subtask_is_in_the_group_of_one_category(manager: TaskManager) -> None:

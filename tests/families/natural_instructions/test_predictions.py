@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -36,12 +36,44 @@ def test_means_are_per_task_and_encoding_and_weight_tasks_equally() -> None:
     assert (found.scored, found.skipped) == (5, 0)
 
 
+def test_bleurt_has_the_same_means() -> None:
+    asked: list[Sequence[str]] = []
+
+    def length(predictions: Sequence[str], references: Sequence[Sequence[str]]) -> list[float]:
+        assert all(references)
+        asked.append(predictions)
+        return [len(prediction) / 10 for prediction in predictions]
+
+    rows = [
+        row("<think>no</think>cats", "a", task="u"),  # 0.4
+        row("cat", "a"),  # 0.3
+        row("dogs", "a"),  # 0.4
+        row(None, "a", encoding="f"),  # 0
+        {**row("unknown"), "references": None},
+    ]
+    found = score([json.dumps(one).encode() for one in rows], "rows.jsonl", length)
+    assert found.bleurt == {"t": {"e": pytest.approx(0.35), "f": 0.0}, "u": {"e": 0.4}}
+    assert found.encodings_bleurt == {"e": pytest.approx(0.375), "f": 0.0}
+    assert asked == [["cats"], ["cat", "dogs"], [""]]
+    assert (found.scored, found.skipped) == (4, 1)
+
+
 @pytest.mark.parametrize(
     ("encoding", "name"),
     [("prompt", "prompt"), (["Prompt"], "Prompt"), (["Prompt", "Definition"], "Prompt + Definition")],
 )
 def test_an_encoding_is_a_string_or_a_list_of_parts(encoding: Any, name: str) -> None:
     assert scored(row("cat", "cat", encoding=encoding)).encodings == {name: 1.0}
+
+
+def test_two_numbers_of_examples_are_not_mixed() -> None:
+    few, many, plain = row("cat", "cat") | {"n_examples": 2}, row("cat", "cat") | {"n_examples": 46}, row("cat", "cat")
+    assert scored(few, many | {"encoding": "f"}, few).scored == 3
+    for mixed in ([few, few, many], [plain, plain, few]):
+        with pytest.raises(
+            RowsError, match=r"row 3, field 'n_examples': (46|2), but (2|None) in the first row of t, e"
+        ):
+            scored(*mixed)
 
 
 @pytest.mark.parametrize("without", [{"references": None}, {"references": []}, {}])

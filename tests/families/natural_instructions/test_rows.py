@@ -13,8 +13,10 @@ import pytest
 from lm_eval_ext.families.natural_instructions.budget import Budget
 from lm_eval_ext.families.natural_instructions.encodings import ABLATIONS, ENCODINGS
 from lm_eval_ext.families.natural_instructions.instruction import Example, Instance, Instruction
-from lm_eval_ext.families.natural_instructions.rows import evaluated, instances_hash, rows, rows_hash
+from lm_eval_ext.families.natural_instructions.read import read
+from lm_eval_ext.families.natural_instructions.rows import PAPER, evaluated, instances_hash, rows, rows_hash
 from lm_eval_ext.sources import RowsError
+from tests.families.natural_instructions.test_encodings import PUBLISHED as PUBLISHED_ENCODINGS
 
 PLENTY = Budget(10**6, "characters", len)
 
@@ -146,6 +148,65 @@ def test_evaluated_instances_are_never_examples() -> None:
     # A small file is evaluated on all of its instances.
     small = rows(instruction(24), ENCODINGS["positive"], PLENTY, 100, examples=1000)[0]
     assert (small.examples, small.prompt.count("instance")) == (3, 1)
+
+
+def test_the_paper_setting_fills_the_context_with_as_many_examples_in_every_prompt() -> None:
+    # "input: good 0" + "output: low" are 26 characters with their line feeds, one of an instance takes 32, and the
+    # question "input: instance 060" + "output:" 27. Three and two examples and a question: 3 * 26 + 2 * 32 + 27 = 169.
+    whole = instruction(162)
+    found = rows(whole, ENCODINGS["positive"], limited(169), 100, PAPER)
+    assert {row.examples for row in found} == {5}
+    assert {len(row.prompt) for row in found} == {169}
+    assert rows(whole, ENCODINGS["positive"], limited(168), 100, PAPER)[0].examples == 4
+    # One longer question takes an example from all of them, unlike a maximum.
+    longer = (*whole.instances[:100], Instance("instance 100 is longer", ("low",)), *whole.instances[101:])
+    long = replace(whole, instances=longer)
+    assert {row.examples for row in rows(long, ENCODINGS["positive"], limited(169), 100, PAPER)} == {4}
+    assert {row.examples for row in rows(long, ENCODINGS["positive"], limited(169), 100, 5)} == {4, 5}
+    # Evaluated instances never fill it, and negative examples are the file's own.
+    assert rows(whole, ENCODINGS["positive"], PLENTY, 100, PAPER)[0].examples == 3 + 60
+    assert rows(whole, ENCODINGS["all"], PLENTY, 100, PAPER)[0].examples == 3 + 60 + 2
+    assert rows(instruction(24), ENCODINGS["positive"], PLENTY, 100, PAPER)[0].examples == 3
+    assert rows(whole, ENCODINGS["prompt"], PLENTY, 100, PAPER) == rows(whole, ENCODINGS["prompt"], PLENTY, 100, None)
+
+
+def test_the_paper_setting_has_no_fewer_examples_than_an_encoding_needs() -> None:
+    whole = instruction(162)
+    alone = rows(whole, ABLATIONS["all_minus_examples"], PLENTY, 100, PAPER)[0]
+    assert {row.examples for row in rows(whole, ENCODINGS["all"], limited(len(alone.prompt)), 100, PAPER)} == {0}
+    with pytest.raises(RowsError, match="instance 60: 53 characters with one example, but only 52 fit"):
+        rows(whole, ENCODINGS["positive"], limited(52), 100, PAPER)
+
+
+@pytest.fixture(scope="module")
+def gpt_3() -> Budget:
+    """Return the budget of the published runs: GPT-3's context, minus 16 new tokens, in its tokens, those of GPT-2."""
+    transformers = pytest.importorskip("transformers", reason="transformers is not installed (extra: hf)")
+    try:
+        tokenizer = transformers.AutoTokenizer.from_pretrained("gpt2", local_files_only=True)
+    except OSError:
+        pytest.skip("the tokenizer gpt2 is not in the local cache of the hub")
+    return Budget(2048 - 16, "tokens", lambda text: len(tokenizer(text, verbose=False)["input_ids"]))
+
+
+@pytest.mark.parametrize("encoding", ["all", "positive"])
+def test_the_paper_setting_has_the_published_numbers_of_examples(
+    encoding: str, shared_data: Path, gpt_3: Budget
+) -> None:
+    folder = shared_data / "natural_instructions"
+    lines = (folder / "gpt3_encoded_prompt_samples_filled.jsonl").read_text(encoding="utf-8").splitlines()
+    published = {
+        sample["task"]: sample
+        for sample in map(json.loads, lines)
+        if PUBLISHED_ENCODINGS[tuple(sample["encoding"])] == encoding
+    }
+    for path in sorted((folder / "eval_tasks").glob("*.json")):
+        task, sample = read(path, path.stem), published[path.stem]
+        # Of 70 examples, three would be other instances than the first 60.
+        expected = 67 if (task.task[7:10], encoding) == ("040", "positive") else sample["n_examples"]
+        found = rows(task, ENCODINGS[encoding], gpt_3, 100, PAPER)[0]
+        negative = min(expected, len(task.negative)) if encoding == "all" else 0
+        assert found.examples == expected + negative, task.task
 
 
 def test_an_instance_on_which_no_answer_can_score_is_left_out() -> None:

@@ -30,6 +30,14 @@ def test_the_evaluation_split_has_two_subtasks_per_category_except_long_text_gen
     assert [name for name, subtask in SUBTASKS.items() if subtask.evaluated] == list(EVALUATION)
 
 
+def test_a_subtask_is_named_after_its_source_dataset() -> None:
+    # Two names abbreviate or misspell it.
+    abbreviated = {"miscellaneous": ("miscellaneous", "miscellaenous", "misc")}
+    for name, subtask in SUBTASKS.items():
+        dataset = subtask.source_dataset
+        assert name[11:].startswith(abbreviated.get(dataset, dataset)), name
+
+
 def test_the_published_list_of_six_differs_only_in_long_text_generation(shared_data: Path) -> None:
     published = json.loads((shared_data / "natural_instructions" / "task_list.json").read_text(encoding="utf-8"))
     assert [task["task"] for task in published] == list(SUBTASKS)

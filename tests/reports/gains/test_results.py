@@ -156,7 +156,6 @@ def test_each_encoding_may_have_a_model_of_its_own_on_request(tmp_path: Path) ->
         ({"n": 3}, "number of rows is 3 for 'all' .* and 100 for 'prompt'"),  # a run with --limit
         ({"version": 2.0}, "version is 2.0 for 'all' .* and 1.0 for 'prompt'"),
         ({"prompt_budget": {"limit": 9}}, "prompt_budget is {'limit': 9} for 'all'"),
-        ({"examples": 3}, "examples is 3 for 'all'"),
     ],
 )
 def test_encodings_on_different_rows_or_in_different_settings_are_an_error(
@@ -165,6 +164,36 @@ def test_encodings_on_different_rows_or_in_different_settings_are_an_error(
     file = results(tmp_path / "results_1.json", leaf("s1", "prompt", 0.2), leaf("s1", "all", 0.3, **difference))
     with pytest.raises(RowsError, match=f"^s1: its encodings were run differently, .*: {complaint}"):
         read_scores([file])
+
+
+@pytest.mark.parametrize(
+    ("fact", "values"),
+    [("examples", (None, "paper")), ("examples", (3, "paper")), ("bleurt", ("BLEURT-20", "BLEURT-20-D3"))],
+)
+def test_a_mean_over_subtasks_is_of_one_setting(fact: str, values: tuple[Any, Any], tmp_path: Path) -> None:
+    leaves = [
+        leaf(subtask, "prompt", 0.2, **{fact: value}) for subtask, value in zip(("s1", "s3"), values, strict=True)
+    ]
+    file = results(tmp_path / "results_1.json", *leaves)
+    message = f"{fact} is {values[0]!r} for natural_instructions_s1_prompt .* and {values[1]!r} for natural_instr.*_s3"
+    with pytest.raises(RowsError, match=message):
+        read_scores([file])
+
+
+def test_the_setting_and_bleurt_are_read(tmp_path: Path) -> None:
+    name = "subtask033_winogrande_answer_generation"
+    one = leaf("s1", "prompt", 0.2, examples="paper", bleurt="BLEURT-20")
+    (config,), (figures,) = one["configs"].values(), one["results"].values()
+    config["metadata"] |= {"dataset": name, "subtask": name}
+    figures["bleurt,none"] = -0.4
+    found = read_scores([results(tmp_path / "results_1.json", one)])
+    assert (found.examples, found.bleurt) == ("paper", "BLEURT-20")
+    assert found.scores == (SubtaskScore(name, QUESTIONS, "prompt", 0.2, 100, "winogrande", -0.4),)
+
+
+def test_runs_without_bleurt_may_be_next_to_runs_with_it(tmp_path: Path) -> None:
+    file = results(tmp_path / "results_1.json", leaf("s1", "prompt", 0.2), leaf("s1", "all", 0.3, bleurt="BLEURT-20"))
+    assert read_scores([file]).bleurt == "BLEURT-20"
 
 
 @pytest.mark.parametrize("setting", ["chat_template_sha", "system_instruction_sha", "generation_kwargs"])

@@ -14,6 +14,7 @@ from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Figure
 from lm_eval_ext.results.load import load
 from lm_eval_ext.results.runs import Runs
+from tests.families.natural_instructions.test_bleurt import BERT, checkpoint
 from tests.reports.conftest import ResultFolder
 
 NI = "natural_instructions_subtask033_winogrande_answer_generation"
@@ -29,9 +30,10 @@ REFINED = "self_refine:base=reference,policy=drop_one,strategy=feedback,rounds=1
 
 
 @pytest.fixture(scope="module")
-def runs(result_folder: ResultFolder, sentence_data: None) -> Runs:
+def runs(result_folder: ResultFolder, sentence_data: None, tmp_path_factory: pytest.TempPathFactory) -> Runs:
+    bleurt = str(checkpoint(tmp_path_factory.mktemp("bleurt"), BERT))
     folders: list[Path] = [
-        result_folder("oracle", tasks, limit=ROWS, answer_classifier="rules") for tasks in TASKS.values()
+        result_folder("oracle", tasks, limit=ROWS, answer_classifier="rules", bleurt=bleurt) for tasks in TASKS.values()
     ]
     return load([*folders, result_folder(REFINED, TASKS["manyifeval"], limit=2)])
 

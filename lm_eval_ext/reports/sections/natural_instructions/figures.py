@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from lm_eval_ext.reports.figure import Bars, Estimate, Figure, HeatMap, Panel, Series, Table, TableCell
 from lm_eval_ext.reports.sections.natural_instructions.plan import ADDED, TAKEN_AWAY, ModelFigures, Plan
-from lm_eval_ext.reports.sections.natural_instructions.scores import METRIC
+from lm_eval_ext.reports.sections.natural_instructions.scopes import Scope
+from lm_eval_ext.reports.sections.natural_instructions.scores import BLEURT, METRIC
 from lm_eval_ext.results.issue import Issue, warning
 
 INTERVALS = (
@@ -21,7 +23,9 @@ def figures(measured: Sequence[ModelFigures], plan: Plan) -> tuple[Figure, ...]:
         _rouge_l(measured, plan),
         _gain(measured, plan),
         _by_category(measured, plan),
+        _by_source_dataset(measured, plan),
         _ablation(measured, plan),
+        _bleurt(measured, plan),
         _by_subtask(measured, plan),
     )
     return tuple(figure for figure in found if figure is not None)
@@ -117,10 +121,47 @@ def _gain(measured: Sequence[ModelFigures], plan: Plan) -> Figure | None:
     )
 
 
+@dataclass(frozen=True)
+class _Parts:
+    """Parts of the subtasks that a figure compares.
+
+    Attributes:
+        name: what a part is.
+        title: the figure's title.
+        see: what else to look at.
+    """
+
+    name: str
+    title: str
+    see: str
+
+
+CATEGORIES = _Parts(
+    "category",
+    "Which categories of tasks benefit from instructions?",
+    "See Figure 4 of the paper, which shows relative gains; these are in the table, in percent.",
+)
+SOURCE_DATASETS = _Parts(
+    "source dataset",
+    "Does the gain depend on the dataset that a subtask was made from?",
+    "Table 8 of the paper lists the subtasks of each dataset. The table here also has relative gains, in percent.",
+)
+
+
 def _by_category(measured: Sequence[ModelFigures], plan: Plan) -> Figure | None:
-    if not _any(model.gain[scope, other] for model in measured for scope in plan.categories for other in plan.others):
+    return _by_part(measured, plan, CATEGORIES, plan.categories)
+
+
+def _by_source_dataset(measured: Sequence[ModelFigures], plan: Plan) -> Figure | None:
+    # Subtasks of a single dataset, or a user's own, are in the other figures.
+    return _by_part(measured, plan, SOURCE_DATASETS, plan.source_datasets) if len(plan.source_datasets) > 1 else None
+
+
+def _by_part(measured: Sequence[ModelFigures], plan: Plan, parts: _Parts, scopes: tuple[Scope, ...]) -> Figure | None:
+    """Return a figure of gains over parts of the subtasks; ``None`` if there are no gains."""
+    if not _any(model.gain[scope, other] for model in measured for scope in scopes for other in plan.others):
         return None
-    lines = (*plan.categories, *plan.scopes[:1])
+    lines = (*scopes, *plan.scopes[:1])
     panels = [
         Panel(
             model.model if len(measured) > 1 else "",
@@ -146,19 +187,66 @@ def _by_category(measured: Sequence[ModelFigures], plan: Plan) -> Figure | None:
         for scope in lines
     ]
     return Figure(
-        "natural_instructions_gain_by_category",
-        "Which categories of tasks benefit from instructions?",
-        f"Difference in mean ROUGE-L, in percentage points, from “{plan.base}” on the same instances of a category's "
-        f"subtasks. Above 0, the encoding helps; below 0, it hurts. {INTERVALS} See Figure 4 of the paper, which shows "
-        "relative gains; these are in the table, in percent.",
+        f"natural_instructions_gain_by_{parts.name.replace(' ', '_')}",
+        parts.title,
+        f"Difference in mean ROUGE-L, in percentage points, from “{plan.base}” on the same instances of a "
+        f"{parts.name}'s subtasks. Above 0, the encoding helps; below 0, it hurts. {INTERVALS} {parts.see}",
         tuple(panels),
         Table(
-            ("model", "category", "subtasks", *plan.others, *(f"{other}, relative (%)" for other in plan.others)),
+            ("model", parts.name, "subtasks", *plan.others, *(f"{other}, relative (%)" for other in plan.others)),
             tuple(rows),
             "change",
         ),
         metrics=(METRIC,),
     )
+
+
+def _bleurt(measured: Sequence[ModelFigures], plan: Plan) -> Figure | None:
+    shown = [scope for scope in plan.scopes if _any(found for model in measured for found in _of(model, scope))]
+    if not shown:
+        return None
+    panels = [
+        Panel(
+            scope.name if len(shown) > 1 else "",
+            Bars(
+                tuple(model.model for model in measured),
+                tuple(
+                    Series(encoding, tuple(model.bleurt[scope, encoding] for model in measured))
+                    for encoding in plan.encodings
+                ),
+                "BLEURT",
+                unit="number",
+            ),
+        )
+        for scope in shown
+    ]
+    rows: list[tuple[TableCell, ...]] = [
+        (
+            model.model,
+            scope.name,
+            *(model.bleurt[scope, encoding] for encoding in plan.encodings),
+            *(model.bleurt_gain[scope, other] for other in plan.others),
+        )
+        for scope in shown
+        for model in measured
+    ]
+    return Figure(
+        "natural_instructions_bleurt",
+        "How good are the answers by BLEURT?",
+        f"BLEURT, computed by {plan.bleurt[0]}, best over the references; each subtask has the same weight. Higher is "
+        f"better; the range depends on the checkpoint. The table also has the gain over “{plan.base}” on the same "
+        f"instances. {INTERVALS} See Table 3 of the paper.",
+        tuple(panels),
+        Table(
+            ("model", "mean over", *plan.encodings, *(f"{other}, gain" for other in plan.others)), tuple(rows), "number"
+        ),
+        metrics=(BLEURT,),
+    )
+
+
+def _of(model: ModelFigures, scope: Scope) -> list[Estimate]:
+    """Return a model's means in BLEURT over a scope."""
+    return [found for (of_scope, _), found in model.bleurt.items() if of_scope == scope]
 
 
 def _ablation(measured: Sequence[ModelFigures], plan: Plan) -> Figure | None:

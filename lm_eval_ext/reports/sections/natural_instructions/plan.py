@@ -9,8 +9,14 @@ from lm_eval_ext.families.natural_instructions.schema import ABLATIONS, ENCODING
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Estimate
 from lm_eval_ext.reports.sections.natural_instructions.conditions import ComparableRuns, OfModel
-from lm_eval_ext.reports.sections.natural_instructions.scopes import Scope, categories, encodings_of, scopes
-from lm_eval_ext.reports.sections.natural_instructions.scores import Scores
+from lm_eval_ext.reports.sections.natural_instructions.scopes import (
+    Scope,
+    categories,
+    encodings_of,
+    scopes,
+    source_datasets,
+)
+from lm_eval_ext.reports.sections.natural_instructions.scores import BLEURT, Scores
 from lm_eval_ext.results.models import EvaluatedModel
 
 MOST_CELLS = 1500
@@ -36,18 +42,22 @@ class Plan:
         encodings: those of the five encodings of appendix C that were run.
         scopes: the scopes of the means.
         categories: the categories of the first scope.
+        source_datasets: the source datasets of the first scope.
         subtasks: the subtasks, one scope each.
         ablations: the encodings of Table 4 that were run, with what each is compared with.
         ablated: the subtasks of the ablation; ``None`` if there are no such runs.
+        bleurt: the checkpoints of BLEURT that runs were scored with; scores of different ones cannot be compared.
     """
 
     base: str
     encodings: tuple[str, ...]
     scopes: tuple[Scope, ...]
     categories: tuple[Scope, ...]
+    source_datasets: tuple[Scope, ...]
     subtasks: tuple[Scope, ...]
     ablations: Mapping[str, str]
     ablated: Scope | None
+    bleurt: tuple[str, ...]
 
     @property
     def others(self) -> tuple[str, ...]:
@@ -57,13 +67,15 @@ class Plan:
 
 @dataclass(frozen=True)
 class ModelFigures:
-    """One model's figures by scope and encoding."""
+    """One model's figures by scope and encoding; those in BLEURT are empty if it is not shown."""
 
     model: str
     rouge_l: Mapping[tuple[Scope, str], Estimate]
     gain: Mapping[tuple[Scope, str], Estimate]
     relative: Mapping[tuple[Scope, str], Estimate]
     ablation: Mapping[str, Estimate]
+    bleurt: Mapping[tuple[Scope, str], Estimate]
+    bleurt_gain: Mapping[tuple[Scope, str], Estimate]
 
 
 def plan_for(runs: ComparableRuns) -> Plan:
@@ -85,23 +97,48 @@ def plan_for(runs: ComparableRuns) -> Plan:
         encodings,
         chosen,
         categories(of_models, chosen[0]) if chosen else (),
+        source_datasets(chosen[0]) if chosen else (),
         tuple(Scope(subtask, (subtask,)) for subtask in subtasks),
         ablations,
         ablated[-1] if ablated else None,
+        tuple(
+            sorted(
+                {
+                    str(run.metadata.get(BLEURT))
+                    for of_model in of_models
+                    for run in of_model.values()
+                    if BLEURT in run.metrics
+                }
+            )
+        ),
     )
 
 
 def model_figures(evidence: Evidence, model: EvaluatedModel, of_model: OfModel, plan: Plan) -> ModelFigures:
     """Return one model's figures."""
     scores = Scores(evidence, of_model)
-    ways = [(scope, encoding) for scope in (*plan.scopes, *plan.categories) for encoding in plan.encodings]
+    parts = (*plan.categories, *plan.source_datasets)
+    ways = [(scope, encoding) for scope in (*plan.scopes, *parts) for encoding in plan.encodings]
     of_subtasks = [(scope, encoding) for scope in plan.subtasks for encoding in plan.encodings]
     return ModelFigures(
         evidence.runs.labels[model],
-        {(scope, encoding): scores.rouge_l(scope, encoding) for scope, encoding in (*ways, *of_subtasks)},
+        {(scope, encoding): scores.mean(scope, encoding) for scope, encoding in (*ways, *of_subtasks)},
         {(scope, encoding): scores.gain(scope, encoding, plan.base) for scope, encoding in ways},
         {(scope, encoding): scores.relative_gain(scope, encoding, plan.base) for scope, encoding in ways},
         {encoding: scores.gain(plan.ablated, encoding, base) for encoding, base in plan.ablations.items()}
         if plan.ablated
         else {},
+        *_in_bleurt(evidence, of_model, plan),
     )
+
+
+def _in_bleurt(
+    evidence: Evidence, of_model: OfModel, plan: Plan
+) -> tuple[Mapping[tuple[Scope, str], Estimate], Mapping[tuple[Scope, str], Estimate]]:
+    """Return the means and the gains in BLEURT; none without a checkpoint that all runs share."""
+    if len(plan.bleurt) != 1:
+        return {}, {}
+    scores = Scores(evidence, of_model, BLEURT)
+    ways = [(scope, encoding) for scope in plan.scopes for encoding in plan.encodings]
+    means = {(scope, encoding): scores.mean(scope, encoding) for scope, encoding in ways}
+    return means, {(scope, encoding): scores.gain(scope, encoding, plan.base) for scope, encoding in ways}

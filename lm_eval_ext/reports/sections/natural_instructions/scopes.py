@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from lm_eval_ext.families.natural_instructions.schema import EVALUATION, SCHEMA
+from lm_eval_ext.families.natural_instructions.schema import EVALUATION, SCHEMA, SOURCE_DATASET_OF
 from lm_eval_ext.reports.gains.gains import OWN
 from lm_eval_ext.reports.sections.natural_instructions.conditions import OfModel
 
@@ -58,6 +58,15 @@ def categories(found: Collection[OfModel], scope: Scope) -> tuple[Scope, ...]:
     of_subtask = {
         subtask: str(run.metadata["category"] or OWN) for of_model in found for (subtask, _), run in of_model.items()
     }
+    return _parts(scope, of_subtask)
+
+
+def source_datasets(scope: Scope) -> tuple[Scope, ...]:
+    """Return a scope's subtasks by the dataset that they were made from (Table 8), in alphabetical order."""
+    return _parts(scope, {subtask: SOURCE_DATASET_OF.get(subtask, OWN) for subtask in scope.subtasks})
+
+
+def _parts(scope: Scope, of_subtask: Mapping[str, str]) -> tuple[Scope, ...]:
     names = sorted({of_subtask[subtask] for subtask in scope.subtasks if subtask in of_subtask})
     return tuple(
         Scope(name, tuple(subtask for subtask in scope.subtasks if of_subtask.get(subtask) == name)) for name in names

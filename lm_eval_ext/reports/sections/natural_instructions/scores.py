@@ -1,4 +1,4 @@
-"""The measures on Natural Instructions: ROUGE-L by subtask and encoding, and what one encoding gains over another.
+"""The measures on Natural Instructions: scores by subtask and encoding, and what one encoding gains over another.
 
 As in the harness's groups and in ``lm-eval-ext natural-instructions gains``, every subtask has the same weight.
 """
@@ -18,18 +18,18 @@ from lm_eval_ext.reports.sections.natural_instructions.scopes import Scope
 from lm_eval_ext.reports.sections.shared_rows import shared_rows
 from lm_eval_ext.reports.statistics import Replicates, estimate
 
-METRIC = "rouge_l"
+METRIC, BLEURT = "rouge_l", "bleurt"
 MISSING = Estimate(nan)
 
 
 class Scores:
-    """One model's ROUGE-L, with resamples: the same instances of a subtask under every encoding."""
+    """One model's scores in one metric, with resamples: the same instances of a subtask under every encoding."""
 
-    def __init__(self, evidence: Evidence, of_model: OfModel) -> None:
-        self._evidence, self._of_model = evidence, of_model
-        self._replicates = {where: evidence.ratio(run, METRIC).value for where, run in of_model.items()}
+    def __init__(self, evidence: Evidence, of_model: OfModel, metric: str = METRIC) -> None:
+        self._evidence, self._of_model, self._metric = evidence, of_model, metric
+        self._replicates = {where: evidence.ratio(run, metric).value for where, run in of_model.items()}
 
-    def rouge_l(self, scope: Scope, encoding: str) -> Estimate:
+    def mean(self, scope: Scope, encoding: str) -> Estimate:
         """Return the mean over a scope's subtasks; none if any was not run."""
         found = self._mean(scope, encoding)
         return MISSING if found is None else estimate(found)
@@ -65,7 +65,7 @@ class Scores:
             if shared.reason:
                 return None
             one, other = (
-                self._evidence.ratio(run, METRIC, kept).value if shared.left_out else self._replicates[where]
+                self._evidence.ratio(run, self._metric, kept).value if shared.left_out else self._replicates[where]
                 for where, run, kept in zip(conditions, runs, shared.kept, strict=True)
             )
             of_subtasks.append((one, other))

@@ -10,7 +10,7 @@ from lm_eval_ext.reports.sections.natural_instructions.examples import candidate
 from lm_eval_ext.reports.sections.natural_instructions.figures import figures
 from lm_eval_ext.reports.sections.natural_instructions.plan import model_figures, plan_for
 from lm_eval_ext.reports.sections.natural_instructions.upper_bound import upper_bound
-from lm_eval_ext.results.issue import note
+from lm_eval_ext.results.issue import named, note, warning
 
 
 def section(evidence: Evidence) -> Section | None:
@@ -26,6 +26,8 @@ def section(evidence: Evidence) -> Section | None:
         issues.append(note(f"No gains: no model was run with both the base encoding, {runs.base!r}, and another one."))
     bound, not_compared = upper_bound(evidence, runs.by_model, plan)
     issues += not_compared
+    if len(plan.bleurt) > 1:
+        issues.append(warning(f"No BLEURT: runs were scored with different checkpoints, {named(plan.bleurt)}."))
     shown, not_shown = examples(evidence.runs, candidates(runs))
     return Section(
         FAMILY,

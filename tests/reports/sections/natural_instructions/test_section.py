@@ -17,6 +17,7 @@ from lm_eval_ext.reports.gains.results import read_scores
 from lm_eval_ext.reports.sections.natural_instructions.section import section
 from lm_eval_ext.results.issue import note, warning
 from lm_eval_ext.results.load import load
+from tests.families.natural_instructions.test_bleurt import BERT, checkpoint
 from tests.reports.conftest import ResultFolder
 
 NI = "natural_instructions"
@@ -324,6 +325,81 @@ def test_the_ablation_compares_each_encoding_with_the_one_it_modifies(tmp_path: 
 def test_the_five_encodings_are_not_an_ablation(tmp_path: Path) -> None:
     scores = {("one", encoding): [0.5] * 2 for encoding in ENCODINGS}
     assert "ablation" not in names(section_of(write(tmp_path, scores)))
+
+
+def test_gains_are_shown_by_source_dataset_if_there_are_several(tmp_path: Path) -> None:
+    scores = {
+        (WINOGRANDE, "prompt"): [0.2] * 2,
+        (WINOGRANDE, "all"): [0.5] * 2,
+        (QASC, "prompt"): [0.4] * 2,
+        (QASC, "all"): [0.3] * 2,
+    }
+    gain = cells(figure(section_of(write(tmp_path / "a", scores)), "gain_by_source_dataset"))
+    assert {where: cell["all"].value for where, cell in gain.items()} == {
+        ("one", "winogrande"): pytest.approx(0.3),
+        ("one", "qasc"): pytest.approx(-0.1),
+        ("one", "all 2 subtasks"): pytest.approx(0.1),
+    }
+    one = {place: values for place, values in scores.items() if place[0] == QASC}
+    assert "gain_by_source_dataset" not in names(section_of(write(tmp_path / "b", one)))
+
+
+def test_bleurt_is_shown_where_it_was_requested_as_in_the_harnesss_groups(
+    result_folder: ResultFolder, tmp_path: Path
+) -> None:
+    model = str(checkpoint(tmp_path, BERT))
+    folder = result_folder("echo", (f"{NI}_verification",), limit=3, bleurt=model)
+    results = json.loads(next(folder.rglob("results_*.json")).read_text(encoding="utf-8"))["results"]
+    found = figure(section_of(folder), "bleurt")
+    assert model in found.reading
+    means = cells(found)[ECHO, "all 2 subtasks"]
+    for encoding in ENCODINGS:
+        assert means[encoding].value == pytest.approx(results[f"{NI}_verification::{encoding}"]["bleurt,none"])
+    # The echo's answers, and with them its scores, are the same under every encoding.
+    assert means["all, gain"] == Estimate(0.0, 0.0, 0.0)
+    assert found.table.unit == "number"
+    commanded = gains(read_scores([folder]).scores, "all").average["positive"]
+    assert commanded.bleurt == pytest.approx(means["positive"].value)
+
+
+def test_bleurt_of_different_checkpoints_is_not_shown(tmp_path: Path) -> None:
+    folders = []
+    for model in ("one", "two"):
+        folder = write(tmp_path / model, {("one", "prompt"): [0.5] * 2}, model, prompt={"bleurt": f"BLEURT-{model}"})
+        path = folder / "results_1.json"
+        content = json.loads(path.read_text(encoding="utf-8"))
+        content["results"][f"{NI}_one_prompt"]["bleurt,none"] = 0.5
+        path.write_text(json.dumps(content), encoding="utf-8")
+        folders.append(folder)
+    found = section_of(*folders)
+    assert "bleurt" not in names(found)
+    assert warning("No BLEURT: runs were scored with different checkpoints, BLEURT-one, BLEURT-two.") in found.issues
+    assert "bleurt" in names(section_of(folders[0]))
+
+
+def test_two_settings_of_a_model_are_two_models(tmp_path: Path) -> None:
+    scores = {("one", "prompt"): [0.5] * 2, ("one", "all"): [0.6] * 2}
+    paper = {"examples": "paper", "version": "1.0+paper"}
+    filled = {place: [value + 0.2 for value in values] for place, values in scores.items()}
+    folders = write(tmp_path / "a", scores), write(tmp_path / "b", filled, prompt=paper, all=paper)
+    found = cells(figure(section_of(*folders), "rouge_l"))
+    assert {model: cell["all"].value for (model, _), cell in found.items()} == {
+        "one, no example settings": pytest.approx(0.6),
+        "one, example settings=paper": pytest.approx(0.8),
+    }
+
+
+def test_subtasks_in_two_settings_are_named_as_mixed(tmp_path: Path) -> None:
+    folders = (
+        write(tmp_path / "a", {("one", "prompt"): [0.5] * 2}),
+        write(tmp_path / "b", {("two", "prompt"): [0.5] * 2}, prompt={"examples": "paper", "version": "1.0+paper"}),
+    )
+    assert load(list(folders)).issues == (
+        warning(
+            f"one: example settings differ between tasks: default ({NI}_one_prompt); paper ({NI}_two_prompt); figures "
+            "over several tasks of natural_instructions mix them"
+        ),
+    )
 
 
 def test_categories_are_rows_and_encodings_columns_with_a_panel_for_each_model(tmp_path: Path) -> None:
