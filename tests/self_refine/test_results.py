@@ -318,6 +318,18 @@ def test_methods_with_different_prompt_versions_are_not_compared(tmp_path: Path)
         read_methods([tmp_path])
 
 
+def test_methods_that_stop_early_are_not_compared_with_others(tmp_path: Path) -> None:
+    write_refined(tmp_path / "results_1.json", "none", unjudged(rounds=0))  # has nothing to stop
+    write_refined(tmp_path / "results_2.json", "feedback")
+    file = write_refined(tmp_path / "results_3.json", "feedback_cot")
+    assert len(read_methods([tmp_path])[0]) == 3
+    content = json.loads(file.read_text(encoding="utf-8"))
+    content["config"]["model_args"]["early_stop"] = False
+    file.write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(RowsError, match=r"early_stop: True for 'feedback'.* and False for 'feedback_cot'"):
+        read_methods([tmp_path])
+
+
 def test_methods_on_different_tasks_are_not_compared(tmp_path: Path) -> None:
     write(tmp_path / "results_1.json", plain(), plain("manyifeval_n02"))
     write_refined(tmp_path / "results_2.json", "oracle")
