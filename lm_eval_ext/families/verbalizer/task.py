@@ -174,8 +174,8 @@ class VerbalizerTask(FamilyTask):
         is_ours = name == f"verbalizer_cot_{direct}"
         instead = f"verbalizer_{direct}" if is_ours else "a leaf that includes the template _direct"
         raise ValueError(
-            f"task {name!r}: --num_fewshot {n}; a few-shot example of a chain-of-thought prompt would have to show a "
-            f'chain of thought, but the rows have only labels ("Let\'s think step by step. {leaf.verbalizer.words[0]}"). '
+            f"task {name!r}: --num_fewshot {n}; a few-shot example of a chain-of-thought prompt would have to show one "
+            f'but the rows have only labels: "Let\'s think step by step. {leaf.verbalizer.words[0]}". '
             f"Use {instead} with --num_fewshot {n}, or run this task with --num_fewshot 0"
         )
 
