@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from lm_eval_ext.reports.statistics import Floats, Population, Ratio, Replicates
 from lm_eval_ext.results.runs import Runs, TaskRun
+from lm_eval_ext.results.sizes import Sizes
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,9 +20,11 @@ class Evidence:
 
     Attributes:
         runs: all runs.
+        sizes: the sizes of the models.
     """
 
     runs: Runs
+    sizes: Sizes = field(default_factory=Sizes)
 
     @cached_property
     def population(self) -> Population:

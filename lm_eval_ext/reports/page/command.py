@@ -42,6 +42,13 @@ def add_report_to(commands: argparse._SubParsersAction[argparse.ArgumentParser])
         metavar="RUNS=NAME",
         help="use NAME for the model whose results are in this folder or file; may be given once for each model",
     )
+    report.add_argument(
+        "--sizes",
+        type=Path,
+        metavar="FILE",
+        help="a TOML file with the families of the models and their numbers of parameters, for figures by size: "
+        '[FAMILY] with lines like "MODEL" = "7B"; without it, the numbers that the results record',
+    )
     report.set_defaults(run=_report)
 
 
@@ -68,13 +75,15 @@ def _report(options: argparse.Namespace) -> int:
     from lm_eval_ext.reports.wording import one_line  # noqa: PLC0415
     from lm_eval_ext.results.load import load  # noqa: PLC0415
     from lm_eval_ext.results.names import GivenName  # noqa: PLC0415
+    from lm_eval_ext.results.sizes import read_sizes  # noqa: PLC0415
 
     output, folder = options.output, options.export
     is_printed = str(output) == "-"
     if not is_printed:
         require_writable(output, f"the page to write, for example {output}/report.html")
     names = [GivenName(path, name) for path, name in options.names]
-    report = build(load(options.runs, lambda runs: counted(runs, " tasks"), names))
+    given = None if options.sizes is None else read_sizes(options.sizes)
+    report = build(load(options.runs, lambda runs: counted(runs, " tasks"), names), given)
     for issue in report.issues:
         print(f"lm-eval-ext: {issue.severity}: {one_line(issue.text)}", file=sys.stderr)
     # Everything is computed before anything is written, so that an error leaves existing files untouched.
