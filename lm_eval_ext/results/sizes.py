@@ -120,15 +120,19 @@ def sizes(runs: Runs, given: GivenSizes | None = None) -> Sizes:
     without: list[str] = []
     for model, label in runs.labels.items():
         stated = given.of if given else {}
-        # What distinguishes it from other models of its name, such as its number of few-shot examples.
-        further = label.removeprefix(model.name) if label.startswith(model.name) else ""
+        # A user may have given it any name.
+        name = model.name if label.startswith(model.name) else label
+        further = _further(label.removeprefix(name))
         parameters = _recorded(runs, model)
-        if name := next((name for name in (label, model.name) if name in stated), None):
-            used.add(name)
-            size = stated[name]
-            found[model] = Size(size.family + (further if name != label else ""), size.parameters)
+        if label in stated:
+            used.add(label)
+            found[model] = stated[label]
+        elif model.name in stated:
+            used.add(model.name)
+            size = stated[model.name]
+            found[model] = Size(size.family + further, size.parameters)
         elif parameters is not None:
-            found[model] = Size(_IN_NAME.sub("…", label), parameters)
+            found[model] = Size(_IN_NAME.sub("…", name) + further, parameters)
         else:
             without.append(label)
     issues = []
@@ -141,6 +145,16 @@ def sizes(runs: Runs, given: GivenSizes | None = None) -> Sizes:
     if given and (unused := [name for name in given.of if name not in used]):
         issues.append(note(f"{given.path}: not among the results: {named(unused)}"))
     return Sizes(_distinct(found, runs.labels), tuple(issues))
+
+
+def _further(differences: str) -> str:
+    """Return what distinguishes a model from others of its name, without what it only lacks.
+
+    A model that was also run with few-shot examples is called "no few-shot examples" without them, but it belongs to
+    the same family as models that were only run without.
+    """
+    parts = [part for part in differences.split(", ") if part and not part.startswith("no ")]
+    return "".join(f", {part}" for part in parts)
 
 
 def _recorded(runs: Runs, model: EvaluatedModel) -> int | None:

@@ -250,5 +250,10 @@ def _scores(runs: Sequence[_MethodRun]) -> MethodScores:
     first = runs[0]
     source = str(first.run.metadata["source"])
     return MethodScores(
-        first.method.base, first.method.strategy, source, first.rounds, tuple(one.score() for one in runs)
+        first.method.base,
+        first.method.strategy,
+        source,
+        first.rounds,
+        tuple(one.score() for one in runs),
+        stops_early(first.run.model),
     )

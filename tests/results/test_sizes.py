@@ -10,6 +10,7 @@ import pytest
 
 from lm_eval_ext.results.issue import note, warning
 from lm_eval_ext.results.load import load
+from lm_eval_ext.results.names import GivenName
 from lm_eval_ext.results.sizes import GivenSizes, Size, Sizes, read_sizes, sizes
 from lm_eval_ext.sources import RowsError
 from tests.reports.files import SST2, write_run
@@ -135,13 +136,33 @@ def test_a_model_in_two_settings_is_in_two_families(tmp_path: Path) -> None:
             run(tmp_path, name, config={"num_fewshot": shots})
     path = written(tmp_path, '[One]\none-7b = "7B"\none-13b = "13B"')
     assert by_label(tmp_path, read_sizes(path)) == {
-        f"one-{size}b, {shots}": Size(f"One, {shots}", size * 10**9)
+        f"one-{size}b, {shots}": Size(family, size * 10**9)
         for size in (7, 13)
-        for shots in ("no few-shot examples", "4-shot")
+        for shots, family in (("no few-shot examples", "One"), ("4-shot", "One, 4-shot"))
     }
     # A file may name each by its label.
     path = written(tmp_path, '[Four]\n"one-7b, 4-shot" = "7B"')
     assert by_label(tmp_path, read_sizes(path)) == {"one-7b, 4-shot": Size("Four", 7 * 10**9)}
+
+
+def test_a_model_that_was_also_run_in_another_setting_stays_in_its_family(tmp_path: Path) -> None:
+    run(tmp_path, "one-13b", 13_000_000_000)
+    run(tmp_path, "one-7b", 7_000_000_000)
+    run(tmp_path, "one-7b", 7_000_000_000, config={"num_fewshot": 4})
+    families = {label: size.family for label, size in by_label(tmp_path).items()}
+    assert families == {
+        "one-7b, no few-shot examples": "one-…",
+        "one-13b": "one-…",
+        "one-7b, 4-shot": "one-…, 4-shot",
+    }
+
+
+def test_a_name_that_the_user_gave_may_be_in_the_file(tmp_path: Path) -> None:
+    run(tmp_path, "one-7b", 7_000_000_000)
+    runs = load([tmp_path], names=[GivenName(tmp_path, "mine-8b")])
+    assert list(sizes(runs).of.values()) == [Size("mine-…", 7_000_000_000)]
+    path = written(tmp_path, '[A]\nmine-8b = "8B"')
+    assert list(sizes(runs, read_sizes(path)).of.values()) == [Size("A", 8_000_000_000)]
 
 
 def test_two_models_of_one_size_do_not_share_a_curve(tmp_path: Path) -> None:

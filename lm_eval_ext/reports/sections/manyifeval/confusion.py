@@ -98,9 +98,10 @@ def confusion(found: ManyIFEvalRuns, judged: Sequence[tuple[RefinedModel, Method
         "a perfect judge has 100 % at the top left and at the bottom right. Round 1 judges the first answers, round 2 "
         "the answers after one refinement, and so on; unless it was run with early_stop=false, answers that were "
         "judged to follow everything are not judged again. A judgment that cannot be read counts as “not followed”. In "
-        "Figure 9 of the paper (appendix E), GPT-4o calls 98 % of the followed and 65 % of the violated instructions "
-        "followed if it reasons about all at once (w/ feedback+cot here), and 76 % and 17 % if it reasons about each "
-        "separately. Intervals are 95 % confidence intervals from a cluster bootstrap over task prompts.",
+        "Figure 9 of the paper (appendix E), a judge that reasons about all instructions at once (w/ feedback+cot "
+        "here) calls 98 % of the followed and 65 % of the violated ones followed; one that reasons about each "
+        "separately, 76 % and 17 %. Intervals are 95 % confidence intervals from a cluster bootstrap over task "
+        "prompts.",
         tuple(panels),
         Table(("model", "method", "round", "checker", "judgments", *JUDGED), tuple(rows)),
         tuple(issue for *_, of_method in matrices for issue in of_method.issues),

@@ -479,6 +479,15 @@ def test_a_different_number_of_rounds_is_a_different_method(tmp_path: Path) -> N
     assert {about[1] for about in found} == {f"{BY_ORACLE}, 1 round", f"{BY_ORACLE}, 2 rounds"}
 
 
+def test_refinement_with_and_without_early_stopping_are_two_methods(tmp_path: Path) -> None:
+    always = method("oracle", 1)
+    always = {**always, "model_args": {**always["model_args"], "early_stop": False}}
+    for name, config in (("a", method("oracle", 1)), ("b", always)):
+        write_rows(tmp_path / name, {N02: [row(1, [1, 1], **after(0.0, 1.0))]}, config=config)
+    found = numbers(section_of(tmp_path), "manyifeval_rounds")
+    assert {about[1] for about in found} == {f"{BY_ORACLE}, early_stop=true", f"{BY_ORACLE}, early_stop=false"}
+
+
 def test_judgments_of_all_tasks_are_counted_together(tmp_path: Path) -> None:
     two, three = row(1, [1, 0], **after(0.0, 0.0)), row(1, [1, 0, 0], **after(0.0, 0.0))
     config = method("feedback", 1)
