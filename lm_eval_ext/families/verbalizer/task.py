@@ -174,7 +174,7 @@ class VerbalizerTask(FamilyTask):
         is_ours = name == f"verbalizer_cot_{direct}"
         instead = f"verbalizer_{direct}" if is_ours else "a leaf that includes the template _direct"
         raise ValueError(
-            f"task {name!r}: --num_fewshot {n}; a few-shot example of a chain-of-thought prompt would have to show one "
+            f"task {name!r}: --num_fewshot {n}; a few-shot example would have to show a chain of thought, "
             f'but the rows have only labels: "Let\'s think step by step. {leaf.verbalizer.words[0]}". '
             f"Use {instead} with --num_fewshot {n}, or run this task with --num_fewshot 0"
         )
