@@ -43,12 +43,14 @@ class SelfRefineLM(LM):  # type: ignore[misc] # the harness ships no types
             * ``none``: no refinement (zero-shot);
             * ``without_feedback``: the model is shown its answer and all instructions;
             * ``feedback``: the model judges all instructions at once, then revises what it judged broken;
+            * ``feedback_cot``: the same, after step-by-step reasoning (the other judge of Figure 9, appendix E);
             * ``feedback_each``: the model judges each instruction in a separate prompt;
-            * ``feedback_each_cot``: it also reasons step by step before each judgment (the paper's method);
+            * ``feedback_each_cot``: the same, after step-by-step reasoning (the paper's method);
             * ``oracle``: the verifiers judge;
             * ``all_false``: every instruction is reported as broken.
-        rounds: the maximum number of rounds of judging and revising (5 in the paper); an answer whose instructions are
-            all judged followed is not refined further.
+        rounds: the maximum number of rounds of judging and revising (5 in the paper).
+        early_stop: whether an answer is final once its instructions are all judged followed. Otherwise it is kept, but
+            judged again in every remaining round, and these judgments count, too.
         arguments: all other arguments, passed to the base LM.
 
     A judgment that cannot be parsed counts as "not followed": only an explicit verdict exempts an instruction. The
@@ -58,10 +60,10 @@ class SelfRefineLM(LM):  # type: ignore[misc] # the harness ships no types
     the run's system instruction and, if the run applies it, the base LM's chat template.
 
     Raises:
-        ValueError: the base is missing or unknown, the strategy is unknown, the number of rounds is invalid, or an
-            argument looks like a misspelling of one of these; a request is from a task whose rows have no instructions
-            (raised before the base LM is asked for any answer); or another model or strategy filled the cache of
-            responses.
+        ValueError: the base is missing or unknown, the strategy is unknown, ``rounds`` or ``early_stop`` is invalid, or
+            an argument looks like a misspelling of one of these; a request is from a task whose rows have no
+            instructions (raised before the base LM is asked for any answer); or another model or strategy filled the
+            cache of responses.
     """
 
     def __init__(
@@ -69,6 +71,7 @@ class SelfRefineLM(LM):  # type: ignore[misc] # the harness ships no types
         base: str | LM | None = None,
         strategy: str | None = DEFAULT,
         rounds: int | str = 5,
+        early_stop: bool | str = True,
         **arguments: Any,
     ) -> None:
         super().__init__()
@@ -79,8 +82,11 @@ class SelfRefineLM(LM):  # type: ignore[misc] # the harness ships no types
         _refuse_misspelt(arguments)
         self.strategy = STRATEGIES[chosen]
         self.rounds = _positive(rounds)
+        self.early_stop = _true_or_false(early_stop)
         name = base if isinstance(base, str) else type(base).__name__
-        self._asked_for = {"base": name, "strategy": chosen, "rounds": self.rounds, **arguments, **_VERSION}
+        # Without the default, so that caches of versions without this argument remain valid.
+        stop = {} if self.early_stop else {"early_stop": False}
+        self._asked_for = {"base": name, "strategy": chosen, "rounds": self.rounds, **stop, **arguments, **_VERSION}
         self.base = _created(base, arguments)
 
     def generate_until(self, requests: list[Instance], disable_tqdm: bool = False) -> list[Refined]:
@@ -93,7 +99,7 @@ class SelfRefineLM(LM):  # type: ignore[misc] # the harness ships no types
             # An API that withholds a completion returns None.
             return [reply or "" for reply in replies]
 
-        return refine([request.row for request in rows], self.strategy, self.rounds, ask)
+        return refine([request.row for request in rows], self.strategy, self.rounds, ask, early_stop=self.early_stop)
 
     def _request(self, request: RowInstance, question: Question) -> Instance:
         if isinstance(question, First):
@@ -243,6 +249,14 @@ def _positive(rounds: int | str) -> int:
             "use strategy=none"
         )
     return int(number)
+
+
+def _true_or_false(early_stop: bool | str) -> bool:
+    # The harness reads true and false in --model_args as Python's; a mapping may have them as text.
+    found = {"true": True, "false": False}.get(str(early_stop).lower())
+    if found is None:
+        raise ValueError(f"--model {NAME}: early_stop={early_stop!r}; expected true or false, as in early_stop=false")
+    return found
 
 
 def _with_rows(requests: Sequence[Instance]) -> list[RowInstance]:

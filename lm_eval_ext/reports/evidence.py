@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from lm_eval_ext.reports.statistics import Floats, Population, Ratio, Replicates
 from lm_eval_ext.results.runs import Runs, TaskRun
+from lm_eval_ext.results.sizes import Sizes
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,11 +20,13 @@ class Evidence:
 
     Attributes:
         runs: all runs.
+        sizes: the sizes of the models.
         upper_bound: runs of task-specific models, with which a section compares those of ``runs``; loaded together with
             them, so that rows are paired.
     """
 
     runs: Runs
+    sizes: Sizes = field(default_factory=Sizes)
     upper_bound: Runs | None = None
 
     @cached_property

@@ -115,6 +115,10 @@ class Curves:
         series: each with a value for each of them.
         x_axis, axis: what the numbers and the values are.
         unit: the unit of the values.
+        logarithmic: whether the numbers are magnitudes, on a logarithmic axis. A curve then connects the values that it
+            has; otherwise, it is interrupted where it has none.
+        reference: the position of a reference line, for example random guessing.
+        reference_name: the reference line's name in the legend.
     """
 
     x: tuple[int, ...]
@@ -122,6 +126,9 @@ class Curves:
     x_axis: str
     axis: str
     unit: Unit = "share"
+    logarithmic: bool = False
+    reference: float | None = None
+    reference_name: str = "reference"
 
 
 @dataclass(frozen=True)

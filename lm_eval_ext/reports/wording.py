@@ -48,6 +48,16 @@ def figure(value: float, unit: Unit, decimals: int = 1) -> str:
     return _minus(text if any(digit in text for digit in "123456789") else text.lstrip("+-"))
 
 
+def magnitude(count: int) -> str:
+    """Return a large number to two or three digits: ``70M``, ``1.4B``."""
+    for unit, letter in ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "K")):
+        # What rounds up to the next unit is written in it.
+        if count >= 0.9995 * unit:
+            value = count / unit
+            return f"{value:.0f}{letter}" if value >= 99.5 else f"{value:.2g}{letter}"
+    return str(count)
+
+
 def interval(estimate: Estimate, unit: Unit) -> str:
     """Return the ends of an interval, or nothing if there is none."""
     if not (estimate.exists and estimate.has_interval):

@@ -21,6 +21,13 @@ _NUMBERED = re.compile(
     r"\W{0,8}(?:(?:constraint|instruction|item|line|number|requirement|rule)[\s#]{0,3})?(\d{1,3})\s?(?:[^\w\s]+|\s|\Z)(.*)",
     re.IGNORECASE,
 )
+_HEADING = re.compile(r"^\W{0,8}(?:final\s)?verdicts\b[^\w\n]{0,8}", re.IGNORECASE | re.MULTILINE)
+_PART = re.compile(
+    r"^[^\w\n]{0,8}(?:(?:constraint|instruction|item|requirement|rule)[^\S\n]{1,3}#?)?(\d{1,3})"
+    r"(?:[^\S\n]?[.:()]|[^\S\n]{1,3}[-\u2013|]|(?=[^\S\n]{0,8}$))",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""How the part of a judge's reasoning on one instruction begins."""
 _PAIR = re.compile(r"(\d{1,3})\W{0,4}\b(yes|no)\b", re.IGNORECASE)
 _NOTHING_BUT_PAIRS = re.compile(r"\W*(?:\d{1,3}\W{0,4}\b(?:yes|no)\b\W*)+", re.IGNORECASE)
 
@@ -61,6 +68,32 @@ def verdicts(reply: str, count: int) -> tuple[bool | None, ...]:
     if len(lines) == count:
         return tuple(lines)
     return (verdict(text),) if count == 1 else (None,) * count
+
+
+def concluded(reply: str, count: int) -> tuple[bool | None, ...]:
+    """Return the verdicts on the instructions 1 to ``count`` with which a judge's reasoning ends.
+
+    If the reply has the line "Verdicts:", what follows the last one is parsed by ``verdicts``. If nothing follows it,
+    or there is no such line, each part of the reply that begins with an instruction's number and a punctuation mark,
+    or is below a line with only the number, is parsed like a reply by ``verdict``. The last part that states a verdict
+    on an instruction counts: it is what the reasoning arrives at.
+    """
+    text = _MARKS.sub("", without_reasoning(reply))
+    headings = list(_HEADING.finditer(text))
+    if headings:
+        below = verdicts(text[headings[-1].end() :], count)
+        if any(judged is not None for judged in below):
+            return below
+    starts = list(_PART.finditer(text))
+    if not starts:
+        return verdicts(text, count)
+    ends = [start.start() for start in starts[1:]] + [len(text)]
+    said: dict[int, bool] = {}
+    for start, end in zip(starts, ends, strict=True):
+        judged = verdict(text[start.end() : end])
+        if judged is not None:
+            said[int(start[1])] = judged
+    return tuple(said.get(number) for number in range(1, count + 1))
 
 
 def _numbered(text: str) -> list[tuple[int, bool]]:

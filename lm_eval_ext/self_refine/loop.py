@@ -1,6 +1,7 @@
 """The loop of section 5.1: answer; then repeatedly judge the answer and revise what is judged broken.
 
-The paper repeats this a fixed number of times; here, a row is finished once all its instructions are judged followed.
+The paper repeats this a fixed number of times. Here, a row is finished once all its instructions are judged followed,
+unless ``early_stop`` is off.
 
 Every step is a single call for all unfinished rows, so that the base LM can batch them as it sees fit: one call for the
 first answers and at most two per round, regardless of the number of rows.
@@ -15,7 +16,7 @@ from itertools import islice
 from typing import Protocol
 
 from lm_eval_ext.self_refine import prompts
-from lm_eval_ext.self_refine.judgment import verdict, verdicts
+from lm_eval_ext.self_refine.judgment import concluded, verdict, verdicts
 from lm_eval_ext.self_refine.refined import Feedback, Refined, Round, followed
 from lm_eval_ext.self_refine.strategies import Strategy
 from lm_eval_ext.verifiers import Checker
@@ -98,14 +99,18 @@ class _Row:
         return [instruction.describe() for instruction in self.row.instructions]
 
 
-def refine(rows: Sequence[Instructed], strategy: Strategy, rounds: int, ask: Ask) -> list[Refined]:
+def refine(
+    rows: Sequence[Instructed], strategy: Strategy, rounds: int, ask: Ask, *, early_stop: bool = True
+) -> list[Refined]:
     """Return the refined answer to each row.
 
     Args:
         rows: the rows to answer.
         strategy: how to refine.
-        rounds: the maximum number of rounds; a row whose instructions are all judged followed is not refined further.
+        rounds: the maximum number of rounds.
         ask: sends questions to the base LM.
+        early_stop: whether a row whose instructions are all judged followed is finished. Otherwise, its answer is kept
+            and judged again in every round.
     """
     if not rows:
         return []
@@ -118,10 +123,16 @@ def refine(rows: Sequence[Instructed], strategy: Strategy, rounds: int, ask: Ask
         said = _feedback(live, strategy, partial(ask, f"{step}, feedback"))
         for state, feedback in zip(live, said, strict=True):
             state.rounds[-1] = replace(state.rounds[-1], feedback=feedback)
-        live = [state for state, feedback in zip(live, said, strict=True) if feedback is None or feedback.broken]
+        revised = [state for state in live if state.rounds[-1].is_revised]
+        kept = [state for state in live if not state.rounds[-1].is_revised]
+        if early_stop:
+            live = revised
+        else:
+            _answer(kept, [state.rounds[-1].answer for state in kept])
+        if revised:
+            _answer(revised, ask(f"{step}, refinement", [_revise(state) for state in revised]))
         if not live:
             break
-        _answer(live, ask(f"{step}, refinement", [_revise(state) for state in live]))
     return [Refined(state.rounds, planned) for state in states]
 
 
@@ -147,7 +158,7 @@ def _feedback(
 def _judge(state: _Row, strategy: Strategy) -> list[Judge]:
     task, answer, instructions = state.row.task_prompt, state.answer, state.instructions
     if not strategy.each:
-        prompt = prompts.judge_together(task, instructions, answer)
+        prompt = prompts.judge_together(task, instructions, answer, strategy.cot)
         return [Judge(state.index, prompt, answer, tuple(range(len(instructions))))]
     return [
         Judge(state.index, prompts.judge_one(task, instruction, answer, strategy.cot), answer, (index,))
@@ -158,7 +169,8 @@ def _judge(state: _Row, strategy: Strategy) -> list[Judge]:
 def _read(replies: Iterator[str], count: int, strategy: Strategy) -> Feedback:
     if not strategy.each:
         together = next(replies)
-        return Feedback(verdicts(together, count), (together,))
+        read = concluded if strategy.cot else verdicts
+        return Feedback(read(together, count), (together,))
     said = tuple(islice(replies, count))
     return Feedback(tuple(map(verdict, said)), said)
 

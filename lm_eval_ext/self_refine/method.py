@@ -20,6 +20,11 @@ def strategy_of(model: EvaluatedModel) -> str:
     return ZERO_SHOT if strategy == "None" else strategy
 
 
+def stops_early(model: EvaluatedModel) -> bool:
+    """Return whether an answer that is judged to follow all its instructions is final."""
+    return dict(model.arguments).get("early_stop", "True").lower() != "false"
+
+
 def base_of(model: EvaluatedModel) -> EvaluatedModel:
     """Return the model whose answers are refined, in the same setting; the model itself if it is run on its own."""
     if not is_refined(model):

@@ -105,13 +105,14 @@ def share_unparsable(rows: Iterable[tuple[int, int]]) -> float | str:
     return unread / judgments if judgments else NONE
 
 
-def refinements(rows: Iterable[Sequence[object]]) -> float:
+def refinements(rows: Iterable[Sequence[Mapping[str, Any]]]) -> float:
     """Return how many times a row is refined on average.
 
     Args:
-        rows: the answers to each row, including the first one.
+        rows: the rounds of each row as the samples record them, including that of the first answer.
     """
-    counts = [len(answers) - 1 for answers in rows]
+    # An answer that is judged to follow all its instructions is kept.
+    counts = [sum(one["judged"] is None or not all(one["judged"]) for one in rounds[:-1]) for rounds in rows]
     return sum(counts) / len(counts)
 
 

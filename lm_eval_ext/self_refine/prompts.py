@@ -17,25 +17,28 @@ VERSION = 1.0
 """Raised with every change that can affect scores: to these prompts, the parsing of replies or a strategy."""
 
 
-def judge_together(task: str, instructions: Sequence[str], answer: str) -> str:
-    """Return the prompt to judge all instructions at once."""
+STEP_BY_STEP = "Let's think step by step."
+"""Kojima et al.'s words, with which a judge's reasoning begins."""
+
+
+def judge_together(task: str, instructions: Sequence[str], answer: str, cot: bool) -> str:
+    """Return the prompt to judge all instructions at once, directly or after step-by-step reasoning."""
     numbered = [f"{number}. {instruction}" for number, instruction in enumerate(instructions, start=1)]
+    one_line_each = "one line per instruction and nothing else: its number, a colon, and YES or NO."
+    direct = f"Answer with {one_line_each}"
+    reasoned = f'Reason first, then finish with the line "Verdicts:" and, below it, {one_line_each}\n\n{STEP_BY_STEP}'
     return _prompt(
         task,
         answer,
         "\n".join(["The response should follow these instructions:", *numbered]),
-        "Does the response follow each of them? Answer with one line per instruction and nothing else: its number, a "
-        "colon, and YES or NO.",
+        f"Does the response follow each of them? {reasoned if cot else direct}",
     )
 
 
 def judge_one(task: str, instruction: str, answer: str, cot: bool) -> str:
     """Return the prompt to judge one instruction, directly or after step-by-step reasoning."""
     direct = "Answer with one word: YES or NO."
-    reasoned = (
-        'Reason first, then finish with a line of its own: "Verdict: YES" or "Verdict: NO".\n\n'
-        "Let's think step by step."
-    )
+    reasoned = f'Reason first, then finish with a line of its own: "Verdict: YES" or "Verdict: NO".\n\n{STEP_BY_STEP}'
     return _prompt(
         task,
         answer,
@@ -68,7 +71,8 @@ def reply(verdicts: Sequence[bool], strategy: Strategy) -> str:
     """Return the shortest reply in the form that the judge's prompt asks for."""
     words = ["YES" if verdict else "NO" for verdict in verdicts]
     if not strategy.each:
-        return "\n".join(f"{number}: {word}" for number, word in enumerate(words, start=1))
+        lines = "\n".join(f"{number}: {word}" for number, word in enumerate(words, start=1))
+        return f"Verdicts:\n{lines}" if strategy.cot else lines
     (word,) = words
     return f"Verdict: {word}" if strategy.cot else word
 

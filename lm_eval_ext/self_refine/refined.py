@@ -41,6 +41,11 @@ class Round:
     answer: str
     feedback: Feedback | None = None
 
+    @property
+    def is_revised(self) -> bool:
+        """Whether a next round revises the answer: it does so unless all instructions are judged followed."""
+        return self.feedback is None or bool(self.feedback.broken)
+
 
 class Refined(str):
     """The last answer, together with the rounds that led to it.
@@ -49,7 +54,8 @@ class Refined(str):
 
     Attributes:
         rounds: the answers, including the first one.
-        planned: the planned number of rounds; a row whose instructions are all judged followed has fewer.
+        planned: the planned number of rounds; with early stopping, a row whose instructions are all judged followed has
+            fewer.
     """
 
     __slots__ = ("planned", "rounds")
@@ -70,8 +76,9 @@ class Refined(str):
 
     @property
     def requests(self) -> int:
-        """The number of requests to the base LM."""
-        return len(self.rounds) + sum(len(one.feedback.replies) for one in self.rounds if one.feedback)
+        """The number of requests to the base LM: for the first answer, for revisions and for judgments."""
+        revisions = sum(one.is_revised for one in self.rounds[:-1])
+        return 1 + revisions + sum(len(one.feedback.replies) for one in self.rounds if one.feedback)
 
 
 def followed(answer: str, instructions: Sequence[Checker]) -> tuple[bool, ...]:

@@ -15,7 +15,7 @@ from lm_eval_ext.results.load import find_runs
 from lm_eval_ext.results.runs import TaskRun, newest
 from lm_eval_ext.results.validation import replacements
 from lm_eval_ext.self_refine.confusion import Confusion
-from lm_eval_ext.self_refine.method import base_of, is_refined, strategy_of
+from lm_eval_ext.self_refine.method import base_of, is_refined, stops_early, strategy_of
 from lm_eval_ext.self_refine.metrics import COUNTS
 from lm_eval_ext.self_refine.strategies import NAME, STRATEGIES, ZERO_SHOT, strategy_named
 from lm_eval_ext.self_refine.table import MethodScores, TaskScore
@@ -226,7 +226,9 @@ def _of_refinement(first: _MethodRun, second: _MethodRun) -> Iterator[Difference
     """Yield the differences between two runs that both refine."""
     if second.rounds is None:
         return
-    facts = {"rounds": [one.rounds for one in (first, second)]}
+    facts: dict[str, list[object]] = {"rounds": [one.rounds for one in (first, second)]}
+    # The judgments that are counted depend on it.
+    facts["early_stop"] = [stops_early(one.run.model) for one in (first, second)]
     facts[VERSION] = [one.run.file.config.get(VERSION) for one in (first, second)]
     for fact, (found, other) in facts.items():
         if found != other:
@@ -248,5 +250,10 @@ def _scores(runs: Sequence[_MethodRun]) -> MethodScores:
     first = runs[0]
     source = str(first.run.metadata["source"])
     return MethodScores(
-        first.method.base, first.method.strategy, source, first.rounds, tuple(one.score() for one in runs)
+        first.method.base,
+        first.method.strategy,
+        source,
+        first.rounds,
+        tuple(one.score() for one in runs),
+        stops_early(first.run.model),
     )

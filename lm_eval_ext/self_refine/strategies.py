@@ -8,7 +8,7 @@ from typing import Literal
 
 NAME = "self_refine"
 """The name of the refining LM in the harness: ``--model self_refine``."""
-ARGUMENTS = ("base", "strategy", "rounds")
+ARGUMENTS = ("base", "strategy", "rounds", "early_stop")
 """Its own arguments; all others are passed to the base LM."""
 ZERO_SHOT = "none"
 """The strategy that keeps the first answer; equivalent to a run without ``self_refine``."""
@@ -42,6 +42,8 @@ STRATEGIES: Mapping[str, Strategy] = {
     ZERO_SHOT: Strategy("zero-shot", refines=False),
     "without_feedback": Strategy("refinement w/o feedback"),
     "feedback": Strategy("refinement w/ feedback", judge="model"),
+    # Not in Table 2: the judge on the left of Figure 9 (appendix E), with a title formed like the others.
+    "feedback_cot": Strategy("refinement w/ feedback+cot", judge="model", cot=True),
     "feedback_each": Strategy("refinement w/ feedback+each", judge="model", each=True),
     DEFAULT: Strategy("refinement w/ feedback+each+cot", judge="model", each=True, cot=True),
     "oracle": Strategy("refinement w/ oracle", judge="verifiers"),

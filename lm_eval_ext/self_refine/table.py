@@ -71,6 +71,7 @@ class MethodScores:
         source: the source of the rows.
         rounds: the maximum number of times that an answer is refined; ``None`` if the method does not refine.
         scores: one score per task, at least one.
+        early_stop: whether answers that are judged to follow all instructions are final.
     """
 
     model: str
@@ -78,6 +79,7 @@ class MethodScores:
     source: str
     rounds: int | None
     scores: tuple[TaskScore, ...]
+    early_stop: bool = True
 
 
 @dataclass(frozen=True)
@@ -197,6 +199,8 @@ def _footnotes(runs: Sequence[MethodScores]) -> Iterator[str]:
     rounds = {run.rounds for run in runs if run.rounds is not None}
     if rounds:
         yield f"Rounds of refinement: at most {', '.join(map(str, sorted(rounds)))}."
+        if not all(run.early_stop for run in runs if run.rounds is not None):
+            yield "early_stop=false: answers that were judged to follow all instructions are judged in every round."
         yield f"{AFTER_ROUND}: prompt-level / inst-level accuracy of the answers after it; 0: the first answers."
 
 

@@ -30,6 +30,7 @@ def files() -> Iterator[tuple[str, str]]:
     }
     for name, keys in (distinct | repeated).items():
         yield f"{name}.yaml", f"include: _manyifeval\ntask: {name}\n{keys}"
+    yield "manyifeval_single.yaml", "include: _manyifeval\ntask: manyifeval_single\ninstructions: 1\nsingle: true\n"
     yield "manyifeval.yaml", _group("manyifeval", distinct)
     yield "manyifeval_repeat.yaml", _group("manyifeval_repeat", repeated)
 

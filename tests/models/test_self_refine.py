@@ -45,6 +45,26 @@ Does the response follow each of them? Answer with one line per instruction and 
 and YES or NO."""
 
 
+def reasoning_together(answer: str) -> str:
+    return f"""Below are a task and a response to it.
+
+Task:
+{TASK}
+
+=== Response ===
+{answer}
+=== End of the response ===
+
+The response should follow these instructions:
+1. {NO_COMMAS}
+2. {QUOTED}
+
+Does the response follow each of them? Reason first, then finish with the line "Verdicts:" and, below it, one line per \
+instruction and nothing else: its number, a colon, and YES or NO.
+
+Let's think step by step."""
+
+
 def judging_one(answer: str, instruction: str, ending: str) -> str:
     return f"""Below are a task and a response to it.
 
@@ -118,6 +138,12 @@ SEQUENCES: Mapping[str, list[tuple[list[str], list[str]]]] = {
         ([revising(BARE, QUOTED)], [DONE]),
         ([judging_together(DONE)], ["1: YES\n2: YES"]),
     ],
+    "feedback_cot": [
+        ([FIRST_PROMPT], [COMMA_BARE]),
+        ([reasoning_together(COMMA_BARE)], ["1. One is after Blue.\n2. It is not wrapped.\n\nVerdicts:\n1: NO\n2: NO"]),
+        ([revising(COMMA_BARE, NO_COMMAS, QUOTED)], [BARE]),
+        ([reasoning_together(BARE)], ["1. YES, none is left.\n2. It is wrapped.\n\nVerdicts:\n1: YES\n2: YES"]),
+    ],
     "feedback_each": [
         ([FIRST_PROMPT], [COMMA_BARE]),
         ([judging_one(COMMA_BARE, NO_COMMAS, DIRECT), judging_one(COMMA_BARE, QUOTED, DIRECT)], ["NO", "NO"]),
@@ -178,6 +204,36 @@ def test_a_row_repaired_in_round_2_is_unchanged_in_round_3() -> None:
     assert [str(answer) for answer in answers] == [DONE, DONE]
 
 
+def test_without_early_stopping_a_kept_answer_is_judged_in_every_round() -> None:
+    early, late = row("Describe a hill."), row("Describe a lake.")
+
+    def reply(prompt: str) -> str:
+        if "YES" not in prompt:
+            return BARE
+        # The judge is content with the hill, with the lake never.
+        return "1: YES\n2: YES" if "hill" in prompt else "1: YES\n2: NO"
+
+    base = ScriptedLM(reply)
+    model = SelfRefineLM(base, strategy="feedback", rounds=3, early_stop="false")
+    hill, lake = model.generate_until([request(early), request(late)])
+
+    asked = [["hill" if "hill" in prompt else "lake" for prompt in call] for call in base.calls]
+    # first answers, then three times: both are judged, and one is revised
+    assert asked == [["hill", "lake"], *([["hill", "lake"], ["lake"]] * 3)]
+    assert [len(answer.rounds) for answer in (hill, lake)] == [1 + 3, 1 + 3]
+    assert [one.feedback and one.feedback.verdicts for one in hill.rounds] == [(True, True)] * 3 + [None]
+    assert {one.answer for one in hill.rounds} == {BARE}
+    # the first answer, three judgments, and no revision or three
+    assert [answer.requests for answer in (hill, lake)] == [1 + 3, 1 + 3 + 3]
+
+
+def test_without_early_stopping_rounds_without_a_revision_go_on() -> None:
+    base = ScriptedLM(lambda prompt: "1: YES\n2: YES" if "YES" in prompt else DONE)
+    (answer,) = SelfRefineLM(base, strategy="feedback", rounds=2, early_stop=False).generate_until([request()])
+    assert base.calls == [[FIRST_PROMPT], [judging_together(DONE)], [judging_together(DONE)]]
+    assert (len(answer.rounds), answer.requests) == (3, 3)
+
+
 def _revises_after(rounds: Mapping[str, int]) -> Reply:
     asked: dict[str, int] = dict.fromkeys(rounds, -1)
 
@@ -197,6 +253,7 @@ def _revises_after(rounds: Mapping[str, int]) -> Reply:
         ("none", 1, 1),
         ("without_feedback", 1 + 3, 1 + 3),
         ("feedback", 1 + 2 * 3, 1 + 3 * (1 + 1)),
+        ("feedback_cot", 1 + 2 * 3, 1 + 3 * (1 + 1)),
         ("feedback_each", 1 + 2 * 3, 1 + 3 * (2 + 1)),
         ("feedback_each_cot", 1 + 2 * 3, 1 + 3 * (2 + 1)),
         ("oracle", 1 + 3, 1 + 3),
@@ -330,6 +387,11 @@ def test_every_method_of_an_lm_is_overridden() -> None:
         ({"base": "reference", "rounds": 0}, r"rounds=0 is not a whole number of 1 or more"),
         ({"base": "reference", "rounds": "many"}, r"rounds='many' is not a whole number of 1 or more"),
         ({"base": "reference", "rounds": 2.5}, r"rounds=2.5 is not a whole number of 1 or more"),
+        (
+            {"base": "reference", "early_stop": "never"},
+            r"early_stop='never'; expected true or false, as in early_stop=",
+        ),
+        ({"base": "reference", "early_stop": 0}, r"early_stop=0; expected true or false"),
         ({"base": "reference", "round": 2}, r"no argument 'round'; did you mean 'rounds'"),
         ({"base": "reference", "stratgy": "none"}, r"no argument 'stratgy'; did you mean 'strategy'"),
         ({"base": ScriptedLM([]), "policy": "oracle"}, r"base is an LM object .* found \{'policy': 'oracle'\}"),
@@ -348,10 +410,10 @@ def test_invalid_base_arguments_are_reported_as_the_bases() -> None:
 
 
 def test_the_base_receives_its_arguments() -> None:
-    text = "base=reference,policy=drop_one,seed=7,strategy=oracle,rounds=2"
+    text = "base=reference,policy=drop_one,seed=7,strategy=oracle,rounds=2,early_stop=false"
     model = SelfRefineLM.create_from_arg_string(text, {"batch_size": 4, "device": "cpu", "max_batch_size": None})
     assert (model.base.policy, model.base.seed) == ("drop_one", 7)
-    assert (model.strategy, model.rounds) == (STRATEGIES["oracle"], 2)
+    assert (model.strategy, model.rounds, model.early_stop) == (STRATEGIES["oracle"], 2, False)
 
 
 def test_strategy_none_works_on_the_command_line() -> None:
@@ -402,6 +464,7 @@ def test_the_papers_method_in_five_rounds_is_the_default() -> None:
     ("strategy", "replies"),
     [
         ("feedback", ("1: NO\n2: YES",)),
+        ("feedback_cot", ("Verdicts:\n1: NO\n2: YES",)),
         ("feedback_each", ("NO", "YES")),
         ("feedback_each_cot", ("Verdict: NO", "Verdict: YES")),
     ],

@@ -11,6 +11,8 @@ from tests.reports.files import STAMP
 
 TYPES = ("punctuation:no_comma", "startend:quotation", "keywords:existence", "detectable_format:title")
 """The first n of them are what a row with n instructions asks for."""
+SINGLE = "manyifeval_single"
+"""The task of single instructions; each of its rows asks for one of a task prompt's."""
 EDITIONS = ("strict", "loose", "repaired")
 
 Line = dict[str, Any]
@@ -107,6 +109,7 @@ def _metadata(task: str, rows: Sequence[Line]) -> Mapping[str, Any]:
         "version": 1.0,
         "rows_hash": task,
         "instructions": len(asked),
+        "single": task == SINGLE,
         "repeat": len(asked) > 1 and len({*asked}) == 1,
     }
 

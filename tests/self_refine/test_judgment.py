@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lm_eval_ext.self_refine.judgment import verdict, verdicts
+from lm_eval_ext.self_refine.judgment import concluded, verdict, verdicts
 from lm_eval_ext.self_refine.prompts import judge_one, judge_together, reply
 from lm_eval_ext.self_refine.strategies import STRATEGIES
 
@@ -141,16 +141,43 @@ def test_a_single_instruction_needs_no_number(said: str, judged: bool | None) ->
     assert verdicts(said, 1) == (judged,)
 
 
+@pytest.mark.parametrize(
+    ("said", "judged"),
+    [
+        # the form asked for, whatever the reasoning says before it
+        ("1. Is it YES? NO.\n2: YES\n\nVerdicts:\n1: YES\n2: NO\n3: YES", (YES, NO, YES)),
+        ("No commas: one is after Blue.\n\n**Final verdicts:**\n\n1: NO\n2: YES\n3: YES", (NO, YES, YES)),
+        ("I see 3.\nVerdicts: 1: YES, 2: NO, 3: YES", (YES, NO, YES)),
+        ("Verdicts:\n1: NO\n2: NO\n3: NO\nLet me look again.\nVerdicts:\n1: YES\n2: YES\n3: NO", (YES, YES, NO)),
+        ("1. No commas: YES\n2. A title: YES\nVerdicts:\n1: NO\n3: YES", (NO, UNSAID, YES)),
+        ("Verdicts:\nYES\nNO\nYES", (YES, NO, YES)),
+        # without the line, or cut off after it: what the part about an instruction arrives at
+        ("1. No commas.\nThere is one.\nVerdict: NO\n2. A title.\nIt has one.\nYES\n3. Well.", (NO, YES, UNSAID)),
+        ("**Instruction 1:** It has none. YES\n\n**Instruction 2**\nNone.\nSo: NO\n\n3 - YES", (YES, NO, YES)),
+        ("1. YES, at first sight.\n2. YES\n3. YES\nBut then:\n1: NO", (NO, YES, YES)),
+        ("1: NO\n2: YES\n3: NO\nVerdicts:", (NO, YES, NO)),
+        # nothing is stated: the reasoning was cut off
+        ("1. No commas. Let me count them: 1, 2", (UNSAID, UNSAID, UNSAID)),
+        ("The response has no commas and a title.", (UNSAID, UNSAID, UNSAID)),
+        ("It has 2 paragraphs.\n\n4: YES\n13: NO", (UNSAID, UNSAID, UNSAID)),
+        ("<think>Verdicts:\n1: NO\n2: NO\n3: NO</think>Verdicts:\n1: YES\n2: YES\n3: YES", (YES, YES, YES)),
+    ],
+)
+def test_the_verdicts_that_reasoning_arrives_at_are_parsed(said: str, judged: tuple[bool | None, ...]) -> None:
+    assert concluded(said, 3) == judged
+
+
 @given(st.lists(st.booleans(), min_size=1, max_size=25))
 def test_replies_in_the_requested_format_are_parsed(truth: list[bool]) -> None:
     assert verdicts(reply(truth, STRATEGIES["feedback"]), len(truth)) == tuple(truth)
+    assert concluded(reply(truth, STRATEGIES["feedback_cot"]), len(truth)) == tuple(truth)
     for strategy in ("feedback_each", "feedback_each_cot"):
         assert [verdict(reply([one], STRATEGIES[strategy])) for one in truth] == truth
 
 
 @given(st.text(), st.integers(1, 10))
 def test_any_reply_has_one_verdict_for_each_instruction(said: str, count: int) -> None:
-    assert len(verdicts(said, count)) == count
+    assert len(verdicts(said, count)) == len(concluded(said, count)) == count
     assert verdict(said) in (True, False, None)
 
 
@@ -158,23 +185,41 @@ def test_any_reply_has_one_verdict_for_each_instruction(said: str, count: int) -
 def test_a_reply_that_repeats_its_prompt_has_no_verdict(answer: str) -> None:
     instructions = ["Answer with 3 words.", "Include keywords ['no', 'yes'] in the response."]
     assert [verdict(judge_one("Task.", instructions[1], answer, cot)) for cot in (True, False)] == [None, None]
-    assert verdicts(judge_together("Task.", instructions, answer), 2) == (None, None)
+    assert verdicts(judge_together("Task.", instructions, answer, cot=False), 2) == (None, None)
+    assert concluded(judge_together("Task.", instructions, answer, cot=True), 2) == (None, None)
 
 
 @pytest.mark.parametrize(
-    "unit", ["verdict ", "verdict: ", " ", "\n", "*", "yes or ", "1", "1: yes, ", "1 (", "1\n", "\\boxed{", "no no "]
+    "unit",
+    [
+        "verdict ",
+        "verdict: ",
+        "\nverdicts: ",
+        " ",
+        "\n",
+        "*",
+        "yes or ",
+        "1",
+        "1: yes, ",
+        "1 (",
+        "1\n",
+        "\\boxed{",
+        "no no ",
+    ],
 )
 def test_a_megabyte_of_any_text_is_parsed(unit: str) -> None:
     # A rule whose cost is the square of the length would take hours.
     said = "verdict" + unit * (1_000_000 // len(unit)) + "verdict"
     assert verdict(said) is None
     assert verdicts(said, 3)[1:] == (None, None)
+    assert concluded(said, 3)[1:] == (None, None)
 
 
 @pytest.mark.parametrize(
     ("strategy", "verdicts", "said"),
     [
         ("feedback", [True, False], "1: YES\n2: NO"),
+        ("feedback_cot", [True, False], "Verdicts:\n1: YES\n2: NO"),
         ("feedback_each", [False], "NO"),
         ("feedback_each_cot", [True], "Verdict: YES"),
     ],

@@ -10,7 +10,7 @@ import pytest
 from lm_eval_ext.families.manyifeval.schema import SCHEMA
 from lm_eval_ext.harness.aggregation import function_of
 from lm_eval_ext.models.self_refine import SelfRefineLM
-from lm_eval_ext.self_refine.metrics import AGGREGATIONS, aggregation, scores
+from lm_eval_ext.self_refine.metrics import AGGREGATIONS, COUNTS, aggregation, scores
 from lm_eval_ext.self_refine.refined import Feedback, Refined, Round
 from tests.self_refine.scripted import ScriptedLM, request, row
 
@@ -76,6 +76,18 @@ def test_a_run_reports_its_cost() -> None:
     # requests: answer, judgment, refinement, judgment / and one refinement more / answer, judgment (twice)
     assert aggregated(ALL_FOUR_CELLS, "base_requests") == pytest.approx((4 + 5 + 2 + 2) / 4)
     assert aggregated(ALL_FOUR_CELLS, "rounds") == pytest.approx((1 + 2 + 0 + 0) / 4)
+
+
+def test_without_early_stopping_repeated_judgments_count() -> None:
+    # BARE breaks the second instruction; the judge is content with it, in each of the three rounds.
+    base = ScriptedLM([BARE, *["1: YES\n2: YES"] * 3])
+    (answer,) = SelfRefineLM(base, strategy="feedback", rounds=3, early_stop=False).generate_until([request()])
+    found = scores(answer, INSTRUCTIONS)
+    assert [found[name] for name in COUNTS] == [3, 3, 0, 0]
+    assert found["base_requests"] == 1 + 3
+    assert aggregated([found], "rounds") == 0  # no revision
+    (once,) = run("feedback", 3, BARE, "1: YES\n2: YES")
+    assert [once[name] for name in COUNTS] == [1, 1, 0, 0]
 
 
 def test_the_rounds_record_answers_and_judgments() -> None:

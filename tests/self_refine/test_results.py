@@ -18,7 +18,7 @@ from lm_eval_ext.cli import main
 from lm_eval_ext.self_refine.confusion import Confusion
 from lm_eval_ext.self_refine.results import read_methods
 from lm_eval_ext.self_refine.strategies import NAME
-from lm_eval_ext.self_refine.table import MethodScores, TaskScore
+from lm_eval_ext.self_refine.table import MethodScores, TaskScore, markdown
 from lm_eval_ext.sources import RowsError
 
 pytestmark = pytest.mark.harness
@@ -316,6 +316,23 @@ def test_methods_with_different_prompt_versions_are_not_compared(tmp_path: Path)
     assert len(read_methods([tmp_path / "results_1.json", tmp_path / "results_2.json"])[0]) == 2
     with pytest.raises(RowsError, match=r"self_refine_version: 1\.0 for 'feedback'.* and 2\.0 for 'oracle'"):
         read_methods([tmp_path])
+
+
+def test_methods_that_stop_early_are_not_compared_with_others(tmp_path: Path) -> None:
+    write_refined(tmp_path / "results_1.json", "none", unjudged(rounds=0))  # has nothing to stop
+    write_refined(tmp_path / "results_2.json", "feedback")
+    file = write_refined(tmp_path / "results_3.json", "feedback_cot")
+    assert len(read_methods([tmp_path])[0]) == 3
+    content = json.loads(file.read_text(encoding="utf-8"))
+    content["config"]["model_args"]["early_stop"] = False
+    file.write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(RowsError, match=r"early_stop: True for 'feedback'.* and False for 'feedback_cot'"):
+        read_methods([tmp_path])
+    found, _ = read_methods([tmp_path / "results_1.json", file])
+    assert [one.early_stop for one in found] == [True, False]
+    footnote = "- early_stop=false: answers that were judged to follow all instructions are judged in every round."
+    assert footnote in markdown(found)
+    assert footnote not in markdown(found[:1])
 
 
 def test_methods_on_different_tasks_are_not_compared(tmp_path: Path) -> None:

@@ -119,6 +119,7 @@ def test_models_are_sorted_by_name_and_methods_in_the_papers_order() -> None:
     refining = [
         "refinement w/o feedback",
         "refinement w/ feedback",
+        "refinement w/ feedback+cot",
         "refinement w/ feedback+each",
         "refinement w/ feedback+each+cot",
         "refinement w/ oracle",

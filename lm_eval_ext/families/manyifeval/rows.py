@@ -1,5 +1,7 @@
 """The rows of every task, from the three sources: 100 per number of instructions, with the same task prompts for each.
 
+The task of single instructions has a row for each instruction of each task prompt: 1,000.
+
 * ``"hub"``: reconstructed from ``google/IFEval`` (``reconstruction``);
 * ``"embedded"``: task prompts written for this project;
 * a file or a folder: the published rows, a copy of IFEval to reconstruct them from, or bare task prompts.
@@ -9,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cache
 from pathlib import Path
@@ -28,6 +30,63 @@ IFEVAL_FILES = (f"ifeval_{IFEVAL_SPLIT}.jsonl", f"ifeval_{IFEVAL_SPLIT}.parquet"
 BARE_FIELDS = ("key", "task_prompt")
 TEST, TRAIN, FEWSHOT = "test", "train", "fewshot"
 SPLITS = (TEST, TRAIN, FEWSHOT)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which rows a task evaluates.
+
+    Attributes:
+        source: see the module.
+        count: the number of instructions in a row, 1 to 10.
+        repeat: whether the first instruction is repeated ``count`` times instead (appendix C).
+        single: whether every instruction of a task prompt has a row of its own instead (section 3.1, Table 4).
+        keys: the keys of the task prompts; ``None`` for all in the test split.
+    """
+
+    source: str
+    count: int
+    repeat: bool = False
+    single: bool = False
+    keys: tuple[int | str, ...] | None = None
+
+
+@cache
+def evaluated(selection: Selection) -> tuple[InstructionRow, ...]:
+    """Return the rows of a selection, in the order of the source.
+
+    Raises:
+        RowsError: the rows are not available or not valid, or have no task prompt with one of the keys.
+    """
+    source, keys = selection.source, selection.keys
+    found = single_rows(source) if selection.single else rows(source, TEST, selection.count, selection.repeat)
+    if keys is None:
+        return found
+    there = dict.fromkeys(row.key for row in found)
+    missing = [key for key in keys if key not in there]
+    if missing:
+        raise RowsError(
+            f"source {source!r}: no task prompt with the key {missing[0]!r}, the first of {len(missing)} missing ones; "
+            f"expected keys among its {len(there)}, for example {', '.join(map(repr, list(there)[:3]))}"
+        )
+    chosen = {*keys}
+    return tuple(row for row in found if row.key in chosen)
+
+
+def single_rows(source: str) -> tuple[InstructionRow, ...]:
+    """Return a row for each instruction of each task prompt of the test split, in the order of its longest row.
+
+    Raises:
+        RowsError: the rows are not available or not valid.
+    """
+    longest: dict[int | str, InstructionRow] = {}
+    for row in all_rows(source, TEST):
+        longest[row.key] = max(longest.get(row.key, row), row, key=lambda one: len(one.instructions))
+    return tuple(
+        replace(row, instructions=(instruction,), prompt=prompt_of(row.task_prompt, (instruction,)))
+        for row in longest.values()
+        for instruction in row.instructions
+    )
 
 
 def rows(source: str, split: str, count: int, repeat: bool = False) -> tuple[InstructionRow, ...]:
@@ -88,9 +147,9 @@ def nested(task: Task, composed: Composition) -> tuple[InstructionRow, ...]:
 
 
 @cache
-def rows_hash(source: str, split: str, count: int, repeat: bool = False) -> str:
+def rows_hash(selection: Selection) -> str:
     """Return 16 hexadecimal digits that are equal if the prompts, the instructions and their order are equal."""
-    shown = [(row.key, row.prompt, list(map(repr, row.instructions))) for row in rows(source, split, count, repeat)]
+    shown = [(row.key, row.prompt, list(map(repr, row.instructions))) for row in evaluated(selection)]
     return hashlib.sha256(json.dumps(shown, ensure_ascii=False).encode()).hexdigest()[:16]
 
 

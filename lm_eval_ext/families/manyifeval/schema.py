@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from lm_eval_ext.families.schema import COUNT, EMPTY_RATE, Metric, Schema
 
+SINGLE = "single"
+"""The fact whether each of a task prompt's instructions has a row of its own; older results do not record it."""
+
 SCHEMA = Schema(
     metrics=(
         Metric("prompt_level_strict_acc", higher_is_better=True),
@@ -18,11 +21,11 @@ SCHEMA = Schema(
         # Only for refined answers.
         Metric("prompt_level_strict_acc_round_*", higher_is_better=True),
         Metric("inst_level_strict_acc_round_*", higher_is_better=True),
-        # Counts from which precision, recall and F1 over several tasks are computed; their sum is shown.
-        Metric("feedback_true_positives", higher_is_better=None, per_row=None, drawn=False, range=COUNT),
-        Metric("feedback_false_positives", higher_is_better=None, per_row=None, drawn=False, range=COUNT),
-        Metric("feedback_false_negatives", higher_is_better=None, per_row=None, drawn=False, range=COUNT),
-        Metric("feedback_true_negatives", higher_is_better=None, per_row=None, drawn=False, range=COUNT),
+        # Counts from which precision, recall and F1 over several tasks are computed, and the confusion matrix.
+        Metric("feedback_true_positives", higher_is_better=None, per_row=None, range=COUNT),
+        Metric("feedback_false_positives", higher_is_better=None, per_row=None, range=COUNT),
+        Metric("feedback_false_negatives", higher_is_better=None, per_row=None, range=COUNT),
+        Metric("feedback_true_negatives", higher_is_better=None, per_row=None, range=COUNT),
         Metric("feedback_precision", higher_is_better=True, per_row=None),
         Metric("feedback_recall", higher_is_better=True, per_row=None),
         Metric("feedback_f1", higher_is_better=True, per_row=None),

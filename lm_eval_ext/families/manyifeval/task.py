@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
@@ -18,8 +20,8 @@ from lm_eval_ext.families.manyifeval.instruction_row import InstructionRow
 from lm_eval_ext.families.manyifeval.published import arguments
 from lm_eval_ext.families.manyifeval.reconstruction import IFEVAL
 from lm_eval_ext.families.manyifeval.request import RowInstance, Shown
-from lm_eval_ext.families.manyifeval.rows import FEWSHOT, NAME, TEST, origin, rows, rows_hash
-from lm_eval_ext.families.manyifeval.schema import SCHEMA
+from lm_eval_ext.families.manyifeval.rows import FEWSHOT, NAME, TEST, Selection, evaluated, origin, rows, rows_hash
+from lm_eval_ext.families.manyifeval.schema import SCHEMA, SINGLE
 from lm_eval_ext.families.manyifeval.scores import ProcessResults, more_metrics
 from lm_eval_ext.families.manyifeval.witness import respond
 from lm_eval_ext.harness.aggregation import function_of
@@ -46,7 +48,10 @@ class ManyIFEvalTask(FamilyTask):
     In addition to the harness's own keys, a leaf's YAML has:
 
     * ``instructions``: n, from 1 to 10;
-    * ``repeat``: whether the first instruction is repeated n times instead of using the first n (appendix C).
+    * ``repeat``: whether the first instruction is repeated n times instead of using the first n (appendix C);
+    * ``single``: whether each of a task prompt's instructions has a row of its own, with n = 1 (section 3.1, Table 4).
+
+    ``keys`` in ``--metadata`` selects task prompts: a list of their keys, or the name of a JSON file with such a list.
 
     Raises:
         ValueError: one of these keys is missing or invalid (the message names leaf and key).
@@ -78,8 +83,16 @@ class ManyIFEvalTask(FamilyTask):
 
     def configure(self, config: dict[str, Any]) -> Mapping[str, Any]:
         """Take the number of instructions from a leaf's config; see the base class."""
-        self._count = _number_of_instructions(config["task"], config.pop("instructions", None))
-        self._repeat = _is_repeated(config["task"], config.pop("repeat", False))
+        task = config["task"]
+        self._selection = Selection(
+            self.source,
+            _number_of_instructions(task, config.pop("instructions", None)),
+            _true_or_false(task, "repeat", config.pop("repeat", False)),
+            _true_or_false(task, "single", config.pop("single", False)),
+            _keys(task, config["metadata"].get("keys")),
+        )
+        if self._selection.single and (self._selection.count > 1 or self._selection.repeat):
+            raise ValueError(f"task {task!r}: single, but not with instructions: 1 and repeat: false; expected both")
         refuse_rows(config, "all rows of their source are evaluated; remove rows (--limit evaluates fewer)")
         config["metadata"]["rows_origin"] = origin(self.source)
         config |= {
@@ -90,15 +103,20 @@ class ManyIFEvalTask(FamilyTask):
         if self.source != sources.HUB:
             config["dataset_path"] = NAME
         self._of_refinement: set[str] = set()
-        return {"dataset": NAME, "instructions": self._count, "repeat": self._repeat}
+        chosen = self._selection
+        return {
+            "dataset": NAME,
+            "instructions": chosen.count,
+            "repeat": chosen.repeat,
+            SINGLE: chosen.single,
+        }
 
     def documents(self) -> Documents:
         """Return the rows; data that a verdict needs is checked now rather than after the last answer."""
-        found = rows(self.source, TEST, self._count, self._repeat)
+        found = evaluated(self._selection)
         if any(isinstance(instruction, SPLIT_BY_NLTK) for row in found for instruction in row.instructions):
             sentences.require()
-        dataset = _as_dataset(self.source, self._count, self._repeat)
-        return Documents(TEST, dataset, {"rows_hash": rows_hash(self.source, TEST, self._count, self._repeat)})
+        return Documents(TEST, _as_dataset(self._selection), {"rows_hash": rows_hash(self._selection)})
 
     def demonstrations(self, n: int) -> list[dict[str, Any]]:
         """Return the first ``n`` few-shot task prompts with the same number of instructions and generated answers.
@@ -106,7 +124,7 @@ class ManyIFEvalTask(FamilyTask):
         Raises:
             RowsError: there are fewer than ``n``.
         """
-        found = rows(self.source, FEWSHOT, self._count, self._repeat)
+        found = rows(self.source, FEWSHOT, self._selection.count, self._selection.repeat)
         if n > len(found) or not all(row.witness for row in found):
             raise RowsError(
                 f"source {self.source!r}: --num_fewshot {n} asks for more few-shot examples than the "
@@ -125,7 +143,7 @@ class ManyIFEvalTask(FamilyTask):
         return [RowInstance.of(request, self.known_answers(doc), row=self._row(doc), shown=shown)]
 
     def _row(self, doc: dict[str, Any]) -> InstructionRow:
-        return _by_key(self.source, self._count, self._repeat)[doc["key"]]
+        return _by_prompt(self._selection)[doc["key"], doc["prompt"]]
 
     def _system_prompt(self, doc: dict[str, Any]) -> str:
         """Return the system prompt as the harness builds it for the first prompt."""
@@ -161,10 +179,38 @@ def _number_of_instructions(task: str, count: object) -> int:
     return count
 
 
-def _is_repeated(task: str, repeat: object) -> bool:
-    if not isinstance(repeat, bool):
-        raise ValueError(f"task {task!r}: repeat must be true or false, found {repeat!r}")
-    return repeat
+def _true_or_false(task: str, key: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError(f"task {task!r}: {key} must be true or false, found {value!r}")
+    return value
+
+
+def _keys(task: str, given: object) -> tuple[int | str, ...] | None:
+    """Return the keys of the task prompts to evaluate; ``None`` if none are given.
+
+    Args:
+        task: the leaf's name, for messages.
+        given: a list of keys, or the name of a JSON file that contains one.
+
+    Raises:
+        ValueError: it is neither, the file cannot be read, or a key is given twice.
+    """
+    expected = "expected a list of the task prompts' keys, or the name of a JSON file with such a list"
+    if given is None:
+        return None
+    keys, where = given, "keys"
+    if isinstance(given, str):
+        where = f"keys in {given}"
+        try:
+            keys = json.loads(Path(given).expanduser().read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise ValueError(f"task {task!r}: {where} cannot be read ({error}); {expected}") from error
+    if not isinstance(keys, list) or not keys or not all(type(key) in (int, str) for key in keys):
+        raise ValueError(f"task {task!r}: {where}: {str(keys)[:80]}; {expected}")
+    twice = [key for key, count in Counter(keys).items() if count > 1]
+    if twice:
+        raise ValueError(f"task {task!r}: {where}: {twice[0]!r} is there more than once; {expected}")
+    return tuple(keys)
 
 
 def _doc(row: InstructionRow) -> dict[str, Any]:
@@ -179,10 +225,11 @@ def _doc(row: InstructionRow) -> dict[str, Any]:
 
 
 @cache
-def _by_key(source: str, count: int, repeat: bool) -> dict[int | str, InstructionRow]:
-    return {row.key: row for row in rows(source, TEST, count, repeat)}
+def _by_prompt(selection: Selection) -> dict[tuple[int | str, str], InstructionRow]:
+    # Of a task prompt with single instructions, there are several rows.
+    return {(row.key, row.prompt): row for row in evaluated(selection)}
 
 
 @cache
-def _as_dataset(source: str, count: int, repeat: bool) -> datasets.Dataset:
-    return datasets.Dataset.from_list([_doc(row) for row in rows(source, TEST, count, repeat)])
+def _as_dataset(selection: Selection) -> datasets.Dataset:
+    return datasets.Dataset.from_list([_doc(row) for row in evaluated(selection)])

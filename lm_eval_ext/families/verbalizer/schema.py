@@ -6,6 +6,14 @@ from dataclasses import replace
 
 from lm_eval_ext.families.schema import EMPTY_RATE, Metric, Schema
 
+KINDS = {
+    "sentiment": ("sst2", "fp", "emotion"),
+    "inference": ("snli", "sick", "rte"),
+    "paraphrase": ("qqp", "mrpc"),
+    "subjectivity": ("subj",),
+}
+"""The paper's datasets by kind of task (section 4.4)."""
+
 SCHEMA = Schema(
     metrics=(
         Metric("acc", higher_is_better=True),
@@ -32,8 +40,7 @@ SCHEMA = Schema(
     },
     values={
         "prompting": ("direct", "chain_of_thought"),
-        # By task: sentiment, inference, paraphrase, subjectivity.
-        "dataset": ("sst2", "fp", "emotion", "snli", "sick", "rte", "qqp", "mrpc", "subj"),
+        "dataset": tuple(dataset for datasets in KINDS.values() for dataset in datasets),
         "naturalness": ("natural", "neutral", "unnatural"),
         # Verbalizers that swap each other's words are adjacent.
         "verbalizer": ("golden", "flipped", "foo_bar", "bar_foo", "sfo_lax", "lax_sfo", "lake_river", "river_lake"),

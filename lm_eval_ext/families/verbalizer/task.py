@@ -161,6 +161,24 @@ class VerbalizerTask(FamilyTask):
         """Return the first ``n`` of the fixed, label-balanced demonstrations of appendix A."""
         return [dict(row) for row in demonstrations(self._selection, n)]
 
+    def before_requests(self) -> None:
+        """Reject demonstrations after a chain-of-thought prompt: they would go from "Let's think" right to a label.
+
+        Raises:
+            ValueError: the run has demonstrations and the task reads the conclusion of a chain of thought.
+        """
+        n, name, leaf = self.asking.num_fewshot, self.config.task, self._leaf
+        if not n or leaf.reads == "first":
+            return
+        direct = f"{leaf.dataset.name}_{leaf.naturalness}_{leaf.verbalizer_name}"
+        is_ours = name == f"verbalizer_cot_{direct}"
+        instead = f"verbalizer_{direct}" if is_ours else "a leaf that includes the template _direct"
+        raise ValueError(
+            f"task {name!r}: --num_fewshot {n}; a few-shot example would have to show a chain of thought, "
+            f'but the rows have only labels: "Let\'s think step by step. {leaf.verbalizer.words[0]}". '
+            f"Use {instead} with --num_fewshot {n}, or run this task with --num_fewshot 0"
+        )
+
     def doc_to_text(self, doc: dict[str, Any], doc_to_text: str | None = None) -> str:
         """Return the prompt of one row; the harness passes a separate template for demonstrations."""
         return template(doc_to_text or self.config.doc_to_text).render(doc)

@@ -57,6 +57,13 @@ def add_report_to(commands: argparse._SubParsersAction[argparse.ArgumentParser])
         help="runs of Natural Instructions models that were each trained on the subtask that they answer; the page "
         "shows the gap of every encoding to them",
     )
+    report.add_argument(
+        "--sizes",
+        type=Path,
+        metavar="FILE",
+        help="a TOML file with the families of the models and their numbers of parameters, for figures by size: "
+        '[FAMILY] with lines like "MODEL" = "7B"; without it, the numbers that the results record',
+    )
     report.set_defaults(run=_report)
 
 
@@ -82,13 +89,16 @@ def _report(options: argparse.Namespace) -> int:
     from lm_eval_ext.reports.page.html import page  # noqa: PLC0415
     from lm_eval_ext.reports.wording import one_line  # noqa: PLC0415
     from lm_eval_ext.results.names import GivenName  # noqa: PLC0415
+    from lm_eval_ext.results.sizes import read_sizes  # noqa: PLC0415
 
     output, folder = options.output, options.export
     is_printed = str(output) == "-"
     if not is_printed:
         require_writable(output, f"the page to write, for example {output}/report.html")
     names = [GivenName(path, name) for path, name in options.names]
-    report = build(*_loaded(options, names))
+    given = None if options.sizes is None else read_sizes(options.sizes)
+    runs, upper_bound = _loaded(options, names)
+    report = build(runs, given=given, upper_bound=upper_bound)
     for issue in report.issues:
         print(f"lm-eval-ext: {issue.severity}: {one_line(issue.text)}", file=sys.stderr)
     # Everything is computed before anything is written, so that an error leaves existing files untouched.
@@ -109,13 +119,14 @@ def _report(options: argparse.Namespace) -> int:
     return 0
 
 
-def _loaded(options: argparse.Namespace, names: Sequence[GivenName]) -> list[Runs]:
+def _loaded(options: argparse.Namespace, names: Sequence[GivenName]) -> tuple[Runs, Runs | None]:
     """Return the runs of the models and, if there are any, those of the upper bound."""
     from lm_eval_ext.results.files import find  # noqa: PLC0415 # as above
     from lm_eval_ext.results.load import load_apart  # noqa: PLC0415
 
     if not options.upper_bound:
-        return load_apart([options.runs], lambda runs: counted(runs, " tasks"), names)
+        (runs,) = load_apart([options.runs], lambda runs: counted(runs, " tasks"), names)
+        return runs, None
     sides = [options.runs, options.upper_bound]
     of_runs, of_bound = ({path.resolve() for path in find(side)} for side in sides)
     if both := of_runs & of_bound:
@@ -123,7 +134,8 @@ def _loaded(options: argparse.Namespace, names: Sequence[GivenName]) -> list[Run
             f"{min(both)}: among RUNS and in --upper-bound; expected a folder of its own for the upper bound, outside "
             "the folders of RUNS"
         )
-    return load_apart(sides, lambda runs: counted(runs, " tasks"), names)
+    runs, upper_bound = load_apart(sides, lambda runs: counted(runs, " tasks"), names)
+    return runs, upper_bound
 
 
 def _folder(text: str) -> Path:

@@ -15,7 +15,7 @@ from lm_eval_ext.results.runs import Runs, TaskRun
 
 FROM_YAML = ("config_source", "note")
 """Metadata keys that a task's YAML or the harness adds."""
-ABOUT_ROWS = ("rows_origin", "rows_evaluated", "rows_usable", "left_out")
+ABOUT_ROWS = ("rows_origin", "rows_evaluated", "rows_usable", "left_out", "single")
 """Facts about their rows that only some tasks record."""
 GIVEN = ("source",)
 """Facts that a user sets with ``--metadata``."""

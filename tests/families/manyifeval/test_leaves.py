@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import runpy
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,13 @@ import yaml
 from lm_eval.tasks import TaskManager
 
 from lm_eval_ext import tasks_dir
-from lm_eval_ext.families.manyifeval.rows import rows, rows_hash
+from lm_eval_ext.families.manyifeval.prompt import prompt_of
+from lm_eval_ext.families.manyifeval.rows import Selection, rows, rows_hash
 from lm_eval_ext.families.manyifeval.scores import type_metric
 from lm_eval_ext.verifiers import instructions_of
 from tests.across_versions import bare_name, tasks_of
 from tests.families.manyifeval.table_4 import FIFTEEN
+from tests.harness.tasks import make
 
 pytestmark = pytest.mark.harness
 
@@ -53,7 +56,7 @@ def test_the_index_contains_exactly_the_leaves_and_two_groups_of_this_family(man
     def ours(names: list[str]) -> set[str]:
         return {name for name in names if "ifeval" in name}
 
-    assert ours(manager.all_subtasks) == {leaf for leaves in GROUPS.values() for leaf in leaves}
+    assert ours(manager.all_subtasks) == {leaf for leaves in GROUPS.values() for leaf in leaves} | {"manyifeval_single"}
     assert ours(manager.all_groups) == set(GROUPS)
     assert ours(manager.all_tags) == set()
 
@@ -77,6 +80,35 @@ def test_a_leaf_has_100_rows_with_the_number_of_instructions_in_its_name(tasks: 
             assert tasks[leaf].doc_to_target(doc) == row.witness
         different = {each.id for each in expected[0].instructions}
         assert len(different) == (1 if group == "manyifeval_repeat" else count)
+
+
+def test_the_leaf_of_single_instructions_has_each_of_the_ten_alone(manager: TaskManager) -> None:
+    task = tasks_of(manager, ["manyifeval_single"])["manyifeval_single"]
+    assert (task.config.metadata["instructions"], task.config.metadata["single"]) == (1, True)
+    docs = list(task.eval_docs)
+    assert len(docs) == 1000
+    assert len({(doc["key"], doc["prompt"]) for doc in docs}) == 1000
+    ten = rows("embedded", "test", 10)
+    in_order = [(row.key, instruction) for row in ten for instruction in row.instructions]
+    asked = [(doc["key"], *instructions_of(doc["instruction_id_list"], doc["kwargs"])) for doc in docs]
+    assert asked == in_order
+    for doc in docs[::97]:
+        (instruction,) = instructions_of(doc["instruction_id_list"], doc["kwargs"])
+        assert doc["prompt"] == prompt_of(doc["task_prompt"], (instruction,))
+        # Its request carries the row of this instruction, not another one of the task prompt.
+        assert task.known_answers(doc).row.instructions == (instruction,)
+    # Table 4 has an accuracy for each of the 15 types. Each of our 100 prompts has ten of them.
+    counts = Counter(doc["instruction_id_list"][0] for doc in docs)
+    assert set(counts) == set(FIFTEEN)
+    assert min(counts.values()) >= 20
+
+
+def test_the_first_of_the_single_instructions_is_the_row_with_one(manager: TaskManager) -> None:
+    single = tasks_of(manager, ["manyifeval_single"])["manyifeval_single"]
+    one = tasks_of(manager, ["manyifeval_n01"])["manyifeval_n01"]
+    assert [dict(doc) for doc in list(single.eval_docs)[::10]] == [dict(doc) for doc in one.eval_docs]
+    assert single.config.metadata["rows_hash"] != one.config.metadata["rows_hash"]
+    assert one.config.metadata["single"] is False
 
 
 def test_a_leaf_is_greedy_and_zero_shot_with_ifevals_token_limit(tasks: dict[str, Any]) -> None:
@@ -117,7 +149,7 @@ def test_the_results_record_source_rows_version_and_hash(tasks: dict[str, Any]) 
             assert metadata["rows_origin"] == "bare task prompts, instructions composed"
             assert metadata["note"].endswith("do not compare scores on them with any others")
             assert metadata["version"] == f"{version}+embedded"
-            assert metadata["rows_hash"] == rows_hash("embedded", "test", count, group == "manyifeval_repeat")
+            assert metadata["rows_hash"] == rows_hash(Selection("embedded", count, group == "manyifeval_repeat"))
 
 
 # Leaves that say something wrong
@@ -154,7 +186,61 @@ def test_repeat_selects_one_instruction_several_times(tmp_path: Path, repeat: bo
     assert len(set(doc["instruction_id_list"])) == types
 
 
-@pytest.mark.parametrize("repeat", ["maybe", "false", 3], ids=repr)
-def test_an_invalid_value_of_repeat_names_the_leaf(tmp_path: Path, repeat: object) -> None:
-    with pytest.raises(ValueError, match=r"task 'toy_leaf': repeat must be .*found"):
-        load(tmp_path, {"instructions": 3, "repeat": repeat})
+@pytest.mark.parametrize("key", ["repeat", "single"])
+@pytest.mark.parametrize("value", ["maybe", "false", 3], ids=repr)
+def test_an_invalid_value_of_repeat_or_single_names_the_leaf(tmp_path: Path, key: str, value: object) -> None:
+    with pytest.raises(ValueError, match=rf"task 'toy_leaf': {key} must be .*found"):
+        load(tmp_path, {"instructions": 3, key: value})
+
+
+@pytest.mark.parametrize("changes", [{"instructions": 2}, {"instructions": 1, "repeat": True}])
+def test_single_instructions_are_neither_several_nor_repeated(tmp_path: Path, changes: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"task 'toy_leaf': single, but not with instructions: 1 and repeat: false"):
+        load(tmp_path, {**changes, "single": True})
+
+
+# Some of the task prompts
+
+
+@pytest.mark.parametrize("single", [False, True])
+def test_keys_select_task_prompts_in_the_order_of_the_source(single: bool) -> None:
+    everything = make("manyifeval_single" if single else "manyifeval_n03")
+    keys = [7, 3, 99]
+    chosen = make("manyifeval_single" if single else "manyifeval_n03", {"keys": keys})
+    expected = [(doc["key"], doc["prompt"]) for doc in everything.eval_docs if doc["key"] in keys]
+    assert len(expected) == (30 if single else 3)
+    assert [(doc["key"], doc["prompt"]) for doc in chosen.eval_docs] == expected
+    assert chosen.config.metadata["rows_hash"] != everything.config.metadata["rows_hash"]
+    assert chosen.config.metadata["keys"] == keys
+
+
+def test_keys_may_be_in_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "keys.json"
+    file.write_text("[3, 7, 99]", encoding="utf-8")
+    from_file, given = (make("manyifeval_n02", {"keys": keys}) for keys in (str(file), [7, 3, 99]))
+    assert [doc["key"] for doc in from_file.eval_docs] == [3, 7, 99]
+    assert from_file.config.metadata["rows_hash"] == given.config.metadata["rows_hash"]
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        (
+            [],
+            r"'manyifeval_n01': keys: \[\]; expected a list of the task prompts' keys, or the name of a JSON file",
+        ),
+        ([1, 2.5], r"keys: \[1, 2\.5\]; expected a list"),
+        ([1, True], r"keys: \[1, True\]; expected a list"),
+        (3, r"keys: 3; expected a list"),
+        ([1, 2, 1], r"keys: 1 is there more than once"),
+        ("nowhere.json", r"keys in nowhere\.json cannot be read \(.*No such file.*\); expected a list"),
+        (
+            [1, 4242, 4243],
+            r"source 'embedded': no task prompt with the key 4242, the first of 2 missing",
+        ),
+        (["1"], r"no task prompt with the key '1'.* among its 100, for example 1, 2, 3"),
+    ],
+)
+def test_invalid_keys_are_named_with_what_was_expected(keys: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make("manyifeval_n01", {"keys": keys})

@@ -13,7 +13,7 @@ import pytest
 
 from lm_eval_ext.families.manyifeval.instruction_row import InstructionRow
 from lm_eval_ext.families.manyifeval.published import as_published
-from lm_eval_ext.families.manyifeval.rows import all_rows, rows, rows_hash
+from lm_eval_ext.families.manyifeval.rows import Selection, all_rows, rows, rows_hash
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import instruction
 from tests.families.manyifeval.files import published_rows, write_jsonl
@@ -51,7 +51,7 @@ def test_exported_rows_are_read_back_unchanged_from_a_file_or_folder(tmp_path: P
     assert len(ours) == 1000
     for source in (str(path), str(tmp_path)):
         assert all_rows(source, "test") == without_witness(ours)
-        assert rows_hash(source, "test", 10) == rows_hash("embedded", "test", 10)
+        assert rows_hash(Selection(source, 10)) == rows_hash(Selection("embedded", 10))
         assert rows(source, "test", 4, repeat=True) == without_witness(rows("embedded", "test", 4, repeat=True))
 
 

@@ -13,7 +13,7 @@ import datasets
 import pytest
 
 from lm_eval_ext.families.manyifeval.reconstruction import Cut, bare, digest, recipe, reconstruct
-from lm_eval_ext.families.manyifeval.rows import IFEVAL_FILES, SPLITS, rows, rows_hash, tasks
+from lm_eval_ext.families.manyifeval.rows import IFEVAL_FILES, SPLITS, Selection, rows, rows_hash, tasks
 from lm_eval_ext.sources import RowsError, Table
 from lm_eval_ext.verifiers import instructions_of
 from tests.families.manyifeval.files import read_jsonl, write_jsonl
@@ -104,7 +104,7 @@ def test_a_copy_in_a_folder_gives_the_same_rows_under_any_of_its_names(
     tmp_path: Path, source: str, ifeval: Rows, name: str
 ) -> None:
     copy(tmp_path / name, ifeval)
-    assert rows_hash(str(tmp_path), "test", 10) == rows_hash(source, "test", 10)
+    assert rows_hash(Selection(str(tmp_path), 10)) == rows_hash(Selection(source, 10))
 
 
 @pytest.mark.parametrize("name", ["anything.jsonl", "anything.parquet"])

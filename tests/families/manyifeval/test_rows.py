@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from lm_eval_ext.families.manyifeval.instruction_row import InstructionRow
-from lm_eval_ext.families.manyifeval.rows import SPLITS, all_rows, origin, rows, rows_hash, tasks
+from lm_eval_ext.families.manyifeval.rows import SPLITS, Selection, all_rows, origin, rows, rows_hash, tasks
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import EDITIONS, Response
 from tests.conftest import SHARED
@@ -109,23 +109,24 @@ def test_a_number_of_instructions_without_rows_is_an_error(count: int) -> None:
         rows("embedded", "test", count)
 
 
-def test_the_hash_depends_on_the_number_of_instructions_repetition_and_split() -> None:
-    hashes = [rows_hash("embedded", split, count) for split in SPLITS for count in COUNTS]
-    hashes += [rows_hash("embedded", "test", count, True) for count in COUNTS[1:]]
-    assert len(set(hashes)) == 30 + 9
+def test_the_hash_depends_on_the_number_of_instructions_repetition_and_task_prompts() -> None:
+    hashes = [rows_hash(Selection("embedded", count, keys=keys)) for keys in (None, (1, 2)) for count in COUNTS]
+    hashes.append(rows_hash(Selection("embedded", 1, single=True)))
+    hashes += [rows_hash(Selection("embedded", count, True)) for count in COUNTS[1:]]
+    assert len(set(hashes)) == 20 + 1 + 9
     # Once, the first instruction is the first instruction.
-    assert rows_hash("embedded", "test", 1, True) == rows_hash("embedded", "test", 1)
+    assert rows_hash(Selection("embedded", 1, True)) == rows_hash(Selection("embedded", 1))
 
 
 def test_the_hash_covers_prompts_arguments_and_order_but_not_the_file(tmp_path: Path) -> None:
     published = published_rows()
     same = write_jsonl(tmp_path / "same.jsonl", published)
-    assert rows_hash(same, "test", 2) == rows_hash("embedded", "test", 2)
+    assert rows_hash(Selection(same, 2)) == rows_hash(Selection("embedded", 2))
     changed = [dict(row) for row in published]
     changed[1]["prompt"] += "!"  # key 1 with two instructions
     for name, other in (("prompt", changed), ("order", published[::-1])):
         path = write_jsonl(tmp_path / f"{name}.jsonl", other)
-        assert rows_hash(path, "test", 2) != rows_hash(same, "test", 2)
+        assert rows_hash(Selection(path, 2)) != rows_hash(Selection(same, 2))
 
 
 def test_the_results_record_the_kind_of_rows(source: str, tmp_path: Path) -> None:
@@ -141,14 +142,14 @@ PRINT_ROWS = """
 import json, sys
 from dataclasses import asdict
 from lm_eval_ext.families.manyifeval.answers import PolicyAnswers
-from lm_eval_ext.families.manyifeval.rows import SPLITS, all_rows, rows_hash
+from lm_eval_ext.families.manyifeval.rows import SPLITS, all_rows, rows_hash, Selection
 sys.stdout.reconfigure(encoding="utf-8")
 for source in sys.argv[1:]:
     for split in SPLITS:
         for row in all_rows(source, split):
             print(json.dumps([row.key, row.prompt, list(map(repr, row.instructions)), row.witness]))
     for count in range(1, 11):
-        print(rows_hash(source, "test", count), rows_hash(source, "test", count, True))
+        print(rows_hash(Selection(source, count)), rows_hash(Selection(source, count, True)))
     for row in all_rows(source, "test")[::50]:
         print(json.dumps(dict(PolicyAnswers(row))))
 """
@@ -196,5 +197,6 @@ def test_the_embedded_few_shot_examples_have_not_changed() -> None:
 
 def test_the_rows_reconstructed_from_ifeval_have_not_changed(shared_data: Path) -> None:
     where = str(shared_data / "ifeval")
-    hashes = [rows_hash(where, "test", count) for count in (1, 5, 10)]
+    hashes = [rows_hash(Selection(where, count)) for count in (1, 5, 10)]
     assert hashes == ["724900260d6733f4", "84297c9faa35da0e", "e77060ac080659fd"]
+    assert rows_hash(Selection(where, 1, single=True)) == "29ef36cdbb8f2eac"

@@ -68,6 +68,7 @@ def tasks() -> TaskManager:
     [
         # a truthful judge has the broken one repaired, and then nothing more
         ("feedback", "drop_one", (0.0, 1.0, 1.0), 1 + 1 + 1 + 1),
+        ("feedback_cot", "drop_one", (0.0, 1.0, 1.0), 1 + 1 + 1 + 1),
         ("feedback_each", "drop_one", (0.0, 1.0, 1.0), 1 + 3 + 1 + 3),
         ("feedback_each_cot", "drop_one", (0.0, 1.0, 1.0), 1 + 3 + 1 + 3),
         ("feedback_each_cot", "oracle", (1.0, 1.0, 1.0), 1 + 3),

@@ -13,6 +13,7 @@ from lm_eval.tasks import TaskManager
 
 from lm_eval_ext import tasks_dir
 from tests.conftest import Harness
+from tests.harness.tasks import make
 
 pytestmark = pytest.mark.harness
 
@@ -122,6 +123,31 @@ def test_few_shot_examples_without_a_training_split_are_rejected(tmp_path: Path)
     task = load(tmp_path, {})
     with pytest.raises(ValueError, match="'toy' names no training_split to draw few-shot examples from"):
         task.sampler.sample(4)
+
+
+@pytest.mark.parametrize(
+    ("name", "instead"),
+    [
+        ("verbalizer_cot_rte_unnatural_no_yes", r"Use verbalizer_rte_unnatural_no_yes with --num_fewshot 4"),
+        ("toy_leaf", r"Use a leaf that includes the template _direct with --num_fewshot 4"),
+    ],
+)
+def test_a_chain_of_thought_takes_no_few_shot_examples(tmp_path: Path, name: str, instead: str) -> None:
+    cot = {"include": f"{tasks_dir()}/verbalizer/_cot", "training_split": "train"}
+    task = load(tmp_path, cot) if name == "toy_leaf" else make(name)
+    task.set_config("num_fewshot", 4)
+    with pytest.raises(ValueError, match=rf"task '{name}': --num_fewshot 4; .*Let's think step by step.*{instead}"):
+        task.build_all_requests(limit=2)
+    task.set_config("num_fewshot", 0)
+    task.build_all_requests(limit=2)
+    assert len(task.instances) == 2
+
+
+def test_the_command_rejects_few_shot_examples_of_a_chain_of_thought_before_any_request(harness: Harness) -> None:
+    options = ("--model", "reference", "--tasks", "verbalizer_rte_natural_golden,verbalizer_cot_rte_natural_golden")
+    run = harness(*options, "--num_fewshot", "4", "--limit", "2", source="embedded")
+    assert run.status != 0
+    assert "Use verbalizer_rte_natural_golden with --num_fewshot 4" in run.output
 
 
 @pytest.mark.parametrize(

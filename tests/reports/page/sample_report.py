@@ -126,6 +126,31 @@ def together(names: Sequence[str]) -> Figure:
     )
 
 
+def sizes(names: Sequence[str]) -> Figure:
+    """Return curves over magnitudes, of which each has only some, with a reference line."""
+    x = (70_000_000, 80_000_000, 250_000_000, 1_400_000_000, 6_900_000_000, 7_000_000_000, 180_000_000_000)
+    series = tuple(
+        Series(
+            name,
+            tuple(
+                estimate if (place + rank) % 3 else Estimate(nan)
+                for place, estimate in enumerate(estimates([0.2 + 0.02 * rank + 0.05 * n for n in range(len(x))]))
+            ),
+        )
+        for rank, name in enumerate(names)
+    )
+    curves_of_all = Curves(
+        x, series, "parameters", "accuracy", logarithmic=True, reference=0.5, reference_name="random guessing"
+    )
+    return Figure(
+        "sizes",
+        "Do larger models follow it better?",
+        "Higher is better.",
+        (Panel("", curves_of_all),),
+        table(("parameters",), [(str(count),) for count in x], series),
+    )
+
+
 def heat_map(name: str, rows: Sequence[str], columns: Sequence[str], unit: Unit = "share") -> Figure:
     """Return a heat map whose last cell is missing."""
     span = {"share": 1.0, "change": 0.3, "number": 40.0}[unit]
@@ -208,6 +233,7 @@ def report(count: int) -> Report:
                 "Does a model do as told where its prior says otherwise?",
                 [
                     bars(names),
+                    sizes(names),
                     heat_map("by_verbalizer", names, VERBALIZERS),
                     heat_map("by_dataset", [f"dataset {HOSTILE}", *VERBALIZERS], [*names, *kinds], "change"),
                 ],

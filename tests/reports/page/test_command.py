@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -150,6 +151,46 @@ def test_the_page_and_its_figures_are_written_and_listed(tmp_path: Path, capsys:
     assert {path.suffix for path in exported} == {".png", ".csv"}
     assert capsys.readouterr().out == f"{page}\n{figures} ({len(exported)} files)\n"
     assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+
+def test_sizes_give_curves_that_are_exported_like_other_figures(tmp_path: Path) -> None:
+    for number, size in enumerate(("7b", "13b")):
+        write_run(tmp_path / size, {SST2: [number, 1]}, arguments={"pretrained": f"llama-{size}"})
+    sizes, page, figures = (tmp_path / name for name in ("models.toml", "a.html", "figures"))
+    sizes.write_text('[LLaMA]\nllama-7b = "6.7B"\nllama-13b = 13_015_864_320\n', encoding="utf-8")
+    options = ["--sizes", str(sizes), "-o", str(page), "--export", str(figures)]
+    assert main(["report", str(tmp_path), *options]) == 0
+    found = of_page(page)
+    expected = {"unnatural, direct": "0.5"}
+    assert found.numbers("verbalizer_scaling", "LLaMA", "llama-7b", "6700000000") == expected
+    assert found.numbers("verbalizer_scaling", "LLaMA", "llama-13b", "13015864320") == {"unnatural, direct": "1"}
+    header, first, *_ = (figures / "verbalizer_scaling.csv").read_text(encoding="utf-8").splitlines()
+    assert header == 'family,model,parameters,"unnatural, direct","unnatural, direct low","unnatural, direct high"'
+    assert first.startswith("LLaMA,llama-7b,6700000000,0.5,")
+    assert (figures / "verbalizer_scaling_unnatural-direct.png").is_file()
+
+
+def test_without_a_file_the_recorded_sizes_are_used(tmp_path: Path) -> None:
+    for size, count in (("7b", 6_738_415_616), ("13b", 13_015_864_320)):
+        config = {"model": "hf", "model_args": {"pretrained": f"llama-{size}"}, "model_num_parameters": count}
+        path = write_run(tmp_path / size, {SST2: [0, 1]})
+        path.write_text(
+            json.dumps({**json.loads(path.read_text(encoding="utf-8")), "config": config}), encoding="utf-8"
+        )
+    page = tmp_path / "a.html"
+    assert main(["report", str(tmp_path), "-o", str(page)]) == 0
+    assert of_page(page).numbers("verbalizer_scaling", "llama-…", "llama-7b", "6738415616")
+
+
+def test_an_invalid_file_of_sizes_is_an_error_and_no_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_run(tmp_path / "run", {SST2: [1, 0]})
+    sizes, page = tmp_path / "models.toml", tmp_path / "a.html"
+    sizes.write_text("[A]\none = 'huge'\n", encoding="utf-8")
+    assert main(["report", str(tmp_path / "run"), "--sizes", str(sizes), "-o", str(page)]) == 1
+    assert "[A], 'one': 'huge'; expected a number of parameters" in capsys.readouterr().err
+    assert main(["report", str(tmp_path / "run"), "--sizes", str(tmp_path / "no.toml"), "-o", str(page)]) == 1
+    assert "no.toml: No such file or directory" in capsys.readouterr().err
+    assert not page.exists()
 
 
 def test_omissions_are_reported_on_the_page_and_on_standard_error(

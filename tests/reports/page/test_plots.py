@@ -19,6 +19,7 @@ from lm_eval_ext.reports.page.drawing.lettering import ELLIPSIS, shortened, told
 from lm_eval_ext.reports.page.drawing.palette import LEVELS, ROLE_OF, ROLES, SERIES, contrast
 from lm_eval_ext.reports.page.drawing.scale import of
 from lm_eval_ext.reports.page.plots import pngs, svgs
+from lm_eval_ext.reports.wording import magnitude
 from tests.reports.page import sample_report as sample
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -259,6 +260,47 @@ def test_a_curve_rises_with_its_values_and_breaks_where_one_is_missing() -> None
     assert first > second > last
     # A marker for each value, and that of the legend.
     assert len(list(svg.iter(f"{SVG}use"))) in {3, 4}
+
+
+def test_a_curve_over_magnitudes_is_on_a_logarithmic_axis_and_connects_what_it_has() -> None:
+    counts = (80_000_000, 250_000_000, 800_000_000, 8_000_000_000)
+    series = (Series("a", one(0.2, nan, 0.4, 0.6)),)
+    svg = drawn(Curves(counts, series, "parameters", "accuracy", logarithmic=True))
+    assert [text for text in texts(svg) if text[-1] in "MB"] == ["80M", "250M", "800M", "8B"]
+    (points,) = [found for line in line_ends(svg, "series0") if len(found := re.findall(r"[ML]([\d.]+) ", line)) == 3]
+    first, second, third = map(float, points)
+    # From 800M to 8B it is as far as from 80M to 800M.
+    assert third - second == pytest.approx(second - first, abs=0.2)
+
+
+def test_the_reference_line_of_curves_is_at_its_value_and_labeled() -> None:
+    mark = Curves((1, 2), (Series("a", one(0.25, 0.5)),), "n", "accuracy", reference=0.25, reference_name="chance")
+    svg = drawn(mark)
+    assert "chance (25%)" in texts(svg)
+    # It begins and ends at the height of the first value.
+    heights = [float(y) for line in line_ends(svg, "series0") for y in re.findall(r"[ML][\d.]+ ([\d.]+)", line)]
+    dashed = [path.get("d", "") for path in svg.iter(f"{SVG}path") if path.get("stroke-dasharray")]
+    assert any(re.fullmatch(rf"M[\d.]+ {max(heights):g}H[\d.]+", line) for line in dashed)
+
+
+@pytest.mark.parametrize(
+    ("count", "name"),
+    [
+        (70_426_624, "70M"),
+        (1_414_647_808, "1.4B"),
+        (9_950_000_000, "9.9B"),
+        (13_015_864_320, "13B"),
+        (405_000_000_000, "405B"),
+        (999_600_000, "1B"),
+        (1_000_000_000_000, "1T"),
+        (124_439_808, "124M"),
+        (99_600_000, "100M"),
+        (1_500, "1.5K"),
+        (999, "999"),
+    ],
+)
+def test_a_magnitude_has_two_or_three_digits(count: int, name: str) -> None:
+    assert magnitude(count) == name
 
 
 def test_predicted_curves_are_dashed_and_have_no_markers() -> None:

@@ -13,7 +13,17 @@ from matplotlib.path import Path
 
 from lm_eval_ext.reports.figure import Bars
 from lm_eval_ext.reports.page.drawing import scale as scales
-from lm_eval_ext.reports.page.drawing.frame import SMALL, TEXT, WIDTH, Entry, Margins, color, framed, whiskers
+from lm_eval_ext.reports.page.drawing.frame import (
+    SMALL,
+    TEXT,
+    WIDTH,
+    Entry,
+    Margins,
+    color,
+    framed,
+    reference_line,
+    whiskers,
+)
 from lm_eval_ext.reports.page.drawing.lettering import told_apart, widest, wrapped
 from lm_eval_ext.reports.page.drawing.palette import LIGHT, SERIES
 from lm_eval_ext.reports.page.drawing.scale import Scale
@@ -62,7 +72,7 @@ def draw(mark: Bars, scale: Scale, heading: Sequence[str]) -> Figure:
             )
     axes.add_line(Line2D([0, 0], [0, height], color=LIGHT["muted"], linewidth=1, zorder=3, clip_on=False))
     if mark.reference is not None:
-        axes.add_line(_reference([mark.reference] * 2, [0, height]))
+        axes.add_line(reference_line([mark.reference] * 2, [0, height]))
     return figure
 
 
@@ -101,10 +111,6 @@ def _look(patch: Patch, number: int, *, lighter: bool) -> Patch:
     return patch
 
 
-def _reference(x: Sequence[float], y: Sequence[float]) -> Line2D:
-    return Line2D(x, y, color=LIGHT["ink"], linewidth=1.2, linestyle=(0, (3, 3)), zorder=3.5, clip_on=False)
-
-
 def _legend(mark: Bars, scale: Scale) -> list[Entry]:
     """Return the legend; a single series without a name needs none."""
     entries = [
@@ -118,5 +124,5 @@ def _legend(mark: Bars, scale: Scale) -> list[Entry]:
             swatch.set_facecolor(LIGHT["muted"])
         entries.append(Entry(swatch, mark.part))
     if mark.reference is not None:
-        entries.append(Entry(_reference([], []), f"{mark.reference_name} ({scale.label(mark.reference)})"))
+        entries.append(Entry(reference_line([], []), f"{mark.reference_name} ({scale.label(mark.reference)})"))
     return entries

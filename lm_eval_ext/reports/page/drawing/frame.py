@@ -128,6 +128,11 @@ def legend_style() -> dict[str, object]:
     }
 
 
+def reference_line(x: Sequence[float], y: Sequence[float]) -> Line2D:
+    """Return a line that values are compared with; without points, its symbol in the legend."""
+    return Line2D(x, y, color=LIGHT["ink"], linewidth=1.2, linestyle=(0, (3, 3)), zorder=3.5, clip_on=False)
+
+
 def whiskers(axes: Axes, places: Sequence[float], estimates: Sequence[Estimate], ink: str, *, across: bool) -> None:
     """Draw intervals with an outline in the background color.
 

@@ -8,7 +8,7 @@ from math import isfinite
 
 from matplotlib.ticker import MaxNLocator
 
-from lm_eval_ext.reports.figure import Bars, Estimate, HeatMap, Mark, Unit
+from lm_eval_ext.reports.figure import Estimate, HeatMap, Mark, Unit
 from lm_eval_ext.reports.page.drawing.lettering import shortened
 from lm_eval_ext.reports.wording import UNITS, figure
 
@@ -60,7 +60,7 @@ def _values(mark: Mark) -> list[float]:
     if isinstance(mark, HeatMap):
         return [estimate.value for row in mark.values for estimate in row]
     found = [value for series in mark.series for estimate in series.values for value in _of(estimate)]
-    return [*found, mark.reference] if isinstance(mark, Bars) and mark.reference is not None else found
+    return found if mark.reference is None else [*found, mark.reference]
 
 
 def _of(estimate: Estimate) -> tuple[float, float, float]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from lm_eval_ext.families.manyifeval.schema import SINGLE
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.sections.conditions import ModelRuns, by_condition
 from lm_eval_ext.reports.statistics import DRAWS, Ratio, Replicates
@@ -32,10 +33,12 @@ class Condition:
     Attributes:
         repeat: whether one instruction is repeated (appendix C).
         instructions: the number of instructions in each row.
+        single: whether each of a task prompt's instructions is a row of its own (Table 4).
     """
 
     repeat: bool
     instructions: int
+    single: bool = False
 
 
 Model = ModelRuns[Condition]
@@ -43,7 +46,7 @@ Model = ModelRuns[Condition]
 
 def condition(run: TaskRun) -> Condition:
     """Return what a task tests."""
-    return Condition(bool(run.metadata["repeat"]), int(run.metadata["instructions"]))
+    return Condition(bool(run.metadata["repeat"]), int(run.metadata["instructions"]), run.metadata.get(SINGLE) is True)
 
 
 def type_metrics(run: TaskRun) -> tuple[str, ...]:
@@ -62,18 +65,27 @@ class ManyIFEvalRuns:
 
     Attributes:
         evidence: all runs.
-        models: in the order of the files; the conditions of each in order.
+        models: in the order of the files; the conditions of each in order, without single instructions.
+        single: the run with single instructions of each model that has one.
     """
 
     evidence: Evidence
     models: tuple[Model, ...]
+    single: Mapping[Model, TaskRun]
 
     @classmethod
     def of(cls, evidence: Evidence) -> ManyIFEvalRuns:
         """Return the models and the runs of each."""
-        found = by_condition(evidence.runs, FAMILY, condition)
-        in_order = (ModelRuns(one.model, one.label, dict(sorted(one.runs.items())), one.others) for one in found)
-        return cls(evidence, tuple(in_order))
+        models: list[Model] = []
+        single: dict[Model, TaskRun] = {}
+        for one in by_condition(evidence.runs, FAMILY, condition):
+            runs = {where: run for where, run in sorted(one.runs.items()) if not where.single}
+            model = ModelRuns(one.model, one.label, runs, one.others)
+            models.append(model)
+            alone = next((run for where, run in one.runs.items() if where.single), None)
+            if alone is not None:
+                single[model] = alone
+        return cls(evidence, tuple(models), single)
 
     @cached_property
     def conditions(self) -> frozenset[Condition]:

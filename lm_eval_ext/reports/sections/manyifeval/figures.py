@@ -9,6 +9,7 @@ from lm_eval_ext.reports.sections.manyifeval.conditions import INST_LEVEL, INTER
 from lm_eval_ext.reports.sections.manyifeval.curse import INST, PROMPT, curse
 from lm_eval_ext.reports.sections.manyifeval.instruction_types import by_type
 from lm_eval_ext.reports.sections.manyifeval.repetition import compared, repetition
+from lm_eval_ext.reports.sections.manyifeval.single import alone
 from lm_eval_ext.reports.statistics import estimate
 
 ACCURACY = "accuracy"
@@ -22,6 +23,8 @@ def figures(found: ManyIFEvalRuns) -> Iterator[Figure]:
         yield curse(found)
         yield by_type(found)
         yield verdicts(found)
+    if found.single:
+        yield alone(found)
     if compared(found):
         yield repetition(found)
     if any(model.others for model in found.models):

@@ -18,7 +18,7 @@ from lm_eval_ext.reports.statistics import Ratio, Replicates
 from lm_eval_ext.results.issue import Issue, error, note, warning
 from lm_eval_ext.results.models import Setting
 from lm_eval_ext.results.runs import TaskRun
-from lm_eval_ext.self_refine.method import base_of, is_refined, strategy_of
+from lm_eval_ext.self_refine.method import base_of, is_refined, stops_early, strategy_of
 from lm_eval_ext.self_refine.strategies import STRATEGIES
 
 _ROUND = re.compile(rf"{PROMPT_LEVEL}_round_(\d+)")
@@ -150,7 +150,7 @@ def _rounds(model: Model) -> int:
 
 
 def _with_distinct_titles(methods: Sequence[Method]) -> Iterator[Method]:
-    """Yield methods; if several share a strategy, their titles get the rounds, or else the model's name."""
+    """Yield methods; if several share a strategy, their titles get the rounds, early_stop, or the model's name."""
     for method in methods:
         alike = [other for other in methods if other.title == method.title]
         if len(alike) == 1:
@@ -158,5 +158,8 @@ def _with_distinct_titles(methods: Sequence[Method]) -> Iterator[Method]:
         elif len({other.rounds for other in alike}) == len(alike):
             rounds = f"{method.rounds} round{'' if method.rounds == 1 else 's'}" if method.rounds else "plain"
             yield Method(f"{method.title}, {rounds}", method.strategy, method.model, method.rounds)
+        elif len({(other.rounds, stops_early(other.model.model)) for other in alike}) == len(alike):
+            stops = str(stops_early(method.model.model)).lower()
+            yield Method(f"{method.title}, early_stop={stops}", method.strategy, method.model, method.rounds)
         else:
             yield Method(f"{method.title} ({method.model.label})", method.strategy, method.model, method.rounds)

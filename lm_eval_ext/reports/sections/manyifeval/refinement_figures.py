@@ -7,13 +7,14 @@ from dataclasses import replace
 
 from lm_eval_ext.reports.figure import Bars, Curves, Estimate, Figure, Panel, Series, Table, TableCell
 from lm_eval_ext.reports.sections.manyifeval.conditions import INST_LEVEL, PROMPT_LEVEL, Condition, ManyIFEvalRuns
+from lm_eval_ext.reports.sections.manyifeval.confusion import confusion
 from lm_eval_ext.reports.sections.manyifeval.refinement import Method, RefinedModel, refined_models
 from lm_eval_ext.reports.statistics import estimate
 from lm_eval_ext.results.issue import note
 from lm_eval_ext.self_refine.confusion import Confusion
+from lm_eval_ext.self_refine.metrics import COUNTS
 
 LEVELS = {"prompt level": PROMPT_LEVEL, "instruction level": INST_LEVEL}
-COUNTS = tuple(f"feedback_{name}" for name in Confusion.__dataclass_fields__)
 UNPARSABLE, REQUESTS = "feedback_unparsable", "base_requests"
 FEEDBACK = ("precision", "recall", "F1", "unparsable")
 METRICS = ("feedback_precision", "feedback_recall", "feedback_f1", UNPARSABLE)
@@ -31,6 +32,9 @@ def figures(found: ManyIFEvalRuns) -> Iterator[Figure]:
     judged = [(base, method) for base in refined for method in base.methods if _counts(base, method).judgments]
     if judged:
         yield feedback(judged)
+    readable = [(base, method) for base, method in judged if _unparsable(base, method) != 1]
+    if matrices := confusion(found, readable):
+        yield matrices
 
 
 def by_round(found: ManyIFEvalRuns, refined: Sequence[RefinedModel]) -> Figure:

@@ -15,6 +15,8 @@ INTERVALS = (
 )
 TOGETHER = "overall"
 GUESSING = "random guessing"
+FEW = 3
+"""Up to this many models get a panel each; with more, each naturalness gets one."""
 
 
 def labels(models: Sequence[Model]) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from lm_eval_ext.reports.sections.verbalizer.conditions import (
     VerbalizerRuns,
     in_words,
 )
+from lm_eval_ext.reports.sections.verbalizer.kinds import scopes_of
 from lm_eval_ext.reports.sections.verbalizer.same_rows import OnSameRows
 from lm_eval_ext.reports.statistics import estimate
 
@@ -55,7 +56,7 @@ def with_and_without_chain_of_thought(found: VerbalizerRuns, datasets: tuple[str
     """
     models = found.asked(CHAIN_OF_THOUGHT)
     same_rows = {model: OnSameRows.of(found, model, tuple(SETTINGS.values()), datasets) for model in models}
-    scopes = {TOGETHER: datasets, **{name: (name,) for name in datasets}}
+    scopes = scopes_of(datasets)
     cells = {
         (model, scope, title): estimate(same_rows[model].mean(names, setting))
         for model in models
@@ -76,7 +77,7 @@ def with_and_without_chain_of_thought(found: VerbalizerRuns, datasets: tuple[str
         "Natural label words with direct prompts show how well the model can do the task. Flipped label words "
         "(positive must be called “negative”), with direct prompts and after “Let's think step by step”, show how well "
         "it follows the instruction: the closer to the first bar, the better. All three are over the same rows. See "
-        f"Figures 4 (overall) and 5 (by dataset) of the paper. {INTERVALS}",
+        f"Figures 4 (overall) and 5 (by dataset) of the paper, and section 4.4 (by kind of task). {INTERVALS}",
         tuple(panels),
         Table(
             ("model", "dataset", *SETTINGS),
@@ -105,8 +106,9 @@ def gain_of_chain_of_thought(found: VerbalizerRuns, datasets: tuple[str, ...]) -
         direct, thought = (of_model.mean(names, setting) for setting in FLIPPED_SETTINGS)
         return estimate(thought - direct)
 
-    values = tuple((gain(one, datasets), *(gain(one, (name,)) for name in datasets)) for one in same_rows)
-    columns = (TOGETHER, *datasets)
+    scopes = scopes_of(datasets)
+    values = tuple(tuple(gain(one, members) for members in scopes.values()) for one in same_rows)
+    columns = tuple(scopes)
     return Figure(
         "verbalizer_thought_gain",
         "How much does chain of thought help?",

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from lm_eval_ext.reports.figure import Bars, Figure, HeatMap, Panel, Series, Table, TableCell
 from lm_eval_ext.reports.sections.verbalizer.captions import (
     ACCURACY,
+    FEW,
     GUESSING,
     INTERVALS,
     METRICS,
@@ -26,11 +27,11 @@ from lm_eval_ext.reports.sections.verbalizer.conditions import (
     in_words,
     label_words,
 )
+from lm_eval_ext.reports.sections.verbalizer.few_shot import few_shot
 from lm_eval_ext.reports.sections.verbalizer.invalid import invalid_answers
+from lm_eval_ext.reports.sections.verbalizer.kinds import by_kind
+from lm_eval_ext.reports.sections.verbalizer.scaling import scaling
 from lm_eval_ext.reports.statistics import estimate
-
-FEW = 3
-"""Up to this many models get a panel each; with more, each naturalness gets one."""
 
 
 def figures(found: VerbalizerRuns) -> Iterator[Figure]:
@@ -38,12 +39,17 @@ def figures(found: VerbalizerRuns) -> Iterator[Figure]:
     if found.conditions:
         yield by_naturalness(found)
         yield by_verbalizer(found)
+        yield from scaling(found)
         yield by_dataset(found)
+        if kinds := by_kind(found):
+            yield kinds
         if invalid := invalid_answers(found):
             yield invalid
     if compared := compared_datasets(found):
         yield with_and_without_chain_of_thought(found, compared)
         yield gain_of_chain_of_thought(found, compared)
+    if examples := few_shot(found):
+        yield examples
     if any(model.others for model in found.models):
         yield other_tasks(found)
 

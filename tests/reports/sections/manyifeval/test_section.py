@@ -17,7 +17,7 @@ from lm_eval_ext.results.issue import error, note, warning
 from lm_eval_ext.results.load import load
 from tests.reports.conftest import ResultFolder
 from tests.reports.files import SST2, write_run
-from tests.reports.manyifeval_files import TYPES, Line, of_model, row, write_rows
+from tests.reports.manyifeval_files import SINGLE, TYPES, Line, metric, of_model, row, write_rows
 from tests.reports.sections.reading_tables import exact, figure, names, numbers, titles, values
 
 N02, N03, REPEAT = "manyifeval_n02", "manyifeval_n03", "manyifeval_repeat_n03"
@@ -479,6 +479,15 @@ def test_a_different_number_of_rounds_is_a_different_method(tmp_path: Path) -> N
     assert {about[1] for about in found} == {f"{BY_ORACLE}, 1 round", f"{BY_ORACLE}, 2 rounds"}
 
 
+def test_refinement_with_and_without_early_stopping_are_two_methods(tmp_path: Path) -> None:
+    always = method("oracle", 1)
+    always = {**always, "model_args": {**always["model_args"], "early_stop": False}}
+    for name, config in (("a", method("oracle", 1)), ("b", always)):
+        write_rows(tmp_path / name, {N02: [row(1, [1, 1], **after(0.0, 1.0))]}, config=config)
+    found = numbers(section_of(tmp_path), "manyifeval_rounds")
+    assert {about[1] for about in found} == {f"{BY_ORACLE}, early_stop=true", f"{BY_ORACLE}, early_stop=false"}
+
+
 def test_judgments_of_all_tasks_are_counted_together(tmp_path: Path) -> None:
     two, three = row(1, [1, 0], **after(0.0, 0.0)), row(1, [1, 0, 0], **after(0.0, 0.0))
     config = method("feedback", 1)
@@ -507,6 +516,139 @@ def test_without_judgments_there_is_no_figure_about_them(tmp_path: Path) -> None
     found = of_rows(tmp_path, {N02: [line]}, figures=feedback(0, 0, 0, 0), config=method("without_feedback", 1))
     assert "manyifeval_rounds" in names(found)
     assert "manyifeval_feedback" not in names(found)
+
+
+# The judge's mistakes
+
+
+def rounds(*judged: tuple[list[bool], list[bool | None]]) -> Line:
+    """Return what a refined row has of its rounds: what each answer follows, and the judgments; the last has none."""
+    one = [{"answer": "…", "followed": truth, "judged": said, "replies": ["…"]} for truth, said in judged]
+    return {"rounds": [*one, {"answer": "…", "followed": [True], "judged": None, "replies": None}]}
+
+
+YES, NO, UNREAD = True, False, None
+FIRST = rounds(([YES, NO], [YES, YES]), ([YES, NO], [NO, NO]))
+SECOND = rounds(([YES, YES], [NO, UNREAD]), ([NO, NO], [YES, NO]))
+THIRD = rounds(([YES, NO], [YES, NO]))  # nothing was left to judge after the first round
+
+
+def judged_rows(*extra: Line) -> list[Line]:
+    return [row(key, [1, 0], **after(0.0, 0.0, 0.0), **more) for key, more in enumerate(extra, start=1)]
+
+
+def test_the_confusion_matrix_is_normalized_by_row_in_each_round(tmp_path: Path) -> None:
+    rows = judged_rows(FIRST, SECOND, THIRD)
+    found = of_rows(tmp_path, {N02: rows}, figures=feedback(2, 2, 3, 4), config=method("feedback_cot", 2))
+    title = "refinement w/ feedback+cot"
+    cells = {about[2:4]: values(cells) for about, cells in numbers(found, "manyifeval_confusion").items()}
+    counts = {about[2:4]: about[4] for about in numbers(found, "manyifeval_confusion")}
+    # round 1: followed are yes | no, unread | yes; violated yes | no. Round 2: followed no; violated no | yes, no.
+    assert cells == {
+        ("round 1", "followed"): {"judged followed": 2 / 4, "judged not followed": 2 / 4},
+        ("round 1", "not followed"): {"judged followed": 1 / 2, "judged not followed": 1 / 2},
+        ("round 2", "followed"): {"judged followed": 0.0, "judged not followed": 1.0},
+        ("round 2", "not followed"): pytest.approx({"judged followed": 1 / 3, "judged not followed": 2 / 3}),
+        ("all rounds", "followed"): {"judged followed": 2 / 5, "judged not followed": 3 / 5},
+        ("all rounds", "not followed"): {"judged followed": 2 / 5, "judged not followed": 3 / 5},
+    }
+    assert list(counts.values()) == [4, 2, 1, 3, 5, 5]
+    (panel,) = figure(found, "manyifeval_confusion").panels
+    assert panel.title == title
+    assert isinstance(panel.mark, HeatMap)
+    assert panel.mark.rows[:2] == ("round 1: followed", "round 1: not followed")
+    assert panel.mark.columns == ("judged followed", "judged not followed")
+
+
+def test_the_confusion_matrix_of_several_tasks_counts_all_judgments(tmp_path: Path) -> None:
+    three = row(1, [1, 0, 0], **after(0.0, 0.0), **rounds(([YES, NO, NO], [YES, YES, YES])))
+    tasks = {N02: judged_rows(FIRST), N03: [three]}
+    found = of_rows(tmp_path, tasks, figures=feedback(2, 3, 1, 1), config=method("feedback", 2))
+    cells = {about[2:]: values(cells) for about, cells in numbers(found, "manyifeval_confusion").items()}
+    # Three broken instructions in round 1, all judged followed; in round 2 one, judged broken.
+    assert cells["round 1", "not followed", 3]["judged followed"] == 1.0
+    assert cells["all rounds", "not followed", 4]["judged followed"] == 3 / 4
+    assert cells["all rounds", "followed", 3]["judged followed"] == 2 / 3
+
+
+@pytest.mark.parametrize("samples", [True, False], ids=["samples without rounds", "no samples"])
+def test_without_recorded_rounds_there_is_one_matrix_over_all(samples: bool, tmp_path: Path) -> None:
+    write_rows(
+        tmp_path,
+        {N02: judged_rows({})},
+        figures=feedback(6, 1, 2, 3),
+        config=method("feedback", 2),
+        samples=samples,
+    )
+    found = section_of(tmp_path)
+    cells = {about[2:]: values(cells) for about, cells in numbers(found, "manyifeval_confusion").items()}
+    assert cells == {
+        ("all rounds", "followed", 8): {"judged followed": 6 / 8, "judged not followed": 2 / 8},
+        ("all rounds", "not followed", 4): {"judged followed": 1 / 4, "judged not followed": 3 / 4},
+    }
+    text = f"one, refinement w/ feedback: only over all rounds, because no rounds are in the samples of {N02}"
+    assert figure(found, "manyifeval_confusion").issues == (warning(text),)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "counts", "unparsable"),
+    [("oracle", (3, 0, 0, 3), 0.0), ("all_false", (0, 0, 3, 3), 0.0), ("feedback", (0, 0, 3, 3), 1.0)],
+    ids=["the checkers judge", "nobody judges", "no judgment could be read"],
+)
+def test_only_a_model_that_judges_has_a_confusion_matrix(
+    strategy: str, counts: tuple[int, ...], unparsable: float, tmp_path: Path
+) -> None:
+    given = feedback(*counts, unparsable=unparsable)
+    found = of_rows(tmp_path, {N02: judged_rows(FIRST)}, figures=given, config=method(strategy, 2))
+    assert "manyifeval_feedback" in names(found)
+    assert "manyifeval_confusion" not in names(found)
+
+
+def test_the_confusion_matrix_of_a_run_agrees_with_its_counts(result_folder: ResultFolder) -> None:
+    # drop_one answers break one of two instructions, and it judges truthfully; then all are followed.
+    policy = "self_refine:base=reference,policy=drop_one,strategy=feedback_cot,rounds=2"
+    found = section_of(result_folder(policy, (N02,), limit=ROWS))
+    cells = {about[2:]: values(cells) for about, cells in numbers(found, "manyifeval_confusion").items()}
+    right = {"followed": {"judged followed": 1.0, "judged not followed": 0.0}}
+    right["not followed"] = {"judged followed": 0.0, "judged not followed": 1.0}
+    assert cells["round 1", "followed", ROWS] == cells["round 2", "followed", 2 * ROWS] == right["followed"]
+    assert cells["round 1", "not followed", ROWS] == cells["all rounds", "not followed", ROWS] == right["not followed"]
+    assert ("round 2", "not followed", 0) in {about[2:] for about in numbers(found, "manyifeval_confusion")}
+
+
+# Single instructions
+
+
+def single(key: int, name: str, followed: bool) -> Line:
+    """Return a row that asks for one instruction of a type."""
+    asked = {metric(other): [int(followed and other == name), int(other == name)] for other in TYPES}
+    return {**row(key, [followed]), "doc": {"key": key, "instruction_id_list": [name]}, **asked}
+
+
+def test_single_instructions_have_a_share_for_each_type_and_are_in_no_other_figure(tmp_path: Path) -> None:
+    first, second = TYPES[:2]
+    rows = [single(1, first, True), single(1, second, False), single(2, first, True), single(2, second, True)]
+    found = of_rows(tmp_path, {SINGLE: [*rows, single(3, first, False)], N02: [row(1, [1, 0])]})
+    cells = {about: values(cells)[ONE] for about, cells in numbers(found, "manyifeval_single").items()}
+    assert cells[type_name(metric(first)),] == pytest.approx(2 / 3)
+    assert cells[type_name(metric(second)),] == 1 / 2
+    assert cells["all types",] == 3 / 5
+    # A task with one instruction and another with single ones are not the same condition.
+    assert {about[1] for about in numbers(found, "manyifeval_curse")} == {2}
+    assert "manyifeval_others" not in names(found)
+
+
+def test_single_instructions_may_be_all_that_was_run(tmp_path: Path) -> None:
+    found = of_rows(tmp_path, {SINGLE: [single(1, TYPES[0], True)]})
+    assert names(found) == ["manyifeval_single"]
+
+
+def test_an_older_run_with_one_instruction_does_not_record_whether_it_is_single(tmp_path: Path) -> None:
+    results = write_rows(tmp_path, {"manyifeval_n01": [row(1, [1])]})
+    content = json.loads(results.read_text(encoding="utf-8"))
+    del content["configs"]["manyifeval_n01"]["metadata"]["single"]
+    results.write_text(json.dumps(content), encoding="utf-8")
+    assert (ONE, 1) in numbers(section_of(tmp_path), "manyifeval_curse")
 
 
 # Examples

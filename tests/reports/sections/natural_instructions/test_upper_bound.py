@@ -19,7 +19,8 @@ UPPER_BOUND = "task-specific models (upper bound)"
 
 
 def section_with(runs: Path, *bounds: Path) -> Section:
-    found = section(Evidence(*load_apart([[runs], list(bounds)])))
+    of_models, upper_bound = load_apart([[runs], list(bounds)])
+    found = section(Evidence(of_models, upper_bound=upper_bound))
     assert found is not None
     return found
 
