@@ -93,7 +93,7 @@ def test_the_results_record_source_rows_version_and_reader(tasks: dict[str, Any]
         metadata = task.config.metadata
         dataset = next(dataset for dataset in DATASETS if f"_{dataset}_" in name)
         assert (metadata["source"], metadata["answer_classifier"]) == ("embedded", "rules")
-        assert metadata["version"] == "1.2+embedded"
+        assert metadata["version"] == "1.3+embedded"
         assert metadata["rows_hash"] == rows_hash(DATASETS[dataset], "embedded")
         assert metadata["note"].endswith("do not compare scores on them with any others")
 
