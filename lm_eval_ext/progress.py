@@ -55,7 +55,7 @@ LINES = 10
 
 
 @contextmanager
-def training(epochs: int, steps: int) -> Iterator[Callable[[float], None]]:
+def training(epochs: int, steps: int, finished: int = 0) -> Iterator[Callable[[float], None]]:
     """Show the progress of a training run on standard error: a bar on a terminal, otherwise an occasional line.
 
     The yielded function takes the loss of each finished step. The mean loss of the epoch so far is shown.
@@ -63,19 +63,22 @@ def training(epochs: int, steps: int) -> Iterator[Callable[[float], None]]:
     Args:
         epochs: the number of epochs.
         steps: the number of steps in each epoch.
+        finished: the number of steps that an earlier run took, for one that continues it.
     """
     from tqdm import tqdm  # noqa: PLC0415 # as above
 
     total = epochs * steps
-    with tqdm(total=total, desc="training", unit="step", disable=None) as bar:
-        done, of_epoch = 0, 0.0
+    with tqdm(total=total, initial=finished, desc="training", unit="step", disable=None) as bar:
+        done, of_epoch, counted_in_epoch = finished, 0.0, 0
 
         def step(loss: float) -> None:
-            nonlocal done, of_epoch
+            nonlocal done, of_epoch, counted_in_epoch
             epoch, before = divmod(done, steps)
-            of_epoch = (of_epoch if before else 0.0) + loss
+            if not before:
+                of_epoch, counted_in_epoch = 0.0, 0
+            of_epoch, counted_in_epoch = of_epoch + loss, counted_in_epoch + 1
             done += 1
-            mean = of_epoch / (before + 1)
+            mean = of_epoch / counted_in_epoch
             if not bar.disable:
                 bar.set_postfix(epoch=f"{epoch + 1}/{epochs}", loss=f"{mean:.3f}", refresh=False)
                 bar.update()

@@ -6,6 +6,7 @@ import os
 import random
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from lm_eval_ext.classifier.encoder import adapter, weights
 from lm_eval_ext.classifier.labelled import Labelled
 from lm_eval_ext.classifier.rules import reader as rules
 from lm_eval_ext.classifier.training.generated import generated
+from lm_eval_ext.classifier.training.recipe import ENCODER
 
 pytest.importorskip("torch", reason="torch is not installed (extra: classifier)")
 pytest.importorskip("transformers", reason="transformers is not installed (extra: classifier)")
@@ -39,7 +41,7 @@ def few() -> list[Labelled]:
 def briefly_trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of an adapter that one step was made with."""
     folder = tmp_path_factory.mktemp("briefly_trained")
-    train_encoder(few(), folder, seed=0, epochs=1)
+    train_encoder(few(), folder, replace(ENCODER, seed=0, epochs=1))
     return folder
 
 
@@ -47,7 +49,7 @@ def briefly_trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def fully_trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of an adapter that 30 steps were made with."""
     folder = tmp_path_factory.mktemp("fully_trained")
-    train_encoder(few(), folder, seed=0, epochs=30)
+    train_encoder(few(), folder, replace(ENCODER, seed=0, epochs=30))
     return folder
 
 
@@ -71,10 +73,11 @@ def test_an_adapter_learns_its_training_rows(briefly_trained: Path, fully_traine
 def test_the_same_seed_writes_the_same_bytes_in_any_process(briefly_trained: Path, tmp_path: Path) -> None:
     # Sets of strings have another order in each process.
     program = (
-        "import sys; from pathlib import Path\n"
+        "import sys; from dataclasses import replace; from pathlib import Path\n"
+        "from lm_eval_ext.classifier.training.recipe import ENCODER\n"
         "from lm_eval_ext.classifier.encoder.training import train_encoder\n"
         "from tests.classifier.encoder.test_training import few\n"
-        "train_encoder(few(), Path(sys.argv[1]), seed=0, epochs=1)\n"
+        "train_encoder(few(), Path(sys.argv[1]), replace(ENCODER, seed=0, epochs=1))\n"
     )
     root = Path(__file__).resolve().parents[3]
     done = subprocess.run(
@@ -94,7 +97,7 @@ def test_another_seed_writes_other_bytes_and_the_global_random_state_is_unchange
 ) -> None:
     numpy = pytest.importorskip("numpy")
     before = random.getstate(), torch.get_rng_state(), numpy.random.get_state()[1].tolist()
-    train_encoder(few(), tmp_path, seed=1, epochs=1)
+    train_encoder(few(), tmp_path, replace(ENCODER, seed=1, epochs=1))
     assert random.getstate() == before[0]
     assert torch.equal(torch.get_rng_state(), before[1])
     assert numpy.random.get_state()[1].tolist() == before[2]
@@ -121,5 +124,5 @@ def test_the_shipped_adapter_is_one_that_training_could_write(briefly_trained: P
 
 def test_rows_that_the_rules_can_read_suffice_for_training(tmp_path: Path) -> None:
     plain = [row for row in generated(40, 1) if rules.decide(row.answer) is not None]
-    train_encoder(plain[:2], tmp_path, epochs=1)
+    train_encoder(plain[:2], tmp_path, replace(ENCODER, epochs=1))
     adapter.check(tmp_path)

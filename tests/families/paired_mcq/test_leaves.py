@@ -249,6 +249,12 @@ def test_an_unavailable_reader_is_rejected_before_the_run(
     ("metadata", "message"),
     [
         ({"answer_classifier": 3}, "'toy_leaf': answer_classifier 3; expected 'default', 'rules'"),
+        ({"answer_classifier": "rules", "answer_device": "cpu"}, "'toy_leaf': answer_device without a causal language"),
+        ({"answer_llm": "MODEL", "answer_dtype": "fp8"}, "'toy_leaf', metadata answer_dtype: dtype 'fp8': expected"),
+        (
+            {"answer_llm": "MODEL", "answer_device": "gpu"},
+            "'toy_leaf', metadata answer_device: device 'gpu': not avail",
+        ),
         ({"answer_classifier": ""}, "'toy_leaf': answer_classifier ''; expected 'default'"),
         ({"answer_llm": 3}, "'toy_leaf': answer_llm 3; expected the folder or hub id"),
         ({"answer_llm": "model", "answer_llm_shots": 2}, "'toy_leaf': answer_llm_shots 2; expected one of 0, 4"),
