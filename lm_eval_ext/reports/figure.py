@@ -117,7 +117,7 @@ class Curves:
         unit: the unit of the values.
     """
 
-    x: tuple[int, ...]
+    x: tuple[float, ...]
     series: tuple[Series, ...]
     x_axis: str
     axis: str

@@ -20,7 +20,10 @@ from tests.classifier.labelled_rows import OPTIONS, write
             ["evaluate", "ROWS", "--reader", "rules", "--batch-size", "2"],
             "batch_size 2: for causal language models only",
         ),
-        (["read", "ROWS", "--reader", "llm:/no/such", "--device", "cpu"], "'/no/such' is not a folder and could not be"),
+        (
+            ["read", "ROWS", "--reader", "llm:/no/such", "--device", "cpu"],
+            "'/no/such' is not a folder and could not be",
+        ),
         (["evaluate", "NONE", "--reader", "rules"], "none.jsonl: No such file or directory"),
         (["read", "NONE", "--reader", "rules"], "none.jsonl: No such file or directory"),
         (["read", "BAD", "--reader", "rules"], "bad.jsonl, row 1: no field 'response'"),

@@ -257,6 +257,7 @@ INTERRUPTIBLE = (
 def test_an_interrupted_training_run_leaves_its_checkpoint_and_reports_it(base_lm: Path, tmp_path: Path) -> None:
     pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
     data = write(tmp_path / "rows.jsonl", *labelled_rows(20))
+    checkpoint = tmp_path / ".adapter.unfinished" / "checkpoint.pt"
     options = ["--mode", "causal", "--base", str(base_lm), "--epochs", "100000", "--output", str(tmp_path / "adapter")]
     # A terminal of 80 columns, so that it shows its progress.
     ours, its = os.openpty()
@@ -268,15 +269,13 @@ def test_an_interrupted_training_run_leaves_its_checkpoint_and_reports_it(base_l
     ) as process:
         os.close(its)
         seen = b""
-        while b"training:" not in seen:
+        while b"training:" not in seen or not checkpoint.is_file():
             seen += os.read(ours, 1024)
-        assert (tmp_path / ".adapter.unfinished" / "checkpoint.pt").is_file()
         process.send_signal(signal.SIGINT)
         after = _to_the_end(ours)
         assert process.wait() == 130
     assert b"lm-eval-ext: interrupted\r\n" in after
     assert b"Traceback" not in after
-    checkpoint = tmp_path / ".adapter.unfinished" / "checkpoint.pt"
     assert f"training: stopped; the same command continues from {checkpoint}\r\n".encode() in after
     assert sorted(tmp_path.iterdir()) == [checkpoint.parent, data]
     assert list(checkpoint.parent.iterdir()) == [checkpoint]

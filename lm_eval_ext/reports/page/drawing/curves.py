@@ -40,7 +40,8 @@ def draw(mark: Curves, scale: Scale, heading: Sequence[str]) -> Figure:
     edge = max((last - first) * 12 / room, 1e-6 if last > first else 0.5)
     axes.set(xlim=(first - edge, last + edge), ylim=(scale.low, scale.high), xlabel=shortened(mark.x_axis, SMALL, room))
     axes.set_yticks(list(scale.ticks), labels)
-    axes.set_xticks(_spread(mark.x, room))
+    shown = _spread(mark.x, room)
+    axes.set_xticks(shown, [f"{number:g}" for number in shown])
     # A marker at 0 reaches below the axis.
     axes.tick_params(axis="x", pad=7)
     axes.grid(axis="y")
@@ -82,7 +83,7 @@ def _line(series: Series, number: int) -> Line2D:
     return line
 
 
-def _band(axes: Axes, x: Sequence[int], series: Series, number: int) -> None:
+def _band(axes: Axes, x: Sequence[float], series: Series, number: int) -> None:
     """Shade the interval of a curve; that of a single value is drawn as a line."""
     known = [(place, e) for place, e in zip(x, series.values, strict=True) if e.exists and e.has_interval]
     if len(known) == 1:
@@ -95,12 +96,12 @@ def _band(axes: Axes, x: Sequence[int], series: Series, number: int) -> None:
     band.set_clip_on(False)
 
 
-def _spread(x: Sequence[int], room: float) -> list[int]:
+def _spread(x: Sequence[float], room: float) -> list[float]:
     """Return the numbers that are written on the axis: those that fit."""
-    chosen: list[int] = []
-    span = max(max(x, default=1) - min(x, default=0), 1)
+    chosen: list[float] = []
+    span = (max(x, default=1) - min(x, default=0)) or 1
     for number in sorted(x):
-        needed = widest([str(number)], SMALL) + 8
+        needed = widest([f"{number:g}"], SMALL) + 8
         if not chosen or (number - chosen[-1]) / span * room >= needed:
             chosen.append(number)
     return chosen
