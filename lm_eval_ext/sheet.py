@@ -1,0 +1,160 @@
+"""Sheets for labeling by hand: rows with an empty column, as JSON lines or as CSV that a spreadsheet opens safely.
+
+A spreadsheet runs a cell of a CSV file that starts with ``=``, ``+``, ``-`` or ``@`` as a formula, and model output may
+start with anything. Such text gets an apostrophe in front, which reading a sheet removes again; so does text that
+itself starts with an apostrophe. A program whose locale separates cells by semicolons or tabs starts new cells and
+lines in the middle of quoted text, so the same holds after every semicolon, tab and line break.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import zip_longest
+from pathlib import Path
+
+from lm_eval_ext.sources import RowsError, row_of_line
+
+JSONL, CSV = ".jsonl", ".csv"
+SEPARATORS = (",", ";", "\t")
+"""What spreadsheets write between cells, depending on the locale."""
+
+# The second four are the full-width forms, which some spreadsheets accept as well.
+_START = "'=+\\-@\uff1d\uff0b\uff0d\uff20\t\r"
+# In the middle of a cell, a quotation mark could begin a quoted one.
+_FORMULA = re.compile(f'(^(?=[{_START}])|[;\t\r\n](?=[{_START}"]))')
+_GUARD = re.compile("(^|[;\t\r\n])'")
+
+Cell = str | int | float
+
+
+def require_new_sheet(path: Path) -> None:
+    """Raise unless a path can be that of a new sheet; labels in an existing file must not be lost.
+
+    Raises:
+        RowsError: the name ends in neither ``.jsonl`` nor ``.csv``, the file exists, or its folder does not.
+    """
+    _require_suffix(path)
+    if path.exists():
+        raise RowsError(f"{path}: exists, and may have labels; choose another name, or move it away")
+    if not path.absolute().parent.is_dir():
+        raise RowsError(f"{path}: its folder does not exist; create it first")
+
+
+def write_sheet(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, Cell]]) -> None:
+    """Write a new sheet.
+
+    Args:
+        path: its name decides its format: ``.jsonl``, or ``.csv`` (in UTF-8 with a byte order mark, by which
+            spreadsheets recognize it).
+        columns: the names of the columns, in order.
+        rows: a value for each column.
+
+    Raises:
+        OSError: the file cannot be written.
+        RowsError: as ``require_new_sheet``.
+    """
+    require_new_sheet(path)
+    values = [[row[column] for column in columns] for row in rows]
+    if path.suffix == JSONL:
+        content = "".join(json.dumps(dict(zip(columns, row, strict=True))) + "\n" for row in values).encode()
+    else:
+        content = _csv([columns, *values])
+    with path.open("xb") as file:
+        file.write(content)
+
+
+def read_sheet(path: Path, columns: Collection[str]) -> list[dict[str, str]]:
+    """Return the rows of a sheet that was labeled, with all values as text.
+
+    Args:
+        path: a sheet in either format. A spreadsheet may have rearranged columns and rows, added some, and replaced
+            the commas of a CSV file by semicolons or tabs.
+        columns: the columns that must be there; other columns are returned, too.
+
+    Raises:
+        OSError: the file cannot be read.
+        RowsError: it is not such a sheet, or has no rows; the message names file, row and column.
+    """
+    _require_suffix(path)
+    rows = _read_jsonl(path, columns) if path.suffix == JSONL else _read_csv(path, columns)
+    if not rows:
+        raise RowsError(f"{path}: no rows")
+    return rows
+
+
+def _require_suffix(path: Path) -> None:
+    if path.suffix not in (JSONL, CSV):
+        raise RowsError(f"{path}: expected a file that ends in {JSONL} or {CSV}")
+
+
+def _csv(rows: Iterable[Sequence[Cell]]) -> bytes:
+    text = io.StringIO()
+    # A number is no formula, and text is quoted, so that a spreadsheet does not take it for a number or a date.
+    writer = csv.writer(text, quoting=csv.QUOTE_NONNUMERIC)
+    writer.writerows([_guarded(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
+    # Half of a surrogate pair, which JSON can express, has no form in UTF-8.
+    return text.getvalue().encode("utf-8-sig", errors="backslashreplace")
+
+
+def _guarded(text: str) -> str:
+    return _FORMULA.sub(r"\1'", text)
+
+
+def _unguarded(text: str) -> str:
+    return _GUARD.sub(r"\1", text)
+
+
+def _read_jsonl(path: Path, columns: Collection[str]) -> list[dict[str, str]]:
+    rows = []
+    with path.open("rb") as lines:
+        for number, line in enumerate(lines, start=1):
+            if line.strip():
+                where = f"{path}, row {number}"
+                row = row_of_line(where, line)
+                _require_columns(where, columns, row)
+                rows.append({column: _text(where, column, value) for column, value in row.items()})
+    return rows
+
+
+def _text(where: str, column: str, value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise RowsError(f"{where}, column {column!r}: expected text or a number, found {value!r:.80}")
+    return str(value)
+
+
+def _read_csv(path: Path, columns: Collection[str]) -> list[dict[str, str]]:
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise RowsError(f"{path}: not in UTF-8; save it as “CSV UTF-8”, or as CSV with the encoding UTF-8") from error
+    header = text.split("\n", 1)[0]
+    # The separator that finds the most columns: the names of columns contain none.
+    separator = max(SEPARATORS, key=header.count)
+    lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    try:
+        names, *found = [list(map(_unguarded, line)) for line in lines] or [[]]
+    except csv.Error as error:
+        raise RowsError(f"{path}, line {lines.line_num}: not CSV: {error}; {JSONL} has no such limits") from error
+    _require_columns(str(path), columns, names)
+    if twice := [column for column in columns if names.count(column) > 1]:
+        raise RowsError(f"{path}: two columns {twice[0]!r}; expected one")
+    rows = []
+    for number, cells in enumerate(found, start=1):
+        if len(cells) > len(names):
+            raise RowsError(f"{path}, row {number}: {len(cells)} cells under {len(names)} columns")
+        if any(cells):
+            # Spreadsheets may leave out empty cells at the end of a line.
+            rows.append(dict(zip_longest(names, cells, fillvalue="")))
+    return rows
+
+
+def _require_columns(where: str, columns: Collection[str], found: Collection[str]) -> None:
+    for column in columns:
+        if column not in found:
+            raise RowsError(f"{where}: no column {column!r}; expected {', '.join(columns)}; found {', '.join(found)}")
