@@ -47,6 +47,7 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
     "families/verbalizer/mentions": ("a step of reading an answer", "families/verbalizer/test_answer.py"),
     "families/verbalizer/verbalizer": ("words and scores of every leaf", "families/verbalizer/test_leaves.py"),
     # Steps of one algorithm, which is tested whole.
+    "annotation/": ("from results to a sheet to its labels", "annotation/test_command.py"),
     "classifier/availability": ("errors of readers that are missing", "classifier/test_readers.py"),
     "classifier/evaluation/": ("what evaluate prints", "classifier/commands/test_evaluate.py"),
     "classifier/rules/phrases": ("wordings that the rules know", "classifier/rules/test_reader.py"),
