@@ -219,7 +219,7 @@ def require_drawn_as_asked(config: Any) -> None:
             f"task {config.task!r}: temperature={temperature} with do_sample=False, with which some models sample and "
             f"others do not; pass --gen_kwargs do_sample=true,temperature={temperature}"
         )
-    if config.repeats > 1:
+    if (config.repeats or 1) > 1:
         raise ValueError(
             f"task {config.task!r}: {config.repeats} repeats, of which only the first would be scored; for several "
             "draws per row, run it with several seeds (--seed 1, --seed 2, …), over which lm-eval-ext report averages"
