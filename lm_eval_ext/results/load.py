@@ -255,7 +255,7 @@ def _loaded(
     runs.sort(key=lambda run: (found.models.index(run.model), run.task))
     issues += without_samples(runs)
     runs = [replace(run, issues=(*run.issues, *found.doubts[_what(run)])) for run in runs]
-    issues += [issue for run in runs for issue in run.issues]
+    issues += [issue for run in (*runs, *draws) for issue in run.issues]
     issues += symptoms(runs, names)
     return Runs(tuple(runs), names, found.groups, dataset_rows, found.empty, tuple(dict.fromkeys(issues)), tuple(draws))
 
