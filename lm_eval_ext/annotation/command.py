@@ -78,18 +78,21 @@ def _labels(options: argparse.Namespace) -> int:
 
     labels = hand_labels(options.data)
     found = figures(labels.rows)
+    # Everything is computed before anything is written.
     contents: dict[Path, bytes] = {}
-    if options.rows is not None:
-        with options.rows.open("x", encoding="utf-8") as file:
-            file.write(as_lines(labels.rows))
     if options.export is not None:
-        from lm_eval_ext.reports.output import write  # noqa: PLC0415 # as above
         from lm_eval_ext.reports.page import plots  # noqa: PLC0415 # matplotlib
         from lm_eval_ext.reports.page.export import as_csv  # noqa: PLC0415 # as above
 
         for figure in found:
             contents[options.export / f"{figure.name}.csv"] = as_csv(figure.table).encode()
             (contents[options.export / f"{figure.name}.png"],) = plots.pngs(figure)
+    if options.rows is not None:
+        with options.rows.open("x", encoding="utf-8") as file:
+            file.write(as_lines(labels.rows))
+    if options.export is not None:
+        from lm_eval_ext.reports.output import write  # noqa: PLC0415 # tempfile
+
         options.export.mkdir(parents=True, exist_ok=True)
         write(contents)
     for figure in found:

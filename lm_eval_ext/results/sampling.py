@@ -69,8 +69,8 @@ def _without_sampling(run: TaskRun) -> EvaluatedModel:
     else:
         parts = [part for part in as_text(given).split(",") if part.partition("=")[0].strip() not in SAMPLING]
         kept = ",".join(parts)
-    others = tuple((name, value) for name, value in run.model.setting if name != GEN_KWARGS)
-    return replace(run.model, setting=(*others, (GEN_KWARGS, kept)) if kept else others)
+    setting = ((name, kept if name == GEN_KWARGS else value) for name, value in run.model.setting)
+    return replace(run.model, setting=tuple((name, value) for name, value in setting if value))
 
 
 def shown_once(runs: Sequence[TaskRun]) -> tuple[list[TaskRun], list[TaskRun]]:

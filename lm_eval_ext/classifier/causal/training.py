@@ -103,8 +103,10 @@ def _seeded(seed: int, device: str) -> Iterator[None]:
     # Not torch.manual_seed: it also seeds the other accelerators' generators, which fork_rng would have to restore.
     with torch.random.fork_rng(devices=gpus):
         torch.default_generator.manual_seed(seed)
-        if gpus:
-            torch.cuda.manual_seed(seed)
+        for gpu in gpus:
+            # Otherwise, the generator of the current GPU would be seeded, which may be another one.
+            with torch.cuda.device(gpu):
+                torch.cuda.manual_seed(seed)
         yield
 
 

@@ -14,6 +14,7 @@ from lm_eval_ext.classifier.availability import ReaderError
 from lm_eval_ext.classifier.causal.reader import adapter_reader
 from lm_eval_ext.classifier.causal.training import train_causal
 from lm_eval_ext.classifier.labelled import Labelled
+from lm_eval_ext.classifier.placement import Placement
 from lm_eval_ext.classifier.reading import Answer, Reading
 from lm_eval_ext.classifier.training.recipe import CAUSAL
 from lm_eval_ext.sources import RowsError
@@ -59,6 +60,18 @@ def test_the_refused_option_is_trained_as_its_letter(base_lm: Path, tmp_path: Pa
     train_causal([row], str(base_lm), tmp_path, replace(CAUSAL, seed=0, epochs=30, learning_rate=0.005))
     (reading,) = adapter_reader(str(tmp_path))([row.answer])
     assert reading.value == "D"
+
+
+def test_an_adapter_of_a_base_in_half_precision_learns_in_full_precision(base_lm: Path, tmp_path: Path) -> None:
+    recipe = replace(CAUSAL, epochs=EPOCHS, batch_size=4, learning_rate=0.005)
+    placement = Placement("cpu", "bfloat16")
+    train_causal(rows_to_learn(), str(base_lm), tmp_path, recipe, placement=placement)
+    readings = adapter_reader(str(tmp_path), placement)([row.answer for row in rows_to_learn()])
+    assert [reading.value for reading in readings] == ["A", "B", "none", "refused"]
+    safetensors = pytest.importorskip("safetensors.torch")
+    weights = safetensors.load_file(tmp_path / "adapter_model.safetensors").values()
+    assert {str(weight.dtype) for weight in weights} == {"torch.float32"}
+    assert json.loads((tmp_path / "training.json").read_text(encoding="utf-8"))["dtype"] == "bfloat16"
 
 
 def test_training_depends_only_on_its_seed_and_leaves_the_global_random_state_unchanged(

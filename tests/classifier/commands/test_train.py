@@ -16,8 +16,10 @@ from pathlib import Path
 
 import pytest
 
+from lm_eval_ext.classifier.availability import ReaderError
 from lm_eval_ext.classifier.encoder.weights import REPOSITORY, REVISION, WeightsError, base_folder
 from lm_eval_ext.classifier.training import generated
+from lm_eval_ext.classifier.training.checkpoint import Checkpoint
 from lm_eval_ext.cli import main
 from tests.classifier.labelled_rows import labelled_rows, write
 from tests.conftest import offline_environment
@@ -205,6 +207,16 @@ def test_a_killed_training_run_continues_to_the_same_adapter(
     record = json.loads((broken / "training.json").read_text(encoding="utf-8"))
     assert (record["rows"], record["batch_size"], record["learning_rate"], record["rank"]) == (12, 4, 0.01, 4)
     assert "- batch size 4, learning rate 0.01, rank 4\n" in (broken / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("damage", [b"", b"PK not a checkpoint"])
+def test_a_damaged_checkpoint_is_reported(tmp_path: Path, damage: bytes) -> None:
+    pytest.importorskip("torch", reason="torch is not installed (extra: classifier)")
+    path = tmp_path / "checkpoint.pt"
+    assert Checkpoint(path, {}).load() is None
+    path.write_bytes(damage)
+    with pytest.raises(ReaderError, match=r"is damaged \(.*\); delete it to start over, .*\n.*checkpoint\.pt"):
+        Checkpoint(path, {}).load()
 
 
 @pytest.mark.parametrize(

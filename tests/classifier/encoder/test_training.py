@@ -6,8 +6,11 @@ import os
 import random
 import subprocess
 import sys
+from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +18,7 @@ from lm_eval_ext.classifier.availability import ADAPTER_WEIGHTS
 from lm_eval_ext.classifier.encoder import adapter, weights
 from lm_eval_ext.classifier.labelled import Labelled
 from lm_eval_ext.classifier.rules import reader as rules
+from lm_eval_ext.classifier.training.checkpoint import Checkpoint
 from lm_eval_ext.classifier.training.generated import generated
 from lm_eval_ext.classifier.training.recipe import ENCODER
 
@@ -27,6 +31,7 @@ import torch
 
 from lm_eval_ext.classifier.encoder.reader import encoder_reader
 from lm_eval_ext.classifier.encoder.training import train_encoder
+from lm_eval_ext.classifier.training import loop
 
 MOST_BYTES = 3_000_000
 
@@ -90,6 +95,28 @@ def test_the_same_seed_writes_the_same_bytes_in_any_process(briefly_trained: Pat
     )
     assert done.returncode == 0, done.stderr
     assert weights_of(tmp_path) == weights_of(briefly_trained)
+
+
+def test_a_stopped_run_continues_to_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # With dropout and newly drawn markers in every epoch, all of which must go on where they were. In full precision,
+    # because many CPUs take fifty times as long in half.
+    monkeypatch.setattr(torch, "autocast", lambda *_: nullcontext())
+    monkeypatch.setattr(loop, "SECONDS", 0)
+    save, path = Checkpoint.save, tmp_path / "checkpoint.pt"
+
+    def save_and_stop(checkpoint: Checkpoint, state: Mapping[str, Any]) -> None:
+        save(checkpoint, state)
+        if len(state["losses"]) == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Checkpoint, "save", save_and_stop)
+    recipe, unbroken = replace(ENCODER, seed=0, epochs=3), tmp_path / "unbroken"
+    train_encoder(few(), unbroken, recipe)
+    with pytest.raises(KeyboardInterrupt):
+        train_encoder(few(), tmp_path, recipe, checkpoint=path)
+    assert not (tmp_path / ADAPTER_WEIGHTS).exists()
+    train_encoder(few(), tmp_path, recipe, checkpoint=path)
+    assert weights_of(tmp_path) == weights_of(unbroken)
 
 
 def test_another_seed_writes_other_bytes_and_the_global_random_state_is_unchanged(
