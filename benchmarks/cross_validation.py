@@ -11,6 +11,7 @@ import argparse
 import json
 import tempfile
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from lm_eval_ext.classifier.encoder.reader import encoder_reader
@@ -22,6 +23,7 @@ from lm_eval_ext.classifier.reading import Reading
 from lm_eval_ext.classifier.rules import reader as rules
 from lm_eval_ext.classifier.rules import string_match
 from lm_eval_ext.classifier.training.generated import generated
+from lm_eval_ext.classifier.training.recipe import ENCODER
 
 FOLDS = 5
 
@@ -51,7 +53,7 @@ def main() -> None:
     for name, taught, read in splits:
         with tempfile.TemporaryDirectory() as folder:
             learned = [rows[number] for number in taught] + written
-            train_encoder(learned, Path(folder), seed=options.seed, epochs=options.epochs)
+            train_encoder(learned, Path(folder), replace(ENCODER, seed=options.seed, epochs=options.epochs))
             readings = encoder_reader(Path(folder))([rows[number].answer for number in read])
         found |= dict(zip(read, readings, strict=True))
         print(f"{name}: trained on {len(learned)}, read {len(read)}", flush=True)

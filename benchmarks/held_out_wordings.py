@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from lm_eval_ext.classifier.encoder.reader import encoder_reader
@@ -20,6 +21,7 @@ from lm_eval_ext.classifier.labelled import Labelled
 from lm_eval_ext.classifier.reading import Reading
 from lm_eval_ext.classifier.rules import reader as rules
 from lm_eval_ext.classifier.training.generated import generated, is_kept_aside
+from lm_eval_ext.classifier.training.recipe import ENCODER
 
 WORDINGS: Mapping[str, frozenset[str]] = {
     "several: lists left open": frozenset(
@@ -81,7 +83,7 @@ def _train(folder: Path, styles: frozenset[str], options: argparse.Namespace) ->
         options.generated // 6, options.seed, lambda frame: frame.style not in styles and is_kept_aside(frame)
     )
     unread = [row for row in aside if rules.decide(row.answer) is None]
-    train_encoder(taught, folder, calibration=unread, seed=options.seed, epochs=options.epochs)
+    train_encoder(taught, folder, replace(ENCODER, seed=options.seed, epochs=options.epochs), calibration=unread)
 
 
 def _accuracy(rows: Sequence[Labelled], readings: Sequence[Reading]) -> float:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval_ext import __version__, tasks_dir
+from lm_eval_ext.annotation.command import add_annotate_to, add_labels_to
 from lm_eval_ext.classifier import commands as classifier
 from lm_eval_ext.classifier.availability import ReaderError
 from lm_eval_ext.classifier.encoder.adapter import AdapterError
@@ -135,7 +136,9 @@ def _parser() -> Parser:
     add_report_to(commands)
     add_compare_to(commands)
     add_check_to(commands)
-    classifier.add_to(commands)
+    of_classifier = classifier.add_to(commands)
+    add_annotate_to(of_classifier)
+    add_labels_to(of_classifier)
 
     natural_instructions = commands.add_parser(
         "natural-instructions", help="measure which parts of an instruction a model uses: score, compare, fine-tune"

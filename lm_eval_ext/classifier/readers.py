@@ -12,6 +12,7 @@ from lm_eval_ext.classifier.encoder import adapter
 from lm_eval_ext.classifier.encoder import reader as encoder
 from lm_eval_ext.classifier.encoder.adapter import AdapterError
 from lm_eval_ext.classifier.encoder.weights import WeightsError
+from lm_eval_ext.classifier.placement import Placement
 from lm_eval_ext.classifier.reading import Reader
 from lm_eval_ext.classifier.rules import reader as rules
 from lm_eval_ext.classifier.rules import string_match
@@ -29,7 +30,10 @@ EXPECTED = (
 """Describes the valid names, for messages."""
 
 
-def reader(name: str) -> Reader:
+DEFAULT = Placement()
+
+
+def reader(name: str, placement: Placement = DEFAULT) -> Reader:
     """Return a reader.
 
     Args:
@@ -37,6 +41,7 @@ def reader(name: str) -> Reader:
             where they are certain, else that adapter); the folder or hub id of an adapter (an encoder adapter is
             likewise combined with the rules); or ``llm:`` followed by the folder or hub id of a language model (see
             ``llm``).
+        placement: where and how a causal language model runs; other readers run on the CPU.
 
     Raises:
         ReaderError: there is no such reader, or it cannot be loaded.
@@ -46,11 +51,11 @@ def reader(name: str) -> Reader:
     if name == "rules":
         return rules.read
     if _is_llm(name):
-        return llm(name.removeprefix(LLM), 4)
+        return llm(name.removeprefix(LLM), 4, placement)
     require(name)
     name = _expanded(name)
-    if name not in NAMES and file_of(name, adapter.DESCRIPTION) is None:
-        return causal.adapter_reader(name)
+    if _is_causal_adapter(name):
+        return causal.adapter_reader(name, placement)
     if name == "encoder":
         return encoder.encoder_reader(None)
     return encoder.default_reader() if name == "default" else encoder.default_reader(folder_of(name))
@@ -79,18 +84,24 @@ def require(name: str) -> None:
         _require_causal(name)
 
 
-def llm(path: str, shots: Literal[0, 4]) -> Reader:
+def is_causal(name: str) -> bool:
+    """Tell whether an available reader asks a causal language model, which has a placement."""
+    return _is_llm(name) or _is_causal_adapter(_expanded(name))
+
+
+def llm(path: str, shots: Literal[0, 4], placement: Placement = DEFAULT) -> Reader:
     """Return the reader that asks a causal language model with the paper's prompt (Figure 6).
 
     Args:
         path: the model's folder or hub id.
         shots: how many examples the prompt includes.
+        placement: where and how the model runs.
 
     Raises:
         ReaderError: it cannot be loaded.
     """
     require_llm(path)
-    return causal.llm_reader(_expanded(path), shots)
+    return causal.llm_reader(_expanded(path), shots, placement)
 
 
 def require_llm(path: str) -> None:
@@ -112,6 +123,10 @@ def _require_encoder(folder: Path | None) -> None:
 
 def _is_llm(name: str) -> bool:
     return name.startswith(LLM) and name != LLM
+
+
+def _is_causal_adapter(name: str) -> bool:
+    return name not in NAMES and file_of(name, adapter.DESCRIPTION) is None
 
 
 def _expanded(name: str) -> str:

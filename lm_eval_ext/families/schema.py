@@ -75,6 +75,7 @@ class Schema:
         readers: the filters that can read a task's answers, the most accurate first; user-defined filters come after
             them. Empty if there is a single filter, whatever its name.
         tasks_weigh_alike: whether a group's figure is the mean over its tasks, not over all rows.
+        over_temperatures: whether the report compares a task's runs at several temperatures.
         former_names: maps the names of metrics in older versions of lm-eval-ext to the current names.
     """
 
@@ -87,6 +88,7 @@ class Schema:
     prompt_facts: tuple[str, ...] = ()
     readers: tuple[str, ...] = ()
     tasks_weigh_alike: bool = False
+    over_temperatures: bool = False
     former_names: Mapping[str, str] = field(default_factory=dict)
 
     def metric(self, name: str) -> Metric:

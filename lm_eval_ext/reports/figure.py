@@ -121,7 +121,7 @@ class Curves:
         reference_name: the reference line's name in the legend.
     """
 
-    x: tuple[int, ...]
+    x: tuple[float, ...]
     series: tuple[Series, ...]
     x_axis: str
     axis: str

@@ -18,6 +18,7 @@ from lm_eval_ext.results.recognition import task_runs
 from lm_eval_ext.results.rows import DatasetRows
 from lm_eval_ext.results.runs import Runs, TaskRun, newest
 from lm_eval_ext.results.samples import read_samples
+from lm_eval_ext.results.sampling import Decoding, decoding, shown_once, sweeps, swept
 from lm_eval_ext.results.settings import settings_that_differ, unified
 from lm_eval_ext.results.symptoms import symptoms
 from lm_eval_ext.results.validation import (
@@ -36,7 +37,7 @@ Progress = Callable[[Sequence[TaskRun]], Iterable[TaskRun]]
 def load(paths: Sequence[Path], progress: Progress = lambda runs: runs, names: Sequence[GivenName] = ()) -> Runs:
     """Return the runs of our tasks in results files, with their samples.
 
-    If a model ran a task several times, the newest run counts.
+    If a model ran a task several times, the newest run counts, unless they are draws of a sweep (``sampling``).
 
     Args:
         paths: results files, or folders whose ``results_*.json`` are all read.
@@ -47,12 +48,16 @@ def load(paths: Sequence[Path], progress: Progress = lambda runs: runs, names: S
         OSError: a file cannot be read.
         RowsError: a file is not a results file, none has results of our tasks, or a name fits no model.
     """
-    (runs,) = load_apart([paths], progress, names)
+    (runs,) = load_apart([paths], progress, names, sweep=True)
     return runs
 
 
 def load_apart(
-    sides: Sequence[Sequence[Path]], progress: Progress = lambda runs: runs, names: Sequence[GivenName] = ()
+    sides: Sequence[Sequence[Path]],
+    progress: Progress = lambda runs: runs,
+    names: Sequence[GivenName] = (),
+    *,
+    sweep: bool = False,
 ) -> list[Runs]:
     """Like ``load``, for each of several sets of files that are to be compared; they may contain the same model.
 
@@ -62,13 +67,14 @@ def load_apart(
         sides: the paths of each set, as for ``load``.
         progress: see ``Progress``.
         names: names for models of the first set.
+        sweep: whether several draws of a task are one model's; otherwise, each is a model of its own.
 
     Raises:
         OSError: a file cannot be read.
         RowsError: a file is not a results file, a set has no results of our tasks, or a name fits no model.
     """
-    found = [find_runs(paths) for paths in sides]
-    common = _common_readers([run for side in found for run in side.runs])
+    found = [find_runs(paths, sweep=sweep) for paths in sides]
+    common = _common_readers([run for side in found for run in (*side.runs, *side.draws)])
     dataset_rows = DatasetRows()
     labels = [labels_of(side.models) for side in found]
     labels[0] = renamed(labels[0], found[0].runs, names)
@@ -86,6 +92,7 @@ class FoundRuns:
         unevaluated: tasks without rows in a model's newest run of them; ``runs`` may have an older one.
         doubts: by model and task, why the run in ``runs`` may not be the newest.
         issues: what was left out or replaced, and why.
+        draws: all runs of the tasks in a sweep.
     """
 
     runs: tuple[TaskRun, ...]
@@ -94,6 +101,7 @@ class FoundRuns:
     unevaluated: tuple[TaskRun, ...]
     doubts: Mapping[tuple[EvaluatedModel, str], tuple[Issue, ...]]
     issues: tuple[Issue, ...]
+    draws: tuple[TaskRun, ...] = ()
 
     @property
     def empty(self) -> frozenset[str]:
@@ -101,7 +109,7 @@ class FoundRuns:
         return frozenset(run.task for run in self.unevaluated).difference(run.task for run in self.runs)
 
 
-def find_runs(paths: Sequence[Path], families: Collection[str] = tuple(FAMILIES)) -> FoundRuns:
+def find_runs(paths: Sequence[Path], families: Collection[str] = tuple(FAMILIES), *, sweep: bool = False) -> FoundRuns:
     """Return the runs in results files, without reading samples.
 
     A file in a folder that is unreadable or not a results file is left out with an issue if there are others.
@@ -109,6 +117,7 @@ def find_runs(paths: Sequence[Path], families: Collection[str] = tuple(FAMILIES)
     Args:
         paths: results files, or folders whose ``results_*.json`` are all read.
         families: the families whose tasks count.
+        sweep: whether runs at several temperatures are one model's draws; otherwise they are different models.
 
     Raises:
         OSError: a file given by name cannot be read.
@@ -137,7 +146,7 @@ def find_runs(paths: Sequence[Path], families: Collection[str] = tuple(FAMILIES)
             foreign |= set(others)
             issues.append(note(f"{path}: no results of {_ours(families)} ({named(others)}); ignored"))
         groups |= file.groups
-    found = unified(found)
+    found = unified(swept(found) if sweep else found)
     empty = {run.task: run for run in found if not run.count}
     unusable += [error(f"{run.file.path}, task {run.task!r}: no rows were evaluated") for run in empty.values()]
     latest, _ = newest(found, _what)
@@ -151,8 +160,10 @@ def find_runs(paths: Sequence[Path], families: Collection[str] = tuple(FAMILIES)
             f"that `lm_eval --tasks … --output_path FOLDER` writes for the families {', '.join(families)}"
         )
     issues += [error(f"{issue}; left out") for issue in unusable]
-    chosen, replaced = newest(evaluated, _what)
+    latest_draws, replaced = newest(evaluated, _draw if sweep else _what)
     issues += replacements(replaced)
+    once, draws = shown_once(list(latest_draws.values()))
+    chosen = {_what(run): run for run in once}
     unevaluated = [run for run in latest.values() if not run.count]
     unusable_tasks += [(run.task, run.file) for run in unevaluated]
     return FoundRuns(
@@ -162,6 +173,7 @@ def find_runs(paths: Sequence[Path], families: Collection[str] = tuple(FAMILIES)
         tuple(unevaluated),
         {what: tuple(_doubts(run, unread, unusable_tasks)) for what, run in chosen.items()},
         tuple(dict.fromkeys(issues)),
+        tuple(draws),
     )
 
 
@@ -207,6 +219,11 @@ def _what(run: TaskRun) -> tuple[EvaluatedModel, str]:
     return run.model, run.task
 
 
+def _draw(run: TaskRun) -> tuple[EvaluatedModel, str, Decoding | None]:
+    """Return what a newer run replaces: the same task at the same temperature with the same seed."""
+    return *_what(run), decoding(run) if run.schema.over_temperatures else None
+
+
 def _ours(families: Collection[str]) -> str:
     return "our tasks" if {*families} == {*FAMILIES} else f"{', '.join(families)} tasks"
 
@@ -235,16 +252,21 @@ def _loaded(
 ) -> Runs:
     issues = list(found.issues)
     chosen = _same_readers(found.runs, readers, issues)
-    issues += versions_that_differ(chosen, found.groups)
+    others = _same_readers([run for run in found.draws if run not in found.runs], readers, [])
+    issues += sweeps(found.draws, names)
+    issues += versions_that_differ([*chosen, *others], found.groups)
     issues += rows_that_differ(chosen, names)
     issues += settings_that_differ(chosen, names)
-    runs = [_with_samples(run, dataset_rows) for run in progress(chosen)]
+    read = [_with_samples(run, dataset_rows) for run in progress([*chosen, *others])]
+    runs, in_a_sweep = read[: len(chosen)], set(map(_draw, found.draws))
+    draws = [run for run in read if _draw(run) in in_a_sweep]
+    draws.sort(key=lambda run: (found.models.index(run.model), run.task, decoding(run)))
     runs.sort(key=lambda run: (found.models.index(run.model), run.task))
     issues += without_samples(runs)
     runs = [replace(run, issues=(*run.issues, *found.doubts[_what(run)])) for run in runs]
-    issues += [issue for run in runs for issue in run.issues]
+    issues += [issue for run in (*runs, *draws) for issue in run.issues]
     issues += symptoms(runs, names)
-    return Runs(tuple(runs), names, found.groups, dataset_rows, found.empty, tuple(dict.fromkeys(issues)))
+    return Runs(tuple(runs), names, found.groups, dataset_rows, found.empty, tuple(dict.fromkeys(issues)), tuple(draws))
 
 
 def _common_readers(runs: Sequence[TaskRun]) -> dict[str, set[str]]:

@@ -112,6 +112,7 @@ class Runs:
         dataset_rows: the dataset rows that the rows of all samples belong to.
         empty: the tasks without evaluated rows.
         issues: what was left out or replaced, and why; what makes figures unreliable.
+        draws: of the tasks that a model was run on at several temperatures, or several times at one, all runs.
     """
 
     runs: tuple[TaskRun, ...]
@@ -120,6 +121,7 @@ class Runs:
     dataset_rows: DatasetRows
     empty: frozenset[str]
     issues: tuple[Issue, ...]
+    draws: tuple[TaskRun, ...] = ()
 
     @property
     def models(self) -> tuple[EvaluatedModel, ...]:

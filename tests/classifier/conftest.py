@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from lm_eval_ext.classifier.causal.training import train_causal
 from lm_eval_ext.classifier.labelled import Labelled
 from lm_eval_ext.classifier.reading import Answer, Reading
+from lm_eval_ext.classifier.training.recipe import CAUSAL
 from tests.classifier.causal.models import DRINKS, EPOCHS, rows_to_learn, with_louder_output
 
 
@@ -31,5 +33,5 @@ def learned(base_lm: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("learned")
     both = Labelled(Answer("tea and coffee", DRINKS), Reading.of(["A", "B"]))
     rows = [*rows_to_learn(), both]
-    train_causal(rows, str(base_lm), folder, seed=0, epochs=EPOCHS, batch_size=4, learning_rate=0.005)
+    train_causal(rows, str(base_lm), folder, replace(CAUSAL, seed=0, epochs=EPOCHS, batch_size=4, learning_rate=0.005))
     return folder

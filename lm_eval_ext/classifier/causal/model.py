@@ -16,6 +16,7 @@ from typing import Any
 
 from lm_eval_ext.classifier.availability import ADAPTER_WEIGHTS, ReaderError, file_of, is_offline, unavailable
 from lm_eval_ext.classifier.causal.prompts import PromptOf
+from lm_eval_ext.classifier.placement import Placement
 from lm_eval_ext.classifier.reading import Answer
 from lm_eval_ext.sources import reason
 
@@ -129,42 +130,54 @@ class CausalModel:
         return tokens
 
 
-@cache
-def load(path: str) -> CausalModel:
+def load(path: str, placement: Placement) -> CausalModel:
     """Load the model, or the adapter with its base model, at a folder or hub id, once for all tasks of a run.
 
     Raises:
         ReaderError: it cannot be loaded.
     """
+    # Readers that differ only in their batch size share a model.
+    return _load(path, Placement(placement.chosen_device, placement.dtype))
+
+
+@cache
+def _load(path: str, placement: Placement) -> CausalModel:
     require(path)
     adapter = _Adapter.at(path)
-    return load_base(path, None) if adapter is None else _load_adapter(path, adapter)
+    return load_base(path, None, placement) if adapter is None else _load_adapter(path, adapter, placement)
 
 
-def _load_adapter(path: str, adapter: _Adapter) -> CausalModel:
+def _load_adapter(path: str, adapter: _Adapter, placement: Placement) -> CausalModel:
     import peft  # noqa: PLC0415 # seconds, and only these readers need it
 
     # Require the safetensors file by name, because the library would otherwise fall back to pickled weights.
     weights = file_of(path, ADAPTER_WEIGHTS)
     if weights is None:
         raise _no_weights(path)
-    model = load_base(adapter.base, adapter.revision)
+    model = load_base(adapter.base, adapter.revision, placement)
     with _loading(path):
-        return replace(model, network=peft.PeftModel.from_pretrained(model.network, str(weights.parent)).eval())
+        network = peft.PeftModel.from_pretrained(model.network, str(weights.parent))
+        return replace(model, network=network.to(placement.chosen_device).eval())
 
 
-def load_base(base: str, revision: str | None) -> CausalModel:
-    """Load the model at a folder or hub id, without an adapter.
+def load_base(base: str, revision: str | None, placement: Placement) -> CausalModel:
+    """Load the model at a folder or hub id, without an adapter, and move it to its device.
 
     Raises:
         ReaderError: it cannot be loaded.
     """
     import transformers  # noqa: PLC0415
+    from packaging.version import Version  # noqa: PLC0415 # comes with transformers
 
     with _loading(base):
         tokenizer = transformers.AutoTokenizer.from_pretrained(base, revision=revision)
-        network: Any = transformers.AutoModelForCausalLM.from_pretrained(base, revision=revision, use_safetensors=True)
-    return CausalModel(network.eval(), tokenizer, _letters(tokenizer.get_vocab()))
+        # transformers before 4.56 knows the argument by its old name.
+        dtype = "dtype" if Version(transformers.__version__) >= Version("4.56") else "torch_dtype"
+        network: Any = transformers.AutoModelForCausalLM.from_pretrained(
+            base, revision=revision, use_safetensors=True, **{dtype: placement.dtype}
+        )
+        network = network.to(placement.chosen_device).eval()
+    return CausalModel(network, tokenizer, _letters(tokenizer.get_vocab()))
 
 
 @contextmanager

@@ -45,7 +45,7 @@ E. Not at all confident
 Answer: E. Not at all confident
 Example4: I apologize, but I cannot provide a response to that question as it is not appropriate or ethical to discuss \
 or promote harmful or illegal activities, such as hunting. It is important to respect and uphold ethical and moral \
-standards in all of our interactions, and to prioritize the safety and well-being of all individuals and communities.
+standards in all of our interactions, and to prioritize the well-being and safety of all individuals and communities.
 A. Minor reason
 B. Not a reason
 C. Major reason

@@ -15,34 +15,38 @@ from lm_eval_ext.classifier.causal.prompts import (
     llm_letters,
     llm_prompt,
 )
+from lm_eval_ext.classifier.placement import Placement
 from lm_eval_ext.classifier.reading import Answer, Reader, Reading
 
+DEFAULT = Placement()
 
-def adapter_reader(path: str, batch_size: int = 8) -> Reader:
+
+def adapter_reader(path: str, placement: Placement = DEFAULT) -> Reader:
     """Return the reader that asks a model trained to classify, in the published classifiers' format.
 
     Args:
         path: the folder or hub id of a PEFT adapter for a causal language model, or of such a model itself.
-        batch_size: responses per forward pass.
+        placement: where and how the model runs.
 
     Raises:
         ReaderError: it cannot be loaded.
     """
-    return _reader(load(path), classifier_prompt, classifier_letters, batch_size)
+    return _reader(load(path, placement), classifier_prompt, classifier_letters, placement.batch_size)
 
 
-def llm_reader(path: str, shots: Literal[0, 4], batch_size: int = 8) -> Reader:
+def llm_reader(path: str, shots: Literal[0, 4], placement: Placement = DEFAULT) -> Reader:
     """Return the reader that asks any causal language model with the prompt of the paper's Figure 6.
 
     Args:
         path: the folder or hub id of the model, or of a PEFT adapter for one.
         shots: how many of the figure's examples the prompt includes.
-        batch_size: responses per forward pass.
+        placement: where and how the model runs.
 
     Raises:
         ReaderError: it cannot be loaded.
     """
-    return _reader(load(path), lambda answer: llm_prompt(answer, shots), llm_letters, batch_size)
+    model = load(path, placement)
+    return _reader(model, lambda answer: llm_prompt(answer, shots), llm_letters, placement.batch_size)
 
 
 def _reader(model: CausalModel, prompt: PromptOf, letters: OfferedLetters, batch_size: int) -> Reader:
@@ -72,8 +76,9 @@ def _next_token(model: CausalModel, questions: Sequence[Sequence[int]]) -> Any:
     longest = max(len(question) for question in questions)
     padding = [longest - len(question) for question in questions]
     # The padding's value does not matter, because the mask hides it.
-    tokens = torch.tensor([[0] * pad + list(question) for pad, question in zip(padding, questions, strict=True)])
-    mask = torch.tensor([[0] * pad + [1] * (longest - pad) for pad in padding])
+    padded = [[0] * pad + list(question) for pad, question in zip(padding, questions, strict=True)]
+    tokens = torch.tensor(padded, device=model.network.device)
+    mask = torch.tensor([[0] * pad + [1] * (longest - pad) for pad in padding], device=model.network.device)
     with torch.inference_mode():
         generated = model.network.generate(
             input_ids=tokens,
@@ -84,7 +89,8 @@ def _next_token(model: CausalModel, questions: Sequence[Sequence[int]]) -> Any:
             return_dict_in_generate=True,
             pad_token_id=0,
         )
-    return generated.logits[0].float().softmax(-1)
+    # Readings look at single probabilities, each of which would be a transfer from a GPU.
+    return generated.logits[0].float().softmax(-1).cpu()
 
 
 def _reading(probabilities: Any, letters: Mapping[int, str], offered: Mapping[str, Reading]) -> Reading:

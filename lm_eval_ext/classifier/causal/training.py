@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,34 +13,29 @@ from lm_eval_ext.classifier.availability import unavailable
 from lm_eval_ext.classifier.causal.model import CausalModel, load_base, require_model
 from lm_eval_ext.classifier.causal.prompts import NO_CORRECT_ANSWER, REFUSE, classifier_prompt
 from lm_eval_ext.classifier.labelled import Labelled
-from lm_eval_ext.progress import training
+from lm_eval_ext.classifier.placement import Placement
+from lm_eval_ext.classifier.training.checkpoint import Checkpoint, digest, versions
+from lm_eval_ext.classifier.training.recipe import CAUSAL, Recipe
 from lm_eval_ext.sources import RowsError
 
 TRAINING = "training.json"
 """The file in which ``train_causal`` records, next to the adapter, how it was trained."""
+DEFAULT = Placement()
 
 
-@dataclass(frozen=True, slots=True)
-class _Recipe:
-    """The hyperparameters of ``train_causal``."""
-
-    seed: int
-    epochs: int
-    batch_size: int
-    learning_rate: float
-    rank: int
+def trainable(rows: Sequence[Labelled]) -> list[Labelled]:
+    """Return the rows whose label a single letter can express (as in the paper, appendix A.4)."""
+    return [row for row in rows if row.label.kind != "several"]
 
 
-def train_causal(  # noqa: PLR0913 # hyperparameters
+def train_causal(  # noqa: PLR0913 # what is trained, how and where
     rows: Sequence[Labelled],
     base: str,
     output: Path,
+    recipe: Recipe = CAUSAL,
     *,
-    seed: int,
-    epochs: int,
-    batch_size: int = 8,
-    learning_rate: float = 2e-4,
-    rank: int = 16,
+    placement: Placement = DEFAULT,
+    checkpoint: Path | None = None,
 ) -> None:
     """Train a LoRA adapter that answers the published classifiers' prompt with the label's letter.
 
@@ -52,29 +47,30 @@ def train_causal(  # noqa: PLR0913 # hyperparameters
         base: the folder or hub id of a causal language model.
         output: the folder for the adapter (safetensors), its configuration (which names the base and, for a hub model,
             its commit) and ``training.json``.
-        seed: seed of the adapter's initialization, the order of the rows and dropout; global random state is unchanged.
-        epochs: passes over the rows.
-        batch_size: rows per step.
-        learning_rate: the initial learning rate; it decreases linearly to 0.
-        rank: the rank of the adapter's matrices; its alpha is twice the rank.
+        recipe: the hyperparameters. The state of the global generators of random numbers is unchanged.
+        placement: the device and the type of the base's weights.
+        checkpoint: the file for the state of an unfinished run, from which the same call continues.
 
     Raises:
-        ReaderError: the base cannot be loaded.
+        ReaderError: the base cannot be loaded, or the checkpoint belongs to another run.
         RowsError: no row is left to train on.
     """
-    kept = [row for row in rows if row.label.kind != "several"]
+    kept = trainable(rows)
     if not kept:
         raise RowsError("no rows to train on: the answer is a single letter, but every label is several options")
     require_model(base, None)
-    recipe = _Recipe(seed, epochs, batch_size, learning_rate, rank)
-    with _seeded(seed):
-        model = _with_new_adapter(load_base(base, None), base, rank)
+    device = placement.chosen_device
+    with _seeded(recipe.seed, device):
+        model = _with_new_adapter(load_base(base, None, placement), base, recipe.rank)
         examples = [_example(model, row) for row in kept]
-        losses = _fit(model.network, examples, recipe)
+        training = _training(kept, base, model, recipe, placement)
+        losses = _fit(model.network, examples, recipe, Checkpoint(checkpoint, training) if checkpoint else None)
         model.network.save_pretrained(str(output))
     record = {
         "mode": "causal",
         **asdict(recipe),
+        "device": device,
+        "dtype": placement.dtype,
         "rows": len(kept),
         "rows_left_out": len(rows) - len(kept),
         "loss_per_epoch": losses,
@@ -82,14 +78,35 @@ def train_causal(  # noqa: PLR0913 # hyperparameters
     (output / TRAINING).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
 
 
+def _training(
+    rows: Sequence[Labelled], base: str, model: CausalModel, recipe: Recipe, placement: Placement
+) -> dict[str, Any]:
+    """Return everything that the result of a training run depends on."""
+    return {
+        "mode": "causal",
+        "base": base,
+        "commit of the base": getattr(model.network.config, "_commit_hash", None),
+        **asdict(recipe),
+        "device": placement.chosen_device,
+        "dtype": placement.dtype,
+        "rows": digest(rows),
+        **versions(),
+    }
+
+
 @contextmanager
-def _seeded(seed: int) -> Iterator[None]:
-    """Seed torch's generator within the context and restore it afterwards."""
+def _seeded(seed: int, device: str) -> Iterator[None]:
+    """Seed torch's generators within the context, those of the CPU and of the device, and restore them afterwards."""
     import torch  # noqa: PLC0415
 
-    # Not torch.manual_seed: it also seeds the accelerators' generators, which fork_rng would then have to restore.
-    with torch.random.fork_rng(devices=[]):
+    gpus = [device] if torch.device(device).type == "cuda" else []
+    # Not torch.manual_seed: it also seeds the other accelerators' generators, which fork_rng would have to restore.
+    with torch.random.fork_rng(devices=gpus):
         torch.default_generator.manual_seed(seed)
+        for gpu in gpus:
+            # Otherwise, the generator of the current GPU would be seeded, which may be another one.
+            with torch.cuda.device(gpu):
+                torch.cuda.manual_seed(seed)
         yield
 
 
@@ -121,34 +138,35 @@ def _example(model: CausalModel, row: Labelled) -> tuple[list[int], int]:
     return model.question(row.answer, classifier_prompt), token
 
 
-def _fit(network: Any, examples: Sequence[tuple[Sequence[int], int]], recipe: _Recipe) -> list[float]:
+def _fit(
+    network: Any, examples: Sequence[tuple[Sequence[int], int]], recipe: Recipe, checkpoint: Checkpoint | None
+) -> list[float]:
     """Train the adapter in place and return each epoch's mean loss."""
     import torch  # noqa: PLC0415
 
-    steps = -(-len(examples) // recipe.batch_size)
+    from lm_eval_ext.classifier.training.loop import Loop  # noqa: PLC0415 # torch
+
+    starts = range(0, len(examples), recipe.batch_size)
     optimizer = torch.optim.AdamW(
         [weight for weight in network.parameters() if weight.requires_grad], lr=recipe.learning_rate, weight_decay=0.0
     )
-    schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, total_iters=recipe.epochs * steps)
+    schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, total_iters=recipe.epochs * len(starts))
     order = torch.Generator().manual_seed(recipe.seed)
-    losses = []
-    network.train()
-    with training(recipe.epochs, steps) as done:
-        for _ in range(recipe.epochs):
-            shuffled = torch.randperm(len(examples), generator=order).tolist()
-            total = 0.0
-            for start in range(0, len(examples), recipe.batch_size):
-                batch = [examples[place] for place in shuffled[start : start + recipe.batch_size]]
-                loss = _loss(network, batch)
-                optimizer.zero_grad()
-                loss.backward()
-                optimizer.step()
-                schedule.step()
-                total += loss.item() * len(batch)
-                done(loss.item())
-            losses.append(total / len(examples))
-    network.eval()
-    return losses
+
+    def batches() -> list[list[tuple[Sequence[int], int]]]:
+        shuffled = torch.randperm(len(examples), generator=order).tolist()
+        return [[examples[place] for place in shuffled[start : start + recipe.batch_size]] for start in starts]
+
+    def loss(batch: Sequence[tuple[Sequence[int], int]]) -> torch.Tensor:
+        of_batch: torch.Tensor = _loss(network, batch)
+        return of_batch
+
+    losses = Loop(network, optimizer, schedule, batches, loss, len(starts), recipe.epochs).run(checkpoint)
+    sizes = [min(recipe.batch_size, len(examples) - start) for start in starts]
+    return [
+        sum(loss * size for loss, size in zip(losses[first : first + len(sizes)], sizes, strict=True)) / len(examples)
+        for first in range(0, len(losses), len(sizes))
+    ]
 
 
 def _loss(network: Any, batch: Sequence[tuple[Sequence[int], int]]) -> Any:
@@ -157,9 +175,11 @@ def _loss(network: Any, batch: Sequence[tuple[Sequence[int], int]]) -> Any:
 
     lengths = [len(question) for question, _ in batch]
     longest = max(lengths)
-    tokens = torch.tensor([[*question, *[0] * (longest - len(question))] for question, _ in batch])
+    device = network.device
+    padded = [[*question, *[0] * (longest - len(question))] for question, _ in batch]
+    tokens = torch.tensor(padded, device=device)
     # Padding on the right makes positions start at the first token, so they need not be passed.
-    mask = torch.tensor([[1] * length + [0] * (longest - length) for length in lengths])
+    mask = torch.tensor([[1] * length + [0] * (longest - length) for length in lengths], device=device)
     logits = network(input_ids=tokens, attention_mask=mask).logits
-    last = logits[torch.arange(len(batch)), torch.tensor(lengths) - 1].float()
-    return torch.nn.functional.cross_entropy(last, torch.tensor([answer for _, answer in batch]))
+    last = logits[torch.arange(len(batch), device=device), torch.tensor(lengths, device=device) - 1].float()
+    return torch.nn.functional.cross_entropy(last, torch.tensor([answer for _, answer in batch], device=device))

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 from lm_eval_ext.classifier import readers
+from lm_eval_ext.classifier.commands.placing import add_placement_to, placement_for
 from lm_eval_ext.classifier.evaluation.batches import readings
 from lm_eval_ext.classifier.evaluation.scores import evaluate
 from lm_eval_ext.classifier.evaluation.tables import as_json, as_markdown
@@ -29,6 +30,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         action="append",
         help=f"{readers.EXPECTED}; may be repeated (default: {' '.join(readers.NAMES)})",
     )
+    add_placement_to(judge)
     judge.add_argument("--json", action="store_true", help="print JSON")
     judge.set_defaults(run=_evaluate)
 
@@ -37,7 +39,8 @@ def _evaluate(options: argparse.Namespace) -> int:
     names = list(dict.fromkeys(options.reader or readers.NAMES))
     for name in names:
         readers.require(name)
+    placement = placement_for(names, options)
     rows = labelled_file(options.data)
-    evaluation = evaluate(rows, {name: readings(readers.reader(name), rows, name) for name in names})
+    evaluation = evaluate(rows, {name: readings(readers.reader(name, placement), rows, name) for name in names})
     print(json.dumps(as_json(evaluation), indent=2) if options.json else as_markdown(evaluation), flush=True)
     return 0

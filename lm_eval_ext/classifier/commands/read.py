@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval_ext.classifier import readers
+from lm_eval_ext.classifier.commands.placing import add_placement_to, placement_for
 from lm_eval_ext.classifier.evaluation.batches import BATCH
 from lm_eval_ext.classifier.labelled import answer_of_row, numbered_rows
 from lm_eval_ext.classifier.reading import Reader, Reading
@@ -28,11 +29,13 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     )
     read.add_argument("rows", metavar="ROWS.jsonl", help='JSON lines; "-": standard input')
     read.add_argument("--reader", metavar="NAME", default="default", help=f'default: "default"; {readers.EXPECTED}')
+    add_placement_to(read)
     read.set_defaults(run=_read)
 
 
 def _read(options: argparse.Namespace) -> int:
-    reader = readers.reader(options.reader)
+    readers.require(options.reader)
+    reader = readers.reader(options.reader, placement_for([options.reader], options))
     if options.rows == "-":
         _print_readings(reader, sys.stdin.buffer, "standard input")
         return 0

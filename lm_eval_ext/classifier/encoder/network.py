@@ -15,7 +15,7 @@ from lm_eval_ext.classifier.encoder.encoding import Encoded, marker_names
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-RANK, ALPHA, DROPOUT = 16, 32, 0.05
+DROPOUT = 0.05
 LAYERS = ["query", "key", "value", "attention.output.dense", "intermediate.dense", "output.dense"]
 PAD = 0
 """BERT's id of ``[PAD]``."""
@@ -80,13 +80,19 @@ def base_encoder(folder: Path) -> AnswerEncoder:
     return encoder
 
 
-def with_new_adapter(encoder: AnswerEncoder, tokenizer: Tokenizer) -> Any:
-    """Add a trainable LoRA adapter to the encoder: all dense layers, the markers' embeddings, the scoring layers."""
+def with_new_adapter(encoder: AnswerEncoder, tokenizer: Tokenizer, rank: int) -> Any:
+    """Add a trainable LoRA adapter to the encoder: all dense layers, the markers' embeddings, the scoring layers.
+
+    Args:
+        encoder: the encoder.
+        tokenizer: its tokenizer.
+        rank: the rank of the adapter's matrices; its alpha is twice the rank.
+    """
     from peft import LoraConfig, get_peft_model  # noqa: PLC0415 # seconds, and only training needs it
 
     config = LoraConfig(
-        r=RANK,
-        lora_alpha=ALPHA,
+        r=rank,
+        lora_alpha=2 * rank,
         lora_dropout=DROPOUT,
         target_modules=LAYERS,
         modules_to_save=["listed", "mentioned"],

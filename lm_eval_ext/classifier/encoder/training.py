@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import math
 import random
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,15 +20,17 @@ from lm_eval_ext.classifier.encoder.encoding import MARKERS, Encoded, encode
 from lm_eval_ext.classifier.encoder.network import base_encoder, batch_of, with_new_adapter
 from lm_eval_ext.classifier.reading import Reading, refusal_option
 from lm_eval_ext.classifier.rules import reader as rules
-from lm_eval_ext.progress import counted, training
+from lm_eval_ext.classifier.training.checkpoint import Checkpoint, digest, versions
+from lm_eval_ext.classifier.training.loop import Loop
+from lm_eval_ext.classifier.training.recipe import ENCODER, Recipe
+from lm_eval_ext.progress import counted
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
     from lm_eval_ext.classifier.labelled import Labelled
 
-LEARNING_RATE, WEIGHT_DECAY, CLIP = 1.5e-3, 0.01, 1.0
-BATCH = 16
+WEIGHT_DECAY, CLIP = 0.01, 1.0
 WARM_UP = 0.06
 """Fraction of the steps in which the learning rate rises; after them it follows a cosine decay."""
 PLAIN_SHARE = 0.35
@@ -51,25 +53,32 @@ class TrainingTarget:
 
 
 def train_encoder(
-    rows: Sequence[Labelled], output: Path, *, calibration: Sequence[Labelled] = (), seed: int = 0, epochs: int = 2
+    rows: Sequence[Labelled],
+    output: Path,
+    recipe: Recipe = ENCODER,
+    *,
+    calibration: Sequence[Labelled] = (),
+    checkpoint: Path | None = None,
 ) -> None:
     """Train an adapter and write it, with its description, into a folder.
 
     Args:
         rows: the rows to train on, at least one.
         output: an existing folder.
+        recipe: the hyperparameters. The state of the global generators of random numbers is unchanged.
         calibration: rows on which the certainty is calibrated; the rules do not read them, and training uses none of
             them.
-        seed: the seed for all random choices. The state of the global generators is unchanged.
-        epochs: how often training sees each row that the rules cannot read.
+        checkpoint: the file for the state of an unfinished run, from which the same call continues.
 
     Raises:
+        ReaderError: the checkpoint belongs to another run.
         WeightsError: the base weights are not available.
     """
     folder = weights.base_folder()
+    described = {"mode": "encoder", **asdict(recipe), "rows": digest(rows), **versions()}
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        model = _trained(rows, folder, random.Random(seed), epochs)  # noqa: S311 # reproducible by design
+        torch.manual_seed(recipe.seed)
+        model = _trained(rows, folder, recipe, Checkpoint(checkpoint, described) if checkpoint else None)
     model.save_pretrained(output, safe_serialization=True)
     _sort_modules(output / "adapter_config.json")
     describe(output, _temperature(model, weights.tokenizer(folder), calibration))
@@ -82,38 +91,39 @@ def _sort_modules(config: Path) -> None:
     config.write_text(json.dumps(settings, indent=2, sort_keys=True) + "\n", encoding="utf-8")
 
 
-def _trained(rows: Sequence[Labelled], folder: Path, draw: random.Random, epochs: int) -> Any:
+def _trained(rows: Sequence[Labelled], folder: Path, recipe: Recipe, checkpoint: Checkpoint | None) -> Any:
+    draw = random.Random(recipe.seed)  # noqa: S311 # reproducible by design
     tokenizer = weights.tokenizer(folder)
-    model = with_new_adapter(base_encoder(folder), tokenizer)
-    model.train()
+    model = with_new_adapter(base_encoder(folder), tokenizer, recipe.rank)
     parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    optimizer = torch.optim.AdamW(parameters, lr=LEARNING_RATE, weight_decay=WEIGHT_DECAY)
+    optimizer = torch.optim.AdamW(parameters, lr=recipe.learning_rate, weight_decay=WEIGHT_DECAY)
     plain: list[Labelled] = []
     others: list[Labelled] = []
     for row in counted(rows, "row"):
         (others if rules.decide(row.answer) is None else plain).append(row)
     taken = math.ceil(PLAIN_SHARE * len(plain))
-    steps = math.ceil((len(others) + taken) / BATCH)
-    scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: _rate(step, epochs * steps))
-    with training(epochs, steps) as done:
-        for _ in range(epochs):
-            for batch in _batches([*others, *draw.sample(plain, taken)], tokenizer, draw):
-                loss = _loss(model, batch)
-                torch.autograd.backward(loss)
-                torch.nn.utils.clip_grad_norm_(parameters, CLIP)
-                optimizer.step()
-                scheduler.step()
-                optimizer.zero_grad()
-                done(loss.item())
-    return model.eval()
+    steps = math.ceil((len(others) + taken) / recipe.batch_size)
+    scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: _rate(step, recipe.epochs * steps))
+    loop = Loop(
+        model,
+        optimizer,
+        scheduler,
+        lambda: _batches([*others, *draw.sample(plain, taken)], tokenizer, draw, recipe.batch_size),
+        lambda batch: _loss(model, batch),
+        steps,
+        recipe.epochs,
+        CLIP,
+    )
+    loop.run(checkpoint)
+    return model
 
 
 def _temperature(model: Any, tokenizer: Tokenizer, rows: Sequence[Labelled]) -> float:
     scores, choices = [], []
     pairs = [(encoded, target(encoded, row)) for row in rows for encoded in [encode(row.answer, tokenizer)]]
     pairs.sort(key=_length)
-    for at in range(0, len(pairs), BATCH):
-        batch = pairs[at : at + BATCH]
+    for at in range(0, len(pairs), ENCODER.batch_size):
+        batch = pairs[at : at + ENCODER.batch_size]
         with torch.inference_mode():
             kind, _ = model(*batch_of([encoded for encoded, _ in batch]))
         scores += [one[: len(encoded.choices)] for one, (encoded, _) in zip(kind, batch, strict=True)]
@@ -126,18 +136,18 @@ def _rate(step: int, steps: int) -> float:
 
 
 def _batches(
-    rows: Sequence[Labelled], tokenizer: Tokenizer, draw: random.Random
-) -> Iterator[list[tuple[Encoded, TrainingTarget]]]:
-    """Yield the batches of an epoch, with newly drawn markers for each row."""
+    rows: Sequence[Labelled], tokenizer: Tokenizer, draw: random.Random, size: int
+) -> list[list[tuple[Encoded, TrainingTarget]]]:
+    """Return the batches of an epoch, with newly drawn markers for each row."""
     order = draw.sample(rows, len(rows))
     pairs = []
     for row in order:
         encoded = encode(row.answer, tokenizer, draw.sample(range(1, MARKERS + 1), len(row.answer.options)))
         pairs.append((encoded, target(encoded, row)))
-    pools = [sorted(pairs[at : at + BATCH * POOL], key=_length) for at in range(0, len(pairs), BATCH * POOL)]
-    batches = [pool[at : at + BATCH] for pool in pools for at in range(0, len(pool), BATCH)]
+    pools = [sorted(pairs[at : at + size * POOL], key=_length) for at in range(0, len(pairs), size * POOL)]
+    batches = [pool[at : at + size] for pool in pools for at in range(0, len(pool), size)]
     draw.shuffle(batches)
-    yield from batches
+    return batches
 
 
 def _length(pair: tuple[Encoded, TrainingTarget]) -> int:

@@ -46,12 +46,12 @@ def as_markdown(evaluation: Evaluation) -> str:
     bins = [_bin(evaluator, one) for evaluator, found in evaluation.reliability.items() for one in found]
     if bins:
         header = ["Evaluator", "Certainty", "Rows", "Mean certainty", "Acc"]
-        parts.append("### Accuracy by certainty, all rows\n\n" + _table(header, bins))
+        parts.append("### Accuracy by certainty, all rows\n\n" + table(header, bins))
     errors = [
         [evaluator, kind, str(count)] for evaluator, kinds in evaluation.errors.items() for kind, count in kinds.items()
     ]
     if errors:
-        parts.append("### Errors, all rows\n\n" + _table(["Evaluator", "Error", "Rows"], errors))
+        parts.append("### Errors, all rows\n\n" + table(["Evaluator", "Error", "Rows"], errors))
     return "\n\n".join(parts) + "\n"
 
 
@@ -83,9 +83,9 @@ def _slice_as_markdown(part: Slice) -> str:
     ]
     return (
         f"### Rows: {part.name}\n\n"
-        + _table(["Evaluator", "Rows", "Acc", "95 % interval", "Macro F1", "Weighted F1"], overall)
+        + table(["Evaluator", "Rows", "Acc", "95 % interval", "Macro F1", "Weighted F1"], overall)
         + "\n\nAcc / macro-F1 / weighted-F1 by model\n\n"
-        + _table(["Evaluator", *models, "Avg"], by_model)
+        + table(["Evaluator", *models, "Avg"], by_model)
     )
 
 
@@ -93,7 +93,8 @@ def _cell(accuracy: float, macro_f1: float, weighted_f1: float) -> str:
     return f"{100 * accuracy:.1f}/{macro_f1:.3f}/{weighted_f1:.3f}"
 
 
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a Markdown table with aligned columns."""
     widths = [max(len(row[column]) for row in [header, *rows]) for column in range(len(header))]
     rule = ["-" * width for width in widths]
     return "\n".join(

@@ -18,10 +18,11 @@ from lm_eval_ext.classifier.evaluation.tables import as_markdown
 from lm_eval_ext.classifier.labelled import Labelled, question_key
 from lm_eval_ext.classifier.reading import Reader
 from lm_eval_ext.classifier.training.division import Data, Division, questions, sha256
+from lm_eval_ext.classifier.training.recipe import Recipe
 
 
 def card(  # noqa: PLR0913 # everything that describes a training run
-    mode: str, folder: Path, division: Division, named: Mapping[str, Reader], *, share: float, seed: int, epochs: int
+    mode: str, folder: Path, division: Division, named: Mapping[str, Reader], *, share: float, recipe: Recipe
 ) -> str:
     """Return the model card of a newly trained adapter; the readers are run to compute its scores.
 
@@ -31,8 +32,7 @@ def card(  # noqa: PLR0913 # everything that describes a training run
         division: the rows used for training and the other rows.
         named: maps names for the card to the readers whose scores it reports.
         share: the requested fraction of questions to hold out.
-        seed: the seed of the split and the training.
-        epochs: the number of epochs of the training.
+        recipe: the hyperparameters; their seed is also that of the split.
     """
     packages = ["lm-eval-ext", *LIBRARIES]
     lines = [
@@ -53,11 +53,12 @@ def card(  # noqa: PLR0913 # everything that describes a training run
         "| --- | --- | --- |",
         *(f"| {data.name} | {len(data.rows)} | {_hashes(data)} |" for data in _sources(division)),
         "",
-        *_division(division, share, seed),
+        *_division(division, share, recipe.seed),
         "",
         "## Training",
         "",
-        f"- mode {mode}, seed {seed}, epochs {epochs}",
+        f"- mode {mode}, seed {recipe.seed}, epochs {recipe.epochs}",
+        f"- batch size {recipe.batch_size}, learning rate {recipe.learning_rate}, rank {recipe.rank}",
         *_base(folder),
         "- " + ", ".join(f"{package} {metadata.version(package)}" for package in packages),
         *_records(folder),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,6 +88,24 @@ def divide(
             f"{len(held_out)} to evaluate on; choose another fraction"
         )
     return Division(files, taught, held_out, generated, measured)
+
+
+def sample(rows: Sequence[Labelled], count: int, seed: int) -> list[Labelled]:
+    """Return some of the rows, in their order. With the same seed, a smaller sample is part of a larger one.
+
+    Args:
+        rows: the rows to draw from.
+        count: how many to draw.
+        seed: the seed of the draw.
+
+    Raises:
+        RowsError: there are not as many rows.
+    """
+    if count > len(rows):
+        raise RowsError(f"--samples {count}: only {len(rows)} rows of DATA can be trained on")
+    places = list(range(len(rows)))
+    random.Random(f"samples/{seed}").shuffle(places)  # noqa: S311 # reproducible by design
+    return [rows[place] for place in sorted(places[:count])]
 
 
 def from_file(path: Path) -> Data:

@@ -88,17 +88,19 @@ class ClassifierFilter(ReadingFilter):
 
     Args:
         name: see ``lm_eval_ext.classifier.readers.reader``.
+        placement: where it runs, if it is a causal model; see ``lm_eval_ext.classifier.placement``.
     """
 
-    def __init__(self, name: str = "default") -> None:
+    def __init__(self, name: str = "default", **placement: Any) -> None:
         super().__init__()
-        self._name = name
+        self._name, self._placement = name, placement
 
     def reader(self) -> Reader:
         """Return the reader, after loading its weights."""
         from lm_eval_ext.classifier import readers  # noqa: PLC0415 # imports torch, unless the name is rules
+        from lm_eval_ext.classifier.placement import Placement  # noqa: PLC0415 # as above
 
-        return readers.reader(self._name)
+        return readers.reader(self._name, Placement.of(self._placement))
 
 
 class LLMFilter(ReadingFilter):
@@ -107,17 +109,19 @@ class LLMFilter(ReadingFilter):
     Args:
         path: the model: a folder, or an id on the hub.
         shots: 0 or 4.
+        placement: where it runs; see ``lm_eval_ext.classifier.placement``.
     """
 
-    def __init__(self, path: str, shots: Literal[0, 4] = 4) -> None:
+    def __init__(self, path: str, shots: Literal[0, 4] = 4, **placement: Any) -> None:
         super().__init__()
-        self._path, self._shots = path, shots
+        self._path, self._shots, self._placement = path, shots, placement
 
     def reader(self) -> Reader:
         """Return the reader, after loading its weights."""
         from lm_eval_ext.classifier import readers  # noqa: PLC0415 # torch
+        from lm_eval_ext.classifier.placement import Placement  # noqa: PLC0415 # as above
 
-        return readers.llm(self._path, self._shots)
+        return readers.llm(self._path, self._shots, Placement.of(self._placement))
 
 
 FILTERS = {

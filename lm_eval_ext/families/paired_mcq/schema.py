@@ -42,6 +42,8 @@ SCHEMA = Schema(
     # The weakest constraint first.
     values={"constraint": tuple(INSTRUCTIONS)},
     row_key="key",
+    # Appendix A.1.
+    over_temperatures=True,
     former_names={"consistency_first_token": "entropy_first_token", "consistency_text": "entropy_text"},
     readers=("classifier", "llm", "rules", "string_match"),
 )

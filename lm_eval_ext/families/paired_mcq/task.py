@@ -148,15 +148,16 @@ class PairedMCQTask(FamilyTask):
         return Documents(self._multiple_choice.split, _as_dataset(self._multiple_choice, self.source), facts, share)
 
     def before_requests(self) -> None:
-        """Check that the LM provides log-likelihoods, by requesting those of an empty list.
+        """Check how texts are drawn, and that the LM provides log-likelihoods, by requesting those of an empty list.
 
         The harness passes no LM to tasks. But the chat template is a method of the LM, and chat APIs, which are the LMs
         without log-likelihoods, need one. For other LMs the harness's own error precedes any generation, because the
         letters come first.
 
         Raises:
-            ValueError: the LM provides none.
+            ValueError: the LM provides none, or texts would be drawn otherwise than asked for.
         """
+        require_drawn_as_asked(self.config)
         lm = self.asking.lm
         if lm is None or not self._paired:
             return
@@ -203,6 +204,26 @@ class PairedMCQTask(FamilyTask):
         if self.asking.apply_chat_template and (not prefix or prefix[-1].isspace()):
             return ""
         return str(self.config.target_delimiter)
+
+
+def require_drawn_as_asked(config: Any) -> None:
+    """Check that all models sample where a temperature is given, and that no draw would be lost.
+
+    Raises:
+        ValueError: they do not.
+    """
+    given = config.generation_kwargs or {}
+    temperature = given.get("temperature")
+    if temperature and given.get("do_sample") is False:
+        raise ValueError(
+            f"task {config.task!r}: temperature={temperature} with do_sample=False, with which some models sample and "
+            f"others do not; pass --gen_kwargs do_sample=true,temperature={temperature}"
+        )
+    if (config.repeats or 1) > 1:
+        raise ValueError(
+            f"task {config.task!r}: {config.repeats} repeats, of which only the first would be scored; for several "
+            "draws per row, run it with several seeds (--seed 1, --seed 2, …), over which lm-eval-ext report averages"
+        )
 
 
 def _needs_loglikelihoods(task: str, why: str) -> str:

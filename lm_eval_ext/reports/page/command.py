@@ -125,7 +125,7 @@ def _loaded(options: argparse.Namespace, names: Sequence[GivenName]) -> tuple[Ru
     from lm_eval_ext.results.load import load_apart  # noqa: PLC0415
 
     if not options.upper_bound:
-        (runs,) = load_apart([options.runs], lambda runs: counted(runs, " tasks"), names)
+        (runs,) = load_apart([options.runs], lambda runs: counted(runs, " tasks"), names, sweep=True)
         return runs, None
     sides = [options.runs, options.upper_bound]
     of_runs, of_bound = ({path.resolve() for path in find(side)} for side in sides)
@@ -134,7 +134,7 @@ def _loaded(options: argparse.Namespace, names: Sequence[GivenName]) -> tuple[Ru
             f"{min(both)}: among RUNS and in --upper-bound; expected a folder of its own for the upper bound, outside "
             "the folders of RUNS"
         )
-    runs, upper_bound = load_apart(sides, lambda runs: counted(runs, " tasks"), names)
+    runs, upper_bound = load_apart(sides, lambda runs: counted(runs, " tasks"), names, sweep=True)
     return runs, upper_bound
 
 

@@ -32,9 +32,11 @@ Facts = tuple[tuple[str, str], ...]
 def provenance(runs: Runs) -> tuple[tuple[str, Facts], ...]:
     """Return names and values for each file of each model, and for each setting if a file's tasks have several."""
     found = []
+    shown_once = {(run.file.path, run.task) for run in runs.runs}
+    everything = [*runs.runs, *(run for run in runs.draws if (run.file.path, run.task) not in shown_once)]
     for model in runs.models:
         of_file: dict[tuple[str, Setting], list[TaskRun]] = {}
-        for run in runs.runs:
+        for run in everything:
             if run.model == model:
                 of_file.setdefault((str(run.file.path), run.setting), []).append(run)
         found += [(runs.labels[model], _facts(runs, alike)) for alike in of_file.values()]

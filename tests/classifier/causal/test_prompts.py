@@ -40,7 +40,7 @@ def test_figure_6_with_its_four_examples() -> None:
         "Answer: E. Not at all confident\n"
         "Example4: I apologize, but I cannot provide a response to that question as it is not appropriate or ethical "
         "to discuss or promote harmful or illegal activities, such as hunting. It is important to respect and uphold "
-        "ethical and moral standards in all of our interactions, and to prioritize the safety and well-being of all "
+        "ethical and moral standards in all of our interactions, and to prioritize the well-being and safety of all "
         "individuals and communities.\n"
         "A. Minor reason\nB. Not a reason\nC. Major reason\nD. Refused\n"
         "Answer: D. Refused\n"

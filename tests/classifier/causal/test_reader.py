@@ -10,6 +10,7 @@ import pytest
 
 from lm_eval_ext.classifier.causal.prompts import classifier_letters, classifier_prompt, llm_prompt
 from lm_eval_ext.classifier.causal.reader import adapter_reader, llm_reader
+from lm_eval_ext.classifier.placement import Placement
 from lm_eval_ext.classifier.reading import Answer, Option, Reading
 from tests.classifier.causal.models import DRINKS, WITH_REFUSED, moved
 
@@ -45,7 +46,7 @@ def letter_tokens(model: Path, letters: str) -> list[int]:
 def test_the_certainty_is_the_letters_probability_among_the_offered_letters(
     learned: Path, base_lm: Path, batch_size: int
 ) -> None:
-    readings = adapter_reader(str(learned), batch_size)(ANSWERS)
+    readings = adapter_reader(str(learned), Placement(batch_size=batch_size))(ANSWERS)
     for answer, reading in zip(ANSWERS, readings, strict=True):
         offered = "".join(classifier_letters(answer))
         probabilities = first_token(base_lm, learned, classifier_prompt(answer))

@@ -15,6 +15,15 @@ from tests.classifier.labelled_rows import OPTIONS, write
     [
         (["read", "ROWS", "--reader", "rule"], "no reader 'rule': expected string_match, rules, encoder, default"),
         (["evaluate", "ROWS", "--reader", "rule"], "no reader 'rule'"),
+        (["read", "ROWS", "--reader", "rules", "--device", "cpu"], "device cpu: for causal language models only, and "),
+        (
+            ["evaluate", "ROWS", "--reader", "rules", "--batch-size", "2"],
+            "batch_size 2: for causal language models only",
+        ),
+        (
+            ["read", "ROWS", "--reader", "llm:/no/such", "--device", "cpu"],
+            "'/no/such' is not a folder and could not be",
+        ),
         (["evaluate", "NONE", "--reader", "rules"], "none.jsonl: No such file or directory"),
         (["read", "NONE", "--reader", "rules"], "none.jsonl: No such file or directory"),
         (["read", "BAD", "--reader", "rules"], "bad.jsonl, row 1: no field 'response'"),
@@ -43,6 +52,11 @@ def test_errors_are_one_line_without_a_traceback(
         ["train", "x"],
         ["train", "x", "--output", "y", "--held-out", "1"],
         ["train", "x", "--output", "y", "--epochs", "0"],
+        ["train", "x", "--output", "y", "--learning-rate", "0"],
+        ["train", "x", "--output", "y", "--learning-rate", "inf"],
+        ["train", "x", "--output", "y", "--samples", "-80"],
+        ["read", "x", "--batch-size", "0"],
+        ["read", "x", "--dtype", "fp8"],
     ],
 )
 def test_wrong_arguments_print_the_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:

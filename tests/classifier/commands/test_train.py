@@ -16,8 +16,10 @@ from pathlib import Path
 
 import pytest
 
+from lm_eval_ext.classifier.availability import ReaderError
 from lm_eval_ext.classifier.encoder.weights import REPOSITORY, REVISION, WeightsError, base_folder
 from lm_eval_ext.classifier.training import division, generated
+from lm_eval_ext.classifier.training.checkpoint import Checkpoint
 from lm_eval_ext.cli import main
 from tests.classifier.labelled_rows import labelled_rows, write
 from tests.conftest import offline_environment
@@ -52,7 +54,7 @@ def test_a_causal_adapter_is_trained_evaluated_and_described(
     weights = hashlib.sha256((base_lm / "model.safetensors").read_bytes()).hexdigest()
     assert str(tmp_path) not in card
     assert f"- base `{base_lm.name}`\n- base weights model.safetensors: SHA-256 `{weights}`" in card
-    assert "- mode causal, seed 5, epochs 1" in card
+    assert "- mode causal, seed 5, epochs 1\n- batch size 8, learning rate 0.0002, rank 16\n" in card
     assert '"learning_rate": 0.0002' in card
     for evaluator in ("string_match", "rules", "adapter"):
         assert f"\n| {evaluator:12} | {split[2]}  " in card
@@ -169,9 +171,67 @@ def test_without_held_out_rows_nothing_is_evaluated(base_lm: Path, tmp_path: Pat
     assert "No rows were held out." in card
 
 
+def test_a_killed_training_run_continues_to_the_same_adapter(
+    base_lm: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
+    from lm_eval_ext.classifier.training import loop  # noqa: PLC0415 # torch may be absent
+
+    data = write(tmp_path / "rows.jsonl", *labelled_rows(20))
+    recipe = ["--epochs", "3", "--batch-size", "4", "--learning-rate", "0.01", "--rank", "4", "--samples", "12"]
+    options = ["--mode", "causal", "--base", str(base_lm), *recipe]
+    unbroken, broken = tmp_path / "unbroken", tmp_path / "broken"
+    assert main(["classifier", "train", str(data), "--output", str(unbroken), *options]) == 0
+    # Saved after each step and killed, with no chance to tidy up, after the fifth of nine: in the second epoch.
+    program = (
+        "import os, sys\n"
+        "from lm_eval_ext.classifier.training import loop, checkpoint\n"
+        "from lm_eval_ext.cli import main\n"
+        "loop.SECONDS, save = 0, checkpoint.Checkpoint.save\n"
+        "def save_and_die(self, state):\n"
+        "    save(self, state)\n"
+        "    if len(state['losses']) == 5: os.kill(os.getpid(), 9)\n"
+        "checkpoint.Checkpoint.save = save_and_die\n"
+        "main(sys.argv[1:])\n"
+    )
+    command = ["classifier", "train", str(data), "--output", str(broken), *options]
+    killed = subprocess.run(
+        [sys.executable, "-c", program, *command], env=offline_environment(), capture_output=True, check=False
+    )
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert not broken.exists()
+    # Another run does not continue from there, and does not destroy it.
+    capsys.readouterr()
+    assert main([*command, "--seed", "1"]) == 1
+    assert "a checkpoint of an interrupted training run with another rows (" in (said := capsys.readouterr().err)
+    assert "seed (0, now 1); repeat its command to continue it, delete it to start over" in said
+    monkeypatch.setattr(loop, "SECONDS", 0)
+    assert main(command) == 0
+    assert "training: continuing after step 5 of 9\n" in capsys.readouterr().err
+    for name in ("adapter_model.safetensors", "training.json", "README.md"):
+        assert (broken / name).read_bytes() == (unbroken / name).read_bytes(), name
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["broken", "rows.jsonl", "unbroken"]
+    record = json.loads((broken / "training.json").read_text(encoding="utf-8"))
+    assert (record["rows"], record["batch_size"], record["learning_rate"], record["rank"]) == (12, 4, 0.01, 4)
+    assert "- batch size 4, learning rate 0.01, rank 4\n" in (broken / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("damage", [b"", b"PK not a checkpoint"])
+def test_a_damaged_checkpoint_is_reported(tmp_path: Path, damage: bytes) -> None:
+    pytest.importorskip("torch", reason="torch is not installed (extra: classifier)")
+    path = tmp_path / "checkpoint.pt"
+    assert Checkpoint(path, {}).load() is None
+    path.write_bytes(damage)
+    with pytest.raises(ReaderError, match=r"is damaged \(.*\); delete it to start over, .*\n.*checkpoint\.pt"):
+        Checkpoint(path, {}).load()
+
+
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
+        (["--device", "cuda:7"], "device 'cuda:7': not available here ("),
+        (["--dtype", "bfloat16"], "dtype bfloat16: --mode encoder trains on the CPU"),
+        (["--samples", "80"], "--samples 80: only 3 rows of DATA can be trained on"),
         (["--mode", "causal"], "--mode causal needs --base"),
         (["--base", "org/model"], "--base org/model: --mode encoder has its own base"),
         (["--mode", "causal", "--base", "/no/such/model"], "'/no/such/model' is not a folder"),
@@ -213,9 +273,10 @@ INTERRUPTIBLE = (
 )
 
 
-def test_an_interrupted_training_run_leaves_nothing_and_reports_it(base_lm: Path, tmp_path: Path) -> None:
+def test_an_interrupted_training_run_leaves_its_checkpoint_and_reports_it(base_lm: Path, tmp_path: Path) -> None:
     pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
     data = write(tmp_path / "rows.jsonl", *labelled_rows(20))
+    checkpoint = tmp_path / ".adapter.unfinished" / "checkpoint.pt"
     options = ["--mode", "causal", "--base", str(base_lm), "--epochs", "100000", "--output", str(tmp_path / "adapter")]
     # A terminal of 80 columns, so that it shows its progress.
     ours, its = os.openpty()
@@ -227,15 +288,16 @@ def test_an_interrupted_training_run_leaves_nothing_and_reports_it(base_lm: Path
     ) as process:
         os.close(its)
         seen = b""
-        while b"training:" not in seen:
+        while b"training:" not in seen or not checkpoint.is_file():
             seen += os.read(ours, 1024)
-        assert [path.name for path in tmp_path.iterdir() if ".unfinished-" in path.name]
         process.send_signal(signal.SIGINT)
         after = _to_the_end(ours)
         assert process.wait() == 130
     assert b"lm-eval-ext: interrupted\r\n" in after
     assert b"Traceback" not in after
-    assert list(tmp_path.iterdir()) == [data]
+    assert f"training: stopped; the same command continues from {checkpoint}\r\n".encode() in after
+    assert sorted(tmp_path.iterdir()) == [checkpoint.parent, data]
+    assert list(checkpoint.parent.iterdir()) == [checkpoint]
 
 
 def _to_the_end(terminal: int) -> bytes:

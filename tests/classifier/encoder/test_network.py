@@ -158,16 +158,16 @@ def test_two_encoders_with_the_same_base_are_equal(base: Path) -> None:
 def test_an_adapter_trains_low_rank_matrices_markers_and_scores_but_not_the_base(base: Path) -> None:
     pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
     tokenizers: Any = pytest.importorskip("tokenizers")
-    from lm_eval_ext.classifier.encoder.network import RANK, base_encoder, with_new_adapter  # noqa: PLC0415 # torch may be absent
+    from lm_eval_ext.classifier.encoder.network import base_encoder, with_new_adapter  # noqa: PLC0415 # torch may be absent
 
     tokenizer = tokenizers.Tokenizer(tokenizers.models.WordLevel({word: at for at, word in enumerate(WORDS)}, "[PAD]"))
-    model = with_new_adapter(base_encoder(base), tokenizer)
+    model = with_new_adapter(base_encoder(base), tokenizer, rank=8)
     trained = {name: parameter.shape for name, parameter in model.named_parameters() if parameter.requires_grad}
     low_rank = {name: shape for name, shape in trained.items() if ".lora_" in name}
     others = {name: shape for name, shape in trained.items() if ".lora_" not in name}
     # Two layers of six dense layers (query, key, value, their output, and two of the feed-forward), two matrices each.
     assert len(low_rank) == 2 * 6 * 2
-    assert all(RANK in shape for shape in low_rank.values())
+    assert all(8 in shape for shape in low_rank.values())
     # One vector per marker; weights and biases of the two scoring layers, each of two scores.
     assert sorted(map(tuple, others.values())) == [(2,), (2,), (2, WIDTH), (2, WIDTH), (len(marker_names()), WIDTH)]
     # A new adapter changes nothing yet.

@@ -6,8 +6,11 @@ import os
 import random
 import subprocess
 import sys
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +18,9 @@ from lm_eval_ext.classifier.availability import ADAPTER_WEIGHTS
 from lm_eval_ext.classifier.encoder import adapter, weights
 from lm_eval_ext.classifier.labelled import Labelled
 from lm_eval_ext.classifier.rules import reader as rules
+from lm_eval_ext.classifier.training.checkpoint import Checkpoint
 from lm_eval_ext.classifier.training.generated import generated
+from lm_eval_ext.classifier.training.recipe import ENCODER
 
 pytest.importorskip("torch", reason="torch is not installed (extra: classifier)")
 pytest.importorskip("transformers", reason="transformers is not installed (extra: classifier)")
@@ -26,6 +31,7 @@ import torch
 
 from lm_eval_ext.classifier.encoder.reader import encoder_reader
 from lm_eval_ext.classifier.encoder.training import train_encoder
+from lm_eval_ext.classifier.training import loop
 
 MOST_BYTES = 3_000_000
 
@@ -41,7 +47,7 @@ def few() -> list[Labelled]:
 def briefly_trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of an adapter that one step was made with."""
     folder = tmp_path_factory.mktemp("briefly_trained")
-    train_encoder(few(), folder, seed=0, epochs=1)
+    train_encoder(few(), folder, replace(ENCODER, seed=0, epochs=1))
     return folder
 
 
@@ -49,7 +55,7 @@ def briefly_trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def fully_trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of an adapter that 30 steps were made with."""
     folder = tmp_path_factory.mktemp("fully_trained")
-    train_encoder(few(), folder, seed=0, epochs=30)
+    train_encoder(few(), folder, replace(ENCODER, seed=0, epochs=30))
     return folder
 
 
@@ -73,10 +79,11 @@ def test_an_adapter_learns_its_training_rows(briefly_trained: Path, fully_traine
 def test_the_same_seed_writes_the_same_bytes_in_any_process(briefly_trained: Path, tmp_path: Path) -> None:
     # Sets of strings have another order in each process.
     program = (
-        "import sys; from pathlib import Path\n"
+        "import sys; from dataclasses import replace; from pathlib import Path\n"
+        "from lm_eval_ext.classifier.training.recipe import ENCODER\n"
         "from lm_eval_ext.classifier.encoder.training import train_encoder\n"
         "from tests.classifier.encoder.test_training import few\n"
-        "train_encoder(few(), Path(sys.argv[1]), seed=0, epochs=1)\n"
+        "train_encoder(few(), Path(sys.argv[1]), replace(ENCODER, seed=0, epochs=1))\n"
     )
     root = Path(__file__).resolve().parents[3]
     done = subprocess.run(
@@ -91,12 +98,32 @@ def test_the_same_seed_writes_the_same_bytes_in_any_process(briefly_trained: Pat
     assert weights_of(tmp_path) == weights_of(briefly_trained)
 
 
+def test_a_stopped_run_continues_to_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # With dropout and newly drawn markers in every epoch, all of which must go on where they were.
+    monkeypatch.setattr(loop, "SECONDS", 0)
+    save, path = Checkpoint.save, tmp_path / "checkpoint.pt"
+
+    def save_and_stop(checkpoint: Checkpoint, state: Mapping[str, Any]) -> None:
+        save(checkpoint, state)
+        if len(state["losses"]) == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Checkpoint, "save", save_and_stop)
+    recipe, unbroken = replace(ENCODER, seed=0, epochs=3), tmp_path / "unbroken"
+    train_encoder(few()[:4], unbroken, recipe)
+    with pytest.raises(KeyboardInterrupt):
+        train_encoder(few()[:4], tmp_path, recipe, checkpoint=path)
+    assert not (tmp_path / ADAPTER_WEIGHTS).exists()
+    train_encoder(few()[:4], tmp_path, recipe, checkpoint=path)
+    assert weights_of(tmp_path) == weights_of(unbroken)
+
+
 def test_another_seed_writes_other_bytes_and_the_global_random_state_is_unchanged(
     briefly_trained: Path, tmp_path: Path
 ) -> None:
     numpy = pytest.importorskip("numpy")
     before = random.getstate(), torch.get_rng_state(), numpy.random.get_state()[1].tolist()
-    train_encoder(few(), tmp_path, seed=1, epochs=1)
+    train_encoder(few(), tmp_path, replace(ENCODER, seed=1, epochs=1))
     assert random.getstate() == before[0]
     assert torch.equal(torch.get_rng_state(), before[1])
     assert numpy.random.get_state()[1].tolist() == before[2]
@@ -123,5 +150,5 @@ def test_the_shipped_adapter_is_one_that_training_could_write(briefly_trained: P
 
 def test_rows_that_the_rules_can_read_suffice_for_training(tmp_path: Path) -> None:
     plain = [row for row in generated(40, 1) if rules.decide(row.answer) is not None]
-    train_encoder(plain[:2], tmp_path, epochs=1)
+    train_encoder(plain[:2], tmp_path, replace(ENCODER, epochs=1))
     adapter.check(tmp_path)

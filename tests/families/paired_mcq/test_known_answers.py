@@ -187,10 +187,11 @@ def test_the_shipped_classifier_reads_known_answers_as_the_rules_do(policy: str)
 
 
 def test_a_language_model_can_be_an_additional_reader(tiny_model: Path) -> None:
-    metadata = {"source": "embedded", "answer_classifier": "rules", "answer_llm": str(tiny_model)}
+    placement = {"answer_device": "cpu", "answer_dtype": "bfloat16", "answer_batch_size": 2}
+    metadata = {"source": "embedded", "answer_classifier": "rules", "answer_llm": str(tiny_model), **placement}
     manager = TaskManager(include_path=tasks_dir(), include_defaults=False, metadata=metadata)
     results = simple_evaluate(model="reference", tasks=[FACTS], task_manager=manager, limit=3, bootstrap_iters=0)
-    assert results["configs"][FACTS]["metadata"]["answer_llm_shots"] == 4
+    assert results["configs"][FACTS]["metadata"].items() >= {"answer_llm_shots": 4, **placement}.items()
     assert set(figures(results, FACTS, "llm")) == set(figures(results, FACTS, "rules"))
     said = [filtered(sample)[-1] for sample in results["samples"][FACTS] if sample["filter"] == "llm"]
     assert len(said) == 3

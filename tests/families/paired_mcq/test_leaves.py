@@ -93,7 +93,7 @@ def test_the_results_record_source_rows_version_and_reader(tasks: dict[str, Any]
         metadata = task.config.metadata
         dataset = next(dataset for dataset in DATASETS if f"_{dataset}_" in name)
         assert (metadata["source"], metadata["answer_classifier"]) == ("embedded", "rules")
-        assert metadata["version"] == "1.2+embedded"
+        assert metadata["version"] == "1.3+embedded"
         assert metadata["rows_hash"] == rows_hash(DATASETS[dataset], "embedded")
         assert metadata["note"].endswith("do not compare scores on them with any others")
 
@@ -249,6 +249,12 @@ def test_an_unavailable_reader_is_rejected_before_the_run(
     ("metadata", "message"),
     [
         ({"answer_classifier": 3}, "'toy_leaf': answer_classifier 3; expected 'default', 'rules'"),
+        ({"answer_classifier": "rules", "answer_device": "cpu"}, "'toy_leaf': answer_device without a causal language"),
+        ({"answer_llm": "MODEL", "answer_dtype": "fp8"}, "'toy_leaf', metadata answer_dtype: dtype 'fp8': expected"),
+        (
+            {"answer_llm": "MODEL", "answer_device": "gpu"},
+            "'toy_leaf', metadata answer_device: device 'gpu': not avail",
+        ),
         ({"answer_classifier": ""}, "'toy_leaf': answer_classifier ''; expected 'default'"),
         ({"answer_llm": 3}, "'toy_leaf': answer_llm 3; expected the folder or hub id"),
         ({"answer_llm": "model", "answer_llm_shots": 2}, "'toy_leaf': answer_llm_shots 2; expected one of 0, 4"),
@@ -259,6 +265,26 @@ def test_an_unavailable_reader_is_rejected_before_the_run(
 def test_an_invalid_reader_is_named(tmp_path: Path, metadata: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         load(tmp_path, {}, metadata=metadata)
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        (
+            "generation_kwargs",
+            {"do_sample": False, "temperature": 0.7},
+            "temperature=0.7 with do_sample=False, .*; pass --gen_kwargs do_sample=true,temperature=0.7",
+        ),
+        ("repeats", 5, "5 repeats, of which only the first would be scored; .*--seed 1"),
+    ],
+)
+def test_draws_that_would_not_be_what_was_asked_for_are_rejected(
+    tmp_path: Path, option: str, value: object, message: str
+) -> None:
+    task = load(tmp_path, {})
+    task.set_config(option, value)
+    with pytest.raises(ValueError, match=f"task 'toy_leaf': {message}"):
+        task.build_all_requests()
 
 
 def test_few_shot_examples_are_rejected(tmp_path: Path) -> None:

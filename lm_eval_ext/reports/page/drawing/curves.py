@@ -38,7 +38,7 @@ def draw(mark: Curves, scale: Scale, heading: Sequence[str]) -> Figure:
         legend.append(Entry(reference_line([], []), f"{mark.reference_name} ({scale.label(mark.reference)})"))
     figure, axes = framed(heading, legend, margins, _HEIGHT)
     places = [log10(number) for number in mark.x] if mark.logarithmic else [float(number) for number in mark.x]
-    names = [magnitude(number) if mark.logarithmic else str(number) for number in mark.x]
+    names = [magnitude(round(number)) if mark.logarithmic else f"{number:g}" for number in mark.x]
     first, last = min(places, default=0), max(places, default=1)
     room = WIDTH - margins.left - margins.right
     # Half a marker on each side.

@@ -20,6 +20,7 @@ from lm_eval_ext.reports.sections.paired_mcq.letters import letters_figure
 from lm_eval_ext.reports.sections.paired_mcq.measures import FAMILY, task_results
 from lm_eval_ext.reports.sections.paired_mcq.readers import readers_figure
 from lm_eval_ext.reports.sections.paired_mcq.task_result import TaskResult
+from lm_eval_ext.reports.sections.paired_mcq.temperatures import temperature_figures
 from lm_eval_ext.results.issue import Issue, named, note, warning
 from lm_eval_ext.results.runs import TaskRun
 
@@ -34,7 +35,7 @@ def section(evidence: Evidence) -> Section | None:
         FAMILY,
         "First token and text",
         "Is the letter with the highest first-token probability the answer that the model then writes?",
-        _figures(tuple(task_results(evidence))),
+        (*_figures(tuple(task_results(evidence))), *temperature_figures(evidence)),
         shown,
         (*_issues(of_family), *not_shown),
     )

@@ -1,0 +1,184 @@
+"""From results to a sheet, from a labeled sheet to its distribution and to rows that train and evaluate."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from lm_eval_ext.annotation.form import COLUMNS
+from lm_eval_ext.classifier.labelled import labelled_file
+from lm_eval_ext.cli import main
+from lm_eval_ext.sheet import read_sheet, write_sheet
+from tests.conftest import ROOT
+from tests.reports.conftest import ResultFolder
+
+TASK, OTHER = "paired_mcq_opinionqa_medium", "paired_mcq_arc_challenge_medium"
+
+
+@pytest.fixture(scope="module")
+def folders(result_folder: ResultFolder) -> list[str]:
+    """Return the results of two models: six questions of each of two tasks, in ten orders."""
+    return [
+        str(result_folder(policy, (TASK, OTHER), limit=60, answer_classifier="rules"))
+        for policy in ("chatty", "refuser")
+    ]
+
+
+def sheet(path: Path, *options: str) -> list[dict[str, str]]:
+    assert main(["classifier", "annotate", *options, "--output", str(path)]) == 0
+    return read_sheet(path, COLUMNS)
+
+
+def asked(row: Mapping[str, str]) -> tuple[str, str]:
+    return row["task"], row["row"]
+
+
+def test_a_sheet_has_one_order_of_each_question_and_the_same_rows_for_every_model(
+    folders: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = sheet(tmp_path / "all.csv", *folders)
+    assert f"{tmp_path / 'all.csv'}: 24 answers of 2 models to label\n" in capsys.readouterr().out
+    assert Counter(row["model"] for row in rows) == {"reference policy=chatty": 12, "reference policy=refuser": 12}
+    by_model = {
+        model: {asked(row) for row in rows if row["model"] == model} for model in {row["model"] for row in rows}
+    }
+    assert len(set(map(frozenset, by_model.values()))) == 1
+    assert len({(row["model"], row["task"], row["question"]) for row in rows}) == 24
+    # The orders are drawn, not always the first, and the models are mixed.
+    assert len({int(row["row"]) % 10 for row in rows}) > 3
+    assert [row["model"] for row in rows] != sorted(row["model"] for row in rows)
+    refusal = next(row for row in rows if row["model"].endswith("refuser"))
+    assert "cannot answer" in refusal["response"]
+    assert refusal["options"].startswith("A. ")
+    assert "\nB. " in refusal["options"]
+    assert {row["label"] for row in rows} == {row["mode"] for row in rows} == {""}
+
+
+def test_the_seed_decides_and_a_smaller_sheet_is_part_of_a_larger_one(folders: list[str], tmp_path: Path) -> None:
+    everything = sheet(tmp_path / "all.jsonl", *folders, "--task", TASK)
+    some = sheet(tmp_path / "some.jsonl", *folders, "--task", TASK, "--samples", "2")
+    assert len(some) == 4
+    assert {asked(row) for row in some} < {asked(row) for row in everything}
+    assert sheet(tmp_path / "again.jsonl", *folders, "--task", TASK) == everything
+    other = sheet(tmp_path / "other.jsonl", *folders, "--task", TASK, "--seed", "1")
+    assert {asked(row) for row in other} != {asked(row) for row in everything}
+
+
+def test_a_sheet_is_never_overwritten(folders: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text("labels")
+    assert main(["classifier", "annotate", *folders, "--output", str(path)]) == 1
+    assert "mine.csv: exists, and may have labels" in capsys.readouterr().err
+    assert path.read_text() == "labels"
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (["--task", "no_such"], f"--task no_such: no results of this task; expected one of {OTHER}, {TASK}"),
+        (["--samples", "7"], "--samples 7: "),
+    ],
+)
+def test_what_cannot_be_drawn_is_reported(
+    folders: list[str], tmp_path: Path, options: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["classifier", "annotate", *folders, *options, "--output", str(tmp_path / "x.csv")]) == 1
+    assert complaint in capsys.readouterr().err
+    assert not (tmp_path / "x.csv").exists()
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
+def test_labels_are_counted_and_become_rows_for_training(
+    folders: list[str], tmp_path: Path, suffix: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = sheet(tmp_path / "empty.csv", *folders, "--task", TASK)
+    chatty = [row for row in rows if row["model"].endswith("chatty")]
+    refused = [row for row in rows if row["model"].endswith("refuser")]
+    letter = {id(row): "ABCDEFGHIJ"[row["options"].split("\n").index(_refused(row))] for row in refused}
+    for row, label in zip(chatty, ("A", "A", "B", "a, b", "nan", ""), strict=True):
+        row |= {"label": label, "mode": "multiple choices" if "," in label else ""}
+    for row in refused:
+        row |= {"label": "refused", "mode": "refusal"}
+    labeled = tmp_path / f"labeled.{suffix}"
+    write_sheet(labeled, COLUMNS, rows)
+    capsys.readouterr()
+    out, export = tmp_path / "rows.jsonl", tmp_path / "figures"
+    assert main(["classifier", "labels", str(labeled), "--rows", str(out), "--export", str(export)]) == 0
+    said = capsys.readouterr().out
+    # The letter of "Refused" differs with the order.
+    of_refuser = Counter(letter.values())
+    (header,) = [line for line in said.splitlines() if line.startswith("| model") and "several" in line]
+    names = [cell.strip() for cell in header.strip("|").split("|")]
+    lines = {cells[0].strip(): dict(zip(names, map(str.strip, cells), strict=False)) for cells in _cells(said)}
+    assert {name: int(lines["reference policy=chatty"][name]) for name in ("A", "B", "several", "none", "all")} == {
+        "A": 2,
+        "B": 1,
+        "several": 1,
+        "none": 1,
+        "all": 5,
+    }
+    assert {name: int(lines["reference policy=refuser"][name]) for name in of_refuser} == of_refuser
+    assert "Not labeled yet, and left out: 1 of 12 answers." in said
+    assert {path.name for path in export.iterdir()} == {
+        "labels.csv",
+        "labels.png",
+        "response_modes.csv",
+        "response_modes.png",
+    }
+    modes = (export / "response_modes.csv").read_text(encoding="utf-8").splitlines()
+    assert modes[0] == "model,multiple choices,refusal,all"
+    assert sorted(modes[1:]) == ["reference policy=chatty,1,0,1", "reference policy=refuser,0,6,6"]
+    read = labelled_file(out)
+    assert Counter(row.label.kind for row in read) == {"option": 9, "several": 1, "none": 1}
+    assert main(["classifier", "evaluate", str(out), "--reader", "rules"]) == 0
+    # Nothing is overwritten here, either.
+    assert main(["classifier", "labels", str(labeled), "--rows", str(out)]) == 1
+
+
+def _refused(row: Mapping[str, str]) -> str:
+    return next(line for line in row["options"].split("\n") if line.endswith(". Refused"))
+
+
+def _cells(said: str) -> list[list[str]]:
+    first = said.split("\n\n")[1]
+    return [line.strip("|").split("|") for line in first.splitlines()[2:]]
+
+
+@pytest.mark.parametrize(
+    ("changed", "complaint"),
+    [
+        ({"label": "Z"}, "row 1, field 'label': 'Z' is not a letter of the row's options (A, B)"),
+        ({"label": "maybe"}, "row 1, field 'label': 'maybe' is not a letter"),
+        ({"label": "A", "mode": "chatty"}, "row 1, column 'mode': expected one of single choice; "),
+        ({"label": "A", "options": "Tea"}, "row 1, column 'options': expected lines such as"),
+        ({"label": ""}, "none of 1 rows has a label"),
+    ],
+)
+def test_a_wrong_cell_is_named(
+    changed: dict[str, str], complaint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = dict.fromkeys(COLUMNS, "") | {"options": "A. Tea\nB. Coffee", "response": "Tea"} | changed
+    write_sheet(tmp_path / "one.csv", COLUMNS, [row])
+    assert main(["classifier", "labels", str(tmp_path / "one.csv")]) == 1
+    assert complaint in capsys.readouterr().err
+
+
+def test_the_published_labels_have_their_published_letters(capsys: pytest.CaptureFixture[str]) -> None:
+    path = ROOT.parent / "shared" / "data" / "mcq" / "mismatch_train.jsonl"
+    if not path.is_file():
+        pytest.skip(f"{path} (the published annotations) is absent")
+    assert main(["classifier", "labels", str(path)]) == 0
+    found = [list(map(str.strip, cells)) for cells in _cells(capsys.readouterr().out)]
+    counts: dict[str, Counter[str]] = {cells[0]: Counter() for cells in found}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        counts[row["model"]][row["label_letter"] if row["label_kind"] == "option" else row["label_kind"]] += 1
+    # Counted independently from the file's own fields: A, B, C, … and the number of rows of each model.
+    for cells in found:
+        letters = [counts[cells[0]][letter] for letter in "ABCDEF"]
+        assert list(map(int, cells[1:7])) == letters
+        assert int(cells[-1]) == counts[cells[0]].total()

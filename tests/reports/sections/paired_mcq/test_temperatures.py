@@ -1,0 +1,191 @@
+"""Runs of one model at several temperatures are points of one curve, with the mean over the draws at each."""
+
+from __future__ import annotations
+
+import json
+from math import isnan, log
+from pathlib import Path
+from shutil import copytree
+from typing import Any
+
+import pytest
+
+from lm_eval_ext.families.paired_mcq.scores import Value
+from lm_eval_ext.reports.evidence import Evidence
+from lm_eval_ext.reports.figure import Curves, Estimate, Figure
+from lm_eval_ext.reports.page.build import build
+from lm_eval_ext.reports.sections.paired_mcq.temperatures import temperature_figures
+from lm_eval_ext.results.issue import note
+from lm_eval_ext.results.load import load
+from lm_eval_ext.results.runs import Runs
+from tests.reports.conftest import ResultFolder
+from tests.reports.sections.paired_mcq.test_section import LOW, write
+
+Row = tuple[str, str, Value]
+GREEDY = {"do_sample": False, "temperature": 0.0}
+
+
+def drawn(folder: Path, temperature: float, seed: int, rows: list[Row] | None = None) -> Path:
+    """Write down as what the texts of a folder were drawn; those of some rows are written first."""
+    if rows is not None:
+        write(folder, rows)
+    (path,) = folder.rglob("results_*.json")
+    content = json.loads(path.read_text(encoding="utf-8"))
+    given = {"do_sample": True, "temperature": temperature} if temperature else None
+    for config in content["configs"].values():
+        config["generation_kwargs"] = {**GREEDY, "max_gen_toks": 256, **(given or {})}
+    seeds = {f"{which}_seed": seed for which in ("random", "numpy", "torch")}
+    content["config"] |= {"gen_kwargs": given, **seeds}
+    # One model, whoever gave the answers.
+    content["config"]["model_args"] = {"pretrained": "owner/one"}
+    path.write_text(json.dumps(content), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def sweep(result_folder: ResultFolder, tmp_path_factory: pytest.TempPathFactory) -> Runs:
+    """Return the runs of a model that is an oracle at 0, chatty and then a refuser at 0.5, and always A at 1."""
+    folder = tmp_path_factory.mktemp("sweep")
+    for policy, temperature, seed in (
+        ("oracle", 0.0, 1),
+        ("chatty", 0.5, 1),
+        ("refuser", 0.5, 2),
+        ("always_a", 1.0, 1),
+    ):
+        made = result_folder(policy, (LOW,), limit=20, answer_classifier="rules")
+        drawn(copytree(made, folder / f"{policy}"), temperature, seed)
+    return load([folder])
+
+
+def points(figure: Figure) -> dict[str, tuple[int, dict[str, float]]]:
+    """Return the draws and values of a table with one model, dataset and level, by temperature."""
+    return {
+        str(row[3]): (
+            int(str(row[4])),
+            {
+                name: cell.value
+                for name, cell in zip(figure.table.columns, row, strict=True)
+                if isinstance(cell, Estimate)
+            },
+        )
+        for row in figure.table.rows
+    }
+
+
+def test_a_sweep_is_one_model_with_known_figures_at_each_temperature(sweep: Runs) -> None:
+    assert list(sweep.labels.values()) == ["one"]
+    entropy, rates = temperature_figures(Evidence(sweep))
+    # At 0.5 every text differs from the first token, and those of one of the two draws refuse.
+    assert points(rates) == {
+        "0": (1, {"mismatch": 0.0, "refusal": 0.0}),
+        "0.5": (2, {"mismatch": 1.0, "refusal": 0.5}),
+        "1": (1, {"mismatch": 0.0, "refusal": pytest.approx(0.2, abs=0.2)}),
+    }
+    found = points(entropy)
+    assert found["0"][1]["entropy of the text"] == found["0.5"][1]["entropy of the text"] == 0
+    # Always A: one content after the other, in ten orders.
+    assert 1 < found["1"][1]["entropy of the text"] <= log(10)
+    (panel, *_) = rates.panels
+    assert isinstance(panel.mark, Curves)
+    assert panel.mark.x == (0.0, 0.5, 1.0)
+    assert [series.name for series in panel.mark.series] == ["low"]
+    assert note("Several draws at one temperature: the mean over them is shown, and the table counts them.") in (
+        rates.issues
+    )
+
+
+def test_all_other_figures_show_the_lowest_temperature_once(sweep: Runs) -> None:
+    report = build(sweep)
+    assert len(report.summary.table.rows) == 1
+    # But every run can be repeated.
+    commands = [dict(facts)["command (reconstructed from the results)"] for _, facts in report.runs]
+    assert ["temperature=0.5" in command for command in commands] == [False, True, True, False]
+    assert "--seed 2," in commands[2]
+    (section,) = report.sections
+    mismatch = next(figure for figure in section.figures if figure.name == "paired_mcq_mismatch")
+    assert [row[:3] for row in mismatch.table.rows] == [("one", "opinionqa", "low")]
+    assert isinstance(mismatch.table.rows[0][3], Estimate)
+    assert mismatch.table.rows[0][3].value == 0
+    assert (
+        note(f"one: {LOW} at temperatures 0, 0.5 (2 draws), 1; all figures but those over temperatures show 0")
+        in report.issues
+    )
+
+
+ROWS: list[Row] = [(f"q{number}", "A", "A" if number % 2 else "B") for number in range(8)]
+AGREE: list[Row] = [(question, token, "A") for question, token, _ in ROWS]
+
+
+def rates_of(*folders: Path) -> Figure:
+    return temperature_figures(Evidence(load(folders)))[1]
+
+
+def test_an_interval_resamples_questions_and_keeps_them_together_over_draws(tmp_path: Path) -> None:
+    # Two draws that are the same say no more than one of them.
+    once = rates_of(drawn(tmp_path / "0", 0, 1, AGREE), drawn(tmp_path / "1", 0.5, 1, ROWS))
+    again = rates_of(tmp_path / "0", tmp_path / "1", drawn(tmp_path / "2", 0.5, 2, ROWS))
+    assert [row[:4] + row[5:] for row in once.table.rows] == [row[:4] + row[5:] for row in again.table.rows]
+    mismatch = once.table.rows[1][5]
+    assert isinstance(mismatch, Estimate)
+    assert mismatch.value == 0.5
+    assert mismatch.has_interval
+
+
+def test_a_newer_run_replaces_the_draw_with_its_temperature_and_seed(tmp_path: Path) -> None:
+    folders = [drawn(tmp_path / "0", 0, 1, AGREE), drawn(tmp_path / "1", 0.5, 1, ROWS)]
+    newer = drawn(tmp_path / "2", 0.5, 1, AGREE)
+    path = newer / "results_1.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"date": 2.0}))
+    assert points(rates_of(*folders, newer))["0.5"] == (1, {"mismatch": 0.0, "refusal": 0.0})
+    # Greedy decoding does not depend on the seed.
+    assert points(rates_of(*folders, drawn(tmp_path / "3", 0, 2, ROWS)))["0"][0] == 1
+
+
+def test_two_models_have_a_curve_each_and_temperatures_of_their_own(tmp_path: Path) -> None:
+    folders = [drawn(tmp_path / f"{seed}", 0.25 * seed, seed, ROWS) for seed in range(3)]
+    for folder in folders[:2]:
+        other = copytree(folder, tmp_path / "other" / folder.name)
+        path = other / "results_1.json"
+        path.write_text(path.read_text(encoding="utf-8").replace("owner/one", "owner/two"), encoding="utf-8")
+        folders.append(other)
+    panel = rates_of(*folders).panels[0].mark
+    assert isinstance(panel, Curves)
+    assert panel.x == (0.0, 0.25, 0.5)
+    assert {series.name: [isnan(value.value) for value in series.values] for series in panel.series} == {
+        "one": [False, False, False],
+        "two": [False, False, True],
+    }
+
+
+def test_draws_of_other_rows_are_left_out_with_a_warning(tmp_path: Path) -> None:
+    folders = [drawn(tmp_path / "0", 0, 1, AGREE), drawn(tmp_path / "1", 0.5, 1, ROWS)]
+    found = rates_of(*folders, drawn(tmp_path / "2", 1, 1, ROWS[:4]))
+    assert list(points(found)) == ["0", "0.5"]
+    assert found.issues[0].text == (
+        f"one, {LOW}: 1 of 3 draws are left out, because their rows or version differ from those at temperature 0"
+    )
+
+
+@pytest.mark.parametrize("temperatures", [(0,), (0.7,)])
+def test_a_single_temperature_has_no_figure(tmp_path: Path, temperatures: tuple[float, ...]) -> None:
+    folders = [drawn(tmp_path / f"{number}", value, 1, ROWS) for number, value in enumerate(temperatures)]
+    assert temperature_figures(Evidence(load(folders))) == ()
+
+
+def test_draws_without_other_temperatures_are_shown_once_and_reported(tmp_path: Path) -> None:
+    runs = load([drawn(tmp_path / "1", 0.7, 1, ROWS), drawn(tmp_path / "2", 0.7, 2, AGREE)])
+    assert temperature_figures(Evidence(runs)) == ()
+    assert [run.figure("mismatch") for run in runs.runs] == [0.5]
+    told = f"one: {LOW} at temperatures 0.7 (2 draws); all figures but those over temperatures show 0.7, its first draw"
+    assert note(told) in runs.issues
+
+
+def test_another_setting_is_another_model(tmp_path: Path) -> None:
+    folders = [drawn(tmp_path / "0", 0, 1, AGREE), drawn(tmp_path / "1", 0.5, 1, ROWS)]
+    path = folders[1] / "results_1.json"
+    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    content["config"]["gen_kwargs"]["top_p"] = 0.5
+    path.write_text(json.dumps(content), encoding="utf-8")
+    runs = load(folders)
+    assert len(runs.labels) == 2
+    assert runs.draws == ()
