@@ -130,7 +130,8 @@ def _reader() -> Finding:
 
     try:
         require_libraries()
-        adapter.check(adapter.EMBEDDED)
+        for folder in adapter.EMBEDDED:
+            adapter.check(folder)
         weights.base_folder(fetch=False)
     except ValueError as error:
         return Finding("reader", False, str(error), required=False)

@@ -26,7 +26,7 @@ PAGES = [
     ROOT / "CHANGELOG.md",
     *sorted((ROOT / "docs").rglob("*.md")),
     *sorted((ROOT / "tasks").glob("*/README.md")),
-    ROOT / "lm_eval_ext/classifier/encoder/adapter/README.md",
+    *sorted((ROOT / "lm_eval_ext/classifier/encoder/adapters").glob("*/README.md")),
 ]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 HEREDOC = re.compile(r"<<(\w+)\n(.*?)^\1$", re.MULTILINE | re.DOTALL)

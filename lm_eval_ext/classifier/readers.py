@@ -37,8 +37,8 @@ def reader(name: str, placement: Placement = DEFAULT) -> Reader:
     """Return a reader.
 
     Args:
-        name: ``string_match``; ``rules``; ``encoder`` (the adapter in this package, alone); ``default`` (the rules
-            where they are certain, else that adapter); the folder or hub id of an adapter (an encoder adapter is
+        name: ``string_match``; ``rules``; ``encoder`` (the adapters in this package, alone); ``default`` (the rules
+            where they are certain, else those adapters); the folder or hub id of an adapter (an encoder adapter is
             likewise combined with the rules); or ``llm:`` followed by the folder or hub id of a language model (see
             ``llm``).
         placement: where and how a causal language model runs; other readers run on the CPU.

@@ -9,8 +9,9 @@ from lm_eval_ext.classifier.availability import ADAPTER_WEIGHTS
 from lm_eval_ext.classifier.encoder import weights
 from lm_eval_ext.classifier.encoder.encoding import ENCODING
 
-EMBEDDED = Path(__file__).resolve().parent / "adapter"
-"""The folder of the adapter that comes with this package."""
+EMBEDDED = tuple(Path(__file__).resolve().parent / "adapters" / number for number in "12")
+"""The folders of the adapters that come with this package. Their probabilities are averaged: two adapters of different
+trainings err on different wordings (Lakshminarayanan et al. 2017, "Deep Ensembles")."""
 DESCRIPTION = "answer_classifier.json"
 """The file that marks a folder as one of our encoder adapters."""
 DESCRIBED = {"encoding": ENCODING, "base": weights.REPOSITORY, "revision": weights.REVISION}

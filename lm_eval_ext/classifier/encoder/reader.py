@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +28,7 @@ def default_reader(folder: Path | None = None) -> Reader:
     """Return the reader that applies the rules first, and the encoder where they abstain.
 
     Args:
-        folder: the folder of an adapter that ``classifier train`` wrote; by default the adapter in this package.
+        folder: the folder of an adapter that ``classifier train`` wrote; by default the adapters in this package.
 
     Raises:
         WeightsError, AdapterError, ReaderError: as ``require_default``.
@@ -51,26 +52,40 @@ def encoder_reader(folder: Path | None = None) -> Reader:
     """
 
     def read(answers: Sequence[Answer]) -> list[Reading]:
-        return _read(answers, *_loaded(folder or adapter.EMBEDDED)) if answers else []
+        return _read(answers, [_loaded(each) for each in _folders(folder)]) if answers else []
 
     return read
 
 
 def require_default(folder: Path | None = None) -> None:
-    """Check, without loading a model, that the libraries, the adapter and the base weights are available.
+    """Check, without loading a model, that the libraries, the adapters and the base weights are available.
 
     Raises:
         WeightsError: the base weights are missing or not the expected ones.
-        AdapterError: the adapter is missing or was trained for another base or encoding.
+        AdapterError: an adapter is missing or was trained for another base or encoding.
         ReaderError: a library is missing.
     """
     require_libraries()
-    adapter.check(folder or adapter.EMBEDDED)
+    for each in _folders(folder):
+        adapter.check(each)
     weights.base_folder()
 
 
+def _folders(folder: Path | None) -> tuple[Path, ...]:
+    return adapter.EMBEDDED if folder is None else (folder,)
+
+
+@dataclass(frozen=True)
+class _Loaded:
+    """A loaded adapter: the encoder with it, its tokenizer, and the divisor of its scores."""
+
+    model: Any
+    tokenizer: Tokenizer
+    temperature: float
+
+
 @cache
-def _loaded(folder: Path) -> tuple[Any, Tokenizer, float]:
+def _loaded(folder: Path) -> _Loaded:
     require_default(folder)
     from peft import PeftModel  # noqa: PLC0415 # takes seconds, and may be missing if only the rules are used
 
@@ -78,31 +93,37 @@ def _loaded(folder: Path) -> tuple[Any, Tokenizer, float]:
 
     base = weights.base_folder()
     model = PeftModel.from_pretrained(base_encoder(base), str(folder))
-    return model.merge_and_unload().eval(), weights.tokenizer(base), adapter.temperature(folder)
+    return _Loaded(model.merge_and_unload().eval(), weights.tokenizer(base), adapter.temperature(folder))
 
 
-def _read(answers: Sequence[Answer], model: Any, tokenizer: Tokenizer, temperature: float) -> list[Reading]:
-    encoded = [encode(answer, tokenizer) for answer in answers]
+def _read(answers: Sequence[Answer], loaded: Sequence[_Loaded]) -> list[Reading]:
+    # All adapters have the one base, and therefore its tokenizer.
+    encoded = [encode(answer, loaded[0].tokenizer) for answer in answers]
     # Batching answers of similar length keeps padding small.
     order = sorted(range(len(answers)), key=lambda number: len(encoded[number].ids))
     found: dict[int, Reading] = {}
     for at in tqdm(range(0, len(order), BATCH), unit="batch", disable=None, leave=False):
         batch = order[at : at + BATCH]
-        probabilities = _probabilities(model, [encoded[number] for number in batch], temperature)
+        probabilities = _probabilities([encoded[number] for number in batch], loaded)
         for number, (choices, members) in zip(batch, probabilities, strict=True):
             found[number] = _reading(answers[number].options, encoded[number].letters, choices, members)
     return [found[number] for number in range(len(answers))]
 
 
-def _probabilities(model: Any, batch: Sequence[Encoded], temperature: float) -> list[tuple[Any, Any]]:
-    """Return, per answer, the probability of each choice, and of each option being one of several chosen ones."""
+def _probabilities(batch: Sequence[Encoded], loaded: Sequence[_Loaded]) -> list[tuple[Any, Any]]:
+    """Return, per answer, the probability of each choice, and of each option being one of several chosen ones.
+
+    Those of several adapters are averaged.
+    """
     import torch  # noqa: PLC0415 # the rules work without it
 
     from lm_eval_ext.classifier.encoder.network import batch_of  # noqa: PLC0415
 
+    tensors = batch_of(batch)
     with torch.inference_mode():
-        kind, member = model(*batch_of(batch))
-    choices, members = (kind / temperature).softmax(-1), member.sigmoid()
+        scores = [(one.model(*tensors), one.temperature) for one in loaded]
+    choices = torch.stack([(kind / temperature).softmax(-1) for (kind, _), temperature in scores]).mean(0)
+    members = torch.stack([member.sigmoid() for (_, member), _ in scores]).mean(0)
     return [
         (choices[row, : len(encoded.choices)], members[row, : len(encoded.letters)])
         for row, encoded in enumerate(batch)

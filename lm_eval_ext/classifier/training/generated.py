@@ -26,7 +26,7 @@ GENERATED = "generated"
 # How often each kind of response is drawn. Nine in ten real answers choose an option, but most of these are clear and
 # read by the rules. Among the answers on which the rules abstain, the other kinds are far more frequent: models that
 # hedge leave several options open in one answer of five.
-KINDS = {"option": 48, "refused": 16, "several": 17, "none": 14, "uncertain": 5}
+KINDS = {"option": 52, "refused": 16, "several": 13, "none": 14, "uncertain": 5}
 UNDECIDED = "I do not know"
 NO_ANSWER = "No correct answer is given"
 OFFERS = (REFUSED, UNDECIDED, NO_ANSWER)
