@@ -70,7 +70,7 @@ Change = tuple[Mapping[str, str], Callable[[Any], None], Mapping[str, Any]]
 
 def changes(family: str, folder: Path) -> dict[str, Change]:
     def generate_more(task: Any) -> None:
-        task.set_config("generation_kwargs", {"max_gen_toks": 17, "temperature": 0.7}, update=True)
+        task.set_config("generation_kwargs", {"max_gen_toks": 17, "do_sample": True, "temperature": 0.7}, update=True)
 
     def ask_otherwise(task: Any) -> None:
         task.config.description = "Mind the gap.\n"

@@ -75,6 +75,7 @@ def test_the_loss_falls_and_is_recorded_with_the_numbers_of_pairs(learned: Path,
         ]
 
 
+@pytest.mark.harness
 def test_a_memorized_subtask_is_answered_in_the_harness(
     learned: Path, learned_causal: Path, lamp_files: str, tmp_path: Path, evaluate_each: EvaluateEach
 ) -> None:
@@ -271,6 +272,7 @@ def exported(source: str, subtask: str, capsys: pytest.CaptureFixture[str]) -> l
     return capsys.readouterr().out.splitlines()
 
 
+@pytest.mark.harness
 def test_a_real_subtask_is_trained_and_evaluated_end_to_end(
     shared_data: Path, tmp_path: Path, harness: Harness, capsys: pytest.CaptureFixture[str]
 ) -> None:
