@@ -78,7 +78,7 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
     "classifier/rules/grouping": ("a step of reading by rules", "classifier/rules/test_reader.py"),
     "classifier/rules/stance": ("a step of reading by rules", "classifier/rules/test_reader.py"),
     "classifier/commands/placing": ("options of the subcommands", "classifier/commands/test_commands.py"),
-    "classifier/commands/numbers": ("options of the subcommands", "classifier/commands/test_commands.py"),
+    "argument_types": ("options of the subcommands", "classifier/commands/test_commands.py"),
     "classifier/training/": ("what train writes", "classifier/commands/test_train.py"),
     "self_refine/": ("strategies, round by round", "models/test_self_refine.py"),
     "regrade/prompts": ("known prompts of responses", "regrade/test_command.py"),

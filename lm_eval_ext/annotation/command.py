@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from lm_eval_ext.annotation.form import COLUMNS, MODES
-from lm_eval_ext.classifier.commands.numbers import count
+from lm_eval_ext.argument_types import count
 from lm_eval_ext.classifier.evaluation.tables import table
 
 

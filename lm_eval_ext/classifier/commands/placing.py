@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
+from lm_eval_ext.argument_types import count
 from lm_eval_ext.classifier import readers
 from lm_eval_ext.classifier.availability import ReaderError
-from lm_eval_ext.classifier.commands.numbers import count
 from lm_eval_ext.classifier.placement import DTYPES, Placement
 
 

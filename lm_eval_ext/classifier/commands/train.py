@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from lm_eval_ext.argument_types import count, positive, share
 from lm_eval_ext.classifier import readers
 from lm_eval_ext.classifier.availability import ReaderError, require_libraries
 from lm_eval_ext.classifier.causal.training import train_causal, trainable
-from lm_eval_ext.classifier.commands.numbers import count, positive, share
 from lm_eval_ext.classifier.commands.placing import add_placement_to
 from lm_eval_ext.classifier.encoder import weights
 from lm_eval_ext.classifier.encoder.reader import encoder_reader

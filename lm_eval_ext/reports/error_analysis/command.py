@@ -9,6 +9,8 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
+from lm_eval_ext.argument_types import count
+
 
 def add_errors_to(family: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add ``errors`` to the subcommands of ``natural-instructions``."""
@@ -45,7 +47,7 @@ def add_errors_to(family: argparse._SubParsersAction[argparse.ArgumentParser]) -
         help="subtasks, separated by commas: names, or numbers such as 040; by default those of the paper, 005,033,040",
     )
     sample.add_argument("--encodings", type=_names, metavar="NAMES", default=("all",), help="separated by commas (all)")
-    sample.add_argument("--each", type=_positive, metavar="N", help="the number of instances of each subtask (30)")
+    sample.add_argument("--each", type=count, metavar="N", help="the number of instances of each subtask (30)")
     sample.add_argument("--seed", type=int, default=0, help="another seed draws other instances (0)")
     sample.set_defaults(run=_sample)
     tally = errors.add_parser(
@@ -61,13 +63,6 @@ def add_errors_to(family: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 def _names(text: str) -> tuple[str, ...]:
     return tuple(name for name in (part.strip() for part in text.split(",")) if name)
-
-
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{number}; expected 1 or more")
-    return number
 
 
 def _sample(options: argparse.Namespace) -> int:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from contextlib import suppress
-from math import isfinite
 
+from lm_eval_ext.argument_types import count
 from lm_eval_ext.families.natural_instructions.training.errors import TrainingError
 from lm_eval_ext.families.natural_instructions.training.material import Request
 from lm_eval_ext.sources import EMBEDDED, HUB
@@ -43,25 +42,10 @@ def add_pairs_to(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def count(text: str) -> int:
-    """Return a whole number that is at least 1."""
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"expected a whole number, at least 1, found {text!r}")
-    return int(text)
-
-
 def _seed(text: str) -> int:
     if not text.isdecimal() or int(text) >= 2**32:
         raise argparse.ArgumentTypeError(f"expected a whole number from 0 to 2^32 - 1, found {text!r}")
     return int(text)
-
-
-def positive(text: str) -> float:
-    """Return a number above 0."""
-    with suppress(ValueError):
-        if isfinite(number := float(text)) and number > 0:
-            return number
-    raise argparse.ArgumentTypeError(f"expected a number above 0, found {text!r}")
 
 
 def request_of(options: argparse.Namespace) -> Request:

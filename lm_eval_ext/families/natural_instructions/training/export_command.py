@@ -7,7 +7,8 @@ import json
 import sys
 from dataclasses import asdict
 
-from lm_eval_ext.families.natural_instructions.training.arguments import NAMED, add_pairs_to, count, request_of
+from lm_eval_ext.argument_types import count
+from lm_eval_ext.families.natural_instructions.training.arguments import NAMED, add_pairs_to, request_of
 from lm_eval_ext.families.natural_instructions.training.material import Material, pairs_of
 from lm_eval_ext.families.natural_instructions.training.selection import SETS, subtasks_named
 from lm_eval_ext.families.natural_instructions.training.splits import SIZES

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from lm_eval_ext.argument_types import count, positive
 from lm_eval_ext.families.natural_instructions.encodings import ENCODINGS
 from lm_eval_ext.families.natural_instructions.rows import PUBLISHED
 from lm_eval_ext.families.natural_instructions.subtasks import SUBTASKS
@@ -18,8 +19,6 @@ from lm_eval_ext.families.natural_instructions.training import recipe as default
 from lm_eval_ext.families.natural_instructions.training.arguments import (
     NAMED,
     add_pairs_to,
-    count,
-    positive,
     request_of,
 )
 from lm_eval_ext.families.natural_instructions.training.errors import TrainingError, require_libraries

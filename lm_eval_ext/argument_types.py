@@ -1,4 +1,4 @@
-"""Numbers on the command line of ``classifier``, checked when they are parsed."""
+"""Numbers on the command line, checked when they are parsed."""
 
 from __future__ import annotations
 
