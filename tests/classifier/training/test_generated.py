@@ -167,7 +167,7 @@ def written(found: Iterable[Labelled]) -> str:
 def test_the_rows_of_a_seed_never_change() -> None:
     # Changes whenever the corpus or the drawing does: then an adapter trained on such rows is another one.
     digest = hashlib.sha256(written(generated(500, 0)).encode()).hexdigest()
-    assert digest == "ed70511ec4f1844cf49c610aa4270eb7adc34d59165f1c5a5fdcd525d1ed4bfe"
+    assert digest == "7b5011e4142655cbd36cc14feddd342a23b6a78027c698923db2552469f318d5"
 
 
 def test_different_seeds_make_different_rows() -> None:

@@ -196,7 +196,8 @@ def test_the_paper_setting_has_the_published_numbers_of_examples(
         for sample in map(json.loads, lines)
         if PUBLISHED_ENCODINGS[tuple(sample["encoding"])] == encoding
     }
-    for path in sorted((folder / "eval_tasks").glob("*.json")):
+    # Every third subtask: fitting one takes a second.
+    for path in sorted((folder / "eval_tasks").glob("*.json"))[::3]:
         task, sample = read(path, path.stem), published[path.stem]
         # Of 70 examples, three would be other instances than the first 60.
         expected = 67 if (task.task[7:10], encoding) == ("040", "positive") else sample["n_examples"]
