@@ -27,7 +27,7 @@ COMMA_BARE, BARE, DONE = "Blue, deep.", "Blue and deep.", '"Blue and deep."'
 """Answers that break both instructions, only the second, and none."""
 
 
-def judging_together(answer: str) -> str:
+def asked_together(answer: str) -> str:
     return f"""Below are a task and a response to it.
 
 Task:
@@ -41,25 +41,16 @@ The response should follow these instructions:
 1. {NO_COMMAS}
 2. {QUOTED}
 
-Does the response follow each of them? Answer with one line per instruction and nothing else: its number, a colon, \
+Does the response follow each of them? """
+
+
+def judging_together(answer: str) -> str:
+    return f"""{asked_together(answer)}Answer with one line per instruction and nothing else: its number, a colon, \
 and YES or NO."""
 
 
 def reasoning_together(answer: str) -> str:
-    return f"""Below are a task and a response to it.
-
-Task:
-{TASK}
-
-=== Response ===
-{answer}
-=== End of the response ===
-
-The response should follow these instructions:
-1. {NO_COMMAS}
-2. {QUOTED}
-
-Does the response follow each of them? Reason first, then finish with the line "Verdicts:" and, below it, one line per \
+    return f"""{asked_together(answer)}Reason first, then finish with the line "Verdicts:" and, below it, one line per \
 instruction and nothing else: its number, a colon, and YES or NO.
 
 Let's think step by step."""

@@ -64,7 +64,7 @@ class Tested:
 
     Attributes:
         difference: the measured difference.
-        drop: the drop that it is.
+        drop: the drop, with its standard error.
         most: the largest allowed drop.
         p: the adjusted p-value of an allowed drop.
         level: the level of the lower limit.

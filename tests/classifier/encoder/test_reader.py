@@ -228,6 +228,17 @@ def test_the_default_reader_is_the_rules_and_the_encoder_where_they_abstain(defa
     assert_same([one for one, two in zip(readings, decided, strict=True) if two is None], encoder(left))
 
 
+def test_the_certainty_of_agreeing_adapters_is_the_mean_of_theirs(encoder: Reader) -> None:
+    answers = [Answer(text, METAL) for text in ("Copper, I think.", "Surely tin.", "Iron? No. Lead? Yes, lead.")]
+    both, *each = (read(answers) for read in (encoder, *map(encoder_reader, adapter.EMBEDDED)))
+    agreeing = [three for three in zip(both, *each, strict=True) if three[1].value == three[2].value]
+    assert agreeing
+    for mean, first, second in agreeing:
+        assert mean.value == first.value
+        assert mean.certainty == pytest.approx((first.certainty + second.certainty) / 2, abs=1e-4)
+        assert first.certainty != second.certainty
+
+
 @pytest.mark.usefixtures("_model")
 def test_no_model_is_needed_where_the_rules_read(tmp_path: Path) -> None:
     errors: Any = pytest.importorskip("safetensors")
