@@ -140,6 +140,14 @@ def test_bounds_from_a_file_are_applied(runs: Path, capsys: pytest.CaptureFixtur
         assert (found, capsys.readouterr().out.splitlines()[0]) == (status, first)
 
 
+def test_a_check_that_fails_replaces_the_xml_by_an_error(runs: Path) -> None:
+    xml = runs / "failed.xml"
+    xml.write_text("that of an earlier check", encoding="utf-8")
+    assert call("check", runs / "nowhere", "--against", runs / "baseline", "--max-drop", 0.02, "--junit", xml) == 2
+    (error,) = ElementTree.parse(xml).getroot().iter("error")  # noqa: S314 # our own
+    assert "nowhere" in (error.get("message") or "")
+
+
 def test_a_planted_regression_in_a_real_run_is_in_the_xml(result_folder: ResultFolder, tmp_path: Path) -> None:
     task = "verbalizer_sst2_natural_golden"
     baseline = result_folder("oracle", [task])
