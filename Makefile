@@ -95,7 +95,7 @@ test test-slow test-harness: export PYTHONDONTWRITEBYTECODE =
 test: $(VENV)/.installed ## the whole suite
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
-test-slow: $(VENV)/.installed ## thousands of simulated runs: how often intervals cover, and how often the gate errs
+test-slow: $(VENV)/.installed ## simulated runs by the thousand, and all of what the quick tests sample
 	$(BIN)/python -m pytest -n auto -m slow
 
 test-harness: $(OF_HARNESS)/.installed ## what touches the harness, with another version of it: HARNESS=0.4.12
