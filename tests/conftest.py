@@ -18,6 +18,7 @@ import pytest
 from lm_eval_ext.verifiers import MissingDataError, sentences
 from tests.across_versions import bare_name
 from tests.small_harness import copy_small_harness
+from tests.task_files import parse_task_files_once
 from tests.warm_harness import WarmHarness, warm_harness
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -112,6 +113,13 @@ def _messages_can_be_captured(monkeypatch: pytest.MonkeyPatch) -> None:
     logger = logging.getLogger("lm_eval")
     logger.setLevel(logging.NOTSET)
     monkeypatch.setattr(logger, "propagate", True)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _task_files_are_parsed_once() -> None:
+    """Save a quarter of a second per index, in a process whose tests have imported the harness."""
+    if "lm_eval.tasks" in sys.modules:
+        parse_task_files_once()
 
 
 @pytest.fixture(scope="session")

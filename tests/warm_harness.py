@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import subprocess
 import sys
@@ -10,6 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+from tests.task_files import parse_task_files_once
 
 # Forks once per line of standard input and answers with the exit status.
 SERVER = """
@@ -21,10 +24,24 @@ with contextlib.suppress(ImportError):  # without torch
     import torch.utils.collect_env
     # What the harness writes down of the machine comes from pip and other processes: a second per run.
     torch.utils.collect_env.get_pretty_env_info = lambda: "not collected in tests"
-import lm_eval.utils
-for name in ("lm_eval.evaluator", "lm_eval.models.huggingface", "langdetect", "nltk", "rouge_score.rouge_scorer"):
+import lm_eval.tasks, lm_eval.utils
+from lm_eval_ext.families.registry import FAMILIES
+for name in (
+    *("lm_eval.evaluator", "lm_eval.models.huggingface", "langdetect", "nltk", "rouge_score.rouge_scorer"),
+    # What transformers imports only when a tiny model is loaded and answers.
+    *("transformers.generation", "transformers.models.llama.modeling_llama"),
+    *(f"lm_eval_ext.models.{model}" for model in ("reference", "self_refine", "two_turns")),
+    *(family.task.partition(":")[0] for family in FAMILIES.values()),
+):
     with contextlib.suppress(ImportError):
         importlib.import_module(name)
+with contextlib.suppress(ImportError, LookupError):  # without NLTK's sentence data
+    from lm_eval_ext.families.manyifeval.rows import TEST, all_rows
+    # Composing them is most of what a run of manyifeval takes.
+    all_rows("embedded", TEST)
+exec(sys.argv.pop())
+parse_task_files_once()
+lm_eval.tasks.TaskManager()
 for line in sys.stdin:
     request, child = json.loads(line), os.fork()
     if child == 0:
@@ -80,6 +97,7 @@ class WarmHarness:
 @contextmanager
 def warm_harness(environment: Mapping[str, str]) -> Iterator[WarmHarness]:
     """Start the process with an environment, and end it."""
-    command, pipe = [sys.executable, "-c", SERVER], subprocess.PIPE
+    # The tests' modules cannot be imported there.
+    command, pipe = [sys.executable, "-c", SERVER, inspect.getsource(parse_task_files_once)], subprocess.PIPE
     with subprocess.Popen(command, env=dict(environment), stdin=pipe, stdout=pipe, text=True) as process:
         yield WarmHarness(process)

@@ -128,13 +128,18 @@ def _repeated(row: InstructionRow, count: int) -> InstructionRow:
     return replace(row, instructions=instructions, prompt=prompt_of(row.task_prompt, instructions))
 
 
-@cache
 def all_rows(source: str, split: str, row_seed: int | None = None, wide: bool = False) -> tuple[InstructionRow, ...]:
     """Return the rows of one split, grouped by task prompt.
 
     Raises:
         RowsError: as ``rows``, or a row seed or the larger pool was asked for, and the rows are finished.
     """
+    return _all_rows(source, split, row_seed, wide)
+
+
+# Apart from all_rows, whose callers leave arguments out: the cache would take them for others and compose again.
+@cache
+def _all_rows(source: str, split: str, row_seed: int | None, wide: bool) -> tuple[InstructionRow, ...]:
     table = _table(source, split)
     if _content(table) != Content.FINISHED:
         composer = _wide_composer() if wide else compose
