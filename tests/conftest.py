@@ -17,6 +17,7 @@ import pytest
 
 from lm_eval_ext.verifiers import MissingDataError, sentences
 from tests.across_versions import bare_name
+from tests.forks import Forks, forking
 from tests.small_harness import copy_small_harness
 from tests.task_files import parse_task_files_once
 from tests.warm_harness import WarmHarness, warm_harness
@@ -50,7 +51,11 @@ EvaluateEach = Callable[[Path, Mapping[str, Sequence[str]]], dict[str, Run]]
 
 # `python -m lm_eval` with one list of options after the other: starting it costs seconds, and most of its runs none.
 SEQUENTIALLY = """
-import json, runpy, sys
+import contextlib, json, runpy, sys
+with contextlib.suppress(ImportError):  # without torch
+    import torch.utils.collect_env
+    # What the harness writes down of the machine comes from pip and other processes: a second per run.
+    torch.utils.collect_env.get_pretty_env_info = lambda: "not collected in tests"
 for options in json.loads(sys.argv[1]):
     sys.argv[1:] = options
     runpy.run_module("lm_eval", run_name="__main__", alter_sys=True)
@@ -104,7 +109,9 @@ def _finished(folder: Path, runs: Iterable[str], status: int, output: str) -> di
 
 def offline_environment(**variables: str) -> dict[str, str]:
     """Return the environment with the hub switched off: a test that reaches for it fails at once."""
-    return {**os.environ, "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false", **variables}
+    # A proxy for the outside world is none for this machine.
+    direct = dict.fromkeys(("NO_PROXY", "no_proxy"), "127.0.0.1")
+    return {**os.environ, "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false", **direct, **variables}
 
 
 @pytest.fixture(autouse=True)
@@ -135,6 +142,13 @@ def small_harness(tmp_path_factory: pytest.TempPathFactory) -> str:
 def warm(small_harness: str) -> Iterator[WarmHarness]:
     """Return the small harness with its imports done, offline."""
     with warm_harness(offline_environment(PYTHONPATH=small_harness)) as process:
+        yield process
+
+
+@pytest.fixture(scope="session")
+def forks() -> Iterator[Forks]:
+    """Return an interpreter with the autoload on, for what needs an environment of its own but no fresh interpreter."""
+    with forking(offline_environment(LM_EVAL_EXT_AUTOLOAD="1")) as process:
         yield process
 
 

@@ -16,7 +16,7 @@ from tests.task_files import parse_task_files_once
 
 # Forks once per line of standard input and answers with the exit status.
 SERVER = """
-import contextlib, importlib, json, os, runpy, sys
+import atexit, contextlib, gc, importlib, json, os, runpy, sys, threading
 
 replies = os.fdopen(os.dup(1), "w")
 os.dup2(2, 1)
@@ -42,6 +42,7 @@ with contextlib.suppress(ImportError, LookupError):  # without NLTK's sentence d
 exec(sys.argv.pop())
 parse_task_files_once()
 lm_eval.tasks.TaskManager()
+gc.freeze()  # a collection in a forked process would copy all that it walks over
 for line in sys.stdin:
     request, child = json.loads(line), os.fork()
     if child == 0:
@@ -50,11 +51,26 @@ for line in sys.stdin:
             os.dup2(os.open(path, os.O_RDWR | os.O_CREAT), number)
         if not request["tables"]:
             lm_eval.utils.make_table = lambda *_: "not made in tests"
-        for options in request["runs"]:
-            sys.argv[1:] = options
-            runpy.run_module("lm_eval", run_name="__main__", alter_sys=True)
-        break
+        status = 0
+        try:
+            for options in request["runs"]:
+                sys.argv[1:] = options
+                runpy.run_module("lm_eval", run_name="__main__", alter_sys=True)
+        except SystemExit as end:
+            if isinstance(end.code, str):
+                print(end.code, file=sys.stderr)
+            status = end.code if isinstance(end.code, int) else int(end.code is not None)
+        except BaseException:
+            sys.excepthook(*sys.exc_info())
+            status = 1
+        # As the interpreter ends, except that it takes nothing apart: that would take twenty times as long as the run.
+        threading._shutdown()
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), file=replies, flush=True)
+os._exit(0)
 """
 
 
