@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 # Forks once per line of standard input and answers with the exit status. The imports are those of libraries only that
 # read no variable which a test sets: `huggingface_hub`, `datasets` and `nltk` read theirs when they are imported.
 SERVER = """
-import atexit, contextlib, importlib, json, os, runpy, sys
+import atexit, contextlib, gc, importlib, json, os, runpy, sys, threading
 
 replies = os.fdopen(os.dup(1), "w")
 os.dup2(2, 1)
@@ -25,6 +25,7 @@ with contextlib.suppress(ImportError):  # without torch
 for name in ("aiohttp", "fsspec", "httpx", "jinja2", "multiprocess", "pandas", "pyarrow.parquet", "requests", "yaml"):
     with contextlib.suppress(ImportError):
         importlib.import_module(name)
+gc.freeze()  # a collection in a forked process would copy all that it walks over
 for line in sys.stdin:
     request, child = json.loads(line), os.fork()
     if child == 0:
@@ -48,12 +49,14 @@ for line in sys.stdin:
         except BaseException:
             status = 1
             sys.excepthook(*sys.exc_info())
+        # As the interpreter ends, except that it takes nothing apart, which costs a second.
+        threading._shutdown()
         atexit._run_exitfuncs()
         for stream in filter(None, (sys.stdout, sys.stderr)):
             stream.flush()
-        # At an interpreter's own end it would visit, and so copy, all that the imports have made: a second per fork.
         os._exit(status)
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), file=replies, flush=True)
+os._exit(0)
 """
 
 

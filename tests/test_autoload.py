@@ -671,6 +671,12 @@ def test_a_failed_registration_is_reported_once(forked: Python, tmp_path: Path) 
     ]
 
 
+def test_tasks_that_the_harness_fails_with_are_reported_as_left_out(forked: Python, tmp_path: Path) -> None:
+    stand_in, call, _ = NOT_SERVED["a single path only"]
+    (line,) = called(forked, stand_in.write(tmp_path / "stand-in"), call).log.splitlines()
+    assert line.startswith("lm-eval-ext left its tasks out: the harness failed with them (can only concatenate list")
+
+
 # Standing down
 
 READS_GROUP = f"""
