@@ -6,6 +6,7 @@ import importlib.metadata
 import re
 import shutil
 from collections.abc import Mapping
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 
@@ -58,8 +59,13 @@ def test_the_pictures_are_those_of_make_demo(result_folder: ResultFolder, tmp_pa
     together = tmp_path / "runs"
     for number, folder in enumerate(folders):
         shutil.copytree(folder, together / str(number))
-    drawn = contents(build(load([together])))
+    report = build(load([together]))
     committed = sorted((ROOT / "docs/pictures").glob("*.png"))
+    # A report of nothing but each figure that a picture is of: drawing all takes long.
+    drawn: dict[str, bytes] = {}
+    for figure in (figure for section in report.sections for figure in section.figures):
+        if any(path.stem.startswith(figure.name) for path in committed):
+            drawn |= contents(replace(report, summary=figure, sections=()))
     assert [path.name for path in committed] == sorted(variables()["PICTURES"].split())
     for path in committed:
         # Pixels, for files of the same ones can differ in how they are packed.
