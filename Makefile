@@ -91,6 +91,8 @@ pictures: demo demo-model ## those of the documentation
 
 # The tests start hundreds of interpreters: compiling our modules anew in each would take minutes.
 test test-slow test-harness: export PYTHONDONTWRITEBYTECODE =
+# There is a worker for each processor already: torch's own threads would only wait for each other, at full cost.
+test test-slow test-harness: export OMP_NUM_THREADS = 1
 
 test: $(VENV)/.installed ## the whole suite
 	$(BIN)/python -m pytest -n auto --dist worksteal

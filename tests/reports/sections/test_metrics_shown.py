@@ -26,7 +26,7 @@ TASKS: Mapping[str, tuple[str, ...]] = {
     "natural_instructions": (f"{NI}_prompt", f"{NI}_all"),
 }
 """Of each family tasks that give all its metrics."""
-ROWS = 20
+ROWS = 5
 REFINED = "self_refine:base=reference,policy=drop_one,strategy=feedback,rounds=1"
 TWICE = "two_turns:base=reference,policy=oracle"
 
