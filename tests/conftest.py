@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,6 +17,7 @@ from typing import Any
 import pytest
 
 from lm_eval_ext.verifiers import MissingDataError, sentences
+from tests import machine
 from tests.across_versions import bare_name
 from tests.forks import Forks, forking
 from tests.small_harness import copy_small_harness
@@ -135,7 +137,9 @@ def small_harness(tmp_path_factory: pytest.TempPathFactory) -> str:
 
     test_autoload.py tests that all of them together change nothing about ours.
     """
-    return str(copy_small_harness(tmp_path_factory.mktemp("small-harness")))
+    folder = copy_small_harness(tmp_path_factory.mktemp("small-harness"))
+    shutil.copyfile(machine.__file__, folder / "sitecustomize.py")
+    return str(folder)
 
 
 @pytest.fixture(scope="session")

@@ -20,10 +20,6 @@ import atexit, contextlib, gc, importlib, json, os, runpy, sys, threading
 
 replies = os.fdopen(os.dup(1), "w")
 os.dup2(2, 1)
-with contextlib.suppress(ImportError):  # without torch
-    import torch.utils.collect_env
-    # What the harness writes down of the machine comes from pip and other processes: a second per run.
-    torch.utils.collect_env.get_pretty_env_info = lambda: "not collected in tests"
 import lm_eval.tasks, lm_eval.utils
 from lm_eval_ext.families.registry import FAMILIES
 for name in (
