@@ -19,3 +19,10 @@ def test_an_invalid_num_fewshot_is_rejected(family: str, number: object) -> None
         match=f"task '{OF_FAMILY[family]}': --num_fewshot {number}; expected a number of few-shot examples, 0",
     ):
         task.build_all_requests()
+
+
+@pytest.mark.parametrize("family", OF_FAMILY)
+def test_metadata_of_a_run_cannot_change_the_facts_about_a_task(family: str) -> None:
+    facts = make(OF_FAMILY[family]).facts
+    recorded = make(OF_FAMILY[family], dict.fromkeys(("family", "dataset", "rows_hash"), "mine")).config.metadata
+    assert {name: recorded[name] for name in facts} == facts

@@ -9,7 +9,7 @@ import pytest
 
 from lm_eval_ext.regrade.regrade import accuracies, regrade
 from lm_eval_ext.sources import RowsError
-from lm_eval_ext.verifiers import Verdict
+from lm_eval_ext.verifiers import Edition, Verdict
 
 NO_COMMA = "punctuation:no_comma"
 WORDS = "length_constraints:number_words"
@@ -47,6 +47,13 @@ def test_each_row_has_both_verdicts() -> None:
     assert judged.loose.follow_instruction_list == (True, True)
     assert judged.row(loose=False)["follow_all_instructions"] is False
     assert judged.row(loose=True)["follow_instruction_list"] == [True, True]
+
+
+@pytest.mark.parametrize(("edition", "followed"), [("faithful", True), ("repaired", False)])
+def test_both_verdicts_are_those_of_the_edition(edition: Edition, followed: bool) -> None:
+    keyword = {"instruction_id_list": ["keywords:existence"], "kwargs": [{"keywords": ["art"]}], "response": "smart"}
+    (judged,) = regrade(lines(keyword), "file", edition)
+    assert judged.strict.follow_all_instructions is judged.loose.follow_all_instructions is followed
 
 
 @pytest.mark.parametrize(("strip", "followed"), [(True, True), (False, False)])

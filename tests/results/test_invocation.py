@@ -22,8 +22,8 @@ def test_the_command_has_seeds_that_are_not_the_harnesss_default(tmp_path: Path)
     seeds = {"random_seed": 0, "numpy_seed": 1234, "torch_seed": 1234, "fewshot_seed": 1234}
     for changed, expected in ((seeds, False), (seeds | {"torch_seed": 7}, True)):
         path.write_text(json.dumps(json.loads(path.read_text()) | {"config": {"model": "hf", **changed}}))
-        words = command(only_run(tmp_path), [SST2], {})
-        assert ("--seed 0,1234,7,1234" in shlex.join(words)) is expected
+        words = shlex.join(command(only_run(tmp_path), [SST2], {}))
+        assert ("--seed" in words) is ("--seed 0,1234,7,1234" in words) is expected
 
 
 def test_the_command_reproduces_the_run(tmp_path: Path) -> None:

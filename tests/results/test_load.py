@@ -189,6 +189,16 @@ def test_a_malformed_sample_is_left_out(line: str, reason: str, tmp_path: Path) 
     assert texts(runs)[0].startswith(f"{samples}: 1 line skipped (line 2: {reason}")
 
 
+def test_lines_of_a_filter_without_scores_are_not_read(tmp_path: Path) -> None:
+    samples = samples_of(write_run(tmp_path, {SST2: [1, 0]}))
+    others = [json.dumps(verbalizer_line(number, number, filter="raw")) + "\n" for number in range(2)]
+    samples.write_text("".join(others) + samples.read_text())
+    runs = load([tmp_path])
+    assert runs.runs[0].rows is not None
+    assert runs.runs[0].rows.values["acc"].tolist() == [1, 0]
+    assert texts(runs) == ()
+
+
 def test_samples_of_another_run_are_detected(tmp_path: Path) -> None:
     samples = samples_of(write_run(tmp_path, {SST2: [1, 0]}))
     samples.write_text("".join(json.dumps(verbalizer_line(number, 1.0)) + "\n" for number in range(2)))

@@ -296,6 +296,9 @@ def letter(which: str, relation: str, count: int) -> Checker:
         ("j", "at least", 7, None, False),
         ("j", "at least", 10, 500, True),
         ("e", "at least", 10, None, True),
+        # 43 d in a thousand letters, 21.5 in 100 words: 3 * 21.5 + 3.
+        ("d", "at least", 67, None, True),
+        ("d", "at least", 68, None, False),
     ],
 )
 def test_letter_counts_match_the_letters_frequency_in_prose(

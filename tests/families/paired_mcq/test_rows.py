@@ -58,6 +58,20 @@ def test_the_orders_never_change() -> None:
     assert orders("Is it so?", ["Yes", "No", "Refused"])[:3] == [(0, 2, 1), (0, 1, 2), (2, 0, 1)]
 
 
+def test_the_rows_never_change(tmp_path: Path) -> None:
+    # As above: keys decide the order of the questions, and results tell by the hash whether rows are the same.
+    asked = [{"question": f"{number}?", "choices": ["a", "b", "c"], "answer": number} for number in range(3)]
+    write_jsonl(tmp_path / "mmlu_test.jsonl", asked)
+    found = rows(DATASETS["mmlu"], str(tmp_path))
+    assert [row["key"] for row in found[::10]] == ["b254cb5fe7c2c26d", "c57fe8ec1fc26a27", "f8ab511f59545330"]
+    assert [row["question"] for row in found[::10]] == ["1?", "2?", "0?"]
+    assert rows_hash(DATASETS["mmlu"], str(tmp_path)) == "e9aa9a762ee1d8e5"
+
+
+def test_the_414_questions_never_change(shared_data: Path) -> None:
+    assert rows_hash(OPINIONQA, real(shared_data)) == "ca32a61791f7c218"
+
+
 def test_a_row_seed_shuffles_otherwise_and_asks_the_same_questions(shared_data: Path) -> None:
     source = real(shared_data)
     default, fresh = rows(OPINIONQA, source), rows(OPINIONQA, source, 7)

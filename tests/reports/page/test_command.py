@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from lm_eval_ext.cli import main
+from tests.other_files import MadeUp, write_other_run
 from tests.reports.files import SST2, write_run
 
 WORDS = {
@@ -319,3 +320,12 @@ def test_a_report_about_an_archive_names_it_and_not_where_it_was_extracted(
     assert "the old one" in text
     assert f"{packed}/run/results_" in text
     assert "/lm-eval-ext-" not in text
+
+
+def test_tasks_that_are_not_ours_are_on_the_page(tmp_path: Path) -> None:
+    run = write_other_run(tmp_path / "run", {"quiz": MadeUp([1.0, 1.0, 1.0, 0.0])})
+    page = tmp_path / "report.html"
+    assert main(["report", str(run), "-o", str(page)]) == 0
+    tables = Tables()
+    tables.feed(page.read_text(encoding="utf-8"))
+    assert any("0.75" in row for row in tables.found["any_task_scores"])

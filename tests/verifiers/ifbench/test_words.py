@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lm_eval_ext.verifiers import instruction
-from lm_eval_ext.verifiers.ifbench.words import spoken_syllables, syllables
+from lm_eval_ext.verifiers.ifbench.words import PRIMES, spoken_syllables, syllables
 from tests.verifiers.ifbench.cases import each_of, in_both_editions
 
 TEN = "level radar civic kayak madam refer rotor tenet stats sagas"
@@ -171,3 +171,7 @@ def test_the_silent_e_is_no_syllable(word: str, expected: int) -> None:
 
 def test_syllables_are_syllapys() -> None:
     assert [syllables(word) for word in ("big", "rivers", "x2", "—")] == [1, 2, 0, 1]
+
+
+def test_the_prime_lengths_are_all_below_100() -> None:
+    assert {number for number in range(2, 100) if all(number % part for part in range(2, number))} == PRIMES
