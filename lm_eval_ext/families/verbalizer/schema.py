@@ -33,13 +33,17 @@ ROW, PARAPHRASE = "row", "paraphrase"
 """The fields that a document has if every row is asked in several wordings: the number of its row, from 0, which is
 that of its document otherwise; and the number of its wording, from 1, the published one."""
 
+OF_WORDING, SENSITIVITY, RELIABLE = "acc_paraphrase_", "prompt_sensitivity", "reliable_at_"
+"""The metrics of a task that asks every row in several wordings: the accuracy with one wording, by its number; the
+highest of these minus the lowest; and the share of rows that are right in all of so many wordings."""
+
 SCHEMA = Schema(
     metrics=(
         *OF_ANSWERS,
         # Only for rows in several wordings.
-        Metric("acc_paraphrase_*", higher_is_better=True, per_row="ratio"),
-        Metric("prompt_sensitivity", higher_is_better=False, per_row=None),
-        Metric("reliable_at_*", higher_is_better=True, per_row=None),
+        Metric(f"{OF_WORDING}*", higher_is_better=True, per_row="ratio"),
+        Metric(SENSITIVITY, higher_is_better=False, per_row=None),
+        Metric(f"{RELIABLE}*", higher_is_better=True, per_row=None),
     ),
     headlines=(Metric("acc", higher_is_better=True),),
     # verbalizer and naturalness are null if a user-defined leaf does not set them. label_words and prior_words map a

@@ -8,26 +8,14 @@ from typing import Any
 
 from lm_eval_ext.families.instructions import share_followed
 from lm_eval_ext.families.verbalizer.rows import GOLDEN
-from lm_eval_ext.families.verbalizer.schema import PARAPHRASE, ROW
+from lm_eval_ext.families.verbalizer.schema import OF_WORDING, PARAPHRASE, RELIABLE, ROW, SENSITIVITY
 from lm_eval_ext.families.verbalizer.verbalizer import Verbalizer
 from lm_eval_ext.harness.draws import Drawn
-
-SENSITIVITY = "prompt_sensitivity"
 
 Answered = tuple[int, float]
 """For one answer: the number of its row, or of its wording, and whether it is right."""
 Counted = tuple[float, int]
 """For one answer and one wording: whether it is right, and 1; twice 0 if it was given to another wording."""
-
-
-def accuracy_metric(wording: int) -> str:
-    """Return the name of the metric of one wording, from 1."""
-    return f"acc_paraphrase_{wording}"
-
-
-def reliable_metric(count: int) -> str:
-    """Return the name of the share of rows that are answered right in each of ``count`` wordings."""
-    return f"reliable_at_{count}"
 
 
 @dataclass(frozen=True)
@@ -48,19 +36,19 @@ class ProcessParaphrase:
         acc, wording = found["acc"], doc[PARAPHRASE]
         return {
             **found,
-            reliable_metric(self.count): (doc[ROW], acc),
+            f"{RELIABLE}{self.count}": (doc[ROW], acc),
             SENSITIVITY: (wording, acc),
-            **{accuracy_metric(each): (acc, 1) if each == wording else (0.0, 0) for each in _wordings(self.count)},
+            **{f"{OF_WORDING}{each}": (acc, 1) if each == wording else (0.0, 0) for each in _wordings(self.count)},
         }
 
 
 def more_metrics(count: int) -> list[dict[str, Any]]:
     """Return the metrics besides those of any answer, in the harness's form."""
     return [
-        {"metric": reliable_metric(count), "aggregation": reliable, "higher_is_better": True},
+        {"metric": f"{RELIABLE}{count}", "aggregation": reliable, "higher_is_better": True},
         {"metric": SENSITIVITY, "aggregation": sensitivity, "higher_is_better": False},
         *(
-            {"metric": accuracy_metric(each), "aggregation": share_followed, "higher_is_better": True}
+            {"metric": f"{OF_WORDING}{each}", "aggregation": share_followed, "higher_is_better": True}
             for each in _wordings(count)
         ),
     ]
