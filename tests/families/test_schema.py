@@ -23,6 +23,7 @@ pytestmark = pytest.mark.harness
 TASKS = {
     **OF_FAMILY,
     "verbalizer, chain of thought": "verbalizer_cot_rte_neutral_foo_bar",
+    "verbalizer, in several wordings": "verbalizer_mrpc_natural_yes_no",
     "manyifeval, repeated": "manyifeval_repeat_n03",
     "ifbench, two turns": "ifbench_two_turns",
     "manyifeval, in variants": "manyifeval_cousins_n03",
