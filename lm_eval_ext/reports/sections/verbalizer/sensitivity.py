@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from zlib import crc32
 
 import numpy as np
@@ -63,9 +64,21 @@ def _spreads(run: TaskRun) -> tuple[float, Floats]:
     # under one verbalizer tells about that under another.
     order = np.lexsort((np.argmax(wordings, axis=1), run.rows.clusters))
     values, wordings, clusters = values[order], wordings[order], run.rows.clusters[order]
-    generator = np.random.default_rng([SEED, crc32(run.dataset.encode())])
-    shuffled = values[np.argsort(clusters + generator.random((SHUFFLES, len(values))), axis=1)]
+    shuffled = values[_shuffles(run.dataset, clusters.tobytes())]
     return float(_range(values[None] @ wordings, wordings)[0]), _range(shuffled @ wordings, wordings)
+
+
+@lru_cache(maxsize=16)
+def _shuffles(dataset: str, clusters: bytes) -> NDArray[np.int32]:
+    """Return the order of answers in every shuffle, shape (SHUFFLES, rows).
+
+    Args:
+        dataset: the dataset.
+        clusters: the dataset row of each answer, in ascending order. Answers change places only within a row.
+    """
+    rows = np.frombuffer(clusters, np.int32)
+    generator = np.random.default_rng([SEED, crc32(dataset.encode())])
+    return np.argsort(rows + generator.random((SHUFFLES, len(rows))), axis=1).astype(np.int32)
 
 
 def _wordings(run: TaskRun) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from itertools import chain
 
@@ -10,6 +11,7 @@ import pytest
 from lm_eval_ext.families.verbalizer.answer import Reads, read_answer
 from lm_eval_ext.families.verbalizer.datasets import DATASETS
 from lm_eval_ext.families.verbalizer.paraphrases.wordings import QUESTIONS, WORDINGS, instructions
+from tests.conftest import ROOT
 from tests.families.verbalizer.table_1 import GOLDEN_NAMES, VERBALIZERS
 
 READS: tuple[Reads, ...] = ("first", "final")
@@ -49,6 +51,13 @@ def test_all_wordings_differ_and_each_has_the_whole_mapping(dataset: str, reads:
         swapped = instructions(dataset, reads, dict(zip(question.conditions, (other, one), strict=True)))
         assert text.replace(one, "*").replace(other, one).replace("*", other) in swapped
         assert text.index(f'"{one}"') < text.index(f'"{other}"')
+
+
+def test_the_readme_lists_them() -> None:
+    text = (ROOT / "tasks/verbalizer/README.md").read_text(encoding="utf-8")
+    section = text.partition("## Other wordings of the instruction")[2].partition("\n| metric")[0]
+    listed = [" ".join(item.split()) for item in re.split(r"\n\d\. ", section)[1:]]
+    assert tuple(listed) == instructions("sst2", "first", {"positive": "foo", "negative": "bar"})
 
 
 def repetitions(instruction: str) -> Iterator[str]:
