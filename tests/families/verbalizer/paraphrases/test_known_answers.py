@@ -128,7 +128,8 @@ def test_with_several_draws_the_spread_is_that_of_the_accuracies(runs: Mapping[s
 
 
 def sides(folder: Path, before: str, after: str) -> Sides:
-    return Sides(*load_apart([[folder / before], [folder / after]]), names=("A", "B"))
+    first, second = load_apart([[folder / before], [folder / after]])
+    return Sides(first, second, ("A", "B"))
 
 
 def test_a_run_without_paraphrases_is_not_comparable(runs: Mapping[str, Run], folder: Path) -> None:

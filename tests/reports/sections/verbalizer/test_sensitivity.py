@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +16,7 @@ from tests.reports.files import SST2, STAMP
 from tests.reports.sections.verbalizer.files import NO_YES, write_run
 
 
-def planted(folder: Path, right: dict[str, Sequence[Sequence[float]]], *, samples: bool = True) -> list[TaskRun]:
+def planted(folder: Path, right: Mapping[str, Sequence[Sequence[float]]], *, samples: bool = True) -> list[TaskRun]:
     """Return the runs of tasks whose answers are given by row and wording."""
     count = len(next(iter(right.values()))[0])
     path = write_run(
