@@ -11,7 +11,7 @@ from lm_eval_ext.reports.figure import Estimate, Figure, HeatMap
 from lm_eval_ext.reports.sections.verbalizer.section import section
 from lm_eval_ext.results.load import load
 from tests.reports.files import SST2
-from tests.reports.sections.verbalizer.files import GOLDEN, NO_YES, write_run
+from tests.reports.sections.verbalizer.files import GOLDEN, NO_YES, OWN, write_run
 from tests.reports.sections.verbalizer.test_sensitivity import planted
 
 ROWS = {SST2: [[1, 1, 0]] * 6 + [[1, 0, 0]] * 2 + [[1, 1, 1]] * 2, NO_YES: [[1, 1, 1]] * 10}
@@ -65,6 +65,12 @@ def test_a_run_in_the_published_wording_is_another_model_and_not_in_the_figure(t
     found = figures(tmp_path)
     assert len(table(found["verbalizer_paraphrases"])) == 1
     assert len({line["model"] for line in table(found["verbalizer_naturalness"])}) == 2
+
+
+def test_a_task_of_a_users_own_is_a_line_of_its_own(tmp_path: Path) -> None:
+    planted(tmp_path, {OWN: [[1, 0]] * 5})
+    (line,) = table(figures(tmp_path)["verbalizer_paraphrases"])
+    assert (line["label words"], line["spread"], line["hardest wording"]) == (OWN, 1.0, "2")
 
 
 def test_without_paraphrases_there_is_no_such_figure(tmp_path: Path) -> None:
