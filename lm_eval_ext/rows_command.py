@@ -8,8 +8,8 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from lm_eval_ext import paraphrases, row_seed
 from lm_eval_ext.progress import checking
-from lm_eval_ext.row_seed import KEY
 from lm_eval_ext.sources import EMBEDDED, HUB, RowsError
 
 if TYPE_CHECKING:
@@ -31,7 +31,14 @@ def add_rows_to(commands: argparse._SubParsersAction[Parser]) -> None:
         "--row-seed",
         type=int,
         metavar="N",
-        help=f"draw other rows, as --metadata '{{\"{KEY}\": N}}' does in a run",
+        help=f"draw other rows, as --metadata '{{\"{row_seed.KEY}\": N}}' does in a run",
+    )
+    rows.add_argument(
+        "--paraphrases",
+        type=int,
+        metavar="N",
+        help="ask every row in N wordings of its instruction (verbalizer tasks), as --metadata "
+        f"'{{\"{paraphrases.KEY}\": N}}' does in a run",
     )
     rows.set_defaults(run=_run)
 
@@ -40,7 +47,8 @@ def _run(options: argparse.Namespace) -> int:
     with checking("the task's rows"):
         from lm_eval_ext.harness.installation import OurTasks  # noqa: PLC0415 # seconds
 
-        metadata = {"source": options.source} | ({} if options.row_seed is None else {KEY: options.row_seed})
+        chosen = {row_seed.KEY: options.row_seed, paraphrases.KEY: options.paraphrases}
+        metadata = {"source": options.source} | {key: value for key, value in chosen.items() if value is not None}
         try:
             tasks = OurTasks(metadata).load(options.task)
         except ValueError as error:  # what a leaf or its metadata are wrong about, or the task's name

@@ -37,12 +37,28 @@ def test_a_group_prints_the_rows_of_its_tasks(capsys: pytest.CaptureFixture[str]
     }
 
 
+def test_every_row_is_printed_in_each_of_its_wordings(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = printed(capsys, "verbalizer_sst2_neutral_foo_bar", "--paraphrases", "3", "--row-seed", "1")
+    assert len(rows) == 300
+    assert len({row["prompt"] for row in rows[:3]}) == 3
+    assert len({row["oracle"] for row in rows[:3]}) == 1
+    assert [row["doc"]["paraphrase"] for row in rows[:6]] == [1, 2, 3, 1, 2, 3]  # type: ignore[index]
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (("manyifeval_n3",), "no task, group or tag 'manyifeval_n3' of this package; did you mean manyifeval_n03"),
         (("qqqqqqqqqqq",), "no task, group or tag 'qqqqqqqqqqq' of this package; lm_eval ls tasks lists them"),
         (("manyifeval_n03", "--row-seed", "-2"), "task 'manyifeval_n03': metadata row_seed -2"),
+        (
+            ("verbalizer_sst2_natural_golden", "--paraphrases", "1"),
+            "metadata paraphrases 1; expected a whole number from",
+        ),
+        (
+            ("manyifeval_n03", "--paraphrases", "2"),
+            "task 'manyifeval_n03': metadata paraphrases 2; its instruction has no",
+        ),
     ],
 )
 def test_an_invalid_request_is_one_line(

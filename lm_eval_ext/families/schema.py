@@ -6,7 +6,7 @@ The tasks, the reader of results and the report all use it, so none of them keep
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from math import inf, log
 from typing import Any, Literal, TypeGuard
@@ -70,6 +70,8 @@ class Schema:
         values: for some facts, the values in the paper's tasks, in display order.
         row_key: the field of a document that identifies the dataset's row, in whichever task; ``None`` if the rows'
             numbers do.
+        row_keys_of_variants: for metadata that only tasks record that ask every row in several variants: the field that
+            identifies the row there.
         rows_fact: the metadata that two runs of a task share if they were asked about the same rows.
         prompt_facts: metadata that change the prompts of the same rows. Where there are any, two models' prompts for a
             row may differ, and so may the documents that contain them.
@@ -85,6 +87,7 @@ class Schema:
     facts: Mapping[str, FactForm]
     values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     row_key: str | None = None
+    row_keys_of_variants: Mapping[str, str] = field(default_factory=dict)
     rows_fact: str = "rows_hash"
     prompt_facts: tuple[str, ...] = ()
     readers: tuple[str, ...] = ()
@@ -144,6 +147,11 @@ class Schema:
         """Return the filters that read answers, the most accurate first."""
         known = [reader for reader in self.readers if reader in readers]
         return (*known, *sorted(set(readers) - set(known)))
+
+    def of_task(self, metadata: Mapping[str, Any]) -> Schema:
+        """Return the schema with the ``row_key`` of a task with these metadata."""
+        of_variants = (key for fact, key in self.row_keys_of_variants.items() if metadata.get(fact) is not None)
+        return replace(self, row_key=next(of_variants, self.row_key))
 
     def missing_facts(self, metadata: Mapping[str, Any]) -> tuple[str, ...]:
         """Return which facts a task's metadata lack."""

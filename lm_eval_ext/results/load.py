@@ -336,7 +336,7 @@ def _with_samples(run: TaskRun, dataset_rows: DatasetRows, column: str) -> TaskR
         return run
     numbers = dataset_rows.of(run.dataset)
     if run.is_ours:
-        rows, wrong = read_samples(path, run.schema, run.metrics, run.readers, numbers)
+        rows, wrong = read_samples(path, run.schema.of_task(run.metadata), run.metrics, run.readers, numbers)
     else:
         rows, limits, wrong = read_other_samples(run, column, numbers)
     issues = []

@@ -71,12 +71,21 @@ def leaf_of(config: dict[str, Any]) -> Leaf:
     )
 
 
-def filter_list(pipelines: Sequence[Mapping[str, Any]], leaf: Leaf) -> list[dict[str, Any]]:
-    """Return the filter pipelines of the YAML, with the arguments that our filter takes from the leaf."""
+def filter_list(
+    pipelines: Sequence[Mapping[str, Any]], leaf: Leaf, paraphrases: Sequence[str] = ()
+) -> list[dict[str, Any]]:
+    """Return the filter pipelines of the YAML, with the arguments that our filter takes from the leaf.
+
+    Args:
+        pipelines: those of the YAML.
+        leaf: the leaf.
+        paraphrases: its prompt in other wordings, if every row is asked in several.
+    """
     given = {
         "labels": list(leaf.verbalizer.words),
         "prior": list(leaf.verbalizer.prior),
         "prompt": leaf.prompt,
+        **({"paraphrases": list(paraphrases)} if paraphrases else {}),
     }
     return [
         {**pipeline, "filter": [step | given if step["function"] == ANSWER_FILTER else step for step in steps]}
