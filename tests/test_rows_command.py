@@ -37,11 +37,39 @@ def test_a_group_prints_the_rows_of_its_tasks(capsys: pytest.CaptureFixture[str]
     }
 
 
+def test_metadata_choose_other_rows_as_in_a_run(capsys: pytest.CaptureFixture[str]) -> None:
+    form = ("--metadata", '{"form": "mixed"}')
+    default, fresh = (printed(capsys, "manyifeval_dense_n010", *form, *seed) for seed in ((), ("--row-seed", "7")))
+    assert [len(default), len(fresh)] == [10, 10]
+    for row in (*default, *fresh):
+        doc = row["doc"]
+        assert isinstance(doc, dict)
+        assert row["oracle"] == doc["witness"]
+        assert str(row["prompt"]).count("\n- Section ") == 10
+    assert not {row["prompt"] for row in default} & {row["prompt"] for row in fresh}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("form=mixed", "expected a JSON object"),
+        ('["form"]', "expected a JSON object"),
+        ('{"row_seed": 7}', "row_seed has an option of its own: --row-seed"),
+        ('{"source": "hub"}', "source has an option of its own: --source"),
+    ],
+)
+def test_invalid_metadata_are_an_error(given: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["rows", "manyifeval_n03", "--metadata", given])
+    assert message in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (("manyifeval_n3",), "no task, group or tag 'manyifeval_n3' of this package; did you mean manyifeval_n03"),
         (("qqqqqqqqqqq",), "no task, group or tag 'qqqqqqqqqqq' of this package; lm_eval ls tasks lists them"),
+        (("manyifeval_dense_n010", "--metadata", '{"form": "x"}'), "form 'x'; expected one of keywords, mixed"),
         (("manyifeval_n03", "--row-seed", "-2"), "task 'manyifeval_n03': metadata row_seed -2"),
     ],
 )
