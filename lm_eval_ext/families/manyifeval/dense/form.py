@@ -131,8 +131,9 @@ class Mixed(Form):
                 "key": row.key,
                 "prompt": row.prompt,
                 "sections": list(row.sections),
-                "instruction_id_list": [instruction.id for instruction in row.instructions],
-                "kwargs": [dict(arguments(instruction)) for instruction in row.instructions],
+                # Not IFEval's names for these: its readers would judge the report as a whole.
+                "types": [instruction.id for instruction in row.instructions],
+                "arguments": [dict(arguments(instruction)) for instruction in row.instructions],
                 "witness": row.witness,
             }
             for row in self._rows.mixed_rows(count, row_seed)

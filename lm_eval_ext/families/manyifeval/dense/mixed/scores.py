@@ -73,7 +73,6 @@ class ProcessSections:
     def __call__(self, doc: Mapping[str, Any], results: Sequence[str | None]) -> dict[str, float | Occurrences]:
         """Score the report; see ``scores``."""
         instructions = [
-            section_instruction(name, arguments)
-            for name, arguments in zip(doc["instruction_id_list"], doc["kwargs"], strict=True)
+            section_instruction(name, arguments) for name, arguments in zip(doc["types"], doc["arguments"], strict=True)
         ]
         return scores(results[0], doc["sections"], instructions)
