@@ -8,8 +8,8 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from lm_eval_ext import paraphrases, row_seed
 from lm_eval_ext.progress import checking
+from lm_eval_ext.row_seed import KEY
 from lm_eval_ext.sources import EMBEDDED, HUB, RowsError
 
 if TYPE_CHECKING:
@@ -31,24 +31,37 @@ def add_rows_to(commands: argparse._SubParsersAction[Parser]) -> None:
         "--row-seed",
         type=int,
         metavar="N",
-        help=f"draw other rows, as --metadata '{{\"{row_seed.KEY}\": N}}' does in a run",
+        help=f"draw other rows, as --metadata '{{\"{KEY}\": N}}' does in a run",
     )
     rows.add_argument(
-        "--paraphrases",
-        type=int,
-        metavar="N",
-        help="ask every row in N wordings of its instruction (verbalizer tasks), as --metadata "
-        f"'{{\"{paraphrases.KEY}\": N}}' does in a run",
+        "--metadata",
+        type=_metadata,
+        default={},
+        metavar="JSON",
+        help='anything else that --metadata says in a run, such as \'{"form": "mixed"}\'',
     )
     rows.set_defaults(run=_run)
+
+
+def _metadata(given: str) -> dict[str, Any]:
+    """Read the value of ``--metadata``."""
+    try:
+        found = json.loads(given)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise argparse.ArgumentTypeError(f'expected a JSON object, as in \'{{"form": "mixed"}}\', found {given!r}')
+    if twice := sorted({"source", KEY} & found.keys()):
+        raise argparse.ArgumentTypeError(f"{twice[0]} has an option of its own: --{twice[0].replace('_', '-')}")
+    return found
 
 
 def _run(options: argparse.Namespace) -> int:
     with checking("the task's rows"):
         from lm_eval_ext.harness.installation import OurTasks  # noqa: PLC0415 # seconds
 
-        chosen = {row_seed.KEY: options.row_seed, paraphrases.KEY: options.paraphrases}
-        metadata = {"source": options.source} | {key: value for key, value in chosen.items() if value is not None}
+        row_seed = {} if options.row_seed is None else {KEY: options.row_seed}
+        metadata = {"source": options.source, **row_seed, **options.metadata}
         try:
             tasks = OurTasks(metadata).load(options.task)
         except ValueError as error:  # what a leaf or its metadata are wrong about, or the task's name

@@ -17,7 +17,7 @@ GGUF = "gguf_file"
 FEW_SHOT, GEN_KWARGS = "few-shot examples", "gen_kwargs"
 EXAMPLES = "example settings"
 """Settings that may depend on the task; the last is what ``examples`` in ``--metadata`` says."""
-OTHER_QUESTIONS = ("row_seed", "placement", "paraphrases")
+OTHER_QUESTIONS = ("row_seed", "placement", "form", "paraphrases")
 """The metadata under which a task asks something else: a model is shown apart for each value."""
 HASHES = ("chat template", "system instruction")
 """Settings that are identified by their hash."""
@@ -37,8 +37,8 @@ class EvaluatedModel:
         kind: the harness's model type, for example ``hf``.
         arguments: all of ``--model_args``, sorted by name.
         setting: how it was run, where that is not the harness's default: chat template, system instruction,
-            demonstrations, ``--gen_kwargs``, a number of examples, embedded rows, a row seed, a placement, a number of
-            paraphrases. Some may differ between its tasks (``settings``).
+            demonstrations, ``--gen_kwargs``, a number of examples, embedded rows, a row seed, a placement, a form, a
+            number of paraphrases. Some may differ between its tasks (``settings``).
     """
 
     kind: str

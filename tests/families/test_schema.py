@@ -29,17 +29,22 @@ TASKS = {
     "manyifeval, in variants": "manyifeval_cousins_n03",
     "manyifeval, larger pool": "manyifeval_wide_n03",
     "manyifeval, many words": "manyifeval_dense_n010",
+    "manyifeval, many sections": "manyifeval_dense_n010",
     "paired_mcq, no gold answer": "paired_mcq_opinionqa_high",
     "paired_mcq, text alone": "text_mcq_mmlu_example",
     "natural_instructions, ablation": "natural_instructions_subtask033_winogrande_answer_generation_all_minus_avoid",
 }
 
 
-METADATA: Mapping[str, Mapping[str, Any]] = {"verbalizer, in several wordings": {"paraphrases": 8}}
+METADATA: Mapping[str, Mapping[str, Any]] = {
+    "verbalizer, in several wordings": {"paraphrases": 8},
+    "manyifeval, many sections": {"form": "mixed"},
+}
 """By case, what ``--metadata`` says."""
 
 
 def made(case: str) -> Any:
+    """Return the task of a case."""
     return make(TASKS[case], METADATA.get(case))
 
 

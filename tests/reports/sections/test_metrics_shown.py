@@ -40,7 +40,8 @@ def runs(result_folder: ResultFolder, sentence_data: None, tmp_path_factory: pyt
     refined = result_folder(REFINED, TASKS["manyifeval"][:2], limit=2)
     twice = result_folder(TWICE, ("ifbench_two_turns",), limit=2, chat=True)
     worded = result_folder("oracle", TASKS["verbalizer"][:1], limit=ROWS, paraphrases=2)
-    return load([*folders, refined, twice, worded])
+    sections = result_folder("oracle", ("manyifeval_dense_n010",), form="mixed")
+    return load([*folders, refined, twice, worded, sections])
 
 
 @pytest.fixture(scope="module")
