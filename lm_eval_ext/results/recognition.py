@@ -9,11 +9,12 @@ from typing import Any
 
 from lm_eval_ext.families.family import Family
 from lm_eval_ext.families.registry import FAMILIES
-from lm_eval_ext.families.schema import Schema, is_count
+from lm_eval_ext.families.schema import PLACEMENT, Schema, is_count
 from lm_eval_ext.results.files import LONGEST, ResultFile, TaskEntry, shown
 from lm_eval_ext.results.issue import Issue, error, named
 from lm_eval_ext.results.models import evaluated_model
 from lm_eval_ext.results.runs import TaskRun
+from lm_eval_ext.row_seed import KEY as ROW_SEED
 
 OURS = "rows_hash"
 """Metadata that only our tasks have, including older ones that did not record their family."""
@@ -166,7 +167,8 @@ def _run(file: ResultFile, entry: TaskEntry, family: Family, count: int) -> Task
     stamp = file.path.stem.removeprefix("results_")
     # Other families ignore the key, which one run gives to all of its tasks.
     examples = entry.metadata.get("examples") if "examples" in family.schema.prompt_facts else None
-    model = evaluated_model(file, shots, entry.metadata["source"], examples, entry.metadata)
+    questions = {ROW_SEED: entry.metadata.get(ROW_SEED), PLACEMENT: family.schema.placement(entry.metadata) or None}
+    model = evaluated_model(file, shots, entry.metadata["source"], examples, questions)
     return TaskRun(
         model=model,
         task=entry.task,

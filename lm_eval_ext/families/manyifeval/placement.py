@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
+from lm_eval_ext.families.schema import PLACEMENT
 from lm_eval_ext.version_mark import mark_version
 
 Placement = Literal["after", "before", "system", "earlier_turn"]
@@ -32,7 +33,7 @@ def chosen_placement(task: str, metadata: dict[str, Any]) -> Placement:
     Raises:
         ValueError: there is no such placement.
     """
-    placement: Placement = metadata.get("placement", PUBLISHED)
+    placement: Placement = metadata.get(PLACEMENT, PUBLISHED)
     if placement not in PLACEMENTS:
         raise ValueError(f"task {task!r}: metadata placement {placement!r}; expected one of {', '.join(PLACEMENTS)}")
     if placement != PUBLISHED:
