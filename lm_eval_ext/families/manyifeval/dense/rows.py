@@ -44,6 +44,11 @@ class DenseRow:
     words: tuple[str, ...]
     prompt: str
 
+    @property
+    def task_prompt(self) -> str:
+        """The task without the words."""
+        return self.prompt.partition("\n")[0]
+
 
 @cache
 def dense_rows(count: int, row_seed: int | None = None) -> tuple[DenseRow, ...]:

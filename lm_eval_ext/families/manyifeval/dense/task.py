@@ -9,12 +9,15 @@ from typing import Any
 import datasets
 
 from lm_eval_ext.families.leaf import refuse_rows
+from lm_eval_ext.families.manyifeval.answers import IGNORE_SYSTEM, heard
 from lm_eval_ext.families.manyifeval.dense.rows import COUNTS, dense_rows, rows_hash
 from lm_eval_ext.families.manyifeval.dense.scores import ProcessReport, stem
+from lm_eval_ext.families.manyifeval.placed_task import PlacedTask
+from lm_eval_ext.families.manyifeval.placement import placed
 from lm_eval_ext.families.manyifeval.rows import TEST
 from lm_eval_ext.families.manyifeval.schema import DENSE, OF_REPORTS
 from lm_eval_ext.families.schema import EMPTY_RATE
-from lm_eval_ext.harness.family_task import Documents, FamilyTask
+from lm_eval_ext.harness.family_task import Documents
 from lm_eval_ext.harness.known_answers import KnownAnswers
 
 NAME = "manyifeval_dense"
@@ -22,7 +25,7 @@ TOKENS_PER_WORD = 3
 """Of a line of the list, roughly: hyphen, word, line feed."""
 
 
-class DenseTask(FamilyTask):
+class DenseTask(PlacedTask):
     """A report that must contain n words. A leaf has ``instructions``: n, one of ``COUNTS``.
 
     The rows are part of this package, whatever ``source`` in ``--metadata`` says.
@@ -47,6 +50,7 @@ class DenseTask(FamilyTask):
             raise ValueError(f"task {config['task']!r}: instructions {count!r}; expected one of {expected}")
         refuse_rows(config, "all ten reports are evaluated; remove rows (--limit evaluates fewer)")
         self._count: int = count
+        self.place(config)
         config |= {
             "dataset_path": NAME,
             "test_split": TEST,
@@ -60,12 +64,16 @@ class DenseTask(FamilyTask):
 
     def documents(self) -> Documents:
         """Return the ten rows."""
-        found = [vars(row) for row in dense_rows(self._count, self.row_seed)]
+        found = [
+            {**vars(row), **placed(self.placement, row.task_prompt, row.prompt)}
+            for row in dense_rows(self._count, self.row_seed)
+        ]
         facts = {"rows_hash": rows_hash(self._count, self.row_seed)}
         return Documents(TEST, datasets.Dataset.from_list(found), facts)
 
     def before_requests(self) -> None:
-        """Say what the rows cost, because a report may be as long as the model's context."""
+        """Say what the rows cost, because a report may be as long as the model's context; see the base class."""
+        super().before_requests()
         tokens = self._count * TOKENS_PER_WORD
         message = "%s: %d prompts of about %d tokens each, and up to %d new tokens for each (max_gen_toks)"
         limit = self.config.generation_kwargs["max_gen_toks"]
@@ -74,13 +82,14 @@ class DenseTask(FamilyTask):
     def known_answers(self, doc: dict[str, Any]) -> KnownAnswers:
         """Return reports with all words, the first half, all but one, other forms only, and none."""
         words = doc["words"]
-        return {
+        answers = {
             "oracle": _report(words),
             "first_half": _report(words[: len(words) // 2]),
             "drop_one": _report(words[:-1]),
             "other_form": _report([other_form(word) for word in words]),
             "ignore": _report([]),
         }
+        return {**answers, IGNORE_SYSTEM: answers[heard(self.placement)]}
 
 
 def other_form(word: str) -> str:
