@@ -293,7 +293,7 @@ def _loaded(
     counted, in_a_sweep = read[: len(chosen) + len(placed)], set(map(_draw, found.draws))
     draws = [run for run in read if _draw(run) in in_a_sweep]
     draws.sort(key=lambda run: (found.models.index(run.model), run.task, decoding(run)))
-    counted.sort(key=lambda run: (found.models.index(run.model), run.task))
+    counted.sort(key=lambda run: (found.models.index(run.model), run.task, run.placement))
     issues += repeated(counted, names)
     issues += without_samples(counted)
     counted = [replace(run, issues=(*run.issues, *found.doubts[_what(run)])) for run in counted]

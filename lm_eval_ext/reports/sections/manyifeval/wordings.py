@@ -67,6 +67,11 @@ def wordings(found: ManyIFEvalRuns) -> Iterator[Figure]:
         if unread:
             text = f"{unread} instructions are not counted, because their rows do not tell in which wording they are"
             issues.append(note(f"{model.label}: {text}"))
+        # One task prompt does not tell how rows vary.
+        if rare := sum(not each.change.has_interval for each in worded):
+            text = f"{rare} wordings are left out, which only one task prompt has"
+            issues.append(note(f"{model.label}: {text}"))
+        worded = [each for each in worded if each.change.has_interval]
         if not worded:
             continue
         issues.append(note(f"{model.label}: {_in_words(worded)}"))
@@ -97,7 +102,7 @@ def _name(wording: Wording) -> str:
 
 
 def _in_words(worded: Sequence[Worded]) -> str:
-    clear = [each for each in worded if each.change.has_interval and each.change.high < 0]
+    clear = [each for each in worded if each.change.high < 0]
     said = ", ".join(_name(each.wording) for each in clear[:3])
     more = f" and {len(clear) - 3} more" if len(clear) > 3 else ""
     found = f"costs something in {said}{more}" if clear else "is not shown to cost anything"
@@ -139,16 +144,19 @@ def simultaneous(figures: Sequence[Replicates]) -> list[Estimate]:
     in any of the figures (single-step max-t, Westfall and Young 1993).
 
     Args:
-        figures: each followed by its resamples; without an interval if these do not exist or do not vary.
+        figures: each followed by its resamples; without an interval if half of these do not exist, or do not vary.
     """
     resampled = np.array([np.asarray(each) for each in figures])
     deviations = resampled[:, 1:] - resampled[:, :1]
-    known = ~np.isnan(deviations).any(axis=1)
-    errors = np.where(known, np.sqrt(np.mean(np.where(known[:, None], deviations, 0.0) ** 2, axis=1)), 0.0)
-    vary = errors > 0
+    # As in any other interval, resamples in which a figure does not exist do not count.
+    exists = ~np.isnan(deviations)
+    often = exists.sum(axis=1) * 2 > exists.shape[1]
+    squares = np.where(exists, deviations, 0.0) ** 2
+    errors = np.sqrt(squares.sum(axis=1) / np.maximum(1, exists.sum(axis=1)))
+    vary = often & (errors > 0)
     if not vary.any():
         return [Estimate(float(value)) for value in resampled[:, 0]]
-    largest = np.max(np.abs(deviations[vary]) / errors[vary, None], axis=0)
+    largest = np.sqrt(np.max(squares[vary] / errors[vary, None] ** 2, axis=0))
     width = float(np.quantile(largest, CONFIDENCE))
     return [
         Estimate(float(value), max(-1.0, value - width * error), min(1.0, value + width * error))
