@@ -19,6 +19,8 @@ FactForm = Literal[
 ]
 """The type of a fact that a task records."""
 
+PLACEMENT = "placement"
+"""The metadata that say where a task states its instructions."""
 SHARE = (0.0, 1.0)
 COUNT = (0.0, 1e9)
 """The range of counts; no run comes near the upper end."""
@@ -79,6 +81,8 @@ class Schema:
             them. Empty if there is a single filter, whatever its name.
         tasks_weigh_alike: whether a group's figure is the mean over its tasks, not over all rows.
         over_temperatures: whether the report compares a task's runs at several temperatures.
+        placements: where a run may state a task's instructions (``PLACEMENT``), the published place first; empty if
+            there is only one place.
         former_names: maps the names of metrics in older versions of lm-eval-ext to the current names.
     """
 
@@ -93,6 +97,7 @@ class Schema:
     readers: tuple[str, ...] = ()
     tasks_weigh_alike: bool = False
     over_temperatures: bool = False
+    placements: tuple[str, ...] = ()
     former_names: Mapping[str, str] = field(default_factory=dict)
 
     def metric(self, name: str) -> Metric:
@@ -152,6 +157,11 @@ class Schema:
         """Return the schema with the ``row_key`` of a task with these metadata."""
         of_variants = (key for fact, key in self.row_keys_of_variants.items() if metadata.get(fact) is not None)
         return replace(self, row_key=next(of_variants, self.row_key))
+
+    def placement(self, metadata: Mapping[str, Any]) -> str:
+        """Return where a run states its instructions; empty for the published place."""
+        chosen = metadata.get(PLACEMENT)
+        return chosen if chosen in self.placements[1:] else ""
 
     def missing_facts(self, metadata: Mapping[str, Any]) -> tuple[str, ...]:
         """Return which facts a task's metadata lack."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lm_eval_ext.families.manyifeval.placement import PLACEMENTS
 from lm_eval_ext.families.schema import COUNT, EMPTY_RATE, Metric, Schema
 
 COUSINS = "cousins"
@@ -82,4 +83,5 @@ SCHEMA = Schema(
     # instructions: the number per row; repeat: whether one instruction is repeated that many times (appendix C).
     facts={"instructions": "a whole number", "repeat": "true or false"},
     row_key="key",
+    placements=PLACEMENTS,
 )

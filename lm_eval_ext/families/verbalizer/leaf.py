@@ -9,7 +9,15 @@ from typing import Any, get_args
 import jinja2
 import jinja2.meta
 
-from lm_eval_ext.families.leaf import ALL, DATASET_KEYS, own_dataset, refuse_keys, refuse_rows, rows_of_leaf
+from lm_eval_ext.families.leaf import (
+    ALL,
+    DATASET_KEYS,
+    own_dataset,
+    refuse_keys,
+    refuse_placement,
+    refuse_rows,
+    rows_of_leaf,
+)
 from lm_eval_ext.families.verbalizer.answer import Reads
 from lm_eval_ext.families.verbalizer.datasets import DATASETS, Classification
 from lm_eval_ext.families.verbalizer.filters import ANSWER_FILTER
@@ -52,6 +60,7 @@ def leaf_of(config: dict[str, Any]) -> Leaf:
         ValueError: a key is missing or invalid; the message names leaf and key.
     """
     name = config["task"]
+    refuse_placement(config)
     verbalizer = verbalizer_of_leaf(name, config.get("doc_to_choice"), config.pop("prior", None))
     names = {key: _name(name, key, config.pop(key, None)) for key in ("verbalizer", "naturalness")}
     reads = _reads(name, config.get("filter_list") or [])

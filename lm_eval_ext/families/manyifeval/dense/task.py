@@ -9,26 +9,28 @@ from typing import Any
 import datasets
 
 from lm_eval_ext.families.leaf import refuse_rows
+from lm_eval_ext.families.manyifeval.answers import IGNORE_SYSTEM, heard
 from lm_eval_ext.families.manyifeval.dense.form import chosen_form
-from lm_eval_ext.families.manyifeval.dense.rows import COUNTS
-from lm_eval_ext.families.manyifeval.placement import PUBLISHED
+from lm_eval_ext.families.manyifeval.dense.rows import COUNTS, task_of
+from lm_eval_ext.families.manyifeval.placed_task import PlacedTask
+from lm_eval_ext.families.manyifeval.placement import placed
 from lm_eval_ext.families.manyifeval.rows import TEST
 from lm_eval_ext.families.manyifeval.schema import DENSE
-from lm_eval_ext.harness.family_task import Documents, FamilyTask
+from lm_eval_ext.harness.family_task import Documents
 from lm_eval_ext.harness.known_answers import KnownAnswers
 
 NAME = "manyifeval_dense"
 
 
-class DenseTask(FamilyTask):
+class DenseTask(PlacedTask):
     """A report with n instructions. A leaf has ``instructions``: n, one of ``COUNTS``.
 
     The rows are part of this package, whatever ``source`` in ``--metadata`` says. ``form`` there says whether the
     instructions are words that the report must contain, or of many types and about its sections (``form.Form``).
 
     Raises:
-        ValueError: ``instructions`` is missing or not one of these numbers, there is no such form, or the instructions
-            are to be placed elsewhere; the message names leaf and key.
+        ValueError: ``instructions`` is missing or not one of these numbers, or there is no such form or placement; the
+            message names leaf and key.
         MissingDataError: the form needs NLTK's sentence data, which are not installed.
     """
 
@@ -47,13 +49,9 @@ class DenseTask(FamilyTask):
         if count not in COUNTS or isinstance(count, bool):
             expected = ", ".join(map(str, COUNTS))
             raise ValueError(f"task {task!r}: instructions {count!r}; expected one of {expected}")
-        if metadata.get("placement", PUBLISHED) != PUBLISHED:
-            raise ValueError(
-                f"task {task!r}: placement {metadata['placement']!r}, but the instructions of these reports always "
-                "follow the task; remove placement, or run this task by itself"
-            )
         refuse_rows(config, "all ten reports are evaluated; remove rows (--limit evaluates fewer)")
         self._count: int = count
+        self.place(config)
         self._form, fact = chosen_form(task, metadata)
         generation = dict(config.get("generation_kwargs") or {})
         needed = count * self._form.new_tokens_per_instruction
@@ -69,12 +67,16 @@ class DenseTask(FamilyTask):
 
     def documents(self) -> Documents:
         """Return the ten rows."""
-        found = self._form.documents(self._count, self.row_seed)
+        found = [
+            {**doc, **placed(self.placement, task_of(doc["prompt"]), doc["prompt"])}
+            for doc in self._form.documents(self._count, self.row_seed)
+        ]
         facts = {"rows_hash": self._form.rows_hash(self._count, self.row_seed)}
         return Documents(TEST, datasets.Dataset.from_list(found), facts)
 
     def before_requests(self) -> None:
-        """Say what the rows cost, because a report may be as long as the model's context."""
+        """Say what the rows cost, because a report may be as long as the model's context; see the base class."""
+        super().before_requests()
         tokens = self._count * self._form.tokens_per_instruction
         message = "%s: %d prompts of about %d tokens each, and up to %d new tokens for each (max_gen_toks)"
         limit = self.config.generation_kwargs["max_gen_toks"]
@@ -82,4 +84,5 @@ class DenseTask(FamilyTask):
 
     def known_answers(self, doc: dict[str, Any]) -> KnownAnswers:
         """Return reports that follow all instructions, or which of them each policy says."""
-        return self._form.known_answers(doc, self.row_seed)
+        answers = self._form.known_answers(doc, self.row_seed)
+        return {**answers, IGNORE_SYSTEM: answers[heard(self.placement)]}

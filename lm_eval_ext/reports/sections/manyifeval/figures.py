@@ -13,6 +13,7 @@ from lm_eval_ext.reports.sections.manyifeval.reliability import reliability
 from lm_eval_ext.reports.sections.manyifeval.repetition import compared, repetition
 from lm_eval_ext.reports.sections.manyifeval.single import alone
 from lm_eval_ext.reports.sections.manyifeval.wide import wide
+from lm_eval_ext.reports.sections.manyifeval.wordings import wordings
 from lm_eval_ext.reports.statistics import estimate
 
 ACCURACY = "accuracy"
@@ -30,6 +31,7 @@ def figures(found: ManyIFEvalRuns) -> Iterator[Figure]:
         yield alone(found)
     if found.cousins:
         yield reliability(found)
+        yield from wordings(found)
     if found.wide:
         yield wide(found)
     if found.dense:

@@ -165,9 +165,18 @@ def test_long_reports_in_sections_may_have_twenty_tokens_for_each_instruction() 
     assert make(LEAVES[5]).config.generation_kwargs["max_gen_toks"] == 4096
 
 
-def test_the_instructions_of_a_report_stay_where_they_are() -> None:
-    with pytest.raises(ValueError, match="task 'manyifeval_dense_n010': placement 'before', but the instructions"):
-        make(LEAVES[0], {"placement": "before"})
+@pytest.mark.usefixtures("sentence_data")
+@pytest.mark.parametrize("form", ["keywords", "mixed"])
+def test_the_list_of_a_report_can_be_before_its_task(form: str) -> None:
+    published, placed = (make(LEAVES[0], {"form": form} | place).eval_docs for place in ({}, {"placement": "before"}))
+    for doc, moved in zip(published, placed, strict=True):
+        task, listed = moved["asked"].rsplit("\n\n", 1)[1], moved["stated"]
+        assert moved["asked"] == f"{listed}\n\n{task}"
+        assert task.startswith("Write a business report on ")
+        assert task.count(".") == 1
+        assert doc["prompt"].startswith(task)
+        assert doc["prompt"].endswith(listed)
+        assert len(doc["prompt"]) - len(task) - len(listed) in (1, 2)  # what separates them
 
 
 @pytest.mark.parametrize("count", [None, 11, "10", True])

@@ -28,9 +28,9 @@ SEED = 20261125
 PER_SECTION = 5
 """The number of instructions about one section, of five types."""
 LEAD = (
-    "Divide it into {sections} sections, each below a heading on a line of its own: {headings}. The text of a section "
-    "is what is below its heading. Keep the sections short. All of these {count} statements must be true of your "
-    "report:"
+    "Divide the report into {sections} sections, each below a heading on a line of its own: {headings}. The text of a "
+    "section is what is below its heading. Keep the sections short. All of these {count} statements must be true of "
+    "your report:"
 )
 
 

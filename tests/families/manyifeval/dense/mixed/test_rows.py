@@ -40,7 +40,7 @@ def test_a_prompt_states_every_instruction_of_every_section(count: int) -> None:
     for row in rows:
         first, empty, *lines = row.prompt.split("\n")
         assert SUBJECTS[row.key - 1] in first
-        assert f"Divide it into {count // PER_SECTION} sections" in first
+        assert f"Divide the report into {count // PER_SECTION} sections" in first
         assert f"All of these {count} statements" in first
         assert empty == ""
         assert lines == [
