@@ -50,20 +50,22 @@ class DenseTask(FamilyTask):
         if metadata.get("placement", PUBLISHED) != PUBLISHED:
             raise ValueError(
                 f"task {task!r}: placement {metadata['placement']!r}, but the instructions of these reports always "
-                "follow the task; remove placement, or run this task by itself"
+                "follow the task; remove placement, or run this task in a command without it"
             )
         refuse_rows(config, "all ten reports are evaluated; remove rows (--limit evaluates fewer)")
         self._count: int = count
         self._form, fact = chosen_form(task, metadata)
-        generation = dict(config.get("generation_kwargs") or {})
-        needed = count * self._form.new_tokens_per_instruction
+        if fact:
+            # The template's is a field of the other form.
+            config["doc_to_target"] = self._form.target
+        generation, needed = config.get("generation_kwargs") or {}, count * self._form.new_tokens_per_instruction
+        if needed > generation.get("max_gen_toks", 0):
+            config["generation_kwargs"] = {**generation, "max_gen_toks": needed}
         config |= {
             "dataset_path": NAME,
             "test_split": TEST,
-            "doc_to_target": self._form.target,
             "process_results": self._form.process_results,
             "metric_list": list(self._form.metrics()),
-            "generation_kwargs": {**generation, "max_gen_toks": max(generation.get("max_gen_toks", 0), needed)},
         }
         return {"dataset": NAME, "instructions": count, "repeat": False, DENSE: True, **fact}
 
