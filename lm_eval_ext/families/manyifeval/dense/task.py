@@ -53,15 +53,17 @@ class DenseTask(PlacedTask):
         self._count: int = count
         self.place(config)
         self._form, fact = chosen_form(task, metadata)
-        generation = dict(config.get("generation_kwargs") or {})
-        needed = count * self._form.new_tokens_per_instruction
+        if fact:
+            # The template's is a field of the other form.
+            config["doc_to_target"] = self._form.target
+        generation, needed = config.get("generation_kwargs") or {}, count * self._form.new_tokens_per_instruction
+        if needed > generation.get("max_gen_toks", 0):
+            config["generation_kwargs"] = {**generation, "max_gen_toks": needed}
         config |= {
             "dataset_path": NAME,
             "test_split": TEST,
-            "doc_to_target": self._form.target,
             "process_results": self._form.process_results,
             "metric_list": list(self._form.metrics()),
-            "generation_kwargs": {**generation, "max_gen_toks": max(generation.get("max_gen_toks", 0), needed)},
         }
         return {"dataset": NAME, "instructions": count, "repeat": False, DENSE: True, **fact}
 

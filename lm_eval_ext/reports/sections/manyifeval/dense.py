@@ -10,6 +10,7 @@ from lm_eval_ext.families.manyifeval.schema import OF_REPORTS, OF_SECTIONS, SECT
 from lm_eval_ext.reports.figure import Curves, Figure, HeatMap, Panel, Series, Table, TableCell
 from lm_eval_ext.reports.sections.manyifeval.conditions import ManyIFEvalRuns, Model, nothing, type_metrics
 from lm_eval_ext.reports.sections.manyifeval.decay import decay
+from lm_eval_ext.reports.sections.manyifeval.instruction_types import EACH
 from lm_eval_ext.reports.statistics import Replicates, estimate
 from lm_eval_ext.results.issue import Issue, note
 from lm_eval_ext.results.rows import ASKED
@@ -91,7 +92,8 @@ def mixed_types(found: ManyIFEvalRuns) -> Figure:
         }
         names = tuple(map(_name, metrics))
         title = model.label if len(found.mixed) > 1 else ""
-        panels.append(Panel(title, HeatMap(names, tuple(map(str, numbers)), tuple(cells.values()), "followed")))
+        if len(found.mixed) <= EACH:
+            panels.append(Panel(title, HeatMap(names, tuple(map(str, numbers)), tuple(cells.values()), "followed")))
         rows += [(model.label, _name(metric), *values) for metric, values in cells.items()]
     return Figure(
         "manyifeval_mixed_types",
