@@ -86,7 +86,9 @@ class Environment:
         run(*pip, *arguments, folder=self.empty)
 
     def install(self, *arguments: str | Path) -> None:
-        self.pip("install", "--no-index", "--no-cache-dir", "--no-build-isolation", *arguments)
+        # Without compiling: what is not used need not be, and what is used leaves more behind than pip knows of.
+        options = ("--no-index", "--no-cache-dir", "--no-build-isolation", "--no-compile")
+        self.pip("install", *options, *arguments)
 
     def content(self) -> set[str]:
         return {path.name for path in self.site.iterdir()} - {"__pycache__"}
