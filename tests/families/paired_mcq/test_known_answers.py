@@ -172,8 +172,8 @@ def simply_evaluate(source: str, task: str, classifier: str = "rules", **setting
     ],
 )
 def test_a_policys_scores_are_exact_on_the_papers_414_questions(policy: str, asked: int, shared_data: Path) -> None:
-    source, settings = str(shared_data / "mcq" / "opinionqa_questions.jsonl"), {"limit": asked, "log_samples": False}
-    results = simply_evaluate(source, "paired_mcq_opinionqa_low", model_args=f"policy={policy}", **settings)
+    source, told = str(shared_data / "mcq" / "opinionqa_questions.jsonl"), f"policy={policy}"
+    results = simply_evaluate(source, "paired_mcq_opinionqa_low", limit=asked, model_args=told, log_samples=False)
     assert results["n-samples"]["paired_mcq_opinionqa_low"] == {"original": 4140, "effective": asked}
     for reader, expected in POLICIES[policy][0].items():
         check(figures(results, "paired_mcq_opinionqa_low", reader), expected)
