@@ -105,6 +105,14 @@ def test_the_row_of_a_group_is_not_a_task(tmp_path: Path) -> None:
 # Of several runs the newest
 
 
+def test_a_file_given_in_several_ways_is_read_once(tmp_path: Path) -> None:
+    path = write_run(tmp_path / "run", {SST2: [1]})
+    (link := tmp_path / "link").symlink_to(tmp_path / "run")
+    runs = load([tmp_path / "run", path, link])
+    assert [run.file.path for run in runs.runs] == [path]
+    assert texts(runs) == ()
+
+
 def test_the_newer_of_two_runs_is_used_and_the_older_one_named(tmp_path: Path) -> None:
     newer = write_run(tmp_path / "1", {SST2: [1, 1]}, date=2000)
     older = write_run(tmp_path / "2", {SST2: [0, 0], SNLI: [1, 1]}, date=1000)

@@ -69,6 +69,10 @@ def test_a_row_without_a_number_does_not_count() -> None:
     assert found("acc", [1.0, nan, 0.0, 0.0], 1 / 3).figure == pytest.approx(1 / 3)
 
 
+def test_a_single_row_is_its_own_mean() -> None:
+    assert found("acc", [0.5], 0.5).figure == 0.5
+
+
 def test_what_does_not_give_the_figure_is_unknown() -> None:
     assert aggregate("acc", None, [1.0, 0.0], 0.7) is None
     assert aggregate("acc", "def own(items): ...", [1.0, 0.0], 0.7) is None

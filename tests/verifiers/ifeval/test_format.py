@@ -118,6 +118,7 @@ def test_a_title_is_in_double_angle_brackets(text: str, faithful: bool, repaired
         # asterisks that enclose nothing
         (1, "2 * 3 * 4", True, False),
         (1, "* a * b", True, False),
+        (1, "* a footnote*", True, False),
         (1, "* *one* in a list", False, True),
         (1, "* a\n* b", False, False),
         (1, "*one\ntwo*", False, True),

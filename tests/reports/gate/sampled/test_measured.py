@@ -87,6 +87,16 @@ def test_the_components_of_each_side_and_of_the_change(sides: Sides) -> None:
     assert found.change.sufficient == inf
 
 
+def test_the_error_of_one_task_does_not_depend_on_how_tasks_are_weighted(sides: Sides) -> None:
+    unit = sides.take(SST2)
+    assert isinstance(unit, Unit)
+    found = [
+        change_of(difference_of(replace(unit, tasks_weigh_alike=alike), sides), sides.evidence.population)
+        for alike in (False, True)
+    ]
+    assert found[0].error(3) == pytest.approx(found[1].error(3)) == pytest.approx((0.5 / 3 / 4) ** 0.5)
+
+
 def test_the_error_is_that_of_the_limits_without_the_made_up_rows(tmp_path: Path) -> None:
     generator = np.random.default_rng(1)
     # Half the rows become better, the others worse.

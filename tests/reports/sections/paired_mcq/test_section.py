@@ -395,6 +395,14 @@ def test_a_letter_with_another_options_text_is_shown_as_a_part_of_no_answer(tmp_
     assert {"no answer", "a letter with another option's text"} <= readings
 
 
+def test_what_a_single_model_does_is_drawn_and_what_none_does_is_not(tmp_path: Path) -> None:
+    one: list[tuple[str, str, Value]] = [("q1", "A", "A"), ("q2", "A", ["A", "B"])]
+    other: list[tuple[str, str, Value]] = [("q1", "A", "A"), ("q2", "A", "A")]
+    shown = figure(section_of(write(tmp_path / "1", one), write(tmp_path / "2", other, "other")), "no_answer")
+    assert [panel.title for panel in shown.panels] == ["no answer", "several options"]
+    assert [str(issue) for issue in shown.issues] == ["Not drawn: contradiction (none occurred)."]
+
+
 # two orders of each question: first tokens and texts -> what they show
 TWO_ORDERS: dict[str, tuple[list[tuple[str, str, Value]], str]] = {
     "both agree on the same": ([("q", "A", "A"), ("q", "A", "A")], "First token and text agree"),
