@@ -94,3 +94,24 @@ def test_what_only_a_server_renders_cannot_be_checked(
     task.asking = Asking(apply_chat_template=True, chat_template=lambda _: rendered)
     task.before_requests()
     assert ("it cannot be checked that the model is shown the instructions" in caplog.text) == warned
+
+
+def test_a_template_may_write_the_system_message_elsewhere_but_not_leave_it_out() -> None:
+    task = make("manyifeval_n02", {"placement": "system"})
+    doc = task.eval_docs[0]
+
+    def shown(roles: tuple[str, ...]) -> Any:
+        return task.fewshot_context(
+            doc,
+            num_fewshot=0,
+            system_instruction=None,
+            apply_chat_template=True,
+            fewshot_as_multiturn=False,
+            chat_template=lambda messages, **_: "\n\n".join(
+                message["content"] for message in messages if message["role"] in roles
+            ),
+        )
+
+    assert shown(("system", "user")) == f"{doc[STATED]}\n\n{doc['task_prompt']}"
+    with pytest.raises(ValueError, match="template makes lacks the instructions: it has no such role"):
+        shown(("user",))
