@@ -11,7 +11,7 @@ from lm_eval import simple_evaluate
 from lm_eval.tasks import TaskManager
 
 from lm_eval_ext import tasks_dir
-from lm_eval_ext.families.manyifeval.placement import ASKED, PLACEMENTS, STATED, placed
+from lm_eval_ext.families.manyifeval.placement import ASKED, STATED, placed
 from lm_eval_ext.harness.family_task import Asking
 from lm_eval_ext.sources import RowsError
 from tests.harness.tasks import make
@@ -55,13 +55,12 @@ def evaluated(placement: str) -> Mapping[str, Any]:
     return results
 
 
-@pytest.mark.parametrize("placement", PLACEMENTS)
+@pytest.mark.parametrize("placement", ["earlier_turn", "system"])
 def test_who_ignores_the_system_message_follows_what_stands_elsewhere(placement: str) -> None:
     found = evaluated(placement)
-    mark = "" if placement == "after" else f"+{placement}"
     for task, headline in KINDS.items():
         assert found["results"][task][f"{headline},none"] == (0.0 if placement == "system" else 1.0), task
-        assert str(found["versions"][task]).endswith(f"+embedded{mark}"), task
+        assert str(found["versions"][task]).endswith(f"+embedded+{placement}"), task
     for sample in found["samples"]["manyifeval_dense_n010"]:
         task, _, words = sample["doc"]["prompt"].partition("\n\n")
         # Whichever form the version of the harness has for the arguments of a request.
@@ -95,3 +94,24 @@ def test_what_only_a_server_renders_cannot_be_checked(
     task.asking = Asking(apply_chat_template=True, chat_template=lambda _: rendered)
     task.before_requests()
     assert ("it cannot be checked that the model is shown the instructions" in caplog.text) == warned
+
+
+def test_a_template_may_write_the_system_message_elsewhere_but_not_leave_it_out() -> None:
+    task = make("manyifeval_n02", {"placement": "system"})
+    doc = task.eval_docs[0]
+
+    def shown(roles: tuple[str, ...]) -> Any:
+        return task.fewshot_context(
+            doc,
+            num_fewshot=0,
+            system_instruction=None,
+            apply_chat_template=True,
+            fewshot_as_multiturn=False,
+            chat_template=lambda messages, **_: "\n\n".join(
+                message["content"] for message in messages if message["role"] in roles
+            ),
+        )
+
+    assert shown(("system", "user")) == f"{doc[STATED]}\n\n{doc['task_prompt']}"
+    with pytest.raises(ValueError, match="template makes lacks the instructions: it has no such role"):
+        shown(("user",))

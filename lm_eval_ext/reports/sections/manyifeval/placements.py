@@ -16,6 +16,7 @@ from lm_eval_ext.reports.figure import Curves, Estimate, Figure, Panel, Series, 
 from lm_eval_ext.reports.gate.comparison import ONE_SIDE
 from lm_eval_ext.reports.gate.drop import drop_of_changes
 from lm_eval_ext.reports.sections.manyifeval.conditions import FAMILY, INST_LEVEL, PROMPT_LEVEL, condition
+from lm_eval_ext.reports.sections.manyifeval.curse import INST, PROMPT
 from lm_eval_ext.reports.statistics import Floats, estimate, holm, sign_flip_p
 from lm_eval_ext.reports.wording import figure as shown
 from lm_eval_ext.results.issue import Issue, error, named, note
@@ -40,6 +41,12 @@ KINDS: Mapping[str, str] = {
     MIXED: "sections of a report",
 }
 """What the titles of panels say of a kind of tasks, in the order of the panels."""
+OF_ROWS: Mapping[str, str] = {PROMPT_LEVEL: PROMPT, INST_LEVEL: INST}
+OF_REPORT: Mapping[str, Mapping[str, str]] = {
+    DENSE: {OF_REPORTS[0].name: "share contained"},
+    MIXED: {OF_SECTIONS[0].name: "share followed"},
+}
+"""The metrics that are drawn, with the titles of their axes; those of reports by kind."""
 LEVEL = 0.05
 
 
@@ -101,44 +108,55 @@ class Placed:
         """The sort key of its place in a table."""
         return list(KINDS).index(self.kind), self.number, self.first.task
 
-    def accuracy(self, placement: str, metric: str = "") -> Estimate:
-        """Return a metric, the headline by default, over the shared rows; NaN if it was not run with a placement."""
-        run = self.runs.get(placement)
-        if run is None or (metric and metric not in run.metrics):
-            return Estimate(nan)
-        return estimate(self.evidence.ratio(run, metric or run.headline.name, self.kept[placement]).value)
+    @property
+    def accuracy(self) -> str:
+        """Its headline metric."""
+        return self.first.headline.name
 
-    def change(self, placement: str) -> Estimate:
-        """Return the accuracy at a placement minus that at the published one, as ``compare`` does.
+    @property
+    def share(self) -> str:
+        """The metric of the share of instructions that are followed, which tells more where no row is right."""
+        return INST_LEVEL if INST_LEVEL in self.first.metrics else self.accuracy
+
+    def figure(self, placement: str, metric: str) -> Estimate:
+        """Return a figure over the shared rows; NaN if the task was not run with a placement, or has no such metric."""
+        run = self.runs.get(placement)
+        if run is None or metric not in run.metrics:
+            return Estimate(nan)
+        return estimate(self.evidence.ratio(run, metric, self.kept[placement]).value)
+
+    def change(self, placement: str, metric: str) -> Estimate:
+        """Return a figure at a placement minus that at the published one, as ``compare`` does.
 
         NaN if they are not compared; without an interval if there are no samples.
         """
         if PUBLISHED not in self.runs or placement == PUBLISHED or self.reason:
             return Estimate(nan)
-        answers = self._changes(placement)
+        answers = self._changes(placement, metric)
         if answers is None:
-            return Estimate(self.accuracy(placement).value - self.accuracy(PUBLISHED).value)
+            return Estimate(self.figure(placement, metric).value - self.figure(PUBLISHED, metric).value)
         changes, counts = (self._by_row(each) for each in (answers, np.ones(len(answers))))
         asked = counts > 0
         drop = drop_of_changes(changes[asked], counts[asked], (int(asked.sum()),), len(answers))
-        return Estimate(drop.value, *drop.limits(ONE_SIDE, ONE_SIDE), int(asked.sum()), len(answers))
+        low, high = drop.limits(ONE_SIDE, ONE_SIDE)
+        return Estimate(drop.value, low, high, int(asked.sum()), len(answers))
 
     def p(self, placement: str) -> float | None:
-        """Return the p-value of no change, by the paired randomization test; ``None`` without samples."""
+        """Return the p-value of no change of ``share``, by the paired randomization test; ``None`` without samples."""
         compared = PUBLISHED in self.runs and placement in self.runs and not self.reason
-        answers = self._changes(placement) if compared else None
+        answers = self._changes(placement, self.share) if compared else None
         return None if answers is None else sign_flip_p(self._by_row(answers))
 
-    def _changes(self, placement: str) -> Floats | None:
+    def _changes(self, placement: str, metric: str) -> Floats | None:
         """Return the change of each shared answer, in the order of their numbers; ``None`` without samples."""
-        before, after = (self._in_order(place) for place in (PUBLISHED, placement))
+        before, after = (self._in_order(place, metric) for place in (PUBLISHED, placement))
         return None if before is None or after is None else after - before
 
-    def _in_order(self, placement: str) -> Floats | None:
+    def _in_order(self, placement: str, metric: str) -> Floats | None:
         rows, kept = self.runs[placement].rows, self.kept[placement]
-        if rows is None or kept is None:
+        if rows is None or kept is None or metric not in rows.values:
             return None
-        values: Floats = rows.values[self.runs[placement].headline.name][kept][np.argsort(rows.ids[kept])]
+        values: Floats = rows.values[metric][kept][np.argsort(rows.ids[kept])]
         return values
 
     def _by_row(self, answers: Floats) -> Floats:
@@ -164,14 +182,22 @@ def placements(evidence: Evidence) -> Iterator[Figure]:
         "manyifeval_placements",
         "Where does it stop listening?",
         "The same task prompts with the same instructions, stated at different places: after the task, as published, "
-        "before it, in the system message, or in an earlier turn of the user. Accuracy is the headline of each task: "
-        "the share of rows of which all instructions are followed; of dense tasks, the share of the words. A curve "
-        "below that of the published place means that the model listens less there. All figures of a task are over the "
-        "rows that all its placements have. Intervals of accuracies are 95 % confidence intervals from a cluster "
-        "bootstrap over task prompts; differences are paired by row, with the limits (95 %) that check uses.",
+        "before it, in the system message, or in an earlier turn of the user. A curve below that of the published "
+        "place means that the model listens less there. Accuracy is the headline of each task: the share of rows of "
+        "which all instructions are followed; of dense tasks, the share of the words or instructions. All figures of a "
+        "task are over the rows that all its placements have. Intervals of curves are 95 % confidence intervals from a "
+        "cluster bootstrap over task prompts; differences are paired by row, with the limits (95 %) that check uses.",
         tuple(panels),
         Table(
-            ("model", "task", "placement", "accuracy", f"minus {PUBLISHED}", "instruction level"),
+            (
+                "model",
+                "task",
+                "placement",
+                "accuracy",
+                f"accuracy minus {PUBLISHED}",
+                "instruction level",
+                f"instruction level minus {PUBLISHED}",
+            ),
             tuple(rows),
         ),
         tuple(issues),
@@ -191,7 +217,7 @@ def _of_model(evidence: Evidence, model: EvaluatedModel) -> list[Placed]:
 
 
 def _panels(tasks: Sequence[Placed], label: str) -> Iterator[Panel]:
-    """Yield a panel for each kind of tasks, with a curve for each placement."""
+    """Yield panels for each kind of tasks, with a curve for each placement."""
     kinds = dict.fromkeys(task.kind for task in tasks)
     for kind in kinds:
         # Of several tasks with one number of instructions, a curve has the first.
@@ -199,27 +225,29 @@ def _panels(tasks: Sequence[Placed], label: str) -> Iterator[Panel]:
         for task in tasks:
             if task.kind == kind:
                 by_number.setdefault(task.number, task)
-        series = tuple(
-            Series(WORDS[place], tuple(task.accuracy(place) for task in by_number.values()))
-            for place in SCHEMA.placements
-            if any(place in task.runs for task in by_number.values())
-        )
-        words = kind == DENSE
-        curves = Curves(
-            tuple(by_number),
-            series,
-            "words" if words else "instructions",
-            "share contained" if words else "prompt level",
-            logarithmic=words,
-        )
-        yield Panel(", ".join(filter(None, (label, KINDS[kind] if len(kinds) > 1 else ""))), curves)
+        report = kind in OF_REPORT
+        for metric, level in OF_REPORT.get(kind, OF_ROWS).items():
+            series = tuple(
+                Series(WORDS[place], tuple(task.figure(place, metric) for task in by_number.values()))
+                for place in SCHEMA.placements
+                if any(place in task.runs for task in by_number.values())
+            )
+            x_axis = "words" if kind == DENSE else "instructions"
+            parts = (label, KINDS[kind] if len(kinds) > 1 else "", level.partition(":")[0])
+            yield Panel(
+                ", ".join(filter(None, parts)), Curves(tuple(by_number), series, x_axis, level, logarithmic=report)
+            )
 
 
 def _rows(label: str, tasks: Sequence[Placed]) -> Iterator[tuple[TableCell, ...]]:
     for task in tasks:
         for place in task.runs:
-            inst_level = task.accuracy(place, INST_LEVEL)
-            yield label, task.first.task, place, task.accuracy(place), task.change(place), inst_level
+            cells = (
+                each
+                for metric in (task.accuracy, INST_LEVEL)
+                for each in (task.figure(place, metric), task.change(place, metric))
+            )
+            yield label, task.first.task, place, *cells
 
 
 def _issues(label: str, tasks: Sequence[Placed]) -> Iterator[Issue]:
@@ -245,23 +273,24 @@ def _in_words(tasks: Sequence[Placed]) -> str:
         compared = [task for task in tasks if (task.first.task, place) in p_values]
         clear = [task for task in compared if adjusted[f"{task.first.task} {place}"] < LEVEL]
         for found, sign in ((less, -1), (more, 1)):
-            if of_sign := [task for task in clear if sign * task.change(place).value > 0]:
+            if of_sign := [task for task in clear if sign * task.change(place, task.share).value > 0]:
                 found.append(f"{WORDS[place]} ({_changes_in_words(of_sign, place)})")
         if compared and not clear:
             alike.append(WORDS[place])
     parts = [
         f"it listens less {' and '.join(less)}" if less else "it is not shown to listen less anywhere",
         f"more {' and '.join(more)}" if more else "",
-        f"no difference is shown {' or '.join(alike)}" if alike else "",
+        f"no difference is shown {' or '.join(alike)}" if alike and (less or more) else "",
     ]
     return (
-        f"{'; '.join(filter(None, parts))}. Compared with the same instructions {WORDS[PUBLISHED]}: p < {LEVEL:g} in "
-        f"paired sign-flip tests, with Holm's correction for {len(p_values)} comparisons"
+        f"{'; '.join(filter(None, parts))}. By the share of the instructions that are followed, compared with the same "
+        f"instructions {WORDS[PUBLISHED]}: p < {LEVEL:g} in paired sign-flip tests, with Holm's correction for "
+        f"{len(p_values)} comparisons"
     )
 
 
 def _changes_in_words(tasks: Sequence[Placed], place: str) -> str:
     """Return the changes in some tasks as text, the first in full and the others by name."""
     first, *others = tasks
-    points = f"{shown(first.change(place).value, 'change')} points in {first.first.task}"
+    points = f"{shown(first.change(place, first.share).value, 'change')} points in {first.first.task}"
     return f"{points}; also in {named([task.first.task for task in others])}" if others else points

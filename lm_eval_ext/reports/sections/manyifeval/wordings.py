@@ -10,7 +10,7 @@ import numpy as np
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Estimate, Figure, Forest, Panel, Table, TableCell
 from lm_eval_ext.reports.sections.examples import UNREADABLE, Line
-from lm_eval_ext.reports.sections.manyifeval.conditions import BY_TYPE, ManyIFEvalRuns, type_name
+from lm_eval_ext.reports.sections.manyifeval.conditions import BY_TYPE, ManyIFEvalRuns
 from lm_eval_ext.reports.statistics import Floats, Ratio, Replicates, estimate
 from lm_eval_ext.results.issue import Issue, note
 from lm_eval_ext.results.runs import TaskRun
@@ -19,7 +19,7 @@ WORST = 10
 """The most wordings that are shown of a model."""
 CONFIDENCE = 0.95
 Wording = tuple[str, int]
-"""A type of instructions, as in the name of its metric, and the number of its wording; 0 is the published one."""
+"""The id of a type of instructions, and the number of its wording; 0 is the published one."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,8 @@ def wordings(found: ManyIFEvalRuns) -> Iterator[Figure]:
             continue
         issues.append(note(f"{model.label}: {_in_words(worded)}"))
         worst = worded[:WORST]
-        names = tuple(_name(each.wording) for each in worst)
+        # Without the group, which leaves too little room for the rest.
+        names = tuple(_name(each.wording).partition(":")[2] for each in worst)
         title = model.label if len(found.cousins) > 1 else ""
         panels.append(Panel(title, Forest(names, tuple(each.change for each in worst), "difference", "change")))
         rows += [(model.label, _name(each.wording), each.text, each.accuracy, each.change) for each in worst]
@@ -98,7 +99,7 @@ def wordings(found: ManyIFEvalRuns) -> Iterator[Figure]:
 
 
 def _name(wording: Wording) -> str:
-    return f"{type_name(wording[0])}, wording {wording[1]}"
+    return f"{wording[0].replace('_', ' ')}, wording {wording[1]}"
 
 
 def _in_words(worded: Sequence[Worded]) -> str:
@@ -191,11 +192,11 @@ def _of_line(line: Line) -> tuple[list[tuple[Wording, str, float]], int]:
     Of several instructions of one type, the samples tell how many are followed, but not which.
     """
     doc = line["doc"]
-    kinds = [f"{BY_TYPE}{name.replace(':', '_')}" for name in doc["instruction_id_list"]]
+    kinds = [str(name) for name in doc["instruction_id_list"]]
     texts = [text.removeprefix("- ") for text in doc["prompt"].split("\n")[-len(kinds) :]]
     found = []
     for kind, phrasing, text in zip(kinds, doc["phrasings"], texts, strict=True):
-        followed, asked = line[kind]
+        followed, asked = line[f"{BY_TYPE}{kind.replace(':', '_')}"]
         if followed in (0, asked):
             found.append(((kind, int(phrasing)), text, float(followed > 0)))
     return found, len(kinds) - len(found)

@@ -59,25 +59,29 @@ def test_the_policy_that_ignores_the_system_message_stops_listening_there(folder
     for place in PLACEMENTS:
         accuracy = 0.0 if place == "system" else 1.0
         known = {"accuracy": accuracy, "instruction level": accuracy}
-        known |= {} if place == "after" else {"minus after": accuracy - 1}
+        if place != "after":
+            known |= {f"{level} minus after": accuracy - 1 for level in ("accuracy", "instruction level")}
         assert {name: cell.value for name, cell in cells[DEAF, N02, place].items() if cell.exists} == known
-    change = cells[DEAF, N02, "system"]["minus after"]
+    change = cells[DEAF, N02, "system"]["accuracy minus after"]
     assert change.low == -1
     assert -1 < change.high < -0.5
     (said,) = figure(found, FIGURE).issues
     assert said == note(
         f"{DEAF}: it listens less in the system message (\N{MINUS SIGN}100.0 points in {N02}); no difference is shown "
-        "before the task or in an earlier turn. Compared with the same instructions after the task: p < 0.05 in paired "
-        "sign-flip tests, with Holm's correction for 3 comparisons"
+        "before the task or in an earlier turn. By the share of the instructions that are followed, compared with the "
+        "same instructions after the task: p < 0.05 in paired sign-flip tests, with Holm's correction for 3 comparisons"
     )
-    (panel,) = figure(found, FIGURE).panels
-    assert isinstance(panel.mark, Curves)
-    assert [series.name for series in panel.mark.series] == [
-        "after the task",
-        "before the task",
-        "in the system message",
-        "in an earlier turn",
-    ]
+    panels = figure(found, FIGURE).panels
+    assert [panel.title for panel in panels] == ["prompt level", "instruction level"]
+    for panel in panels:
+        assert isinstance(panel.mark, Curves)
+        curves = {series.name: [one.value for one in series.values] for series in panel.mark.series}
+        assert curves == {
+            "after the task": [1.0],
+            "before the task": [1.0],
+            "in the system message": [0.0],
+            "in an earlier turn": [1.0],
+        }
 
 
 def test_placements_are_of_one_model_and_in_no_other_figure(folders: Mapping[str, Path]) -> None:
@@ -114,10 +118,15 @@ def test_only_rows_of_all_placements_count_and_differences_pair_them(tmp_path: P
     found = section_of(after, system)
     cells = numbers(found, FIGURE)
     assert values(cells["one", N02, "system"]) == pytest.approx(
-        {"accuracy": 2 / 3, "minus after": 0.0, "instruction level": 2 / 3}
+        {
+            "accuracy": 2 / 3,
+            "accuracy minus after": 0.0,
+            "instruction level": 2 / 3,
+            "instruction level minus after": 2 / 3 - 5 / 6,
+        }
     )
     assert cells["one", N02, "after"]["accuracy"].value == pytest.approx(2 / 3)
-    assert cells["one", N02, "system"]["minus after"].rows == 3
+    assert cells["one", N02, "system"]["accuracy minus after"].rows == 3
     assert figure(found, FIGURE).issues[1:] == (note(LEFT_OUT),)
     # Elsewhere, every row of the published placement counts.
     assert numbers(found, "manyifeval_curse")["one", 2]["prompt level"].value == 0.75
@@ -133,7 +142,7 @@ def test_other_rows_and_other_versions_are_not_compared(
     after = placed(tmp_path / "after", "after", {N02: [row(1, [1, 1])]})
     system = placed(tmp_path / "system", "system", {N02: [row(1, [0, 1])]}, **metadata)
     found = section_of(after, system)
-    assert not numbers(found, FIGURE)["one", N02, "system"]["minus after"].exists
+    assert not numbers(found, FIGURE)["one", N02, "system"]["accuracy minus after"].exists
     assert error(f"one: the placements of {N02} are not compared: {reason}") in figure(found, FIGURE).issues
 
 

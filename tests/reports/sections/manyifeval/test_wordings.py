@@ -36,7 +36,7 @@ def counted(folder: Path) -> dict[tuple[str, int], list[tuple[int, bool]]]:
         for name, phrasing, follows in zip(
             doc["instruction_id_list"], doc["phrasings"], verdict.follow_instruction_list, strict=True
         ):
-            found[name.replace(":", " ").replace("_", " "), phrasing].append((doc["key"], follows))
+            found[name.replace("_", " "), phrasing].append((doc["key"], follows))
     return found
 
 
