@@ -15,7 +15,16 @@ from lm_eval.loggers import EvaluationTracker
 from lm_eval.tasks import TaskManager
 
 from lm_eval_ext import tasks_dir
-from lm_eval_ext.harness.draws import Drawn, OverDraws, are_alike, by_draw, combined, number_of_draws, together
+from lm_eval_ext.harness.draws import (
+    Drawn,
+    OverDraws,
+    are_alike,
+    by_draw,
+    combined,
+    number_of_draws,
+    of_single_draws,
+    together,
+)
 from lm_eval_ext.harness.versions import HAS_SCORERS
 from lm_eval_ext.results.load import load
 from tests.across_versions import plain_instance
@@ -161,6 +170,12 @@ def test_sampled_draws_that_are_all_the_same_are_warned_of(tmp_path: Path, caplo
     assert not are_alike([other])
     other.resps = ["x", "x"]
     assert are_alike([other])
+
+
+def test_responses_that_pad_the_share_of_a_process_are_no_draws() -> None:
+    request = plain_instance("generate_until", {}, ("prompt", {}))
+    request.repeats, request.resps = 2, ["x", "y", "y"]
+    assert [one.resps for one in of_single_draws(request)] == [["x"], ["y"]]
 
 
 def test_values_that_are_no_numbers_keep_all_draws() -> None:

@@ -31,6 +31,8 @@ def test_ten_lines_define_a_task_for_any_questions(harness: Harness, tmp_path: P
     assert len(leaf.splitlines()) <= 10
     assert "{{[a, b, c]}}" in yaml.safe_load(leaf)["doc_to_choice"]
     (tmp_path / "my_tasks").mkdir()
+    # In a folder, the file has the last part of the name on the hub.
+    leaf = leaf.replace("dataset_path: trivia", "dataset_path: owner/trivia")
     (tmp_path / "my_tasks" / "trivia.yaml").write_text(leaf, encoding="utf-8")
     (tmp_path / "my_rows").mkdir()
     questions = [
