@@ -105,6 +105,7 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
     "verifiers/ifbench/layout": ("lines and sections", "verifiers/ifbench/test_format.py"),
     "verifiers/ifbench/nesting": ("what brackets and quotes enclose", "verifiers/ifbench/test_format.py"),
     "verifiers/ifbench/tables": ("rows and fields of a table", "verifiers/ifbench/test_custom.py"),
+    "verifiers/detector": ("langdetect's own results", "verifiers/test_detection.py"),
     "verifiers/markdown": ("constructs that instructions ask for", "verifiers/ifeval/test_format.py"),
     "verifiers/nltk_data": ("what is missing, and how to get it", "verifiers/test_text.py"),
     "verifiers/phrases": ("what a phrase matches", "verifiers/ifeval/test_keywords.py"),

@@ -7,7 +7,7 @@ instructions has the first n of the ten (section 3.1).
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -121,7 +121,7 @@ def _draw(task: Task, generator: random.Random) -> tuple[Checker, ...]:
     free = _free_keywords(task)
     for slot in sorted(generator.sample(others, INSTRUCTIONS - len(chosen))):
         drawn = draw_instruction(generator.choice(SLOTS[slot]), generator, free)
-        free = _without(free, _phrases(drawn))
+        free = without(free, _phrases(drawn))
         chosen.append(drawn)
     generator.shuffle(chosen)
     return tuple(chosen)
@@ -135,11 +135,14 @@ def _is_too_long(own: Checker) -> bool:
 def _free_keywords(task: Task) -> tuple[str, ...]:
     """Return the keywords that occur neither in the task prompt nor in its own instructions."""
     named = [task.task_prompt.casefold(), *(phrase.casefold() for own in task.own for phrase in _phrases(own))]
-    return _without(keywords(), named)
+    return without(keywords(), named)
 
 
-def _without(free: Sequence[str], named: Sequence[str]) -> tuple[str, ...]:
-    return tuple(word for word in free if not any(word in text or text in word for text in named))
+def without(free: Iterable[str], named: Sequence[str]) -> tuple[str, ...]:
+    """Return the keywords that are not part of one of the named texts, and of which none is part."""
+    for text in named:
+        free = [word for word in free if word not in text and text not in word]
+    return tuple(free)
 
 
 def _phrases(instruction: Checker) -> tuple[str, ...]:

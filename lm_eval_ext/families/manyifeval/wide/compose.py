@@ -7,10 +7,9 @@ does not keep the instructions that it came with.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
 
 from lm_eval_ext.families.manyifeval.arguments import is_sensible, keywords
-from lm_eval_ext.families.manyifeval.compose import INSTRUCTIONS, Composition, Task
+from lm_eval_ext.families.manyifeval.compose import INSTRUCTIONS, Composition, Task, without
 from lm_eval_ext.families.manyifeval.wide.arguments import draw_wide, phrases_of
 from lm_eval_ext.families.manyifeval.wide.pool import POOL, conflicting
 from lm_eval_ext.families.manyifeval.wide.witness import respond
@@ -52,14 +51,9 @@ def _draw(task: Task, generator: random.Random) -> tuple[Checker, ...]:
     for name in generator.sample(POOL, len(POOL)):
         if len(chosen) < INSTRUCTIONS and not any(conflicting(name, other) for other in chosen):
             chosen.append(name)
-    free = _without(keywords(), [task.task_prompt.casefold()])
+    free = without(keywords(), [task.task_prompt.casefold()])
     drawn: list[Checker] = []
     for name in chosen:
         drawn.append(draw_wide(name, generator, free))
-        free = _without(free, phrases_of(drawn[-1]))
+        free = without(free, phrases_of(drawn[-1]))
     return tuple(drawn)
-
-
-def _without(free: Iterable[str], named: Iterable[str]) -> tuple[str, ...]:
-    texts = tuple(named)
-    return tuple(word for word in free if not any(word in text or text in word for text in texts))
