@@ -1,7 +1,7 @@
 """Chooses ten instructions of the pool for a task prompt, and proves that they can be followed together.
 
-The choice depends only on the task prompt's key, its text and the seed. Unlike in ``manyifeval``, a prompt of IFEval
-does not keep the instructions that it came with.
+The choice depends only on the task prompt's key and its text. Unlike in ``manyifeval``, a prompt of IFEval does not
+keep the instructions that it came with. Under a row seed, ``fresh`` chooses.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ import random
 
 from lm_eval_ext.families.manyifeval.arguments import is_sensible, keywords
 from lm_eval_ext.families.manyifeval.compose import INSTRUCTIONS, Composition, Task, without
-from lm_eval_ext.families.manyifeval.wide.arguments import draw_wide, phrases_of
+from lm_eval_ext.families.manyifeval.fresh.pool import Pool
+from lm_eval_ext.families.manyifeval.wide.arguments import FRESH_ARGUMENTS, draw_wide, phrases_of
 from lm_eval_ext.families.manyifeval.wide.pool import POOL, conflicting
 from lm_eval_ext.families.manyifeval.wide.witness import respond
 from lm_eval_ext.row_seed import generator_name
@@ -21,21 +22,23 @@ SEED = 20261123
 ATTEMPTS = 200
 """Maximum number of draws to find ten instructions that a response can follow together; one or two are typical."""
 
+FRESH = Pool(dict.fromkeys(POOL, 1), conflicting, FRESH_ARGUMENTS, phrases_of, respond)
+"""The larger pool, for the rows of a row seed."""
 
-def compose_wide(task: Task, row_seed: int | None = None) -> Composition:
+
+def compose_wide(task: Task) -> Composition:
     """Return ten instructions that can be followed together, with a response that follows them.
 
     Another response is known that follows none of them.
 
     Args:
         task: the task prompt.
-        row_seed: see ``row_seed``.
 
     Raises:
         RuntimeError: no such instructions were found, which cannot happen unless the task prompt contains nearly all
             keywords.
     """
-    generator = random.Random(generator_name(SEED, row_seed, task.key))  # noqa: S311 # reproducible by design
+    generator = random.Random(generator_name(SEED, None, task.key))  # noqa: S311 # reproducible by design
     for _ in range(ATTEMPTS):
         instructions = _draw(task, generator)
         if not is_sensible(instructions):
