@@ -34,6 +34,8 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
     "families/manyifeval/arguments": ("drawn with the rows", "families/manyifeval/test_demands.py"),
     "families/manyifeval/wide/arguments": ("drawn for every type", "families/manyifeval/wide/test_witness.py"),
     "families/manyifeval/wide/plan": ("what a response needs", "families/manyifeval/wide/test_witness.py"),
+    "families/manyifeval/fresh/dealing": ("the mix of every draw", "families/manyifeval/fresh/test_compose.py"),
+    "families/manyifeval/fresh/pool": ("the mix of every draw", "families/manyifeval/fresh/test_compose.py"),
     "families/manyifeval/instruction_row": ("the type of a row", "families/manyifeval/test_compose.py"),
     "families/natural_instructions/schema": ("held against what every task gives", "families/test_schema.py"),
     "families/natural_instructions/task": ("loaded leaf by leaf", "families/natural_instructions/test_leaves.py"),
