@@ -9,7 +9,7 @@ from collections import Counter
 import pytest
 
 from lm_eval_ext.families.digest import digest
-from lm_eval_ext.families.manyifeval.fresh.prompts import ROUNDS, distinct_seeds, kinds, prompts
+from lm_eval_ext.families.manyifeval.fresh.prompts import ROUNDS, Kind, distinct_seeds, kinds, prompts
 
 SEEDS = range(50)
 
@@ -38,17 +38,17 @@ def test_no_two_of_many_seeds_share_a_prompt() -> None:
 def test_a_draw_has_four_prompts_of_each_kind_and_none_twice(row_seed: int) -> None:
     drawn = prompts(row_seed, 0, 100)
     assert len(set(prompts(row_seed, 0, ROUNDS * len(kinds())))) == ROUNDS * len(kinds())
-    # The most specific first: a few templates are little but their parts.
-    templates = sorted((kind.template for kind in kinds()), key=lambda template: -len(re.sub(r"\{\w+\}", "", template)))
-    of_kind = {template: pattern(template) for template in templates}
+    of_kind = {kind.template: pattern(kind) for kind in kinds()}
     counts = Counter(next(name for name, found in of_kind.items() if found.fullmatch(prompt)) for prompt in drawn)
     assert set(counts.values()) == {4}
     assert prompts(row_seed, 100, 106) == prompts(row_seed, 0, 106)[100:]
 
 
-def pattern(template: str) -> re.Pattern[str]:
-    parts = re.split(r"\{\w+\}", template)
-    return re.compile(".+".join(map(re.escape, parts)), re.IGNORECASE)
+def pattern(kind: Kind) -> re.Pattern[str]:
+    """Return what matches exactly the prompts of a kind, in any case."""
+    given = ("|".join(map(re.escape, phrases)) for phrases in kind.phrases)
+    template = re.escape(kind.template).replace(r"\{", "{").replace(r"\}", "}")
+    return re.compile(re.sub(r"\{\w+\}", lambda _: f"(?:{next(given)})", template), re.IGNORECASE)
 
 
 def test_prompts_are_sentences() -> None:
