@@ -1,8 +1,8 @@
 """Measures whether rows of other row seeds are equally hard: ``python -m benchmarks.fresh_rows``.
 
-Builds the manyifeval rows of many row seeds out of the embedded task prompts and has the verifiers judge every witness.
-Then it prints, for each number of instructions, how the seeds compare with the default rows: the mix of instruction
-types, the lengths of prompts and witnesses, and the rows that occur under two seeds.
+Builds the manyifeval rows of many row seeds and has the verifiers judge every witness. Then it prints, for each number
+of instructions, how the seeds compare with the embedded default rows: the mix of instruction types, the lengths of
+prompts and witnesses, and the rows that occur under two seeds.
 """
 
 from __future__ import annotations

@@ -96,14 +96,14 @@ class ManyIFEvalTask(PlacedTask):
         if self._selection.single and (self._selection.count > 1 or self._selection.repeat):
             raise ValueError(f"task {task!r}: single, but not with instructions: 1 and repeat: false; expected both")
         refuse_rows(config, "all rows of their source are evaluated; remove rows (--limit evaluates fewer)")
-        config["metadata"]["rows_origin"] = origin(self.source)
+        config["metadata"]["rows_origin"] = origin(self.source, self.row_seed)
         self.place(config)
         config |= {
             "test_split": TEST,
             "process_results": ProcessResults(),
             "metric_list": [*(config.get("metric_list") or []), *more_metrics()],
         }
-        if self.source != sources.HUB:
+        if self.source != sources.HUB or self.row_seed is not None:
             config["dataset_path"] = NAME
         self._of_refinement: set[str] = set()
         chosen = self._selection
