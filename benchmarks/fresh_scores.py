@@ -61,7 +61,7 @@ def _draw(found: dict[str, list[float]], spread: float, path: str) -> None:
     mean = fmean(found[POLICIES[-1]])
     axes.axhspan(mean - 1.96 * spread, mean + 1.96 * spread, alpha=0.2, label="19 of 20 independent draws")
     axes.set(xlabel="row seed", ylabel="inst_level_strict_acc", ylim=(0, 1.05), title=f"{COUNT} instructions, 100 rows")
-    axes.legend(loc="lower right", fontsize="small")
+    axes.legend(loc="center right", fontsize="small")
     figure.savefig(path, dpi=120)
 
 
