@@ -88,6 +88,7 @@ demo-model: $(MODEL)/.installed ## what a real model scores, next to models with
 pictures: demo demo-model ## those of the documentation
 	cp $(addprefix $(OUT)/figures/,$(PICTURES)) docs/pictures/
 	cp $(addprefix $(MODEL_OUT)/figures/,$(MODEL_PICTURES)) docs/pictures/demo-model/
+	$(DEMO)/bin/python -m benchmarks.fresh_scores --figure docs/pictures/fresh-rows/scores.png
 
 # The tests start hundreds of interpreters: compiling our modules anew in each would take minutes.
 test test-slow test-harness: export PYTHONDONTWRITEBYTECODE =

@@ -31,18 +31,21 @@ def main() -> None:
     found: dict[str, list[float]] = {policy: [] for policy in POLICIES}
     spread = 0.0
     for row_seed in range(options.seeds):
-        drawn = all_rows(EMBEDDED, TEST, row_seed)
-        rows = [row for row in drawn if len(row.instructions) == COUNT]
-        for policy in POLICIES:
-            shares = [_share(row, policy) for row in rows]
+        for policy, shares in shares_followed(row_seed).items():
             found[policy].append(fmean(shares))
             if policy == POLICIES[-1]:
-                spread += pstdev(shares) / len(rows) ** 0.5 / options.seeds
+                spread += pstdev(shares) / len(shares) ** 0.5 / options.seeds
     for policy, scores in found.items():
         print(f"{policy}: {fmean(scores):.4f}, standard deviation over seeds {pstdev(scores):.4f}")
     print(f"expected of independent rows: standard deviation {spread:.4f}")
     if options.figure:
         _draw(found, spread, options.figure)
+
+
+def shares_followed(row_seed: int) -> dict[str, list[float]]:
+    """Return the share of instructions followed by policy, for each row of a seed."""
+    rows = [row for row in all_rows(EMBEDDED, TEST, row_seed) if len(row.instructions) == COUNT]
+    return {policy: [_share(row, policy) for row in rows] for policy in POLICIES}
 
 
 def _share(row: InstructionRow, policy: str) -> float:

@@ -27,7 +27,10 @@ OF_ONE_VERSION = {
     "verifiers/ifeval/test_language.py": "IFEval's languages",
     "verifiers/test_parity.py": "IFEval's verdicts",
 }
-TOUCHES = re.compile(r"^ *(from|import) lm_eval\b|\b(small_harness|across_versions)\b|: Harness\b", re.MULTILINE)
+TOUCHES = re.compile(
+    r"^ *(from|import) lm_eval\b|\b(small_harness|across_versions)\b|: (Harness|EvaluateEach|WarmHarness)\b",
+    re.MULTILINE,
+)
 
 
 def pinned() -> str:

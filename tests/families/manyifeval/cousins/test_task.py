@@ -64,8 +64,9 @@ def test_the_report_shows_the_same_figures_and_no_other_curve(runs: Mapping[str,
     assert runs
     found = section(Evidence(load([folder])))
     assert found is not None
-    (figure,) = found.figures
+    figure, wordings = found.figures
     assert isinstance(figure, Figure)
-    assert figure.name == "manyifeval_reliability"
+    assert isinstance(wordings, Figure)
+    assert (figure.name, wordings.name) == ("manyifeval_reliability", "manyifeval_wordings")
     shown = {row[0]: [cell.value for cell in row[2:]] for row in figure.table.rows}  # type: ignore[union-attr]
     assert shown == {f"reference policy={policy}": pytest.approx(EXPECTED[policy]) for policy in POLICIES}
