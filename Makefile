@@ -91,11 +91,13 @@ pictures: demo demo-model ## those of the documentation
 
 # The tests start hundreds of interpreters: compiling our modules anew in each would take minutes.
 test test-slow test-harness: export PYTHONDONTWRITEBYTECODE =
+# There is a worker for each processor already: torch's own threads would only wait for each other, at full cost.
+test test-slow test-harness: export OMP_NUM_THREADS = 1
 
 test: $(VENV)/.installed ## the whole suite
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
-test-slow: $(VENV)/.installed ## thousands of simulated runs: how often intervals cover, and how often the gate errs
+test-slow: $(VENV)/.installed ## simulated runs by the thousand, and all of what the quick tests sample
 	$(BIN)/python -m pytest -n auto -m slow
 
 test-harness: $(OF_HARNESS)/.installed ## what touches the harness, with another version of it: HARNESS=0.4.12

@@ -1,8 +1,8 @@
 """Measures whether rows of other row seeds are equally hard: ``python -m benchmarks.fresh_rows``.
 
-Builds the manyifeval rows of many row seeds out of the embedded task prompts and has the verifiers judge every witness.
-Then it prints, for each number of instructions, how the seeds compare with the default rows: the mix of instruction
-types, the lengths of prompts and witnesses, and the rows that occur under two seeds.
+Builds the manyifeval rows of many row seeds and has the verifiers judge every witness. Then it prints, for each number
+of instructions, how the seeds compare with the embedded default rows: the mix of instruction types, the lengths of
+prompts and witnesses, and the rows that occur under two seeds.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=50, help="the number of row seeds")
     options = parser.parse_args()
     started, built, rejected = process_time(), 0, 0
-    default = _by_count(all_rows.__wrapped__(EMBEDDED, TEST))
+    default = _by_count(all_rows(EMBEDDED, TEST))
     fresh = []
     for row_seed in range(options.seeds):
-        found = all_rows.__wrapped__(EMBEDDED, TEST, row_seed)
+        found = all_rows(EMBEDDED, TEST, row_seed)
         built += len(found)
         rejected += sum(not _is_solved(row) for row in found)
         fresh.append(_by_count(found))

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+import random
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, TypeVar
 
 from lm_eval_ext.version_mark import mark_version
+
+Item = TypeVar("Item")
 
 KEY = "row_seed"
 """The key in a task's metadata. Not ``seed``: the harness copies the model's arguments into the metadata, and the
@@ -28,6 +33,23 @@ def chosen_row_seed(task: str, metadata: dict[str, Any]) -> int | None:
         raise ValueError(f"task {task!r}: metadata {KEY} {row_seed!r}; expected a whole number, 0 or more")
     mark_version(metadata, f"seed{row_seed}")
     return row_seed
+
+
+def spread_sample(ordered: Sequence[Item], count: int, generator: random.Random) -> list[Item]:
+    """Return ``count`` items in their order, one of each of as many equally large parts.
+
+    So what the items are ordered by (a label, a length) is distributed over them as over all items, under every seed.
+    If more than half of the items are wanted, those that are left out are chosen in this way.
+
+    Args:
+        ordered: at least ``count`` items.
+        count: the number of items to draw.
+        generator: a seeded generator, which is advanced.
+    """
+    few = min(count, len(ordered) - count)
+    ends = [len(ordered) * part // few for part in range(few + 1)] if few else []
+    places = {generator.randrange(start, end) for start, end in pairwise(ends)}
+    return [item for place, item in enumerate(ordered) if (place in places) == (few == count)]
 
 
 def generator_name(seed: int, row_seed: int | None, *parts: object) -> str:

@@ -33,14 +33,35 @@ def add_rows_to(commands: argparse._SubParsersAction[Parser]) -> None:
         metavar="N",
         help=f"draw other rows, as --metadata '{{\"{KEY}\": N}}' does in a run",
     )
+    rows.add_argument(
+        "--metadata",
+        type=_metadata,
+        default={},
+        metavar="JSON",
+        help='anything else that --metadata says in a run, such as \'{"form": "mixed"}\'',
+    )
     rows.set_defaults(run=_run)
+
+
+def _metadata(given: str) -> dict[str, Any]:
+    """Read the value of ``--metadata``."""
+    try:
+        found = json.loads(given)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise argparse.ArgumentTypeError(f'expected a JSON object, as in \'{{"form": "mixed"}}\', found {given!r}')
+    if twice := sorted({"source", KEY} & found.keys()):
+        raise argparse.ArgumentTypeError(f"{twice[0]} has an option of its own: --{twice[0].replace('_', '-')}")
+    return found
 
 
 def _run(options: argparse.Namespace) -> int:
     with checking("the task's rows"):
         from lm_eval_ext.harness.installation import OurTasks  # noqa: PLC0415 # seconds
 
-        metadata = {"source": options.source} | ({} if options.row_seed is None else {KEY: options.row_seed})
+        row_seed = {} if options.row_seed is None else {KEY: options.row_seed}
+        metadata = {"source": options.source, **row_seed, **options.metadata}
         try:
             tasks = OurTasks(metadata).load(options.task)
         except ValueError as error:  # what a leaf or its metadata are wrong about, or the task's name

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,8 +17,11 @@ from typing import Any
 import pytest
 
 from lm_eval_ext.verifiers import MissingDataError, sentences
+from tests import machine
 from tests.across_versions import bare_name
+from tests.forks import Forks, forking
 from tests.small_harness import copy_small_harness
+from tests.task_files import parse_task_files_once
 from tests.warm_harness import WarmHarness, warm_harness
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -49,7 +53,11 @@ EvaluateEach = Callable[[Path, Mapping[str, Sequence[str]]], dict[str, Run]]
 
 # `python -m lm_eval` with one list of options after the other: starting it costs seconds, and most of its runs none.
 SEQUENTIALLY = """
-import json, runpy, sys
+import contextlib, json, runpy, sys
+with contextlib.suppress(ImportError):  # without torch
+    import torch.utils.collect_env
+    # What the harness writes down of the machine comes from pip and other processes: a second per run.
+    torch.utils.collect_env.get_pretty_env_info = lambda: "not collected in tests"
 for options in json.loads(sys.argv[1]):
     sys.argv[1:] = options
     runpy.run_module("lm_eval", run_name="__main__", alter_sys=True)
@@ -103,7 +111,9 @@ def _finished(folder: Path, runs: Iterable[str], status: int, output: str) -> di
 
 def offline_environment(**variables: str) -> dict[str, str]:
     """Return the environment with the hub switched off: a test that reaches for it fails at once."""
-    return {**os.environ, "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false", **variables}
+    # A proxy for the outside world is none for this machine.
+    direct = dict.fromkeys(("NO_PROXY", "no_proxy"), "127.0.0.1")
+    return {**os.environ, "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false", **direct, **variables}
 
 
 @pytest.fixture(autouse=True)
@@ -114,19 +124,35 @@ def _messages_can_be_captured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(logger, "propagate", True)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _task_files_are_parsed_once() -> None:
+    """Save a quarter of a second per index, in a process whose tests have imported the harness."""
+    if "lm_eval.tasks" in sys.modules:
+        parse_task_files_once()
+
+
 @pytest.fixture(scope="session")
 def small_harness(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Return the ``PYTHONPATH`` of the harness with one of its own tasks.
 
     test_autoload.py tests that all of them together change nothing about ours.
     """
-    return str(copy_small_harness(tmp_path_factory.mktemp("small-harness")))
+    folder = copy_small_harness(tmp_path_factory.mktemp("small-harness"))
+    shutil.copyfile(machine.__file__, folder / "sitecustomize.py")
+    return str(folder)
 
 
 @pytest.fixture(scope="session")
 def warm(small_harness: str) -> Iterator[WarmHarness]:
     """Return the small harness with its imports done, offline."""
     with warm_harness(offline_environment(PYTHONPATH=small_harness)) as process:
+        yield process
+
+
+@pytest.fixture(scope="session")
+def forks() -> Iterator[Forks]:
+    """Return an interpreter with the autoload on, for what needs an environment of its own but no fresh interpreter."""
+    with forking(offline_environment(LM_EVAL_EXT_AUTOLOAD="1")) as process:
         yield process
 
 

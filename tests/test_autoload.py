@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import lm_eval.tasks
 import pytest
 from lm_eval.tasks import TaskManager
 
 from lm_eval_ext import start, tasks_dir
 from lm_eval_ext.autoload import _AFTER, FILTERS, MODELS, TASKS_GROUP
-from tests.conftest import ROOT, Harness, Run, offline_environment
+from tests.conftest import ROOT, Harness, offline_environment, written
+from tests.forks import Forks, forking
 from tests.small_harness import HARNESS_TASK
 
 pytestmark = pytest.mark.harness
@@ -52,12 +55,34 @@ def python(tmp_path: Path) -> Python:
     return run
 
 
+@pytest.fixture(scope="module")
+def forks_without_us() -> Iterator[Forks]:
+    """Return an interpreter that was started with the autoload off, which no fork can be."""
+    with forking(offline_environment(LM_EVAL_EXT_AUTOLOAD="0")) as process:
+        yield process
+
+
 @pytest.fixture
-def observe(python: Python) -> Observe:
+def forked(forks: Forks, forks_without_us: Forks, tmp_path: Path) -> Python:
+    """Run a script (``-c``) or a module (``-m``) in a fork of an interpreter that has not imported the harness."""
+    folder = tmp_path / "fork"
+    folder.mkdir()
+
+    def run(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        of = forks_without_us if variables.get("LM_EVAL_EXT_AUTOLOAD") == "0" else forks
+        process = of.run(*arguments, folder=folder, environment=environment(tmp_path, **variables))
+        assert process.returncode == 0, process.stderr[-4000:]
+        return process
+
+    return run
+
+
+@pytest.fixture
+def observe(forked: Python) -> Observe:
     """Run a script and return what it printed last, as JSON."""
 
     def run(script: str, *arguments: str, **variables: str) -> Any:
-        return json.loads(python("-c", script, *arguments, **variables).stdout.splitlines()[-1])
+        return json.loads(forked("-c", script, *arguments, **variables).stdout.splitlines()[-1])
 
     return run
 
@@ -69,6 +94,9 @@ def environment(folder: Path, **variables: str) -> dict[str, str]:
 
 # Ways in
 
+OUR_MODEL = ("--model", "reference")
+TWO_ROWS = ("--tasks", TASK, "--limit", "2")
+
 
 def test_the_console_script_lists_our_tasks_and_the_harnesss(python: Python, small_harness: str) -> None:
     command = Path(sys.executable).with_name("lm_eval")
@@ -78,17 +106,15 @@ def test_the_console_script_lists_our_tasks_and_the_harnesss(python: Python, sma
     assert {TASK, "verbalizer_unnatural", "verbalizer_sst2", HARNESS_TASK} <= listed
 
 
-def test_simple_evaluate_in_a_script_runs_our_task(python: Python, small_harness: str, tmp_path: Path) -> None:
-    script = tmp_path / "script.py"
-    script.write_text(
-        "import json, lm_eval\n"
-        "results = lm_eval.simple_evaluate(\n"
-        f"    model='reference', tasks=[{TASK!r}], limit=2, metadata={{'source': 'embedded'}}\n"
-        ")\n"
-        f"print(json.dumps([results['results'][{TASK!r}]['acc,answer'], results['n-samples'][{TASK!r}]]))\n",
-        encoding="utf-8",
-    )
-    accuracy, rows = json.loads(python(str(script), PYTHONPATH=small_harness).stdout.splitlines()[-1])
+EVALUATES = f"""
+import json, lm_eval
+results = lm_eval.simple_evaluate(model="reference", tasks=[{TASK!r}], limit=2, metadata={{"source": "embedded"}})
+print(json.dumps([results["results"][{TASK!r}]["acc,answer"], results["n-samples"][{TASK!r}]]))
+"""
+
+
+def test_simple_evaluate_in_a_script_runs_our_task(observe: Observe, small_harness: str) -> None:
+    accuracy, rows = observe(EVALUATES, PYTHONPATH=small_harness)
     assert rows["effective"] == 2
     assert accuracy == 1.0
 
@@ -98,39 +124,27 @@ def test_simple_evaluate_in_a_script_runs_our_task(python: Python, small_harness
     [
         pytest.param((), id="python -m lm_eval"),
         pytest.param(
-            ("-m", "accelerate.commands.launch", "--cpu", "--num_processes", "1"), id="accelerate launch -m lm_eval"
+            ("-m", "accelerate.commands.launch", "--cpu", "--num_processes", "1"),
+            id="accelerate launch -m lm_eval",
+            # test_two_processes.py launches a script that runs the same module.
+            marks=pytest.mark.slow,
         ),
     ],
 )
 def test_the_command_runs_our_task_with_our_model(harness: Harness, tmp_path: Path, launcher: tuple[str, ...]) -> None:
     if launcher:
         pytest.importorskip("accelerate", reason="accelerate is not installed (extra: hf)")
-    run = run_two_rows(harness, tmp_path, "--model", "reference", launcher=launcher)
+    variables = environment(tmp_path)
+    run = harness(*OUR_MODEL, *TWO_ROWS, source="embedded", launcher=launcher, environment=variables)
     assert run.status == 0, run.output
     assert run.score(TASK, "acc") == 1.0
     assert len(run.samples[TASK]) == 2
 
 
-def test_an_unknown_policy_raises_our_error(harness: Harness, tmp_path: Path) -> None:
-    run = run_two_rows(harness, tmp_path, "--model", "reference", "--model_args", "policy=oracel")
+def test_an_unknown_policy_raises_our_error(harness: Harness) -> None:
+    run = harness(*OUR_MODEL, "--model_args", "policy=oracel", *TWO_ROWS, source="embedded")
     assert run.status != 0
     assert f"--model reference: task '{TASK}' has no policy 'oracel'; expected one of oracle" in run.output
-
-
-def run_two_rows(
-    harness: Harness,
-    folder: Path,
-    *options: str,
-    launcher: tuple[str, ...] = (),
-    autoload: str = "1",
-) -> Run:
-    return harness(
-        *options,
-        *("--tasks", TASK, "--limit", "2"),
-        source="embedded",
-        launcher=launcher,
-        environment=environment(folder, LM_EVAL_EXT_AUTOLOAD=autoload),
-    )
 
 
 # What is registered
@@ -154,6 +168,18 @@ def test_our_models_filters_and_tasks_extend_those_of_the_harness(observe: Obser
     assert (TASK in tasks, TASK in with_us[2]) == (False, True)
 
 
+def test_no_task_file_of_the_harness_has_a_name_of_ours() -> None:
+    # What follows a key in its line, or is a line of a list; so are other words, but none of them is a name of ours.
+    named = re.compile(rb"^(?:(?:task|group|tag):| *-) *(.+)$", re.MULTILINE)
+    texts = (path.read_bytes() for path in Path(lm_eval.tasks.__file__).parent.rglob("*.yaml"))
+    lines = {line for text in texts for line in named.findall(text)}
+    theirs = {name.decode() for line in lines for name in re.findall(rb"\w[\w.-]*", line)}
+    assert {HARNESS_TASK, "mmlu"} <= theirs
+    assert len(theirs) > 10_000
+    assert TaskManager(include_path=OURS, include_defaults=False)._index.keys() & theirs == set()
+
+
+@pytest.mark.slow  # the harness takes ten seconds to index its tasks; the test before this one reads their names
 def test_our_names_mean_the_same_with_and_without_the_harness_tasks(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -209,9 +235,11 @@ class Index:
 INDEXED = """
 import json, logging, os, sys
 from pathlib import Path
+import lm_eval_ext
 from lm_eval.tasks import TaskManager
 
 ours, mine, link, calls = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]), json.loads(sys.argv[4])
+lm_eval_ext.tasks_dir = lambda: ours
 relative = os.path.relpath(ours)
 
 def owner(entry):
@@ -277,12 +305,15 @@ WRONG_CALLS = [
 def indexed(
     observe: Observe, folder: Path, small_harness: str, calls: Iterable[str], autoload: str = "1"
 ) -> dict[str, Any]:
-    mine = folder / "mine"
-    mine.mkdir()
-    (mine / "task.yaml").write_text(f"task: {TASK}\n", encoding="utf-8")
-    link = folder / "link"
-    link.symlink_to(OURS)
-    arguments = (OURS, str(mine), str(link), json.dumps(list(calls)))
+    # Two tasks in the place of ours: the harness takes a quarter of a second for all of them, per call.
+    files = {"ours": (TASK, OTHER_TASK), "mine": (TASK,)}
+    for place, tasks in files.items():
+        (folder / place).mkdir()
+        for task in tasks:
+            (folder / place / f"{task}.yaml").write_text(f"task: {task}\n", encoding="utf-8")
+    ours, mine, link = (str(folder / name) for name in (*files, "link"))
+    Path(link).symlink_to(ours)
+    arguments = (ours, mine, link, json.dumps(list(calls)))
     answers: dict[str, Any] = observe(INDEXED, *arguments, PYTHONPATH=small_harness, LM_EVAL_EXT_AUTOLOAD=autoload)
     return answers
 
@@ -321,7 +352,7 @@ def test_a_user_task_of_the_same_name_runs_instead_of_ours(harness: Harness, tmp
     leaf = leaf.replace("../_direct", f"{OURS}/verbalizer/_direct").replace("You are a helpful", "This prompt is my")
     (mine / "task.yaml").write_text(leaf, encoding="utf-8")
 
-    run = run_two_rows(harness, tmp_path, "--model", "reference", "--include_path", str(mine))
+    run = harness(*OUR_MODEL, *TWO_ROWS, "--include_path", str(mine), source="embedded")
     assert run.status == 0, run.output
     prompts = [sample["arguments"]["gen_args_0"]["arg_0"] for sample in run.samples[TASK]]
     assert [prompt.startswith("This prompt is my assistant") for prompt in prompts] == [True, True]
@@ -331,15 +362,18 @@ def test_a_user_task_of_the_same_name_runs_instead_of_ours(harness: Harness, tmp
 
 
 def test_with_autoload_disabled_tasks_still_run_by_include_path(
-    harness: Harness, python: Python, tiny_model: Path, tmp_path: Path
+    python: Python, forked: Python, small_harness: str, tmp_path: Path
 ) -> None:
+    off = {"LM_EVAL_EXT_AUTOLOAD": "0", "PYTHONPATH": small_harness}
     command = Path(sys.executable).with_name("lm-eval-ext")
-    path = python(str(command), "tasks-path", LM_EVAL_EXT_AUTOLOAD="0").stdout.strip()
-    options = ("--model", "hf", "--model_args", f"pretrained={tiny_model}", "--device", "cpu")
-    run = run_two_rows(harness, tmp_path, *options, "--include_path", path, autoload="0")
-    assert run.status == 0, run.output
-    assert len(run.samples[TASK]) == 2
-    assert 0 <= run.score(TASK, "acc") <= 1
+    path = python(str(command), "tasks-path", **off).stdout.strip()
+    # The harness's own model of random answers: ours are off.
+    options = ("--model", "dummy", *TWO_ROWS, "--include_path", path, "--metadata", '{"source": "embedded"}')
+    output = tmp_path / "out"
+    forked("-m", "lm_eval", *options, "--output_path", str(output), "--log_samples", **off)
+    results, samples = written(output)
+    assert len(samples[TASK]) == 2
+    assert 0 <= results["results"][TASK]["acc,answer"] <= 1
 
 
 # The line in the .pth file
@@ -513,8 +547,8 @@ class Called:
     log: str
 
 
-def called(python: Python, path: str, call: str, autoload: str = "1") -> Called:
-    process = python("-c", CALLED, call, PYTHONPATH=path, LM_EVAL_EXT_AUTOLOAD=autoload)
+def called(forked: Python, path: str, call: str, autoload: str = "1") -> Called:
+    process = forked("-c", CALLED, call, PYTHONPATH=path, LM_EVAL_EXT_AUTOLOAD=autoload)
     imports, answer, models = json.loads(process.stdout.splitlines()[-1])
     return Called(imports, answer, models, process.stderr)
 
@@ -577,12 +611,12 @@ NOT_SERVED: dict[str, tuple[StandIn, str, Any]] = {
 
 @pytest.mark.parametrize(("stand_in", "call", "answer"), NOT_SERVED.values(), ids=NOT_SERVED)
 def test_an_unknown_harness_is_left_unchanged(
-    python: Python, tmp_path: Path, stand_in: StandIn, call: str, answer: Any
+    forked: Python, tmp_path: Path, stand_in: StandIn, call: str, answer: Any
 ) -> None:
     path = stand_in.write(tmp_path / "stand-in")
-    alone = called(python, path, call, autoload="0")
+    alone = called(forked, path, call, autoload="0")
     assert alone.answer == answer
-    with_us = called(python, path, call)
+    with_us = called(forked, path, call)
     assert (with_us.imports, with_us.answer) == (alone.imports, alone.answer)
     assert {name: target for name, target in with_us.models.items() if name not in MODELS} == alone.models
 
@@ -618,23 +652,29 @@ SERVED: dict[str, tuple[StandIn, str, Any]] = {
 
 @pytest.mark.parametrize(("stand_in", "call", "answer"), SERVED.values(), ids=SERVED)
 def test_a_harness_with_the_known_argument_names_is_supported(
-    python: Python, tmp_path: Path, stand_in: StandIn, call: str, answer: Any
+    forked: Python, tmp_path: Path, stand_in: StandIn, call: str, answer: Any
 ) -> None:
     path = stand_in.write(tmp_path / "stand-in")
-    with_us, alone = called(python, path, call), called(python, path, call, autoload="0")
+    with_us, alone = called(forked, path, call), called(forked, path, call, autoload="0")
     assert with_us.answer == answer
     assert alone.answer != answer
     assert with_us.imports == alone.imports
     assert with_us.log == ""
 
 
-def test_a_failed_registration_is_reported_once(python: Python, tmp_path: Path) -> None:
+def test_a_failed_registration_is_reported_once(forked: Python, tmp_path: Path) -> None:
     stand_in, call, _ = NOT_SERVED["a registry that raises"]
-    log = called(python, stand_in.write(tmp_path / "stand-in"), call).log
+    log = called(forked, stand_in.write(tmp_path / "stand-in"), call).log
     assert log.splitlines() == [
         "lm-eval-ext could not register with lm_eval.tasks: frozen",
         "lm-eval-ext could not register with lm_eval.models: frozen",
     ]
+
+
+def test_tasks_that_the_harness_fails_with_are_reported_as_left_out(forked: Python, tmp_path: Path) -> None:
+    stand_in, call, _ = NOT_SERVED["a single path only"]
+    (line,) = called(forked, stand_in.write(tmp_path / "stand-in"), call).log.splitlines()
+    assert line.startswith("lm-eval-ext left its tasks out: the harness failed with them (can only concatenate list")
 
 
 # Standing down
@@ -682,12 +722,12 @@ def declare(folder: Path, distribution: str, target: str) -> None:
     ],
 )
 def test_the_autoload_does_nothing_if_the_harness_finds_us_by_entry_point(
-    python: Python, tmp_path: Path, plugin: tuple[str, str] | None, stand_in: StandIn, paths: Any
+    forked: Python, tmp_path: Path, plugin: tuple[str, str] | None, stand_in: StandIn, paths: Any
 ) -> None:
     path = stand_in.write(tmp_path / "stand-in")
     if plugin:
         declare(Path(path), *plugin)
-    assert called(python, path, "TaskManager(include_path='mine').arguments[1]").answer == paths
+    assert called(forked, path, "TaskManager(include_path='mine').arguments[1]").answer == paths
 
 
 FINDS_PLUGINS = f"""
@@ -719,11 +759,11 @@ class TaskManager:
     ],
 )
 def test_include_defaults_false_excludes_our_tasks_found_by_entry_point(
-    python: Python, tmp_path: Path, call: str, listed: list[str]
+    forked: Python, tmp_path: Path, call: str, listed: list[str]
 ) -> None:
     path = StandIn(tasks=FINDS_PLUGINS).write(tmp_path / "stand-in")
     declare(Path(path), *OUR_PLUGIN)
-    assert called(python, path, f"(lambda manager: [manager._all_tasks, sorted(manager._index)])({call})").answer == [
+    assert called(forked, path, f"(lambda manager: [manager._all_tasks, sorted(manager._index)])({call})").answer == [
         listed,
         listed,
     ]

@@ -14,9 +14,11 @@ from pathlib import Path
 import pytest
 
 import lm_eval_ext
+from lm_eval_ext import doctor
 from lm_eval_ext.cli import _parser, main
 from lm_eval_ext.sources import EMBEDDED_FOLDER
 from tests.conftest import ROOT, offline_environment
+from tests.forks import Forks
 
 COMMAND = str(Path(sys.executable).parent / "lm-eval-ext")
 ALL = sum(1 for _ in (ROOT / "tasks").rglob("*.yaml"))
@@ -114,8 +116,9 @@ def test_a_closed_or_full_stream_causes_no_traceback(command: str, status: int, 
 
 
 @pytest.mark.usefixtures("sentence_data")
-def test_doctor_passes_without_the_hub(small_harness: str) -> None:
-    process = run("doctor", PYTHONPATH=small_harness)
+def test_doctor_passes_without_the_hub(forks: Forks, small_harness: str, tmp_path: Path) -> None:
+    environment = offline_environment(PYTHONPATH=small_harness)
+    process = forks.run("-m", "lm_eval_ext", "doctor", folder=tmp_path, environment=environment)
     assert process.returncode == 0, process.stdout
     assert f"ok     tasks     {ALL} of {ALL} tasks and groups" in process.stdout
     assert "ok     models    reference" in process.stdout
@@ -129,20 +132,35 @@ def test_doctor_passes_without_the_hub(small_harness: str) -> None:
     assert "note   files     natural_instructions: switched off by HF_HUB_OFFLINE" in process.stdout
 
 
-def test_doctor_fails_if_a_required_source_does_not_respond(small_harness: str, tmp_path: Path) -> None:
+def test_doctor_fails_if_a_required_source_does_not_respond(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # This process has all tasks of the harness, whose index takes seconds.
+    monkeypatch.setattr(doctor, "_tasks", doctor._models)
     shutil.copy(EMBEDDED_FOLDER / "sst2_validation.jsonl", tmp_path)
     (tmp_path / "rte_validation.jsonl").write_text('{"sentence1": "a"}\n', encoding="utf-8")
-    process = run("doctor", "--source", str(tmp_path), PYTHONPATH=small_harness)
-    assert process.returncode == 1
-    assert "FAILED folder    verbalizer: 1 of 9 datasets; no rows of 'fp'" in process.stdout
+    assert main(["doctor", "--source", str(tmp_path)]) == 1
+    printed = capsys.readouterr().out
+    assert "FAILED folder    verbalizer: 1 of 9 datasets; no rows of 'fp'" in printed
     # A network that nobody asked for.
-    assert "hub" not in process.stdout
-    assert "files     " not in process.stdout
+    assert "hub" not in printed
+    assert "files     " not in printed
+
+
+# The command, but for the checks that take seconds and have nothing to do with the autoload.
+DOCTOR = """
+import sys
+from lm_eval_ext import cli, doctor
+doctor._rows = lambda *_: iter(())
+doctor._sentences = doctor._words = doctor._reader = doctor._harness
+sys.exit(cli.main(["doctor", "--source", sys.argv[1]]))
+"""
 
 
 def test_doctor_says_what_to_do_without_autoload(small_harness: str, tmp_path: Path) -> None:
-    options = ("doctor", "--source", str(tmp_path / "nowhere"))
-    process = run(*options, LM_EVAL_EXT_AUTOLOAD="0", PYTHONPATH=small_harness)
+    command = [sys.executable, "-c", DOCTOR, str(tmp_path / "nowhere")]
+    environment = offline_environment(LM_EVAL_EXT_AUTOLOAD="0", PYTHONPATH=small_harness)
+    process = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert process.returncode == 1
     assert "FAILED autoload  switched off by LM_EVAL_EXT_AUTOLOAD=0; use --include_path" in process.stdout
     assert f"FAILED tasks     0 of {ALL}" in process.stdout
@@ -150,22 +168,26 @@ def test_doctor_says_what_to_do_without_autoload(small_harness: str, tmp_path: P
     assert process.stdout.count("nowhere: no such folder or file; expected ") == 1
 
 
-def test_without_nltk_data_doctor_and_export_explain_how_to_get_it(small_harness: str, tmp_path: Path) -> None:
-    without = {"NLTK_DATA": str(tmp_path), "HOME": str(tmp_path), "PYTHONPATH": small_harness}
-    doctor = run("doctor", "--source", "embedded", **without)
-    assert doctor.returncode == 0  # the verbalizer tasks need none
+def test_without_nltk_data_doctor_and_export_explain_how_to_get_it(
+    forks: Forks, small_harness: str, tmp_path: Path
+) -> None:
+    without = offline_environment(NLTK_DATA=str(tmp_path), HOME=str(tmp_path), PYTHONPATH=small_harness)
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return forks.run("-m", "lm_eval_ext", *arguments, folder=tmp_path, environment=without)
+
+    folder = tmp_path / "rows"
+    folder.mkdir()
+    shutil.copy(EMBEDDED_FOLDER / "manyifeval_test.jsonl", folder)
+    doctor = run("doctor", "--source", str(folder))
+    assert doctor.returncode == 1  # this source must answer
+    assert "FAILED folder    manyifeval: not checked" in doctor.stdout
     sentences = doctor.stdout[doctor.stdout.index("note   sentences") :].splitlines()[:3]
     assert sentences[0].startswith("note   sentences NLTK's sentence data (punkt_tab, English) are not installed")
     assert sentences[1] == " " * 21 + "python -m nltk.downloader punkt_tab"
     assert sentences[2].startswith(" " * 17 + "Offline: copy tokenizers/punkt_tab")
-    assert "note   embedded  manyifeval: not checked" in doctor.stdout
-    folder = tmp_path / "rows"
-    folder.mkdir()
-    shutil.copy(EMBEDDED_FOLDER / "manyifeval_test.jsonl", folder)
-    asked = run("doctor", "--source", str(folder), **without)
-    assert asked.returncode == 1  # this source must answer
-    assert "FAILED folder    manyifeval: not checked" in asked.stdout
-    export = run("manyifeval", "export", "--source", "embedded", **without)
+    assert "note   embedded  manyifeval: not checked" in doctor.stdout  # the verbalizer tasks need none
+    export = run("manyifeval", "export", "--source", "embedded")
     assert export.returncode == 1
     assert export.stdout == ""
     assert export.stderr.startswith("lm-eval-ext: NLTK's sentence data")
@@ -174,16 +196,17 @@ def test_without_nltk_data_doctor_and_export_explain_how_to_get_it(small_harness
 
 @pytest.mark.parametrize(("split", "rows"), [("test", 1000), ("train", 100), ("fewshot", 60)])
 @pytest.mark.usefixtures("sentence_data")
-def test_export_prints_rows_that_the_tasks_can_read(split: str, rows: int, tmp_path: Path) -> None:
-    process = run("manyifeval", "export", "--source", "embedded", "--split", split)
-    assert process.returncode == 0, process.stderr
-    assert len(process.stdout.splitlines()) == rows
-    (tmp_path / f"manyifeval_{split}.jsonl").write_text(process.stdout, encoding="utf-8")
-    again = run("manyifeval", "export", "--source", str(tmp_path), "--split", split)
-    assert again.stdout == process.stdout
+def test_export_prints_rows_that_the_tasks_can_read(
+    split: str, rows: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["manyifeval", "export", "--source", "embedded", "--split", split]) == 0
+    exported = capsys.readouterr().out
+    assert len(exported.splitlines()) == rows
+    (tmp_path / f"manyifeval_{split}.jsonl").write_text(exported, encoding="utf-8")
+    assert main(["manyifeval", "export", "--source", str(tmp_path), "--split", split]) == 0
+    assert capsys.readouterr().out == exported
 
 
-def test_export_names_a_missing_source() -> None:
-    process = run("manyifeval", "export", "--source", "nowhere")
-    assert process.returncode == 1
-    assert process.stderr.startswith("lm-eval-ext: source 'nowhere' is neither a file nor a folder")
+def test_export_names_a_missing_source(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["manyifeval", "export", "--source", "nowhere"]) == 1
+    assert capsys.readouterr().err.startswith("lm-eval-ext: source 'nowhere' is neither a file nor a folder")

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -15,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Run, written
+from tests.forks import Forks
 from tests.hub import Hub, Table, closed_port, laid_out, serve, tables
 
 pytestmark = pytest.mark.harness
@@ -74,35 +73,29 @@ def environment(home: Path, endpoint: str, **variables: str) -> dict[str, str]:
     return {**kept, "HF_HOME": str(home), "HF_ENDPOINT": endpoint, "TOKENIZERS_PARALLELISM": "false", **variables}
 
 
-def command(folder: Path, variables: Mapping[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
-    # The endpoint is read when the library is imported, so this needs a separate process.
-    return subprocess.run(
-        arguments, env=dict(variables), cwd=folder, capture_output=True, text=True, timeout=300, check=False
-    )
-
-
-def lm_eval(folder: Path, variables: Mapping[str, str], *options: str) -> Run:
-    """Run the harness. The `harness` fixture serves one test; what is shared here serves several."""
+def lm_eval(forks: Forks, folder: Path, variables: Mapping[str, str], *options: str) -> Run:
+    """Run the harness with what an import reads of the environment, such as the hub's endpoint."""
     output = folder / "out"
-    options = (*options, "--model_args", "policy=oracle", "--output_path", str(output), "--log_samples")
-    process = command(folder, variables, sys.executable, "-m", "lm_eval", "--model", "reference", *options)
+    model = ("--model", "reference", "--model_args", "policy=oracle")
+    written_to = ("--output_path", str(output), "--log_samples")
+    process = forks.run("-m", "lm_eval", *model, *options, *written_to, folder=folder, environment=variables)
     results, samples = written(output)
     in_order = {task: sorted(rows, key=lambda row: int(row["doc_id"])) for task, rows in samples.items()}
     return Run(process.returncode, process.stdout + process.stderr, results, in_order)
 
 
-def run_from_hub(folder: Path, small_harness: str, *options: str) -> FromHub:
+def run_from_hub(forks: Forks, folder: Path, small_harness: str, *options: str) -> FromHub:
     home = folder / "home"
     with serve(laid_out(tables())) as hub:
-        run = lm_eval(folder, environment(home, hub.endpoint, PYTHONPATH=small_harness), *options)
+        run = lm_eval(forks, folder, environment(home, hub.endpoint, PYTHONPATH=small_harness), *options)
     assert run.status == 0, run.output[-3000:]
     return FromHub(run, hub, home)
 
 
 @pytest.fixture(scope="module")
-def golden(tmp_path_factory: pytest.TempPathFactory, small_harness: str) -> FromHub:
+def golden(tmp_path_factory: pytest.TempPathFactory, forks: Forks, small_harness: str) -> FromHub:
     """Run the nine tasks with the golden words."""
-    return run_from_hub(tmp_path_factory.mktemp("golden"), small_harness, "--tasks", GOLDEN)
+    return run_from_hub(forks, tmp_path_factory.mktemp("golden"), small_harness, "--tasks", GOLDEN)
 
 
 MANY = [
@@ -115,10 +108,10 @@ MANY = [
 
 
 @pytest.fixture(scope="module")
-def many(tmp_path_factory: pytest.TempPathFactory, small_harness: str) -> FromHub:
+def many(tmp_path_factory: pytest.TempPathFactory, forks: Forks, small_harness: str) -> FromHub:
     """Run several verbalizers of two datasets, with four demonstrations."""
     tasks = ",".join(f"verbalizer_{name}" for name in MANY)
-    return run_from_hub(tmp_path_factory.mktemp("many"), small_harness, "--tasks", tasks, "--num_fewshot", "4")
+    return run_from_hub(forks, tmp_path_factory.mktemp("many"), small_harness, "--tasks", tasks, "--num_fewshot", "4")
 
 
 @pytest.mark.parametrize("dataset", DATASETS, ids=NAMES)
@@ -143,11 +136,11 @@ def test_only_the_all_agree_configuration_of_the_phrasebank_is_downloaded(golden
 
 
 def test_the_nine_datasets_come_from_the_cache_once_the_hub_is_gone(
-    golden: FromHub, small_harness: str, tmp_path: Path
+    golden: FromHub, forks: Forks, small_harness: str, tmp_path: Path
 ) -> None:
     with closed_port() as endpoint:
         settings = environment(golden.home, endpoint, HF_HUB_OFFLINE="1", PYTHONPATH=small_harness)
-        again = lm_eval(tmp_path, settings, "--tasks", GOLDEN)
+        again = lm_eval(forks, tmp_path, settings, "--tasks", GOLDEN)
     assert again.status == 0, again.output[-3000:]
     for dataset in DATASETS:
         hashes = [[sample["doc_hash"] for sample in run.samples[dataset.task]] for run in (golden.run, again)]
@@ -202,25 +195,21 @@ def test_every_file_is_downloaded_once_for_any_number_of_tasks(many: FromHub) ->
     assert many.hub.downloads(".parquet") == [*emotion, CONVERTED_PHRASEBANK]
 
 
-# how the hub is out of reach, environment, dataset, how the message names it and the reason
-OUT_OF_REACH = [
-    ("offline_mode", {"HF_HUB_OFFLINE": "1"}, "sst2", ("(nyu-mll/glue, config sst2)", "Offline")),
-    ("closed_port", {}, "fp", ("(takala/financial_phrasebank)", "Connect|Couldn't reach")),
-]
+# how the hub is out of reach: environment, and dataset, how the message names it and the reason
+OUT_OF_REACH = {
+    "offline_mode": ({"HF_HUB_OFFLINE": "1"}, ("sst2", "(nyu-mll/glue, config sst2)", "Offline")),
+    "closed_port": ({}, ("fp", "(takala/financial_phrasebank)", "Connect|Couldn't reach")),
+}
 
 
-@pytest.mark.parametrize(
-    ("variables", "name", "told"),
-    [case[1:] for case in OUT_OF_REACH],
-    ids=[case[0] for case in OUT_OF_REACH],
-)
+@pytest.mark.parametrize(("variables", "told"), OUT_OF_REACH.values(), ids=OUT_OF_REACH)
 def test_without_hub_and_cache_the_error_names_dataset_reason_and_other_sources(
-    small_harness: str, tmp_path: Path, variables: Mapping[str, str], name: str, told: tuple[str, str]
+    forks: Forks, small_harness: str, tmp_path: Path, variables: Mapping[str, str], told: tuple[str, str, str]
 ) -> None:
-    place, reason = told
+    name, place, reason = told
     with closed_port() as endpoint:
         settings = environment(tmp_path / "home", endpoint, PYTHONPATH=small_harness, **variables)
-        run = lm_eval(tmp_path, settings, "--tasks", f"verbalizer_{name}_natural_golden")
+        run = lm_eval(forks, tmp_path, settings, "--tasks", f"verbalizer_{name}_natural_golden")
     assert run.status != 0
     assert not run.results
     _, error, message = run.output.rpartition("RowsError: ")
@@ -325,13 +314,13 @@ CHANGED = [
 
 
 @pytest.fixture(scope="module")
-def errors(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
+def errors(tmp_path_factory: pytest.TempPathFactory, forks: Forks) -> Mapping[str, str]:
     """Have the harness load the nine tasks, one by one, from a hub whose datasets were changed; task to error."""
     folder = tmp_path_factory.mktemp("changed")
     tasks = [dataset.task for dataset in DATASETS]
     with serve(laid_out(changed_tables())) as hub:
         variables = environment(folder / "home", hub.endpoint)
-        process = command(folder, variables, sys.executable, "-c", LOAD_EACH_TASK, *tasks)
+        process = forks.run("-c", LOAD_EACH_TASK, *tasks, folder=folder, environment=variables)
     assert process.returncode == 0, process.stderr[-3000:]
     found: Mapping[str, str] = json.loads(process.stdout.splitlines()[-1])
     return found
@@ -351,40 +340,48 @@ def test_a_changed_repository_is_named_with_what_was_expected_and_found(
         assert phrase in message
 
 
-def doctor(folder: Path, small_harness: str, endpoint: str) -> tuple[int, str]:
+# The whole command, but for the checks that take seconds and are not of the hub; test_cli.py has these.
+DOCTOR = """
+import sys
+from lm_eval_ext import cli, doctor
+doctor._tasks = doctor._models
+doctor._rows = lambda *_: iter(())
+sys.exit(cli.main(["doctor", "--source", "hub"]))
+"""
+
+
+def doctor(forks: Forks, folder: Path, endpoint: str) -> tuple[int, str]:
     """Return the exit status of `lm-eval-ext doctor --source hub` and its finding about the hub."""
-    console_script = Path(sys.executable).with_name("lm-eval-ext")
     # The public repository with task files, which is no part of the hub, is out of reach: nothing listens on port 1.
-    settings = {"https_proxy": "http://127.0.0.1:1", "PYTHONPATH": small_harness}
-    variables = environment(folder / "home", endpoint, **settings)
-    process = command(folder, variables, str(console_script), "doctor", "--source", "hub")
+    variables = environment(folder / "home", endpoint, https_proxy="http://127.0.0.1:1")
+    process = forks.run("-c", DOCTOR, folder=folder, environment=variables)
     assert "Traceback" not in process.stderr
     findings = [line for line in process.stdout.splitlines() if line[7:].startswith("hub ")]
     assert len(findings) == 1, process.stdout + process.stderr
     return process.returncode, findings[0]
 
 
-def test_the_doctor_passes_with_a_hub_that_responds(small_harness: str, tmp_path: Path) -> None:
+def test_the_doctor_passes_with_a_hub_that_responds(forks: Forks, tmp_path: Path) -> None:
     with serve(laid_out(tables())) as hub:
-        status, finding = doctor(tmp_path, small_harness, hub.endpoint)
+        status, finding = doctor(forks, tmp_path, hub.endpoint)
     assert status == 0
     # Nine datasets in six repositories (four are configurations of GLUE), IFEval, three of multiple-choice questions.
     assert re.match(r"ok +hub +12 of 12 repositories respond$", finding)
 
 
-def test_the_doctor_reports_why_the_hub_does_not_respond(small_harness: str, tmp_path: Path) -> None:
+def test_the_doctor_reports_why_the_hub_does_not_respond(forks: Forks, tmp_path: Path) -> None:
     with closed_port() as endpoint:
-        status, finding = doctor(tmp_path, small_harness, endpoint)
+        status, finding = doctor(forks, tmp_path, endpoint)
     assert status == 1
     assert re.match(r"FAILED +hub +0 of 12 repositories respond", finding)
     assert re.search(r"nyu-mll/glue.* \([^)]*Connect", finding)
 
 
-def test_the_doctor_names_a_missing_repository(small_harness: str, tmp_path: Path) -> None:
+def test_the_doctor_names_a_missing_repository(forks: Forks, tmp_path: Path) -> None:
     repositories = laid_out(tables())
     del repositories["SetFit/subj"]
     with serve(repositories) as hub:
-        status, finding = doctor(tmp_path, small_harness, hub.endpoint)
+        status, finding = doctor(forks, tmp_path, hub.endpoint)
     assert status == 1
     assert re.match(r"FAILED +hub +11 of 12 repositories respond", finding)
     assert re.search(r"SetFit/subj \(.*Repository ?Not ?Found", finding)

@@ -37,12 +37,56 @@ def test_a_group_prints_the_rows_of_its_tasks(capsys: pytest.CaptureFixture[str]
     }
 
 
+def test_every_row_is_printed_in_each_of_its_wordings(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = printed(capsys, "verbalizer_sst2_neutral_foo_bar", "--metadata", '{"paraphrases": 3}', "--row-seed", "1")
+    assert len(rows) == 300
+    assert len({row["prompt"] for row in rows[:3]}) == 3
+    assert len({row["oracle"] for row in rows[:3]}) == 1
+    assert [row["doc"]["paraphrase"] for row in rows[:6]] == [1, 2, 3, 1, 2, 3]  # type: ignore[index]
+
+
+def test_metadata_choose_other_rows_as_in_a_run(capsys: pytest.CaptureFixture[str]) -> None:
+    form = ("--metadata", '{"form": "mixed"}')
+    default, fresh = (printed(capsys, "manyifeval_dense_n010", *form, *seed) for seed in ((), ("--row-seed", "7")))
+    assert [len(default), len(fresh)] == [10, 10]
+    for row in (*default, *fresh):
+        doc = row["doc"]
+        assert isinstance(doc, dict)
+        assert row["oracle"] == doc["witness"]
+        assert str(row["prompt"]).count("\n- Section ") == 10
+    assert not {row["prompt"] for row in default} & {row["prompt"] for row in fresh}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("form=mixed", "expected a JSON object"),
+        ('["form"]', "expected a JSON object"),
+        ('{"row_seed": 7}', "row_seed has an option of its own: --row-seed"),
+        ('{"source": "hub"}', "source has an option of its own: --source"),
+    ],
+)
+def test_invalid_metadata_are_an_error(given: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["rows", "manyifeval_n03", "--metadata", given])
+    assert message in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (("manyifeval_n3",), "no task, group or tag 'manyifeval_n3' of this package; did you mean manyifeval_n03"),
         (("qqqqqqqqqqq",), "no task, group or tag 'qqqqqqqqqqq' of this package; lm_eval ls tasks lists them"),
+        (("manyifeval_dense_n010", "--metadata", '{"form": "x"}'), "form 'x'; expected one of keywords, mixed"),
         (("manyifeval_n03", "--row-seed", "-2"), "task 'manyifeval_n03': metadata row_seed -2"),
+        (
+            ("verbalizer_sst2_natural_golden", "--metadata", '{"paraphrases": 1}'),
+            "metadata paraphrases 1; expected a whole number from",
+        ),
+        (
+            ("manyifeval_n03", "--metadata", '{"paraphrases": 2}'),
+            "task 'manyifeval_n03': metadata paraphrases 2; its instruction has no",
+        ),
     ],
 )
 def test_an_invalid_request_is_one_line(

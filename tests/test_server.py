@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from lm_eval_ext.families.verbalizer.answer import Reads
-from tests.conftest import Run, evaluate_sequentially, offline_environment
+from tests.conftest import EvaluateEach, Run, offline_environment
 from tests.families.verbalizer.test_real_model import check_readings_and_metrics
 from tests.families.verbalizer.wordy import build_wordy_model
 
@@ -29,7 +29,7 @@ TASKS: Mapping[str, Reads] = {
     "verbalizer_sst2_unnatural_flipped": "first",
     "verbalizer_cot_mrpc_unnatural_flipped": "final",
 }
-ROWS = 12
+ROWS = 6
 STARTING = 180.0  # seconds; about five are usual
 
 # The ``transformers`` command, which ends when its standard input does: even if the tests are killed, it does not stay.
@@ -128,7 +128,7 @@ def _is_healthy(address: str) -> bool:
 
 @pytest.fixture(scope="module")
 def runs(
-    server: Server, real_rows: str, small_harness: str, tmp_path_factory: pytest.TempPathFactory
+    server: Server, real_rows: str, evaluate_each: EvaluateEach, tmp_path_factory: pytest.TempPathFactory
 ) -> Mapping[str, Run]:
     """Evaluate all that the tests look at in one process: directly and served, by name of what is looked at."""
     chat, tasks = APIS["chat"], ",".join(TASKS)
@@ -144,14 +144,7 @@ def runs(
     for way, base in bases.items():
         model = ("--model", "self_refine", "--model_args", f"{base},strategy=feedback_each,rounds=1", "--device", "cpu")
         options[f"refining, {way}"] = (*model, *asked("manyifeval_n02", "embedded", rows=4), *chat.options)
-    environment = offline_environment(
-        PYTHONPATH=small_harness,
-        HF_HOME=str(server.model / "no-cache"),
-        # A proxy for the outside world is none for this machine.
-        NO_PROXY="127.0.0.1",
-        no_proxy="127.0.0.1",
-    )
-    return evaluate_sequentially(tmp_path_factory.mktemp("runs"), options, environment)
+    return evaluate_each(tmp_path_factory.mktemp("runs"), options)
 
 
 def asked(tasks: str, source: str, rows: int = ROWS) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ import pytest
 
 from lm_eval_ext.families.natural_instructions.subtasks import EVALUATION
 from lm_eval_ext.harness.versions import HAS_SCORERS
-from tests.conftest import Run, evaluate_sequentially, offline_environment
+from tests.conftest import EvaluateEach, Run, evaluate_sequentially, offline_environment
 
 # The instructions of some are judged with them, and all evaluations are of one process.
 pytestmark = [pytest.mark.harness, pytest.mark.usefixtures("sentence_data")]
@@ -100,7 +100,7 @@ class Runs:
 
 
 @pytest.fixture(scope="module")
-def runs(small_harness: str, tmp_path_factory: pytest.TempPathFactory) -> Runs:
+def runs(small_harness: str, evaluate_each: EvaluateEach, tmp_path_factory: pytest.TempPathFactory) -> Runs:
     pytest.importorskip("accelerate", reason="accelerate is not installed (extra: hf)")
     one, two = tmp_path_factory.mktemp("one"), tmp_path_factory.mktemp("two")
     options = {name: evaluation.options() for name, evaluation in EVALUATIONS.items()}
@@ -108,7 +108,7 @@ def runs(small_harness: str, tmp_path_factory: pytest.TempPathFactory) -> Runs:
     # 0.5 says which process builds which requests at the level DEBUG.
     environment = offline_environment(ACCELERATE_USE_CPU="true", LMEVAL_LOG_LEVEL="DEBUG", PYTHONPATH=small_harness)
     return Runs(
-        evaluate_sequentially(one, options, environment),
+        evaluate_each(one, options),
         _by_two_processes(two, options, environment),
         two,
     )
@@ -129,7 +129,7 @@ def _by_two_processes(
 @pytest.mark.parametrize("name", EVALUATIONS)
 def test_the_processes_share_the_rows_and_one_writes_the_results(runs: Runs, name: str) -> None:
     for task in EVALUATIONS[name].tasks:
-        assert (ranks(runs.one[name], task), ranks(runs.two[name], task)) == ({"0"}, {"0", "1"})
+        assert ranks(runs.two[name], task) == {"0", "1"}
     assert len(list((runs.folder / name).glob("*/results_*.json"))) == 1
     assert len(list((runs.folder / name).glob("*/samples_*.jsonl"))) == len(EVALUATIONS[name].tasks)
 

@@ -14,9 +14,10 @@ import sys
 import tarfile
 import venv
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from packaging.requirements import Requirement
@@ -25,6 +26,7 @@ from packaging.utils import canonicalize_name
 from lm_eval_ext import __version__
 from lm_eval_ext.autoload import FILTERS, MODELS
 from tests.conftest import ROOT, offline_environment
+from tests.forks import forking
 from tests.small_harness import HARNESS_TASK, copy_small_harness
 from tests.test_autoload import TASK
 
@@ -40,18 +42,22 @@ REQUIRED = ("emoji", "langdetect", "lm-eval", "nltk", "orjson", "regex", "reques
 NOT_TO_INSTALL = ("tasks", "tests", "benchmarks", "verifiers", "hatch_build")
 
 
-def run(*command: str | Path, folder: Path, **variables: str) -> str:
+def variables_of(folder: Path, **variables: str) -> dict[str, str]:
     # Neither modules nor settings of the test's own environment reach the new ones.
     inherited = {name: value for name, value in offline_environment().items() if not name.startswith(("PYTHON", "PIP"))}
-    settings = {
-        "HF_HOME": str(folder.parent / "hf"),
-        "PIP_CONFIG_FILE": os.devnull,
-        "LM_EVAL_EXT_AUTOLOAD": "1",
-        **variables,
-    }
+    settings = {"HF_HOME": str(folder.parent / "hf"), "PIP_CONFIG_FILE": os.devnull, "LM_EVAL_EXT_AUTOLOAD": "1"}
+    return {**inherited, **settings, **variables}
+
+
+def run(*command: str | Path, folder: Path, **variables: str) -> str:
+    environment = variables_of(folder, **variables)
     process = subprocess.run(
-        command, env={**inherited, **settings}, cwd=folder, capture_output=True, text=True, timeout=300, check=False
+        command, env=environment, cwd=folder, capture_output=True, text=True, timeout=300, check=False
     )
+    return printed(process)
+
+
+def printed(process: subprocess.CompletedProcess[str]) -> str:
     status = process.returncode
     assert status == 0, (process.stdout + process.stderr)[-4000:]
     return process.stdout
@@ -80,7 +86,9 @@ class Environment:
         run(*pip, *arguments, folder=self.empty)
 
     def install(self, *arguments: str | Path) -> None:
-        self.pip("install", "--no-index", "--no-cache-dir", "--no-build-isolation", *arguments)
+        # Without compiling: what is not used need not be, and what is used leaves more behind than pip knows of.
+        options = ("--no-index", "--no-cache-dir", "--no-build-isolation", "--no-compile")
+        self.pip("install", *options, *arguments)
 
     def content(self) -> set[str]:
         return {path.name for path in self.site.iterdir()} - {"__pycache__"}
@@ -96,8 +104,11 @@ class Environment:
 
     def listed(self, *command: str) -> set[str]:
         """Return the cells of the harness's list of tasks."""
-        table = self.run(*(command or ("python", "-m", "lm_eval")), "ls", "tasks")
-        return {cell.strip() for line in table.splitlines() for cell in line.split("|")}
+        return cells(self.run(*(command or ("python", "-m", "lm_eval")), "ls", "tasks"))
+
+
+def cells(table: str) -> set[str]:
+    return {cell.strip() for line in table.splitlines() for cell in line.split("|")}
 
 
 def new_environment(folder: Path, *requirements: str, harness: Path | None) -> Environment:
@@ -163,7 +174,13 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def built(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the source distribution, and the wheel from it: what the one lacks, the other lacks too."""
-    return build(checkout, tmp_path_factory.mktemp("wheel"))
+    folder = tmp_path_factory.mktemp("wheel")
+    build("sdist", checkout, folder / "dist")
+    (source,) = (folder / "dist").glob("*.tar.gz")
+    with tarfile.open(source) as archive:
+        archive.extractall(folder / "source", filter="data")
+    (unpacked,) = (folder / "source").iterdir()
+    return build("wheel", unpacked, folder / "dist")
 
 
 @pytest.fixture(scope="module")
@@ -173,17 +190,105 @@ def wheel(built: Path) -> Path:
     return wheel
 
 
-def build(checkout: Path, folder: Path, *options: str) -> Path:
-    run(sys.executable, "-m", "build", "--no-isolation", *options, "--outdir", folder / "dist", checkout, folder=folder)
-    return folder / "dist"
+def build(kind: str, checkout: Path, folder: Path) -> Path:
+    """Build as a frontend has the backend do it, without the interpreters that a frontend starts first."""
+    folder.mkdir(exist_ok=True)
+    script = f"import sys, hatchling.build; hatchling.build.build_{kind}(sys.argv[1])"
+    run(sys.executable, "-c", script, folder, folder=checkout)
+    return folder
+
+
+@dataclass(frozen=True)
+class Life:
+    """What was seen of a package from its installation to its removal.
+
+    Attributes:
+        environment: where, by now without it.
+        added: what the installation added to ``site-packages``.
+        importable: which modules could be imported with it.
+        script: whether its command was there.
+        tasks_path: what the command printed.
+        listed: what the harness listed with it.
+        left: the files that its removal left, and those that were missing after it.
+        listed_without: what the harness listed after it.
+    """
+
+    environment: Environment
+    added: set[str]
+    importable: list[str]
+    script: bool
+    tasks_path: str
+    listed: set[str]
+    left: set[Path]
+    listed_without: set[str]
+
+
+def lived(environment: Environment, *arguments: str | Path, uses: Callable[[], set[str]] | None = None) -> Life:
+    """Install the package, use it and remove it.
+
+    Args:
+        environment: where.
+        arguments: how pip is told to install it.
+        uses: more that is done with it and returns what the harness lists; else it only lists.
+    """
+    files, content = environment.files(), environment.content()
+    environment.install(*arguments)
+    added = environment.content() - content
+    importable = environment.importable("lm_eval_ext", *NOT_TO_INSTALL)
+    script = (environment.scripts / "lm-eval-ext").is_file()
+    # Used, so that whatever Python writes at run time is there too.
+    tasks_path = environment.run("lm-eval-ext", "tasks-path").strip()
+    listed = uses() if uses else environment.listed()
+    environment.pip("uninstall", "--yes", "lm-eval-ext")
+    left = environment.files() ^ files
+    return Life(environment, added, importable, script, tasks_path, listed, left, environment.listed())
+
+
+@dataclass(frozen=True)
+class Used:
+    """What was done with an installed wheel, without any extra of ours or of the harness.
+
+    Attributes:
+        life: from its installation to its removal.
+        harness: which of the libraries of both could be imported.
+        evaluation: what the harness printed of a run.
+        doctor: what the doctor printed.
+        modules: what an interpreter had imported at its start, with the autoload on and off.
+    """
+
+    life: Life
+    harness: list[str]
+    evaluation: str
+    doctor: str
+    modules: tuple[set[str], set[str]]
+
+
+MODULES = "import json, sys; print(json.dumps(sorted(sys.modules)))"
 
 
 @pytest.fixture(scope="module")
-def installed(wheel: Path, small_harness: str, tmp_path_factory: pytest.TempPathFactory) -> Environment:
-    """Install the wheel with the harness and what the harness requires, without any extra of either."""
+def used(wheel: Path, small_harness: str, tmp_path_factory: pytest.TempPathFactory) -> Used:
+    """Install the wheel with the harness and what the harness requires, without any extra of either, and use it."""
     environment = new_environment(tmp_path_factory.mktemp("installed"), *REQUIRED, harness=Path(small_harness))
-    environment.install(wheel)
-    return environment
+    found: dict[str, Any] = {}
+
+    def use() -> set[str]:
+        found["harness"] = environment.importable("torch", "transformers", "accelerate", "lm_eval", "datasets")
+        found["modules"] = tuple(
+            set(json.loads(environment.run("python", "-c", MODULES, LM_EVAL_EXT_AUTOLOAD=on))) for on in ("1", "0")
+        )
+        variables = variables_of(environment.empty)
+        options = ("--model", "reference", "--tasks", TASK, "--limit", "2", "--metadata", '{"source": "embedded"}')
+        with forking(variables, environment.scripts / "python") as forks:
+
+            def of(*arguments: str) -> str:
+                return printed(forks.run("-m", *arguments, folder=environment.empty, environment=variables))
+
+            found["evaluation"] = of("lm_eval", *options)
+            found["doctor"] = of("lm_eval_ext", "doctor")
+            return cells(of("lm_eval", "ls", "tasks"))
+
+    return Used(lived(environment, wheel, uses=use), **found)
 
 
 # What is in the wheel
@@ -236,7 +341,7 @@ def test_every_link_between_the_pages_of_a_wheel_works(wheel: Path) -> None:
 def test_wheels_from_checkout_and_source_distribution_are_the_same(
     built: Path, wheel: Path, checkout: Path, tmp_path: Path
 ) -> None:
-    (direct,) = build(checkout, tmp_path, "--wheel").glob("*.whl")
+    (direct,) = build("wheel", checkout, tmp_path).glob("*.whl")
     with zipfile.ZipFile(wheel) as archive, zipfile.ZipFile(direct) as other:
         content = {name: archive.read(name) for name in archive.namelist()}
         assert {name: other.read(name) for name in other.namelist()} == content
@@ -302,64 +407,59 @@ def test_the_entry_points_name_what_the_autoload_registers(wheel: Path) -> None:
 # What works with only the harness
 
 
-def test_the_harness_lists_and_runs_our_task_without_torch(installed: Environment) -> None:
-    assert installed.importable("torch", "transformers", "accelerate", "lm_eval", "datasets") == ["lm_eval", "datasets"]
-    assert installed.listed() >= {TASK, "verbalizer", HARNESS_TASK}
-
-    options = ("--model", "reference", "--tasks", TASK, "--limit", "2", "--metadata", '{"source": "embedded"}')
-    table = installed.run("python", "-m", "lm_eval", *options)
-    rows = [[cell.strip() for cell in line.split("|")] for line in table.splitlines()]
+def test_the_harness_lists_and_runs_our_task_without_torch(used: Used) -> None:
+    assert used.harness == ["lm_eval", "datasets"]
+    assert used.life.listed >= {TASK, "verbalizer", HARNESS_TASK}
+    rows = [[cell.strip() for cell in line.split("|")] for line in used.evaluation.splitlines()]
     scores = {row[5]: row[7] for row in rows if len(row) > 7}
     assert scores["acc"] == "1"
 
 
-def test_the_doctor_passes_with_a_wheel(installed: Environment) -> None:
-    findings = installed.run("lm-eval-ext", "doctor").splitlines()
+def test_the_doctor_passes_with_a_wheel(used: Used) -> None:
+    findings = used.doctor.splitlines()
     marks = {finding.split()[1]: finding.split()[0] for finding in findings if not finding.startswith(" ")}
     assert {subject for subject, mark in marks.items() if mark == "ok"} == {
         *("harness", "autoload", "tasks", "models", "sentences", "words", "embedded")
     }
-    tasks_path = installed.run("lm-eval-ext", "tasks-path").strip()
-    assert Path(tasks_path) == (installed.site / "lm_eval_ext/tasks").resolve()
 
 
-def test_interpreter_start_with_a_wheel_imports_two_modules(installed: Environment) -> None:
-    script = "import json, sys; print(json.dumps(sorted(sys.modules)))"
-    with_us = set(json.loads(installed.run("python", "-c", script)))
-    alone = set(json.loads(installed.run("python", "-c", script, LM_EVAL_EXT_AUTOLOAD="0")))
+def test_interpreter_start_with_a_wheel_imports_two_modules(used: Used) -> None:
+    with_us, alone = used.modules
     assert with_us - alone == {"lm_eval_ext", "lm_eval_ext.start"}
 
 
 # Installed, used and uninstalled
 
 
+@pytest.fixture(scope="module")
+def editable(checkout: Path, small_harness: str, tmp_path_factory: pytest.TempPathFactory) -> Life:
+    """Install the checkout editable, use it and remove it."""
+    folder = tmp_path_factory.mktemp("editable")
+    environment = new_environment(folder, *REQUIRED, "hatchling", harness=Path(small_harness))
+    return lived(environment, "-e", checkout)
+
+
 @pytest.mark.parametrize("kind", ["wheel", "editable"])
 def test_uninstalling_leaves_nothing_behind_and_a_working_harness(
-    kind: str, wheel: Path, checkout: Path, small_harness: str, tmp_path: Path
+    kind: str, checkout: Path, request: pytest.FixtureRequest
 ) -> None:
-    environment = new_environment(tmp_path, *REQUIRED, "hatchling", harness=Path(small_harness))
-    files, content = environment.files(), environment.content()
+    life: Life = request.getfixturevalue("used").life if kind == "wheel" else request.getfixturevalue("editable")
+    assert life.added == set(WHEEL if kind == "wheel" else EDITABLE)
+    assert life.importable == ["lm_eval_ext"]
+    assert life.script
+    assert life.listed >= {TASK, HARNESS_TASK}
+    tasks = checkout / "tasks" if kind == "editable" else life.environment.site / "lm_eval_ext/tasks"
+    assert life.tasks_path == str(tasks.resolve())
 
-    environment.install(*([wheel] if kind == "wheel" else ["-e", checkout]))
-    assert environment.content() - content == set(WHEEL if kind == "wheel" else EDITABLE)
-    assert environment.importable("lm_eval_ext", *NOT_TO_INSTALL) == ["lm_eval_ext"]
-    assert (environment.scripts / "lm-eval-ext").is_file()
-    # Used, so that whatever Python writes at run time is there too.
-    assert environment.listed() >= {TASK, HARNESS_TASK}
-    tasks = checkout / "tasks" if kind == "editable" else environment.site / "lm_eval_ext/tasks"
-    assert environment.run("lm-eval-ext", "tasks-path").strip() == str(tasks.resolve())
-
-    environment.pip("uninstall", "--yes", "lm-eval-ext")
-    assert environment.files() == files
-    listed = environment.listed()
-    assert HARNESS_TASK in listed
-    assert TASK not in listed
+    assert life.left == set()
+    assert HARNESS_TASK in life.listed_without
+    assert TASK not in life.listed_without
 
 
 # Beside a harness that is itself an editable install
 
 
-@pytest.mark.parametrize("order", ["the harness first", "the harness last"])
+@pytest.mark.parametrize("order", [pytest.param("the harness first", marks=pytest.mark.slow), "the harness last"])
 def test_an_editable_harness_works_and_finds_our_tasks(wheel: Path, tmp_path: Path, order: str) -> None:
     harness = tmp_path / "lm-evaluation-harness"
     harness.mkdir()

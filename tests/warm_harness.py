@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import subprocess
 import sys
@@ -11,20 +12,33 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from tests.task_files import parse_task_files_once
+
 # Forks once per line of standard input and answers with the exit status.
 SERVER = """
-import contextlib, importlib, json, os, runpy, sys
+import atexit, contextlib, gc, importlib, json, os, runpy, sys, threading
 
 replies = os.fdopen(os.dup(1), "w")
 os.dup2(2, 1)
-with contextlib.suppress(ImportError):  # without torch
-    import torch.utils.collect_env
-    # What the harness writes down of the machine comes from pip and other processes: a second per run.
-    torch.utils.collect_env.get_pretty_env_info = lambda: "not collected in tests"
-import lm_eval.utils
-for name in ("lm_eval.evaluator", "lm_eval.models.huggingface", "langdetect", "nltk", "rouge_score.rouge_scorer"):
+import lm_eval.tasks, lm_eval.utils
+from lm_eval_ext.families.registry import FAMILIES
+for name in (
+    *("lm_eval.evaluator", "lm_eval.models.huggingface", "langdetect", "nltk", "rouge_score.rouge_scorer"),
+    # What transformers imports only when a tiny model is loaded and answers.
+    *("transformers.generation", "transformers.models.llama.modeling_llama"),
+    *(f"lm_eval_ext.models.{model}" for model in ("reference", "self_refine", "two_turns")),
+    *(family.task.partition(":")[0] for family in FAMILIES.values()),
+):
     with contextlib.suppress(ImportError):
         importlib.import_module(name)
+with contextlib.suppress(ImportError, LookupError):  # without NLTK's sentence data
+    from lm_eval_ext.families.manyifeval.rows import TEST, all_rows
+    # Composing them is most of what a run of manyifeval takes.
+    all_rows("embedded", TEST)
+exec(sys.argv.pop())
+parse_task_files_once()
+lm_eval.tasks.TaskManager()
+gc.freeze()  # a collection in a forked process would copy all that it walks over
 for line in sys.stdin:
     request, child = json.loads(line), os.fork()
     if child == 0:
@@ -33,11 +47,26 @@ for line in sys.stdin:
             os.dup2(os.open(path, os.O_RDWR | os.O_CREAT), number)
         if not request["tables"]:
             lm_eval.utils.make_table = lambda *_: "not made in tests"
-        for options in request["runs"]:
-            sys.argv[1:] = options
-            runpy.run_module("lm_eval", run_name="__main__", alter_sys=True)
-        break
+        status = 0
+        try:
+            for options in request["runs"]:
+                sys.argv[1:] = options
+                runpy.run_module("lm_eval", run_name="__main__", alter_sys=True)
+        except SystemExit as end:
+            if isinstance(end.code, str):
+                print(end.code, file=sys.stderr)
+            status = end.code if isinstance(end.code, int) else int(end.code is not None)
+        except BaseException:
+            sys.excepthook(*sys.exc_info())
+            status = 1
+        # As the interpreter ends, except that it takes nothing apart: that would take twenty times as long as the run.
+        threading._shutdown()
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), file=replies, flush=True)
+os._exit(0)
 """
 
 
@@ -80,6 +109,7 @@ class WarmHarness:
 @contextmanager
 def warm_harness(environment: Mapping[str, str]) -> Iterator[WarmHarness]:
     """Start the process with an environment, and end it."""
-    command, pipe = [sys.executable, "-c", SERVER], subprocess.PIPE
+    # The tests' modules cannot be imported there.
+    command, pipe = [sys.executable, "-c", SERVER, inspect.getsource(parse_task_files_once)], subprocess.PIPE
     with subprocess.Popen(command, env=dict(environment), stdin=pipe, stdout=pipe, text=True) as process:
         yield WarmHarness(process)

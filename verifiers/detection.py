@@ -59,11 +59,13 @@ def detect(text: str) -> Detection:
 def _detect(text: str) -> Detection:
     from langdetect.lang_detect_exception import LangDetectException  # noqa: PLC0415 # only three instructions need it
 
-    detector = _factory().create()
+    from lm_eval_ext.verifiers.detector import QuickDetector  # noqa: PLC0415 # as above
+
+    detector = QuickDetector(_factory())
     detector.append(text)
     try:
         # The probabilities that detect() has just sorted; it ignores those below its threshold.
-        return Detection(str(detector.detect()), _above(max(detector.langprob), detector.PROB_THRESHOLD))
+        return Detection(str(detector.detect()), _above(float(max(detector.langprob)), detector.PROB_THRESHOLD))
     except LangDetectException:
         return Detection(None, 0.0)
 

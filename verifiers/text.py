@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import string
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property, lru_cache
 
@@ -19,6 +20,7 @@ _WORD = regex.compile(r"\w+")
 _SPACED = bytes(ord("a" if chr(code).isalnum() or chr(code) == "_" else " ") for code in range(128)) + bytes(128)
 _ASCII = bytes(range(128))
 _FEW = 20
+_ASCII_WORD = regex.compile(r"[a-z0-9]+")
 
 
 @lru_cache(maxsize=4096)
@@ -101,6 +103,11 @@ class Text:
     def folded(self) -> str:
         """The text after ``fold``: "é" is one character and apostrophes are straight."""
         return fold(self.raw)
+
+    @cached_property
+    def ascii_words(self) -> Counter[str]:
+        """How often each run of ASCII letters and digits occurs, in lower case."""
+        return Counter(_ASCII_WORD.findall(self.folded.lower()))
 
     @cached_property
     def lines(self) -> tuple[str, ...]:

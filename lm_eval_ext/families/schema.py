@@ -6,7 +6,7 @@ The tasks, the reader of results and the report all use it, so none of them keep
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from math import inf, log
 from typing import Any, Literal, TypeGuard
@@ -19,6 +19,8 @@ FactForm = Literal[
 ]
 """The type of a fact that a task records."""
 
+PLACEMENT = "placement"
+"""The metadata that say where a task states its instructions."""
 SHARE = (0.0, 1.0)
 COUNT = (0.0, 1e9)
 """The range of counts; no run comes near the upper end."""
@@ -70,6 +72,8 @@ class Schema:
         values: for some facts, the values in the paper's tasks, in display order.
         row_key: the field of a document that identifies the dataset's row, in whichever task; ``None`` if the rows'
             numbers do.
+        row_keys_of_variants: for metadata that only tasks record that ask every row in several variants: the field that
+            identifies the row there.
         rows_fact: the metadata that two runs of a task share if they were asked about the same rows.
         prompt_facts: metadata that change the prompts of the same rows. Where there are any, two models' prompts for a
             row may differ, and so may the documents that contain them.
@@ -77,6 +81,8 @@ class Schema:
             them. Empty if there is a single filter, whatever its name.
         tasks_weigh_alike: whether a group's figure is the mean over its tasks, not over all rows.
         over_temperatures: whether the report compares a task's runs at several temperatures.
+        placements: where a run may state a task's instructions (``PLACEMENT``), the published place first; empty if
+            there is only one place.
         former_names: maps the names of metrics in older versions of lm-eval-ext to the current names.
     """
 
@@ -85,11 +91,13 @@ class Schema:
     facts: Mapping[str, FactForm]
     values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     row_key: str | None = None
+    row_keys_of_variants: Mapping[str, str] = field(default_factory=dict)
     rows_fact: str = "rows_hash"
     prompt_facts: tuple[str, ...] = ()
     readers: tuple[str, ...] = ()
     tasks_weigh_alike: bool = False
     over_temperatures: bool = False
+    placements: tuple[str, ...] = ()
     former_names: Mapping[str, str] = field(default_factory=dict)
 
     def metric(self, name: str) -> Metric:
@@ -144,6 +152,16 @@ class Schema:
         """Return the filters that read answers, the most accurate first."""
         known = [reader for reader in self.readers if reader in readers]
         return (*known, *sorted(set(readers) - set(known)))
+
+    def of_task(self, metadata: Mapping[str, Any]) -> Schema:
+        """Return the schema with the ``row_key`` of a task with these metadata."""
+        of_variants = (key for fact, key in self.row_keys_of_variants.items() if metadata.get(fact) is not None)
+        return replace(self, row_key=next(of_variants, self.row_key))
+
+    def placement(self, metadata: Mapping[str, Any]) -> str:
+        """Return where a run states its instructions; empty for the published place."""
+        chosen = metadata.get(PLACEMENT)
+        return chosen if chosen in self.placements[1:] else ""
 
     def missing_facts(self, metadata: Mapping[str, Any]) -> tuple[str, ...]:
         """Return which facts a task's metadata lack."""

@@ -36,6 +36,7 @@ from lm_eval_ext.harness.versions import (
     one_request,
     standard_errors,
 )
+from lm_eval_ext.paraphrases import chosen_paraphrases
 from lm_eval_ext.row_seed import chosen_row_seed
 
 if TYPE_CHECKING:
@@ -131,6 +132,8 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
     FAMILY: ClassVar[str]
     NO_DEMONSTRATIONS: ClassVar[str] = ""
     """Why these tasks have no demonstrations, and what to do instead (``{n}``: the number requested)."""
+    WORDINGS: ClassVar[int] = 1
+    """In how many wordings of its instruction a task can ask every row (``paraphrases``)."""
     METADATA: ClassVar[Mapping[str, Any]] = {}
     """Metadata of every leaf, for families without a YAML template."""
 
@@ -140,6 +143,7 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
         metadata = config["metadata"] = {**self.METADATA, **(config.get("metadata") or {})}
         self.source = sources.chosen_source(metadata)
         self.row_seed = chosen_row_seed(config["task"], metadata)
+        self.paraphrases = chosen_paraphrases(config["task"], metadata, self.WORDINGS)
         self.asking = Asking()
         self.scores_rows = True
         self._share: Share | None = None
@@ -197,8 +201,8 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
         """Take the family's keys from a leaf's config, add the keys that the harness needs, and return the facts.
 
         Args:
-            config: the leaf's config; its ``metadata`` have ``source`` and ``version``. ``self.source`` and
-                ``self.row_seed`` are set.
+            config: the leaf's config; its ``metadata`` have ``source`` and ``version``. ``self.source``,
+                ``self.row_seed`` and ``self.paraphrases`` are set.
 
         Returns:
             The facts for the results: ``dataset``, and those of the family's schema that do not depend on the rows.

@@ -22,7 +22,7 @@ from lm_eval_ext.results.rows import DatasetRows
 from lm_eval_ext.results.runs import Runs, TaskRun, newest
 from lm_eval_ext.results.samples import read_samples
 from lm_eval_ext.results.sampling import Decoding, decoding, repeated, shown_once, sweeps, swept
-from lm_eval_ext.results.settings import settings_that_differ, unified
+from lm_eval_ext.results.settings import placements, settings_that_differ, unified, wherever_placed
 from lm_eval_ext.results.symptoms import symptoms
 from lm_eval_ext.results.validation import (
     disagreement,
@@ -35,6 +35,8 @@ from lm_eval_ext.sources import RowsError
 
 Progress = Callable[[Sequence[TaskRun]], Iterable[TaskRun]]
 """Wraps the runs whose samples are about to be read, and yields them one by one."""
+What = tuple[EvaluatedModel, str, str]
+"""What the newest run counts of: a model, a task and a placement."""
 
 
 def load(paths: Sequence[Path], progress: Progress = lambda runs: runs, names: Sequence[GivenName] = ()) -> Runs:
@@ -71,7 +73,8 @@ def load_apart(
         sides: the paths of each set, as for ``load``.
         progress: see ``Progress``.
         names: names for models of the first set.
-        sweep: whether several draws of a task are one model's; otherwise, each is a model of its own.
+        sweep: whether several draws of a task, and several placements of its instructions, are one model's; otherwise,
+            each is a model of its own.
         others: what is chosen about tasks that are not ours; ``None``: they are left out.
 
     Raises:
@@ -82,10 +85,10 @@ def load_apart(
     found = [find_runs(paths, sweep=sweep, others=others) for paths in sides]
     if others is not None:
         require_choice(others, [run for side in found for run in side.runs])
-    common = _common_readers([run for side in found for run in (*side.runs, *side.draws)])
+    common = _common_readers([run for side in found for run in (*side.runs, *side.draws, *side.placed)])
     dataset_rows = DatasetRows()
     labels = [labels_of(side.models) for side in found]
-    labels[0] = renamed(labels[0], found[0].runs, names)
+    labels[0] = renamed(labels[0], [*found[0].runs, *found[0].placed], names)
     column = others.cluster if others else ""
     runs = [_loaded(side, of, common, (dataset_rows, column), progress) for side, of in zip(found, labels, strict=True)]
     if column and not any(isinstance(key, tuple) and key[:2] == (COLUMN, column) for key in dataset_rows):
@@ -102,23 +105,26 @@ class FoundRuns:
         models: in the order of the arguments, then by name.
         groups: the tasks of each group.
         unevaluated: tasks without rows in a model's newest run of them; ``runs`` may have an older one.
-        doubts: by model and task, why the run in ``runs`` may not be the newest.
+        doubts: by model, task and placement, why the run that counts may not be the newest.
         issues: what was left out or replaced, and why.
         draws: all runs of the tasks in a sweep.
+        placed: the newest run of each task by each model at each other placement, where these are one model's.
     """
 
     runs: tuple[TaskRun, ...]
     models: tuple[EvaluatedModel, ...]
     groups: Mapping[str, tuple[str, ...]]
     unevaluated: tuple[TaskRun, ...]
-    doubts: Mapping[tuple[EvaluatedModel, str], tuple[Issue, ...]]
+    doubts: Mapping[What, tuple[Issue, ...]]
     issues: tuple[Issue, ...]
     draws: tuple[TaskRun, ...] = ()
+    placed: tuple[TaskRun, ...] = ()
 
     @property
     def empty(self) -> frozenset[str]:
         """The tasks for which no model has evaluated rows."""
-        return frozenset(run.task for run in self.unevaluated).difference(run.task for run in self.runs)
+        everything = (*self.runs, *self.placed)
+        return frozenset(run.task for run in self.unevaluated).difference(run.task for run in everything)
 
 
 def find_runs(
@@ -135,7 +141,8 @@ def find_runs(
     Args:
         paths: results files, or folders whose ``results_*.json`` are all read.
         families: the families whose tasks count.
-        sweep: whether runs at several temperatures are one model's draws; otherwise they are different models.
+        sweep: whether runs at several temperatures, and with several placements, are one model's; otherwise they are
+            different models.
         others: what is chosen about tasks that are not ours; ``None``: they are left out.
 
     Raises:
@@ -165,7 +172,7 @@ def find_runs(
             foreign |= set(tasks)
             issues.append(note(f"{path}: no results of {_ours(families)} ({named(tasks)}); ignored"))
         groups |= file.groups
-    found = unified(swept(found) if sweep else found)
+    found = unified(swept(wherever_placed(found)) if sweep else found)
     empty = {run.task: run for run in found if not run.count}
     unusable += [error(f"{run.file.path}, task {run.task!r}: no rows were evaluated") for run in empty.values()]
     latest, _ = newest(found, _what)
@@ -182,18 +189,20 @@ def find_runs(
     issues += [error(f"{issue}; left out") for issue in unusable]
     latest_draws, replaced = newest(evaluated, _draw if sweep else _what)
     issues += replacements(replaced)
-    once, draws = shown_once(list(latest_draws.values()))
-    chosen = {_what(run): run for run in once}
+    placed = [run for run in latest_draws.values() if sweep and run.placement]
+    once, draws = shown_once([run for run in latest_draws.values() if not (sweep and run.placement)])
+    chosen = {_what(run): run for run in (*once, *placed)}
     unevaluated = [run for run in latest.values() if not run.count]
     unusable_tasks += [(run.task, run.file) for run in unevaluated]
     return FoundRuns(
-        tuple(chosen.values()),
+        tuple(once),
         _in_order(evaluated, paths),
         groups,
         tuple(unevaluated),
         {what: tuple(_doubts(run, unread, unusable_tasks)) for what, run in chosen.items()},
         tuple(dict.fromkeys(issues)),
         tuple(draws),
+        tuple(placed),
     )
 
 
@@ -235,13 +244,13 @@ def _read(path: Path, *, named: bool) -> ResultFile:
     return file
 
 
-def _what(run: TaskRun) -> tuple[EvaluatedModel, str]:
-    return run.model, run.task
+def _what(run: TaskRun) -> What:
+    return run.model, run.task, run.placement
 
 
-def _draw(run: TaskRun) -> tuple[EvaluatedModel, str, Decoding | None]:
+def _draw(run: TaskRun) -> tuple[What, Decoding | None]:
     """Return what a newer run replaces: the same task at the same temperature with the same seed."""
-    return *_what(run), decoding(run) if run.schema.over_temperatures else None
+    return _what(run), decoding(run) if run.schema.over_temperatures else None
 
 
 def _ours(families: Collection[str]) -> str:
@@ -272,22 +281,35 @@ def _loaded(
 ) -> Runs:
     issues = list(found.issues)
     chosen = _same_readers(found.runs, readers, issues)
+    placed = _same_readers(found.placed, readers, issues)
     others = _same_readers([run for run in found.draws if run not in found.runs], readers, [])
     issues += sweeps(found.draws, names)
-    issues += versions_that_differ([*chosen, *others], found.groups)
-    issues += rows_that_differ(chosen, names)
-    issues += settings_that_differ(chosen, names)
-    read = [_with_samples(run, *into) for run in progress([*chosen, *others])]
-    runs, in_a_sweep = read[: len(chosen)], set(map(_draw, found.draws))
+    issues += placements(placed, names)
+    issues += versions_that_differ([*chosen, *others, *placed], found.groups)
+    issues += rows_that_differ([*chosen, *placed], names)
+    issues += settings_that_differ([*chosen, *placed], names)
+    # Each once: one of several draws is among the others, too.
+    read = [_with_samples(run, *into) for run in progress([*chosen, *placed, *others])]
+    counted, in_a_sweep = read[: len(chosen) + len(placed)], set(map(_draw, found.draws))
     draws = [run for run in read if _draw(run) in in_a_sweep]
     draws.sort(key=lambda run: (found.models.index(run.model), run.task, decoding(run)))
-    runs.sort(key=lambda run: (found.models.index(run.model), run.task))
-    issues += repeated(runs, names)
-    issues += without_samples(runs)
-    runs = [replace(run, issues=(*run.issues, *found.doubts[_what(run)])) for run in runs]
-    issues += [issue for run in (*runs, *draws) for issue in run.issues]
-    issues += symptoms(runs, names)
-    return Runs(tuple(runs), names, found.groups, into[0], found.empty, tuple(dict.fromkeys(issues)), tuple(draws))
+    counted.sort(key=lambda run: (found.models.index(run.model), run.task, run.placement))
+    issues += repeated(counted, names)
+    issues += without_samples(counted)
+    counted = [replace(run, issues=(*run.issues, *found.doubts[_what(run)])) for run in counted]
+    issues += [issue for run in (*counted, *draws) for issue in run.issues]
+    issues += symptoms(counted, names)
+    elsewhere = {_what(run) for run in placed}
+    return Runs(
+        tuple(run for run in counted if _what(run) not in elsewhere),
+        names,
+        found.groups,
+        into[0],
+        found.empty,
+        tuple(dict.fromkeys(issues)),
+        tuple(draws),
+        tuple(run for run in counted if _what(run) in elsewhere),
+    )
 
 
 def _common_readers(runs: Sequence[TaskRun]) -> dict[str, set[str]]:
@@ -336,7 +358,7 @@ def _with_samples(run: TaskRun, dataset_rows: DatasetRows, column: str) -> TaskR
         return run
     numbers = dataset_rows.of(run.dataset)
     if run.is_ours:
-        rows, wrong = read_samples(path, run.schema, run.metrics, run.readers, numbers)
+        rows, wrong = read_samples(path, run.schema.of_task(run.metadata), run.metrics, run.readers, numbers)
     else:
         rows, limits, wrong = read_other_samples(run, column, numbers)
     issues = []

@@ -17,8 +17,6 @@ GGUF = "gguf_file"
 FEW_SHOT, GEN_KWARGS = "few-shot examples", "gen_kwargs"
 EXAMPLES = "example settings"
 """Settings that may depend on the task; the last is what ``examples`` in ``--metadata`` says."""
-OTHER_QUESTIONS = ("row_seed", "placement")
-"""The metadata under which a task asks something else: a model is shown apart for each value."""
 HASHES = ("chat template", "system instruction")
 """Settings that are identified by their hash."""
 BY_TASK = "differ by task"
@@ -37,8 +35,8 @@ class EvaluatedModel:
         kind: the harness's model type, for example ``hf``.
         arguments: all of ``--model_args``, sorted by name.
         setting: how it was run, where that is not the harness's default: chat template, system instruction,
-            demonstrations, ``--gen_kwargs``, a number of examples, embedded rows, a row seed, a placement. Some may
-            differ between its tasks (``settings``).
+            demonstrations, ``--gen_kwargs``, a number of examples, embedded rows, a row seed, a placement, a form, a
+            number of paraphrases. Some may differ between its tasks (``settings``).
     """
 
     kind: str
@@ -74,7 +72,7 @@ def evaluated_model(
     shots: object,
     source: object,
     examples: object = None,
-    metadata: Mapping[str, object] = MappingProxyType({}),
+    questions: Mapping[str, object] = MappingProxyType({}),
 ) -> EvaluatedModel:
     """Return the model that produced a file's results.
 
@@ -83,7 +81,7 @@ def evaluated_model(
         shots: the number of few-shot examples in the task.
         source: the source of the task's rows.
         examples: the number of examples that was set for a task whose prompts show those of an instruction.
-        metadata: the task's metadata, of which those in ``OTHER_QUESTIONS`` are part of the setting.
+        questions: what makes the task ask something else, by name: a row seed, a placement; ``None`` if it does not.
     """
     config, content = file.config, file.content
     setting = {
@@ -93,7 +91,7 @@ def evaluated_model(
         GEN_KWARGS: as_text(config.get("gen_kwargs")),
         EXAMPLES: examples,
         "rows": "embedded" if source == EMBEDDED else None,
-        **{name: None if metadata.get(name) is None else str(metadata[name]) for name in OTHER_QUESTIONS},
+        **{name: None if value is None else str(value) for name, value in questions.items()},
     }
     return EvaluatedModel(
         str(config.get("model") or content.get("model_source") or content.get("model_name") or "unknown model"),

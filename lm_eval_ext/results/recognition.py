@@ -9,14 +9,18 @@ from typing import Any
 
 from lm_eval_ext.families.family import Family
 from lm_eval_ext.families.registry import FAMILIES
-from lm_eval_ext.families.schema import Schema, is_count
+from lm_eval_ext.families.schema import PLACEMENT, Schema, is_count
+from lm_eval_ext.paraphrases import KEY as PARAPHRASES
 from lm_eval_ext.results.files import LONGEST, ResultFile, TaskEntry, shown
 from lm_eval_ext.results.issue import Issue, error, named
 from lm_eval_ext.results.models import evaluated_model
 from lm_eval_ext.results.runs import TaskRun
+from lm_eval_ext.row_seed import KEY as ROW_SEED
 
 OURS = "rows_hash"
 """Metadata that only our tasks have, including older ones that did not record their family."""
+OTHER_QUESTIONS = (ROW_SEED, "form", PARAPHRASES)
+"""The metadata under which a task asks something else: a model is shown apart for each value."""
 WITHOUT_SCORES = "bypass"
 """The metric that the harness reports instead of a task's own under ``--predict_only``."""
 AGAIN = "run it again"
@@ -166,7 +170,11 @@ def _run(file: ResultFile, entry: TaskEntry, family: Family, count: int) -> Task
     stamp = file.path.stem.removeprefix("results_")
     # Other families ignore the key, which one run gives to all of its tasks.
     examples = entry.metadata.get("examples") if "examples" in family.schema.prompt_facts else None
-    model = evaluated_model(file, shots, entry.metadata["source"], examples, entry.metadata)
+    questions = {
+        **{name: entry.metadata.get(name) for name in OTHER_QUESTIONS},
+        PLACEMENT: family.schema.placement(entry.metadata) or None,
+    }
+    model = evaluated_model(file, shots, entry.metadata["source"], examples, questions)
     return TaskRun(
         model=model,
         task=entry.task,

@@ -15,6 +15,7 @@ from lm_eval_ext.results.files import ResultFile
 from lm_eval_ext.results.issue import Issue
 from lm_eval_ext.results.models import EvaluatedModel, Setting
 from lm_eval_ext.results.rows import DatasetRows, Rows
+from lm_eval_ext.version_mark import without_mark
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -75,6 +76,21 @@ class TaskRun:
         return metadata
 
     @property
+    def placement(self) -> str:
+        """Where its prompts state the instructions; empty for the published place."""
+        return self.schema.placement(self.metadata)
+
+    @property
+    def name(self) -> str:
+        """Its task, with the placement unless that is the published one: ``manyifeval_n02 (system)``."""
+        return f"{self.task} ({self.placement})" if self.placement else self.task
+
+    @property
+    def version(self) -> str:
+        """Its version, without the mark of its placement."""
+        return without_mark(self.metadata["version"], self.placement)
+
+    @property
     def identity(self) -> tuple[object, object]:
         """Version and rows, which two runs of a task must share for their scores to be comparable."""
         return self.metadata["version"], self.metadata[self.schema.rows_fact]
@@ -126,6 +142,8 @@ class Runs:
         empty: the tasks without evaluated rows.
         issues: what was left out or replaced, and why; what makes figures unreliable.
         draws: of the tasks that a model was run on at several temperatures, or several times at one, all runs.
+        placed: the runs that state their instructions elsewhere than published, in the same order, where these are not
+            shown as those of another model.
     """
 
     runs: tuple[TaskRun, ...]
@@ -135,6 +153,7 @@ class Runs:
     empty: frozenset[str]
     issues: tuple[Issue, ...]
     draws: tuple[TaskRun, ...] = ()
+    placed: tuple[TaskRun, ...] = ()
 
     @property
     def models(self) -> tuple[EvaluatedModel, ...]:

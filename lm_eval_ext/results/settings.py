@@ -1,4 +1,7 @@
-"""One model whose tasks were run with different generation settings or few-shot examples, as their READMEs advise."""
+"""One model whose tasks were run in different settings, as their READMEs advise.
+
+These are generation settings, few-shot examples, and the places where prompts state their instructions.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,41 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from lm_eval_ext.families.schema import PLACEMENT
 from lm_eval_ext.results.issue import Issue, named, note, warning
 from lm_eval_ext.results.models import BY_TASK, EXAMPLES, FEW_SHOT, GEN_KWARGS, EvaluatedModel, shortened
 from lm_eval_ext.results.runs import TaskRun
 
 OPTIONS = (FEW_SHOT, GEN_KWARGS, EXAMPLES)
 """The settings that depend on the task. A chat template or a system instruction changes every prompt of a model."""
+
+
+def wherever_placed(runs: Sequence[TaskRun]) -> list[TaskRun]:
+    """Return the runs, with models that differ only in the placement merged into one.
+
+    Each run keeps its own ``setting``.
+    """
+    return [replace(run, model=_without(run.model, (PLACEMENT,))) if run.placement else run for run in runs]
+
+
+def placements(placed: Sequence[TaskRun], names: Mapping[EvaluatedModel, str]) -> list[Issue]:
+    """Return which tasks were run with their instructions elsewhere than published, and where they are shown.
+
+    Args:
+        placed: these runs.
+        names: the names of the models.
+    """
+    places: dict[EvaluatedModel, dict[str, dict[str, None]]] = {}
+    for run in placed:
+        places.setdefault(run.model, {}).setdefault(run.placement, {})[run.task] = None
+    return [
+        note(
+            f"{names[model]}: run with its instructions elsewhere ("
+            f"{'; '.join(f'{place}: {named(list(tasks))}' for place, tasks in of_model.items())}), which only the "
+            "figure on placements shows"
+        )
+        for model, of_model in places.items()
+    ]
 
 
 def unified(runs: Sequence[TaskRun]) -> list[TaskRun]:
@@ -25,7 +57,7 @@ def unified(runs: Sequence[TaskRun]) -> list[TaskRun]:
         tasks.setdefault(run.model, set()).add(run.task)
     alike: dict[EvaluatedModel, list[EvaluatedModel]] = {}
     for model in tasks:
-        alike.setdefault(_without_options(model), []).append(model)
+        alike.setdefault(_without(model, OPTIONS), []).append(model)
     models: dict[EvaluatedModel, EvaluatedModel] = {}
     for base, group in alike.items():
         apart = [one for one in group if all(one == other or tasks[one].isdisjoint(tasks[other]) for other in group)]
@@ -34,8 +66,8 @@ def unified(runs: Sequence[TaskRun]) -> list[TaskRun]:
     return [replace(run, model=models.get(run.model, run.model)) for run in runs]
 
 
-def _without_options(model: EvaluatedModel) -> EvaluatedModel:
-    return replace(model, setting=tuple((name, value) for name, value in model.setting if name not in OPTIONS))
+def _without(model: EvaluatedModel, settings: Sequence[str]) -> EvaluatedModel:
+    return replace(model, setting=tuple((name, value) for name, value in model.setting if name not in settings))
 
 
 def _together(base: EvaluatedModel, models: Sequence[EvaluatedModel]) -> EvaluatedModel:

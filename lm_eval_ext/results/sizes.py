@@ -158,7 +158,7 @@ def _further(differences: str) -> str:
 
 
 def _recorded(runs: Runs, model: EvaluatedModel) -> int | None:
-    for run in runs.runs:
+    for run in (*runs.runs, *runs.placed):
         value = run.file.config.get(RECORDED)
         # The harness records -1 if it cannot tell.
         if run.model == model and isinstance(value, int) and not isinstance(value, bool) and value >= 1:

@@ -77,7 +77,7 @@ def _cut_off(runs: Sequence[TaskRun], name: str) -> Iterator[Issue]:
         if _share_cut_off(run) >= MANY:
             arguments = run.config.get("generation_kwargs")
             limit = arguments.get("max_gen_toks") if isinstance(arguments, dict) else None
-            tasks.setdefault(f" of {limit}" if limit else "", []).append(run.task)
+            tasks.setdefault(f" of {limit}" if limit else "", []).append(run.name)
     for limit, of_limit in tasks.items():
         yield warning(
             f"{name}: many answers to {named(of_limit)} end inside a reasoning block, at the limit{limit} new tokens: "
@@ -96,7 +96,7 @@ def _share_cut_off(run: TaskRun) -> float:
 
 
 def _empty(runs: Sequence[TaskRun], name: str) -> Iterator[Issue]:
-    if tasks := [run.task for run in runs if _is_empty(run)]:
+    if tasks := [run.name for run in runs if _is_empty(run)]:
         yield warning(
             f"{name}: nearly all answers to {named(tasks)} are empty ({EMPTY_RATE.name} at least {NEARLY_ALL:g}): the "
             "model stops at once, is cut off while it reasons, or the API withholds its answers; see resps in the "
@@ -114,7 +114,7 @@ def _invalid(runs: Sequence[TaskRun], name: str) -> Iterator[Issue]:
     if tasks:
         mostly = ", ".join(dict.fromkeys(kind for run in tasks if (kind := _commonest_kind(run))))
         yield warning(
-            f"{name}: nearly all answers to {named([run.task for run in tasks])} are invalid ({INVALID_RATE} at least "
+            f"{name}: nearly all answers to {named([run.name for run in tasks])} are invalid ({INVALID_RATE} at least "
             f"{NEARLY_ALL:g}{f'; mostly {mostly}' if mostly else ''}): these scores say nothing about what it prefers; "
             "was it run with its chat template, and with enough new tokens?"
         )

@@ -41,8 +41,8 @@ def versions_that_differ(runs: Sequence[TaskRun], groups: Mapping[str, Sequence[
     hashes: dict[str, set[str]] = {}
     for run in runs:
         version, rows = map(str, run.identity)
-        versions.setdefault(run.task, set()).add(version)
-        hashes.setdefault(run.task, set()).add(rows)
+        versions.setdefault(run.name, set()).add(version)
+        hashes.setdefault(run.name, set()).add(rows)
     mixed = sorted(task for task, found in versions.items() if len(found) > 1)
     if mixed:
         example = ", ".join(sorted(versions[mixed[0]]))
@@ -79,10 +79,10 @@ def rows_that_differ(runs: Sequence[TaskRun], names: Mapping[EvaluatedModel, str
     of_limit: dict[tuple[EvaluatedModel, str], list[str]] = {}
     counts: dict[str, dict[int, str]] = {}
     for run in runs:
-        counts.setdefault(run.task, {}).setdefault(run.count, names[run.model])
+        counts.setdefault(run.name, {}).setdefault(run.count, names[run.model])
         if limit := run.file.config.get("limit"):
             of_limit.setdefault((run.model, f"{limit:g}" if isinstance(limit, float) else str(limit)), []).append(
-                run.task
+                run.name
             )
     # Twenty models are usually evaluated with one limit.
     limited: dict[tuple[str, tuple[str, ...]], list[str]] = {}

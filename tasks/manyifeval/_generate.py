@@ -17,8 +17,15 @@ MOST = 10
 
 # The metrics that a group can aggregate: means over its leaves, which have the same number of rows.
 AGGREGATED = [
-    *(f"{level}_level_{verdict}_acc" for verdict in ("strict", "loose", "repaired") for level in ("prompt", "inst")),
-    "empty_rate",
+    f"{{metric: {metric}, filter_list: none}}"
+    for metric in (
+        *(
+            f"{level}_level_{verdict}_acc"
+            for verdict in ("strict", "loose", "repaired")
+            for level in ("prompt", "inst")
+        ),
+        "empty_rate",
+    )
 ]
 
 
@@ -38,7 +45,13 @@ def files() -> Iterator[tuple[str, str]]:
     dense = {f"manyifeval_dense_n{count:03d}": count for count in COUNTS}
     for name, count in dense.items():
         yield f"{name}.yaml", f"include: _dense\ntask: {name}\ninstructions: {count}\n"
-    yield "manyifeval_dense.yaml", _group("manyifeval_dense", dense, ["words_followed", "empty_rate"], "_dense")
+    # Of its two forms, a run has one. The harness warns of a missing metric if its filter is named.
+    in_forms = [
+        "{metric: words_followed}",
+        "{metric: instructions_followed}",
+        "{metric: empty_rate, filter_list: none}",
+    ]
+    yield "manyifeval_dense.yaml", _group("manyifeval_dense", dense, in_forms, "_dense")
     wide = {f"manyifeval_wide_n{count:02d}": count for count in range(1, MOST + 1)}
     for name, count in wide.items():
         yield f"{name}.yaml", f"include: _wide\ntask: {name}\ninstructions: {count}\n"
@@ -56,7 +69,7 @@ def _group(
     name: str, members: Iterable[str], aggregated: Iterable[str] = AGGREGATED, template: str = "_manyifeval"
 ) -> str:
     tasks = "".join(f"  - {member}\n" for member in members)
-    metrics = "".join(f"  - {{metric: {metric}, filter_list: none}}\n" for metric in aggregated)
+    metrics = "".join(f"  - {metric}\n" for metric in aggregated)
     return f"group: {name}\ntask:\n{tasks}aggregate_metric_list:\n{metrics}metadata:\n  version: {_version(template)}\n"
 
 

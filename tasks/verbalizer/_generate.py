@@ -1,7 +1,7 @@
 """Writes the leaves and groups of this folder: ``python tasks/verbalizer/_generate.py``.
 
-It contains the paper's facts verbatim: the verbalizers of Table 1 and the prompts of Figures 7 (direct) and 8 (chain of
-thought). A test proves that the folder is what this writes.
+It contains the paper's facts verbatim: the verbalizers of Table 1 and, with the instructions in ``wordings``, the
+prompts of Figures 7 (direct) and 8 (chain of thought). A test proves that the folder is what this writes.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from lm_eval_ext.families.verbalizer.paraphrases.wordings import instructions
 from lm_eval_ext.families.verbalizer.task import VERSION
 
 HERE = Path(__file__).resolve().parent
@@ -48,79 +49,31 @@ VERBALIZERS: Mapping[str, Mapping[str, tuple[str, str] | None]] = {
 # Pairs of words that have a meaning by themselves, the affirmative one first.
 MEANT = {frozenset(pair): pair for pair in (("1", "0"), ("yes", "no"))}
 
-# Figures 7 and 8: the role; the condition for each word ({0}, {1}: the words, {say}: "output" in Figure 7, "output your
-# final answer as" in Figure 8); the row.
-_ENTAILS = "You are a helpful assistant judging if sentence 1 entails sentence 2."
-_IF_ENTAILS = 'If sentence 1 entails sentence 2, you need to {say} "{0}".'
+# Figures 7 and 8: the part of the prompt that shows the row.
 _SENTENCES = "Sentence 1: {{{{{}}}}}\nSentence 2: {{{{{}}}}}"
-PROMPTS = {
-    "sst2": (
-        "You are a helpful assistant judging the sentiment of a movie review.",
-        'If the movie review is positive, you need to {say} "{0}". '
-        'If the movie review is negative, you need to {say} "{1}".',
-        "Movie review: {{sentence}}",
-    ),
-    "fp": (
-        "You are a helpful assistant judging the sentiment of a financial phrase.",
-        'If the financial phrase is positive, you need to {say} "{0}". '
-        'If the financial phrase is negative, you need to {say} "{1}".',
-        "Financial phrase: {{sentence}}",
-    ),
-    "emotion": (
-        "You are a helpful assistant judging the emotion of a Twitter message.",
-        'If the emotion of a Twitter message is joy, you need to {say} "{0}". '
-        'If the emotion of a Twitter message is sadness, you need to {say} "{1}".',
-        "Twitter message: {{text}}",
-    ),
-    "snli": (
-        _ENTAILS,
-        _IF_ENTAILS + ' If sentence 1 contradicts sentence 2, you need to {say} "{1}".',
-        _SENTENCES.format("premise", "hypothesis"),
-    ),
-    "sick": (
-        _ENTAILS,
-        _IF_ENTAILS + ' If sentence 1 contradicts sentence 2, you need to {say} "{1}".',
-        _SENTENCES.format("sentence_A", "sentence_B"),
-    ),
-    "rte": (
-        _ENTAILS,
-        _IF_ENTAILS + ' If sentence 1 does not entail sentence 2, you need to {say} "{1}".',
-        _SENTENCES.format("sentence1", "sentence2"),
-    ),
-    "qqp": (
-        "You are a helpful assistant judging if two given questions from Quora are semantically equivalent.",
-        'If these two questions are semantically equivalent, you need to {say} "{0}". '
-        'If these two questions are not semantically equivalent, you need to {say} "{1}".',
-        "Question 1: {{question1}}\nQuestion 2: {{question2}}",
-    ),
-    "mrpc": (
-        "You are a helpful assistant judging if two sentences from online news sources are semantically equivalent.",
-        'If these two sentences are semantically equivalent, you need to {say} "{0}". '
-        'If these two sentences are not semantically equivalent, you need to {say} "{1}".',
-        _SENTENCES.format("sentence1", "sentence2"),
-    ),
-    "subj": (
-        "You are a helpful assistant judging if the given input is a subjective or objective description of a movie.",
-        'If the movie description is subjective, you need to {say} "{0}". '
-        'If the movie description is objective, you need to {say} "{1}".',
-        "Movie description: {{text}}",
-    ),
+ROWS = {
+    "sst2": "Movie review: {{sentence}}",
+    "fp": "Financial phrase: {{sentence}}",
+    "emotion": "Twitter message: {{text}}",
+    "snli": _SENTENCES.format("premise", "hypothesis"),
+    "sick": _SENTENCES.format("sentence_A", "sentence_B"),
+    "rte": _SENTENCES.format("sentence1", "sentence2"),
+    "qqp": "Question 1: {{question1}}\nQuestion 2: {{question2}}",
+    "mrpc": _SENTENCES.format("sentence1", "sentence2"),
+    "subj": "Movie description: {{text}}",
 }
 
 
 def direct_prompt(dataset: str, words: tuple[str, str]) -> str:
     """Return Figure 7's prompt with the label words in place and the row as template fields."""
-    judge, conditions, row = PROMPTS[dataset]
-    instruction = conditions.format(*words, say="output")
-    allowed = 'You are only allowed to output "{}" or "{}".'.format(*words)
-    return f"{judge} {instruction} {allowed}\n\n{row}\n\nAnswer:"
+    published, *_ = instructions(dataset, "first", dict(zip(GOLDEN[dataset], words, strict=True)))
+    return f"{published}\n\n{ROWS[dataset]}\n\nAnswer:"
 
 
 def cot_prompt(dataset: str, words: tuple[str, str]) -> str:
     """Return Figure 8's prompt in the same way."""
-    judge, conditions, row = PROMPTS[dataset]
-    instruction = conditions.format(*words, say="output your final answer as")
-    return f"{judge} {instruction}\n\n{row}\n\nAnswer: Let's think step by step."
+    published, *_ = instructions(dataset, "final", dict(zip(GOLDEN[dataset], words, strict=True)))
+    return f"{published}\n\n{ROWS[dataset]}\n\nAnswer: Let's think step by step."
 
 
 # Family -> (folder, template, prompt).

@@ -23,15 +23,29 @@ pytestmark = pytest.mark.harness
 TASKS = {
     **OF_FAMILY,
     "verbalizer, chain of thought": "verbalizer_cot_rte_neutral_foo_bar",
+    "verbalizer, in several wordings": "verbalizer_mrpc_natural_yes_no",
     "manyifeval, repeated": "manyifeval_repeat_n03",
     "ifbench, two turns": "ifbench_two_turns",
     "manyifeval, in variants": "manyifeval_cousins_n03",
     "manyifeval, larger pool": "manyifeval_wide_n03",
     "manyifeval, many words": "manyifeval_dense_n010",
+    "manyifeval, many sections": "manyifeval_dense_n010",
     "paired_mcq, no gold answer": "paired_mcq_opinionqa_high",
     "paired_mcq, text alone": "text_mcq_mmlu_example",
     "natural_instructions, ablation": "natural_instructions_subtask033_winogrande_answer_generation_all_minus_avoid",
 }
+
+
+METADATA: Mapping[str, Mapping[str, Any]] = {
+    "verbalizer, in several wordings": {"paraphrases": 8},
+    "manyifeval, many sections": {"form": "mixed"},
+}
+"""By case, what ``--metadata`` says."""
+
+
+def made(case: str) -> Any:
+    """Return the task of a case."""
+    return make(TASKS[case], METADATA.get(case))
 
 
 def family_of(case: str) -> str:
@@ -50,7 +64,7 @@ def scored(task: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("case", TASKS)
 def test_every_metric_of_a_task_is_in_its_schema(case: str) -> None:
-    task, schema = make(TASKS[case]), FAMILIES[family_of(case)].schema
+    task, schema = made(case), FAMILIES[family_of(case)].schema
     assert set(scored(task)) == set(task.aggregation())
     for name, higher_is_better in task.higher_is_better().items():
         assert schema.metric(name).higher_is_better is higher_is_better, name
@@ -69,8 +83,8 @@ def test_every_metric_of_a_refined_answer_is_in_the_schema() -> None:
 
 def test_every_metric_of_a_schema_is_reported_by_some_task() -> None:
     given: dict[str, set[str]] = {name: set() for name in FAMILIES}
-    for case, name in TASKS.items():
-        given[family_of(case)] |= set(make(name).aggregation())
+    for case in TASKS:
+        given[family_of(case)] |= set(made(case).aggregation())
     task = make(OF_FAMILY["manyifeval"])
     task.process_results(task.eval_docs[0], [Refined([Round("No.", Feedback((False, True)))], planned=1)])
     given["manyifeval"] |= set(task.aggregation())
@@ -92,7 +106,7 @@ FORMS: dict[RowForm, Any] = {
 @pytest.mark.parametrize("case", TASKS)
 def test_a_row_contains_what_the_schema_says(case: str) -> None:
     schema = FAMILIES[family_of(case)].schema
-    for name, value in scored(make(TASKS[case])).items():
+    for name, value in scored(made(case)).items():
         form = schema.metric(name).per_row
         assert form is None or FORMS[form](value), (name, value)
 
@@ -112,7 +126,7 @@ def answered(task: Any, number: int, policy: str) -> dict[str, Any]:
 @pytest.mark.parametrize("policy", ["oracle", "another"])
 @pytest.mark.parametrize("case", TASKS)
 def test_every_value_is_within_its_metrics_range(case: str, policy: str) -> None:
-    task, schema = make(TASKS[case]), FAMILIES[family_of(case)].schema
+    task, schema = made(case), FAMILIES[family_of(case)].schema
     rows = [answered(task, number, policy) for number in range(min(20, len(task.eval_docs)))]
     for name, aggregate in task.aggregation().items():
         values = [row[name] for row in rows]
@@ -137,13 +151,13 @@ def test_ranges_have_the_units_of_the_figures() -> None:
 
 @pytest.mark.parametrize("case", TASKS)
 def test_a_task_records_facts_of_the_types_in_the_schema(case: str) -> None:
-    task, family = make(TASKS[case]), FAMILIES[family_of(case)]
+    task, family = made(case), FAMILIES[family_of(case)]
     assert family.schema.wrong_facts(task.dump_config()["metadata"]) == {}
 
 
 @pytest.mark.parametrize("case", TASKS)
 def test_a_task_records_what_it_is(case: str) -> None:
-    task, family = make(TASKS[case]), FAMILIES[family_of(case)]
+    task, family = made(case), FAMILIES[family_of(case)]
     recorded = task.dump_config()["metadata"]
     assert recorded["family"] == family.name
     assert {*FACTS, *family.schema.facts} <= recorded.keys()

@@ -20,7 +20,7 @@ ResultFolder = Callable[..., Path]
 
 
 @cache
-def _manager(metadata: tuple[tuple[str, str], ...], own_tasks: Path | None) -> TaskManager:
+def _manager(metadata: tuple[tuple[str, str | int], ...], own_tasks: Path | None) -> TaskManager:
     folders = [tasks_dir(), *([str(own_tasks)] if own_tasks else [])]
     return TaskManager(include_path=folders, include_defaults=False, metadata=dict(metadata))
 
@@ -41,9 +41,9 @@ def result_folder(tmp_path_factory: pytest.TempPathFactory) -> ResultFolder:
         limit: int | None = None,
         own_tasks: Path | None = None,
         chat: bool = False,
-        **metadata: str,
+        **metadata: str | int,
     ) -> Path:
-        given = {"source": "embedded", **metadata}
+        given: dict[str, str | int] = {"source": "embedded", **metadata}
         return evaluated(policy, tuple(tasks), limit, own_tasks, chat, tuple(sorted(given.items())))
 
     @cache
@@ -53,7 +53,7 @@ def result_folder(tmp_path_factory: pytest.TempPathFactory) -> ResultFolder:
         limit: int | None,
         own_tasks: Path | None,
         chat: bool,
-        metadata: tuple[tuple[str, str], ...],
+        metadata: tuple[tuple[str, str | int], ...],
     ) -> Path:
         folder = tmp_path_factory.mktemp("run")
         model, colon, arguments = policy.partition(":")

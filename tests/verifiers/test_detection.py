@@ -10,10 +10,12 @@ from collections import Counter
 import langdetect
 import pytest
 from langdetect.detector import Detector
+from langdetect.lang_detect_exception import LangDetectException
 
 from lm_eval_ext.verifiers import EDITIONS, instruction, verify
 from lm_eval_ext.verifiers import detection as module
 from lm_eval_ext.verifiers.detection import Detection, detect
+from lm_eval_ext.verifiers.detector import QuickDetector
 from lm_eval_ext.verifiers.text import Text
 from tests.verifiers.test_contract import CASES
 
@@ -54,6 +56,31 @@ def test_twenty_detections_agree(text: str, monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.setattr(module, "_seen", type(module._seen)())
         answers.add(detect(text))
     assert len(answers) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *UNCERTAIN,
+        "the people of the town have found the way to the old house",
+        "Le temps est assez beau aujourd'hui. Das Wetter ist schön.",
+        "Привет, как дела? Hello, how are you?",
+        "昨日は雨が降りました。",
+        "12345",
+    ],
+)
+def test_every_probability_is_langdetects_to_the_last_bit(text: str) -> None:
+    own, langdetects = QuickDetector(module._factory()), module._factory().create()
+    found = []
+    for detector in (own, langdetects):
+        detector.append(text)
+        try:
+            detector.detect()
+        except LangDetectException:
+            assert text == "12345"
+        found.append(detector.langprob and [float(probability).hex() for probability in detector.langprob])
+    assert found[0] == found[1]
+    assert found[0] or text == "12345"
 
 
 THREADS = """

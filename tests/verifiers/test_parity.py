@@ -28,10 +28,14 @@ RESPONSES = (
     "mcq/mismatch_train.jsonl",
     "mcq/robustness.jsonl",
 )
-EVERY = 3
-"""Every third response is judged by each checker: more than 2,000, in a fraction of the time."""
-EVERY_LANGUAGE = 12
-"""Both sides ask langdetect, which takes longer than everything else: each twelfth response, more than 500."""
+EVERY = 4
+"""Every fourth response is judged by each checker: more than 1,500. The slow test takes every second one."""
+EVERY_SLOW = 2
+FEWER = {"language:response_language": 4, "change_case:capital_word_frequency": 3}
+"""Both sides ask langdetect, or NLTK for its tokens, which takes longer than everything else: a quarter of these
+responses, or a third."""
+EVERY_ROW = 4
+"""Every fourth response to IFEval's prompts is judged; the slow test takes all."""
 ENOUGH = 50
 """How often each verdict must occur among the cases of a checker, lest a constant one pass."""
 
@@ -80,14 +84,16 @@ def texts(shared_data: Path) -> list[str]:
     return list(dict.fromkeys(row["response"] for path in RESPONSES for row in read(shared_data / path)))
 
 
+@pytest.mark.parametrize("every", [EVERY_ROW, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("loose", [False, True], ids=["strict", "loose"])
 def test_ifevals_rows_get_ifevals_verdicts(
-    loose: bool, ifeval: Ifeval, prompts: Mapping[int, Mapping[str, Any]], shared_data: Path
+    loose: bool, every: int, ifeval: Ifeval, prompts: Mapping[int, Mapping[str, Any]], shared_data: Path
 ) -> None:
     judge = ifeval.utils.test_instruction_following_loose if loose else ifeval.utils.test_instruction_following_strict
     differences = []
     verdicts = 0
-    for row in read(shared_data / "ifeval" / "ifeval_responses.jsonl"):
+    rows = read(shared_data / "ifeval" / "ifeval_responses.jsonl")
+    for row in rows[::every]:
         prompt, response = prompts[row["key"]], row["response"]
         random.seed(0)
         theirs = judge(ifeval.utils.InputExample(**prompt), response).follow_instruction_list
@@ -100,7 +106,9 @@ def test_ifevals_rows_get_ifevals_verdicts(
             if their != our
         ]
     assert not differences, "\n".join(differences)
-    assert verdicts == 4 * 834  # four models, and the 541 rows have 834 instructions
+    assert verdicts == sum(len(prompts[row["key"]]["instruction_id_list"]) for row in rows[::every])
+    if every == 1:
+        assert verdicts == 4 * 834  # four models, and the 541 rows have 834 instructions
 
 
 def test_samples_of_the_harnesss_own_task_have_its_accuracies(
@@ -344,9 +352,10 @@ def cases(
                 yield version, NEAR[name](Near(draw, version, draw.choice(texts), counting))
 
 
+@pytest.mark.parametrize("every", [EVERY, pytest.param(EVERY_SLOW, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", [name for name in instruction_ids() if name.split(":")[0] not in IFBENCH_GROUPS])
 def test_any_text_gets_ifevals_verdict(
-    name: str, ifeval: Ifeval, prompts: Mapping[int, Mapping[str, Any]], texts: Sequence[str]
+    name: str, every: int, ifeval: Ifeval, prompts: Mapping[int, Mapping[str, Any]], texts: Sequence[str]
 ) -> None:
     if name not in ifeval.registry:
         pytest.skip("no instruction of IFEval's; test_checker.py says that all of IFEval's are here")
@@ -356,7 +365,7 @@ def test_any_text_gets_ifevals_verdict(
         for other, arguments in zip(row["instruction_id_list"], row["kwargs"], strict=True)
         if other == name
     ]
-    every = EVERY_LANGUAGE if name == "language:response_language" else EVERY
+    every *= FEWER.get(name, 1)
     differences = []
     verdicts: Counter[bool] = Counter()
     for text, arguments in cases(name, texts[::every], published, ifeval.counting):

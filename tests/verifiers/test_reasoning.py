@@ -58,7 +58,7 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(derandomize=True, deadline=None, max_examples=2000)
+@settings(derandomize=True, deadline=None, max_examples=600)
 @given(st.lists(PIECES, max_size=16).map("".join))
 @example("<thi<think></think>nk>foo")  # what a removed block leaves can be a tag
 def test_the_result_equals_that_of_the_plain_regular_expressions(response: str) -> None:
@@ -70,7 +70,7 @@ def test_the_result_equals_that_of_the_plain_regular_expressions(response: str) 
 @pytest.mark.parametrize("unit", ["<think>", "<think><reasoning>", "</think>", "<think></think>", "<think></thinking>"])
 def test_time_is_linear_in_the_response(unit: str) -> None:
     taken = []
-    for size in (10_000, 1_000_000):
+    for size in (5_000, 500_000):
         response = unit * (size // len(unit))
         begin = time.process_time()
         without_reasoning(response)

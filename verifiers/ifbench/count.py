@@ -311,4 +311,4 @@ class KeywordsMultiple(Checker):
 
     def repaired(self, text: Text) -> bool:
         counted = zip(self._keywords(), TIMES, strict=True)
-        return all(len(phrases.as_words(keyword).findall(text.folded)) == times for keyword, times in counted)
+        return all(phrases.whole_words(keyword, text) == times for keyword, times in counted)

@@ -57,7 +57,7 @@ class Existence(Checker):
             phrases.as_regex(keyword, self.id)
 
     def repaired(self, text: Text) -> bool:
-        return all(phrases.as_words(keyword).search(text.folded) for keyword in self.keywords)
+        return all(phrases.whole_words(keyword, text) for keyword in self.keywords)
 
 
 @checker("keywords:frequency")
@@ -89,7 +89,7 @@ class Frequency(Checker):
         phrases.as_regex(self.keyword, self.id)
 
     def repaired(self, text: Text) -> bool:
-        return compare(len(phrases.as_words(self.keyword).findall(text.folded)), self.relation, self.frequency)
+        return compare(phrases.whole_words(self.keyword, text), self.relation, self.frequency)
 
 
 @checker("keywords:forbidden_words")
@@ -124,7 +124,7 @@ class ForbiddenWords(Checker):
         return phrases.as_regex(word, self.id, before=r"\b", after=r"\b")
 
     def repaired(self, text: Text) -> bool:
-        return not any(phrases.as_words(word).search(text.folded) for word in self.forbidden_words)
+        return not any(phrases.whole_words(word, text) for word in self.forbidden_words)
 
 
 @checker("keywords:letter_frequency")

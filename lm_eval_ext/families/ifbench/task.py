@@ -19,7 +19,7 @@ from lm_eval_ext.families.ifbench.scores import ProcessResults, more_metrics
 from lm_eval_ext.families.ifbench.turns import Turns
 from lm_eval_ext.families.ifbench.witness import respond
 from lm_eval_ext.families.instructions import arguments
-from lm_eval_ext.families.leaf import refuse_rows
+from lm_eval_ext.families.leaf import refuse_placement, refuse_rows
 from lm_eval_ext.harness.family_task import Documents, FamilyTask
 from lm_eval_ext.harness.known_answers import KnownAnswers, KnownInstance
 from lm_eval_ext.harness.versions import maybe_delimit, resolve_field
@@ -77,6 +77,7 @@ class IFBenchTask(FamilyTask):
                 f"task {task!r}: metadata row_seed {self.row_seed}; IFBench's rows are finished, so there are no "
                 "others to draw; remove row_seed"
             )
+        refuse_placement(config)
         refuse_rows(config, "all rows of their source are evaluated; remove rows (--limit evaluates fewer)")
         self._turns = turns
         self._selection = Selection(self.source, DATASETS[turns])

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from lm_eval_ext.families.manyifeval import witness
 from lm_eval_ext.families.manyifeval.arguments import ARGUMENTS
 from lm_eval_ext.families.manyifeval.instruction_row import InstructionRow
+from lm_eval_ext.families.manyifeval.placement import Placement
 from lm_eval_ext.verifiers import Checker, Response
 
 
@@ -38,6 +39,15 @@ POLICIES: Mapping[str, Callable[[InstructionRow], str | None]] = {
     "ignore": _ignore,
 }
 """``oracle`` follows every instruction, ``drop_one`` all but one, ``ignore`` none."""
+
+
+IGNORE_SYSTEM = "ignore_system"
+"""A policy under which the accuracy at every placement is known."""
+
+
+def heard(placement: Placement) -> str:
+    """Return the policy that a model follows which ignores the system message."""
+    return "ignore" if placement == "system" else "oracle"
 
 
 @dataclass(frozen=True)
@@ -71,6 +81,32 @@ class PolicyAnswers(Mapping[str, str]):
 
     def __len__(self) -> int:
         return len(POLICIES)
+
+
+@dataclass(frozen=True)
+class PlacedAnswers(PolicyAnswers):
+    """The answers to one row, keyed by policy; ``ignore_system`` follows all instructions outside the system message.
+
+    Attributes:
+        placement: where the row's instructions are stated.
+    """
+
+    placement: Placement
+
+    def __getitem__(self, policy: str) -> str:
+        """Return a policy's answer; see the base class."""
+        return super().__getitem__(heard(self.placement) if policy == IGNORE_SYSTEM else policy)
+
+    def __contains__(self, policy: object) -> bool:
+        """Tell whether there is such a policy."""
+        return policy == IGNORE_SYSTEM or super().__contains__(policy)
+
+    def __iter__(self) -> Iterator[str]:
+        yield from super().__iter__()
+        yield IGNORE_SYSTEM
+
+    def __len__(self) -> int:
+        return super().__len__() + 1
 
 
 @dataclass(frozen=True)

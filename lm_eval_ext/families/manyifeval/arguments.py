@@ -6,12 +6,11 @@ points already make, or a letter that prose of the required length cannot avoid 
 
 from __future__ import annotations
 
-import random
 import string
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from lm_eval_ext.verifiers import Checker, instruction
 from lm_eval_ext.verifiers.checker import RELATIONS
@@ -20,8 +19,30 @@ from lm_eval_ext.verifiers.ifeval.length import NumberWords
 
 KEYWORDS_PER_INSTRUCTION = 2
 
-Draw = Callable[[random.Random, tuple[str, ...]], dict[str, Any]]
-"""Draws the arguments of one instruction, given the generator and the keywords that it may use."""
+Option = TypeVar("Option")
+
+
+class Draws(Protocol):
+    """What arguments are drawn with: ``random.Random``, or levels that are spread evenly over rows (``fresh.levels``).
+
+    Words are drawn with ``sample`` only, all else with the others.
+    """
+
+    def choice(self, seq: Sequence[Option], /) -> Option:
+        """Return one of some options."""
+        ...
+
+    def randint(self, a: int, b: int, /) -> int:
+        """Return a number from ``a`` to ``b``."""
+        ...
+
+    def sample(self, population: Sequence[str], /, k: int) -> list[str]:
+        """Return ``k`` different words."""
+        ...
+
+
+Draw = Callable[[Draws, tuple[str, ...]], dict[str, Any]]
+"""Draws the arguments of one instruction, given what to draw with and the keywords that it may use."""
 
 
 @cache
@@ -30,12 +51,14 @@ def keywords() -> tuple[str, ...]:
     return tuple((files(__package__) / "keywords.txt").read_text(encoding="utf-8").split())
 
 
-def _nothing(_draw: random.Random, _free: tuple[str, ...]) -> dict[str, Any]:
+def _nothing(_draw: Draws, _free: tuple[str, ...]) -> dict[str, Any]:
     return {}
 
 
-def _count(name: str, low: int, high: int, relation: str | None = None, fewest: int = 0) -> Draw:
-    def draw(generator: random.Random, _free: tuple[str, ...]) -> dict[str, Any]:
+def count_of(name: str, low: int, high: int, relation: str | None = None, fewest: int = 0) -> Draw:
+    """Return what draws a number, and a relation to it if that has a name; ``fewest``: the least after "less than"."""
+
+    def draw(generator: Draws, _free: tuple[str, ...]) -> dict[str, Any]:
         related = {relation: generator.choice(RELATIONS)} if relation else {}
         start = max(low, fewest) if "less than" in related.values() else low
         return {name: generator.randint(start, high), **related}
@@ -44,19 +67,19 @@ def _count(name: str, low: int, high: int, relation: str | None = None, fewest: 
 
 
 def _several(name: str) -> Draw:
-    def draw(generator: random.Random, free: tuple[str, ...]) -> dict[str, Any]:
+    def draw(generator: Draws, free: tuple[str, ...]) -> dict[str, Any]:
         return {name: generator.sample(free, KEYWORDS_PER_INSTRUCTION)}
 
     return draw
 
 
-def _frequency(generator: random.Random, free: tuple[str, ...]) -> dict[str, Any]:
-    return {"keyword": generator.choice(free), **_count("frequency", 1, 3, "relation")(generator, free)}
+def _frequency(generator: Draws, free: tuple[str, ...]) -> dict[str, Any]:
+    return {"keyword": generator.sample(free, 1)[0], **count_of("frequency", 1, 3, "relation")(generator, free)}
 
 
-def _letter(generator: random.Random, free: tuple[str, ...]) -> dict[str, Any]:
+def _letter(generator: Draws, free: tuple[str, ...]) -> dict[str, Any]:
     letter = generator.choice(string.ascii_lowercase)
-    return {"letter": letter, **_count("let_frequency", 1, 10, "let_relation")(generator, free)}
+    return {"letter": letter, **count_of("let_frequency", 1, 10, "let_relation")(generator, free)}
 
 
 ARGUMENTS: Mapping[str, Draw] = {
@@ -64,27 +87,27 @@ ARGUMENTS: Mapping[str, Draw] = {
     "keywords:frequency": _frequency,
     "keywords:forbidden_words": _several("forbidden_words"),
     "keywords:letter_frequency": _letter,
-    "length_constraints:number_paragraphs": _count("num_paragraphs", 2, 5),
-    "length_constraints:number_words": _count("num_words", 100, 500, "relation"),
-    "length_constraints:number_sentences": _count("num_sentences", 1, 20, "relation", fewest=4),
-    "detectable_content:number_placeholders": _count("num_placeholders", 1, 4),
-    "detectable_format:number_bullet_lists": _count("num_bullets", 1, 5),
+    "length_constraints:number_paragraphs": count_of("num_paragraphs", 2, 5),
+    "length_constraints:number_words": count_of("num_words", 100, 500, "relation"),
+    "length_constraints:number_sentences": count_of("num_sentences", 1, 20, "relation", fewest=4),
+    "detectable_content:number_placeholders": count_of("num_placeholders", 1, 4),
+    "detectable_format:number_bullet_lists": count_of("num_bullets", 1, 5),
     "detectable_format:title": _nothing,
     "change_case:english_capital": _nothing,
     "change_case:english_lowercase": _nothing,
-    "change_case:capital_word_frequency": _count("capital_frequency", 1, 20, "capital_relation"),
+    "change_case:capital_word_frequency": count_of("capital_frequency", 1, 20, "capital_relation"),
     "startend:quotation": _nothing,
     "punctuation:no_comma": _nothing,
 }
 """The 15 instructions (Table 4) and how their arguments are drawn."""
 
 
-def draw_instruction(instruction_id: str, generator: random.Random, free: tuple[str, ...]) -> Checker:
+def draw_instruction(instruction_id: str, generator: Draws, free: tuple[str, ...]) -> Checker:
     """Return an instruction with drawn arguments.
 
     Args:
         instruction_id: one of the 15.
-        generator: a seeded generator, which is advanced.
+        generator: what to draw with.
         free: the keywords that may be used.
     """
     return instruction(instruction_id, ARGUMENTS[instruction_id](generator, free))

@@ -1,13 +1,13 @@
 """Chooses ten instructions for a task prompt, and their order, and proves that they can be followed together.
 
-The choice depends only on the task prompt's key, its text, its own instructions and the seed. The row with n
-instructions has the first n of the ten (section 3.1).
+The choice depends only on the task prompt's key, its text and its own instructions. The row with n instructions has the
+first n of the ten (section 3.1). Under a row seed, ``fresh`` chooses.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -82,18 +82,17 @@ def conflicting(first: str, second: str) -> bool:
     return first == second or frozenset((first, second)) in CONFLICTS
 
 
-def compose(task: Task, row_seed: int | None = None) -> Composition:
+def compose(task: Task) -> Composition:
     """Return ten instructions that can be followed together, with a response that follows them.
 
     Args:
-        task: the task prompt; the instructions that it came with are kept under every seed.
-        row_seed: see ``row_seed``.
+        task: the task prompt; the instructions that it came with are kept.
 
     Raises:
         RuntimeError: no such instructions were found, which cannot happen unless the task's own instructions are
             mutually exclusive.
     """
-    generator = random.Random(generator_name(SEED, row_seed, task.key))  # noqa: S311 # reproducible by design
+    generator = random.Random(generator_name(SEED, None, task.key))  # noqa: S311 # reproducible by design
     for _ in range(ATTEMPTS):
         instructions = _draw(task, generator)
         # A letter instruction of the task's own is kept as it is, whatever else is drawn.
@@ -121,7 +120,7 @@ def _draw(task: Task, generator: random.Random) -> tuple[Checker, ...]:
     free = _free_keywords(task)
     for slot in sorted(generator.sample(others, INSTRUCTIONS - len(chosen))):
         drawn = draw_instruction(generator.choice(SLOTS[slot]), generator, free)
-        free = _without(free, _phrases(drawn))
+        free = without(free, phrases_of(drawn))
         chosen.append(drawn)
     generator.shuffle(chosen)
     return tuple(chosen)
@@ -134,14 +133,18 @@ def _is_too_long(own: Checker) -> bool:
 
 def _free_keywords(task: Task) -> tuple[str, ...]:
     """Return the keywords that occur neither in the task prompt nor in its own instructions."""
-    named = [task.task_prompt.casefold(), *(phrase.casefold() for own in task.own for phrase in _phrases(own))]
-    return _without(keywords(), named)
+    named = [task.task_prompt.casefold(), *(phrase.casefold() for own in task.own for phrase in phrases_of(own))]
+    return without(keywords(), named)
 
 
-def _without(free: Sequence[str], named: Sequence[str]) -> tuple[str, ...]:
-    return tuple(word for word in free if not any(word in text or text in word for text in named))
+def without(free: Iterable[str], named: Sequence[str]) -> tuple[str, ...]:
+    """Return the keywords that are not part of one of the named texts, and of which none is part."""
+    for text in named:
+        free = [word for word in free if word not in text and text not in word]
+    return tuple(free)
 
 
-def _phrases(instruction: Checker) -> tuple[str, ...]:
+def phrases_of(instruction: Checker) -> tuple[str, ...]:
+    """Return the keywords that an instruction names."""
     several = getattr(instruction, "keywords", ()) or getattr(instruction, "forbidden_words", ())
     return (*several, *filter(None, [getattr(instruction, "keyword", "")]))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
+from lm_eval_ext.families.schema import PLACEMENT
+from lm_eval_ext.sources import RowsError
 from lm_eval_ext.version_mark import mark_version
 
 Placement = Literal["after", "before", "system", "earlier_turn"]
@@ -32,7 +34,7 @@ def chosen_placement(task: str, metadata: dict[str, Any]) -> Placement:
     Raises:
         ValueError: there is no such placement.
     """
-    placement: Placement = metadata.get("placement", PUBLISHED)
+    placement: Placement = metadata.get(PLACEMENT, PUBLISHED)
     if placement not in PLACEMENTS:
         raise ValueError(f"task {task!r}: metadata placement {placement!r}; expected one of {', '.join(PLACEMENTS)}")
     if placement != PUBLISHED:
@@ -47,10 +49,18 @@ def placed(placement: Placement, task_prompt: str, prompt: str) -> Mapping[str, 
         placement: where the instructions are to be.
         task_prompt: the task.
         prompt: the task followed by the instructions.
+
+    Raises:
+        RowsError: the prompt, from a file of finished rows, is something else.
     """
     if placement == PUBLISHED:
         return {}
     stated = prompt.removeprefix(task_prompt).strip()
+    if not prompt.startswith(task_prompt) or not stated:
+        raise RowsError(
+            f"placement {placement!r}: the prompt {prompt[:60]!r} … is not its task prompt {task_prompt[:60]!r} … "
+            "followed by the instructions, so these cannot be stated elsewhere; remove placement from --metadata"
+        )
     return {STATED: stated, ASKED: f"{stated}\n\n{task_prompt}" if placement == "before" else task_prompt}
 
 

@@ -5,22 +5,28 @@ The task of single instructions has a row for each instruction of each task prom
 * ``"hub"``: reconstructed from ``google/IFEval`` (``reconstruction``);
 * ``"embedded"``: task prompts written for this project;
 * a file or a folder: the published rows, a copy of IFEval to reconstruct them from, or bare task prompts.
+
+Under a row seed, the task prompts come out of a grammar instead (``fresh``), except for a user's own bare ones.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 
 from lm_eval_ext import sources
 from lm_eval_ext.families.digest import digest
 from lm_eval_ext.families.instructions import check_keys
 from lm_eval_ext.families.manyifeval import published
 from lm_eval_ext.families.manyifeval.compose import INSTRUCTIONS, Composition, Task, compose
+from lm_eval_ext.families.manyifeval.fresh.compose import compose_draw
+from lm_eval_ext.families.manyifeval.fresh.pool import FIFTEEN, Pool
+from lm_eval_ext.families.manyifeval.fresh.prompts import prompts
 from lm_eval_ext.families.manyifeval.instruction_row import InstructionRow
 from lm_eval_ext.families.manyifeval.prompt import prompt_of
 from lm_eval_ext.families.manyifeval.reconstruction import IFEVAL, IFEVAL_SPLIT, reconstruct
@@ -33,6 +39,8 @@ IFEVAL_FILES = (f"ifeval_{IFEVAL_SPLIT}.jsonl", f"ifeval_{IFEVAL_SPLIT}.parquet"
 BARE_FIELDS = ("key", "task_prompt")
 TEST, TRAIN, FEWSHOT = "test", "train", "fewshot"
 SPLITS = (TEST, TRAIN, FEWSHOT)
+PARTS = {TEST: (0, 100), FEWSHOT: (100, 106), TRAIN: (106, 216)}
+"""Which task prompts of a draw each split has: as many as ``reconstruction`` has."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +53,7 @@ class Selection:
         repeat: whether the first instruction is repeated ``count`` times instead (appendix C).
         single: whether every instruction of a task prompt has a row of its own instead (section 3.1, Table 4).
         keys: the keys of the task prompts; ``None`` for all in the test split.
-        row_seed: see ``row_seed``; ``None`` for the instructions of the default seed.
+        row_seed: see ``row_seed``; ``None`` for the default rows.
         wide: whether the instructions are of the larger pool (``wide``).
     """
 
@@ -128,34 +136,63 @@ def _repeated(row: InstructionRow, count: int) -> InstructionRow:
     return replace(row, instructions=instructions, prompt=prompt_of(row.task_prompt, instructions))
 
 
-@cache
 def all_rows(source: str, split: str, row_seed: int | None = None, wide: bool = False) -> tuple[InstructionRow, ...]:
     """Return the rows of one split, grouped by task prompt.
 
     Raises:
         RowsError: as ``rows``, or a row seed or the larger pool was asked for, and the rows are finished.
     """
+    return _all_rows(source, split, row_seed, wide)
+
+
+# Apart from all_rows, whose callers leave arguments out: the cache would take them for others and compose again.
+@cache
+def _all_rows(source: str, split: str, row_seed: int | None, wide: bool) -> tuple[InstructionRow, ...]:
+    if row_seed is not None:
+        return _fresh_rows(source, split, row_seed, wide)
     table = _table(source, split)
     if _content(table) != Content.FINISHED:
-        composer = _wide_composer() if wide else compose
-        return tuple(row for task in tasks(source, split) for row in nested(task, composer(task, row_seed)))
+        composer = _wide().compose_wide if wide else compose
+        return tuple(row for task in tasks(source, split) for row in nested(task, composer(task)))
     if wide:
         raise RowsError(
             f"{table.origin}: its rows are finished, with instructions of their own, and none are drawn; use bare task "
             f"prompts ({', '.join(BARE_FIELDS)} only) or another source"
         )
-    if row_seed is not None:
+    return published.rows_of(table)
+
+
+def _fresh_rows(source: str, split: str, row_seed: int, wide: bool) -> tuple[InstructionRow, ...]:
+    of_draw = _own_tasks(source, split, row_seed) or tuple(
+        Task(key, prompt) for key, prompt in enumerate(prompts(row_seed, *PARTS[split]), start=PARTS[split][0] + 1)
+    )
+    pool: Pool = _wide().FRESH if wide else FIFTEEN
+    composed = compose_draw(of_draw, pool, row_seed)
+    return tuple(row for task, each in zip(of_draw, composed, strict=True) for row in nested(task, each))
+
+
+def _own_tasks(source: str, split: str, row_seed: int) -> tuple[Task, ...]:
+    """Return the bare task prompts that a user gives; none if a row seed draws them, too.
+
+    Raises:
+        RowsError: the rows are finished.
+    """
+    if source in (sources.HUB, sources.EMBEDDED):
+        return ()
+    table = _table(source, split)
+    content = _content(table)
+    if content == Content.FINISHED:
         raise RowsError(
             f"{table.origin}: {KEY} {row_seed}, but its rows are finished, and nothing is drawn; remove {KEY}, or use "
             f"bare task prompts ({', '.join(BARE_FIELDS)} only) or another source"
         )
-    return published.rows_of(table)
+    return _bare(table) if content == Content.BARE else ()
 
 
-def _wide_composer() -> Callable[[Task, int | None], Composition]:
-    from lm_eval_ext.families.manyifeval.wide.compose import compose_wide  # noqa: PLC0415 # imports IFBench's checkers
+def _wide() -> ModuleType:
+    from lm_eval_ext.families.manyifeval.wide import compose as module  # noqa: PLC0415 # imports IFBench's checkers
 
-    return compose_wide
+    return module
 
 
 def tasks(source: str, split: str) -> tuple[Task, ...]:
@@ -195,14 +232,17 @@ class Content(Enum):
     FINISHED = "finished rows in the published schema"
     BARE = "bare task prompts, instructions composed"
     IFEVAL = "task prompts cut out of google/IFEval, instructions composed"
+    FRESH = "task prompts and instructions composed under the row seed"
 
 
-def origin(source: str) -> str:
+def origin(source: str, row_seed: int | None = None) -> str:
     """Return a description of a source's test rows, to be recorded in the results.
 
     Raises:
         RowsError: as ``rows``.
     """
+    if row_seed is not None and not _own_tasks(source, TEST, row_seed):
+        return Content.FRESH.value
     return _content(_table(source, TEST)).value
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lm_eval_ext.families.manyifeval.placement import PLACEMENTS
 from lm_eval_ext.families.schema import COUNT, EMPTY_RATE, Metric, Schema
 
 COUSINS = "cousins"
@@ -12,7 +13,11 @@ SINGLE = "single"
 WIDE = "wide"
 """The fact that the instructions are of the larger pool; only such tasks record it."""
 DENSE = "dense"
-"""The fact that a task asks for a report with many words."""
+"""The fact that a task asks for a report with many words, or in many sections."""
+FORM = "form"
+"""The key in the metadata that chooses the form of such a report, and the fact; only ``MIXED`` reports record it."""
+KEYWORDS, MIXED = "keywords", "mixed"
+"""The forms: words that the report must contain; instructions of many types about its sections."""
 OF_REPORTS = (
     Metric("words_followed", higher_is_better=True),
     Metric("words_followed_first_third", higher_is_better=True),
@@ -23,7 +28,20 @@ OF_REPORTS = (
     Metric("words_modified", higher_is_better=False),
     Metric("words_omitted", higher_is_better=False),
 )
-"""The metrics of such a report, besides the share of empty answers."""
+"""The metrics of a report with many words, besides the share of empty answers."""
+OF_SECTIONS = (
+    Metric("instructions_followed", higher_is_better=True),
+    Metric("instructions_followed_first_third", higher_is_better=True),
+    Metric("instructions_followed_middle_third", higher_is_better=True),
+    Metric("instructions_followed_last_third", higher_is_better=True),
+    OF_REPORTS[4],
+    # The section is there, or it is not.
+    Metric("instructions_broken", higher_is_better=False),
+    Metric("instructions_omitted", higher_is_better=False),
+)
+"""The metrics of a report in many sections, besides the share of empty answers and those of the types."""
+SECTION_TYPE = Metric("section_acc_*", higher_is_better=True, per_row="ratio")
+"""The metrics of the types of instructions about sections."""
 
 SCHEMA = Schema(
     metrics=(
@@ -40,6 +58,8 @@ SCHEMA = Schema(
         Metric("reliable_at_*", higher_is_better=True, per_row=None),
         Metric("reliability_gap", higher_is_better=False, per_row=None),
         *OF_REPORTS,
+        *(metric for metric in OF_SECTIONS if metric not in OF_REPORTS),
+        SECTION_TYPE,
         # Only for refined answers.
         Metric("prompt_level_strict_acc_round_*", higher_is_better=True),
         Metric("inst_level_strict_acc_round_*", higher_is_better=True),
@@ -59,8 +79,9 @@ SCHEMA = Schema(
         # What each round's answer follows, row by row; the accuracies after each round are computed from it.
         Metric("rounds", higher_is_better=None, per_row=None, drawn=False, range=COUNT),
     ),
-    headlines=(Metric("prompt_level_strict_acc", higher_is_better=True), OF_REPORTS[0]),
+    headlines=(Metric("prompt_level_strict_acc", higher_is_better=True), OF_REPORTS[0], OF_SECTIONS[0]),
     # instructions: the number per row; repeat: whether one instruction is repeated that many times (appendix C).
     facts={"instructions": "a whole number", "repeat": "true or false"},
     row_key="key",
+    placements=PLACEMENTS,
 )

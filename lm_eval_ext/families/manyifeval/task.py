@@ -15,26 +15,18 @@ import datasets
 from lm_eval_ext import sources
 from lm_eval_ext.families.instructions import arguments
 from lm_eval_ext.families.leaf import refuse_rows
-from lm_eval_ext.families.manyifeval.answers import PolicyAnswers, respond
+from lm_eval_ext.families.manyifeval.answers import PlacedAnswers, respond
 from lm_eval_ext.families.manyifeval.compose import INSTRUCTIONS
 from lm_eval_ext.families.manyifeval.instruction_row import InstructionRow
-from lm_eval_ext.families.manyifeval.placement import (
-    ASKED,
-    NEED_MESSAGES,
-    PUBLISHED,
-    STATED,
-    Placement,
-    chosen_placement,
-    earlier_turn,
-    placed,
-)
+from lm_eval_ext.families.manyifeval.placed_task import PlacedTask
+from lm_eval_ext.families.manyifeval.placement import Placement, placed
 from lm_eval_ext.families.manyifeval.reconstruction import IFEVAL
 from lm_eval_ext.families.manyifeval.request import RowInstance, Shown
 from lm_eval_ext.families.manyifeval.rows import FEWSHOT, NAME, TEST, Selection, evaluated, origin, rows_hash, rows_of
 from lm_eval_ext.families.manyifeval.schema import SCHEMA, SINGLE
 from lm_eval_ext.families.manyifeval.scores import ProcessResults, more_metrics
 from lm_eval_ext.harness.aggregation import function_of
-from lm_eval_ext.harness.family_task import Documents, FamilyTask
+from lm_eval_ext.harness.family_task import Documents
 from lm_eval_ext.harness.known_answers import KnownAnswers
 from lm_eval_ext.harness.versions import maybe_delimit, resolve_field
 from lm_eval_ext.self_refine.metrics import aggregation, scores
@@ -51,7 +43,7 @@ SPLIT_BY_NLTK = (NumberSentences, CapitalWordFrequency)
 """The instructions whose verdicts may need NLTK's sentence data."""
 
 
-class ManyIFEvalTask(FamilyTask):
+class ManyIFEvalTask(PlacedTask):
     """A task prompt with n verifiable instructions (Curse of Instructions, 2024).
 
     In addition to the harness's own keys, a leaf's YAML has:
@@ -61,7 +53,6 @@ class ManyIFEvalTask(FamilyTask):
     * ``single``: whether each of a task prompt's instructions has a row of its own, with n = 1 (section 3.1, Table 4).
 
     ``keys`` in ``--metadata`` selects task prompts: a list of their keys, or the name of a JSON file with such a list.
-    ``placement`` says where the instructions are stated (``placement.Placement``).
 
     Raises:
         ValueError: one of these keys is missing or invalid (the message names leaf and key).
@@ -105,16 +96,14 @@ class ManyIFEvalTask(FamilyTask):
         if self._selection.single and (self._selection.count > 1 or self._selection.repeat):
             raise ValueError(f"task {task!r}: single, but not with instructions: 1 and repeat: false; expected both")
         refuse_rows(config, "all rows of their source are evaluated; remove rows (--limit evaluates fewer)")
-        config["metadata"]["rows_origin"] = origin(self.source)
-        self._placement = chosen_placement(task, config["metadata"])
-        if self._placement != PUBLISHED:
-            self._place(config)
+        config["metadata"]["rows_origin"] = origin(self.source, self.row_seed)
+        self.place(config)
         config |= {
             "test_split": TEST,
             "process_results": ProcessResults(),
             "metric_list": [*(config.get("metric_list") or []), *more_metrics()],
         }
-        if self.source != sources.HUB:
+        if self.source != sources.HUB or self.row_seed is not None:
             config["dataset_path"] = NAME
         self._of_refinement: set[str] = set()
         chosen = self._selection
@@ -125,21 +114,10 @@ class ManyIFEvalTask(FamilyTask):
             SINGLE: chosen.single,
         }
 
-    def _place(self, config: dict[str, Any]) -> None:
-        """Have the harness show what the placement says, instead of the published prompt."""
-        if config.get("doc_to_text") != "prompt" or config.get("description"):
-            raise ValueError(
-                f"task {config['task']!r}: placement {self._placement!r}, but the leaf has a doc_to_text or a "
-                "description of its own; remove one or the other"
-            )
-        config["doc_to_text"] = ASKED
-        if self._placement == "system":
-            config["description"] = STATED
-
     def documents(self) -> Documents:
         """Return the rows; data that a verdict needs is checked now rather than after the last answer."""
         self.require_data()
-        dataset = _as_dataset(self._selection, self._placement)
+        dataset = _as_dataset(self._selection, self.placement)
         return Documents(TEST, dataset, {"rows_hash": rows_hash(self._selection)})
 
     def require_data(self) -> None:
@@ -166,55 +144,16 @@ class ManyIFEvalTask(FamilyTask):
         # In the larger pool, it may be that only these are known.
         answers = [respond(row.instructions) or row.witness for row in found[:n]]
         return [
-            document(replace(row, witness=answer), self._placement) for row, answer in zip(found, answers, strict=False)
+            document(replace(row, witness=answer), self.placement) for row, answer in zip(found, answers, strict=False)
         ]
-
-    def before_requests(self) -> None:
-        """Check that the run can state the instructions where they are to be.
-
-        Raises:
-            ValueError: there is no conversation, or it would have few-shot examples with the instructions elsewhere.
-        """
-        name, placement = self.config.task, self._placement
-        if placement in NEED_MESSAGES and not self.asking.apply_chat_template:
-            raise ValueError(
-                f"task {name!r}: placement {placement!r} needs a conversation; run with --apply_chat_template, or "
-                "choose the placement before or after"
-            )
-        if placement in NEED_MESSAGES and self.asking.num_fewshot:
-            raise ValueError(
-                f"task {name!r}: placement {placement!r} with --num_fewshot {self.asking.num_fewshot}; few-shot "
-                "examples would state their instructions nowhere. Run with --num_fewshot 0"
-            )
-
-    def fewshot_context(self, doc: dict[str, Any], num_fewshot: int, **options: Any) -> Any:
-        """Return the prompt of a row, with the instructions at their place.
-
-        Raises:
-            ValueError: the model's chat template leaves them out.
-        """
-        if self._placement not in NEED_MESSAGES:
-            return super().fewshot_context(doc, num_fewshot, **options)
-        if self._placement == "system":
-            prompt = super().fewshot_context(doc, num_fewshot, **options)
-        else:
-            system = options.get("system_instruction") or ""
-            prompt = options["chat_template"](earlier_turn(doc[STATED], doc[ASKED], system))
-        # HFLM removes the system message, with no more than a warning, if the template rejects it.
-        if isinstance(prompt, str) and not all(line.strip() in prompt for line in doc[STATED].splitlines()):
-            raise ValueError(
-                f"task {self.config.task!r}: placement {self._placement!r}, but the prompt that the model's chat "
-                "template makes lacks the instructions: it has no such role. Choose another placement"
-            )
-        return prompt
 
     def known_answers(self, doc: dict[str, Any]) -> KnownAnswers:
         """Return answers that follow all instructions, all but one, or none of them."""
-        return PolicyAnswers(self._row(doc))
+        return PlacedAnswers(self._row(doc), self.placement)
 
     def requests(self, doc: dict[str, Any], request: Instance) -> list[Instance]:
         """Return the request with its row, from which any further questions can be built."""
-        shown = Shown(self._system_prompt(doc), self.asking.apply_chat_template, self._placement)
+        shown = Shown(self._system_prompt(doc), self.asking.apply_chat_template, self.placement)
         return [RowInstance.of(request, self.known_answers(doc), row=self._row(doc), shown=shown)]
 
     def _row(self, doc: dict[str, Any]) -> InstructionRow:

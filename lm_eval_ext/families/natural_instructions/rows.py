@@ -11,9 +11,9 @@ from typing import Final, Literal
 from lm_eval_ext.families.digest import digest
 from lm_eval_ext.families.natural_instructions.budget import Budget
 from lm_eval_ext.families.natural_instructions.encodings import Encoding, encode, example_pool, most_examples
-from lm_eval_ext.families.natural_instructions.instruction import HEADINGS, Instruction
+from lm_eval_ext.families.natural_instructions.instruction import HEADINGS, Instance, Instruction
 from lm_eval_ext.families.natural_instructions.rouge import has_words
-from lm_eval_ext.row_seed import generator_name
+from lm_eval_ext.row_seed import generator_name, spread_sample
 from lm_eval_ext.sources import RowsError
 
 FIRST = 60
@@ -51,20 +51,30 @@ SEED = 20220522
 """The seed of the draws under a row seed; changing it changes scores."""
 
 
-def evaluated(total: int, n: int = PUBLISHED, row_seed: int | None = None) -> Sequence[int]:
-    """Return the indices of the evaluated instances.
+def evaluated(total: int, n: int = PUBLISHED) -> Sequence[int]:
+    """Return the indices of the evaluated instances; ``drawn`` returns those under a row seed.
 
     As in the published script, these are the first ``n`` of 60, 60 + step, … below ``total`` - 1, where step is
     (``total`` - 60) divided by ``n``, rounded down (here: at least 1). In a file without such instances, which has at
-    most 61, all are evaluated, or ``n`` at equal distances. A row seed draws ``n`` among the same candidates.
+    most 61, all are evaluated, or ``n`` at equal distances.
     """
-    if row_seed is not None:
-        candidates = range(FIRST, total - 1) if spare(total) else range(total)
-        draw = random.Random(generator_name(SEED, row_seed, total))  # noqa: S311 # reproducible by design
-        return sorted(draw.sample(candidates, min(n, len(candidates))))
     if total <= FIRST + 1:
         return range(0, total, max(1, total // n))[:n]
     return range(FIRST, total - 1, max(1, (total - FIRST) // n))[:n]
+
+
+def drawn(instances: Sequence[Instance], n: int, row_seed: int) -> Sequence[int]:
+    """Return the indices of the instances that a row seed draws among the candidates of ``evaluated``.
+
+    Their answers are as long as those of all candidates: of the candidates in the order of their first reference's
+    length, each of ``n`` parts of equal size gives one. So answers that name a class are as frequent as in the file.
+    """
+    total = len(instances)
+    candidates = range(FIRST, total - 1) if spare(total) else range(total)
+    generator = random.Random(generator_name(SEED, row_seed, total))  # noqa: S311 # reproducible by design
+    answers = {index: instances[index].outputs[0] for index in candidates}
+    ordered = sorted(candidates, key=lambda index: (len(answers[index]), answers[index], index))
+    return sorted(spread_sample(ordered, min(n, len(ordered)), generator))
 
 
 def spare(total: int) -> int:
@@ -102,7 +112,7 @@ def rows(  # noqa: PLR0913 # the last one is an option, and has a name
             no instance can be scored.
     """
     total = len(instruction.instances)
-    indices = evaluated(total, n, row_seed)
+    indices = evaluated(total, n) if row_seed is None else drawn(instruction.instances, n, row_seed)
     wanted = len(instruction.positive) + spare(total) if examples == PAPER else examples
     shown = example_pool(instruction, encoding, wanted, spare=spare(total))
     scored = [index for index in indices if any(map(has_words, instruction.instances[index].outputs))]

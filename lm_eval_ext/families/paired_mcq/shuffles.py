@@ -18,7 +18,7 @@ def orders(question: str, options: Sequence[str], row_seed: int | None = None) -
     """Return ten orders of a question's options, as indices; they depend only on it and the seed.
 
     They all differ if the options have ten orders. Three options have only six, each of which then occurs once before
-    any is repeated.
+    any is repeated. Under a row seed, every option is at every position equally often, give or take one.
 
     Args:
         question: its text.
@@ -26,8 +26,17 @@ def orders(question: str, options: Sequence[str], row_seed: int | None = None) -
         row_seed: see ``row_seed``.
     """
     generator = random.Random(generator_name(SEED, row_seed, question, list(options)))  # noqa: S311 # reproducible by design
-    everything = math.factorial(len(options))
+    wanted = min(SHUFFLES, math.factorial(len(options)))
     found: dict[tuple[int, ...], None] = {}
-    while len(found) < min(SHUFFLES, everything):
-        found[tuple(generator.sample(range(len(options)), len(options)))] = None
-    return list(islice(cycle(found), SHUFFLES))
+    while len(found) < wanted:
+        if row_seed is None:
+            found[tuple(generator.sample(range(len(options)), len(options)))] = None
+        elif found.keys().isdisjoint(square := _square(len(options), generator)):
+            found |= dict.fromkeys(square)
+    return list(islice(cycle(islice(found, wanted)), SHUFFLES))
+
+
+def _square(count: int, generator: random.Random) -> list[tuple[int, ...]]:
+    """Return as many orders as there are options, in which every option is at every position once (a Latin square)."""
+    options, shifts, starts = (generator.sample(range(count), count) for _ in range(3))
+    return [tuple(options[(start + shift) % count] for shift in shifts) for start in starts]

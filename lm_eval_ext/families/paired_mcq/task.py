@@ -14,7 +14,15 @@ import datasets
 import jinja2
 
 from lm_eval_ext import sources
-from lm_eval_ext.families.leaf import ALL, DATASET_KEYS, own_dataset, refuse_keys, refuse_rows, rows_of_leaf
+from lm_eval_ext.families.leaf import (
+    ALL,
+    DATASET_KEYS,
+    own_dataset,
+    refuse_keys,
+    refuse_placement,
+    refuse_rows,
+    rows_of_leaf,
+)
 from lm_eval_ext.families.paired_mcq.datasets import DATASETS, OPINIONQA, MultipleChoice, is_known
 from lm_eval_ext.families.paired_mcq.expression import columns_of
 from lm_eval_ext.families.paired_mcq.filters import options_of
@@ -107,6 +115,7 @@ class PairedMCQTask(FamilyTask):
     def configure(self, config: dict[str, Any]) -> Mapping[str, Any]:
         """Take the constraint level, the dataset and the readers from a leaf's config; see the base class."""
         name = config["task"]
+        refuse_placement(config)
         level = level_of_leaf(name, config.pop("constraint", None))
         self._paired = _is_paired(name, config.pop("paired", True))
         # The harness adds the model's arguments to the metadata.

@@ -9,7 +9,15 @@ from typing import Any, get_args
 import jinja2
 import jinja2.meta
 
-from lm_eval_ext.families.leaf import ALL, DATASET_KEYS, own_dataset, refuse_keys, refuse_rows, rows_of_leaf
+from lm_eval_ext.families.leaf import (
+    ALL,
+    DATASET_KEYS,
+    own_dataset,
+    refuse_keys,
+    refuse_placement,
+    refuse_rows,
+    rows_of_leaf,
+)
 from lm_eval_ext.families.verbalizer.answer import Reads
 from lm_eval_ext.families.verbalizer.datasets import DATASETS, Classification
 from lm_eval_ext.families.verbalizer.filters import ANSWER_FILTER
@@ -52,6 +60,7 @@ def leaf_of(config: dict[str, Any]) -> Leaf:
         ValueError: a key is missing or invalid; the message names leaf and key.
     """
     name = config["task"]
+    refuse_placement(config)
     verbalizer = verbalizer_of_leaf(name, config.get("doc_to_choice"), config.pop("prior", None))
     names = {key: _name(name, key, config.pop(key, None)) for key in ("verbalizer", "naturalness")}
     reads = _reads(name, config.get("filter_list") or [])
@@ -71,12 +80,21 @@ def leaf_of(config: dict[str, Any]) -> Leaf:
     )
 
 
-def filter_list(pipelines: Sequence[Mapping[str, Any]], leaf: Leaf) -> list[dict[str, Any]]:
-    """Return the filter pipelines of the YAML, with the arguments that our filter takes from the leaf."""
+def filter_list(
+    pipelines: Sequence[Mapping[str, Any]], leaf: Leaf, paraphrases: Sequence[str] = ()
+) -> list[dict[str, Any]]:
+    """Return the filter pipelines of the YAML, with the arguments that our filter takes from the leaf.
+
+    Args:
+        pipelines: those of the YAML.
+        leaf: the leaf.
+        paraphrases: its prompt in other wordings, if every row is asked in several.
+    """
     given = {
         "labels": list(leaf.verbalizer.words),
         "prior": list(leaf.verbalizer.prior),
         "prompt": leaf.prompt,
+        **({"paraphrases": list(paraphrases)} if paraphrases else {}),
     }
     return [
         {**pipeline, "filter": [step | given if step["function"] == ANSWER_FILTER else step for step in steps]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from functools import cache
 
 import jinja2
@@ -18,6 +19,26 @@ def template(prompt: str) -> jinja2.Template:
     """Return a prompt's template in compiled form."""
     compiled: jinja2.Template = template_environment().from_string(prompt)
     return compiled
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """What a repetition of a prompt is recognized by.
+
+    Attributes:
+        whole: the template.
+        row: the template of the part that shows the row.
+        row_starts: see ``row_starts``.
+    """
+
+    whole: jinja2.Template
+    row: jinja2.Template
+    row_starts: tuple[str, ...]
+
+    @classmethod
+    def of(cls, prompt: str) -> Prompt:
+        """Return what a repetition of a prompt with this template is recognized by."""
+        return cls(template(prompt), template(row_part(prompt)), row_starts(prompt))
 
 
 def row_starts(prompt: str) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from lm_eval_ext import sources
 from lm_eval_ext.families.digest import digest
-from lm_eval_ext.row_seed import generator_name
+from lm_eval_ext.row_seed import generator_name, spread_sample
 from lm_eval_ext.sources import RowsError, Table
 
 if TYPE_CHECKING:
@@ -65,8 +65,20 @@ def evaluation_rows(selection: Selection) -> tuple[Mapping[str, Any], ...]:
             f"{table.origin}: {len(usable)} rows with a label among {', '.join(selection.golden)}; "
             f"expected at least {count}, the size of the evaluation set"
         )
-    chosen = _generator(selection, "evaluation").sample(sorted(usable), count)
+    generator = _generator(selection, "evaluation")
+    if selection.row_seed is None:
+        chosen = generator.sample(sorted(usable), count)
+    else:
+        # Labels and lengths as in the whole split.
+        ordered = sorted(usable, key=lambda number: (usable[number], _length(selection, table, number), number))
+        chosen = spread_sample(ordered, count, generator)
+        generator.shuffle(chosen)
     return tuple(_row(selection, table, number, usable[number]) for number in chosen)
+
+
+def _length(selection: Selection, table: Table, number: int) -> int:
+    """Return the number of characters that a prompt shows of a row."""
+    return sum(len(table.rows[number][column]) for column in selection.text_columns)
 
 
 def usable_rows(selection: Selection) -> int:

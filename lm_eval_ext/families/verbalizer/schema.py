@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from lm_eval_ext.families.schema import EMPTY_RATE, Metric, Schema
+from lm_eval_ext.paraphrases import KEY
 
 KINDS = {
     "sentiment": ("sst2", "fp", "emotion"),
@@ -14,19 +15,35 @@ KINDS = {
 }
 """The paper's datasets by kind of task (section 4.4)."""
 
+OF_ANSWERS = (
+    Metric("acc", higher_is_better=True),
+    Metric("prior_rate", higher_is_better=False),
+    Metric("invalid_rate", higher_is_better=False),
+    # What invalid answers are made of: disjoint shares of all rows, whose sum is invalid_rate.
+    replace(EMPTY_RATE, drawn=True),
+    Metric("invalid_prior", higher_is_better=False),
+    Metric("invalid_echo", higher_is_better=False),
+    Metric("invalid_refusal", higher_is_better=False),
+    Metric("invalid_multiple", higher_is_better=False),
+    Metric("invalid_inflected", higher_is_better=False),
+    Metric("invalid_other", higher_is_better=False),
+)
+"""The metrics that every task reports."""
+ROW, PARAPHRASE = "row", "paraphrase"
+"""The fields that a document has if every row is asked in several wordings: the number of its row, from 0, which is
+that of its document otherwise; and the number of its wording, from 1, the published one."""
+
+OF_WORDING, SENSITIVITY, RELIABLE = "acc_paraphrase_", "prompt_sensitivity", "reliable_at_"
+"""The metrics of a task that asks every row in several wordings: the accuracy with one wording, by its number; the
+highest of these minus the lowest; and the share of rows that are right in all of so many wordings."""
+
 SCHEMA = Schema(
     metrics=(
-        Metric("acc", higher_is_better=True),
-        Metric("prior_rate", higher_is_better=False),
-        Metric("invalid_rate", higher_is_better=False),
-        # What invalid answers are made of: disjoint shares of all rows, whose sum is invalid_rate.
-        replace(EMPTY_RATE, drawn=True),
-        Metric("invalid_prior", higher_is_better=False),
-        Metric("invalid_echo", higher_is_better=False),
-        Metric("invalid_refusal", higher_is_better=False),
-        Metric("invalid_multiple", higher_is_better=False),
-        Metric("invalid_inflected", higher_is_better=False),
-        Metric("invalid_other", higher_is_better=False),
+        *OF_ANSWERS,
+        # Only for rows in several wordings.
+        Metric(f"{OF_WORDING}*", higher_is_better=True, per_row="ratio"),
+        Metric(SENSITIVITY, higher_is_better=False, per_row=None),
+        Metric(f"{RELIABLE}*", higher_is_better=True, per_row=None),
     ),
     headlines=(Metric("acc", higher_is_better=True),),
     # verbalizer and naturalness are null if a user-defined leaf does not set them. label_words and prior_words map a
@@ -45,4 +62,5 @@ SCHEMA = Schema(
         # Verbalizers that swap each other's words are adjacent.
         "verbalizer": ("golden", "flipped", "foo_bar", "bar_foo", "sfo_lax", "lax_sfo", "lake_river", "river_lake"),
     },
+    row_keys_of_variants={KEY: ROW},
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
@@ -16,6 +16,9 @@ from lm_eval_ext.families.verbalizer.datasets import DATASETS, is_known
 from lm_eval_ext.families.verbalizer.filters import ANSWER_FILTER
 from lm_eval_ext.families.verbalizer.leaf import Leaf, filter_list, leaf_of
 from lm_eval_ext.families.verbalizer.nonce import put_nonce_words
+from lm_eval_ext.families.verbalizer.paraphrases.prompts import paraphrased
+from lm_eval_ext.families.verbalizer.paraphrases.scores import ProcessParaphrase, more_metrics, sensitivity
+from lm_eval_ext.families.verbalizer.paraphrases.wordings import WORDINGS
 from lm_eval_ext.families.verbalizer.prompt import template
 from lm_eval_ext.families.verbalizer.rows import (
     GOLDEN,
@@ -25,7 +28,7 @@ from lm_eval_ext.families.verbalizer.rows import (
     rows_hash,
     usable_rows,
 )
-from lm_eval_ext.families.verbalizer.schema import SCHEMA
+from lm_eval_ext.families.verbalizer.schema import OF_ANSWERS, PARAPHRASE, ROW
 from lm_eval_ext.families.verbalizer.verbalizer import Verbalizer
 from lm_eval_ext.harness.family_task import Documents, FamilyTask, Share
 from lm_eval_ext.harness.known_answers import KnownAnswers
@@ -33,8 +36,7 @@ from lm_eval_ext.harness.known_answers import KnownAnswers
 PROMPTING = {"first": "direct", "final": "chain_of_thought"}
 """How a task records its prompting, by what it reads: the first label, or the conclusion of a chain of thought."""
 METRICS = [
-    {"metric": metric.name, "aggregation": "mean", "higher_is_better": metric.higher_is_better}
-    for metric in SCHEMA.metrics
+    {"metric": metric.name, "aggregation": "mean", "higher_is_better": metric.higher_is_better} for metric in OF_ANSWERS
 ]
 """The metrics that ``Verbalizer.score`` returns."""
 VERSION = 1.1
@@ -69,6 +71,8 @@ class ProcessResults:
         return self.verbalizer.score(results[0], doc[GOLDEN])
 
 
+FIRST_WORDING = "first_wording"
+"""A policy of the ``reference`` LM, under which reliability and sensitivity are known."""
 MORE_ROWS = 'to evaluate all of them, set rows: all in its YAML or pass --metadata \'{"rows": "all"}\''
 
 
@@ -92,12 +96,15 @@ class VerbalizerTask(FamilyTask):
     * ``prior``: golden label name to the word that means it by itself; the golden names if absent;
     * ``verbalizer`` and ``naturalness``: the names that the results record; none if absent.
 
+    ``paraphrases`` in ``--metadata`` has every row asked in that many wordings of the instruction.
+
     Raises:
         ValueError: the leaf is invalid; the message names leaf and key.
         RowsError: the rows cannot be loaded or are invalid.
     """
 
     FAMILY = "verbalizer"
+    WORDINGS = WORDINGS
     METADATA: ClassVar[Mapping[str, Any]] = {"version": VERSION}
     DEFAULTS: ClassVar[Mapping[str, Any]] = {"output_type": "generate_until"}
     """Default values for a leaf; not in the template, because the harness would parse it again for each leaf."""
@@ -128,6 +135,8 @@ class VerbalizerTask(FamilyTask):
         self._selection = Selection(
             dataset, self._leaf.columns, verbalizer.golden, self.source, self._leaf.rows, self.row_seed
         )
+        self._wording = 1
+        self._prompts = paraphrased(config["task"], self._leaf, self.paraphrases) if self.paraphrases else ()
         from_hub = self.source == sources.HUB
         config |= {
             # What the results should record: the evaluated split, and the location of the dataset.
@@ -139,9 +148,12 @@ class VerbalizerTask(FamilyTask):
             "doc_to_choice": None,
             "doc_to_target": Target(verbalizer),
             "process_results": ProcessResults(verbalizer),
-            "filter_list": filter_list(config["filter_list"], self._leaf),
+            "filter_list": filter_list(config["filter_list"], self._leaf, self._prompts[1:]),
             "metric_list": config.get("metric_list") or METRICS,
         }
+        if self.paraphrases:
+            config["process_results"] = ProcessParaphrase(verbalizer, self.paraphrases)
+            config["metric_list"] = [*config["metric_list"], *more_metrics(self.paraphrases)]
         return {
             "dataset": dataset.name if is_known(dataset) else str(dataset.hub),
             "verbalizer": self._leaf.verbalizer_name,
@@ -152,8 +164,8 @@ class VerbalizerTask(FamilyTask):
         }
 
     def documents(self) -> Documents:
-        """Return the evaluated rows; the same ones whatever the verbalizer."""
-        dataset = _as_dataset(self._selection)
+        """Return the evaluated rows, the same ones whatever the verbalizer, each once in every wording."""
+        dataset = _as_dataset(self._selection, self.paraphrases)
         return Documents(self.config.test_split, dataset, {"rows_hash": rows_hash(self._selection)}, self._share_of())
 
     def _share_of(self) -> Share | None:
@@ -163,8 +175,15 @@ class VerbalizerTask(FamilyTask):
         return Share(rows, usable, MORE_ROWS if rows < usable and not self._leaf.chose_rows else "")
 
     def demonstrations(self, n: int) -> list[dict[str, Any]]:
-        """Return the first ``n`` of the fixed, label-balanced demonstrations of appendix A."""
-        return [dict(row) for row in demonstrations(self._selection, n)]
+        """Return the first ``n`` of the fixed, label-balanced demonstrations of appendix A, in the row's wording."""
+        wording = {PARAPHRASE: self._wording} if self.paraphrases else {}
+        return [{**row, **wording} for row in demonstrations(self._selection, n)]
+
+    def fewshot_context(self, doc: dict[str, Any], num_fewshot: int, **options: Any) -> Any:
+        """Return the prompt of a row."""
+        # The harness does not tell which row it wants demonstrations for.
+        self._wording = doc[PARAPHRASE] if self.paraphrases else 1
+        return super().fewshot_context(doc, num_fewshot, **options)
 
     def before_requests(self) -> None:
         """Reject demonstrations after a chain-of-thought prompt: they would go from "Let's think" right to a label.
@@ -186,20 +205,36 @@ class VerbalizerTask(FamilyTask):
 
     def doc_to_text(self, doc: dict[str, Any], doc_to_text: str | None = None) -> str:
         """Return the prompt of one row; the harness passes a separate template for demonstrations."""
-        return template(doc_to_text or self.config.doc_to_text).render(doc)
+        prompt = doc_to_text or self.config.doc_to_text
+        # A template of the user's own for demonstrations has no other wordings.
+        if self._prompts and prompt == self.config.doc_to_text:
+            prompt = self._prompts[doc[PARAPHRASE] - 1]
+        return template(prompt).render(doc)
+
+    def for_draws(self, aggregation: Callable[..., Any]) -> Callable[..., Any]:
+        """Return an aggregation for rows with this task's number of draws; see the base class."""
+        return aggregation if aggregation is sensitivity else super().for_draws(aggregation)
 
     def known_answers(self, doc: dict[str, Any]) -> KnownAnswers:
-        """Return the word that the prompt demands, the word that names the label by itself, and a random label word."""
+        """Return the word that the prompt demands, the word that names the label by itself, and a random label word.
+
+        If every row is asked in several wordings, also what obeys only the published one.
+        """
         golden, verbalizer = doc[GOLDEN], self._leaf.verbalizer
         # A chain of thought names the tempting word before its conclusion, which tests how conclusions are read.
         direct = self._leaf.reads == "first"
         thought = "" if direct else f'By itself this means "{verbalizer.prior_word(golden)}". '
         say = "{}" if direct else 'The final answer is "{}".'
-        return {
+        answers: dict[str, str | tuple[str, ...]] = {
             "oracle": thought + say.format(verbalizer.word(golden)),
             "prior": thought + say.format(verbalizer.prior_word(golden)),
             "random": tuple(thought + say.format(word) for word in verbalizer.words),
         }
+        if self.paraphrases:
+            obeys = doc[PARAPHRASE] == 1
+            word = verbalizer.word(golden) if obeys else verbalizer.another_word(golden)
+            answers[FIRST_WORDING] = thought + say.format(word)
+        return answers
 
 
 def _defaults(reads: Reads, tokens: int) -> Mapping[str, Any]:
@@ -225,5 +260,14 @@ class ChainOfThoughtTask(VerbalizerTask):
 
 
 @cache
-def _as_dataset(selection: Selection) -> datasets.Dataset:
-    return datasets.Dataset.from_list([dict(row) for row in evaluation_rows(selection)])
+def _as_dataset(selection: Selection, paraphrases: int | None) -> datasets.Dataset:
+    rows = evaluation_rows(selection)
+    if paraphrases is None:
+        return datasets.Dataset.from_list([dict(row) for row in rows])
+    return datasets.Dataset.from_list(
+        [
+            {**row, ROW: number, PARAPHRASE: wording}
+            for number, row in enumerate(rows)
+            for wording in range(1, paraphrases + 1)
+        ]
+    )

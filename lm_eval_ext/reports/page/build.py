@@ -32,10 +32,11 @@ def build(runs: Runs, *, given: GivenSizes | None = None, upper_bound: Runs | No
         origins, issues = origins + provenance(upper_bound), issues + upper_bound.issues
     sections = _sections(evidence)
     if not columns(runs):
-        # Only tasks that are not ours: their first figure says what matters.
-        (only,) = sections
-        first, *rest = only.figures
-        return Report(TITLE_OF_OTHERS, first, (replace(only, figures=rest),), origins, issues)
+        # Only tasks without a headline here: not ours, or with other placements. The first figure says what matters.
+        section, *others = sections
+        first, *rest = section.figures
+        title = TITLE if runs.placed else TITLE_OF_OTHERS
+        return Report(title, first, (replace(section, figures=tuple(rest)), *others), origins, issues)
     return Report(TITLE, summary(evidence), sections, origins, issues)
 
 

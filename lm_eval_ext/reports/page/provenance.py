@@ -33,7 +33,8 @@ def provenance(runs: Runs) -> tuple[tuple[str, Facts], ...]:
     """Return names and values for each file of each model, and for each setting if a file's tasks have several."""
     found = []
     shown_once = {(run.file.path, run.task) for run in runs.runs}
-    everything = [*runs.runs, *(run for run in runs.draws if (run.file.path, run.task) not in shown_once)]
+    draws = (run for run in runs.draws if (run.file.path, run.task) not in shown_once)
+    everything = [*runs.runs, *runs.placed, *draws]
     for model in runs.models:
         of_file: dict[tuple[str, Setting], list[TaskRun]] = {}
         for run in everything:

@@ -14,14 +14,17 @@ from lm_eval_ext.cli import main
 from tests.classifier.causal.models import rows_to_learn
 from tests.classifier.labelled_rows import OPTIONS, as_row, write
 from tests.conftest import offline_environment
-from tests.test_cli import COMMAND, run
+from tests.forks import Forks
+from tests.test_cli import COMMAND
 
 
-def test_rows_are_returned_with_the_readings_of_a_causal_adapter(learned: Path, tmp_path: Path) -> None:
+def test_rows_are_returned_with_the_readings_of_a_causal_adapter(
+    learned: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     rows = [as_row(row) | {"note": "ü"} for row in rows_to_learn()]
-    process = run("classifier", "read", str(write(tmp_path / "rows.jsonl", *rows)), "--reader", str(learned))
-    assert process.returncode == 0, process.stderr
-    found = [json.loads(line) for line in process.stdout.splitlines()]
+    path = write(tmp_path / "rows.jsonl", *rows)
+    assert main(["classifier", "read", str(path), "--reader", str(learned)]) == 0
+    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [row["reading"] for row in found] == ["A", "B", "none", "refused"]
     assert all(0.5 < row.pop("certainty") <= 1 for row in found)
     assert [{**row, "reading": None} for row in found] == [{**row, "reading": None} for row in rows]
@@ -53,14 +56,15 @@ def test_a_null_response_is_read_as_empty(tmp_path: Path, capsys: pytest.Capture
     assert json.loads(capsys.readouterr().out)["reading"] == "none"
 
 
-def test_reading_with_the_encoder_prints_only_the_rows(tmp_path: Path) -> None:
+def test_reading_with_the_encoder_prints_only_the_rows(forks: Forks, tmp_path: Path) -> None:
     try:
         require("default")
     except ReaderError as error:
         pytest.skip(str(error))
     # The rules abstain, so that the encoder is loaded.
     row = {"options": OPTIONS, "response": "Whatever is brewed from beans, I suppose."}
-    process = run("classifier", "read", str(write(tmp_path / "rows.jsonl", row)))
+    command = ("-m", "lm_eval_ext", "classifier", "read", str(write(tmp_path / "rows.jsonl", row)))
+    process = forks.run(*command, folder=tmp_path, environment=offline_environment())
     assert process.returncode == 0, process.stderr
     assert json.loads(process.stdout)["certainty"] > 0
     # transformers reports weights of the file that the model has no place for.

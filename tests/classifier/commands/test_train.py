@@ -7,12 +7,15 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import signal
 import struct
 import subprocess
 import sys
 import termios
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,6 +24,7 @@ from lm_eval_ext.classifier.encoder.weights import REPOSITORY, REVISION, Weights
 from lm_eval_ext.classifier.training import division, generated
 from lm_eval_ext.classifier.training.checkpoint import Checkpoint
 from lm_eval_ext.cli import main
+from tests.classifier.encoder.tiny_base import as_the_base, write_tiny_base
 from tests.classifier.labelled_rows import labelled_rows, write
 from tests.conftest import offline_environment
 from tests.test_cli import COMMAND
@@ -63,14 +67,20 @@ def test_a_causal_adapter_is_trained_evaluated_and_described(
     assert len(capsys.readouterr().out.splitlines()) == 20
 
 
-@pytest.fixture(scope="module")
-def base_encoder() -> Path:
-    """Return the folder of the encoder's base weights."""
+@pytest.fixture(scope="module", params=["tiny", pytest.param("real", marks=pytest.mark.slow)])
+def base_encoder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Return the folder of the encoder's base weights; tiny ones in their place make no difference to the command."""
     pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
     try:
-        return base_folder()
+        real = base_folder()
     except WeightsError as error:
         pytest.skip(str(error))
+    if request.param == "real":
+        yield real
+    else:
+        tiny = write_tiny_base(tmp_path_factory.mktemp("tiny-base"))
+        with as_the_base(tiny):
+            yield tiny
 
 
 @pytest.fixture
@@ -182,30 +192,30 @@ def test_a_killed_training_run_continues_to_the_same_adapter(
     options = ["--mode", "causal", "--base", str(base_lm), *recipe]
     unbroken, broken = tmp_path / "unbroken", tmp_path / "broken"
     assert main(["classifier", "train", str(data), "--output", str(unbroken), *options]) == 0
-    # Saved after each step and killed, with no chance to tidy up, after the fifth of nine: in the second epoch.
-    program = (
-        "import os, sys\n"
-        "from lm_eval_ext.classifier.training import loop, checkpoint\n"
-        "from lm_eval_ext.cli import main\n"
-        "loop.SECONDS, save = 0, checkpoint.Checkpoint.save\n"
-        "def save_and_die(self, state):\n"
-        "    save(self, state)\n"
-        "    if len(state['losses']) == 5: os.kill(os.getpid(), 9)\n"
-        "checkpoint.Checkpoint.save = save_and_die\n"
-        "main(sys.argv[1:])\n"
-    )
+    # Saved after each step and killed after the fifth of nine, in the second epoch: what lies there at that moment is
+    # what a kill leaves, and what tidying up does to it afterwards is undone.
+    monkeypatch.setattr(loop, "SECONDS", 0)
+    unfinished, left = tmp_path / ".broken.unfinished", tmp_path / "left"
+    save = Checkpoint.save
+
+    def save_and_die(checkpoint: Checkpoint, state: Mapping[str, Any]) -> None:
+        save(checkpoint, state)
+        if len(state["losses"]) == 5:
+            shutil.copytree(unfinished, left)
+            raise KeyboardInterrupt
+
     command = ["classifier", "train", str(data), "--output", str(broken), *options]
-    killed = subprocess.run(
-        [sys.executable, "-c", program, *command], env=offline_environment(), capture_output=True, check=False
-    )
-    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    with monkeypatch.context() as patch:
+        patch.setattr(Checkpoint, "save", save_and_die)
+        assert main(command) == 130
+    shutil.rmtree(unfinished)
+    left.rename(unfinished)
     assert not broken.exists()
     # Another run does not continue from there, and does not destroy it.
     capsys.readouterr()
     assert main([*command, "--seed", "1"]) == 1
     assert "a checkpoint of an interrupted training run with another rows (" in (said := capsys.readouterr().err)
     assert "seed (0, now 1); repeat its command to continue it, delete it to start over" in said
-    monkeypatch.setattr(loop, "SECONDS", 0)
     assert main(command) == 0
     assert "training: continuing after step 5 of 9\n" in capsys.readouterr().err
     for name in ("adapter_model.safetensors", "training.json", "README.md"):
@@ -267,13 +277,38 @@ def test_a_folder_that_is_not_empty_is_not_overwritten(tmp_path: Path, capsys: p
     assert list(output.iterdir()) == [output / "mine"]
 
 
+def test_an_interrupted_training_run_leaves_its_checkpoint_and_reports_it(
+    base_lm: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
+    save = Checkpoint.save
+
+    def save_and_interrupt(checkpoint: Checkpoint, state: Mapping[str, Any]) -> None:
+        save(checkpoint, state)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Checkpoint, "save", save_and_interrupt)
+    data = write(tmp_path / "rows.jsonl", *labelled_rows(5))
+    checkpoint = tmp_path / ".adapter.unfinished" / "checkpoint.pt"
+    options = ["--mode", "causal", "--base", str(base_lm), "--output", str(tmp_path / "adapter")]
+    assert main(["classifier", "train", str(data), *options]) == 130
+    *_, stopped, interrupted = capsys.readouterr().err.splitlines()
+    assert stopped == f"training: stopped; the same command continues from {checkpoint}"
+    assert interrupted == "lm-eval-ext: interrupted"
+    assert sorted(tmp_path.iterdir()) == [checkpoint.parent, data]
+    assert list(checkpoint.parent.iterdir()) == [checkpoint]
+
+
 # Where the tests run in a shell's background, their children inherit that Ctrl-C is ignored.
 INTERRUPTIBLE = (
     "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execvp(sys.argv[1], sys.argv[1:])"
 )
 
 
-def test_an_interrupted_training_run_leaves_its_checkpoint_and_reports_it(base_lm: Path, tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_ctrl_c_in_a_terminal_leaves_the_checkpoint_of_a_training_run_and_reports_it(
+    base_lm: Path, tmp_path: Path
+) -> None:
     pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
     data = write(tmp_path / "rows.jsonl", *labelled_rows(20))
     checkpoint = tmp_path / ".adapter.unfinished" / "checkpoint.pt"

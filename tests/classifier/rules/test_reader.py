@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -466,6 +466,9 @@ def test_a_refusal_that_turns_to_an_option_is_not_plain(response: str, expected:
 # --- On the real, annotated responses ---------------------------------------------------------------------------------
 
 
+Read = Sequence[tuple[Labelled, Reading]]
+
+
 @dataclass(frozen=True)
 class Figures:
     rows: int
@@ -473,11 +476,17 @@ class Figures:
     precision: float
 
 
-def figures(rows: list[Labelled]) -> Figures:
-    readings = read([row.answer for row in rows])
-    said = [(row, reading) for row, reading in zip(rows, readings, strict=True) if reading != ABSTAINED]
+def figures(read_rows: Read) -> Figures:
+    said = [(row, reading) for row, reading in read_rows if reading != ABSTAINED]
     right = sum(agree(row.label, reading) for row, reading in said)
-    return Figures(len(rows), len(said) / len(rows), right / len(said))
+    return Figures(len(read_rows), len(said) / len(read_rows), right / len(said))
+
+
+@pytest.fixture(scope="module")
+def annotated(shared_data: Path) -> Mapping[str, Read]:
+    """Return the annotated responses of both files, each with what the rules say."""
+    found = {name: labelled_file(shared_data / "mcq" / f"{name}.jsonl") for name in ("mismatch_train", "robustness")}
+    return {name: list(zip(rows, read([row.answer for row in rows]), strict=True)) for name, rows in found.items()}
 
 
 @pytest.mark.parametrize(
@@ -494,10 +503,9 @@ def figures(rows: list[Labelled]) -> Figures:
     ],
 )
 def test_on_real_responses_the_rules_seldom_abstain_and_are_right(
-    shared_data: Path, name: str, one_option: bool, rows: int, least: tuple[float, float]
+    annotated: Mapping[str, Read], name: str, one_option: bool, rows: int, least: tuple[float, float]
 ) -> None:
-    found = labelled_file(shared_data / "mcq" / f"{name}.jsonl")
-    measured = figures([row for row in found if row.label.kind == "option" or not one_option])
+    measured = figures([pair for pair in annotated[name] if pair[0].label.kind == "option" or not one_option])
     assert measured.rows == rows
     coverage, precision = least
     assert measured.coverage >= coverage
@@ -505,10 +513,9 @@ def test_on_real_responses_the_rules_seldom_abstain_and_are_right(
 
 
 @pytest.mark.parametrize("name", ["mismatch_train", "robustness"])
-def test_every_model_is_read_well(shared_data: Path, name: str) -> None:
-    rows = labelled_file(shared_data / "mcq" / f"{name}.jsonl")
-    for model in Counter(row.model for row in rows):
-        measured = figures([row for row in rows if row.model == model])
+def test_every_model_is_read_well(annotated: Mapping[str, Read], name: str) -> None:
+    for model in Counter(row.model for row, _ in annotated[name]):
+        measured = figures([pair for pair in annotated[name] if pair[0].model == model])
         assert measured.coverage >= 0.9, model
         assert measured.precision >= 0.98, model
 
@@ -569,7 +576,7 @@ TEXTS = st.lists(st.one_of(st.sampled_from(WORDS), st.text(max_size=8)), max_siz
 OPTION_TEXTS = st.one_of(st.sampled_from(["Tea", "Green tea", "Refused", "A cup", "I", "", "...", "B.", "(tea"]), TEXTS)
 
 
-@settings(derandomize=True, deadline=None, max_examples=600)
+@settings(derandomize=True, deadline=None, max_examples=300)
 @given(TEXTS, st.lists(OPTION_TEXTS, min_size=1, max_size=5), st.randoms(use_true_random=False))
 def test_any_text_gets_a_reading_among_the_offered_options(
     text: str, texts: list[str], generator: random.Random
@@ -618,20 +625,22 @@ LEAST = 0.002
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 def test_reading_takes_linear_time(shape: Callable[[int], str]) -> None:
     options = offered("Very likely", "Not very likely", "A lot", "Refused")
-    short, long = (seconds(Answer(shape(size), options)) for size in (2_000, 20_000))
+    short, long = (Answer(shape(size), options) for size in (2_000, 20_000))
     # A cost that is the square of the length makes it 100 times.
-    assert long <= 25 * max(short, LEAST), json.dumps({"2,000": short, "20,000": long})
+    most = 25 * max(min(seconds(short) for _ in range(3)), LEAST)
+    # Another process can take its share of the memory's speed: once in time is enough.
+    taken: list[float] = []
+    while len(taken) < 3 and (not taken or taken[-1] > most):
+        taken.append(seconds(long))
+    assert taken[-1] <= most, json.dumps({"at most": most, "seconds": taken})
 
 
 def seconds(answer: Answer) -> float:
-    """Return the processor's time for one reading, the best of three, or of one that took long."""
-    taken: list[float] = []
+    """Return the processor's time for one reading."""
     gc.disable()  # collecting what other tests left is no cost of a reading
     try:
-        while len(taken) < 3 and sum(taken) < 0.5:
-            begin = time.process_time()
-            decide(answer)
-            taken.append(time.process_time() - begin)
+        begin = time.process_time()
+        decide(answer)
+        return time.process_time() - begin
     finally:
         gc.enable()
-    return min(taken)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 from lm_eval_ext.families.ifbench.rows import ONE_TURN, TWO_TURNS, Selection, rows_hash
+from tests.forks import Forks
 from tests.hub import ifbench, serve
 from tests.test_hub import environment
 
@@ -17,16 +16,11 @@ for dataset in {(ONE_TURN, TWO_TURNS)!r}:
 """
 
 
-def test_rows_come_from_both_repositories(tmp_path: Path) -> None:
+def test_rows_come_from_both_repositories(forks: Forks, tmp_path: Path) -> None:
     # The endpoint is read when the library is imported, so this needs a separate process.
     with serve(ifbench()) as hub:
-        found = subprocess.run(
-            [sys.executable, "-c", PRINT_HASHES],
-            env=environment(tmp_path / "home", hub.endpoint),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        settings = environment(tmp_path / "home", hub.endpoint)
+        found = forks.run("-c", PRINT_HASHES, folder=tmp_path, environment=settings)
     assert found.returncode == 0, found.stderr[-3000:]
     # The stand-in has the embedded rows.
     assert found.stdout.split() == [rows_hash(Selection("embedded", dataset)) for dataset in (ONE_TURN, TWO_TURNS)]

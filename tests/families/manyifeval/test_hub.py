@@ -8,15 +8,21 @@ from pathlib import Path
 import pytest
 
 from lm_eval_ext.families.manyifeval.rows import Selection, rows_hash
-from tests.conftest import Harness, Run
+from tests.conftest import Run
 from tests.families.manyifeval.files import read_jsonl
+from tests.forks import Forks
 from tests.hub import closed_port, ifeval, serve
-from tests.test_hub import environment
+from tests.test_hub import environment, lm_eval
 
 pytestmark = pytest.mark.harness
 
 TASKS = "manyifeval_n01,manyifeval_n02"  # those of more instructions take longer to compose
-REFERENCE = ("--model", "reference", "--model_args", "policy=oracle", "--tasks", TASKS)
+
+
+def run(forks: Forks, folder: Path, small_harness: str, home: Path, endpoint: str, **variables: str) -> Run:
+    folder.mkdir()
+    settings = environment(home, endpoint, PYTHONPATH=small_harness, **variables)
+    return lm_eval(forks, folder, settings, "--tasks", TASKS)
 
 
 def doc_hashes(run: Run) -> dict[str, list[str]]:
@@ -27,41 +33,41 @@ def doc_hashes(run: Run) -> dict[str, list[str]]:
 
 
 def test_rows_come_from_the_hub_by_default_and_from_its_cache_offline(
-    harness: Harness, tmp_path: Path, shared_data: Path
+    forks: Forks, small_harness: str, tmp_path: Path, shared_data: Path
 ) -> None:
     home = tmp_path / "home"
     with serve(ifeval(read_jsonl(shared_data / "ifeval" / "ifeval_input_data.jsonl"))) as hub:
-        first = harness(*REFERENCE, environment=environment(home, hub.endpoint))
+        first = run(forks, tmp_path / "first", small_harness, home, hub.endpoint)
     assert first.status == 0, first.output[-3000:]
     assert hub.downloads(".jsonl") == ["google/IFEval/ifeval_input_data.jsonl"]  # once, for both tasks
 
     with closed_port() as endpoint:
-        again = harness(*REFERENCE, environment=environment(home, endpoint, HF_HUB_OFFLINE="1"))
+        again = run(forks, tmp_path / "again", small_harness, home, endpoint, HF_HUB_OFFLINE="1")
     assert again.status == 0, again.output[-3000:]
 
     for task, count in (("manyifeval_n01", 1), ("manyifeval_n02", 2)):
-        for run in (first, again):
-            assert run.results["n-samples"][task] == {"original": 100, "effective": 100}
-            assert run.results["results"][task]["prompt_level_strict_acc,none"] == 1.0
-            metadata = run.results["configs"][task]["metadata"]
+        for found in (first, again):
+            assert found.results["n-samples"][task] == {"original": 100, "effective": 100}
+            assert found.results["results"][task]["prompt_level_strict_acc,none"] == 1.0
+            metadata = found.results["configs"][task]["metadata"]
             assert metadata["source"] == "hub"
             assert metadata["rows_origin"] == "task prompts cut out of google/IFEval, instructions composed"
             # The rows are those of a copy in a folder.
             assert metadata["rows_hash"] == rows_hash(Selection(str(shared_data / "ifeval"), count))
-            assert run.results["configs"][task]["dataset_path"] == "google/IFEval"
+            assert found.results["configs"][task]["dataset_path"] == "google/IFEval"
     assert len(set(doc_hashes(first)["manyifeval_n02"])) == 100
     assert doc_hashes(first) == doc_hashes(again)
 
 
 def test_without_hub_and_cache_one_error_names_the_dataset_and_the_other_sources(
-    harness: Harness, tmp_path: Path
+    forks: Forks, small_harness: str, tmp_path: Path
 ) -> None:
     with closed_port() as endpoint:
-        run = harness(*REFERENCE, environment=environment(tmp_path / "home", endpoint, HF_HUB_OFFLINE="1"))
-    assert run.status != 0
-    assert not run.results
-    assert run.output.count("RowsError: ") == 1, run.output[-3000:]
-    first, *others = run.output.partition("RowsError: ")[2].strip().splitlines()
+        failed = run(forks, tmp_path / "run", small_harness, tmp_path / "home", endpoint, HF_HUB_OFFLINE="1")
+    assert failed.status != 0
+    assert not failed.results
+    assert failed.output.count("RowsError: ") == 1, failed.output[-3000:]
+    first, *others = failed.output.partition("RowsError: ")[2].strip().splitlines()
     assert first.startswith("the rows of 'ifeval' (google/IFEval) could not be loaded from the Hugging Face Hub: ")
     assert '"source": "/path/to/folder"' in "\n".join(others)
     assert "ifeval_<split>.jsonl" in "\n".join(others)

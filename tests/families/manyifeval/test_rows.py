@@ -83,18 +83,33 @@ def test_the_splits_have_fixed_sizes_and_share_no_task_prompt(name: str, request
     assert len({task.key for task in everything}) == len({task.task_prompt for task in everything}) == len(everything)
 
 
-def test_a_row_seed_gives_the_same_task_prompts_other_instructions(source: str) -> None:
+def test_a_row_seed_draws_task_prompts_and_instructions_whatever_the_source(source: str) -> None:
     default, fresh = all_rows(source, "test"), all_rows(source, "test", 7)
-    assert [(row.key, row.task_prompt, len(row.instructions)) for row in fresh] == [
-        (row.key, row.task_prompt, len(row.instructions)) for row in default
-    ]
+    assert fresh == all_rows("embedded", "test", 7)
+    assert [len(row.instructions) for row in fresh] == [len(row.instructions) for row in default]
+    assert not {row.task_prompt for row in fresh} & {row.task_prompt for row in default}
     for row in fresh:
         assert row.witness
         for edition in EDITIONS:
             assert Response(row.witness).follows(row.instructions, edition).follow_all_instructions, row
-    many = {row.prompt for row in default if len(row.instructions) > 2}
-    assert not many & {row.prompt for row in fresh}
     assert len({rows_hash(Selection(source, 3, row_seed=row_seed)) for row_seed in (None, 7)}) == 2
+    assert origin(source, 7) == "task prompts and instructions composed under the row seed"
+
+
+def test_the_splits_of_a_row_seed_share_no_task_prompt() -> None:
+    found = {split: {(row.key, row.task_prompt) for row in all_rows("embedded", split, 7)} for split in SPLITS}
+    assert {split: len(of_split) for split, of_split in found.items()} == SIZES["real"]
+    everything = [pair for of_split in found.values() for pair in of_split]
+    assert len(dict(everything)) == len({prompt for _, prompt in everything}) == len(everything)
+
+
+def test_a_row_seed_keeps_bare_task_prompts_of_ones_own(tmp_path: Path) -> None:
+    bare = [{"key": key, "task_prompt": f"Write about the number {key}."} for key in range(1, 4)]
+    path = write_jsonl(tmp_path / "manyifeval_test.jsonl", bare)
+    fresh = all_rows(str(path), "test", 7)
+    assert [row.task_prompt for row in fresh] == [one["task_prompt"] for one in bare for _ in COUNTS]
+    assert fresh != all_rows(str(path), "test", 8)
+    assert origin(str(path), 7) == origin(str(path)) == "bare task prompts, instructions composed"
 
 
 def test_a_row_seed_for_finished_rows_is_an_error(tmp_path: Path) -> None:
@@ -172,6 +187,8 @@ for source in sys.argv[1:]:
         print(rows_hash(Selection(source, count)), rows_hash(Selection(source, count, True)))
     for row in all_rows(source, "test")[::50]:
         print(json.dumps(dict(PolicyAnswers(row))))
+for row in all_rows("embedded", "test", 7):
+    print(json.dumps([row.key, row.prompt, list(map(repr, row.instructions)), row.witness]))
 """
 
 
@@ -196,7 +213,7 @@ def test_rows_witnesses_and_hashes_do_not_depend_on_hash_seed_or_locale() -> Non
     (one, error), (other, _) = (process.communicate() for process in both)
     assert [process.returncode for process in both] == [0, 0], error.decode(errors="replace")
     assert one == other
-    assert one.count(b"\n") == sum(10 * sum(splits.values()) + 10 + 20 for splits in sizes.values())
+    assert one.count(b"\n") == sum(10 * sum(splits.values()) + 10 + 20 for splits in sizes.values()) + 1000
 
 
 def digest(lines: list[object]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +14,15 @@ from lm_eval_ext.families.natural_instructions.budget import Budget
 from lm_eval_ext.families.natural_instructions.encodings import ABLATIONS, ENCODINGS
 from lm_eval_ext.families.natural_instructions.instruction import Example, Instance, Instruction
 from lm_eval_ext.families.natural_instructions.read import read
-from lm_eval_ext.families.natural_instructions.rows import PAPER, evaluated, instances_hash, rows, rows_hash, spare
+from lm_eval_ext.families.natural_instructions.rows import (
+    PAPER,
+    drawn,
+    evaluated,
+    instances_hash,
+    rows,
+    rows_hash,
+    spare,
+)
 from lm_eval_ext.sources import RowsError
 from tests.families.natural_instructions.test_encodings import PUBLISHED as PUBLISHED_ENCODINGS
 
@@ -87,18 +95,27 @@ def test_the_evaluated_instances_follow_the_published_step(total: int, n: int, i
 def test_a_row_seed_draws_other_instances_of_the_same_candidates(
     total: int, n: int, count: int, candidates: Sequence[int]
 ) -> None:
-    drawn = [list(evaluated(total, n, row_seed)) for row_seed in range(5)]
-    for indices in drawn:
+    found = [list(drawn(instruction(total).instances, n, row_seed)) for row_seed in range(5)]
+    for indices in found:
         assert indices == sorted(set(indices))
         assert len(indices) == count
         assert set(indices) <= set(candidates)
-    assert len(set(map(tuple, drawn))) == (1 if count == len(candidates) else 5)
+    assert len(set(map(tuple, found))) == (1 if count == len(candidates) else 5)
 
 
 def test_under_a_row_seed_no_evaluated_instance_can_be_an_example() -> None:
     for row_seed in range(20):
-        assert min(evaluated(6500, 100, row_seed)) >= spare(6500) == 60
+        assert min(drawn(instruction(6500).instances, 100, row_seed)) >= spare(6500) == 60
     assert spare(24) == 0
+
+
+def test_under_every_row_seed_the_answers_are_as_long_and_as_mixed_as_all() -> None:
+    # 6,439 candidates, every third of them with a long answer, the others with one of two classes.
+    answers = ["yes", "no", "because the tide is low"]
+    instances = [Instance(f"instance {number}", (answers[number % 3],)) for number in range(6500)]
+    for row_seed in range(20):
+        counts = Counter(instances[index].outputs[0] for index in drawn(instances, 100, row_seed))
+        assert all(abs(counts[answer] - 100 / 3) < 2 for answer in answers)
 
 
 def test_a_prompt_shows_as_many_examples_as_fit() -> None:

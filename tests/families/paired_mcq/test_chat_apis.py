@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import Harness, offline_environment
+from tests.conftest import Harness
 
 pytestmark = pytest.mark.harness
 
@@ -50,7 +50,6 @@ def ask(harness: Harness, address: str, tasks: str) -> Any:
         *("--model", "local-chat-completions", "--model_args", f"model=any,base_url={address},num_concurrent=1"),
         *("--apply_chat_template", "--tasks", tasks, "--limit", "10"),
         *("--metadata", json.dumps({"source": "embedded", "answer_classifier": "rules"})),
-        environment=offline_environment(no_proxy="127.0.0.1", NO_PROXY="127.0.0.1"),
     )
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 from lm_eval_ext.families.paired_mcq.datasets import DATASETS
 from lm_eval_ext.families.paired_mcq.rows import rows_hash
+from tests.forks import Forks
 from tests.hub import closed_port, multiple_choice, serve
+from tests.test_hub import environment
 
 NAMES = ("arc_challenge", "commonsense_qa", "mmlu")
 
@@ -29,27 +28,18 @@ print(json.dumps(found))
 """
 
 
-def hashes(home: Path, endpoint: str, **variables: str) -> dict[str, str]:
+def hashes(forks: Forks, home: Path, endpoint: str, **variables: str) -> dict[str, str]:
     """Return what a separate process gets from the hub: the endpoint is read when the library is imported."""
-    kept = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(("HF_", "HUGGING")) and not name.lower().endswith("_proxy")
-    }
-    process = subprocess.run(
-        [sys.executable, "-c", HASHES, *NAMES],
-        env={**kept, "HF_HOME": str(home), "HF_ENDPOINT": endpoint, **variables},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    settings = environment(home, endpoint, **variables)
+    process = forks.run("-c", HASHES, *NAMES, folder=home, environment=settings)
+    assert process.returncode == 0, process.stderr[-3000:]
     found: dict[str, str] = json.loads(process.stdout.splitlines()[-1])
     return found
 
 
-def test_the_three_datasets_come_from_their_repositories_and_then_from_the_cache(tmp_path: Path) -> None:
+def test_the_three_datasets_come_from_their_repositories_and_then_from_the_cache(forks: Forks, tmp_path: Path) -> None:
     with serve(multiple_choice()) as hub:
-        found = hashes(tmp_path, hub.endpoint)
+        found = hashes(forks, tmp_path, hub.endpoint)
     # The stand-in has the embedded questions, in the columns and types of the real repositories.
     assert found == {name: rows_hash(DATASETS[name], "embedded") for name in NAMES}
     assert hub.downloads(".parquet") == [
@@ -58,12 +48,12 @@ def test_the_three_datasets_come_from_their_repositories_and_then_from_the_cache
         "tau/commonsense_qa/data/validation-00000-of-00001.parquet",
     ]
     with closed_port() as endpoint:
-        assert hashes(tmp_path, endpoint, HF_HUB_OFFLINE="1") == found
+        assert hashes(forks, tmp_path, endpoint, HF_HUB_OFFLINE="1") == found
 
 
-def test_without_hub_and_cache_each_error_names_the_dataset_and_the_other_sources(tmp_path: Path) -> None:
+def test_without_hub_and_cache_each_error_names_the_dataset_and_the_other_sources(forks: Forks, tmp_path: Path) -> None:
     with closed_port() as endpoint:
-        found = hashes(tmp_path, endpoint, HF_HUB_OFFLINE="1")
+        found = hashes(forks, tmp_path, endpoint, HF_HUB_OFFLINE="1")
     for name, message in found.items():
         assert message.startswith(f"the rows of {name!r} (")
         assert '"source": "embedded"' in message

@@ -40,6 +40,20 @@ def test_the_ten_orders_of_a_question_are_as_distinct_as_possible(count: int) ->
     assert found[distinct:] == found[: 10 - distinct]
 
 
+@pytest.mark.parametrize("count", [3, 4, 5, 6, 10, 26])
+def test_under_every_row_seed_every_option_is_in_every_position_equally_often(count: int) -> None:
+    for row_seed in range(50):
+        found = orders("Which?", OPTIONS[:count], row_seed)
+        distinct = min(10, math.factorial(count))
+        assert len(found) == 10
+        assert len(set(found)) == distinct
+        assert all(sorted(order) == list(range(count)) for order in found)
+        for position in range(count):
+            times = Counter(order[position] for order in found)
+            assert max(times.values()) - min(times[option] for option in range(count)) <= 1
+    assert len({tuple(orders("Which?", OPTIONS[:count], row_seed)) for row_seed in range(50)}) > 30
+
+
 def test_the_orders_depend_only_on_question_and_options() -> None:
     assert orders("Which?", OPTIONS[:5]) == orders("Which?", list(OPTIONS[:5]))
     assert orders("Which?", OPTIONS[:5]) != orders("Which one?", OPTIONS[:5])

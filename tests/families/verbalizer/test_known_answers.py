@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
@@ -25,32 +26,32 @@ ORACLE = {"natural": (1.0, 1.0, 0.0), "neutral": (1.0, 0.0, 0.0), "unnatural": (
 PRIOR = {"natural": (1.0, 1.0, 0.0), "neutral": (0.0, 1.0, 1.0), "unnatural": (0.0, 1.0, 0.0)}
 
 
-# On real rows only the direct prompts, because chain of thought uses the same rows, and no random answers, which depend
-# on none.
-PROMPTINGS = {"embedded": ("verbalizer", "verbalizer_cot"), REAL: ("verbalizer",)}
-POLICIES = {"embedded": ("oracle", "prior", "random"), REAL: ("oracle", "prior")}
+KNOWN = {"oracle": ORACLE, "prior": PRIOR}
+DIRECT, COT = "verbalizer", "verbalizer_cot"
 
 
-@pytest.fixture(scope="module", params=PROMPTINGS, ids=["embedded", "real"])
-def source(request: pytest.FixtureRequest) -> str:
-    if request.param == REAL and not (SHARED / "data").is_dir():
-        pytest.skip(f"the real rows are not at {REAL}")
-    return str(request.param)
+@dataclass(frozen=True)
+class Asked:
+    """The groups that a policy is asked, and how many of the 100 rows of each of their tasks."""
+
+    groups: tuple[str, ...]
+    rows: int
 
 
-@pytest.fixture(scope="module")
-def by_policy(source: str, evaluate_each: EvaluateEach, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Run]:
-    """Return the runs of each policy over all tasks on one source."""
-    metadata = json.dumps({"source": source})
-    options = {
-        policy: (
-            *("--model", "reference", "--model_args", f"policy={policy},seed=1"),
-            *("--tasks", ",".join(PROMPTINGS[source]), "--metadata", metadata),
-        )
-        for policy in POLICIES[source]
-    }
-    folder = tmp_path_factory.mktemp("policies")
-    return evaluate_each(folder, options)
+# The oracle is asked everywhere; the others once, because their scores depend on no source and no prompting. Random
+# answers are counted over all rows.
+SOME: Mapping[str, Mapping[str, Asked]] = {
+    "embedded": {"oracle": Asked((DIRECT, COT), 20), "prior": Asked((COT,), 20), "random": Asked((DIRECT,), 100)},
+    REAL: {"oracle": Asked((DIRECT,), 20)},
+}
+EVERYTHING: Mapping[str, Mapping[str, Asked]] = {
+    source: {policy: Asked((DIRECT, COT), 100) for policy in (*KNOWN, "random")} for source in SOME
+}
+SETTINGS = [
+    pytest.param(source, asked[source], id=f"{'real' if source == REAL else source}-{extent}", marks=marks)
+    for extent, asked, marks in (("some", SOME, ()), ("everything", EVERYTHING, pytest.mark.slow))
+    for source in SOME
+]
 
 
 def scores(run: Run, name: str) -> tuple[float, float, float]:
@@ -62,33 +63,48 @@ def members(run: Run, family: str, naturalness: str) -> list[str]:
     return [task for task in of_family if f"_{naturalness}_" in task]
 
 
-@pytest.mark.parametrize(("policy", "expected"), [("oracle", ORACLE), ("prior", PRIOR)])
-def test_a_policys_scores_are_exact_in_every_task_and_group(
-    by_policy: Mapping[str, Run], source: str, policy: str, expected: dict[str, tuple[float, float, float]]
+@pytest.mark.parametrize(("source", "asked"), SETTINGS)
+def test_a_policys_scores_are_those_that_it_implies_in_every_task_and_group(
+    source: str, asked: Mapping[str, Asked], evaluate_each: EvaluateEach, tmp_path: Path
 ) -> None:
-    run = by_policy[policy]
-    assert len(run.samples) == 108 * len(PROMPTINGS[source])
-    for family, (naturalness, leaves) in product(PROMPTINGS[source], GROUPS.items()):
+    if source == REAL and not (SHARED / "data").is_dir():
+        pytest.skip(f"the real rows are not at {REAL}")
+    options = {
+        policy: (
+            *("--model", "reference", "--model_args", f"policy={policy},seed=1", "--limit", str(part.rows)),
+            *("--tasks", ",".join(part.groups), "--metadata", json.dumps({"source": source})),
+        )
+        for policy, part in asked.items()
+    }
+    for policy, run in evaluate_each(tmp_path, options).items():
+        assert len(run.samples) == 108 * len(asked[policy].groups)
+        assert {len(samples) for samples in run.samples.values()} == {asked[policy].rows}
+        assert {of_task["original"] for of_task in run.results["n-samples"].values()} == {100}
+        if policy == "random":
+            check_random(run, asked[policy])
+        else:
+            check_exact(run, asked[policy], KNOWN[policy])
+
+
+def check_exact(run: Run, asked: Asked, expected: Mapping[str, tuple[float, float, float]]) -> None:
+    for family, (naturalness, leaves) in product(asked.groups, GROUPS.items()):
         tasks = members(run, family, naturalness)
         assert len(tasks) == leaves
         for name in [*tasks, f"{family}_{naturalness}"]:
             assert scores(run, name) == expected[naturalness], name
-        assert sum(len(run.samples[name]) for name in tasks) == leaves * 100
 
 
-@pytest.mark.parametrize("source", ["embedded"], indirect=True, scope="module")
-def test_the_random_policy_stays_within_its_binomial_interval(by_policy: Mapping[str, Run], source: str) -> None:
-    run = by_policy["random"]
-    for family, (naturalness, leaves) in product(PROMPTINGS[source], GROUPS.items()):
+def check_random(run: Run, asked: Asked) -> None:
+    for family, (naturalness, leaves) in product(asked.groups, GROUPS.items()):
         acc, prior, invalid = scores(run, f"{family}_{naturalness}")
         # A fair coin over n rows: mean 1/2, standard deviation sqrt(1 / 4n); five of them on either side.
-        assert abs(acc - 0.5) < 5 * math.sqrt(1 / (4 * leaves * 100))
+        assert abs(acc - 0.5) < 5 * math.sqrt(1 / (4 * leaves * asked.rows))
         assert invalid == 0.0
         # One of two words: natural labels are the prior, unnatural ones its opposite, neutral ones neither.
         assert prior == pytest.approx({"natural": acc, "neutral": 0.0, "unnatural": 1 - acc}[naturalness])
     per_task = [run.score(task, "acc") for task in run.samples]
-    # sqrt(1 / 400) = 0.05 for the 100 rows of a task
-    assert all(abs(acc - 0.5) < 5 * 0.05 for acc in per_task)
+    # 0.05 for the 100 rows of a task
+    assert all(abs(acc - 0.5) < 5 * math.sqrt(1 / (4 * asked.rows)) for acc in per_task)
     assert len(set(per_task)) > 10  # the draws differ from task to task
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pytest
@@ -70,6 +71,26 @@ def test_few_shot_examples_are_fixed_balanced_and_never_evaluated(dataset: str, 
     assert demonstrations(chosen, 6)[:4] == four
     more = demonstrations(chosen, 18)
     assert not evaluated & {text(dataset, row) for row in more}
+
+
+@pytest.mark.parametrize(
+    ("dataset", "row_seeds"),
+    [("sst2", range(5)), *(pytest.param(name, range(50), marks=pytest.mark.slow) for name in DATASETS)],
+)
+def test_under_every_row_seed_labels_and_lengths_are_those_of_the_split(
+    dataset: str, row_seeds: range, real_rows: str
+) -> None:
+    whole = evaluation_rows(replace(selection(dataset, real_rows), rows=None))
+    labels, length = Counter(row[GOLDEN] for row in whole), mean_length(dataset, whole)
+    for row_seed in row_seeds:
+        found = evaluation_rows(replace(selection(dataset, real_rows), row_seed=row_seed))
+        for label, count in Counter(row[GOLDEN] for row in found).items():
+            assert abs(count - 100 * labels[label] / len(whole)) <= 1, (row_seed, label)
+        assert mean_length(dataset, found) == pytest.approx(length, rel=0.05), row_seed
+
+
+def mean_length(dataset: str, rows: Sequence[Mapping[str, Any]]) -> float:
+    return fmean(len(row[column]) for row in rows for column in COLUMNS[dataset])
 
 
 @pytest.mark.parametrize("dataset", DATASETS)

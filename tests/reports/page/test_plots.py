@@ -24,6 +24,8 @@ from tests.reports.page import sample_report as sample
 
 SVG = "{http://www.w3.org/2000/svg}"
 TABLE = Table(("a",), ())
+MANY = 10
+"""More models than there are colors; test_browser.py looks at the drawings of twenty."""
 
 
 @cache
@@ -75,7 +77,7 @@ def one(*values: float) -> tuple[Estimate, ...]:
     return tuple(map(Estimate, values))
 
 
-@pytest.mark.parametrize("count", [1, 20])
+@pytest.mark.parametrize("count", [1, MANY, pytest.param(20, marks=pytest.mark.slow)])
 def test_every_drawing_is_well_formed_small_and_narrow_enough_for_a_phone(count: int) -> None:
     for figure, drawings in all_drawn(count):
         for svg in drawings:
@@ -96,7 +98,7 @@ def test_every_drawing_is_well_formed_small_and_narrow_enough_for_a_phone(count:
 
 def test_drawings_share_no_ids_and_refer_only_to_their_own() -> None:
     taken: set[str] = set()
-    for svg in [svg for _, drawings in all_drawn(20) for svg in drawings]:
+    for svg in [svg for _, drawings in all_drawn(MANY) for svg in drawings]:
         ids = re.findall(r' id="([^"]+)"', svg)
         assert len(ids) == len(set(ids))
         assert not taken & set(ids)
@@ -112,7 +114,7 @@ def test_drawing_again_gives_the_same_bytes() -> None:
 
 
 def test_drawings_use_the_colors_declared_by_the_page() -> None:
-    for svg in [svg for _, drawings in all_drawn(20) for svg in drawings]:
+    for svg in [svg for _, drawings in all_drawn(MANY) for svg in drawings]:
         assert set(re.findall(r"var\(--([^)]+)\)", svg)) <= set(ROLES)
         assert not re.search(r"#[0-9a-f]{6}\b|rgb\(", re.sub(r">[^<]*<", "", svg))
 

@@ -26,7 +26,7 @@ TASKS: Mapping[str, tuple[str, ...]] = {
     "natural_instructions": (f"{NI}_prompt", f"{NI}_all"),
 }
 """Of each family tasks that give all its metrics."""
-ROWS = 20
+ROWS = 5
 REFINED = "self_refine:base=reference,policy=drop_one,strategy=feedback,rounds=1"
 TWICE = "two_turns:base=reference,policy=oracle"
 
@@ -39,7 +39,9 @@ def runs(result_folder: ResultFolder, sentence_data: None, tmp_path_factory: pyt
     ]
     refined = result_folder(REFINED, TASKS["manyifeval"][:2], limit=2)
     twice = result_folder(TWICE, ("ifbench_two_turns",), limit=2, chat=True)
-    return load([*folders, refined, twice])
+    worded = result_folder("oracle", TASKS["verbalizer"][:1], limit=ROWS, paraphrases=2)
+    sections = result_folder("oracle", ("manyifeval_dense_n010",), form="mixed")
+    return load([*folders, refined, twice, worded, sections])
 
 
 @pytest.fixture(scope="module")

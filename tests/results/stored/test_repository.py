@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import sys
 import tarfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,10 +12,11 @@ import pytest
 
 from lm_eval_ext.results.stored.repository import Repository, in_repository
 from lm_eval_ext.sources import RowsError
+from tests.forks import Forks
 from tests.hub import MAIN, Hub, serve
 from tests.reports.files import SST2, write_run
 from tests.reports.gate.two_runs import right
-from tests.test_hub import command, environment
+from tests.test_hub import environment
 
 # Several commands in one interpreter, each with its exit status: the hub's library takes a second to import.
 COMMANDS = """
@@ -58,11 +58,10 @@ def repository(folder: Path) -> dict[str, bytes]:
     return {**files, "second.tar.gz": packed.getvalue()}
 
 
-def run(folder: Path, endpoint: str, words: Sequence[Sequence[str]], **variables: str) -> tuple[str, str]:
+def run(forks: Forks, folder: Path, endpoint: str, words: Sequence[Sequence[str]], **variables: str) -> tuple[str, str]:
     """Run commands of ours in one process; return standard output and standard error."""
-    process = command(
-        folder, environment(folder / "home", endpoint, **variables), sys.executable, "-c", COMMANDS, json.dumps(words)
-    )
+    environment_of_hub = environment(folder / "home", endpoint, **variables)
+    process = forks.run("-c", COMMANDS, json.dumps(words), folder=folder, environment=environment_of_hub)
     assert process.returncode == 0, process.stderr[-3000:]
     return process.stdout, process.stderr
 
@@ -71,7 +70,7 @@ def downloaded(hub: Hub) -> set[str]:
     return {Path(path).name for path in hub.downloads("")}
 
 
-def test_results_are_read_from_the_hub_if_asked_for_and_then_from_its_cache(tmp_path: Path) -> None:
+def test_results_are_read_from_the_hub_if_asked_for_and_then_from_its_cache(forks: Forks, tmp_path: Path) -> None:
     files = repository(tmp_path)
     first, second = "hf://datasets/our-team/baselines/runs", "hf://datasets/our-team/baselines@main/second.tar.gz"
     check = ["check", second, "--against", first, "--max-drop", "0.02"]
@@ -82,7 +81,7 @@ def test_results_are_read_from_the_hub_if_asked_for_and_then_from_its_cache(tmp_
             ["compare", first, "hf://datasets/our-team/baselines@v9"],
             ["compare", first, "hf://datasets/our-team/baselines/other"],
         ]
-        output, errors = run(tmp_path, hub.endpoint, words)
+        output, errors = run(forks, tmp_path, hub.endpoint, words)
     assert [line for line in output.splitlines() if line.startswith("exit")] == [
         f"exit status {status}" for status in (1, 0, 1, 1)
     ]
@@ -98,7 +97,7 @@ def test_results_are_read_from_the_hub_if_asked_for_and_then_from_its_cache(tmp_
 
     page = tmp_path / "page.html"
     other = ["report", "hf://datasets/our-team/other", "-o", str(page)]
-    offline, errors = run(tmp_path, hub.endpoint, [check, other], HF_HUB_OFFLINE="1")
+    offline, errors = run(forks, tmp_path, hub.endpoint, [check, other], HF_HUB_OFFLINE="1")
     assert offline == output[: output.index("exit status 1") + len("exit status 1\n")] + "exit status 1\n"
     # What is not in the cache is an error that says what to do.
     assert "hf://datasets/our-team/other: could not be downloaded from the Hugging Face Hub: " in errors

@@ -11,7 +11,7 @@ import datasets
 
 from lm_eval_ext.families.instructions import by_kind, share_followed, verdicts
 from lm_eval_ext.families.manyifeval import schema
-from lm_eval_ext.families.manyifeval.answers import PolicyAnswers
+from lm_eval_ext.families.manyifeval.answers import PlacedAnswers
 from lm_eval_ext.families.manyifeval.cousins.phrasings import PHRASINGS
 from lm_eval_ext.families.manyifeval.cousins.variants import COUSINS, Cousin, cousins
 from lm_eval_ext.families.manyifeval.instruction_row import InstructionRow
@@ -69,7 +69,7 @@ class ProcessCousin:
 
 
 @dataclass(frozen=True)
-class CousinAnswers(PolicyAnswers):
+class CousinAnswers(PlacedAnswers):
     """The answers to one variant, keyed by policy; ``first_wording`` follows only the published wording.
 
     Attributes:
@@ -91,6 +91,9 @@ class CousinAnswers(PolicyAnswers):
     def __iter__(self) -> Iterator[str]:
         yield from super().__iter__()
         yield FIRST_WORDING
+
+    def __len__(self) -> int:
+        return super().__len__() + 1
 
 
 class CousinsTask(ManyIFEvalTask):
@@ -114,7 +117,7 @@ class CousinsTask(ManyIFEvalTask):
         """Return the variants of every row, one after the other."""
         found = [each.row for each in variants(self._selection)]
         require_data(found)
-        return Documents(TEST, _as_dataset(self._selection, self._placement), {"rows_hash": hash_of(found)})
+        return Documents(TEST, _as_dataset(self._selection, self.placement), {"rows_hash": hash_of(found)})
 
     def demonstrations(self, n: int) -> list[dict[str, Any]]:
         """Return few-shot examples in the published wording."""
@@ -122,7 +125,7 @@ class CousinsTask(ManyIFEvalTask):
 
     def known_answers(self, doc: dict[str, Any]) -> KnownAnswers:
         """Return the answers of every policy, and of one that follows only the published wording."""
-        return CousinAnswers(self._row(doc), doc["cousin"])
+        return CousinAnswers(self._row(doc), self.placement, doc["cousin"])
 
     def _row(self, doc: dict[str, Any]) -> InstructionRow:
         return self._by_number[doc["key"], doc["cousin"]]

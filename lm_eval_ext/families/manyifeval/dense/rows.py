@@ -45,6 +45,11 @@ class DenseRow:
     prompt: str
 
 
+def task_of(prompt: str) -> str:
+    """Return the task that the prompt of a row begins with: its first sentence."""
+    return prompt[: prompt.index(".") + 1]
+
+
 @cache
 def dense_rows(count: int, row_seed: int | None = None) -> tuple[DenseRow, ...]:
     """Return the rows with some number of words, one per subject.

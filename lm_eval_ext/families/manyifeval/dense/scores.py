@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
 from typing import Any
 
 from nltk.stem.snowball import SnowballStemmer
 
+from lm_eval_ext.families.manyifeval.dense.thirds import in_thirds, share
 from lm_eval_ext.families.schema import EMPTY_RATE
 from lm_eval_ext.verifiers import without_reasoning
 from lm_eval_ext.verifiers.reasoning import is_empty
@@ -41,25 +41,15 @@ def scores(response: str | None, words: Sequence[str]) -> dict[str, float]:
     stems = {stem(word) for word in there}
     followed = [word in there for word in words]
     modified = [not kept and stem(word) in stems for word, kept in zip(words, followed, strict=True)]
-    thirds = [_share(part) for part in _in_thirds(followed)]
-    share = _share(followed)
+    thirds = in_thirds(followed)
     return {
-        FOLLOWED: share,
+        FOLLOWED: share(followed),
         **dict(zip(THIRDS, thirds, strict=True)),
         PRIMACY: thirds[0] - thirds[-1],
-        MODIFIED: _share(modified),
-        OMITTED: 1 - share - _share(modified),
+        MODIFIED: share(modified),
+        OMITTED: 1 - share(followed) - share(modified),
         EMPTY_RATE.name: float(is_empty(response)),
     }
-
-
-def _in_thirds(verdicts: Sequence[bool]) -> list[Sequence[bool]]:
-    ends = [round(len(verdicts) * third / 3) for third in range(4)]
-    return [verdicts[start:end] for start, end in pairwise(ends)]
-
-
-def _share(verdicts: Sequence[bool]) -> float:
-    return sum(verdicts) / len(verdicts)
 
 
 @cache

@@ -5,12 +5,12 @@ Those of ManyIFEval's 15 are drawn as there. The others have ranges in which a r
 
 from __future__ import annotations
 
-import random
 from collections.abc import Mapping
 from typing import Any
 
-from lm_eval_ext.families.manyifeval.arguments import ARGUMENTS, Draw
+from lm_eval_ext.families.manyifeval.arguments import ARGUMENTS, Draw, Draws, count_of
 from lm_eval_ext.verifiers import Checker, instruction
+from lm_eval_ext.verifiers.checker import RELATIONS
 
 MARKERS = ("P.S.", "P.P.S")
 SPLITTERS = ("Section", "Part", "Chapter")
@@ -21,58 +21,62 @@ FEWEST_SENTENCES = 8
 
 
 def _number(name: str, low: int, high: int) -> Draw:
-    def draw(generator: random.Random, _free: tuple[str, ...]) -> dict[str, Any]:
+    def draw(generator: Draws, _free: tuple[str, ...]) -> dict[str, Any]:
         return {name: generator.randint(low, high)}
 
     return draw
 
 
 def _one(name: str, choices: tuple[str, ...]) -> Draw:
-    def draw(generator: random.Random, _free: tuple[str, ...]) -> dict[str, Any]:
+    def draw(generator: Draws, _free: tuple[str, ...]) -> dict[str, Any]:
         return {name: generator.choice(choices)}
 
     return draw
 
 
 def _keyword(name: str, **numbers: tuple[int, int]) -> Draw:
-    def draw(generator: random.Random, free: tuple[str, ...]) -> dict[str, Any]:
+    def draw(generator: Draws, free: tuple[str, ...]) -> dict[str, Any]:
         drawn = {number: generator.randint(*bounds) for number, bounds in numbers.items()}
-        return {name: generator.choice(free), **drawn}
+        return {name: generator.sample(free, 1)[0], **drawn}
 
     return draw
 
 
-def _nothing(_draw: random.Random, _free: tuple[str, ...]) -> dict[str, Any]:
+def _nothing(_draw: Draws, _free: tuple[str, ...]) -> dict[str, Any]:
     return {}
 
 
-def _sentences(generator: random.Random, free: tuple[str, ...]) -> dict[str, Any]:
+def _sentences(generator: Draws, free: tuple[str, ...]) -> dict[str, Any]:
     drawn = ARGUMENTS["length_constraints:number_sentences"](generator, free)
     return {**drawn, "num_sentences": generator.randint(FEWEST_SENTENCES, 20)}
 
 
-def _words(generator: random.Random, free: tuple[str, ...]) -> dict[str, Any]:
+def _words(generator: Draws, free: tuple[str, ...]) -> dict[str, Any]:
     drawn = ARGUMENTS["length_constraints:number_words"](generator, free)
     low = 250 if drawn["relation"] == "less than" else 100
     return {**drawn, "num_words": generator.randint(low, 500)}
 
 
-def _nth_paragraph(generator: random.Random, free: tuple[str, ...]) -> dict[str, Any]:
+def _nth_paragraph(generator: Draws, free: tuple[str, ...]) -> dict[str, Any]:
     count = generator.randint(2, 5)
     # Not the first paragraph, which a title or a verb may begin.
-    return {"num_paragraphs": count, "nth_paragraph": generator.randint(2, count), "first_word": generator.choice(free)}
+    return {
+        "num_paragraphs": count,
+        "nth_paragraph": generator.randint(2, count),
+        "first_word": generator.sample(free, 1)[0],
+    }
 
 
-def _sections(generator: random.Random, _free: tuple[str, ...]) -> dict[str, Any]:
+def _sections(generator: Draws, _free: tuple[str, ...]) -> dict[str, Any]:
     return {"section_spliter": generator.choice(SPLITTERS), "num_sections": generator.randint(2, 5)}
 
 
-def _range(generator: random.Random, _free: tuple[str, ...]) -> dict[str, Any]:
+def _range(generator: Draws, _free: tuple[str, ...]) -> dict[str, Any]:
     low = generator.randint(150, 350)
     return {"min_words": low, "max_words": low + generator.randint(50, 150)}
 
 
-def _multiple(generator: random.Random, free: tuple[str, ...]) -> dict[str, Any]:
+def _multiple(generator: Draws, free: tuple[str, ...]) -> dict[str, Any]:
     return {f"keyword{number}": word for number, word in enumerate(generator.sample(free, 5), start=1)}
 
 
@@ -115,12 +119,25 @@ WIDE_ARGUMENTS: Mapping[str, Draw] = {
 """The instructions of the pool and how their arguments are drawn."""
 
 
-def draw_wide(instruction_id: str, generator: random.Random, free: tuple[str, ...]) -> Checker:
+def _fresh_words(generator: Draws, _free: tuple[str, ...]) -> dict[str, Any]:
+    relation = generator.choice(RELATIONS)
+    return {"relation": relation, "num_words": generator.randint(250 if relation == "less than" else 100, 500)}
+
+
+FRESH_ARGUMENTS: Mapping[str, Draw] = {
+    **WIDE_ARGUMENTS,
+    "length_constraints:number_sentences": count_of("num_sentences", FEWEST_SENTENCES, 20, "relation"),
+    "length_constraints:number_words": _fresh_words,
+}
+"""The same arguments, drawn once: the default rows depend on a number that ``_sentences`` and ``_words`` discard."""
+
+
+def draw_wide(instruction_id: str, generator: Draws, free: tuple[str, ...]) -> Checker:
     """Return an instruction with drawn arguments.
 
     Args:
         instruction_id: one of the pool.
-        generator: a seeded generator, which is advanced.
+        generator: what to draw with.
         free: the keywords that may be used.
     """
     return instruction(instruction_id, WIDE_ARGUMENTS[instruction_id](generator, free))

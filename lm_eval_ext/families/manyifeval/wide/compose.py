@@ -1,17 +1,17 @@
 """Chooses ten instructions of the pool for a task prompt, and proves that they can be followed together.
 
-The choice depends only on the task prompt's key, its text and the seed. Unlike in ``manyifeval``, a prompt of IFEval
-does not keep the instructions that it came with.
+The choice depends only on the task prompt's key and its text. Unlike in ``manyifeval``, a prompt of IFEval does not
+keep the instructions that it came with. Under a row seed, ``fresh`` chooses.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
 
 from lm_eval_ext.families.manyifeval.arguments import is_sensible, keywords
-from lm_eval_ext.families.manyifeval.compose import INSTRUCTIONS, Composition, Task
-from lm_eval_ext.families.manyifeval.wide.arguments import draw_wide, phrases_of
+from lm_eval_ext.families.manyifeval.compose import INSTRUCTIONS, Composition, Task, without
+from lm_eval_ext.families.manyifeval.fresh.pool import Pool
+from lm_eval_ext.families.manyifeval.wide.arguments import FRESH_ARGUMENTS, draw_wide, phrases_of
 from lm_eval_ext.families.manyifeval.wide.pool import POOL, conflicting
 from lm_eval_ext.families.manyifeval.wide.witness import respond
 from lm_eval_ext.row_seed import generator_name
@@ -22,21 +22,23 @@ SEED = 20261123
 ATTEMPTS = 200
 """Maximum number of draws to find ten instructions that a response can follow together; one or two are typical."""
 
+FRESH = Pool(dict.fromkeys(POOL, 1), conflicting, FRESH_ARGUMENTS, phrases_of, respond)
+"""The larger pool, for the rows of a row seed."""
 
-def compose_wide(task: Task, row_seed: int | None = None) -> Composition:
+
+def compose_wide(task: Task) -> Composition:
     """Return ten instructions that can be followed together, with a response that follows them.
 
     Another response is known that follows none of them.
 
     Args:
         task: the task prompt.
-        row_seed: see ``row_seed``.
 
     Raises:
         RuntimeError: no such instructions were found, which cannot happen unless the task prompt contains nearly all
             keywords.
     """
-    generator = random.Random(generator_name(SEED, row_seed, task.key))  # noqa: S311 # reproducible by design
+    generator = random.Random(generator_name(SEED, None, task.key))  # noqa: S311 # reproducible by design
     for _ in range(ATTEMPTS):
         instructions = _draw(task, generator)
         if not is_sensible(instructions):
@@ -52,14 +54,9 @@ def _draw(task: Task, generator: random.Random) -> tuple[Checker, ...]:
     for name in generator.sample(POOL, len(POOL)):
         if len(chosen) < INSTRUCTIONS and not any(conflicting(name, other) for other in chosen):
             chosen.append(name)
-    free = _without(keywords(), [task.task_prompt.casefold()])
+    free = without(keywords(), [task.task_prompt.casefold()])
     drawn: list[Checker] = []
     for name in chosen:
         drawn.append(draw_wide(name, generator, free))
-        free = _without(free, phrases_of(drawn[-1]))
+        free = without(free, phrases_of(drawn[-1]))
     return tuple(drawn)
-
-
-def _without(free: Iterable[str], named: Iterable[str]) -> tuple[str, ...]:
-    texts = tuple(named)
-    return tuple(word for word in free if not any(word in text or text in word for text in texts))

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from lm_eval_ext.families.manyifeval.schema import COUSINS, DENSE, SINGLE, WIDE
+from lm_eval_ext.families.manyifeval.schema import COUSINS, DENSE, FORM, MIXED, SINGLE, WIDE
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.sections.conditions import ModelRuns, by_condition
 from lm_eval_ext.reports.statistics import DRAWS, Ratio, Replicates
@@ -36,7 +36,8 @@ class Condition:
         instructions: the number of instructions in each row.
         kind: the fact that only such tasks record: ``SINGLE``, each of a task prompt's instructions is a row of its own
             (Table 4); ``COUSINS``, every row is asked in several variants; ``DENSE``, the instructions are words that a
-            report must contain; ``WIDE``, they are of the larger pool. Empty for the paper's curves.
+            report must contain, or ``MIXED``, they are about its sections; ``WIDE``, they are of the larger pool. Empty
+            for the paper's curves.
     """
 
     repeat: bool
@@ -50,6 +51,8 @@ Model = ModelRuns[Condition]
 def condition(run: TaskRun) -> Condition:
     """Return what a task tests."""
     kind = next((fact for fact in (SINGLE, COUSINS, DENSE, WIDE) if run.metadata.get(fact)), "")
+    if kind == DENSE and run.metadata.get(FORM) == MIXED:
+        kind = MIXED
     return Condition(bool(run.metadata["repeat"]), int(run.metadata["instructions"]), kind)
 
 
@@ -105,8 +108,13 @@ class ManyIFEvalRuns:
 
     @property
     def dense(self) -> Mapping[Model, Mapping[int, TaskRun]]:
-        """The runs with reports, by number of words."""
+        """The runs with reports that must contain words, by their number."""
         return self.of_kind.get(DENSE, {})
+
+    @property
+    def mixed(self) -> Mapping[Model, Mapping[int, TaskRun]]:
+        """The runs with reports whose sections have instructions, by their number."""
+        return self.of_kind.get(MIXED, {})
 
     @property
     def wide(self) -> Mapping[Model, Mapping[int, TaskRun]]:

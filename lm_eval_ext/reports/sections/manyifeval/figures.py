@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from lm_eval_ext.reports.figure import Bars, Figure, Panel, Series, Table
 from lm_eval_ext.reports.sections.manyifeval.conditions import INST_LEVEL, INTERVALS, PROMPT_LEVEL, ManyIFEvalRuns
 from lm_eval_ext.reports.sections.manyifeval.curse import INST, PROMPT, curse
-from lm_eval_ext.reports.sections.manyifeval.dense import dense
+from lm_eval_ext.reports.sections.manyifeval.dense import dense, mixed, mixed_types
 from lm_eval_ext.reports.sections.manyifeval.instruction_types import by_type
 from lm_eval_ext.reports.sections.manyifeval.reliability import reliability
 from lm_eval_ext.reports.sections.manyifeval.repetition import compared, repetition
 from lm_eval_ext.reports.sections.manyifeval.single import alone
 from lm_eval_ext.reports.sections.manyifeval.wide import wide
+from lm_eval_ext.reports.sections.manyifeval.wordings import wordings
 from lm_eval_ext.reports.statistics import estimate
 
 ACCURACY = "accuracy"
@@ -30,10 +31,14 @@ def figures(found: ManyIFEvalRuns) -> Iterator[Figure]:
         yield alone(found)
     if found.cousins:
         yield reliability(found)
+        yield from wordings(found)
     if found.wide:
         yield wide(found)
     if found.dense:
         yield dense(found)
+    if found.mixed:
+        yield mixed(found)
+        yield mixed_types(found)
     if compared(found):
         yield repetition(found)
     if any(model.others for model in found.models):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
-
+from lm_eval_ext.families.manyifeval.schema import COUSINS
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Curves, Estimate, Figure, Panel, Series, Table, TableCell
 from lm_eval_ext.reports.sections.manyifeval.conditions import INTERVALS, PROMPT_LEVEL, ManyIFEvalRuns, nothing
-from lm_eval_ext.reports.statistics import Replicates, estimate
+from lm_eval_ext.reports.sections.variants import every_variant
+from lm_eval_ext.reports.statistics import estimate
 from lm_eval_ext.results.runs import TaskRun
 
 MEAN, RELIABLE, GAP = "mean over variants", "every variant followed", "gap"
@@ -48,18 +48,6 @@ def _cells(evidence: Evidence, run: TaskRun | None) -> tuple[Estimate, Estimate,
     """Return the mean, the share of rows of which every variant is followed, and their difference."""
     if run is None:
         return estimate(nothing()), estimate(nothing()), estimate(nothing())
-    mean, reliable = evidence.ratio(run, PROMPT_LEVEL).value, _reliable(evidence, run)
+    mean = evidence.ratio(run, PROMPT_LEVEL).value
+    reliable = every_variant(evidence, run, PROMPT_LEVEL, f"reliable_at_{run.metadata[COUSINS]}").value
     return estimate(mean), estimate(reliable), estimate(mean - reliable)
-
-
-def _reliable(evidence: Evidence, run: TaskRun) -> Replicates:
-    if run.rows is None:
-        return nothing()
-    followed, clusters = run.rows.values[PROMPT_LEVEL], run.rows.clusters
-    # One number per row of the dataset, at its first variant.
-    _, first, of = np.unique(clusters, return_index=True, return_inverse=True)
-    least = np.ones(len(first))
-    np.minimum.at(least, of, followed)
-    all_followed, counted = np.zeros(len(followed)), np.zeros(len(followed))
-    all_followed[first], counted[first] = least, 1
-    return evidence.of_counts(run, all_followed, counted, RELIABLE).value

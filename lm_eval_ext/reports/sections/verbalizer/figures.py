@@ -30,6 +30,7 @@ from lm_eval_ext.reports.sections.verbalizer.conditions import (
 from lm_eval_ext.reports.sections.verbalizer.few_shot import few_shot
 from lm_eval_ext.reports.sections.verbalizer.invalid import invalid_answers
 from lm_eval_ext.reports.sections.verbalizer.kinds import by_kind
+from lm_eval_ext.reports.sections.verbalizer.paraphrases import paraphrases
 from lm_eval_ext.reports.sections.verbalizer.scaling import scaling
 from lm_eval_ext.reports.statistics import estimate
 
@@ -50,6 +51,8 @@ def figures(found: VerbalizerRuns) -> Iterator[Figure]:
         yield gain_of_chain_of_thought(found, compared)
     if examples := few_shot(found):
         yield examples
+    if worded := paraphrases(found):
+        yield worded
     if any(model.others for model in found.models):
         yield other_tasks(found)
 

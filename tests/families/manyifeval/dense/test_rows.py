@@ -6,9 +6,9 @@ import itertools
 
 import pytest
 
+from lm_eval_ext.families.manyifeval.dense.form import other_form
 from lm_eval_ext.families.manyifeval.dense.rows import COUNTS, SUBJECTS, dense_rows, rows_hash, word_list
 from lm_eval_ext.families.manyifeval.dense.scores import stem
-from lm_eval_ext.families.manyifeval.dense.task import other_form
 
 
 def test_no_word_of_the_list_is_a_form_or_the_beginning_of_another() -> None:

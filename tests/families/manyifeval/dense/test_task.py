@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,13 +11,15 @@ import pytest
 from lm_eval.tasks import TaskManager
 
 from lm_eval_ext import tasks_dir
-from lm_eval_ext.families.manyifeval.dense.rows import COUNTS
+from lm_eval_ext.cli import main
+from lm_eval_ext.families.manyifeval.dense.rows import COUNTS, rows_hash
 from lm_eval_ext.families.manyifeval.dense.task import DenseTask
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.sections.manyifeval.section import section
 from lm_eval_ext.results.load import load
 from tests.across_versions import bare_name
 from tests.conftest import EvaluateEach, Harness, Run
+from tests.harness.tasks import make
 
 pytestmark = pytest.mark.harness
 
@@ -65,6 +68,115 @@ def test_a_run_says_beforehand_what_it_costs(harness: Harness) -> None:
     assert found.status == 0, found.output[-3000:]
     said = "10 prompts of about 1500 tokens each, and up to 4096 new tokens for each (max_gen_toks)"
     assert said in " ".join(found.output.split())
+
+
+# Instructions of many types about sections
+
+FORM = {"form": "mixed"}
+MIXED = LEAVES[:2]
+MIXED_RUNS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "oracle": ("oracle", FORM),
+    "first_half": ("first_half", FORM),
+    "drop_one": ("drop_one", FORM),
+    "fresh": ("oracle", {**FORM, "row_seed": 7}),
+    "drawn": ("first_half", {**FORM, "repeats": 2}),
+    "keywords": ("oracle", {"form": "keywords"}),
+}
+
+
+@pytest.fixture(scope="module")
+def mixed_runs(evaluate_each: EvaluateEach, sentence_data: None, mixed_folder: Path) -> Mapping[str, Run]:
+    options = ("--model", "reference", "--tasks", ",".join(MIXED))
+    return evaluate_each(
+        mixed_folder,
+        {
+            name: (*options, "--model_args", f"policy={policy}", "--metadata", json.dumps(metadata))
+            for name, (policy, metadata) in MIXED_RUNS.items()
+        },
+    )
+
+
+@pytest.fixture(scope="module")
+def mixed_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("mixed")
+
+
+def test_the_mixed_forms_scores_are_those_that_the_policy_implies(mixed_runs: Mapping[str, Run]) -> None:
+    for leaf, count in zip(MIXED, COUNTS, strict=False):
+        last_third = count - round(count * 2 / 3)
+        shares = {"oracle": (1.0, 0.0), "first_half": (0.5, 1.0), "drop_one": (1 - 1 / count, 1 / last_third)}
+        for name, (followed, primacy) in {**shares, "fresh": shares["oracle"], "drawn": shares["first_half"]}.items():
+            found = mixed_runs[name].results["results"][leaf]
+            assert found["instructions_followed,none"] == pytest.approx(followed)
+            assert found["instructions_broken,none"] == pytest.approx(1 - followed)
+            assert found["instructions_omitted,none"] == 0.0
+            assert found["primacy,none"] == pytest.approx(primacy)
+        types = {name for name in mixed_runs["oracle"].results["results"][leaf] if name.startswith("section_acc_")}
+        assert len({name for name in types if "_stderr" not in name}) == 23
+        assert mixed_runs["drawn"].results["results"][leaf]["draws,none"] == 2
+
+
+def test_form_and_row_seed_are_part_of_the_version_and_the_hash(mixed_runs: Mapping[str, Run]) -> None:
+    (leaf, *_) = MIXED
+    versions = {name: str(run.results["versions"][leaf]) for name, run in mixed_runs.items()}
+    assert versions == {
+        **dict.fromkeys(MIXED_RUNS, "1.0+mixed"),
+        "fresh": "1.0+seed7+mixed",
+        "keywords": "1.0",
+    }
+    metadata = {name: run.results["configs"][leaf]["metadata"] for name, run in mixed_runs.items()}
+    assert len({metadata[name]["rows_hash"] for name in ("oracle", "fresh", "keywords")}) == 3
+    # As it is without a form.
+    assert metadata["keywords"]["rows_hash"] == rows_hash(10)
+    assert "form" not in metadata["keywords"]
+
+
+def test_compare_and_check_refuse_to_mix_the_forms(
+    mixed_runs: Mapping[str, Run], mixed_folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert mixed_runs
+    words, sections = str(mixed_folder / "keywords"), str(mixed_folder / "oracle")
+    assert main(["check", sections, "--against", words, "--max-drop", "0.1"]) == 2
+    assert "version 1.0 in the baseline, 1.0+mixed in the candidate" in capsys.readouterr().out
+    assert main(["compare", words, sections]) == 1
+    assert "nothing to compare" in (said := capsys.readouterr().err)
+    assert "version 1.0 in A, 1.0+mixed in B" in said
+
+
+def test_the_report_keeps_the_forms_apart(mixed_runs: Mapping[str, Run], mixed_folder: Path) -> None:
+    assert mixed_runs
+    names = ("keywords", "oracle", "drop_one")
+    found = section(Evidence(load([mixed_folder / name for name in names])))
+    assert found is not None
+    figures = {figure.name: figure for figure in found.figures}
+    assert list(figures) == ["manyifeval_dense", "manyifeval_mixed", "manyifeval_mixed_types"]
+    (models, mixed) = ({str(row[0]) for row in figures[f"manyifeval_{name}"].table.rows} for name in ("dense", "mixed"))
+    assert models == {"reference policy=oracle, no form"}
+    assert mixed == {"reference policy=oracle, form=mixed", "reference policy=drop_one"}
+    for model, count, followed, *_ in figures["manyifeval_mixed"].table.rows:
+        share = 1 - 1 / int(count) if "drop_one" in str(model) else 1.0  # type: ignore[arg-type]
+        assert followed.value == pytest.approx(share)  # type: ignore[union-attr]
+
+
+@pytest.mark.usefixtures("sentence_data")
+def test_long_reports_in_sections_may_have_twenty_tokens_for_each_instruction() -> None:
+    limits = [make(leaf, FORM).config.generation_kwargs["max_gen_toks"] for leaf in (LEAVES[0], LEAVES[5])]
+    assert limits == [4096, 6000]
+    assert make(LEAVES[5]).config.generation_kwargs["max_gen_toks"] == 4096
+
+
+@pytest.mark.usefixtures("sentence_data")
+@pytest.mark.parametrize("form", ["keywords", "mixed"])
+def test_the_list_of_a_report_can_be_before_its_task(form: str) -> None:
+    published, placed = (make(LEAVES[0], {"form": form} | place).eval_docs for place in ({}, {"placement": "before"}))
+    for doc, moved in zip(published, placed, strict=True):
+        task, listed = moved["asked"].rsplit("\n\n", 1)[1], moved["stated"]
+        assert moved["asked"] == f"{listed}\n\n{task}"
+        assert task.startswith("Write a business report on ")
+        assert task.count(".") == 1
+        assert doc["prompt"].startswith(task)
+        assert doc["prompt"].endswith(listed)
+        assert len(doc["prompt"]) - len(task) - len(listed) in (1, 2)  # what separates them
 
 
 @pytest.mark.parametrize("count", [None, 11, "10", True])

@@ -120,17 +120,17 @@ def test_a_killed_training_continues_and_ends_with_the_same_weights(
     kind: str, lamp_files: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     base: Path = request.getfixturevalue(kind)
-    given = ("--subtasks", OTHER, "--epochs", "2", "--instances", "160", "--learning-rate", "0.005")
+    given = ("--subtasks", OTHER, "--epochs", "2", "--instances", "80", "--learning-rate", "0.005")
     assert train(base, lamp_files, tmp_path / "whole", *given) == 0
     killed = tmp_path / "killed"
     arguments = ["--base", str(base), "--source", lamp_files, "--output", str(killed), "--encoding", "instance"]
-    # 160 pairs make 10 steps per epoch, and each is saved: the 14th is lost.
-    killed_after(14, ["natural-instructions", "train", *arguments, *QUICK, *given], monkeypatch)
+    # 80 pairs make 5 steps per epoch, and each is saved: the 8th, in the second epoch, is lost.
+    killed_after(8, ["natural-instructions", "train", *arguments, *QUICK, *given], monkeypatch)
     unfinished = tmp_path / "killed.unfinished"
     assert not killed.exists()
-    assert (unfinished / "checkpoint-13").is_dir()
+    assert (unfinished / "checkpoint-7").is_dir()
     # As if the kill had come in the middle of writing the last checkpoint.
-    (unfinished / "checkpoint-13" / "trainer_state.json").write_text('{"epoch": 1.', encoding="utf-8")
+    (unfinished / "checkpoint-7" / "trainer_state.json").write_text('{"epoch": 1.', encoding="utf-8")
     assert train(base, lamp_files, killed, *given) == 0
     assert not unfinished.exists()
     whole = tmp_path / "whole"

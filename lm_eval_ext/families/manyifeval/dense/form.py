@@ -1,0 +1,180 @@
+"""The two forms of a report with many instructions, behind one face: keywords, and instructions about its sections."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from lm_eval_ext.families.instructions import arguments, share_followed
+from lm_eval_ext.families.manyifeval.dense import rows as keyword_rows
+from lm_eval_ext.families.manyifeval.dense.scores import ProcessReport, stem
+from lm_eval_ext.families.manyifeval.schema import FORM, KEYWORDS, MIXED, OF_REPORTS, OF_SECTIONS, SECTION_TYPE
+from lm_eval_ext.families.schema import EMPTY_RATE, Metric
+from lm_eval_ext.harness.known_answers import KnownAnswers
+from lm_eval_ext.version_mark import mark_version
+
+Config = Mapping[str, Any]
+"""A metric in the harness's format."""
+
+
+class Form(ABC):
+    """What the reports of a task consist of.
+
+    Attributes:
+        target: the field of a document that says what is right.
+        process_results: scores a row.
+        tokens_per_instruction: of a line of the list, roughly.
+        new_tokens_per_instruction: how many new tokens a report may have for each instruction, whatever a leaf's limit;
+            0 if that limit is enough.
+    """
+
+    target: str
+    process_results: Callable[[Mapping[str, Any], Sequence[str | None]], Mapping[str, Any]]
+    tokens_per_instruction: int
+    new_tokens_per_instruction: int
+
+    @abstractmethod
+    def documents(self, count: int, row_seed: int | None) -> list[dict[str, Any]]:
+        """Return the rows with some number of instructions."""
+
+    @abstractmethod
+    def rows_hash(self, count: int, row_seed: int | None) -> str:
+        """Return 16 hexadecimal digits that are equal if the rows are."""
+
+    @abstractmethod
+    def metrics(self) -> Iterator[Config]:
+        """Yield the metrics of a task."""
+
+    @abstractmethod
+    def known_answers(self, doc: Mapping[str, Any], row_seed: int | None) -> KnownAnswers:
+        """Return the answer of each policy to a document."""
+
+
+class Keywords(Form):
+    """Words that the report must contain."""
+
+    target = "words"
+    process_results = ProcessReport()
+    # Hyphen, word, line feed.
+    tokens_per_instruction = 3
+    new_tokens_per_instruction = 0
+
+    def documents(self, count: int, row_seed: int | None) -> list[dict[str, Any]]:
+        """Return the rows with some number of words."""
+        return [dict(vars(row)) for row in keyword_rows.dense_rows(count, row_seed)]
+
+    def rows_hash(self, count: int, row_seed: int | None) -> str:
+        """Return 16 hexadecimal digits that are equal if the rows are."""
+        return keyword_rows.rows_hash(count, row_seed)
+
+    def metrics(self) -> Iterator[Config]:
+        """Yield the metrics of a task."""
+        return map(_mean, (*OF_REPORTS, EMPTY_RATE))
+
+    def known_answers(self, doc: Mapping[str, Any], row_seed: int | None) -> KnownAnswers:
+        """Return reports with all words, the first half, all but one, other forms only, and none."""
+        words = doc["words"]
+        return {
+            "oracle": _report(words),
+            "first_half": _report(words[: len(words) // 2]),
+            "drop_one": _report(words[:-1]),
+            "other_form": _report([other_form(word) for word in words]),
+            "ignore": _report([]),
+        }
+
+
+def other_form(word: str) -> str:
+    """Return a word with another ending and the same stem."""
+    forms = (f"{word}s", f"{word}ed", f"{word}ing", f"{word}ly", f"{word.removesuffix('s')}")
+    return next(form for form in forms if form != word and stem(form) == stem(word))
+
+
+def _report(words: Sequence[str]) -> str:
+    return "\n".join(["Here it is.", *_sentences(words)])
+
+
+def _sentences(words: Sequence[str]) -> Iterator[str]:
+    for start in range(0, len(words), 10):
+        yield f"It is about {', '.join(words[start : start + 10])}."
+
+
+def _mean(metric: Metric) -> Config:
+    return {"metric": metric.name, "aggregation": "mean", "higher_is_better": metric.higher_is_better}
+
+
+class Mixed(Form):
+    """Instructions of many types, each about a section of the report."""
+
+    target = "witness"
+
+    def __init__(self) -> None:
+        # They import IFBench's checkers.
+        from lm_eval_ext.families.manyifeval.dense.mixed import answers, rows, scores  # noqa: PLC0415
+        from lm_eval_ext.families.manyifeval.dense.mixed.types import TYPES  # noqa: PLC0415
+
+        self._answers, self._rows = answers.MixedAnswers, rows
+        self._types = [scores.type_metric(name) for name in TYPES]
+        self.process_results = scores.ProcessSections()
+
+    tokens_per_instruction = 17
+    new_tokens_per_instruction = 20
+
+    def documents(self, count: int, row_seed: int | None) -> list[dict[str, Any]]:
+        """Return the rows with some number of instructions.
+
+        Raises:
+            MissingDataError: NLTK's sentence data are not installed.
+        """
+        return [
+            {
+                "key": row.key,
+                "prompt": row.prompt,
+                "sections": list(row.sections),
+                # Not IFEval's names for these: its readers would judge the report as a whole.
+                "types": [instruction.id for instruction in row.instructions],
+                "arguments": [dict(arguments(instruction)) for instruction in row.instructions],
+                "witness": row.witness,
+            }
+            for row in self._rows.mixed_rows(count, row_seed)
+        ]
+
+    def rows_hash(self, count: int, row_seed: int | None) -> str:
+        """Return 16 hexadecimal digits that are equal if the rows are."""
+        return self._rows.rows_hash(count, row_seed)
+
+    def metrics(self) -> Iterator[Config]:
+        """Yield the metrics of a task, those of the types included."""
+        yield from map(_mean, (*OF_SECTIONS, EMPTY_RATE))
+        for name in self._types:
+            higher = SECTION_TYPE.higher_is_better
+            yield {"metric": name, "aggregation": share_followed, "higher_is_better": higher}
+
+    def known_answers(self, doc: Mapping[str, Any], row_seed: int | None) -> KnownAnswers:
+        """Return reports that follow all instructions, or which of them each policy says."""
+        rows = self._rows.mixed_rows(len(doc["sections"]), row_seed)
+        return self._answers(next(row for row in rows if row.key == doc["key"]))
+
+
+_FORMS: Mapping[str, type[Form]] = {KEYWORDS: Keywords, MIXED: Mixed}
+
+
+def chosen_form(task: str, metadata: dict[str, Any]) -> tuple[Form, Mapping[str, str]]:
+    """Return the form that a task's metadata choose, with the fact for its results, and mark the version with it.
+
+    Args:
+        task: the task's name, for messages.
+        metadata: the task's metadata, which are modified: the form without a mark is removed if it is named, because
+            that is the same as naming none.
+
+    Raises:
+        ValueError: there is no such form.
+    """
+    name = metadata.get(FORM, KEYWORDS)
+    if not isinstance(name, str) or name not in _FORMS:
+        raise ValueError(f"task {task!r}: metadata {FORM} {name!r}; expected one of {', '.join(_FORMS)}")
+    if name == KEYWORDS:
+        metadata.pop(FORM, None)
+        return Keywords(), {}
+    mark_version(metadata, name)
+    return _FORMS[name](), {FORM: name}

@@ -1,0 +1,41 @@
+"""Reliability and sensitivity of hand-made answers."""
+
+from __future__ import annotations
+
+import pytest
+
+from lm_eval_ext.families.verbalizer.paraphrases.scores import ProcessParaphrase, reliable, sensitivity
+from lm_eval_ext.families.verbalizer.verbalizer import Verbalizer
+from lm_eval_ext.harness.draws import combined
+
+FLIPPED = Verbalizer(("positive", "negative"), ("negative", "positive"), ("positive", "negative"))
+
+
+def test_a_row_is_reliable_if_it_is_right_in_every_wording() -> None:
+    assert reliable([(0, 1.0), (1, 1.0), (0, 1.0), (1, 0.0), (2, 0.0), (2, 0.0)]) == pytest.approx(1 / 3)
+
+
+def test_sensitivity_is_the_highest_accuracy_minus_the_lowest() -> None:
+    # Wording 1: 2 of 2; wording 2: 1 of 2; wording 3: 1 of 3.
+    answers = [(1, 1.0), (2, 1.0), (3, 1.0), (1, 1.0), (2, 0.0), (3, 0.0), (3, 0.0)]
+    assert sensitivity(answers) == pytest.approx(1 - 1 / 3)
+    assert sensitivity([(2, 1.0), (2, 0.0)]) == 0.0
+
+
+def test_an_answer_counts_for_its_row_and_for_its_wording() -> None:
+    doc = {"golden_label": "positive", "row": 7, "paraphrase": 2}
+    found = ProcessParaphrase(FLIPPED, 3)(doc, ["negative"])
+    assert (found["acc"], found["reliable_at_3"], found["prompt_sensitivity"]) == (1.0, (7, 1.0), (2, 1.0))
+    assert [found[f"acc_paraphrase_{number}"] for number in (1, 2, 3)] == [(0.0, 0), (1.0, 1), (0.0, 0)]
+    assert found["prior_rate"] == 0.0
+
+
+def test_the_draws_of_an_answer_count_together() -> None:
+    process = ProcessParaphrase(FLIPPED, 2)
+    docs = [{"golden_label": "positive", "row": 0, "paraphrase": wording} for wording in (1, 2)]
+    # Wording 1 is right in the first draw, wording 2 in the second: neither is harder than the other.
+    rows = [
+        combined([process(doc, [word]) for word in words])
+        for doc, words in zip(docs, (("negative", "positive"), ("positive", "negative")), strict=True)
+    ]
+    assert sensitivity([row["prompt_sensitivity"] for row in rows]) == 0.0

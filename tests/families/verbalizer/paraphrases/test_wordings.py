@@ -1,0 +1,77 @@
+"""The wordings: the first is the paper's, all say the same, and none of them is an answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import chain
+
+import pytest
+
+from lm_eval_ext.families.verbalizer.answer import Reads, read_answer
+from lm_eval_ext.families.verbalizer.datasets import DATASETS
+from lm_eval_ext.families.verbalizer.paraphrases.wordings import QUESTIONS, WORDINGS, instructions
+from tests.conftest import ROOT
+from tests.families.verbalizer.table_1 import GOLDEN_NAMES, VERBALIZERS
+
+READS: tuple[Reads, ...] = ("first", "final")
+DIGITS_AND_NO = {"1_0": ("1", "0"), "yes_no": ("yes", "no"), "0_1": ("0", "1"), "no_yes": ("no", "yes")}
+
+
+def all_words(dataset: str) -> Iterator[Mapping[str, str]]:
+    """Yield the label words of each verbalizer by golden name."""
+    golden = GOLDEN_NAMES[dataset]
+    for verbalizer in chain.from_iterable(VERBALIZERS.values()):
+        named = {"golden": golden, "flipped": golden[::-1], **DIGITS_AND_NO}
+        yield dict(zip(golden, named.get(verbalizer) or verbalizer.split("_"), strict=True))
+
+
+def test_every_dataset_has_its_two_golden_labels_in_the_order_of_the_paper() -> None:
+    assert QUESTIONS.keys() == DATASETS.keys()
+    assert {dataset: tuple(question.conditions) for dataset, question in QUESTIONS.items()} == GOLDEN_NAMES
+
+
+@pytest.mark.parametrize("reads", READS)
+@pytest.mark.parametrize("dataset", GOLDEN_NAMES)
+def test_all_wordings_differ_and_each_has_the_whole_mapping(dataset: str, reads: Reads) -> None:
+    question = QUESTIONS[dataset]
+    first, second = question.conditions.values()
+    one, other = "zam", "keb"
+    found = instructions(dataset, reads, dict(zip(question.conditions, (one, other), strict=True)))
+    assert len(set(found)) == len(found) == WORDINGS
+    # What is judged, and both conditions, in the same words and in the same order.
+    for text in found:
+        assert "{" not in text
+        assert "helpful assistant" in text
+        assert ("allowed" in text) == (reads == "first")
+        assert ("final answer" in text) == (reads == "final")
+        judged, *mapping = (text.index(part, text.index(question.judged)) for part in (question.judged, first, second))
+        assert judged <= mapping[0] < mapping[1]
+        # Swapping the words is swapping them in the text, so that no wording has a word of its own.
+        swapped = instructions(dataset, reads, dict(zip(question.conditions, (other, one), strict=True)))
+        assert text.replace(one, "*").replace(other, one).replace("*", other) in swapped
+        assert text.index(f'"{one}"') < text.index(f'"{other}"')
+
+
+def test_the_readme_lists_them() -> None:
+    text = (ROOT / "tasks/verbalizer/README.md").read_text(encoding="utf-8")
+    section = text.partition("## Other wordings of the instruction")[2].partition("\n| metric")[0]
+    listed = [" ".join(item.split()) for item in re.split(r"\n\d\. ", section)[1:]]
+    assert tuple(listed) == instructions("sst2", "first", {"positive": "foo", "negative": "bar"})
+
+
+def repetitions(instruction: str) -> Iterator[str]:
+    """Yield an instruction, each of its sentences, and all of them from one on."""
+    sentences = [f"{sentence.rstrip('.')}." for sentence in instruction.split(". ")]
+    for number, sentence in enumerate(sentences):
+        yield sentence
+        yield " ".join(sentences[number:])
+
+
+@pytest.mark.parametrize("reads", READS)
+@pytest.mark.parametrize("dataset", GOLDEN_NAMES)
+def test_a_response_that_only_repeats_a_wording_is_no_answer(dataset: str, reads: Reads) -> None:
+    for words in all_words(dataset):
+        for instruction in instructions(dataset, reads, words):
+            for text in repetitions(instruction):
+                assert read_answer(text, tuple(words.values()), reads) is None, text

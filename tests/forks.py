@@ -1,0 +1,98 @@
+"""Scripts and modules in forked processes, which begin with slow imports done and have an environment of their own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+# Forks once per line of standard input and answers with the exit status. The imports are those of libraries only that
+# read no variable which a test sets: `huggingface_hub`, `datasets` and `nltk` read theirs when they are imported.
+SERVER = """
+import atexit, contextlib, gc, importlib, json, os, runpy, sys, threading
+
+replies = os.fdopen(os.dup(1), "w")
+os.dup2(2, 1)
+with contextlib.suppress(ImportError):  # without torch
+    import torch.utils.collect_env
+    # What the harness writes down of the machine comes from pip and other processes: a second per run.
+    torch.utils.collect_env.get_pretty_env_info = lambda: "not collected in tests"
+for name in ("aiohttp", "fsspec", "httpx", "jinja2", "multiprocess", "pandas", "pyarrow.parquet", "requests", "yaml"):
+    with contextlib.suppress(ImportError):
+        importlib.import_module(name)
+gc.freeze()  # a collection in a forked process would copy all that it walks over
+for line in sys.stdin:
+    request, child = json.loads(line), os.fork()
+    if child == 0:
+        os.chdir(request["folder"])
+        os.environ.clear()
+        os.environ.update(request["environment"])
+        for number, path in enumerate((os.devnull, request["stdout"], request["stderr"])):
+            os.dup2(os.open(path, os.O_RDWR | os.O_CREAT), number)
+        sys.path[1:1] = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+        option, what, *sys.argv[1:] = request["arguments"]
+        status = 0
+        try:
+            if option == "-m":
+                runpy.run_module(what, run_name="__main__", alter_sys=True)
+            else:
+                exec(what, {"__name__": "__main__"})
+        except SystemExit as stop:
+            status = stop.code if isinstance(stop.code, int) else 0 if stop.code is None else 1
+            if status and stop.code != status:
+                print(stop.code, file=sys.stderr)
+        except BaseException:
+            status = 1
+            sys.excepthook(*sys.exc_info())
+        # As the interpreter ends, except that it takes nothing apart, which costs a second.
+        threading._shutdown()
+        atexit._run_exitfuncs()
+        for stream in filter(None, (sys.stdout, sys.stderr)):
+            stream.flush()
+        os._exit(status)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), file=replies, flush=True)
+os._exit(0)
+"""
+
+
+@dataclass(frozen=True)
+class Forks:
+    """An interpreter that forks.
+
+    What depends on an interpreter's start (the autoload, the hash seed, threads) is that of this one.
+    """
+
+    process: subprocess.Popen[str]
+
+    def run(self, *arguments: str, folder: Path, environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+        """Run a script (``-c``) or a module (``-m``) as the interpreter would.
+
+        Args:
+            arguments: the interpreter's, from ``-c`` or ``-m``.
+            folder: where to run.
+            environment: all its variables; those that are read when an interpreter starts, except ``PYTHONPATH``,
+                do nothing.
+        """
+        assert arguments[0] in {"-c", "-m"}
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        with TemporaryDirectory() as place:
+            printed = {name: str(Path(place) / name) for name in ("stdout", "stderr")}
+            request = {"arguments": arguments, "folder": str(folder), "environment": dict(environment), **printed}
+            print(json.dumps(request), file=self.process.stdin, flush=True)
+            status = int(self.process.stdout.readline())
+            output, errors = (Path(path).read_text(encoding="utf-8") for path in printed.values())
+        return subprocess.CompletedProcess([sys.executable, *arguments], status, output, errors)
+
+
+@contextmanager
+def forking(environment: Mapping[str, str], interpreter: str | Path = sys.executable) -> Iterator[Forks]:
+    """Start an interpreter with an environment, and end it."""
+    command, pipe = [interpreter, "-c", SERVER], subprocess.PIPE
+    with subprocess.Popen(command, env=dict(environment), stdin=pipe, stdout=pipe, text=True) as process:
+        yield Forks(process)
