@@ -72,6 +72,7 @@ def named(response: str, options: tuple[Option, ...] = OFTEN) -> list[tuple[str,
         ("A.D. 400", []),
         ("in Washington, D.C.", []),
         ("E. or F.", []),
+        ("C. S. Lewis wrote option B", [("B", "letter")]),
         ("option b", []),
         # The article.
         ("A good point", []),

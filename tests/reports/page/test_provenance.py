@@ -10,7 +10,8 @@ from lm_eval_ext.results.load import load
 from tests.reports.files import CONFIG, SST2, write_run
 
 SNLI = "verbalizer_snli_unnatural_flipped"
-TREE = {"unnatural": [SST2, SNLI]}
+TREE = {"an_old_part": [SST2], "unnatural": [SST2, SNLI]}
+"""Of groups that share tasks, the largest is named, although another comes first by name."""
 
 
 def test_the_command_of_a_model_names_groups_that_ran_completely(tmp_path: Path) -> None:

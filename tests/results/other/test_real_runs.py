@@ -12,6 +12,7 @@ from lm_eval_ext.results.other.groups import possible_weights
 from lm_eval_ext.results.runs import Runs, TaskRun
 from lm_eval_ext.sources import RowsError
 from tests.own_tasks import GROUPS, RUNNABLE
+from tests.reports.files import SST2, write_run
 
 pytestmark = pytest.mark.harness
 
@@ -109,3 +110,10 @@ def test_the_weighting_of_a_group_shows_in_its_score(other_runs: list[Path]) -> 
         group: possible_weights(group, [run for run in runs.runs if run.task in runs.groups[group]]) for group in GROUPS
     }
     assert found == {group: {not by_size} for group, by_size in GROUPS.items()}
+
+
+def test_our_tasks_are_not_read_a_second_time_as_others(tmp_path: Path) -> None:
+    write_run(tmp_path, {SST2: [1.0, 0.0]})
+    runs = runs_in(tmp_path)
+    assert [(run.task, run.family.name) for run in runs.runs] == [(SST2, "verbalizer")]
+    assert runs.issues == ()

@@ -82,6 +82,12 @@ def test_arguments_at_the_ends_of_their_ranges_compose(name: str, arguments: dic
     assert verdicts(respond(given), given) == [(True,)] * 2
 
 
+def test_a_sentence_with_a_keyword_is_as_long_as_an_exact_number_of_words_needs() -> None:
+    length = {"min_words": 40, "max_words": 40}
+    given = [instruction("sentence:keyword", {"N": 3, "word": "tide"}), instruction("count:word_count_range", length)]
+    assert verdicts(respond(given), given) == [(True, True)] * 2
+
+
 @pytest.mark.parametrize("percentage", range(3, 98, 5))
 def test_any_overlap_composes(percentage: int) -> None:
     reference = rows(Selection("embedded", ONE_TURN))[38].prompt
