@@ -30,6 +30,9 @@ DEALS = 20
 """Maximum number of deals until every row has a witness; one is typical for 100 rows."""
 WORDINGS = 3
 """Maximum number of draws of a row's keywords before one of its instructions is swapped."""
+EXCHANGES = 30
+"""Maximum number of exchanges that are tried for a row without a witness before everything is dealt anew: most rows
+need a few, and some cannot be helped, because more than one of their instructions is in the way."""
 LETTER = LetterFrequency.id
 
 
@@ -114,15 +117,18 @@ def _swap(  # noqa: PLR0913, PLR0917 # the state of a draw
     """Give a row without a witness an instruction of another row, in exchange for its own at that position.
 
     Returns:
-        Whether both have a witness now; if not, nothing has changed.
+        Whether both have a witness now; if not, after ``EXCHANGES`` attempts, nothing has changed.
     """
     exchanges = [*product(range(len(hands)), range(INSTRUCTIONS))]
+    tried = 0
     for other, position in generator.sample(exchanges, len(exchanges)):
         both = number, other
         cards = {one: [*hands[one]] for one in both}
         cards[number][position], cards[other][position] = hands[other][position], hands[number][position]
         if other == number or any(_conflicts(cards[one], position, pool) for one in both):
             continue
+        if (tried := tried + 1) > EXCHANGES:
+            return False
         composed: dict[int, Composition] = {}
         for one in both:
             if (new := _composed(tasks[one], cards[one], pool, generator)) is None:
