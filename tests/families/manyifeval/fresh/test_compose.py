@@ -113,7 +113,8 @@ def test_no_row_of_two_seeds_is_the_same(row_seeds: Sequence[int]) -> None:
     ("row_seeds", "wide"),
     [
         ((7,), False),
-        *(pytest.param(range(200), wide, marks=pytest.mark.slow) for wide in (False, True)),
+        pytest.param(range(200), False, marks=pytest.mark.slow),
+        pytest.param(range(50), True, marks=pytest.mark.slow),  # a draw takes four times as long
     ],
 )
 def test_every_row_can_be_followed(row_seeds: Sequence[int], wide: bool) -> None:

@@ -74,14 +74,14 @@ def test_the_checkers_accept_every_witness(row_seed: int | None) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("count", COUNTS)
-def test_every_row_of_200_seeds_has_a_witness_that_the_checkers_accept(count: int) -> None:
+def test_every_row_of_50_seeds_has_a_witness_that_the_checkers_accept(count: int) -> None:
     prompts = set()
-    for row_seed in range(200):
+    for row_seed in range(50):
         # Not kept: all of them would take gigabytes.
         rows = mixed_rows.__wrapped__(count, row_seed)
         assert [row.key for row in rows if not is_proven(row)] == [], row_seed
         prompts |= {row.prompt for row in rows}
-    assert len(prompts) == 200 * len(SUBJECTS)
+    assert len(prompts) == 50 * len(SUBJECTS)
 
 
 def test_no_row_of_50_seeds_equals_another() -> None:
