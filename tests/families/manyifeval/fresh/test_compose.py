@@ -25,6 +25,8 @@ MOST = 1.5
 """How many rows of 100 a type may have more or fewer than its expected share (0.91 to 1.18 in 50 seeds)."""
 MOST_WIDE = 2.0
 """The same in the larger pool, around the mean of the seeds (0.94 to 1.92)."""
+MOST_SIZES = 2.5
+"""How many rows may have an argument up to some value, more or fewer than if all values were alike (2.2 in 200 seeds)."""
 
 
 def rows_of(row_seed: int, count: int, wide: bool = False) -> list[InstructionRow]:
@@ -86,10 +88,10 @@ def test_sizes_come_from_all_parts_of_their_range_at_every_number_of_instruction
 
 
 def assert_spread(sizes: Sequence[int], values: range) -> None:
-    """Assert that as many sizes are up to any value as there would be if they were evenly spread, give or take two."""
+    """Assert that as many sizes are up to any value as there would be if they were evenly spread, nearly."""
     for value in values:
         expected = len(sizes) * (value - values.start + 1) / len(values)
-        assert abs(sum(size <= value for size in sizes) - expected) <= 2
+        assert abs(sum(size <= value for size in sizes) - expected) <= MOST_SIZES
 
 
 @pytest.mark.parametrize("row_seeds", [FEW, MANY])
