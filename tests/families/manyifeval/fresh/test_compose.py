@@ -26,7 +26,7 @@ MOST = 1.5
 MOST_WIDE = 2.0
 """The same in the larger pool, around the mean of the seeds (0.94 to 1.92)."""
 MOST_SIZES = 2.5
-"""How many rows may have an argument up to some value, more or fewer than if all values were alike (2.2 in 200 seeds)."""
+"""How many rows more or fewer may have a size up to some value than if sizes were evenly spread (2.2 in 200 seeds)."""
 
 
 def rows_of(row_seed: int, count: int, wide: bool = False) -> list[InstructionRow]:
