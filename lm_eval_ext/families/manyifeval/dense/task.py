@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import ChainMap
 from collections.abc import Mapping
 from typing import Any
 
@@ -87,4 +88,5 @@ class DenseTask(PlacedTask):
     def known_answers(self, doc: dict[str, Any]) -> KnownAnswers:
         """Return reports that follow all instructions, or which of them each policy says."""
         answers = self._form.known_answers(doc, self.row_seed)
-        return {**answers, IGNORE_SYSTEM: answers[heard(self.placement)]}
+        # Not one dictionary: in the mixed form, each answer is composed when it is asked for.
+        return ChainMap({IGNORE_SYSTEM: answers[heard(self.placement)]}, answers)  # type: ignore[arg-type] # only read

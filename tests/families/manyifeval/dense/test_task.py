@@ -166,6 +166,18 @@ def test_long_reports_in_sections_may_have_twenty_tokens_for_each_instruction() 
 
 
 @pytest.mark.usefixtures("sentence_data")
+def test_no_answer_is_composed_before_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    task = make(LEAVES[0], FORM)
+    doc = task.eval_docs[0]
+    composed: list[str] = []
+    monkeypatch.setattr("lm_eval_ext.families.manyifeval.dense.mixed.answers.report", lambda *_: composed.append("one"))
+    answers = task.known_answers(doc)
+    assert answers["oracle"] == answers["ignore_system"] == doc["witness"]
+    assert {"drop_one", "ignore_system"} <= set(answers)
+    assert composed == []
+
+
+@pytest.mark.usefixtures("sentence_data")
 @pytest.mark.parametrize("form", ["keywords", "mixed"])
 def test_the_list_of_a_report_can_be_before_its_task(form: str) -> None:
     published, placed = (make(LEAVES[0], {"form": form} | place).eval_docs for place in ({}, {"placement": "before"}))
