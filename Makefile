@@ -116,11 +116,8 @@ bench: $(VENV)/.installed ## ratios against a peer on the same work, in one run
 	$(BIN)/python -m benchmarks.run
 
 generate: $(VENV)/.installed ## write the generated task files anew
-	$(PYTHON) tasks/verbalizer/_generate.py
-	$(BIN)/python tasks/verbalizer/_nonce_words.py # its lists of words are in the test environment
-	$(PYTHON) tasks/manyifeval/_generate.py
-	$(PYTHON) tasks/paired_mcq/_generate.py
-	$(PYTHON) tasks/natural_instructions/_generate.py
+	$(BIN)/python tasks/_generate.py
+	$(BIN)/python tasks/_nonce_words.py # its lists of words are in the test environment
 
 clean:
 	rm -rf $(DEMO) $(MODEL) $(VENV) .venv-harness-* $(OUT) $(MODEL_OUT) build dist

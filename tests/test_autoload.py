@@ -348,7 +348,7 @@ def test_invalid_arguments_get_the_harnesss_error(observe: Observe, small_harnes
 def test_a_user_task_of_the_same_name_runs_instead_of_ours(harness: Harness, tmp_path: Path) -> None:
     mine = tmp_path / "mine"
     mine.mkdir()
-    leaf = (Path(OURS) / "verbalizer/direct/sst2_natural_golden.yaml").read_text(encoding="utf-8")
+    leaf = (Path(OURS) / "verbalizer/leaves/verbalizer_sst2_natural_golden.yaml").read_text(encoding="utf-8")
     leaf = leaf.replace("../_direct", f"{OURS}/verbalizer/_direct").replace("You are a helpful", "This prompt is my")
     (mine / "task.yaml").write_text(leaf, encoding="utf-8")
 

@@ -34,7 +34,7 @@ def test_tasks_path_prints_a_folder_with_tasks() -> None:
     process = run("tasks-path")
     assert process.returncode == 0
     folder = Path(process.stdout.strip())
-    assert (folder / "verbalizer" / "direct" / "sst2_natural_golden.yaml").is_file()
+    assert (folder / "verbalizer" / "leaves" / "verbalizer_sst2_natural_golden.yaml").is_file()
 
 
 def test_the_printed_version_is_that_of_the_package() -> None:

@@ -310,7 +310,7 @@ def test_the_wheel_contains_exactly_the_package_the_tasks_the_docs_and_the_pth_f
     # So the expectation itself knows what build tools like to lose: files without a suffix, data, an empty marker.
     assert content >= {
         "lm_eval_ext/tasks/verbalizer/_direct",
-        "lm_eval_ext/tasks/verbalizer/direct/sst2_natural_golden.yaml",
+        "lm_eval_ext/tasks/verbalizer/leaves/verbalizer_sst2_natural_golden.yaml",
         "lm_eval_ext/tasks/manyifeval/_manyifeval",
         "lm_eval_ext/classifier/encoder/adapters/2/adapter_config.json",
         "lm_eval_ext/classifier/training/corpus/frames.jsonl",

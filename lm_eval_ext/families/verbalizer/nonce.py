@@ -11,7 +11,7 @@ from typing import Any
 from lm_eval_ext.row_seed import generator_name
 
 FILE = Path(__file__).with_name("nonce_words.txt")
-"""A word and its number of tokens in GPT-2's vocabulary per line (``tasks/verbalizer/_nonce_words.py``)."""
+"""A word and its number of tokens in GPT-2's vocabulary per line (``tasks/_nonce_words.py``)."""
 SEED = 20261122
 """The seed of every draw here; changing it changes scores."""
 PAIRS: Mapping[tuple[str, str], int] = {("foo", "bar"): 3, ("sfo", "lax"): 3, ("lake", "river"): 5}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import runpy
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -44,11 +43,6 @@ def manager() -> TaskManager:
 @pytest.fixture(scope="module")
 def tasks(manager: TaskManager) -> dict[str, Any]:
     return tasks_of(manager, list(GROUPS))
-
-
-def test_the_folder_is_what_the_generator_writes() -> None:
-    written = {path.name: path.read_text(encoding="utf-8") for path in TASKS.rglob("*.yaml")}
-    assert written == dict(runpy.run_path(str(TASKS / "_generate.py"))["files"]())
 
 
 def test_the_leaves_have_one_to_ten_instructions_or_repeat_one_two_to_ten_times(tasks: dict[str, Any]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import runpy
 from pathlib import Path
 from typing import Any
 
@@ -82,11 +81,6 @@ def manager(tmp_path_factory: pytest.TempPathFactory) -> TaskManager:
 def tasks(manager: TaskManager) -> dict[str, Any]:
     loaded: dict[str, Any] = manager.load(sorted(manager.all_subtasks))["tasks"]
     return loaded
-
-
-def test_the_folder_is_what_the_generator_writes() -> None:
-    written = {str(path.relative_to(TASKS)): path.read_text(encoding="utf-8") for path in TASKS.rglob("*.yaml")}
-    assert written == dict(runpy.run_path(str(TASKS / "_generate.py"))["files"]())
 
 
 def test_there_are_61_subtasks_under_five_encodings_and_three_under_thirteen_more(manager: TaskManager) -> None:

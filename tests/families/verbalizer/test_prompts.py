@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import jinja2
 import pytest
@@ -12,7 +13,7 @@ import yaml
 from lm_eval_ext import tasks_dir
 from tests.conftest import SHARED
 
-TASKS = Path(tasks_dir()) / "verbalizer"
+TASKS = Path(tasks_dir()) / "verbalizer" / "leaves"
 
 ROWS = {
     "sst2": {"sentence": "lovely and poignant ."},
@@ -135,24 +136,28 @@ CHAIN_OF_THOUGHT = {
 }
 
 
-def prompt(folder: str, leaf: str) -> str:
-    text = yaml.safe_load((TASKS / folder / f"{leaf}.yaml").read_text(encoding="utf-8"))["doc_to_text"]
+def content(prefix: str, leaf: str) -> Any:
+    return yaml.safe_load((TASKS / f"{prefix}_{leaf}.yaml").read_text(encoding="utf-8"))
+
+
+def prompt(prefix: str, leaf: str) -> str:
+    text = content(prefix, leaf)["doc_to_text"]
     shown: str = jinja2.Template(text, keep_trailing_newline=True).render(ROWS[leaf.split("_", 1)[0]])
     return shown
 
 
 @pytest.mark.parametrize("leaf", DIRECT)
 def test_a_direct_prompt_is_that_of_figure_7(leaf: str) -> None:
-    assert prompt("direct", leaf) == DIRECT[leaf]
+    assert prompt("verbalizer", leaf) == DIRECT[leaf]
 
 
 @pytest.mark.parametrize("leaf", CHAIN_OF_THOUGHT)
 def test_a_chain_of_thought_prompt_is_that_of_figure_8(leaf: str) -> None:
-    assert prompt("cot", leaf) == CHAIN_OF_THOUGHT[leaf]
+    assert prompt("verbalizer_cot", leaf) == CHAIN_OF_THOUGHT[leaf]
 
 
 def figures() -> dict[str, dict[str, str]]:
-    """Return the templates of Figures 7 and 8 out of the paper's text: folder -> dataset -> template."""
+    """Return the templates of Figures 7 and 8 out of the paper's text: prefix of the leaves' names -> dataset -> template."""
     path = SHARED / "papers" / "verbalizer-manipulation.txt"
     if not path.is_file():
         pytest.skip(f"the paper's text is not at {path}")
@@ -162,26 +167,25 @@ def figures() -> dict[str, dict[str, str]]:
     direct, cot = flat[: flat.index("Figure 7:")], flat[flat.index("Figure 7:") :]
     order = list(ROWS)
     found = {}
-    for folder, part, end in (("direct", direct, "Answer:"), ("cot", cot, "step by step.")):
+    for prefix, part, end in (("verbalizer", direct, "Answer:"), ("verbalizer_cot", cot, "step by step.")):
         starts = [match.start() for match in re.finditer("You are a helpful assistant", part)]
         templates = [part[start : part.index(end, part.index("Answer:", start)) + len(end)] for start in starts]
-        found[folder] = dict(zip(order, templates, strict=True))
+        found[prefix] = dict(zip(order, templates, strict=True))
     return found
 
 
-@pytest.mark.parametrize("folder", ["direct", "cot"])
+@pytest.mark.parametrize("prefix", ["verbalizer", "verbalizer_cot"])
 @pytest.mark.parametrize("dataset", ROWS)
-def test_a_golden_prompt_is_the_papers_template_with_the_fields_filled_in(folder: str, dataset: str) -> None:
-    template = figures()[folder][dataset].replace("\\n", "\n")
+def test_a_golden_prompt_is_the_papers_template_with_the_fields_filled_in(prefix: str, dataset: str) -> None:
+    template = figures()[prefix][dataset].replace("\\n", "\n")
     # Figure 7 names QQP's fields {equivalent} and {not equivalent}; its golden words (Table 1) are another pair.
     if dataset == "qqp":
         template = template.replace("equivalent}", "duplicate}")
-    leaf = yaml.safe_load((TASKS / folder / f"{dataset}_natural_golden.yaml").read_text(encoding="utf-8"))
-    for word in leaf["doc_to_choice"]:
+    for word in content(prefix, f"{dataset}_natural_golden")["doc_to_choice"]:
         assert f'"{{{word}}}"' in template
         template = template.replace(f"{{{word}}}", word)
     row = list(ROWS[dataset].values())
     for field, value in zip(re.findall(r"{(\w+)}", template), row, strict=True):
         template = template.replace(f"{{{field}}}", value)
     squeezed = re.sub(r" ?(\n+) ?", r"\1", template)  # the figures' own line breaks are next to the \n that they print
-    assert prompt(folder, f"{dataset}_natural_golden") == squeezed
+    assert prompt(prefix, f"{dataset}_natural_golden") == squeezed

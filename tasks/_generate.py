@@ -1,0 +1,289 @@
+"""Writes the task files: ``python tasks/_generate.py``; a test proves that the folders are what this writes.
+
+The harness needs one file per name. A group lies in its family's folder, a leaf in ``leaves/``, each under its name.
+What the leaves share is in the templates beside the groups, or, for a family with hundreds of leaves, in its class:
+the harness parses a template again for each leaf.
+
+The verbalizers of Table 1 and, with the instructions in ``wordings``, the prompts of Figures 7 (direct) and 8 (chain of
+thought) are the paper's facts verbatim.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, product
+from pathlib import Path
+from typing import Literal
+
+from lm_eval_ext.families.manyifeval.dense.rows import COUNTS
+from lm_eval_ext.families.natural_instructions import task as natural_instructions_task
+from lm_eval_ext.families.natural_instructions.encodings import ABLATIONS, ENCODINGS
+from lm_eval_ext.families.natural_instructions.subtasks import CATEGORIES, EVALUATION, SUBTASKS
+from lm_eval_ext.families.verbalizer import task as verbalizer_task
+from lm_eval_ext.families.verbalizer.paraphrases.wordings import instructions
+
+HERE = Path(__file__).resolve().parent
+
+File = tuple[str, str]
+"""A file's path in this folder, and its text."""
+
+
+def files() -> Iterator[File]:
+    """Yield every task file."""
+    yield from verbalizer()
+    yield from manyifeval()
+    yield from ifbench()
+    yield from paired_mcq()
+    yield from natural_instructions()
+
+
+def _leaf(family: str, name: str, lines: Iterable[str], template: str = "") -> File:
+    included = [f"include: ../{template}"] if template else []
+    return f"{family}/leaves/{name}.yaml", "".join(f"{line}\n" for line in (*included, f"task: {name}", *lines))
+
+
+def _group(family: str, name: str, members: Iterable[str], metrics: Iterable[str], version: str | float) -> File:
+    lines = [f"group: {name}", "task:", *(f"  - {member}" for member in members), "aggregate_metric_list:"]
+    lines += [*(f"  - {metric}" for metric in metrics), f"metadata: {{version: {version}}}"]
+    return f"{family}/{name}.yaml", "".join(f"{line}\n" for line in lines)
+
+
+# verbalizer
+
+GOLDEN = {
+    "sst2": ("positive", "negative"),
+    "fp": ("positive", "negative"),
+    "emotion": ("joy", "sadness"),
+    "snli": ("entailment", "contradiction"),
+    "sick": ("entailment", "contradiction"),
+    "rte": ("entailment", "not entailment"),
+    "qqp": ("duplicate", "not duplicate"),
+    "mrpc": ("equivalent", "not equivalent"),
+    "subj": ("subjective", "objective"),
+}
+"""Table 1: dataset -> the two golden label names, the affirmative one first."""
+VERBALIZERS: Mapping[str, Mapping[str, tuple[str, str] | None]] = {
+    "natural": {"golden": None, "1_0": ("1", "0"), "yes_no": ("yes", "no")},
+    "neutral": {
+        "foo_bar": ("foo", "bar"),
+        "bar_foo": ("bar", "foo"),
+        "sfo_lax": ("sfo", "lax"),
+        "lax_sfo": ("lax", "sfo"),
+        "lake_river": ("lake", "river"),
+        "river_lake": ("river", "lake"),
+    },
+    "unnatural": {"flipped": None, "0_1": ("0", "1"), "no_yes": ("no", "yes")},
+}
+"""Table 1: naturalness -> verbalizer -> the words for the two golden labels; ``None`` for the golden names."""
+MEANT = {frozenset(pair): pair for pair in (("1", "0"), ("yes", "no"))}
+"""Pairs of words that have a meaning by themselves, the affirmative one first."""
+_SENTENCES = "Sentence 1: {{{{{}}}}}\nSentence 2: {{{{{}}}}}"
+ROWS = {
+    "sst2": "Movie review: {{sentence}}",
+    "fp": "Financial phrase: {{sentence}}",
+    "emotion": "Twitter message: {{text}}",
+    "snli": _SENTENCES.format("premise", "hypothesis"),
+    "sick": _SENTENCES.format("sentence_A", "sentence_B"),
+    "rte": _SENTENCES.format("sentence1", "sentence2"),
+    "qqp": "Question 1: {{question1}}\nQuestion 2: {{question2}}",
+    "mrpc": _SENTENCES.format("sentence1", "sentence2"),
+    "subj": "Movie description: {{text}}",
+}
+"""Figures 7 and 8: the part of the prompt that shows the row."""
+PROMPTING: Mapping[str, tuple[str, Literal["first", "final"], str]] = {
+    "verbalizer": ("_direct", "first", "Answer:"),
+    "verbalizer_cot": ("_cot", "final", "Answer: Let's think step by step."),
+}
+"""Prefix of the names -> the template, which label named in the answer counts, the end of the prompt."""
+OF_LABELS = [
+    f"{{metric: {metric}, filter_list: answer}}" for metric in ("acc", "prior_rate", "invalid_rate", "empty_rate")
+]
+"""The metrics of a group; the report has the means of the others. Every line costs time when the harness indexes."""
+
+
+def verbalizer() -> Iterator[File]:
+    """Yield nine datasets under twelve verbalizers, asked directly and with a chain of thought, and their groups."""
+
+    def group(name: str, members: Iterable[str]) -> File:
+        return _group("verbalizer", name, members, OF_LABELS, verbalizer_task.VERSION)
+
+    kinds = {level: [f"{level}_{name}" for name in verbalizers] for level, verbalizers in VERBALIZERS.items()}
+    all_kinds = list(chain.from_iterable(kinds.values()))
+    for prefix in PROMPTING:
+        for naturalness, of_level in kinds.items():
+            for name, dataset in product(VERBALIZERS[naturalness], GOLDEN):
+                yield verbalizer_leaf(prefix, dataset, naturalness, name)
+            # Lists the leaves, not the groups of verbalizers, which would clutter every table.
+            members = [leaf for kind in of_level for leaf in sorted(f"{prefix}_{dataset}_{kind}" for dataset in GOLDEN)]
+            yield group(f"{prefix}_{naturalness}", members)
+        for kind in all_kinds:
+            yield group(f"{prefix}_{kind}", [f"{prefix}_{dataset}_{kind}" for dataset in GOLDEN])
+        for dataset in GOLDEN:
+            yield group(f"{prefix}_{dataset}", [f"{prefix}_{dataset}_{kind}" for kind in all_kinds])
+        yield group(prefix, [f"{prefix}_{naturalness}" for naturalness in VERBALIZERS])
+
+
+def verbalizer_leaf(prefix: str, dataset: str, naturalness: str, name: str) -> File:
+    """Return the leaf of a verbalizer on a dataset."""
+    template, *_ = PROMPTING[prefix]
+    golden = GOLDEN[dataset]
+    words = VERBALIZERS[naturalness][name] or (golden[::-1] if name == "flipped" else golden)
+    lines = [
+        f"dataset_path: {dataset}",
+        f"naturalness: {naturalness}",
+        f"verbalizer: {json.dumps(name)}",
+        f"doc_to_choice: {json.dumps(dict(zip(golden, words, strict=True)))}",
+    ]
+    if frozenset(words) in MEANT:
+        lines.append(f"prior: {json.dumps(dict(zip(golden, MEANT[frozenset(words)], strict=True)))}")
+    lines.append(f"doc_to_text: {json.dumps(verbalizer_prompt(prefix, dataset, (words[0], words[1])))}")
+    return _leaf("verbalizer", f"{prefix}_{dataset}_{naturalness}_{name}", lines, template)
+
+
+def verbalizer_prompt(prefix: str, dataset: str, words: tuple[str, str]) -> str:
+    """Return the prompt of Figure 7 or 8 with the label words in place and the row as template fields."""
+    _, counts, end = PROMPTING[prefix]
+    published, *_ = instructions(dataset, counts, dict(zip(GOLDEN[dataset], words, strict=True)))
+    return f"{published}\n\n{ROWS[dataset]}\n\n{end}"
+
+
+# manyifeval and ifbench
+
+MOST = 10
+"""The maximum number of instructions in a row (section 3.1)."""
+OF_INSTRUCTIONS = [
+    f"{{metric: {metric}, filter_list: none}}"
+    for metric in (
+        *(f"{level}_level_{kind}_acc" for kind in ("strict", "loose", "repaired") for level in ("prompt", "inst")),
+        "empty_rate",
+    )
+]
+"""The metrics that a group can aggregate: means over its leaves, which have the same number of rows."""
+OF_REPORTS = ["{metric: words_followed}", "{metric: instructions_followed}", "{metric: empty_rate, filter_list: none}"]
+"""Of a report's two forms, a run has one. The harness warns of a missing metric if its filter is named."""
+
+
+def manyifeval() -> Iterator[File]:
+    """Yield the leaves with n instructions in every form, and a group over the leaves of each form."""
+    up_to_ten = range(1, MOST + 1)
+    forms = {
+        "manyifeval": ("_manyifeval", "02d", up_to_ten, ()),
+        "manyifeval_repeat": ("_manyifeval", "02d", range(2, MOST + 1), ("repeat: true",)),
+        "manyifeval_wide": ("_wide", "02d", up_to_ten, ()),
+        "manyifeval_cousins": ("_cousins", "02d", (1, 2, 3, 5, 10), ()),
+        "manyifeval_dense": ("_dense", "03d", COUNTS, ()),
+    }
+    for form, (template, digits, counts, lines) in forms.items():
+        leaves = {f"{form}_n{count:{digits}}": count for count in counts}
+        for name, count in leaves.items():
+            yield _leaf("manyifeval", name, (f"instructions: {count}", *lines), template)
+        of_reports = form == "manyifeval_dense"
+        version = _version("_dense" if of_reports else "_manyifeval")
+        yield _group("manyifeval", form, leaves, OF_REPORTS if of_reports else OF_INSTRUCTIONS, version)
+    yield _leaf("manyifeval", "manyifeval_single", ("instructions: 1", "single: true"), "_manyifeval")
+
+
+def _version(template: str) -> str:
+    """Return ``metadata.version`` of a template of manyifeval, which a group of its leaves has, too."""
+    found = re.search(r"version: ([\d.]+)", (HERE / "manyifeval" / template).read_text(encoding="utf-8"))
+    if not found:
+        raise ValueError(f"{template}: no version; expected metadata: {{version: 1.0}}")
+    return found[1]
+
+
+def ifbench() -> Iterator[File]:
+    """Yield the prompts with all their instructions, and those that state them after a first answer."""
+    one_turn = ["dataset_path: allenai/IFBench_test", "turns: 1"]
+    two_turns = ["dataset_path: allenai/IFBench_multi-turn", "dataset_name: ifbench_constraints", "turns: 2"]
+    yield _leaf("ifbench", "ifbench", one_turn, "_ifbench")
+    yield _leaf("ifbench", "ifbench_two_turns", two_turns, "_ifbench")
+
+
+# paired_mcq
+
+
+def paired_mcq() -> Iterator[File]:
+    """Yield four datasets at five levels of constraint, with log-likelihoods and for the text alone."""
+    datasets = ("opinionqa", "arc_challenge", "commonsense_qa", "mmlu")
+    levels = ("low", "medium", "high", "example", "example_abc")
+    for prefix, dataset, level in product(("paired_mcq", "text_mcq"), datasets, levels):
+        lines = [f"tag: [{prefix}_{dataset}]", f"dataset_path: {dataset}", f"constraint: {level}"]
+        if prefix == "text_mcq":
+            lines.append("paired: false")
+        yield _leaf("paired_mcq", f"{prefix}_{dataset}_{level}", lines, "_paired_mcq")
+
+
+# natural_instructions
+
+NATURAL = "natural_instructions"
+NATURAL_CLASS = "lm_eval_ext.families.natural_instructions.task.NaturalInstructionsTask"
+ABLATED = (
+    "subtask019_mctaco_temporal_reasoning_category",
+    "subtask033_winogrande_answer_generation",
+    "subtask040_qasc_question_generation",
+)
+"""The subtasks of the ablation study (section 6.3)."""
+
+
+def natural_instructions() -> Iterator[File]:
+    """Yield 61 subtasks under every encoding, and groups by encoding, category, source dataset and ablation."""
+    for name in SUBTASKS:
+        for encoding in [*ENCODINGS, *(ABLATIONS if name in ABLATED else ())]:
+            lines = [f"dataset_name: {name}", f"encoding: {encoding}", f"class: !function {NATURAL_CLASS}"]
+            yield _leaf(NATURAL, _encoded(name, encoding), lines)
+    for encoding in ENCODINGS:
+        yield _over_tasks(f"{NATURAL}_{encoding}", "\n".join(_mean_of(EVALUATION, encoding)))
+    # Without a figure: one over several encodings would be meaningless.
+    yield _over_tasks(NATURAL, f"task: [{', '.join(f'{NATURAL}_{encoding}' for encoding in ENCODINGS)}]")
+    for category in CATEGORIES:
+        members = [name for name, subtask in SUBTASKS.items() if subtask.category == category]
+        yield _by_encoding(f"{NATURAL}_{category}", members, ENCODINGS)
+    for dataset in dict.fromkeys(subtask.source_dataset for subtask in SUBTASKS.values()):
+        members = [name for name, subtask in SUBTASKS.items() if subtask.source_dataset == dataset]
+        yield _by_encoding(f"{NATURAL}_{dataset}", members, ENCODINGS)
+    yield _by_encoding(f"{NATURAL}_ablation", ABLATED, [*ENCODINGS, *ABLATIONS])
+
+
+def _encoded(subtask: str, encoding: str) -> str:
+    return f"{NATURAL}_{subtask}_{encoding}"
+
+
+def _over_tasks(name: str, body: str) -> File:
+    version = natural_instructions_task.VERSION
+    return f"{NATURAL}/{name}.yaml", f"group: {name}\n{body}\nmetadata: {{version: {version}}}\n"
+
+
+def _mean_of(subtasks: Sequence[str], encoding: str) -> list[str]:
+    """Return the lines of a group whose figure is the unweighted mean of its leaves."""
+    return [
+        f"task: [{', '.join(_encoded(subtask, encoding) for subtask in subtasks)}]",
+        "aggregate_metric_list:",
+        "  - {metric: rouge_l, filter_list: none, weight_by_size: false}",
+        # Without a filter's name, the harness does not miss the metric where it was not requested.
+        "  - {metric: bleurt, weight_by_size: false}",
+    ]
+
+
+def _by_encoding(name: str, subtasks: Sequence[str], encodings: Iterable[str]) -> File:
+    """Return a group of groups, one per encoding, which the harness shows as ``name::encoding``."""
+    lines = ["task:"]
+    for encoding in encodings:
+        of_encoding = [*_mean_of(subtasks, encoding), f"metadata: {{version: {natural_instructions_task.VERSION}}}"]
+        lines += [f"  - group: {encoding}", *(f"    {line}" for line in of_encoding)]
+    return _over_tasks(name, "\n".join(lines))
+
+
+def main() -> None:
+    """Rewrite all files."""
+    for old in HERE.rglob("*.yaml"):
+        old.unlink()
+    for file, text in files():
+        path = HERE / file
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
