@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -16,8 +15,6 @@ from lm_eval_ext.families.registry import FAMILIES
 from tests.conftest import ROOT
 
 PACKAGE = "lm_eval_ext"
-MOST_MODULES = 15
-"""In a folder, give or take a few."""
 
 
 @cache
@@ -167,14 +164,6 @@ def test_there_are_no_import_cycles() -> None:
         if name not in state:
             visit(name)
     assert state.keys() == modules().keys()
-
-
-def test_no_folder_is_crowded() -> None:
-    folders: dict[Path, int] = defaultdict(int)
-    for path in modules().values():
-        folders[path.parent] += path.name != "__init__.py"
-    crowded = {str(folder.relative_to(ROOT)): count for folder, count in folders.items() if count > MOST_MODULES + 3}
-    assert crowded == {}
 
 
 def test_the_linter_finds_each_file_of_the_verifiers_once() -> None:
