@@ -109,7 +109,6 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
     "verifiers/ifbench/tables": ("rows and fields of a table", "verifiers/ifbench/test_custom.py"),
     "verifiers/detector": ("langdetect's own results", "verifiers/test_detection.py"),
     "verifiers/markdown": ("constructs that instructions ask for", "verifiers/ifeval/test_format.py"),
-    "verifiers/nltk_data": ("what is missing, and how to get it", "verifiers/test_text.py"),
     "verifiers/phrases": ("what a phrase matches", "verifiers/ifeval/test_keywords.py"),
     "verifiers/sentences": ("sentences, as Punkt has them", "verifiers/test_text.py"),
     "verifiers/tags": ("the part of speech of a first word", "verifiers/ifbench/test_words.py"),
