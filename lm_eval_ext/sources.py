@@ -6,8 +6,11 @@ once per process, however many tasks use it.
 
 from __future__ import annotations
 
+import http.client
 import json
+import socket
 import textwrap
+import urllib.request
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -21,6 +24,8 @@ EMBEDDED = "embedded"
 EMBEDDED_FOLDER = Path(__file__).resolve().parent / "embedded"
 EMBEDDED_NOTE = "rows written for demonstrations and tests: do not compare scores on them with any others"
 SUFFIXES = (".jsonl", ".parquet")
+CONNECTION_SECONDS = 10
+"""How long the hub may take to accept a connection or to answer before it counts as out of reach."""
 
 
 class RowsError(ValueError):
@@ -157,6 +162,7 @@ def _load_dataset(name: str, hub: HubDataset) -> Mapping[str, Any]:
     files = dict(hub.data_files) or None
     path, revision = hub.repository, hub.revision
     try:
+        _require_connection(hub)
         if files:
             # Named files are downloaded first and loaded from disk: when offline, load_dataset does not find them in
             # its cache, because the cache key contains URLs that it can only resolve online
@@ -177,6 +183,42 @@ def _load_dataset(name: str, hub: HubDataset) -> Mapping[str, Any]:
             f'  --metadata \'{{"source": "{EMBEDDED}"}}\'  {EMBEDDED_NOTE}'
         ) from error
     return splits
+
+
+def _require_connection(hub: HubDataset) -> None:
+    """Raise an error now if the hub cannot be reached and no copy is cached.
+
+    The hub's library would find out as quickly, and then try again for half a minute or more.
+
+    Raises:
+        ConnectionError: it cannot.
+    """
+    import datasets  # noqa: PLC0415 # as above
+    import huggingface_hub  # noqa: PLC0415
+
+    if datasets.config.HF_HUB_OFFLINE:
+        return
+    downloaded = huggingface_hub.try_to_load_from_cache(
+        hub.repository, datasets.config.REPOCARD_FILENAME, revision=hub.revision, repo_type="dataset"
+    )
+    # The datasets library spells the name in its own way after the owner's.
+    prepared = Path(datasets.config.HF_DATASETS_CACHE).glob(f"{hub.repository.partition('/')[0]}___*")
+    endpoint = huggingface_hub.constants.ENDPOINT
+    if downloaded is None and not any(prepared) and (failure := _failed_connection(endpoint)):
+        raise ConnectionError(f"no connection to {endpoint} ({failure})")
+
+
+@cache
+def _failed_connection(endpoint: str) -> str:
+    """Return why nothing answers at an address, if so; whatever it answers is not looked at."""
+    question = urllib.request.Request(endpoint, method="HEAD")  # noqa: S310 # the hub's
+    try:
+        with urllib.request.urlopen(question, timeout=CONNECTION_SECONDS):  # noqa: S310 # as above
+            return ""
+    except (OSError, http.client.HTTPException) as error:
+        # Certificates are the hub's library's business: it knows other authorities.
+        why = getattr(error, "reason", error)
+        return str(why) if isinstance(why, (ConnectionError, TimeoutError, socket.gaierror)) else ""
 
 
 def reason(error: Exception) -> str:

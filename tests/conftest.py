@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -17,7 +18,7 @@ from typing import Any
 import pytest
 
 from lm_eval_ext.verifiers import MissingDataError, sentences
-from tests import machine
+from tests import machine, nltk_places
 from tests.across_versions import bare_name
 from tests.forks import Forks, forking
 from tests.small_harness import copy_small_harness
@@ -26,9 +27,7 @@ from tests.warm_harness import WarmHarness, warm_harness
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
-if (SHARED / "data" / "nltk_data").is_dir():
-    # For every process that a test starts, too; a user's own setting counts first.
-    os.environ.setdefault("NLTK_DATA", str(SHARED / "data" / "nltk_data"))
+nltk_places.provide([SHARED / "data" / "nltk_data", Path(sys.prefix) / "nltk_data"])
 # The tests run side by side: torch's threads would wait for each other's cores, which is a hundred times slower.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -114,6 +113,16 @@ def offline_environment(**variables: str) -> dict[str, str]:
     # A proxy for the outside world is none for this machine.
     direct = dict.fromkeys(("NO_PROXY", "no_proxy"), "127.0.0.1")
     return {**os.environ, "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false", **direct, **variables}
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Say once, and last, how many tests were left out and why."""
+    skipped = terminalreporter.stats.get("skipped", ())
+    reasons = Counter(str(report.longrepr[2]).removeprefix("Skipped: ").partition("\n")[0] for report in skipped)
+    if reasons:
+        terminalreporter.section("tests left out")
+        for reason, count in reasons.most_common():
+            terminalreporter.write_line(f"{count:6,}  {reason}")
 
 
 @pytest.fixture(autouse=True)
@@ -252,6 +261,13 @@ def sentence_data() -> None:
         sentences.require()
     except MissingDataError as error:
         pytest.skip(str(error))
+
+
+@pytest.fixture(scope="session")
+def tagger() -> None:
+    """Skip where NLTK's tagger is a stand-in."""
+    if not nltk_places.has_real_tagger():
+        pytest.skip("NLTK's tagger is not installed, and only its server has it; other tests use a stand-in")
 
 
 @pytest.fixture(scope="session")

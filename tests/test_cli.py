@@ -171,10 +171,12 @@ def test_doctor_says_what_to_do_without_autoload(small_harness: str, tmp_path: P
 def test_without_nltk_data_doctor_and_export_explain_how_to_get_it(
     forks: Forks, small_harness: str, tmp_path: Path
 ) -> None:
-    without = offline_environment(NLTK_DATA=str(tmp_path), HOME=str(tmp_path), PYTHONPATH=small_harness)
+    without = offline_environment(PYTHONPATH=small_harness)
+    # The environment of the tests has them, in a place that no variable changes.
+    program = "import sys, nltk.data; nltk.data.path[:] = []; from lm_eval_ext import cli; sys.exit(cli.main())"
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return forks.run("-m", "lm_eval_ext", *arguments, folder=tmp_path, environment=without)
+        return forks.run("-c", program, *arguments, folder=tmp_path, environment=without)
 
     folder = tmp_path / "rows"
     folder.mkdir()

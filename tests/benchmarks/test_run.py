@@ -21,7 +21,7 @@ def test_missing_nltk_data_is_reported_before_anything_is_measured(tmp_path: Pat
     done = subprocess.run(
         [sys.executable, "-c", program],
         cwd=ROOT,
-        env={**os.environ, "NLTK_DATA": str(tmp_path)},
+        env={**os.environ, "NLTK_DATA": str(tmp_path), "HF_HUB_OFFLINE": "1"},
         capture_output=True,
         text=True,
         check=False,

@@ -445,7 +445,7 @@ judge("change_case:capital_word_frequency", {"capital_frequency": 2, "capital_re
 def without_data(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """Run the program where NLTK finds no data, and return its lines."""
     empty = tmp_path_factory.mktemp("empty")
-    environment = {**os.environ, "NLTK_DATA": str(empty), "HOME": str(empty)}
+    environment = {**os.environ, "NLTK_DATA": str(empty), "HOME": str(empty), "HF_HUB_OFFLINE": "1"}
     process = subprocess.run(
         [sys.executable, "-c", PROGRAM], env=environment, cwd=empty, capture_output=True, text=True, check=False
     )

@@ -97,6 +97,7 @@ def test_without_nltks_stop_words_the_error_says_what_to_do(monkeypatch: pytest.
     import nltk  # noqa: PLC0415 # a second
 
     monkeypatch.setattr(nltk.data, "path", [])
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(MissingDataError, match=r"python -m nltk.downloader stopwords\nOffline: copy corpora/stopwords"):
         nltk_data.find(nltk_data.STOP_WORDS)
 

@@ -1,0 +1,209 @@
+"""NLTK's data come by themselves: found, downloaded once, or an error that says what to do."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lm_eval_ext.verifiers import MissingDataError, nltk_data
+
+INDEX = """<nltk_data><packages>
+<package id="punkt_tab" name="Punkt" subdir="tokenizers" unzip="1" size="{size}" unzipped_size="{unzipped}"
+ checksum="{md5}" sha256_checksum="{sha256}" url="{url}/punkt_tab.zip"/>
+</packages><collections/></nltk_data>"""
+
+# For the process of the download, too: NLTK's downloader asks a server on this machine, which it otherwise refuses.
+STAND_IN = """
+import os, nltk.downloader
+nltk.downloader.Downloader.DEFAULT_URL = os.environ["STAND_IN"]
+try:
+    from nltk import pathsec
+    pathsec.ENFORCE = False
+except ImportError:  # before 3.10
+    pass
+"""
+
+# What a run does, from where NLTK finds nothing but in its folder in the home folder.
+PROGRAM = """
+import logging, os, sys
+import nltk.data
+nltk.data.path[:] = [os.path.expanduser("~/nltk_data")]
+logging.basicConfig(format="log: %(message)s")
+from lm_eval_ext.verifiers import sentences
+print(list(sentences.split("It rains, Mr. Smith. We go home.")))
+print(list(sentences.split("One. Two.")))
+"""
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a server of data: the English part of the installed ones, zipped."""
+    content, folder = tmp_path_factory.mktemp("content"), tmp_path_factory.mktemp("served")
+    english = Path(str(nltk_data.find(nltk_data.PUNKT)))
+    shutil.copytree(english, content / "punkt_tab/english")
+    shutil.make_archive(str(folder / "punkt_tab"), "zip", content)
+    return folder
+
+
+@contextmanager
+def server(folder: Path) -> Iterator[tuple[str, list[str]]]:
+    """Serve the folder; yield the address of the index, and the list of what is asked for."""
+    asked: list[str] = []
+
+    class Handler(SimpleHTTPRequestHandler):
+        def log_message(self, *_values: Any) -> None:
+            asked.append(self.path)
+
+    running = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(folder)))
+    thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    try:
+        url = f"http://127.0.0.1:{running.server_port}"
+        archive = (folder / "punkt_tab.zip").read_bytes()
+        described = {
+            "size": len(archive),
+            "unzipped": sum(path.stat().st_size for path in _unpacked(folder)),
+            "md5": hashlib.md5(archive, usedforsecurity=False).hexdigest(),
+            "sha256": hashlib.sha256(archive).hexdigest(),
+        }
+        (folder / "index.xml").write_text(INDEX.format(url=url, **described), encoding="utf-8")
+        yield f"{url}/index.xml", asked
+    finally:
+        running.shutdown()
+        thread.join()
+        running.server_close()
+
+
+def _unpacked(folder: Path) -> list[Path]:
+    if not (folder / "unpacked").exists():
+        shutil.unpack_archive(folder / "punkt_tab.zip", folder / "unpacked")
+    return [path for path in (folder / "unpacked").rglob("*") if path.is_file()]
+
+
+Started = Callable[..., "subprocess.Popen[str]"]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Started:
+    """Return a function that starts the program with an empty home folder, given the address of an index."""
+    (tmp_path / "path").mkdir()
+    (tmp_path / "home").mkdir()
+    (tmp_path / "path/sitecustomize.py").write_text(STAND_IN, encoding="utf-8")
+
+    def run(address: str, **variables: str) -> subprocess.Popen[str]:
+        kept = {name: value for name, value in os.environ.items() if name not in {*nltk_data.OFFLINE, "NLTK_DATA"}}
+        here = {"HOME": str(tmp_path / "home"), "PYTHONPATH": str(tmp_path / "path"), "STAND_IN": address}
+        return subprocess.Popen(
+            [sys.executable, "-c", PROGRAM],
+            env={**kept, **here, "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1", **variables},
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    return run
+
+
+def ended(process: subprocess.Popen[str]) -> tuple[int, str, str]:
+    output, errors = process.communicate(timeout=120)
+    return process.returncode, output, errors
+
+
+SENTENCES = "['It rains, Mr. Smith.', 'We go home.']\n['One.', 'Two.']\n"
+
+
+def test_runs_that_start_at_once_do_not_spoil_each_others_download_and_later_ones_need_none(
+    start: Started, served: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "home/nltk_data"
+    line = f"log: NLTK's sentence data (punkt_tab) are not installed: downloading them to {folder}\n"
+    with server(served) as (address, asked):
+        runs = [start(address), start(address)]
+        for status, output, errors in map(ended, runs):
+            assert (status, output) == (0, SENTENCES), errors
+            assert errors in {line, ""}  # nothing where the other had finished
+        assert asked.count("/index.xml") == asked.count("/punkt_tab.zip") in {1, 2}
+        asked.clear()
+        assert ended(start(address)) == (0, SENTENCES, "")
+        assert asked == []
+    # As NLTK's own downloader leaves them, and nothing else.
+    assert sorted(path.name for path in folder.iterdir()) == ["tokenizers"]
+    assert sorted(path.name for path in (folder / "tokenizers").iterdir()) == ["punkt_tab", "punkt_tab.zip"]
+
+
+@pytest.mark.parametrize("variable", nltk_data.OFFLINE)
+def test_where_offline_is_set_nothing_is_asked_for(
+    variable: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    message = error_without_data(monkeypatch, tmp_path, {variable: "1"})
+    assert f"(punkt_tab, English) are not installed, and {variable} forbids their download; they are" in message
+    assert "    python -m nltk.downloader punkt_tab\nOffline: copy tokenizers/punkt_tab" in message
+
+
+def test_a_server_that_refuses_connections_is_the_same_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with socket.socket() as bound_but_not_listening:
+        bound_but_not_listening.bind(("127.0.0.1", 0))
+        address = f"http://127.0.0.1:{bound_but_not_listening.getsockname()[1]}/index.xml"
+        message = error_without_data(monkeypatch, tmp_path, {"STAND_IN": address})
+    assert "and their download failed (Error loading punkt_tab: <urlopen error " in message
+    assert "    python -m nltk.downloader punkt_tab\nOffline: copy tokenizers/punkt_tab" in message
+    assert list((tmp_path / "data").iterdir()) == []
+
+
+def test_a_server_that_never_answers_is_the_same_error_after_a_few_seconds(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(nltk_data, "ANSWER_SECONDS", 1)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        address = f"http://127.0.0.1:{listening.getsockname()[1]}/index.xml"
+        message = error_without_data(monkeypatch, tmp_path, {"STAND_IN": address})
+    assert f"and their download failed (no answer from {address} in 1 seconds)" in message
+
+
+def test_a_download_that_breaks_off_leaves_nothing_behind(
+    served: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    shutil.copytree(served, tmp_path / "served")
+    with server(tmp_path / "served") as (address, asked):
+        archive = tmp_path / "served/punkt_tab.zip"
+        archive.write_bytes(archive.read_bytes()[:1000])
+        message = error_without_data(monkeypatch, tmp_path, {"STAND_IN": address})
+        assert asked == ["/index.xml", "/punkt_tab.zip"]
+    assert "and their download failed (" in message
+    assert list((tmp_path / "data").rglob("*punkt*")) == []
+
+
+def error_without_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, variables: Mapping[str, str]) -> str:
+    """Return the error of this process where NLTK finds nothing and looks into one folder."""
+    import nltk  # noqa: PLC0415 # a second
+
+    (tmp_path / "data").mkdir()
+    (tmp_path / "path").mkdir()
+    (tmp_path / "path/sitecustomize.py").write_text(STAND_IN, encoding="utf-8")
+    monkeypatch.setattr(nltk.data, "path", [str(tmp_path / "data")])
+    for variable in nltk_data.OFFLINE:
+        monkeypatch.delenv(variable, raising=False)
+    for variable, value in {"NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1", **variables}.items():
+        monkeypatch.setenv(variable, value)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "path"))
+    nltk_data._failed_download.cache_clear()
+    try:
+        with pytest.raises(MissingDataError) as caught:
+            nltk_data.find(nltk_data.PUNKT)
+    finally:
+        nltk_data._failed_download.cache_clear()
+    return str(caught.value)
