@@ -25,6 +25,7 @@ from lm_eval_ext.harness.draws import (
     of_single_draws,
     together,
 )
+from lm_eval_ext.harness.given import require_known_metadata
 from lm_eval_ext.harness.known_answers import KnownAnswers, KnownInstance
 from lm_eval_ext.harness.request_cache import asked, fingerprint, functions
 from lm_eval_ext.harness.thinking import removes_reasoning, restore_opening
@@ -36,7 +37,7 @@ from lm_eval_ext.harness.versions import (
     one_request,
     standard_errors,
 )
-from lm_eval_ext.paraphrases import chosen_paraphrases
+from lm_eval_ext.metadata import refuse_keys_of_others
 from lm_eval_ext.row_seed import chosen_row_seed
 
 if TYPE_CHECKING:
@@ -132,8 +133,9 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
     FAMILY: ClassVar[str]
     NO_DEMONSTRATIONS: ClassVar[str] = ""
     """Why these tasks have no demonstrations, and what to do instead (``{n}``: the number requested)."""
-    WORDINGS: ClassVar[int] = 1
-    """In how many wordings of its instruction a task can ask every row (``paraphrases``)."""
+    TAKES: ClassVar[Collection[str]] = ("row_seed",)
+    """The keys of ``--metadata`` that change the rows or the prompts of these tasks; they refuse the others of
+    ``metadata.KEYS`` that do so elsewhere."""
     METADATA: ClassVar[Mapping[str, Any]] = {}
     """Metadata of every leaf, for families without a YAML template."""
 
@@ -141,9 +143,11 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
         # The harness instantiates the class and leaves its name in the config.
         config = {key: value for key, value in config.items() if key != "class"}
         metadata = config["metadata"] = {**self.METADATA, **(config.get("metadata") or {})}
+        of_model = require_known_metadata()
+        chosen = {key: value for key, value in metadata.items() if key not in of_model}
+        refuse_keys_of_others(config["task"], chosen, self.TAKES)
         self.source = sources.chosen_source(metadata)
         self.row_seed = chosen_row_seed(config["task"], metadata)
-        self.paraphrases = chosen_paraphrases(config["task"], metadata, self.WORDINGS)
         self.asking = Asking()
         self.scores_rows = True
         self._share: Share | None = None
@@ -201,8 +205,8 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
         """Take the family's keys from a leaf's config, add the keys that the harness needs, and return the facts.
 
         Args:
-            config: the leaf's config; its ``metadata`` have ``source`` and ``version``. ``self.source``,
-                ``self.row_seed`` and ``self.paraphrases`` are set.
+            config: the leaf's config; its ``metadata`` have ``source`` and ``version``. ``self.source`` and
+                ``self.row_seed`` are set.
 
         Returns:
             The facts for the results: ``dataset``, and those of the family's schema that do not depend on the rows.

@@ -10,7 +10,7 @@ from typing import Any
 from lm_eval_ext.families.family import Family
 from lm_eval_ext.families.registry import FAMILIES
 from lm_eval_ext.families.schema import PLACEMENT, Schema, is_count
-from lm_eval_ext.paraphrases import KEY as PARAPHRASES
+from lm_eval_ext.metadata import PARAPHRASES
 from lm_eval_ext.results.files import LONGEST, ResultFile, TaskEntry, shown
 from lm_eval_ext.results.issue import Issue, error, named
 from lm_eval_ext.results.models import evaluated_model

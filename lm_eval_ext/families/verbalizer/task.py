@@ -32,6 +32,7 @@ from lm_eval_ext.families.verbalizer.schema import OF_ANSWERS, PARAPHRASE, ROW
 from lm_eval_ext.families.verbalizer.verbalizer import Verbalizer
 from lm_eval_ext.harness.family_task import Documents, FamilyTask, Share
 from lm_eval_ext.harness.known_answers import KnownAnswers
+from lm_eval_ext.metadata import PARAPHRASES, chosen_paraphrases
 
 PROMPTING = {"first": "direct", "final": "chain_of_thought"}
 """How a task records its prompting, by what it reads: the first label, or the conclusion of a chain of thought."""
@@ -104,7 +105,7 @@ class VerbalizerTask(FamilyTask):
     """
 
     FAMILY = "verbalizer"
-    WORDINGS = WORDINGS
+    TAKES = ("row_seed", PARAPHRASES)
     METADATA: ClassVar[Mapping[str, Any]] = {"version": VERSION}
     DEFAULTS: ClassVar[Mapping[str, Any]] = {"output_type": "generate_until"}
     """Default values for a leaf; not in the template, because the harness would parse it again for each leaf."""
@@ -128,6 +129,7 @@ class VerbalizerTask(FamilyTask):
         """Take the verbalizer and the dataset from a leaf's config; see the base class."""
         for key, default in self.DEFAULTS.items():
             config.setdefault(key, deepcopy(default))
+        self.paraphrases = chosen_paraphrases(config["task"], config["metadata"], WORDINGS)
         if self.row_seed is not None:
             put_nonce_words(config, self.row_seed)
         self._leaf: Leaf = leaf_of(config)
