@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import logging
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -149,6 +150,8 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
         self.source = sources.chosen_source(metadata)
         self.row_seed = chosen_row_seed(config["task"], metadata)
         self.asking = Asking()
+        self.variants: tuple[str, int] | None = None
+        self._incomplete: Collection[Any] = ()
         self.scores_rows = True
         self._share: Share | None = None
         self.facts = {"family": self.FAMILY, **self.configure(config)}
@@ -224,6 +227,13 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
         """Return the first ``n`` demonstrations; the evaluated rows are not among them."""
         raise NotImplementedError(f"{type(self).__name__} has no few-shot examples")
 
+    def is_whole(self, doc: Mapping[str, Any]) -> bool:
+        """Return whether the run asks a document's row in every variant; only then do figures over variants count it.
+
+        ``configure`` sets ``self.variants``: the field that identifies a row, and in how many variants it is asked.
+        """
+        return self.variants is None or doc[self.variants[0]] not in self._incomplete
+
     def before_requests(self) -> None:
         """Check or rebuild whatever depends on ``self.asking`` and on the final generation arguments."""
 
@@ -289,6 +299,7 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
             options.get("chat_template"),
         )
         self._require_draws()
+        self._leave_out_incomplete_rows(**options)
         self.before_requests()
         if not options.get("cache_requests"):
             return super().build_all_requests(**options)
@@ -318,6 +329,23 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
         if n and self.NO_DEMONSTRATIONS:
             raise ValueError(f"{asked_for}; {self.NO_DEMONSTRATIONS.format(n=n)}")
         return n
+
+    def _leave_out_incomplete_rows(
+        self, *, limit: int | None = None, samples: Sequence[int] | None = None, rank: int = 0, **_options: Any
+    ) -> None:
+        """Find the rows that ``--limit`` and ``--samples`` leave without some of their variants."""
+        if self.variants is None:
+            return
+        field, variants = self.variants
+        rows = list(self.eval_docs[field])
+        asked = Counter(rows[:limit] if samples is None else (rows[number] for number in samples))
+        self._incomplete = {row for row, found in asked.items() if found < variants}
+        if self._incomplete and rank == 0:
+            message = (
+                "%s: --limit or --samples leave %d rows without some of their %d variants; these rows do not count for "
+                "figures over variants. A multiple of %d keeps all rows whole"
+            )
+            log.warning(message, self.config.task, len(self._incomplete), variants, variants)
 
     def _require_draws(self) -> None:
         """Check the number of draws, set by ``--repeats``, in ``--metadata`` or in a leaf."""

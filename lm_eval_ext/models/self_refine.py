@@ -58,8 +58,8 @@ class SelfRefineLM(WrappingLM):
     Raises:
         ValueError: the base is missing or unknown, the strategy is unknown, ``rounds`` or ``early_stop`` is invalid, or
             an argument looks like a misspelling of one of these; a request is not from a manyifeval task,
-            or is from a dense one (raised before the base LM is asked for any answer); or another model or strategy filled the
-            cache of responses.
+            or is from a dense one (raised before the base LM is asked for any answer); or another model or strategy
+            filled the cache of responses.
     """
 
     NAME = NAME

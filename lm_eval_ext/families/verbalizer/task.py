@@ -17,7 +17,12 @@ from lm_eval_ext.families.verbalizer.filters import ANSWER_FILTER
 from lm_eval_ext.families.verbalizer.leaf import Leaf, filter_list, leaf_of
 from lm_eval_ext.families.verbalizer.nonce import put_nonce_words
 from lm_eval_ext.families.verbalizer.paraphrases.prompts import paraphrased
-from lm_eval_ext.families.verbalizer.paraphrases.scores import ProcessParaphrase, more_metrics, sensitivity
+from lm_eval_ext.families.verbalizer.paraphrases.scores import (
+    ProcessParaphrase,
+    more_metrics,
+    over_wordings,
+    sensitivity,
+)
 from lm_eval_ext.families.verbalizer.paraphrases.wordings import WORDINGS
 from lm_eval_ext.families.verbalizer.prompt import template
 from lm_eval_ext.families.verbalizer.rows import (
@@ -156,6 +161,7 @@ class VerbalizerTask(FamilyTask):
         if self.paraphrases:
             config["process_results"] = ProcessParaphrase(verbalizer, self.paraphrases)
             config["metric_list"] = [*config["metric_list"], *more_metrics(self.paraphrases)]
+            self.variants = (ROW, self.paraphrases)
         return {
             "dataset": dataset.name if is_known(dataset) else str(dataset.hub),
             "verbalizer": self._leaf.verbalizer_name,
@@ -212,6 +218,13 @@ class VerbalizerTask(FamilyTask):
         if self._prompts and prompt == self.config.doc_to_text:
             prompt = self._prompts[doc[PARAPHRASE] - 1]
         return template(prompt).render(doc)
+
+    def score(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:
+        """Score an answer; see the base class."""
+        found = super().score(doc, results)
+        if self.paraphrases and self.scores_rows and not self.is_whole(doc):
+            found |= over_wordings(doc, None, self.paraphrases)
+        return found
 
     def for_draws(self, aggregation: Callable[..., Any]) -> Callable[..., Any]:
         """Return an aggregation for rows with this task's number of draws; see the base class."""
