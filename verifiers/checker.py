@@ -97,7 +97,9 @@ def checker_type(instruction_id: str) -> type[Checker]:
         return _CHECKERS[instruction_id]
     except (KeyError, TypeError):
         known = instruction_ids()
-        hint = _did_you_mean(instruction_id, known) or f"; known instructions: {', '.join(known)}"
+        hint = _did_you_mean(instruction_id, known)
+        # Eighty names on a line would bury what the message is about.
+        hint = hint or f"; lm_eval_ext.verifiers.instruction_ids() lists the {len(known)} known instructions"
         raise ValueError(f"unknown instruction {instruction_id!r}{hint}") from None
 
 

@@ -6,7 +6,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from lm_eval_ext.families.schema import PLACEMENT
 from lm_eval_ext.sources import HubDataset
 
 DATASET_KEYS = ("dataset_name", "dataset_kwargs", "test_split", "validation_split", "training_split")
@@ -114,18 +113,3 @@ def refuse_rows(config: dict[str, Any], why: str) -> None:
     rows = rows_of_leaf(config)
     if rows is not None:
         raise ValueError(f"task {config['task']!r}: rows {rows!r}; {why}")
-
-
-def refuse_placement(config: Mapping[str, Any]) -> None:
-    """Reject ``placement`` for a task whose prompts have one form.
-
-    Raises:
-        ValueError: ``--metadata`` sets it.
-    """
-    metadata = config["metadata"]
-    if PLACEMENT in metadata:
-        raise ValueError(
-            f"task {config['task']!r}: metadata {PLACEMENT} {metadata[PLACEMENT]!r}; only the manyifeval tasks can "
-            f"state their instructions at another place. Remove {PLACEMENT}, or run the manyifeval tasks in a command "
-            "of their own"
-        )

@@ -158,6 +158,11 @@ class Schema:
         of_variants = (key for fact, key in self.row_keys_of_variants.items() if metadata.get(fact) is not None)
         return replace(self, row_key=next(of_variants, self.row_key))
 
+    def variants(self, metadata: Mapping[str, Any]) -> int:
+        """Return in how many variants a task with these metadata asks every row; 1 if in one alone."""
+        counts = (metadata.get(fact) for fact in self.row_keys_of_variants)
+        return next((count for count in counts if is_count(count)), 1)
+
     def placement(self, metadata: Mapping[str, Any]) -> str:
         """Return where a run states its instructions; empty for the published place."""
         chosen = metadata.get(PLACEMENT)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import logging
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -25,6 +26,7 @@ from lm_eval_ext.harness.draws import (
     of_single_draws,
     together,
 )
+from lm_eval_ext.harness.given import require_known_metadata
 from lm_eval_ext.harness.known_answers import KnownAnswers, KnownInstance
 from lm_eval_ext.harness.request_cache import asked, fingerprint, functions
 from lm_eval_ext.harness.thinking import removes_reasoning, restore_opening
@@ -36,7 +38,7 @@ from lm_eval_ext.harness.versions import (
     one_request,
     standard_errors,
 )
-from lm_eval_ext.paraphrases import chosen_paraphrases
+from lm_eval_ext.metadata import refuse_keys_of_others
 from lm_eval_ext.row_seed import chosen_row_seed
 
 if TYPE_CHECKING:
@@ -132,8 +134,9 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
     FAMILY: ClassVar[str]
     NO_DEMONSTRATIONS: ClassVar[str] = ""
     """Why these tasks have no demonstrations, and what to do instead (``{n}``: the number requested)."""
-    WORDINGS: ClassVar[int] = 1
-    """In how many wordings of its instruction a task can ask every row (``paraphrases``)."""
+    TAKES: ClassVar[Collection[str]] = ("row_seed",)
+    """The keys of ``--metadata`` that change the rows or the prompts of these tasks; they refuse the others of
+    ``metadata.KEYS`` that do so elsewhere."""
     METADATA: ClassVar[Mapping[str, Any]] = {}
     """Metadata of every leaf, for families without a YAML template."""
 
@@ -141,10 +144,14 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
         # The harness instantiates the class and leaves its name in the config.
         config = {key: value for key, value in config.items() if key != "class"}
         metadata = config["metadata"] = {**self.METADATA, **(config.get("metadata") or {})}
+        of_model = require_known_metadata()
+        chosen = {key: value for key, value in metadata.items() if key not in of_model}
+        refuse_keys_of_others(config["task"], chosen, self.TAKES)
         self.source = sources.chosen_source(metadata)
         self.row_seed = chosen_row_seed(config["task"], metadata)
-        self.paraphrases = chosen_paraphrases(config["task"], metadata, self.WORDINGS)
         self.asking = Asking()
+        self.variants: tuple[str, int] | None = None
+        self._incomplete: Collection[Any] = ()
         self.scores_rows = True
         self._share: Share | None = None
         self.facts = {"family": self.FAMILY, **self.configure(config)}
@@ -201,8 +208,8 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
         """Take the family's keys from a leaf's config, add the keys that the harness needs, and return the facts.
 
         Args:
-            config: the leaf's config; its ``metadata`` have ``source`` and ``version``. ``self.source``,
-                ``self.row_seed`` and ``self.paraphrases`` are set.
+            config: the leaf's config; its ``metadata`` have ``source`` and ``version``. ``self.source`` and
+                ``self.row_seed`` are set.
 
         Returns:
             The facts for the results: ``dataset``, and those of the family's schema that do not depend on the rows.
@@ -219,6 +226,13 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
     def demonstrations(self, n: int) -> list[dict[str, Any]]:
         """Return the first ``n`` demonstrations; the evaluated rows are not among them."""
         raise NotImplementedError(f"{type(self).__name__} has no few-shot examples")
+
+    def is_whole(self, doc: Mapping[str, Any]) -> bool:
+        """Return whether the run asks a document's row in every variant; only then do figures over variants count it.
+
+        ``configure`` sets ``self.variants``: the field that identifies a row, and in how many variants it is asked.
+        """
+        return self.variants is None or doc[self.variants[0]] not in self._incomplete
 
     def before_requests(self) -> None:
         """Check or rebuild whatever depends on ``self.asking`` and on the final generation arguments."""
@@ -285,6 +299,7 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
             options.get("chat_template"),
         )
         self._require_draws()
+        self._leave_out_incomplete_rows(**options)
         self.before_requests()
         if not options.get("cache_requests"):
             return super().build_all_requests(**options)
@@ -314,6 +329,23 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
         if n and self.NO_DEMONSTRATIONS:
             raise ValueError(f"{asked_for}; {self.NO_DEMONSTRATIONS.format(n=n)}")
         return n
+
+    def _leave_out_incomplete_rows(
+        self, *, limit: int | None = None, samples: Sequence[int] | None = None, rank: int = 0, **_options: Any
+    ) -> None:
+        """Find the rows that ``--limit`` and ``--samples`` leave without some of their variants."""
+        if self.variants is None:
+            return
+        field, variants = self.variants
+        rows = list(self.eval_docs[field])
+        asked = Counter(rows[:limit] if samples is None else (rows[number] for number in samples))
+        self._incomplete = {row for row, found in asked.items() if found < variants}
+        if self._incomplete and rank == 0:
+            message = (
+                "%s: --limit or --samples leave %d rows without some of their %d variants; these rows do not count for "
+                "figures over variants. A multiple of %d keeps all rows whole"
+            )
+            log.warning(message, self.config.task, len(self._incomplete), variants, variants)
 
     def _require_draws(self) -> None:
         """Check the number of draws, set by ``--repeats``, in ``--metadata`` or in a leaf."""

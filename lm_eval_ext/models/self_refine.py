@@ -57,9 +57,9 @@ class SelfRefineLM(WrappingLM):
 
     Raises:
         ValueError: the base is missing or unknown, the strategy is unknown, ``rounds`` or ``early_stop`` is invalid, or
-            an argument looks like a misspelling of one of these; a request is from a task whose rows have no
-            instructions (raised before the base LM is asked for any answer); or another model or strategy filled the
-            cache of responses.
+            an argument looks like a misspelling of one of these; a request is not from a manyifeval task,
+            or is from a dense one (raised before the base LM is asked for any answer); or another model or strategy
+            filled the cache of responses.
     """
 
     NAME = NAME
@@ -160,9 +160,9 @@ def _with_rows(requests: Sequence[Instance]) -> list[RowInstance]:
         named = ", ".join(f"{task} ({count} requests)" for task, count in without.most_common(3))
         more = f" and {len(without) - 3} more tasks" if len(without) > 3 else ""
         raise ValueError(
-            f"--model {NAME}: rows without instructions: {named}{more}. Refinement uses the instructions of the "
-            f"manyifeval tasks, so only their answers can be refined. No request has been sent. Run other tasks "
-            f"without {NAME}"
+            f"--model {NAME}: rows whose answers it cannot refine: {named}{more}. Its judges and revisions use the "
+            f"instructions of the manyifeval tasks, but not those of the dense ones, which ask for a report with up to "
+            f"500. No request has been sent. Run other tasks without {NAME}"
         )
     found: list[RowInstance] = list(requests)
     placed = next((request.shown.placement for request in found if request.shown.placement != PUBLISHED), None)

@@ -380,5 +380,17 @@ def _with_samples(run: TaskRun, dataset_rows: DatasetRows, column: str) -> TaskR
         )
     else:
         issues += disagreement(run, rows) if run.is_ours else of_rows(run, rows)
+    if run.is_ours and (variants := run.schema.variants(run.metadata)) > 1:
+        whole = rows.in_every_variant(variants)
+        if lost := len(rows) - len(whole):
+            issues.append(
+                warning(
+                    f"{path}: {lost} of {len(rows)} answers left out, to rows that were not asked in all {variants} "
+                    f"variants; with --limit, use a multiple of {variants}"
+                )
+            )
+        rows = whole
+        if not len(rows):
+            return replace(run, issues=tuple(issues))
     run = replace(run, issues=tuple(issues))
     return replace(run, rows=rows) if run.is_ours else with_other_rows(run, rows, limits)

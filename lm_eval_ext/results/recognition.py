@@ -10,7 +10,7 @@ from typing import Any
 from lm_eval_ext.families.family import Family
 from lm_eval_ext.families.registry import FAMILIES
 from lm_eval_ext.families.schema import PLACEMENT, Schema, is_count
-from lm_eval_ext.paraphrases import KEY as PARAPHRASES
+from lm_eval_ext.metadata import PARAPHRASES
 from lm_eval_ext.results.files import LONGEST, ResultFile, TaskEntry, shown
 from lm_eval_ext.results.issue import Issue, error, named
 from lm_eval_ext.results.models import evaluated_model
@@ -168,7 +168,7 @@ def _run(file: ResultFile, entry: TaskEntry, family: Family, count: int) -> Task
         # From 0.5 on, the harness records it only in a separate table.
         shots = file.of_task("n-shot", entry.name_in_file)
     stamp = file.path.stem.removeprefix("results_")
-    # Other families ignore the key, which one run gives to all of its tasks.
+    # Tasks of other families, which refuse the key by now, recorded it all the same.
     examples = entry.metadata.get("examples") if "examples" in family.schema.prompt_facts else None
     questions = {
         **{name: entry.metadata.get(name) for name in OTHER_QUESTIONS},

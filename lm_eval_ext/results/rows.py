@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -89,6 +89,29 @@ class Rows:
     def draws_of(self, metric: str) -> NDArray[np.float64]:
         """Return a metric's numbers, shape (rows, draws); there is one draw of each row if there are not several."""
         return self.draws.get(metric, self.values[metric][:, None])
+
+    def in_every_variant(self, variants: int) -> Rows:
+        """Return the rows whose dataset row is there as often as it is asked in variants."""
+        kept = np.bincount(self.clusters)[self.clusters] >= variants if len(self) else np.zeros(0, np.bool_)
+
+        def only(columns: Mapping[str, Any]) -> dict[str, Any]:
+            return {
+                name: replace(column, codes=column.codes[kept]) if isinstance(column, Coded) else column[kept]
+                for name, column in columns.items()
+            }
+
+        return replace(
+            self,
+            ids=self.ids[kept],
+            clusters=self.clusters[kept],
+            values=only(self.values),
+            letters=only(self.letters),
+            outcomes=only(self.outcomes),
+            docs=self.docs[kept],
+            prompts=self.prompts[kept],
+            offsets=self.offsets[kept],
+            draws=only(self.draws),
+        )
 
     def line(self, row: int) -> dict[str, Any]:
         """Return the complete line of a row.

@@ -19,7 +19,7 @@ from lm_eval_ext.families.ifbench.scores import ProcessResults, more_metrics
 from lm_eval_ext.families.ifbench.turns import Turns
 from lm_eval_ext.families.ifbench.witness import respond
 from lm_eval_ext.families.instructions import arguments
-from lm_eval_ext.families.leaf import refuse_placement, refuse_rows
+from lm_eval_ext.families.leaf import refuse_rows
 from lm_eval_ext.harness.family_task import Documents, FamilyTask
 from lm_eval_ext.harness.known_answers import KnownAnswers, KnownInstance
 from lm_eval_ext.harness.versions import maybe_delimit, resolve_field
@@ -47,6 +47,7 @@ class IFBenchTask(FamilyTask):
     """
 
     FAMILY = "ifbench"
+    TAKES = ()
     NO_DEMONSTRATIONS = "IFBench is zero-shot: its rows have no answers to demonstrate; remove --num_fewshot"
 
     @classmethod
@@ -72,12 +73,6 @@ class IFBenchTask(FamilyTask):
         task, turns = config["task"], config.pop("turns", None)
         if type(turns) is not int or turns not in DATASETS:
             raise ValueError(f"task {task!r}: turns must be 1 or 2, found {turns!r}")
-        if self.row_seed is not None:
-            raise ValueError(
-                f"task {task!r}: metadata row_seed {self.row_seed}; IFBench's rows are finished, so there are no "
-                "others to draw; remove row_seed"
-            )
-        refuse_placement(config)
         refuse_rows(config, "all rows of their source are evaluated; remove rows (--limit evaluates fewer)")
         self._turns = turns
         self._selection = Selection(self.source, DATASETS[turns])

@@ -83,5 +83,6 @@ SCHEMA = Schema(
     # instructions: the number per row; repeat: whether one instruction is repeated that many times (appendix C).
     facts={"instructions": "a whole number", "repeat": "true or false"},
     row_key="key",
+    row_keys_of_variants={COUSINS: "key"},
     placements=PLACEMENTS,
 )

@@ -25,6 +25,7 @@ from lm_eval_ext.families.manyifeval.request import RowInstance, Shown
 from lm_eval_ext.families.manyifeval.rows import FEWSHOT, NAME, TEST, Selection, evaluated, origin, rows_hash, rows_of
 from lm_eval_ext.families.manyifeval.schema import SCHEMA, SINGLE
 from lm_eval_ext.families.manyifeval.scores import ProcessResults, more_metrics
+from lm_eval_ext.families.schema import PLACEMENT
 from lm_eval_ext.harness.aggregation import function_of
 from lm_eval_ext.harness.family_task import Documents
 from lm_eval_ext.harness.known_answers import KnownAnswers
@@ -61,6 +62,7 @@ class ManyIFEvalTask(PlacedTask):
     """
 
     FAMILY = "manyifeval"
+    TAKES = ("row_seed", PLACEMENT, "keys")
 
     @classmethod
     def datasets(cls) -> Mapping[str, str]:

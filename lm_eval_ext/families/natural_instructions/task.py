@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import datasets
 
 from lm_eval_ext import sources
-from lm_eval_ext.families.leaf import refuse_placement, refuse_rows
+from lm_eval_ext.families.leaf import refuse_rows
 from lm_eval_ext.families.natural_instructions import files
 from lm_eval_ext.families.natural_instructions.bleurt import bleurt_scorer
 from lm_eval_ext.families.natural_instructions.budget import DEFAULT_CONTEXT, NEW_TOKENS, budget_of
@@ -89,6 +89,7 @@ class NaturalInstructionsTask(FamilyTask):
     """
 
     FAMILY = "natural_instructions"
+    TAKES = ("row_seed", "n", "examples")
 
     @classmethod
     def datasets(cls) -> Mapping[str, str]:
@@ -127,7 +128,6 @@ class NaturalInstructionsTask(FamilyTask):
             )
         if encoding not in ALL_ENCODINGS:
             raise ValueError(f"task {name!r}: encoding {encoding!r}; expected one of {', '.join(ALL_ENCODINGS)}")
-        refuse_placement(config)
         refuse_rows(config, "set the number of instances of a subtask with n in --metadata")
         self._encoding = ALL_ENCODINGS[encoding]
         self._n = _count(name, metadata, "n") or PUBLISHED

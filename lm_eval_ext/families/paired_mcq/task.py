@@ -19,7 +19,6 @@ from lm_eval_ext.families.leaf import (
     DATASET_KEYS,
     own_dataset,
     refuse_keys,
-    refuse_placement,
     refuse_rows,
     rows_of_leaf,
 )
@@ -115,7 +114,6 @@ class PairedMCQTask(FamilyTask):
     def configure(self, config: dict[str, Any]) -> Mapping[str, Any]:
         """Take the constraint level, the dataset and the readers from a leaf's config; see the base class."""
         name = config["task"]
-        refuse_placement(config)
         level = level_of_leaf(name, config.pop("constraint", None))
         self._paired = _is_paired(name, config.pop("paired", True))
         # The harness adds the model's arguments to the metadata.

@@ -14,7 +14,6 @@ from lm_eval_ext.families.leaf import (
     DATASET_KEYS,
     own_dataset,
     refuse_keys,
-    refuse_placement,
     refuse_rows,
     rows_of_leaf,
 )
@@ -60,7 +59,6 @@ def leaf_of(config: dict[str, Any]) -> Leaf:
         ValueError: a key is missing or invalid; the message names leaf and key.
     """
     name = config["task"]
-    refuse_placement(config)
     verbalizer = verbalizer_of_leaf(name, config.get("doc_to_choice"), config.pop("prior", None))
     names = {key: _name(name, key, config.pop(key, None)) for key in ("verbalizer", "naturalness")}
     reads = _reads(name, config.get("filter_list") or [])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from lm_eval_ext.families.schema import EMPTY_RATE, Metric, Schema
-from lm_eval_ext.paraphrases import KEY
+from lm_eval_ext.metadata import PARAPHRASES
 
 KINDS = {
     "sentiment": ("sst2", "fp", "emotion"),
@@ -62,5 +62,5 @@ SCHEMA = Schema(
         # Verbalizers that swap each other's words are adjacent.
         "verbalizer": ("golden", "flipped", "foo_bar", "bar_foo", "sfo_lax", "lax_sfo", "lake_river", "river_lake"),
     },
-    row_keys_of_variants={KEY: ROW},
+    row_keys_of_variants={PARAPHRASES: ROW},
 )

@@ -17,7 +17,12 @@ from lm_eval_ext.families.verbalizer.filters import ANSWER_FILTER
 from lm_eval_ext.families.verbalizer.leaf import Leaf, filter_list, leaf_of
 from lm_eval_ext.families.verbalizer.nonce import put_nonce_words
 from lm_eval_ext.families.verbalizer.paraphrases.prompts import paraphrased
-from lm_eval_ext.families.verbalizer.paraphrases.scores import ProcessParaphrase, more_metrics, sensitivity
+from lm_eval_ext.families.verbalizer.paraphrases.scores import (
+    ProcessParaphrase,
+    more_metrics,
+    over_wordings,
+    sensitivity,
+)
 from lm_eval_ext.families.verbalizer.paraphrases.wordings import WORDINGS
 from lm_eval_ext.families.verbalizer.prompt import template
 from lm_eval_ext.families.verbalizer.rows import (
@@ -32,6 +37,7 @@ from lm_eval_ext.families.verbalizer.schema import OF_ANSWERS, PARAPHRASE, ROW
 from lm_eval_ext.families.verbalizer.verbalizer import Verbalizer
 from lm_eval_ext.harness.family_task import Documents, FamilyTask, Share
 from lm_eval_ext.harness.known_answers import KnownAnswers
+from lm_eval_ext.metadata import PARAPHRASES, chosen_paraphrases
 
 PROMPTING = {"first": "direct", "final": "chain_of_thought"}
 """How a task records its prompting, by what it reads: the first label, or the conclusion of a chain of thought."""
@@ -104,7 +110,7 @@ class VerbalizerTask(FamilyTask):
     """
 
     FAMILY = "verbalizer"
-    WORDINGS = WORDINGS
+    TAKES = ("row_seed", PARAPHRASES)
     METADATA: ClassVar[Mapping[str, Any]] = {"version": VERSION}
     DEFAULTS: ClassVar[Mapping[str, Any]] = {"output_type": "generate_until"}
     """Default values for a leaf; not in the template, because the harness would parse it again for each leaf."""
@@ -128,6 +134,7 @@ class VerbalizerTask(FamilyTask):
         """Take the verbalizer and the dataset from a leaf's config; see the base class."""
         for key, default in self.DEFAULTS.items():
             config.setdefault(key, deepcopy(default))
+        self.paraphrases = chosen_paraphrases(config["task"], config["metadata"], WORDINGS)
         if self.row_seed is not None:
             put_nonce_words(config, self.row_seed)
         self._leaf: Leaf = leaf_of(config)
@@ -154,6 +161,7 @@ class VerbalizerTask(FamilyTask):
         if self.paraphrases:
             config["process_results"] = ProcessParaphrase(verbalizer, self.paraphrases)
             config["metric_list"] = [*config["metric_list"], *more_metrics(self.paraphrases)]
+            self.variants = (ROW, self.paraphrases)
         return {
             "dataset": dataset.name if is_known(dataset) else str(dataset.hub),
             "verbalizer": self._leaf.verbalizer_name,
@@ -210,6 +218,13 @@ class VerbalizerTask(FamilyTask):
         if self._prompts and prompt == self.config.doc_to_text:
             prompt = self._prompts[doc[PARAPHRASE] - 1]
         return template(prompt).render(doc)
+
+    def score(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:
+        """Score an answer; see the base class."""
+        found = super().score(doc, results)
+        if self.paraphrases and self.scores_rows and not self.is_whole(doc):
+            found |= over_wordings(doc, None, self.paraphrases)
+        return found
 
     def for_draws(self, aggregation: Callable[..., Any]) -> Callable[..., Any]:
         """Return an aggregation for rows with this task's number of draws; see the base class."""

@@ -59,14 +59,16 @@ class Unit:
         return tuple(found)
 
     def _of_tasks(self, severity: Severity) -> list[Issue]:
-        of_issue: dict[Issue, list[str]] = {}
+        of_issue: dict[str, dict[str, None]] = {}
         for pair in self.pairs:
+            task = pair.before.task
             for issue in pair.issues:
                 if issue.severity == severity:
-                    of_issue.setdefault(issue, []).append(pair.before.task)
+                    # Both sides may have it, and what names its task says so once more in a list of all tasks.
+                    of_issue.setdefault(issue.text.removeprefix(f"{task}: "), {})[task] = None
         found = [
-            issue if len(tasks) == len(self.pairs) else Issue(severity, f"{issue} ({named(tasks, FEW)})")
-            for issue, tasks in of_issue.items()
+            Issue(severity, text if len(tasks) == len(self.pairs) else f"{text} ({named([*tasks], FEW)})")
+            for text, tasks in of_issue.items()
         ]
         more = len(found) - MANY
         if more <= 0:

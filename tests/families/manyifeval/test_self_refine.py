@@ -200,10 +200,11 @@ def test_a_real_model_is_prompted_through_its_chat_template(
         assert found[f"{level}_round_{k},none"] == pytest.approx(math.fsum(values) / len(values))
 
 
-def test_a_task_without_instructions_is_rejected_by_name(tasks: TaskManager) -> None:
+@pytest.mark.parametrize("other", ["verbalizer_sst2_unnatural_flipped", "manyifeval_dense_n010"])
+def test_a_task_whose_answers_cannot_be_refined_is_rejected_by_name(tasks: TaskManager, other: str) -> None:
     model = SelfRefineLM(ReferenceLM("oracle"), strategy="oracle")
-    other = "verbalizer_sst2_unnatural_flipped"
-    with pytest.raises(ValueError, match=rf"rows without instructions: {other} \(2 requests\)"):
+    message = rf"rows whose answers it cannot refine: {other} \(2 requests\)\. .* not those of the dense ones"
+    with pytest.raises(ValueError, match=message):
         simple_evaluate(model, tasks=[TASK, other], task_manager=tasks, limit=2)
 
 

@@ -185,6 +185,14 @@ def test_a_figure_that_is_no_known_function_of_its_rows_stands_alone(tmp_path: P
     assert finding(sides, BY_DEFAULT).verdict == "CANNOT TELL"
 
 
+def test_what_is_said_about_both_sides_of_a_task_names_it_once(tmp_path: Path) -> None:
+    odd = {"quiz": MadeUp(RIGHT, 0.123, aggregation="def own(items): ...")}
+    unit = one(made_up(tmp_path, odd, odd)).difference.unit
+    # The tables begin with the name of the task.
+    said = "acc in the results is no mean of its rows, nor another known aggregation; it is shown without an interval"
+    assert [str(issue) for issue in unit.issues] == [f"{said} and not tested"]
+
+
 # Without samples
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
+from statistics import fmean
 from typing import Any
 
 import datasets
@@ -21,28 +22,39 @@ from lm_eval_ext.families.manyifeval.scores import RowValue, scores_of
 from lm_eval_ext.families.manyifeval.task import ManyIFEvalTask, document, require_data
 from lm_eval_ext.harness.family_task import Documents
 from lm_eval_ext.harness.known_answers import KnownAnswers
+from lm_eval_ext.self_refine.metrics import NONE
 from lm_eval_ext.verifiers import Response, instructions_of
 
 RELIABLE, GAP = f"reliable_at_{COUSINS}", "reliability_gap"
 FIRST_WORDING = "first_wording"
 """A policy of the ``reference`` LM, under which reliability and gap are known."""
 
-Outcome = tuple[int | str, float]
-"""For one variant: the key of its row, and whether all instructions are followed."""
+Outcome = tuple[int | str, float | None]
+"""For one variant: the key of its row, and whether all instructions are followed; ``None`` if the run does not ask the
+row in every variant."""
 
 
-def reliable(rows: Iterable[Outcome]) -> float:
-    """Return the share of rows of which every variant is followed (reliable@k of IFEval++)."""
+def reliable(rows: Iterable[Outcome]) -> float | str:
+    """Return the share of rows of which every variant is followed (reliable@k of IFEval++); ``NONE`` without rows."""
+    by_key = _by_key(rows)
+    return fmean(map(min, by_key.values())) if by_key else NONE
+
+
+def gap(rows: Iterable[Outcome]) -> float | str:
+    """Return the share of variants that are followed, minus the share of rows of which every variant is."""
+    by_key = _by_key(rows)
+    if not by_key:
+        return NONE
+    return fmean(followed for of_row in by_key.values() for followed in of_row) - fmean(map(min, by_key.values()))
+
+
+def _by_key(rows: Iterable[Outcome]) -> Mapping[int | str, Sequence[float]]:
+    """Return what was followed of each row that is asked in every variant."""
     by_key: dict[int | str, list[float]] = {}
     for key, followed in rows:
-        by_key.setdefault(key, []).append(followed)
-    return sum(map(min, by_key.values())) / len(by_key)
-
-
-def gap(rows: Iterable[Outcome]) -> float:
-    """Return the share of variants that are followed, minus the share of rows of which every variant is."""
-    found = list(rows)
-    return sum(followed for _, followed in found) / len(found) - reliable(found)
+        if followed is not None:
+            by_key.setdefault(key, []).append(followed)
+    return by_key
 
 
 def phrasing_metric(phrasing: int) -> str:
@@ -111,7 +123,16 @@ class CousinsTask(ManyIFEvalTask):
                 for number in range(PHRASINGS)
             ),
         ]
+        self.variants = ("key", COUSINS)
         return {**facts, schema.COUSINS: COUSINS}
+
+    def score(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:
+        """Score a variant; see the base class."""
+        found = super().score(doc, results)
+        if self.scores_rows and not self.is_whole(doc):
+            found |= dict.fromkeys((RELIABLE, GAP), (doc["key"], None))
+            found |= dict.fromkeys(map(phrasing_metric, range(PHRASINGS)), (0, 0))
+        return found
 
     def documents(self) -> Documents:
         """Return the variants of every row, one after the other."""

@@ -16,7 +16,8 @@ from lm_eval_ext.families.manyifeval.dense.rows import COUNTS, task_of
 from lm_eval_ext.families.manyifeval.placed_task import PlacedTask
 from lm_eval_ext.families.manyifeval.placement import placed
 from lm_eval_ext.families.manyifeval.rows import TEST
-from lm_eval_ext.families.manyifeval.schema import DENSE
+from lm_eval_ext.families.manyifeval.schema import DENSE, FORM
+from lm_eval_ext.families.schema import PLACEMENT
 from lm_eval_ext.harness.family_task import Documents
 from lm_eval_ext.harness.known_answers import KnownAnswers
 
@@ -36,6 +37,7 @@ class DenseTask(PlacedTask):
     """
 
     FAMILY = "manyifeval"
+    TAKES = ("row_seed", PLACEMENT, FORM)
     NO_DEMONSTRATIONS = "a report with hundreds of instructions leaves no room for others; run with --num_fewshot 0"
 
     @classmethod

@@ -11,9 +11,11 @@ from lm_eval_ext.families.verbalizer.rows import GOLDEN
 from lm_eval_ext.families.verbalizer.schema import OF_WORDING, PARAPHRASE, RELIABLE, ROW, SENSITIVITY
 from lm_eval_ext.families.verbalizer.verbalizer import Verbalizer
 from lm_eval_ext.harness.draws import Drawn
+from lm_eval_ext.self_refine.metrics import NONE
 
-Answered = tuple[int, float]
-"""For one answer: the number of its row, or of its wording, and whether it is right."""
+Answered = tuple[int, float | None]
+"""For one answer: the number of its row, or of its wording, and whether it is right; ``None`` if the run does not ask
+the row in every wording."""
 Counted = tuple[float, int]
 """For one answer and one wording: whether it is right, and 1; twice 0 if it was given to another wording."""
 
@@ -33,13 +35,23 @@ class ProcessParaphrase:
     def __call__(self, doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, float | Answered | Counted]:
         """Score the filtered answer as that to any row, by row and by wording."""
         found = self.verbalizer.score(results[0], doc[GOLDEN])
-        acc, wording = found["acc"], doc[PARAPHRASE]
-        return {
-            **found,
-            f"{RELIABLE}{self.count}": (doc[ROW], acc),
-            SENSITIVITY: (wording, acc),
-            **{f"{OF_WORDING}{each}": (acc, 1) if each == wording else (0.0, 0) for each in _wordings(self.count)},
-        }
+        return {**found, **over_wordings(doc, found["acc"], self.count)}
+
+
+def over_wordings(doc: Mapping[str, Any], right: float | None, count: int) -> dict[str, Answered | Counted]:
+    """Return the metrics over wordings of one answer.
+
+    Args:
+        doc: the document.
+        right: whether the answer is right; ``None`` if the run does not ask the row in every wording.
+        count: the number of wordings.
+    """
+    wording, counted = doc[PARAPHRASE], (0.0, 0) if right is None else (right, 1)
+    return {
+        f"{RELIABLE}{count}": (doc[ROW], right),
+        SENSITIVITY: (wording, right),
+        **{f"{OF_WORDING}{each}": counted if each == wording else (0.0, 0) for each in _wordings(count)},
+    }
 
 
 def more_metrics(count: int) -> list[dict[str, Any]]:
@@ -54,16 +66,22 @@ def more_metrics(count: int) -> list[dict[str, Any]]:
     ]
 
 
-def reliable(answers: Iterable[Answered]) -> float:
-    """Return the share of rows that are answered right in every wording (reliable@k of IFEval++)."""
+def reliable(answers: Iterable[Answered]) -> float | str:
+    """Return the share of rows that are answered right in every wording (reliable@k of IFEval++).
+
+    ``NONE`` if there are no rows with every wording.
+    """
     by_row: dict[int, float] = {}
     for row, right in answers:
-        by_row[row] = min(right, by_row.get(row, 1.0))
-    return sum(by_row.values()) / len(by_row)
+        if right is not None:
+            by_row[row] = min(right, by_row.get(row, 1.0))
+    return sum(by_row.values()) / len(by_row) if by_row else NONE
 
 
-def sensitivity(answers: Iterable[Answered]) -> float:
+def sensitivity(answers: Iterable[Answered]) -> float | str:
     """Return the highest accuracy of a wording minus the lowest, over all draws of each answer together.
+
+    ``NONE`` if there are no rows with every wording.
 
     The mean over draws of each draw's spread would be larger: where fewer answers make an accuracy, chance spreads
     them further.
@@ -71,9 +89,10 @@ def sensitivity(answers: Iterable[Answered]) -> float:
     by_wording: dict[int, list[float]] = {}
     for answer in answers:
         for wording, right in _draws(answer):
-            by_wording.setdefault(wording, []).append(right)
+            if right is not None:
+                by_wording.setdefault(wording, []).append(right)
     accuracies = [sum(found) / len(found) for found in by_wording.values()]
-    return max(accuracies) - min(accuracies)
+    return max(accuracies) - min(accuracies) if accuracies else NONE
 
 
 def _wordings(count: int) -> range:

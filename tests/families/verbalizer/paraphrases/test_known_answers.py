@@ -43,6 +43,7 @@ def runs(evaluate_each: EvaluateEach, folder: Path) -> Mapping[str, Run]:
         "plain": options("oracle", NATURAL, ROWS),
         "fresh": options("oracle", FRESH, 2 * ROWS, paraphrases=2, row_seed=7),
         "group": options("first_wording", GROUP, 4, paraphrases=2),
+        "cut": options("first_wording", NATURAL, WORDINGS + 1, paraphrases=WORDINGS),
         "drawn": options("random", NATURAL, WORDINGS * ROWS, paraphrases=WORDINGS, repeats=3),
     }
     return evaluate_each(folder, asked)
@@ -75,6 +76,23 @@ def test_the_scores_are_those_that_the_policy_implies(runs: Mapping[str, Run], p
     assert run.score(task, "prompt_sensitivity") == sensitivity
     others = acc if sensitivity == 0 else 0.0
     assert by_wording(run, task) == [float(acc > 0), *[others] * (WORDINGS - 1)]
+
+
+def test_a_row_without_some_of_its_wordings_counts_for_no_figure_over_wordings(
+    runs: Mapping[str, Run], folder: Path
+) -> None:
+    run, asked = runs["cut"], WORDINGS + 1
+    # Of the second row only the published wording was asked, which is right.
+    assert run.score(NATURAL, "acc") == pytest.approx(2 / asked)
+    assert run.score(NATURAL, f"reliable_at_{WORDINGS}") == 0.0
+    assert run.score(NATURAL, "prompt_sensitivity") == 1.0
+    assert [sample["acc_paraphrase_1"] for sample in run.samples[NATURAL]] == [[1.0, 1], *[[0.0, 0]] * WORDINGS]
+    assert f"{NATURAL}: --limit or --samples leave 1 rows without some of their 5 variants" in run.output
+    (loaded,) = load_apart([[folder / "cut"]])
+    (read,) = loaded.runs
+    assert read.rows is not None
+    assert read.rows.values["acc"].tolist() == [1.0, 0.0, 0.0, 0.0, 0.0]
+    assert any(f"1 of {asked} answers left out" in str(issue) for issue in loaded.issues)
 
 
 def test_every_row_is_asked_in_all_wordings_one_after_the_other(runs: Mapping[str, Run]) -> None:

@@ -22,6 +22,12 @@ def test_sensitivity_is_the_highest_accuracy_minus_the_lowest() -> None:
     assert sensitivity([(2, 1.0), (2, 0.0)]) == 0.0
 
 
+def test_rows_that_are_not_asked_in_every_wording_do_not_count() -> None:
+    assert reliable([(0, 1.0), (0, 1.0), (1, None)]) == 1.0
+    assert sensitivity([(1, 1.0), (2, 0.5), (1, None)]) == 0.5
+    assert reliable([(0, None)]) == sensitivity([(1, None)]) == "N/A"
+
+
 def test_an_answer_counts_for_its_row_and_for_its_wording() -> None:
     doc = {"golden_label": "positive", "row": 7, "paraphrase": 2}
     found = ProcessParaphrase(FLIPPED, 3)(doc, ["negative"])

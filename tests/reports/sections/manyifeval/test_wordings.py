@@ -84,6 +84,7 @@ def test_a_wording_is_shown_as_its_first_row_has_it(folder: Path) -> None:
 def test_intervals_of_many_differences_are_as_wide_as_the_largest_deviation() -> None:
     generator = np.random.default_rng(1)
     many = [np.concatenate([[0.0], generator.normal(scale=0.1, size=4000)]) for _ in range(75)]
+    assert simultaneous([]) == []
     single, *_ = simultaneous(many[:1])
     together = simultaneous(many)
     assert single.high == pytest.approx(0.196, abs=0.01)

@@ -1,0 +1,121 @@
+"""The keys of ``--metadata`` that this package reads; the errors for a misspelt key, and for one of other tasks."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from lm_eval_ext.version_mark import mark_version
+
+PARAPHRASES = "paraphrases"
+"""The key that says in how many wordings every row is asked, the published one included."""
+FEWEST_PARAPHRASES = 2
+"""With fewer, there is nothing to compare."""
+
+KEYS: Mapping[str, str] = {
+    "source": "",
+    "row_seed": "IFBench's rows are finished, so there are no others to draw",
+    "repeats": "",
+    "rows": "",
+    PARAPHRASES: "its instruction has no other wordings, which only the verbalizer tasks have",
+    "placement": "only the manyifeval tasks can state their instructions at another place",
+    "form": "only the manyifeval_dense tasks have a choice of forms",
+    "keys": "only the manyifeval tasks, but for the dense ones, select task prompts by their keys",
+    "n": "only the natural_instructions tasks are asked for a number of instances; --limit evaluates fewer rows",
+    "examples": "only the natural_instructions tasks show examples of their instruction",
+    "bleurt": "",
+    "tokenizer": "",
+    "max_length": "",
+    "answer_classifier": "",
+    "answer_llm": "",
+    "answer_llm_shots": "",
+    "answer_device": "",
+    "answer_dtype": "",
+    "answer_batch_size": "",
+}
+"""The keys, each with the reason why a task refuses it that does not list it in ``FamilyTask.TAKES``; empty if tasks
+that have no use for the key ignore it. What changes the rows or the prompts is refused: a user who chose it would take
+the scores for those of another task. What says how answers are read may stand in a command for several families.
+
+A leaf can set ``rows``, too, so the families refuse it themselves (``families/leaf.py``)."""
+
+OTHER_KEYS = frozenset(
+    {
+        # Arguments of models that our tasks read, wherever they are given.
+        *("pretrained", "max_model_len", "revision", "trust_remote_code", "gguf_file"),
+        *("think_end_token", "enable_thinking"),
+        # The harness's own.
+        *("version", "config_source", "max_seq_lengths"),
+    }
+)
+"""Known keys that are not ours."""
+NEAR = 0.75
+"""Two names that are at least as similar (``difflib``) are taken for spellings of one: ``row_sed``, ``rowSeed``."""
+
+
+def unknown_keys(given: Iterable[str]) -> list[str]:
+    """Return the keys that nothing reads.
+
+    Args:
+        given: the keys of ``--metadata``, without those of ``--model_args``.
+
+    Raises:
+        ValueError: one of them is a misspelt key of this package.
+    """
+    unknown = [key for key in given if key not in KEYS and key not in OTHER_KEYS]
+    for key in unknown:
+        if near := difflib.get_close_matches(str(key).lower().replace("-", "_"), KEYS, n=1, cutoff=NEAR):
+            raise ValueError(f"--metadata has an unknown key {key!r}; did you mean {near[0]}? Expected {expected()}")
+    return unknown
+
+
+def expected() -> str:
+    """Return the keys as a list for messages."""
+    return f"any of {', '.join(KEYS)}"
+
+
+def refuse_keys_of_others(task: str, metadata: Mapping[str, Any], takes: Collection[str]) -> None:
+    """Reject what changes the rows or the prompts of other tasks, but not of this one.
+
+    Args:
+        task: the task's name, for messages.
+        metadata: its metadata, without the model's arguments.
+        takes: the keys among these that it takes.
+
+    Raises:
+        ValueError: the metadata have a key that it does not take.
+    """
+    for key, reason in KEYS.items():
+        if reason and key not in takes and metadata.get(key) is not None:
+            raise ValueError(
+                f"task {task!r}: metadata {key} {metadata[key]!r}; {reason}; run this task without {key}, in a command "
+                "of its own"
+            )
+
+
+def chosen_paraphrases(task: str, metadata: dict[str, Any], most: int) -> int | None:
+    """Return in how many wordings a task's metadata have every row asked, and mark the version with it.
+
+    Args:
+        task: the task's name, for messages.
+        metadata: the task's metadata, whose ``version`` is modified: a mean over wordings is another figure than the
+            accuracy under the published one.
+        most: in how many wordings the task can ask its rows, the published one included.
+
+    Returns:
+        The number; ``None`` if the metadata set none, so that every row is asked in the published wording.
+
+    Raises:
+        ValueError: it is no whole number from ``FEWEST_PARAPHRASES`` to ``most``.
+    """
+    count = metadata.get(PARAPHRASES)
+    if count is None:
+        return None
+    if isinstance(count, bool) or not isinstance(count, int) or not FEWEST_PARAPHRASES <= count <= most:
+        raise ValueError(
+            f"task {task!r}: metadata {PARAPHRASES} {count!r}; expected a whole number from {FEWEST_PARAPHRASES} to "
+            f"{most}, the number of wordings of its instruction"
+        )
+    mark_version(metadata, f"{PARAPHRASES}{count}")
+    return count
