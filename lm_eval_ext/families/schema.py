@@ -67,8 +67,8 @@ class Schema:
         metrics: all metrics that a task can report.
         headlines: candidates for a task's headline, of which the first that it reports is used; as a headline, a metric
             always has a better direction.
-        levels: the facts that say what a task is there to tell apart, such as how natural its label words are. A headline
-            is of one level: a mean over several would hide what they show. Some tasks may lack such a fact.
+        levels: the facts that say what tasks are there to tell apart, such as how natural the label words are. A
+            headline is of one level: a mean over several would hide what they show. Some tasks may lack such a fact.
         facts: the metadata that every task of the family records, besides those of every family (``FACTS``), and their
             types.
         values: for some facts, the values in the paper's tasks, in display order.

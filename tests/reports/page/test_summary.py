@@ -73,7 +73,7 @@ def test_a_group_over_several_levels_is_a_headline_for_each_level(tmp_path: Path
 
 def test_the_tasks_of_one_level_of_a_group_are_a_headline(tmp_path: Path) -> None:
     facts = {SST2: {"prompting": "chain_of_thought"}, SNLI: {"prompting": "chain_of_thought"}, GOLDEN: {}}
-    with_facts(write_run(tmp_path, dict.fromkeys(facts, [1]), group_subtasks={"mine": [*facts]}), facts)
+    with_facts(write_run(tmp_path, {task: [1] for task in facts}, group_subtasks={"mine": [*facts]}), facts)
     assert [(column.name, column.tasks) for column in columns(load([tmp_path]))] == [
         (GOLDEN, (GOLDEN,)),
         ("mine, chain of thought", (SST2, SNLI)),
