@@ -104,8 +104,9 @@ def summary(evidence: Evidence) -> Figure:
         "summary",
         "Headline metrics",
         "In percent, aggregated as in the harness's groups, but never over several levels, such as kinds of words or "
-        "numbers of instructions. ↑: higher is better, ↓: lower is better. In brackets: 95 % confidence intervals from a cluster bootstrap over rows, with the same resamples for every model. Those of "
-        "shares have the width of Wilson's intervals, and are one-sided at 0 and at 100 %.",
+        "numbers of instructions. ↑: higher is better, ↓: lower is better. In brackets: 95 % confidence intervals from "
+        "a cluster bootstrap over rows, with the same resamples for every model. Those of shares have the "
+        "width of Wilson's intervals, and are one-sided at 0 and at 100 %.",
         tuple(panels),
         Table(
             ("model", *(column.heading for column in chosen)),
