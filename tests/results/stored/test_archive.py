@@ -147,7 +147,7 @@ def test_a_member_with_a_damaged_byte_is_an_error_that_names_the_archive(tmp_pat
         file.writestr(NAME, os.urandom(3000))
     whole = path.read_bytes()
     # The header of the compressed data, and the data: each format has its own exception.
-    for number, place in enumerate((30 + len(NAME) + 5, 1500)):
+    for number, place in enumerate((30 + len(NAME) + 9, 1500)):
         path.write_bytes(whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :])
         with pytest.raises(RowsError, match=r"a\.zip: not a readable archive \(.+\); expected"):
             extract(path, tmp_path / str(number))
