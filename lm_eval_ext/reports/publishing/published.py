@@ -89,6 +89,19 @@ class PublishedModel:
                         run.task, metric, higher_is_better, value, _number(error), run.count, _range(run, metric), run
                     )
 
+    def left_out(self) -> Iterator[str]:
+        """Yield which numbers of the results ``scores`` leaves out because they are none that the metric can have."""
+        for run in self.runs:
+            for metric in run.metrics:
+                value = run.figures[f"{metric},{run.reader}"]
+                # The harness writes N/A where a task has nothing to score.
+                if (
+                    isinstance(value, int | float)
+                    and run.figure(metric) is None
+                    and _direction(run, metric) is not None
+                ):
+                    yield f"{run.task}, {metric}: {shown(value)} in the results"
+
     def headline(self, name: str) -> Score:
         """Return the headline of a task or group.
 
