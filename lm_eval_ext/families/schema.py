@@ -67,6 +67,8 @@ class Schema:
         metrics: all metrics that a task can report.
         headlines: candidates for a task's headline, of which the first that it reports is used; as a headline, a metric
             always has a better direction.
+        levels: the facts that say what tasks are there to tell apart, such as how natural the label words are. A
+            headline is of one level: a mean over several would hide what they show. Some tasks may lack such a fact.
         facts: the metadata that every task of the family records, besides those of every family (``FACTS``), and their
             types.
         values: for some facts, the values in the paper's tasks, in display order.
@@ -89,6 +91,7 @@ class Schema:
     metrics: tuple[Metric, ...]
     headlines: tuple[Metric, ...]
     facts: Mapping[str, FactForm]
+    levels: tuple[str, ...] = ()
     values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     row_key: str | None = None
     row_keys_of_variants: Mapping[str, str] = field(default_factory=dict)
@@ -148,6 +151,32 @@ class Schema:
         known = [value for value in self.values.get(fact, ()) if value in found]
         return (*known, *sorted(set(found) - set(known)))
 
+    def by_level(self, tasks: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[str, ...]]:
+        """Return tasks by their level, in display order.
+
+        Args:
+            tasks: the metadata of each task, by its name.
+
+        Returns:
+            The names of the tasks of each level, by the level's name: the facts in which the levels of these tasks
+            differ, as in ``natural`` or ``2 instructions``. It is empty if there is one level.
+        """
+        varying = [fact for fact in self.levels if len({_in_words(fact, of.get(fact)) for of in tasks.values()}) > 1]
+        found: dict[tuple[tuple[int, float, str], ...], list[str]] = {}
+        for task, of in tasks.items():
+            found.setdefault(tuple(self._place(fact, of.get(fact)) for fact in varying), []).append(task)
+        named: dict[str, tuple[str, ...]] = {}
+        for level in sorted(found):
+            name = ", ".join(words for _, _, words in level if words) or ("others" if varying else "")
+            named[name] = (*named.get(name, ()), *found[level])
+        return named
+
+    def _place(self, fact: str, value: object) -> tuple[int, float, str]:
+        """Return a sort key of a level: known values first, in display order; then by number; last, its name."""
+        known = self.values.get(fact, ())
+        order = known.index(value) if isinstance(value, str) and value in known else len(known)
+        return order, value if is_count(value) else -1, _in_words(fact, value)
+
     def best_first(self, readers: Collection[str]) -> tuple[str, ...]:
         """Return the filters that read answers, the most accurate first."""
         known = [reader for reader in self.readers if reader in readers]
@@ -195,6 +224,13 @@ FACTS: Mapping[str, FactForm] = {
 def is_count(value: object) -> TypeGuard[int]:
     """Return whether a value is a whole number in the range of counts."""
     return isinstance(value, int) and not isinstance(value, bool) and COUNT[0] <= value <= COUNT[1]
+
+
+def _in_words(fact: str, value: object) -> str:
+    """Return a value of a fact as it is named; empty if the fact is not recorded or false."""
+    if value is None or isinstance(value, bool):
+        return fact if value else ""
+    return f"{value} {fact}" if is_count(value) else str(value).replace("_", " ")
 
 
 _HAS_FORM: Mapping[FactForm, Callable[[Any], bool]] = {

@@ -62,16 +62,19 @@ def _judge(lines: Iterable[bytes], origin: str, options: argparse.Namespace) -> 
     from lm_eval_ext.regrade.regrade import accuracies, regrade  # noqa: PLC0415
 
     prompts = read_prompts(Path(options.prompts)) if options.prompts else None
-    strict, loose, answered = [], [], set()
+    strict, loose, answered, rows = [], [], set(), 0
     for judged in regrade(lines, origin, options.edition, not options.keep_reasoning, prompts):
         # ASCII works in any terminal or locale, and a response may contain what UTF-8 cannot encode (a lone surrogate).
         print(json.dumps(judged.row(options.loose)))
         strict.append(judged.strict)
         loose.append(judged.loose)
+        rows += judged.answered.draw <= 1
         if prompts:
             answered.add(judged.answered.asked["key"])
     sys.stdout.flush()
-    print(f"{'rows':28}{len(strict)}", file=sys.stderr)
+    print(f"{'rows':28}{rows}", file=sys.stderr)
+    if len(strict) > rows:
+        print(f"{'responses':28}{len(strict)}", file=sys.stderr)
     for name, value in accuracies(strict, loose, options.edition).items():
         print(f"{name:28}{value:.4f}", file=sys.stderr)
     if prompts and len(answered) < len(prompts.by_key):

@@ -43,7 +43,7 @@ def regrade(
     strip_reasoning: bool = True,
     prompts: Prompts | None = None,
 ) -> Iterator[Judged]:
-    """Yield the verdicts of each line.
+    """Yield the verdicts of each line, of every draw if it has several.
 
     Args:
         lines: in a format that ``answered`` accepts. A null response (an API withheld it) counts as empty and follows
@@ -58,7 +58,8 @@ def regrade(
     """
     number = 0
     for number, line in _not_blank(lines):
-        yield _judged(answered(f"{origin}, row {number}", line, prompts), edition, strip_reasoning)
+        for found in answered(f"{origin}, row {number}", line, prompts):
+            yield _judged(found, edition, strip_reasoning)
     if not number:
         raise RowsError(f"{origin}: no rows; expected one response per line")
 
@@ -84,14 +85,14 @@ def accuracies(strict: Sequence[Verdict], loose: Sequence[Verdict], edition: Edi
     """Return the accuracies under the harness's names.
 
     Args:
-        strict: by row; at least one.
-        loose: by row.
+        strict: by response; at least one.
+        loose: by response.
         edition: the edition of the verdicts. The harness's names are those of the faithful edition.
 
     Returns:
-        ``prompt_level_strict_acc``: the share of the rows whose instructions are all followed;
-        ``inst_level_strict_acc``: the share of all instructions of all rows that are followed; both also loose. In the
-        repaired edition, ``repaired`` and ``repaired_loose`` replace ``strict`` and ``loose``.
+        ``prompt_level_strict_acc``: the share of the responses that follow all their instructions;
+        ``inst_level_strict_acc``: the share of all instructions that are followed; both also loose. In the repaired
+        edition, ``repaired`` and ``repaired_loose`` replace ``strict`` and ``loose``.
     """
     names = ("strict", "loose") if edition == "faithful" else ("repaired", "repaired_loose")
     found = {}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from lm_eval_ext.regrade.prompts import Prompts
-from lm_eval_ext.results.response import is_sample, response_in
+from lm_eval_ext.results.response import is_sample, responses_in
 from lm_eval_ext.sources import RowsError, row_of_line
 from lm_eval_ext.verifiers.verify import ROW_FIELDS
 
@@ -23,16 +23,18 @@ class Answered:
         row: the parsed line, with the instructions of its prompt added if it was recorded without them.
         asked: the mapping with ``instruction_id_list`` and ``kwargs``.
         response: the model's response; empty if an API withheld it.
+        draw: the number of the response, from 1, if the row was answered several times (``repeats``), else 0.
     """
 
     where: str
     row: Mapping[str, Any]
     asked: Mapping[str, Any]
     response: str
+    draw: int = 0
 
 
-def answered(where: str, line: bytes, prompts: Prompts | None) -> Answered:
-    """Parse a line.
+def answered(where: str, line: bytes, prompts: Prompts | None) -> tuple[Answered, ...]:
+    """Parse a line; return its response, or each of several draws, whose rows have their number as ``draw``.
 
     Args:
         where: file and row, for messages.
@@ -52,11 +54,11 @@ def answered(where: str, line: bytes, prompts: Prompts | None) -> Answered:
         except ValueError as error:
             raise RowsError(f"{where}: {error}") from error
         joined = {**asked, **row, **{field: asked[field] for field in INSTRUCTIONS}}
-        return Answered(where, joined, asked, _response(where, row))
+        return (Answered(where, joined, asked, _response(where, row)),)
     if is_sample(row):
-        return Answered(where, row, _asked_of_sample(where, row["doc"]), _response_of_sample(where, row))
+        return tuple(_of_sample(where, row, _asked_of_sample(where, row["doc"])))
     _require(where, row, ROW_FIELDS)
-    return Answered(where, row, row, _response(where, row))
+    return (Answered(where, row, row, _response(where, row)),)
 
 
 def _require(where: str, row: Mapping[str, Any], fields: tuple[str, ...]) -> None:
@@ -76,11 +78,16 @@ def _asked_of_sample(where: str, doc: Mapping[str, Any]) -> Mapping[str, Any]:
     return doc
 
 
-def _response_of_sample(where: str, sample: Mapping[str, Any]) -> str:
+def _of_sample(where: str, sample: Mapping[str, Any], asked: Mapping[str, Any]) -> Iterator[Answered]:
     try:
-        return response_in(sample) or ""
+        responses = responses_in(sample)
     except ValueError as error:
         raise RowsError(f"{where}, {error}") from error
+    if len(responses) == 1:
+        yield Answered(where, sample, asked, responses[0] or "")
+        return
+    for draw, response in enumerate(responses, start=1):
+        yield Answered(where, {**sample, "draw": draw}, asked, response or "", draw)
 
 
 def _response(where: str, row: Mapping[str, Any]) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lm_eval_ext.results.issue import Issue, error, named, note, warning
-from lm_eval_ext.results.models import chat_template
+from lm_eval_ext.results.models import EvaluatedModel, chat_template
 from lm_eval_ext.results.runs import TaskRun
 
 _OF_RUN: Mapping[str, Callable[[TaskRun], object]] = {
@@ -69,6 +69,9 @@ def asking_facts(run: TaskRun) -> tuple[str, ...]:
     return ("system_instruction_sha", "num_fewshot", "gen_kwargs", "generation_kwargs", *run.schema.prompt_facts)
 
 
+OTHER_PROMPTS = "different prompts for the same rows"
+
+
 @dataclass(frozen=True)
 class Pair:
     """One task, as run by both sides.
@@ -117,11 +120,10 @@ class Pair:
         asked_otherwise = list(differences(self.before, self.after, asking_facts(self.before)))
         for difference in asked_otherwise:
             yield warning(f"different setting: {self._in_words(difference, ':')}")
-        templates = chat_template(self.before.file), chat_template(self.after.file)
-        if asked_otherwise or templates != (None, None):
+        if asked_otherwise or self._templates != (None, None):
             return
         if self.differ("prompts"):
-            yield warning("different prompts for the same rows")
+            yield warning(OTHER_PROMPTS)
         elif lacking := self._unhashed("prompts"):
             yield warning(f"{lacking} lacks prompt_hash in some rows, so the prompts cannot be compared")
 
@@ -136,6 +138,22 @@ class Pair:
             return
         if template is not None and self.differ("prompts"):
             yield note("different prompts under the same chat template")
+
+    @property
+    def unlike(self) -> Issue | None:
+        """Why runs of one task, version and setting are not of the same rows and prompts; ``None`` if they may be."""
+        if self.before.identity != self.after.identity or self.before.reader != self.after.reader:
+            return None
+        if obstacle := self.obstacle:
+            return obstacle
+        asked_otherwise = any(differences(self.before, self.after, asking_facts(self.before)))
+        if asked_otherwise or self._templates != (None, None) or not self.differ("prompts"):
+            return None
+        return warning(OTHER_PROMPTS)
+
+    @property
+    def _templates(self) -> tuple[str | None, str | None]:
+        return chat_template(self.before.file), chat_template(self.after.file)
 
     def differ(self, field: str) -> bool:
         """Return whether the hashes (``docs`` or ``prompts``) of any common row differ."""
@@ -164,6 +182,29 @@ class Pair:
 
 def _words(value: object) -> str:
     return "none" if value is None else str(value)
+
+
+def unlike_runs(runs: Sequence[TaskRun], names: Mapping[EvaluatedModel, str]) -> list[Issue]:
+    """Return which tasks did not ask all models the same, although name, version and setting are the same.
+
+    Args:
+        runs: the runs of all models, with their samples; each is compared with that of the first model.
+        names: the names of the models.
+    """
+    first: dict[str, TaskRun] = {}
+    tasks: dict[tuple[str, str, str], list[str]] = {}
+    for run in runs:
+        before = first.setdefault(run.name, run)
+        pair = Pair(before, run, (names[before.model], names[run.model]))
+        if before is not run and (issue := pair.unlike):
+            tasks.setdefault((issue.text, *pair.names), []).append(run.name)
+    models: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
+    for (text, one, other), of_pair in tasks.items():
+        models.setdefault((text, one, tuple(of_pair)), []).append(other)
+    return [
+        warning(f"{named(of_pair)}, {one} and {named(others)}: {text}; their scores are not comparable")
+        for (text, one, of_pair), others in models.items()
+    ]
 
 
 def of_an_older_run(runs: Sequence[TaskRun]) -> str:

@@ -9,12 +9,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lm_eval_ext.families.registry import FAMILIES
+from lm_eval_ext.results.comparability import unlike_runs
 from lm_eval_ext.results.files import ResultFile, find, read
 from lm_eval_ext.results.issue import Issue, error, named, note, warning
 from lm_eval_ext.results.models import EvaluatedModel, evaluated_model
 from lm_eval_ext.results.models import labels as labels_of
 from lm_eval_ext.results.names import GivenName, renamed
-from lm_eval_ext.results.other.choice import Choice, require_choice
+from lm_eval_ext.results.other.choice import Choice, measured_alike, require_choice
 from lm_eval_ext.results.other.entries import other_task_runs
 from lm_eval_ext.results.other.samples import COLUMN, of_rows, read_other_samples, with_other_rows
 from lm_eval_ext.results.recognition import task_runs
@@ -82,9 +83,13 @@ def load_apart(
         RowsError: a file is not a results file, a set has no results of our tasks, a name fits no model, or no task has
             the chosen metric or column.
     """
-    found = [find_runs(paths, sweep=sweep, others=others) for paths in sides]
+    found = [find_runs(paths, sweep=sweep, others=others is not None) for paths in sides]
     if others is not None:
-        require_choice(others, [run for side in found for run in side.runs])
+        chosen, issues = measured_alike([run for side in found for run in side.runs], others)
+        require_choice(others, chosen)
+        left = iter(chosen)
+        found = [replace(side, runs=tuple(next(left) for _ in side.runs)) for side in found]
+        found[0] = replace(found[0], issues=(*found[0].issues, *issues))
     common = _common_readers([run for side in found for run in (*side.runs, *side.draws, *side.placed)])
     dataset_rows = DatasetRows()
     labels = [labels_of(side.models) for side in found]
@@ -132,7 +137,7 @@ def find_runs(
     families: Collection[str] = tuple(FAMILIES),
     *,
     sweep: bool = False,
-    others: Choice | None = None,
+    others: bool = False,
 ) -> FoundRuns:
     """Return the runs in results files, without reading samples.
 
@@ -143,7 +148,7 @@ def find_runs(
         families: the families whose tasks count.
         sweep: whether runs at several temperatures, and with several placements, are one model's; otherwise they are
             different models.
-        others: what is chosen about tasks that are not ours; ``None``: they are left out.
+        others: whether tasks that are not ours count, each by its first metric and filter (see ``measured_alike``).
 
     Raises:
         OSError: a file given by name cannot be read.
@@ -163,7 +168,7 @@ def find_runs(
             unusable.append(error(str(reason)))
             unread.append(path)
             continue
-        recognized = [task_runs(file, families), *([] if others is None else [other_task_runs(file, others)])]
+        recognized = [task_runs(file, families), *([other_task_runs(file)] if others else [])]
         found += [run for each in recognized for run in each.runs]
         unusable += [issue for each in recognized for issue in each.issues]
         unusable_tasks += [(task, file) for each in recognized for task in sorted(each.unusable)]
@@ -181,9 +186,9 @@ def find_runs(
         raise RowsError(f"{'; '.join(map(str, unusable))}; expected at least one task with evaluated rows")
     if not evaluated:
         only = f", only of {named(sorted(foreign))}" if foreign else ""
-        which = f" for the families {', '.join(families)}" if others is None else ""
+        which = f" for the families {', '.join(families)}" if not others else ""
         raise RowsError(
-            f"no results of {_ours(families) if others is None else 'any task'} in {', '.join(map(str, paths))}{only}; "
+            f"no results of {'any task' if others else _ours(families)} in {', '.join(map(str, paths))}{only}; "
             f"expected results_*.json files that `lm_eval --tasks … --output_path FOLDER` writes{which}"
         )
     issues += [error(f"{issue}; left out") for issue in unusable]
@@ -298,6 +303,7 @@ def _loaded(
     issues += without_samples(counted)
     counted = [replace(run, issues=(*run.issues, *found.doubts[_what(run)])) for run in counted]
     issues += [issue for run in (*counted, *draws) for issue in run.issues]
+    issues += unlike_runs(counted, names)
     issues += symptoms(counted, names)
     elsewhere = {_what(run) for run in placed}
     return Runs(

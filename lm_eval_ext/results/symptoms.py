@@ -58,12 +58,16 @@ def _may_need_template(run: TaskRun) -> str:
 
     The results do not record whether the tokenizer has a template.
     """
-    if chat_template(run.file) is not None:
+    if _has_template(run):
         return ""
     if _CHAT_NAME.search(run.model.name):
         return "by its name"
     token = _end_of_text(run.file)
     return f"its end-of-text token is {token}" if _END_OF_TURN.search(token) else ""
+
+
+def _has_template(run: TaskRun) -> bool:
+    return chat_template(run.file) is not None
 
 
 def _end_of_text(file: ResultFile) -> str:
@@ -112,11 +116,17 @@ def _invalid(runs: Sequence[TaskRun], name: str) -> Iterator[Issue]:
         if not _is_empty(run) and _figure(run, INVALID_RATE) - _figure(run, INVALID_PRIOR) >= NEARLY_ALL
     ]
     if tasks:
+        # A template that the results record was applied.
+        advice = (
+            "with enough new tokens"
+            if all(map(_has_template, tasks))
+            else "with its chat template, and with enough new tokens"
+        )
         mostly = ", ".join(dict.fromkeys(kind for run in tasks if (kind := _commonest_kind(run))))
         yield warning(
             f"{name}: nearly all answers to {named([run.name for run in tasks])} are invalid ({INVALID_RATE} at least "
             f"{NEARLY_ALL:g}{f'; mostly {mostly}' if mostly else ''}): these scores say nothing about what it prefers; "
-            "was it run with its chat template, and with enough new tokens?"
+            f"was it run {advice}?"
         )
 
 

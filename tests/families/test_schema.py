@@ -216,6 +216,34 @@ def schema(*headlines: Metric) -> Schema:
     return Schema((ONE, MANY), headlines, facts={"level": "a whole number"})
 
 
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_level_is_a_fact_that_some_task_of_the_family_records(family: str) -> None:
+    recorded = {fact for case in TASKS if family_of(case) == family for fact in made(case).config.metadata}
+    levels = FAMILIES[family].schema.levels
+    assert levels
+    assert {*levels} <= recorded
+
+
+def test_levels_are_in_display_order_and_named_by_what_differs() -> None:
+    schema = Schema((), (), {}, levels=("size", "kind", "wide"), values={"kind": ("z", "a")})
+    facts: Mapping[str, Mapping[str, Any]] = {
+        "ten": {"size": 10, "kind": "z"},
+        "two": {"size": 2, "kind": "z", "wide": False},
+        "also_two": {"size": 2, "kind": "z"},
+        "other": {"size": 2, "kind": "a"},
+        "wide": {"size": 2, "kind": "own_kind", "wide": True},
+        "none": {},
+    }
+    assert schema.by_level(facts) == {
+        "others": ("none",),
+        "2 size, z": ("two", "also_two"),
+        "2 size, a": ("other",),
+        "2 size, own kind, wide": ("wide",),
+        "10 size, z": ("ten",),
+    }
+    assert schema.by_level({name: facts[name] for name in ("two", "also_two")}) == {"": ("two", "also_two")}
+
+
 def test_a_pattern_matches_several_metrics() -> None:
     assert schema().metric("strict_acc_keywords_existence") is MANY
     with pytest.raises(KeyError, match="loose"):

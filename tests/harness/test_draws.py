@@ -26,6 +26,7 @@ from lm_eval_ext.harness.draws import (
     together,
 )
 from lm_eval_ext.harness.versions import HAS_SCORERS
+from lm_eval_ext.regrade.regrade import accuracies, regrade
 from lm_eval_ext.results.load import load
 from tests.across_versions import plain_instance
 from tests.conftest import save
@@ -128,6 +129,16 @@ def test_every_family_scores_every_draw(tmp_path: Path, sentence_data: None) -> 
         for line in twice["samples"][task]:
             # Letters are asked for once: their log-likelihoods are the same each time.
             assert [len(answers) for answers in line["resps"]] == [1] * (len(line["resps"]) - 1) + [2]
+
+
+def test_recorded_draws_are_judged_again_as_they_were(tmp_path: Path, sentence_data: None) -> None:
+    task = OF_FAMILY["manyifeval"]
+    recorded = evaluate(tmp_path, "drop_one", [task], 2)["results"][task]
+    (samples,) = tmp_path.rglob("samples_*")
+    judged = list(regrade(samples.read_bytes().splitlines(), str(samples)))
+    assert [one.answered.draw for one in judged] == [1, 2] * ROWS
+    found = accuracies([one.strict for one in judged], [one.loose for one in judged], "faithful")
+    assert {f"{name},none": value for name, value in found.items()}.items() <= recorded.items()
 
 
 def test_refined_answers_are_drawn_and_refined_several_times(tmp_path: Path, sentence_data: None) -> None:

@@ -43,6 +43,21 @@ def test_rows_are_returned_with_verdicts(tmp_path: Path) -> None:
     ]
 
 
+def test_every_draw_of_a_sample_is_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    draws = [["No comma", "One, two"], ["No comma", "No comma"]]
+    samples = [{"doc_id": number, "doc": NO_COMMA, "filtered_resps": [of_row]} for number, of_row in enumerate(draws)]
+    assert main(["verify", str(rows_file(tmp_path, *samples))]) == 0
+    said = capsys.readouterr()
+    rows = [json.loads(line) for line in said.out.splitlines()]
+    found = [(row["doc_id"], row["draw"], row["follow_all_instructions"]) for row in rows]
+    assert found == [(0, 1, True), (0, 2, False), (1, 1, True), (1, 2, True)]
+    assert said.err.splitlines()[:3] == [
+        f"{'rows':28}2",
+        f"{'responses':28}4",
+        f"{'prompt_level_strict_acc':28}0.7500",
+    ]
+
+
 def test_verdicts_of_an_earlier_run_are_replaced(tmp_path: Path) -> None:
     row = {**NO_COMMA, "response": "fine", "follow_instruction_list": [False], "follow_all_instructions": False}
     (after,) = verified(rows_file(tmp_path, row))

@@ -29,27 +29,37 @@ def prompts(tmp_path: Path) -> Prompts:
 
 def test_a_row_with_instructions_and_response_is_complete() -> None:
     row = {**ASKED, "response": "Hello", "note": 1}
-    found = answered("here", line(row), None)
+    (found,) = answered("here", line(row), None)
     assert (found.row, found.asked, found.response) == (row, row, "Hello")
 
 
 @pytest.mark.parametrize("responses", [["Hello"], [["Hello"]]], ids=["lm-eval 0.4", "lm-eval 0.5"])
 def test_a_line_of_a_samples_file_is_a_row(responses: list[Any]) -> None:
     row = {"doc_id": 0, "doc": PROMPT, "resps": [["Hello "]], "filtered_resps": responses, "filter": "none"}
-    found = answered("here", line(row), None)
+    (found,) = answered("here", line(row), None)
     assert (found.row, found.asked, found.response) == (row, PROMPT, "Hello")
+
+
+def test_every_draw_of_a_row_is_a_response_with_its_number() -> None:
+    row = {"doc_id": 0, "doc": PROMPT, "filtered_resps": [["Hello", None, "Hello"]]}
+    found = answered("here", line(row), None)
+    assert [(one.row, one.asked, one.response, one.draw) for one in found] == [
+        ({**row, "draw": 1}, PROMPT, "Hello", 1),
+        ({**row, "draw": 2}, PROMPT, "", 2),
+        ({**row, "draw": 3}, PROMPT, "Hello", 3),
+    ]
 
 
 @pytest.mark.parametrize("names", [{"key": 7}, {"key": 7, "prompt": "another"}, {"prompt": "Say hello."}])
 def test_a_bare_response_gets_the_instructions_of_its_prompt(names: dict[str, Any], prompts: Prompts) -> None:
-    found = answered("here", line({**names, "response": "Hello", "model": "m"}), prompts)
+    (found,) = answered("here", line({**names, "response": "Hello", "model": "m"}), prompts)
     assert found.row == {**PROMPT, **names, "response": "Hello", "model": "m"}
     assert (found.asked, found.response) == (PROMPT, "Hello")
 
 
 def test_the_prompts_instructions_are_used_if_prompts_are_given(prompts: Prompts) -> None:
     other = {"instruction_id_list": ["startend:quotation"], "kwargs": [{}]}
-    found = answered("here", line({"key": "b", "response": "Hello", **other}), prompts)
+    (found,) = answered("here", line({"key": "b", "response": "Hello", **other}), prompts)
     assert found.row["instruction_id_list"] == found.asked["instruction_id_list"] == ["punctuation:no_comma"]
 
 
@@ -62,7 +72,8 @@ def test_the_prompts_instructions_are_used_if_prompts_are_given(prompts: Prompts
     ],
 )
 def test_a_null_response_is_empty(row: dict[str, Any]) -> None:
-    assert answered("here", line(row), None).response == ""
+    (found,) = answered("here", line(row), None)
+    assert found.response == ""
 
 
 @pytest.mark.parametrize(
@@ -82,7 +93,7 @@ def test_a_null_response_is_empty(row: dict[str, Any]) -> None:
             r", field 'filtered_resps': expected one response, found \['x', ",
         ),
         (
-            {"doc": PROMPT, "filtered_resps": [["x", "y"]]},
+            {"doc": PROMPT, "filtered_resps": [["x", 3]]},
             r", field 'filtered_resps': expected one response, found \[\[",
         ),
         ({"doc": PROMPT, "filtered_resps": []}, r", field 'filtered_resps': expected one response, found \[\]"),

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.results.response import generated, is_sample, response_in
+from lm_eval_ext.results.response import generated, is_sample, response_in, responses_in
 
 
 @pytest.mark.parametrize(
@@ -23,6 +23,19 @@ def test_the_response_is_what_the_filter_left(responses: Any, response: str | No
 def test_several_responses_or_none_are_an_error(responses: Any) -> None:
     with pytest.raises(ValueError, match=r"^field 'filtered_resps': expected one response, found "):
         response_in({"doc": {}, "filtered_resps": responses})
+
+
+@pytest.mark.parametrize(
+    ("responses", "draws"), [([["x", None, "y"]], ["x", None, "y"]), ([["x"]], ["x"]), (["x"], ["x"]), (None, [None])]
+)
+def test_every_draw_is_a_response(responses: Any, draws: list[str | None]) -> None:
+    assert responses_in({"doc": {}, "filtered_resps": responses}) == draws
+
+
+@pytest.mark.parametrize("responses", [[], ["x", "y"], [[]], [[["x"]]], [["x", 3]], {}])
+def test_two_requests_and_what_is_no_text_are_no_draws(responses: Any) -> None:
+    with pytest.raises(ValueError, match=r"^field 'filtered_resps': expected one response, found "):
+        responses_in({"doc": {}, "filtered_resps": responses})
 
 
 @pytest.mark.parametrize("line", [{}, {"doc": {}}, {"filtered_resps": ["x"]}, {"doc": "x", "filtered_resps": ["x"]}])

@@ -146,6 +146,21 @@ def test_nearly_all_answers_are_invalid(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("recorded", "question"),
+    [
+        ({}, "was it run with its chat template, and with enough new tokens?"),
+        (TEMPLATE, "was it run with enough new tokens?"),
+    ],
+)
+def test_a_recorded_chat_template_is_not_asked_about(
+    recorded: Mapping[str, Any], question: str, tmp_path: Path
+) -> None:
+    write_answers(tmp_path, ["invalid_echo"] * 10, ["Movie review"] * 10, **recorded)
+    (found,) = warnings(tmp_path)
+    assert found.endswith(question)
+
+
 def test_a_result_that_predates_the_kinds_is_warned_of_too(tmp_path: Path) -> None:
     path = write_run(tmp_path, {SST2: [0.0]}, samples=False)
     content = json.loads(path.read_text(encoding="utf-8"))

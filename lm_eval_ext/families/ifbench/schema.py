@@ -33,5 +33,6 @@ SCHEMA = Schema(
     headlines=(Metric(HEADLINE, higher_is_better=True),),
     # turns: 1 where the prompt contains the instructions, 2 where they follow the model's own answer.
     facts={"turns": "a whole number"},
+    levels=("turns",),
     row_key="key",
 )

@@ -82,6 +82,7 @@ SCHEMA = Schema(
     headlines=(Metric("prompt_level_strict_acc", higher_is_better=True), OF_REPORTS[0], OF_SECTIONS[0]),
     # instructions: the number per row; repeat: whether one instruction is repeated that many times (appendix C).
     facts={"instructions": "a whole number", "repeat": "true or false"},
+    levels=("instructions", "repeat", SINGLE, WIDE, COUSINS, DENSE, FORM),
     row_key="key",
     row_keys_of_variants={COUSINS: "key"},
     placements=PLACEMENTS,

@@ -32,6 +32,7 @@ SCHEMA = Schema(
         "prompt_budget": "an object",
         "instances_hash": "text",
     },
+    levels=("encoding",),
     values={"encoding": (*ENCODINGS, *ABLATIONS)},
     row_key="index",
     # rows_hash covers prompts, whose length depends on the model's context, so the instances are compared instead.

@@ -39,6 +39,7 @@ SCHEMA = Schema(
     ),
     # constraint: how strictly the prompt asks for a letter (Table 1); paired: whether first tokens were asked for.
     facts={"constraint": "text", "paired": "true or false"},
+    levels=("constraint",),
     # The weakest constraint first.
     values={"constraint": tuple(INSTRUCTIONS)},
     row_key="key",

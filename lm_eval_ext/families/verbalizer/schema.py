@@ -55,6 +55,7 @@ SCHEMA = Schema(
         "label_words": "a text for each label",
         "prior_words": "a text for each label",
     },
+    levels=("prompting", "naturalness"),
     values={
         "prompting": ("direct", "chain_of_thought"),
         "dataset": tuple(dataset for datasets in KINDS.values() for dataset in datasets),

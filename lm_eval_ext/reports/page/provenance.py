@@ -30,7 +30,10 @@ Facts = tuple[tuple[str, str], ...]
 
 
 def provenance(runs: Runs) -> tuple[tuple[str, Facts], ...]:
-    """Return names and values for each file of each model, and for each setting if a file's tasks have several."""
+    """Return names and values for each model: what all its runs share, then what is one run's.
+
+    Each file is a run, and so is each setting if a file's tasks have several.
+    """
     found = []
     shown_once = {(run.file.path, run.task) for run in runs.runs}
     draws = (run for run in runs.draws if (run.file.path, run.task) not in shown_once)
@@ -40,8 +43,23 @@ def provenance(runs: Runs) -> tuple[tuple[str, Facts], ...]:
         for run in everything:
             if run.model == model:
                 of_file.setdefault((str(run.file.path), run.setting), []).append(run)
-        found += [(runs.labels[model], _facts(runs, alike)) for alike in of_file.values()]
+        if of_file:
+            found.append((runs.labels[model], _together([_facts(runs, alike) for alike in of_file.values()])))
     return tuple(found)
+
+
+def _together(of_runs: Sequence[Facts]) -> Facts:
+    """Return the facts of a model's runs, each that all share once."""
+    shared = [fact for fact in of_runs[0] if all(fact in facts for facts in of_runs[1:])]
+    return (
+        *shared,
+        *(
+            (f"run {number} of {len(of_runs)}: {name}", value)
+            for number, facts in enumerate(of_runs, start=1)
+            for name, value in facts
+            if (name, value) not in shared
+        ),
+    )
 
 
 def _facts(runs: Runs, of_file: Sequence[TaskRun]) -> Facts:

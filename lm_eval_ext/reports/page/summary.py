@@ -14,7 +14,7 @@ from lm_eval_ext.results.models import EvaluatedModel
 from lm_eval_ext.results.runs import Runs
 
 MANY = 6
-"""Up to this many ungrouped tasks of a family get a column each; more share one column."""
+"""Up to this many ungrouped tasks of a family get a column each; of more, those of one level share a column."""
 
 
 @dataclass(frozen=True)
@@ -42,10 +42,11 @@ class Column:
 
 
 def columns(runs: Runs) -> list[Column]:
-    """Return the headlines: one for each lowest-level group, and those for tasks in no group."""
+    """Return the headlines: those of the lowest-level groups, and of the tasks in no group, each of one level."""
     found = []
-    for family in FAMILIES:
+    for family, described in FAMILIES.items():
         of_task = {run.task: run.headline for run in runs.of(family)}
+        facts = {run.task: run.metadata for run in runs.of(family)}
         leaves = set(of_task)
         # A group without a headline of its own is replaced by its parts.
         groups = {
@@ -60,18 +61,28 @@ def columns(runs: Runs) -> list[Column]:
             for parts, name in sorted(names.items(), key=lambda item: item[1])
             if not any(other < parts for other in names)
         }
+        named = {}
+        for group, parts in lowest.items():
+            for level, tasks in described.schema.by_level({part: facts[part] for part in parts}).items():
+                named[_name(f"{group}, {level}" if level else group, tasks, is_whole=not level)] = tasks
         alone = sorted(leaves.difference(*lowest.values()))
         for headline in dict.fromkeys(of_task[task] for task in alone):
             tasks = tuple(task for task in alone if of_task[task] == headline)
-            lowest |= (
-                {task: (task,) for task in tasks}
-                if len(tasks) <= MANY
-                else {f"{family}, {len(tasks)} tasks with {headline.name}": tasks}
-            )
-        for name, tasks in lowest.items():
+            if len(tasks) <= MANY:
+                named |= {task: (task,) for task in tasks}
+                continue
+            for level, of_level in described.schema.by_level({task: facts[task] for task in tasks}).items():
+                which = ", ".join(filter(None, (family, level, f"{len(of_level)} tasks with {headline.name}")))
+                named[_name(which, of_level)] = of_level
+        for name, tasks in named.items():
             headline = of_task[tasks[0]]
-            found.append(Column(family, name, headline.name, headline.higher_is_better, tuple(tasks)))
+            found.append(Column(family, name, headline.name, headline.higher_is_better, tasks))
     return found
+
+
+def _name(several: str, tasks: Sequence[str], *, is_whole: bool = False) -> str:
+    """Return the name of a headline: that of its task if it is of a single one, unless that is a whole group."""
+    return tasks[0] if len(tasks) == 1 and not is_whole else several
 
 
 def summary(evidence: Evidence) -> Figure:
@@ -92,9 +103,10 @@ def summary(evidence: Evidence) -> Figure:
     return Figure(
         "summary",
         "Headline metrics",
-        "In percent, aggregated as in the harness's groups. ↑: higher is better, ↓: lower is better. In brackets: 95 % "
-        "confidence intervals from a cluster bootstrap over rows, with the same resamples for every model. Those of "
-        "shares have the width of Wilson's intervals, and are one-sided at 0 and at 100 %.",
+        "In percent, aggregated as in the harness's groups, but never over several levels, such as kinds of words or "
+        "numbers of instructions. ↑: higher is better, ↓: lower is better. In brackets: 95 % confidence intervals from "
+        "a cluster bootstrap over rows, with the same resamples for every model. Those of shares have the "
+        "width of Wilson's intervals, and are one-sided at 0 and at 100 %.",
         tuple(panels),
         Table(
             ("model", *(column.heading for column in chosen)),
@@ -114,6 +126,6 @@ def _of_column(evidence: Evidence, model: EvaluatedModel, column: Column) -> Est
 
 def _short(column: Column, others: Sequence[Column]) -> str:
     """Return a heading without what a panel's title already says."""
-    name = column.name.removeprefix(f"{column.family}_") or column.name
+    name = column.name.removeprefix(f"{column.family}_").removeprefix(f"{column.family}, ") or column.name
     metric = "" if len({other.metric for other in others}) == 1 else f" {column.metric}"
     return f"{name}{metric} {'↑' if column.higher_is_better else '↓'}"

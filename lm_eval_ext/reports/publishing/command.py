@@ -122,6 +122,11 @@ def _export(options: argparse.Namespace) -> int:
                 "of the rows; the files say so",
                 file=sys.stderr,
             )
+        if options.format == EVERY_EVAL_EVER and (numbers := list(model.left_out())):
+            print(
+                f"lm-eval-ext: warning: {model.id}: left out, because it is no score: {one_line('; '.join(numbers))}",
+                file=sys.stderr,
+            )
     for path in contents:
         path.parent.mkdir(parents=True, exist_ok=True)
     write(contents)

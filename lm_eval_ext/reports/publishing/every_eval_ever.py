@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,6 +23,10 @@ from lm_eval_ext.sources import HUB
 SCHEMA_VERSION = "0.3.0"
 COLLECTION = "lm-eval-ext"
 """The folder of the database in which the records are."""
+LOADERS = ("arrow", "audiofolder", "csv", "imagefolder", "json", "pandas", "parquet", "text", "webdataset", "xml")
+"""What ``dataset_path`` is where the rows are files of the user: a loader of the library ``datasets``."""
+NAME = re.compile(r"[\w.-]*\w", re.ASCII)
+"""The form of a dataset without an owner."""
 SELF_DEPLOYED = ("hf", "hf-auto", "huggingface", "vllm", "sglang")
 """The harness's model types that load the weights themselves."""
 
@@ -124,17 +129,31 @@ def _source_data(run: TaskRun) -> dict[str, Any]:
         if run.metadata.get(fact) is not None
     }
     path = str(run.config.get("dataset_path") or "")
-    data = {"dataset_name": str(run.metadata.get("dataset") or path or run.task)}
-    if run.metadata.get("source", HUB) != HUB:
-        return {**data, "source_type": "other", "additional_details": {**details, "source": "files"}}
+    # Our own tasks know their dataset by its name; what is recorded for others is made from their configuration.
+    known = str(run.metadata["dataset"]) if run.is_ours else path
+    from_files = run.metadata["source"] != HUB if run.is_ours else not path
+    # The name can have a configuration after a comma.
+    unnamed = _is_local(known.partition(",")[0])
+    if from_files or unnamed or _is_local(path):
+        name = known if run.is_ours and not unnamed else run.task
+        return {
+            "dataset_name": name,
+            "source_type": "other",
+            "additional_details": {**details, "source": "files"},
+        }
     place = {"hf_repo": path} if HUB_ID.fullmatch(path) else {}
     return {
-        **data,
+        "dataset_name": known,
         "source_type": "hf_dataset",
         **place,
         "samples_number": run.count,
         "additional_details": details,
     }
+
+
+def _is_local(path: str) -> bool:
+    """Return whether a dataset's path is not its name on the hub but a place of files, or what loads files."""
+    return bool(path) and (path in LOADERS or not (HUB_ID.fullmatch(path) or NAME.fullmatch(path)))
 
 
 def _generation_config(run: TaskRun) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, isfinite
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from lm_eval_ext.results.load import FoundRuns, find_runs
 from lm_eval_ext.results.models import GGUF, EvaluatedModel
 from lm_eval_ext.results.models import labels as labels_of
 from lm_eval_ext.results.names import GivenName, renamed
-from lm_eval_ext.results.other.choice import Choice
+from lm_eval_ext.results.other.choice import Choice, measured_alike
 from lm_eval_ext.results.runs import TaskRun
 from lm_eval_ext.sources import EMBEDDED, EMBEDDED_NOTE
 
@@ -89,6 +89,19 @@ class PublishedModel:
                         run.task, metric, higher_is_better, value, _number(error), run.count, _range(run, metric), run
                     )
 
+    def left_out(self) -> Iterator[str]:
+        """Yield which numbers of the results ``scores`` leaves out because they are none that the metric can have."""
+        for run in self.runs:
+            for metric in run.metrics:
+                value = run.figures[f"{metric},{run.reader}"]
+                # The harness writes N/A where a task has nothing to score.
+                if (
+                    isinstance(value, int | float)
+                    and run.figure(metric) is None
+                    and _direction(run, metric) is not None
+                ):
+                    yield f"{run.task}, {metric}: {shown(value)} in the results"
+
     def headline(self, name: str) -> Score:
         """Return the headline of a task or group.
 
@@ -131,7 +144,9 @@ def published(paths: Sequence[Path], ids: Sequence[GivenName]) -> tuple[tuple[Pu
         ReportError: a model has no id or shares it with another, or its rows are not to be published.
         RowsError: a file is not a results file, or an id is for no model.
     """
-    found = find_runs(paths, others=Choice())
+    found = find_runs(paths, others=True)
+    alike, issues = measured_alike(found.runs, Choice())
+    found = replace(found, runs=tuple(alike), issues=(*found.issues, *issues))
     labels = labels_of(found.models)
     # A renamed label is the user's id; others are looked up in the results.
     given = renamed(labels, found.runs, ids)

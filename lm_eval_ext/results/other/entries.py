@@ -12,7 +12,7 @@ from lm_eval_ext.families.schema import SHARE, Metric, Schema, is_count
 from lm_eval_ext.results.files import ResultFile, bare_name
 from lm_eval_ext.results.models import evaluated_model
 from lm_eval_ext.results.other.aggregation import DEFAULTS, MEAN
-from lm_eval_ext.results.other.choice import Choice
+from lm_eval_ext.results.other.choice import readers_of
 from lm_eval_ext.results.other.samples import stated
 from lm_eval_ext.results.recognition import OURS, WITHOUT_SCORES, Recognized, unusable_tasks
 from lm_eval_ext.results.runs import OTHER, TaskRun
@@ -22,17 +22,12 @@ ANYTHING = (-float("inf"), float("inf"))
 _STDERR = "_stderr"
 
 
-def other_task_runs(file: ResultFile, choice: Choice) -> Recognized:
-    """Return the runs of the tasks in a file that are not ours, and which of them cannot be used.
-
-    Args:
-        file: the results.
-        choice: what a user chooses about them.
-    """
+def other_task_runs(file: ResultFile) -> Recognized:
+    """Return the runs of the tasks in a file that are not ours, and which of them cannot be used."""
     runs: list[TaskRun] = []
     unusable: dict[str, list[str]] = {}
     for name, figures, config in _entries(file):
-        found = _run(file, name, figures, config, choice)
+        found = _run(file, name, figures, config)
         if isinstance(found, TaskRun):
             runs.append(found)
         else:
@@ -59,10 +54,8 @@ def _entries(file: ResultFile) -> Iterator[tuple[str, Mapping[str, Any], Mapping
             yield name, figures, config
 
 
-def _run(
-    file: ResultFile, name: str, figures: Mapping[str, Any], config: Mapping[str, Any], choice: Choice
-) -> TaskRun | str:
-    """Return a task's run, or why it cannot be used."""
+def _run(file: ResultFile, name: str, figures: Mapping[str, Any], config: Mapping[str, Any]) -> TaskRun | str:
+    """Return a task's run by its first metric and filter, or why it cannot be used."""
     if PurePath(name).name != name:
         return "its name is a path; expected the name of a task"
     pairs = [
@@ -77,14 +70,10 @@ def _run(
     metrics = dict.fromkeys(
         (*(metric for metric in directions if metric in dict(pairs)), *(metric for metric, _ in pairs))
     )
-    first = choice.metric if choice.metric in metrics else next(iter(metrics))
-    readers = [reader for metric, reader in pairs if metric == first]
-    if choice.filter in readers:
-        readers = [choice.filter, *(reader for reader in readers if reader != choice.filter)]
     described = tuple(
-        Metric(metric, directions.get(metric), range=_range(figures, config, metric, readers))
-        for metric in sorted(metrics, key=lambda metric: metric != first)
+        Metric(metric, directions.get(metric), range=_range(figures, config, metric)) for metric in metrics
     )
+    readers = readers_of(figures, described[0].name)
     effective = file.of_task("n-samples", name)
     count = effective.get("effective") if isinstance(effective, dict) else figures.get("sample_len")
     if not is_count(count):
@@ -122,17 +111,13 @@ def _directions(file: ResultFile, name: str) -> dict[str, bool | None]:
     return {metric: value if isinstance(value, bool) else None for metric, value in entries}
 
 
-def _range(
-    figures: Mapping[str, Any], config: Mapping[str, Any], metric: str, readers: list[str]
-) -> tuple[float, float]:
+def _range(figures: Mapping[str, Any], config: Mapping[str, Any], metric: str) -> tuple[float, float]:
     """Return the range of a metric as far as the results tell: a mean from 0 to 1 is taken to be a share."""
     said = stated(config, metric)
     by_default = DEFAULTS.get(metric, MEAN)
-    values = [figures.get(f"{metric},{reader}") for reader in readers]
+    values = [figures[f"{metric},{reader}"] for reader in readers_of(figures, metric)]
     is_mean = (said if isinstance(said, str) and said.isidentifier() else by_default) in (MEAN, "f1")
-    inside = all(
-        isinstance(value, int | float) and SHARE[0] <= value <= SHARE[1] for value in values if value is not None
-    )
+    inside = all(SHARE[0] <= value <= SHARE[1] for value in values)
     return SHARE if is_mean and inside else ANYTHING
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import stat
 import tarfile
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import partial
-from gzip import BadGzipFile
 from pathlib import Path, PurePosixPath
 from typing import IO
 
@@ -24,9 +23,6 @@ MOST_MEMBERS = 100_000
 MOST_BYTES = 16 * 2**30
 """The most that is extracted; the samples of a hundred tasks by twenty models are a few gigabytes."""
 BLOCK = 2**20
-
-_UNREADABLE = (zipfile.BadZipFile, tarfile.TarError, BadGzipFile, zlib.error, EOFError, RuntimeError, ValueError)
-"""What the standard library raises about a damaged, encrypted or unsupported archive; ``NotImplementedError`` too."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +56,7 @@ def extract(archive: Path, folder: Path) -> None:
         folder: where to; it is made.
 
     Raises:
-        OSError: the archive cannot be read, or a file cannot be written.
+        OSError: the archive cannot be opened, or a file cannot be written.
         RowsError: it is damaged, has no results, is too large, or has a member that leads outside of it.
     """
     folder.mkdir(parents=True)
@@ -76,8 +72,8 @@ def extract(archive: Path, folder: Path) -> None:
                 found = found or fnmatchcase(name, RESULTS)
     except _RefusedError as refused:
         raise RowsError(f"{archive}: {refused}; expected an archive of what `lm_eval --output_path` writes") from None
-    except _UNREADABLE as error:
-        raise RowsError(f"{archive}: not a readable archive ({error}); expected {' or '.join(SUFFIXES)}") from error
+    except _DamagedError as damage:
+        raise RowsError(f"{archive}: not a readable archive ({damage}); expected {' or '.join(SUFFIXES)}") from damage
     if not found:
         raise RowsError(f"{archive}: no {RESULTS} in this archive; expected what `lm_eval --output_path` writes")
 
@@ -86,24 +82,51 @@ class _RefusedError(Exception):
     """What is not extracted, and why."""
 
 
+class _DamagedError(Exception):
+    """What cannot be read, and why."""
+
+
+@contextmanager
+def _reading() -> Iterator[None]:
+    """Raise ``_DamagedError`` where the standard library cannot read an archive."""
+    try:
+        yield
+    except MemoryError as error:
+        raise _DamagedError("a header claims more than fits into memory") from error
+    except Exception as error:
+        # It raises a dozen types about damage, of every format its own: LZMAError, OSError of bzip2, OverflowError, ….
+        # Where the archive itself cannot be opened, the error names it.
+        if isinstance(error, OSError) and error.filename is not None:
+            raise
+        raise _DamagedError(str(error) or type(error).__name__) from error
+
+
 def _members(archive: Path) -> Iterator[_Member]:
-    if archive.name.lower().endswith(".zip"):
-        with zipfile.ZipFile(archive) as file:
-            for info in file.infolist():
-                # Zero where the archive was not made on Unix, which has no links there.
-                kind = stat.S_IFMT(info.external_attr >> 16)
-                regular = not info.is_dir() and kind in (0, stat.S_IFREG)
-                yield _Member(info.filename, regular, partial(file.open, info))
-    else:
-        with tarfile.open(archive, "r:gz") as tar:
-            for entry in tar:
-                yield _Member(entry.name, entry.isreg(), partial(tar.extractfile, entry))
+    # What the receiver of a member raises does not come through here.
+    with _reading():
+        yield from _in_zip(archive) if archive.name.lower().endswith(".zip") else _in_tar(archive)
+
+
+def _in_zip(archive: Path) -> Iterator[_Member]:
+    with zipfile.ZipFile(archive) as file:
+        for info in file.infolist():
+            # Zero where the archive was not made on Unix, which has no links there.
+            kind = stat.S_IFMT(info.external_attr >> 16)
+            regular = not info.is_dir() and kind in (0, stat.S_IFREG)
+            yield _Member(info.filename, regular, partial(file.open, info))
+
+
+def _in_tar(archive: Path) -> Iterator[_Member]:
+    with tarfile.open(archive, "r:gz") as tar:
+        for entry in tar:
+            yield _Member(entry.name, entry.isreg(), partial(tar.extractfile, entry))
 
 
 def _write(member: _Member, folder: Path, most: int) -> int:
     """Write a member to the folder and return its size."""
     target = _target(member.name, folder)
-    content = member.open() if member.is_file else None
+    with _reading():
+        content = member.open() if member.is_file else None
     if content is None:
         raise _RefusedError(f"{shown(member.name)} is not a regular file")
     size = 0
@@ -114,12 +137,17 @@ def _write(member: _Member, folder: Path, most: int) -> int:
         except FileExistsError:
             raise _RefusedError(f"{shown(member.name)} is there twice") from None
         with written:
-            while block := content.read(BLOCK):
+            while block := _block(content):
                 size += len(block)
                 if size > most:
                     raise _RefusedError(f"more than {MOST_BYTES / 2**30:g} GiB of results and samples")
                 written.write(block)
     return size
+
+
+def _block(content: IO[bytes]) -> bytes:
+    with _reading():
+        return content.read(BLOCK)
 
 
 def _target(name: str, folder: Path) -> Path:

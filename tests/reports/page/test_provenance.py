@@ -40,10 +40,18 @@ def test_the_command_has_only_the_metadata_that_the_user_gave(tmp_path: Path) ->
     assert """--metadata '{"bleurt": "b", "source": "rows", "tokenizer": "t"}' """ in command
 
 
-def test_a_model_that_was_run_twice_has_two_entries(tmp_path: Path) -> None:
+def test_a_model_that_was_run_twice_is_listed_once_with_what_differs(tmp_path: Path) -> None:
     first = write_run(tmp_path / "1", {SST2: [1]})
     second = write_run(tmp_path / "2", {SNLI: [1]})
-    assert [(model, dict(facts)["results"]) for model, facts in provenance(load([tmp_path]))] == [
-        ("one", str(second)),
-        ("one", str(first)),
+    ((model, facts),) = provenance(load([tmp_path]))
+    assert model == "one"
+    assert [(name, value) for name, value in facts if "command" not in name] == [
+        ("evaluated", "1970-01-01T00:16:40+00:00"),
+        ("task versions", "1.0"),
+        ("source of rows", "hub"),
+        ("rows (hashes)", "rows"),
+        ("run 1 of 2: results", str(second)),
+        ("run 2 of 2: results", str(first)),
     ]
+    commands = [(name.partition(":")[0], value.split()[6]) for name, value in facts if "command" in name]
+    assert commands == [("run 1 of 2", SNLI), ("run 2 of 2", SST2)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from lm_eval_ext.reports.figure import Estimate, HeatMap
 from lm_eval_ext.reports.page.summary import columns, summary
 from lm_eval_ext.results.load import load
 from tests.reports.files import SST2, write_run
+from tests.reports.manyifeval_files import row, write_rows
 
 SNLI = "verbalizer_snli_unnatural_flipped"
 GOLDEN = "verbalizer_sst2_natural_golden"
@@ -31,6 +33,51 @@ def test_many_ungrouped_tasks_are_one_headline(tmp_path: Path) -> None:
     write_run(tmp_path, {f"verbalizer_own_{number}": [1] for number in range(7)})
     (column,) = columns(load([tmp_path]))
     assert (column.name, len(column.tasks)) == ("verbalizer, 7 tasks with acc", 7)
+
+
+def with_facts(path: Path, facts: Mapping[str, Mapping[str, Any]]) -> Path:
+    """Record other facts for the tasks of a run."""
+    content = json.loads(path.read_text())
+    for task, of_task in facts.items():
+        metadata = content["configs"][task]["metadata"]
+        content["configs"][task] = {**content["configs"][task], "metadata": {**metadata, **of_task}}
+    path.write_text(json.dumps(content))
+    return path
+
+
+def test_many_ungrouped_tasks_of_several_levels_are_a_headline_for_each_level(tmp_path: Path) -> None:
+    # As in `make demo-model`. Of the prior, one mean over all is 1/3, which says nothing.
+    right = {"unnatural": [0], "natural": [1], "neutral": [0]}
+    facts = {f"own_{level}_{number}": {"naturalness": level} for level in right for number in range(3)}
+    with_facts(write_run(tmp_path, {task: right[of["naturalness"]] for task, of in facts.items()}), facts)
+    runs = load([tmp_path])
+    names = [f"verbalizer, {level}, 3 tasks with acc" for level in ("natural", "neutral", "unnatural")]
+    assert [column.name for column in columns(runs)] == names
+    figure = summary(Evidence(runs))
+    ((_, *estimates),) = figure.table.rows
+    assert [each.value for each in estimates if isinstance(each, Estimate)] == [1, 0, 0]
+    mark = figure.panels[0].mark
+    assert isinstance(mark, HeatMap)
+    assert [name.partition(",")[0] for name in mark.columns] == ["natural", "neutral", "unnatural"]
+
+
+def test_a_group_over_several_levels_is_a_headline_for_each_level(tmp_path: Path) -> None:
+    numbers = (1, 2, 4)
+    tasks = {f"manyifeval_n{number:02}": [row(1, [True] * number)] for number in numbers}
+    path = write_rows(tmp_path, tasks)
+    content = json.loads(path.read_text())
+    content["group_subtasks"] = {"manyifeval": [*reversed(tasks)]}
+    path.write_text(json.dumps(content))
+    assert [(column.name, column.tasks) for column in columns(load([tmp_path]))] == [(task, (task,)) for task in tasks]
+
+
+def test_the_tasks_of_one_level_of_a_group_are_a_headline(tmp_path: Path) -> None:
+    facts = {SST2: {"prompting": "chain_of_thought"}, SNLI: {"prompting": "chain_of_thought"}, GOLDEN: {}}
+    with_facts(write_run(tmp_path, {task: [1] for task in facts}, group_subtasks={"mine": [*facts]}), facts)
+    assert [(column.name, column.tasks) for column in columns(load([tmp_path]))] == [
+        (GOLDEN, (GOLDEN,)),
+        ("mine, chain of thought", (SST2, SNLI)),
+    ]
 
 
 def test_a_group_without_its_own_headline_is_split_into_tasks(tmp_path: Path) -> None:

@@ -93,3 +93,19 @@ def test_a_run_of_some_rows_says_so_everywhere(run: Path, tmp_path: Path, capsys
     assert "warning: a/b: made with --limit 4, so the scores are of some of the rows" in capsys.readouterr().err
     (written,) = (tmp_path / "out/a/b/.eval_results").iterdir()
     assert yaml.safe_load(written.read_text(encoding="utf-8"))[0]["notes"].endswith("--limit 4: only some of the rows")
+
+
+def test_a_score_that_is_no_number_is_left_out_and_named(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (path,) = run.glob("results_*")
+    content = json.loads(path.read_text(encoding="utf-8"))
+    content["results"][SST2] |= {"prior_rate,answer": float("nan"), "invalid_rate,answer": "N/A"}
+    path.write_text(json.dumps(content), encoding="utf-8")
+    assert call(*EEE, run, "-o", tmp_path / "eee", "--model-id", f"{run}=our-team/one", *EVALUATOR) == 0
+    said = capsys.readouterr()
+    record = json.loads(Path(said.out.strip()).read_text(encoding="utf-8"))
+    assert [each["metric_config"]["metric_id"] for each in record["evaluation_results"]] == ["acc"]
+    assert f"our-team/one: left out, because it is no score: {SST2}, prior_rate: nan in the results\n" in said.err
+    # What the harness has no score of is not missing.
+    assert "invalid_rate" not in said.err

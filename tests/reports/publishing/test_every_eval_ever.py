@@ -13,6 +13,7 @@ import pytest
 from lm_eval_ext.reports.publishing.every_eval_ever import SCHEMA_VERSION, Evaluator, contents
 from lm_eval_ext.reports.publishing.published import published
 from lm_eval_ext.results.names import GivenName
+from tests.other_files import MadeUp, write_other_run
 from tests.reports.conftest import ResultFolder
 from tests.reports.files import CONFIG, SST2, write_run
 from tests.reports.gate.two_runs import right
@@ -75,6 +76,7 @@ def test_the_same_results_always_make_the_same_file(tmp_path: Path) -> None:
         ("hub", "nyu-mll/glue", {"source_type": "hf_dataset", "hf_repo": "nyu-mll/glue"}),
         ("hub", "sst2", {"source_type": "hf_dataset"}),
         ("/home/somebody/rows", "sst2", {"source_type": "other"}),
+        ("hub", "/home/somebody/rows", {"source_type": "other"}),
     ],
 )
 def test_where_the_rows_came_from_is_said_without_local_paths(
@@ -86,6 +88,35 @@ def test_where_the_rows_came_from_is_said_without_local_paths(
     data = record["evaluation_results"][0]["source_data"]
     assert {name: data.get(name) for name in ("source_type", "hf_repo") if name in data} == expected
     assert data["additional_details"]["rows_hash"] == "rows"
+    assert "somebody" not in json.dumps(record)
+    require_valid(record)
+
+
+@pytest.mark.parametrize(
+    ("path", "kwargs", "expected"),
+    [
+        ("owner/quiz", None, {"dataset_name": "owner/quiz", "source_type": "hf_dataset", "hf_repo": "owner/quiz"}),
+        ("gsm8k", None, {"dataset_name": "gsm8k", "source_type": "hf_dataset"}),
+        ("/home/somebody/rows", None, {"dataset_name": "quiz", "source_type": "other"}),
+        (r"C:\somebody\rows", None, {"dataset_name": "quiz", "source_type": "other"}),
+        ("json", {"data_files": "/home/somebody/a.jsonl"}, {"dataset_name": "quiz", "source_type": "other"}),
+        # Rows that the task's own code makes.
+        (None, None, {"dataset_name": "quiz", "source_type": "other"}),
+    ],
+)
+def test_the_dataset_of_another_task_has_its_name_on_the_hub_or_that_of_the_task(
+    tmp_path: Path, path: str | None, kwargs: Any, expected: dict[str, str]
+) -> None:
+    write_other_run(tmp_path, {"quiz": MadeUp(right(3, of=4))})
+    (results,) = tmp_path.glob("results_*")
+    content = json.loads(results.read_text(encoding="utf-8"))
+    content["configs"]["quiz"] |= {"dataset_path": path, "dataset_kwargs": kwargs, "test_split": "test"}
+    # The harness gives --metadata to all tasks of a run.
+    content["configs"]["quiz"]["metadata"]["source"] = "/home/somebody/others"
+    results.write_text(json.dumps(content), encoding="utf-8")
+    (record,) = records(tmp_path).values()
+    data = record["evaluation_results"][0]["source_data"]
+    assert {name: data[name] for name in ("dataset_name", "source_type", "hf_repo") if name in data} == expected
     assert "somebody" not in json.dumps(record)
     require_valid(record)
 

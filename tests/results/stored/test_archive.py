@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import os
 import stat
@@ -137,6 +138,58 @@ def test_a_damaged_archive_and_one_without_results_are_errors_that_name_it(tmp_p
     make(path, {"notes.txt": b""})
     with pytest.raises(RowsError, match=rf"{name}: no results_\*\.json in this archive"):
         extract(path, tmp_path / "none")
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_member_with_a_damaged_byte_is_an_error_that_names_the_archive(tmp_path: Path, method: int) -> None:
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w", method) as file:
+        file.writestr(NAME, os.urandom(3000))
+    whole = path.read_bytes()
+    # The header of the compressed data, and the data: each format has its own exception.
+    for number, place in enumerate((30 + len(NAME) + 9, 1500)):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :])
+        with pytest.raises(RowsError, match=r"a\.zip: not a readable archive \(.+\); expected"):
+            extract(path, tmp_path / str(number))
+
+
+def test_a_directory_of_a_zip_that_lies_outside_of_it_is_an_error_that_names_the_archive(tmp_path: Path) -> None:
+    path = zipped(tmp_path / "a.zip", {NAME: b"{}"})
+    content = bytearray(path.read_bytes())
+    # Its place in the last record, which makes that of the first member negative.
+    content[content.index(b"PK\x05\x06") + 19] = 0xFF
+    path.write_bytes(content)
+    with pytest.raises(RowsError, match=r"a\.zip: not a readable archive \(.+\); expected"):
+        extract(path, tmp_path / "in")
+
+
+@pytest.mark.parametrize("size", [2**62, 2**70])
+@pytest.mark.parametrize("kind", [tarfile.REGTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.XHDTYPE])
+def test_a_header_that_claims_more_than_there_can_be_is_an_error_that_names_the_archive(
+    tmp_path: Path, size: int, kind: bytes
+) -> None:
+    path = tmp_path / "a.tar.gz"
+    header = tarfile.TarInfo(NAME)
+    header.size, header.type = size, kind
+    path.write_bytes(gzip.compress(header.tobuf(format=tarfile.GNU_FORMAT) + bytes(1024)))
+    with pytest.raises(RowsError, match=r"a\.tar\.gz: not a readable archive \(.+\); expected"):
+        extract(path, tmp_path / "in")
+
+
+def test_an_archive_that_cannot_be_opened_and_a_file_that_cannot_be_written_are_no_damage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a.zip", "a.tar.gz"):
+        with pytest.raises(FileNotFoundError, match=name):
+            extract(tmp_path / name, tmp_path / f"out of {name}")
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    path = zipped(tmp_path / "whole.zip", {NAME: b"{}"})
+    monkeypatch.setattr(Path, "open", full)
+    with pytest.raises(OSError, match="No space left"):
+        extract(path, tmp_path / "in")
 
 
 def test_an_encrypted_archive_is_an_error(tmp_path: Path) -> None:

@@ -46,18 +46,32 @@ def scores(evidence: Evidence) -> list[Score]:
     A group is left out if the harness gives it no score of its tasks' metric.
     """
     runs = evidence.runs
-    tasks: dict[str, list[TaskRun]] = {}
+    tasks: dict[str, dict[EvaluatedModel, list[TaskRun]]] = {}
     for run in runs.of(OTHER):
-        tasks.setdefault(run.task, []).append(run)
-    found = [_score(name, {run.model: [run] for run in of_task}, evidence) for name, of_task in sorted(tasks.items())]
-    groups = (_score(name, _by_model(runs, parts), evidence) for name, parts in sorted(runs.groups.items()))
-    return [score for score in (*groups, *found) if score.estimates]
+        tasks.setdefault(run.task, {})[run.model] = [run]
+    groups = ((name, _by_model(runs, parts)) for name, parts in sorted(runs.groups.items()))
+    found = (
+        _score(name, of_metric, evidence)
+        for name, by_model in (*groups, *sorted(tasks.items()))
+        for of_metric in _by_metric(by_model).values()
+    )
+    return [score for score in found if score.estimates]
 
 
 def _by_model(runs: Runs, parts: Sequence[str]) -> dict[EvaluatedModel, list[TaskRun]]:
     """Return the runs of a group's tasks, by the models that were run on all of them."""
     found = {model: [run for run in runs.of(OTHER, model) if run.task in parts] for model in runs.models}
     return {model: of_model for model, of_model in found.items() if len(of_model) == len(parts)}
+
+
+def _by_metric(
+    by_model: dict[EvaluatedModel, list[TaskRun]],
+) -> dict[tuple[str, str], dict[EvaluatedModel, list[TaskRun]]]:
+    """Return the runs by metric and filter, which the models have in common unless one lacks what others have."""
+    found: dict[tuple[str, str], dict[EvaluatedModel, list[TaskRun]]] = {}
+    for model, of_model in by_model.items():
+        found.setdefault((of_model[0].headline.name, of_model[0].reader), {})[model] = of_model
+    return found
 
 
 def _score(name: str, by_model: dict[EvaluatedModel, list[TaskRun]], evidence: Evidence) -> Score:
@@ -68,10 +82,10 @@ def _score(name: str, by_model: dict[EvaluatedModel, list[TaskRun]], evidence: E
             estimates[model] = value
     return Score(
         name,
-        described(everything[0]) if everything else "",
+        described(everything[0]),
         all(run.headline.range == SHARE for run in everything),
         estimates,
-        max((sum(run.count for run in of_model) for of_model in by_model.values()), default=0),
+        max(sum(run.count for run in of_model) for of_model in by_model.values()),
     )
 
 

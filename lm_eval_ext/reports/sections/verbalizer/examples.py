@@ -131,8 +131,7 @@ def _wrong_in_another_task(_found: VerbalizerRuns, model: Model) -> Iterator[Can
 
 BEHAVIORS: tuple[Behavior, ...] = (
     Comparison(
-        "Follows its priors: right with natural label words, and with flipped ones it still gives the label's usual "
-        "word.",
+        "The label's usual word instead of the flipped one: right with natural label words, wrong with flipped ones.",
         (DIRECT, FLIPPED),
         (DIRECT, GOLDEN),
         "natural label words",
@@ -169,7 +168,7 @@ BEHAVIORS: tuple[Behavior, ...] = (
     ),
     _wrong_in_another_task,
     Comparison(
-        "Follows the instruction: right with both natural and flipped label words.",
+        "Right with both natural and flipped label words.",
         (DIRECT, FLIPPED),
         (DIRECT, GOLDEN),
         "natural label words",

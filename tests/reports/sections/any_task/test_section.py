@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -120,3 +123,91 @@ def test_a_run_of_our_tasks_and_others_has_both(tmp_path: Path) -> None:
     assert [row[0] for row in found.summary.table.rows] == ["one"]
     (scores,) = (figure for figure in found.sections[1].figures if figure.name == "any_task_scores")
     assert scores.table.columns == ("task", "metric", "rows", "one")
+
+
+# Two models' runs of one task
+
+
+def with_metrics(folder: Path, metrics: Mapping[str, Sequence[float]], model: str) -> Path:
+    """Write a run of a quiz with several metrics, which its files list in this order."""
+    first, *_ = metrics
+    write_other_run(folder, {"quiz": MadeUp(metrics[first], metric=first)}, model=model)
+    (path,) = folder.glob("results_*")
+    content = json.loads(path.read_text(encoding="utf-8"))
+    content["results"]["quiz"] = {f"{name},none": sum(values) / len(values) for name, values in metrics.items()}
+    content["higher_is_better"]["quiz"] = dict.fromkeys(metrics, True)
+    content["configs"]["quiz"]["metric_list"] = [{"metric": name, "aggregation": "mean"} for name in metrics]
+    path.write_text(json.dumps(content), encoding="utf-8")
+    (samples,) = folder.glob("samples_*")
+    lines = [json.loads(line) for line in samples.read_text(encoding="utf-8").splitlines()]
+    for number, line in enumerate(lines):
+        line |= {name: values[number] for name, values in metrics.items()}
+    samples.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return folder
+
+
+def scores_by_metric(found: Report) -> dict[tuple[object, object], list[float | None]]:
+    table = figures(found)["any_task_scores"].table
+    return {
+        (row[0], row[1]): [
+            round(cell.value, 3) if cell.exists else None for cell in row[3:] if isinstance(cell, Estimate)
+        ]
+        for row in table.rows
+    }
+
+
+def test_a_score_is_of_one_metric_although_two_files_list_metrics_in_different_orders(tmp_path: Path) -> None:
+    acc, f1 = [1.0, 1.0, 0.0, 0.0], [1.0, 1.0, 1.0, 0.0]
+    one = with_metrics(tmp_path / "a", {"f1": f1, "acc": acc}, "owner/one")
+    two = with_metrics(tmp_path / "b", {"acc": acc, "f1": f1}, "owner/two")
+    found = report(one, two)
+    assert scores_by_metric(found) == {("quiz", "f1 ↑"): [0.75, 0.75]}
+    said = "the files list the metrics of quiz in different orders: f1 counts for all models"
+    assert said in [issue.text for issue in found.issues]
+    # The first that all have.
+    three = with_metrics(tmp_path / "c", {"acc": acc}, "owner/three")
+    assert scores_by_metric(report(one, two, three)) == {("quiz", "acc ↑"): [0.5, 0.5, 0.5]}
+
+
+def test_scores_of_different_metrics_have_rows_of_their_own(tmp_path: Path) -> None:
+    one = with_metrics(tmp_path / "a", {"f1": [1.0, 0.0]}, "owner/one")
+    two = with_metrics(tmp_path / "b", {"acc": [1.0, 1.0]}, "owner/two")
+    assert scores_by_metric(report(one, two)) == {("quiz", "f1 ↑"): [0.5, None], ("quiz", "acc ↑"): [None, 1.0]}
+
+
+def test_a_filter_is_the_same_for_all_models(tmp_path: Path) -> None:
+    values = {"strict": 0.25, "flexible": 0.75}
+    for model, order in (("one", ("strict", "flexible")), ("two", ("flexible", "strict"))):
+        folder = write_other_run(tmp_path / model, {"quiz": MadeUp([1.0])}, model=f"owner/{model}", samples=False)
+        (path,) = folder.glob("results_*")
+        content = json.loads(path.read_text(encoding="utf-8"))
+        content["results"]["quiz"] = {f"acc,{name}": values[name] for name in order}
+        path.write_text(json.dumps(content), encoding="utf-8")
+    assert scores_by_metric(report(tmp_path / "one", tmp_path / "two")) == {("quiz", "acc,strict ↑"): [0.25, 0.25]}
+
+
+@pytest.mark.parametrize(
+    ("changed", "warned"),
+    [
+        ({}, []),
+        (
+            {"doc_hash": "other"},
+            ["quiz, one and two: different rows under the same doc_id; their scores are not comparable"],
+        ),
+        (
+            {"prompt_hash": "other"},
+            ["quiz, one and two: different prompts for the same rows; their scores are not comparable"],
+        ),
+        # What a row is known by, and how it was asked, may both be missing.
+        ({"doc_hash": None, "prompt_hash": None}, []),
+    ],
+)
+def test_rows_and_prompts_that_differ_under_one_name_are_a_warning(
+    changed: Mapping[str, Any], warned: Sequence[str], tmp_path: Path
+) -> None:
+    for model in ("one", "two"):
+        write_other_run(tmp_path / model, {"quiz": MadeUp([1.0, 0.0])}, model=f"owner/{model}")
+    (samples,) = (tmp_path / "two").glob("samples_*")
+    lines = [json.loads(line) | changed for line in samples.read_text(encoding="utf-8").splitlines()]
+    samples.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    assert [issue.text for issue in report(tmp_path).issues if issue.severity == "warning"] == warned

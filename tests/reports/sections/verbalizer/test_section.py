@@ -404,17 +404,17 @@ def test_custom_tasks_are_not_in_the_figures_of_published_ones(tmp_path: Path) -
 
 # Examples
 
-PRIOR_WINS, ACCIDENT, FOLLOWS = "Follows its priors:", "Possibly right by accident:", "Follows the instruction:"
+USUAL, ACCIDENT, BOTH = "The label's usual word instead", "Possibly right by accident:", "Right with both"
 OUT, INTO = "Its direct answer follows", "Its direct answer does not follow"
 
 
 @pytest.mark.parametrize(
     ("scores", "whys"),
     [
-        pytest.param({GOLDEN: [1], SST2: [0]}, [PRIOR_WINS], id="right with natural words, wrong with flipped ones"),
+        pytest.param({GOLDEN: [1], SST2: [0]}, [USUAL], id="right with natural words, wrong with flipped ones"),
         pytest.param({GOLDEN: [0], SST2: [0]}, [], id="wrong with both: nothing is known of its prior"),
         pytest.param({GOLDEN: [0], SST2: [1]}, [ACCIDENT], id="wrong with natural words, right with flipped ones"),
-        pytest.param({GOLDEN: [1], SST2: [1]}, [FOLLOWS], id="right with both"),
+        pytest.param({GOLDEN: [1], SST2: [1]}, [BOTH], id="right with both"),
         pytest.param({SST2: [1], THOUGHT_OUT: [0]}, [OUT], id="right directly, wrong after a thought"),
         pytest.param({SST2: [0], THOUGHT_OUT: [1]}, [INTO], id="wrong directly, right after a thought"),
         pytest.param({SST2: [1], THOUGHT_OUT: [1]}, [], id="right directly and after a thought"),
@@ -429,10 +429,22 @@ def test_two_instructive_answers_to_a_row_are_examples_with_their_reasons(
     assert len(found.examples) == len(whys)
 
 
+def test_an_example_says_what_an_answer_shows_and_nothing_about_the_model(tmp_path: Path) -> None:
+    # Of random answers, a quarter look as if the model went by its priors, and a quarter as if by the instruction.
+    found = of_rows(tmp_path, {GOLDEN: [1, 1, 0, 0], SST2: [1, 0, 1, 0]})
+    assert found is not None
+    assert {example.why for example in found.examples} == {
+        "The label's usual word instead of the flipped one: right with natural label words, wrong with flipped ones.",
+        "Possibly right by accident: it is wrong with the natural label words, so two mistakes (label and instruction) "
+        "may cancel out.",
+        "Right with both natural and flipped label words.",
+    }
+
+
 def test_an_example_shows_the_expected_and_the_read_word_of_both(tmp_path: Path) -> None:
     found = of_rows(tmp_path, {GOLDEN: [1, 1], SST2: [1, 0]})
     assert found is not None
-    (example,) = [example for example in found.examples if example.why.startswith(PRIOR_WINS)]
+    (example,) = [example for example in found.examples if example.why.startswith(USUAL)]
     assert (example.task, example.prompt, example.answer) == (SST2, "Review: review 1\n\nAnswer:", "negative")
     assert dict(example.facts) == {
         "expected": "positive",
