@@ -146,6 +146,15 @@ def bare_name(name: str) -> str:
     return name.rpartition("::")[2]
 
 
+def metric_and_filter(field: str) -> tuple[str, str] | None:
+    """Return what a figure is of, from its name ``METRIC,FILTER``; ``None`` for other entries, such as ``alias``.
+
+    A metric's name may contain commas; the harness's own filters have none in theirs.
+    """
+    metric, comma, reader = field.rpartition(",")
+    return (metric, reader) if comma else None
+
+
 def find(paths: Sequence[Path]) -> list[Path]:
     """Return the results files, each once.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from lm_eval_ext.results.issue import named
@@ -18,18 +18,23 @@ class Choice:
     """What a user chooses about the tasks that are not ours.
 
     Attributes:
-        metric: the metric that counts in the tasks that have it; empty: the first one in the harness's order.
-        filter: the filter whose answers count in the tasks that have it; empty: the first one in the harness's order.
+        figure: the metric that counts in the tasks that have it, or the filter whose answers count, or both:
+            ``METRIC``, ``METRIC,FILTER`` or ``,FILTER``. What is not chosen is the first one in the harness's order.
         cluster: a column of the documents: rows with the same value are one observation. Empty: rows with the same
             document are.
     """
 
-    metric: str = ""
-    filter: str = ""
+    figure: str = ""
     cluster: str = ""
 
-    def __str__(self) -> str:
-        return f"{self.metric},{self.filter}" if self.filter else self.metric
+    def parts(self, metrics: Collection[str]) -> tuple[str, str]:
+        """Return the metric and the filter, each empty if it is not chosen.
+
+        Args:
+            metrics: the metrics that there are; their names may contain commas.
+        """
+        metric, comma, reader = self.figure.rpartition(",")
+        return (self.figure, "") if not comma or self.figure in metrics else (metric, reader)
 
 
 def require_choice(choice: Choice, runs: Sequence[TaskRun]) -> None:
@@ -43,9 +48,11 @@ def require_choice(choice: Choice, runs: Sequence[TaskRun]) -> None:
         RowsError: no task that is not ours has the metric, or the filter.
     """
     others = [run for run in runs if not run.is_ours]
+    metrics = {metric for run in others for metric in run.metrics}
+    metric, reader = choice.parts(metrics)
     for chosen, what, found in (
-        (choice.metric, "metric", {metric for run in others for metric in run.metrics}),
-        (choice.filter, "filter", {reader for run in others for reader in run.readers}),
+        (metric, "metric", metrics),
+        (reader, "filter", {reader for run in others for reader in run.readers}),
     ):
         if chosen and chosen not in found:
             raise RowsError(f"no task has the {what} {chosen!r}; expected one of {named(sorted(found), MANY)}")

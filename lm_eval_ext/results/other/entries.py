@@ -9,7 +9,7 @@ from typing import Any
 
 from lm_eval_ext.families.family import Family
 from lm_eval_ext.families.schema import SHARE, Metric, Schema, is_count
-from lm_eval_ext.results.files import ResultFile, bare_name
+from lm_eval_ext.results.files import ResultFile, bare_name, metric_and_filter
 from lm_eval_ext.results.models import evaluated_model
 from lm_eval_ext.results.other.aggregation import DEFAULTS, MEAN
 from lm_eval_ext.results.other.choice import Choice
@@ -66,9 +66,10 @@ def _run(
     if PurePath(name).name != name:
         return "its name is a path; expected the name of a task"
     pairs = [
-        (metric, reader) for metric, comma, reader in map(_parts, figures) if comma and not metric.endswith(_STDERR)
+        (metric, reader)
+        for metric, reader in filter(None, map(metric_and_filter, figures))
+        if not metric.endswith(_STDERR) and isinstance(figures[f"{metric},{reader}"], int | float)
     ]
-    pairs = [(metric, reader) for metric, reader in pairs if isinstance(figures[f"{metric},{reader}"], int | float)]
     if any(metric == WITHOUT_SCORES for metric, _ in pairs):
         return "made with --predict_only, which writes answers but no scores; run it again without this option"
     if not pairs:
@@ -77,10 +78,11 @@ def _run(
     metrics = dict.fromkeys(
         (*(metric for metric in directions if metric in dict(pairs)), *(metric for metric, _ in pairs))
     )
-    first = choice.metric if choice.metric in metrics else next(iter(metrics))
+    chosen, chosen_reader = choice.parts(metrics)
+    first = chosen if chosen in metrics else next(iter(metrics))
     readers = [reader for metric, reader in pairs if metric == first]
-    if choice.filter in readers:
-        readers = [choice.filter, *(reader for reader in readers if reader != choice.filter)]
+    if chosen_reader in readers:
+        readers = [chosen_reader, *(reader for reader in readers if reader != chosen_reader)]
     described = tuple(
         Metric(metric, directions.get(metric), range=_range(figures, config, metric, readers))
         for metric in sorted(metrics, key=lambda metric: metric != first)
@@ -109,10 +111,6 @@ def _run(
         setting=model.setting,
         offered=readers[0],
     )
-
-
-def _parts(field: str) -> tuple[str, str, str]:
-    return field.partition(",")
 
 
 def _directions(file: ResultFile, name: str) -> dict[str, bool | None]:
