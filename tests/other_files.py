@@ -32,7 +32,7 @@ class MadeUp:
     aggregation: str | None = "mean"
     higher: bool | None = True
     error: float | str = 0.1
-    stories: Sequence[str] = ()
+    stories: Sequence[str | None] = ()
     further: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -100,5 +100,6 @@ def _line(name: str, task: MadeUp, row: int) -> dict[str, Any]:
         "filter": "none",
         "doc_hash": f"doc {name} {row}",
         "prompt_hash": f"prompt {name} {row}",
+        "target_hash": f"target {name} {row}",
         task.metric: task.values[row],
     }

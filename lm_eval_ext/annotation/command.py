@@ -87,6 +87,10 @@ def _labels(options: argparse.Namespace) -> int:
         for figure in found:
             contents[options.export / f"{figure.name}.csv"] = as_csv(figure.table).encode()
             (contents[options.export / f"{figure.name}.png"],) = plots.pngs(figure)
+        from lm_eval_ext.reports.output import require_apart  # noqa: PLC0415 # tempfile
+
+        rows = [] if options.rows is None else [("--rows", options.rows)]
+        require_apart([*rows, *(("--export", path) for path in contents)], options.data)
     if options.rows is not None:
         with options.rows.open("x", encoding="utf-8") as file:
             file.write(as_lines(labels.rows))

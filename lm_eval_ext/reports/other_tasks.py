@@ -31,5 +31,4 @@ def chosen(options: argparse.Namespace) -> Choice:
     """Return what the options choose."""
     from lm_eval_ext.results.other.choice import Choice  # noqa: PLC0415 # numpy: other commands answer at once
 
-    metric, _, reader = options.metric.partition(",")
-    return Choice(metric, reader, options.cluster)
+    return Choice(options.metric, options.cluster)

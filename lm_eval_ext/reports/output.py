@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from errno import ELOOP
 from pathlib import Path
@@ -72,6 +72,31 @@ def require_writable(path: Path, what: str) -> None:
         raise ReportError(f"{path}: is a folder; expected the name of {what}")
     if not target.absolute().parent.is_dir():
         raise ReportError(f"{path}: its folder does not exist; create it first")
+
+
+def require_apart(outputs: Iterable[tuple[str, Path]], inputs: Iterable[Path]) -> None:
+    """Raise if a file would be written over one that is read, or over another one that is written.
+
+    Args:
+        outputs: the files to write, each with the option that names it.
+        inputs: the files that are read.
+
+    Raises:
+        OSError: a path is a symbolic link that leads to itself.
+        ReportError: two of these files are the same.
+    """
+    read = {os.path.realpath(path) for path in inputs}
+    written: dict[str, str] = {}
+    for option, path in outputs:
+        with _named(path):
+            if not is_replaced(path):
+                continue
+        place = os.path.realpath(path)
+        if place in read:
+            raise ReportError(f"{option}: {path} is a file that is read; expected the name of another file")
+        if place in written:
+            raise ReportError(f"{written[place]} and {option}: both name {path}; expected a file for each")
+        written[place] = option
 
 
 def _target(path: Path) -> Path:

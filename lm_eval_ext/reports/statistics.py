@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import isnan, nan
+from fractions import Fraction
+from math import ceil, isnan, lcm, log, nan, sqrt
 from zlib import crc32
 
 import numpy as np
@@ -25,8 +26,16 @@ from lm_eval_ext.reports.wilson import spread
 DRAWS = 1000
 """The number of resamples; an interval ends at their 2.5th and 97.5th percentiles."""
 SEED = 20231101
-ENUMERATED = 12
+ENUMERATED = 30
 """The most rows whose sign patterns are enumerated; with more of them, their sums are counted in steps."""
+STEPS = 128
+"""The steps in a root mean square of differences that are not multiples of one fraction."""
+LARGEST_DENOMINATOR = 10_000
+"""The largest common denominator of differences, in units of the smallest one, that is looked for."""
+NEGLIGIBLE = 1e-18
+"""A term of the characteristic function below this changes no p-value: there are millions of terms at most."""
+MOST_TERMS = 20_000_000
+"""The most sizes of differences with a common divisor, times the largest sum: the time grows with both."""
 
 MOST_KEPT = 25_000_000
 """The most numbers that are kept of all resamples: those of a hundred tasks would not fit in memory."""
@@ -225,9 +234,11 @@ def sign_flip_p(differences: Floats) -> float:
     """Return the two-sided p-value of the paired randomization test (Fisher 1935) of ``no difference``.
 
     If nothing changed, each row's difference could equally well have the opposite sign. All sign patterns are counted;
-    none is drawn at random. With one right or wrong answer to each row, this is McNemar's exact test. With more than a
-    dozen rows, differences that are not whole numbers are rounded to steps of a 64th of their root mean square. The
-    test stays exact, but for the rounded differences; the p-value changes by at most a hundredth of itself.
+    none is drawn at random. With one right or wrong answer to each row, this is McNemar's exact test.
+
+    The p-value is exact for up to thirty differing rows, and for any number of them whose differences are multiples of
+    one fraction, such as means over a few draws. Other differences (ROUGE-L, pseudo-values) are rounded, and the
+    p-value is an upper bound: a few hundredths of itself above the exact one, and never below it.
 
     Args:
         differences: one for each row of the dataset (the sum over all answers to the row), shape (rows,).
@@ -236,29 +247,73 @@ def sign_flip_p(differences: Floats) -> float:
     signed = differences[np.abs(differences) > 1e-9]
     if len(signed) <= ENUMERATED:
         return _share_of_patterns(signed)
-    steps = _in_steps(signed)
-    observed = abs(int(steps.sum()))
-    chances, reach = _chances_of_sums(steps)
-    p = 1.0 if observed == 0 else 2 * float(chances[max(0, observed + reach) :].sum())
+    steps = _multiples(signed)
+    if steps is not None:
+        return _limited(_at_least(abs(int(steps.sum())), *_chances_of_sums(steps)), len(signed))
+    in_steps = signed / (np.sqrt(np.mean(signed**2)) / STEPS)
+    steps = np.array(np.rint(in_steps), np.int64)
+    observed, errors = abs(float(in_steps.sum())), in_steps - steps
+    chances, reach = _chances_of_sums(steps[steps != 0])
+    rounded = _limited(_at_least(round(observed), chances, reach), len(signed))
+    # With random signs, the errors of rounding add up to more than this in a hundredth of p at most (Hoeffding 1963).
+    further = sqrt(2 * log(200 / rounded) * float(np.sum(errors**2)))
+    most = min(further, float(np.abs(errors).sum()))
+    return _limited(1.01 * _at_least(ceil(observed - most), chances, reach), len(signed))
+
+
+def _at_least(observed: int, chances: Floats, reach: int) -> float:
+    """Return the two-sided probability of a sum, from the chances of the sums from ``-reach`` to ``reach``."""
+    return 1.0 if observed <= 0 else 2 * float(chances[observed + reach :].sum())
+
+
+def _limited(p: float, rows: int) -> float:
     # Floating-point sums cannot resolve anything smaller; and no pattern is more extreme than all of one sign.
-    return min(1.0, max(p, 2.0 * 0.5 ** len(signed), 1e-12))
+    return min(1.0, max(p, 2.0 * 0.5**rows, 1e-12))
 
 
 def _share_of_patterns(signed: Floats) -> float:
-    """Return the share of sign patterns whose sum is as far from 0, by enumeration."""
-    if not len(signed):
+    """Return the share of sign patterns whose sum is as far from 0, by enumeration.
+
+    Those of one half of the rows are counted for each pattern of the other half (Horowitz and Sahni 1974).
+    """
+    first, second = (_sums_of_patterns(half) for half in np.split(signed, [len(signed) // 2]))
+    second.sort()
+    # Sums of the same numbers in another order differ by rounding.
+    least = abs(float(signed.sum())) - 1e-10 * float(np.abs(signed).sum())
+    if least <= 0:
         return 1.0
-    signs = 1 - 2 * (np.arange(2 ** len(signed))[:, None] >> np.arange(len(signed)) & 1)
-    sums = np.abs(signs @ signed)
-    return float(np.mean(sums >= sums[0] * (1 - 1e-9)))
+    above = len(second) - np.searchsorted(second, least - first, side="left")
+    return 2 * float(above.sum()) * 0.5 ** len(signed)
 
 
-def _in_steps(signed: Floats) -> NDArray[np.int64]:
-    """Return differences as whole numbers, without zeros."""
-    if not np.allclose(signed, np.rint(signed), rtol=0, atol=1e-9):
-        signed = signed / (np.sqrt(np.mean(signed**2)) / 64)
-    steps = np.rint(signed)
-    return np.array(steps[steps != 0], np.int64)
+def _sums_of_patterns(signed: Floats) -> Floats:
+    """Return the sums under all sign patterns, shape (2 ** rows,)."""
+    sums = np.zeros(1)
+    for difference in signed:
+        sums = np.concatenate([sums + difference, sums - difference])
+    return sums
+
+
+def _multiples(signed: Floats) -> NDArray[np.int64] | None:
+    """Return differences as multiples of their largest common divisor; ``None`` if they have none that is usable."""
+    sizes = np.unique(np.abs(signed))
+    fractions = {Fraction(size / sizes[0]).limit_denominator(LARGEST_DENOMINATOR) for size in map(float, sizes)}
+    denominator = 1
+    for fraction in fractions:
+        denominator = lcm(denominator, fraction.denominator)
+        if denominator > LARGEST_DENOMINATOR:
+            return None
+    multiples = signed / sizes[0] * denominator
+    steps = np.rint(multiples)
+    # The time grows with the number of different sizes and with the range of the sums.
+    if not np.allclose(multiples, steps, rtol=1e-12, atol=1e-8) or len(sizes) * _reach(steps) > MOST_TERMS:
+        return None
+    return np.array(steps, np.int64)
+
+
+def _reach(steps: Floats) -> int:
+    """Return the largest sum that counts: one beyond nine standard deviations has no chance (Hoeffding 1963)."""
+    return ceil(min(float(np.abs(steps).sum()), 9 * float(np.sqrt(np.sum(steps**2)))))
 
 
 def _chances_of_sums(steps: NDArray[np.int64]) -> tuple[Floats, int]:
@@ -267,13 +322,18 @@ def _chances_of_sums(steps: NDArray[np.int64]) -> tuple[Floats, int]:
     This is the inverse Fourier transform of the characteristic function, the product of the cosines of its terms.
     """
     sizes, counts = np.unique(np.abs(steps), return_counts=True)
-    # The probability of a sum beyond nine standard deviations is at most 2 exp(-81 / 2) (Hoeffding 1963).
-    reach = int(min(np.sum(sizes * counts), np.ceil(9 * np.sqrt(np.sum(counts * sizes.astype(np.float64) ** 2)))))
+    reach = _reach(steps.astype(np.float64))
     length = 1 << (2 * reach + 1).bit_length()
-    turns = np.arange(length // 2 + 1)
-    characteristic = np.ones(len(turns))
+    turns, cosines = np.arange(length // 2 + 1), np.cos(2 * np.pi / length * np.arange(length))
+    product = np.ones(len(turns))
     for size, count in zip(sizes, counts, strict=True):
-        characteristic *= np.cos(2 * np.pi / length * (size * turns % length)) ** count
+        # The length is a power of two.
+        product *= cosines[size * turns & length - 1] ** int(count)
+        # With many rows, nearly all become too small to count.
+        if not (counted := np.abs(product) > NEGLIGIBLE).all():
+            turns, product = turns[counted], product[counted]
+    characteristic = np.zeros(length // 2 + 1)
+    characteristic[turns] = product
     chances = np.fft.irfft(characteristic, length)
     return np.concatenate([chances[length - reach :], chances[: reach + 1]]).clip(min=0), reach
 

@@ -26,6 +26,13 @@ _OF_RUN: Mapping[str, Callable[[TaskRun], object]] = {
 """Facts that are not in a task's metadata, under the harness's names for them."""
 
 
+_COMPARED: Mapping[str, str] = {
+    "docs": "different rows under the same doc_id",
+    "targets": "different gold answers to the same rows (target_hash)",
+}
+"""What is said if a hash of a row differs, by the column of ``Rows``."""
+
+
 def fact(run: TaskRun, name: str) -> object:
     """Return a fact, besides the model, that a run's scores depend on; ``None`` if it is not recorded.
 
@@ -105,7 +112,7 @@ class Pair:
             return error(self._each("headline metric", first.name, second.name))
         if first.higher_is_better != second.higher_is_better:
             return error(self._each("higher_is_better", first.higher_is_better, second.higher_is_better))
-        return error("different rows under the same doc_id") if self.differ("docs") else None
+        return next((error(what) for field, what in _COMPARED.items() if self.differ(field)), None)
 
     @property
     def issues(self) -> tuple[Issue, ...]:
@@ -156,7 +163,7 @@ class Pair:
         return chat_template(self.before.file), chat_template(self.after.file)
 
     def differ(self, field: str) -> bool:
-        """Return whether the hashes (``docs`` or ``prompts``) of any common row differ."""
+        """Return whether the hashes (``docs``, ``prompts`` or ``targets``) of any common row differ."""
         ours, others = self._hashes(field)
         return bool(np.any((ours != b"") & (others != b"") & (ours != others)))
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -15,8 +16,15 @@ from typing import Any
 from lm_eval_ext.results.issue import FEW
 from lm_eval_ext.sources import RowsError
 
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
 LATEST = 1e11
 """The upper limit of a plausible date, in seconds since 1970; the harness writes no later one."""
+RESULTS, SAMPLES = "results_*.json", "samples_*.jsonl"
+"""What the harness calls its files."""
 GZIP = b"\x1f\x8b"
 """The first bytes of a gzip file; JSON never starts with them."""
 DEEPEST = 100
@@ -146,6 +154,15 @@ def bare_name(name: str) -> str:
     return name.rpartition("::")[2]
 
 
+def metric_and_filter(field: str) -> tuple[str, str] | None:
+    """Return what a figure is of, from its name ``METRIC,FILTER``; ``None`` for other entries, such as ``alias``.
+
+    A metric's name may contain commas; the harness's own filters have none in theirs.
+    """
+    metric, comma, reader = field.rpartition(",")
+    return (metric, reader) if comma else None
+
+
 def find(paths: Sequence[Path]) -> list[Path]:
     """Return the results files, each once.
 
@@ -173,7 +190,24 @@ def _inside(folder: Path) -> Iterator[Path]:
         raise error
 
     for parent, folders, files in os.walk(folder, onerror=unlisted):
-        yield from (Path(parent, name) for name in (*folders, *files) if fnmatchcase(name, "results_*.json"))
+        yield from (Path(parent, name) for name in (*folders, *files) if fnmatchcase(name, RESULTS))
+
+
+def files_at(places: Iterable[str | Path]) -> Iterator[Path]:
+    """Yield the files that results can be read from: results and samples in folders, and files given by name.
+
+    Args:
+        places: as a user named them; what is not on this machine has none.
+    """
+    for place in map(Path, places):
+        for parent, _, names in os.walk(place):
+            yield from (
+                Path(parent, name) for name in names if fnmatchcase(name, RESULTS) or fnmatchcase(name, SAMPLES)
+            )
+        # Path.is_file raises if a name is too long for the file system; this does not.
+        if os.path.isfile(place):  # noqa: PTH113 # as above
+            yield place
+            yield from place.parent.glob(SAMPLES)
 
 
 def read(path: Path) -> ResultFile:
@@ -199,6 +233,27 @@ def read(path: Path) -> ResultFile:
     return ResultFile(path, content, when)
 
 
+def read_toml(path: Path, expected: str) -> dict[str, Any]:
+    """Read a TOML file that a user wrote.
+
+    Args:
+        path: the file.
+        expected: what should be in it, for the message.
+
+    Raises:
+        OSError: it cannot be opened.
+        RowsError: it is not TOML, or nested deeper than anything that is expected.
+    """
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        # Python also rejects numbers that are too long.
+        raise RowsError(f"{path}: not TOML ({error}); expected {expected}") from error
+    if is_too_deep(content):
+        raise RowsError(f"{path}: more than {DEEPEST} levels of tables; expected {expected}")
+    return content
+
+
 def is_too_deep(value: object) -> bool:
     """Return whether lists and objects are nested deeper than in any file that the harness writes.
 
@@ -219,5 +274,9 @@ def is_too_deep(value: object) -> bool:
 
 def shown(value: object) -> str:
     """Return a value from a file as text for a message, truncated because it can be of any length."""
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:
+        # Python writes no number of more than 4,300 digits.
+        return f"{type(value).__name__} with a number that is too long to be shown"
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"

@@ -56,8 +56,8 @@ class Rows:
         values: numbers by metric, each of shape (rows,).
         letters: pairs of letters by metric.
         outcomes: what was chosen, by metric.
-        docs, prompts: the first characters of the hashes of each row and of its prompt, shape (rows,); empty where the
-            file has none.
+        docs, prompts, targets: the first characters of the hashes of each row, of its prompt and of its gold answer,
+            shape (rows,); empty where the file has none.
         offsets: the byte offset of each line in the file, shape (rows,).
         path: the file.
         draws: the numbers by metric of every draw, each of shape (rows, draws), where each row was answered several
@@ -72,6 +72,7 @@ class Rows:
     outcomes: Mapping[str, Coded[tuple[str, ...]]]
     docs: NDArray[np.bytes_]
     prompts: NDArray[np.bytes_]
+    targets: NDArray[np.bytes_]
     offsets: NDArray[np.int64]
     path: Path
     draws: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from lm_eval_ext.families.family import Family
 from lm_eval_ext.families.schema import Metric, Schema
-from lm_eval_ext.results.files import ResultFile
+from lm_eval_ext.results.files import ResultFile, metric_and_filter
 from lm_eval_ext.results.issue import Issue
 from lm_eval_ext.results.models import EvaluatedModel, Setting
 from lm_eval_ext.results.rows import DatasetRows, Rows
@@ -103,8 +103,8 @@ class TaskRun:
     @cached_property
     def metrics(self) -> tuple[str, ...]:
         """The names of the metrics that its reader's answers were scored with."""
-        pairs = (field.partition(",") for field in self.figures)
-        return tuple(metric for metric, _, reader in pairs if reader == self.reader and not metric.endswith("_stderr"))
+        pairs = filter(None, map(metric_and_filter, self.figures))
+        return tuple(metric for metric, reader in pairs if reader == self.reader and not metric.endswith("_stderr"))
 
     @cached_property
     def headline(self) -> Metric:

@@ -72,6 +72,7 @@ class _Columns:
     outcomes: dict[str, _Coding[tuple[str, ...]]] = field(default_factory=dict)
     docs: list[bytes] = field(default_factory=list)
     prompts: list[bytes] = field(default_factory=list)
+    targets: list[bytes] = field(default_factory=list)
     # Of metrics that are numbers; empty if there is one draw of each row.
     draws: array[float] = field(default_factory=lambda: array("d"))
     numbers: tuple[str, ...] = ()
@@ -87,6 +88,7 @@ class _Columns:
             {name: coding.column() for name, coding in self.outcomes.items()},
             np.array(self.docs, _HASH),
             np.array(self.prompts, _HASH),
+            np.array(self.targets, _HASH),
             np.array(self.offsets, np.int64),
             path,
             draws=self._of_draws() if self.drawn > 1 else {},
@@ -203,6 +205,7 @@ def _recorder(
         columns.clusters.append(rows.setdefault(key, len(rows)))
         columns.docs.append(sample_line.beginning(line.get("doc_hash")))
         columns.prompts.append(sample_line.beginning(line.get("prompt_hash")))
+        columns.targets.append(sample_line.beginning(line.get("target_hash")))
         columns.offsets.append(offset)
         columns.values.extend(found)
         columns.drawn = drawn

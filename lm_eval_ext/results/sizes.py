@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import isfinite
 from pathlib import Path
 
+from lm_eval_ext.results.files import read_toml, shown
 from lm_eval_ext.results.issue import Issue, named, note, warning
 from lm_eval_ext.results.models import EvaluatedModel
 from lm_eval_ext.results.runs import Runs
 from lm_eval_ext.sources import RowsError
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 RECORDED = "model_num_parameters"
 """Where the harness records the number of parameters of a model that it has loaded itself."""
@@ -74,14 +68,11 @@ def read_sizes(path: Path) -> GivenSizes:
         OSError: it cannot be read.
         RowsError: it is not such a file, a size is not a number of parameters, or a model is in two families.
     """
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise RowsError(f"{path}: not TOML ({error}); expected a table for each family: {EXAMPLE}") from error
+    content = read_toml(path, f"a table for each family: {EXAMPLE}")
     found: dict[str, Size] = {}
     for family, models in content.items():
         if not isinstance(models, dict) or not models:
-            raise RowsError(f"{path}: {family!r} is {str(models)[:80]!r}; expected a table for each family: {EXAMPLE}")
+            raise RowsError(f"{path}: {family!r} is {shown(models)!r}; expected a table for each family: {EXAMPLE}")
         for name, value in models.items():
             if name in found:
                 raise RowsError(
@@ -97,10 +88,12 @@ def _parameters(where: str, value: object) -> int:
     number = 0.0
     if isinstance(value, str) and (match := _COUNT.fullmatch(value.strip())):
         number = float(match[1]) * UNITS[match[2].upper()]
-    elif isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value):
+    elif isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e18:
         number = float(value)
     if not 1 <= number < 1e18:
-        raise RowsError(f'{where}: {value!r}; expected a number of parameters, for example "70M", "1.4B" or 7_000_000')
+        raise RowsError(
+            f'{where}: {shown(value)}; expected a number of parameters, for example "70M", "1.4B" or 7_000_000'
+        )
     return round(number)
 
 

@@ -136,6 +136,11 @@ def test_labels_are_counted_and_become_rows_for_training(
     assert Counter(row.label.kind for row in read) == {"option": 9, "several": 1, "none": 1}
     assert main(["classifier", "evaluate", str(out), "--reader", "rules"]) == 0
     # Nothing is overwritten here, either.
+    sheet_of_table = export / "labels.csv"
+    sheet_of_table.write_bytes(labeled.read_bytes())
+    if suffix == "csv":
+        assert main(["classifier", "labels", str(sheet_of_table), "--export", str(export)]) == 1
+        assert sheet_of_table.read_bytes() == labeled.read_bytes()
     assert main(["classifier", "labels", str(labeled), "--rows", str(out)]) == 1
 
 

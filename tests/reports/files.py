@@ -41,6 +41,7 @@ def verbalizer_line(number: int, acc: float, **changed: Any) -> dict[str, Any]:
         "filter": "answer",
         "doc_hash": f"doc {number}",
         "prompt_hash": f"prompt {number}",
+        "target_hash": f"target {number}",
         "acc": acc,
         "prior_rate": 1.0 - acc,
         "invalid_rate": 0.0,

@@ -12,10 +12,36 @@ from pathlib import Path
 import pytest
 
 from lm_eval_ext.reports.errors import ReportError
-from lm_eval_ext.reports.output import is_replaced, require_writable, write
+from lm_eval_ext.reports.output import is_replaced, require_apart, require_writable, write
 
 FULL = Path("/dev/full")
 needs_full = pytest.mark.skipif(not FULL.exists(), reason="no /dev/full, which is always a full disk")
+
+
+@pytest.mark.parametrize(
+    ("outputs", "complaint"),
+    [
+        pytest.param({"-o": "read"}, "-o: read is a file that is read", id="the file itself"),
+        pytest.param({"-o": "link"}, "-o: link is a file that is read", id="a link to it"),
+        pytest.param({"-o": "folder/../read"}, "is a file that is read", id="another way to it"),
+        pytest.param({"-a": "new", "-b": "new"}, "-a and -b: both name new; expected a file for each", id="twice"),
+        pytest.param({"-a": "new", "-b": "./folder/../new"}, "-a and -b: both name", id="twice, in two ways"),
+    ],
+)
+def test_a_file_is_neither_written_over_one_that_is_read_nor_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, outputs: dict[str, str], complaint: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("folder").mkdir()
+    Path("read").touch()
+    Path("link").symlink_to("folder/../read")
+    with pytest.raises(ReportError, match=complaint):
+        require_apart([(option, Path(name)) for option, name in outputs.items()], [Path("read")])
+
+
+def test_files_apart_and_streams_can_be_written(tmp_path: Path) -> None:
+    inputs, streams = [tmp_path / "read", Path(os.devnull)], [("-c", Path(os.devnull)), ("-d", Path(os.devnull))]
+    require_apart([("-a", tmp_path / "one"), ("-b", tmp_path / "two"), *streams], inputs)
 
 
 def names(folder: Path) -> list[str]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+from fractions import Fraction
 from math import nan, sqrt
 
 import numpy as np
@@ -181,9 +184,8 @@ def test_the_sign_of_a_rows_sum_is_flipped_as_a_whole() -> None:
     assert sign_flip_p(differences) == pytest.approx(exact, rel=1e-9)
 
 
-@pytest.mark.parametrize(("rows", "relative"), [(4, 1e-9), (12, 1e-9), (13, 0.05), (16, 0.03)])
-def test_fractional_differences_get_the_exact_p_value(rows: int, relative: float) -> None:
-    # Exact up to a dozen rows, and then within a few hundredths.
+@pytest.mark.parametrize("rows", [4, 12, 13, 16])
+def test_fractional_differences_get_the_exact_p_value(rows: int) -> None:
     differences = np.random.default_rng(rows).normal(0.3, 1, rows)
     exact = stats.permutation_test(
         (differences,),
@@ -192,7 +194,47 @@ def test_fractional_differences_get_the_exact_p_value(rows: int, relative: float
         vectorized=True,
         n_resamples=2**rows,
     ).pvalue
-    assert sign_flip_p(differences) == pytest.approx(exact, rel=relative)
+    assert sign_flip_p(differences) == pytest.approx(exact, rel=1e-9)
+
+
+def p_of_all_patterns(differences: Sequence[Fraction]) -> float:
+    """Return the share of sign patterns whose sum is as far from 0, in fractions, which are never rounded."""
+    sums = Counter([Fraction(0)])
+    for difference in differences:
+        further: Counter[Fraction] = Counter()
+        for total, patterns in sums.items():
+            further[total + difference] += patterns
+            further[total - difference] += patterns
+        sums = further
+    observed = abs(sum(differences, Fraction(0)))
+    return float(Fraction(sum(count for total, count in sums.items() if abs(total) >= observed), 2 ** len(differences)))
+
+
+@pytest.mark.parametrize(
+    "differences",
+    [
+        pytest.param([(1, 2)] * 11 + [(-1, 2), (-1, 1)], id="halves"),
+        pytest.param([(1, 3)] * 20 + [(-2, 3)] * 7 + [(1, 1)] * 8 + [(-1, 1)] * 3, id="thirds"),
+        pytest.param([(1, 100)] * 40 + [(-1, 57)] * 12 + [(3, 100)] * 5, id="tasks of 100 and 57 rows, weighing alike"),
+    ],
+)
+def test_differences_with_a_common_denominator_get_the_exact_p_value(differences: list[tuple[int, int]]) -> None:
+    fractions = [Fraction(*each) for each in differences]
+    exact = p_of_all_patterns(fractions)
+    assert 0.001 < exact < 0.2
+    assert sign_flip_p(np.array(fractions, float)) == pytest.approx(exact, rel=1e-9)
+
+
+def test_without_a_common_denominator_the_p_value_of_many_rows_is_an_upper_bound() -> None:
+    # One size that fits no other; nearly all the rest are ties, which rounding must not break.
+    for odd in (Fraction(123457, 10**6), Fraction(-700001, 10**6), Fraction(31, 10**5)):
+        differences = [Fraction(1, 2)] * 24 + [Fraction(-1, 2)] * 10 + [Fraction(1), Fraction(-1), Fraction(1), odd]
+        exact, found = p_of_all_patterns(differences), sign_flip_p(np.array(differences, float))
+        assert exact <= found
+    drawn = np.random.default_rng(5).integers(-50, 70, 34)
+    exact = p_of_all_patterns([Fraction(int(each)) for each in drawn])
+    noisy = drawn + np.random.default_rng(6).normal(0, 1e-4, len(drawn))
+    assert exact <= sign_flip_p(noisy) <= 1.06 * exact
 
 
 def test_differences_near_one_are_not_treated_as_one() -> None:

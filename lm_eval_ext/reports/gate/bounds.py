@@ -6,17 +6,13 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from math import inf, isfinite, nan
+from math import nan
 from pathlib import Path
 
 from lm_eval_ext.families.schema import SHARE
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.gate.units import Sides, lowest
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from lm_eval_ext.results.files import read_toml, shown
 
 EXAMPLE = 'max_drop = 0.02 for everything, or [tasks] with lines like "verbalizer_unnatural = 0.01", or both'
 
@@ -78,29 +74,27 @@ def read_bounds(path: Path) -> Bounds:
 
     Raises:
         OSError: it cannot be read.
-        ReportError: it is not TOML, or has anything but a ``max_drop`` and a table ``tasks`` of numbers from 0 to 1.
+        RowsError: it is not TOML.
+        ReportError: it has anything but a ``max_drop`` and a table ``tasks`` of numbers from 0 to 1.
     """
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ReportError(f"{path}: not TOML ({error}); expected {EXAMPLE}") from error
+    content = read_toml(path, EXAMPLE)
     unknown = sorted(content.keys() - {"max_drop", "tasks"})
     if unknown:
         raise ReportError(f"{path}: {unknown[0]!r} is not a known setting; expected {EXAMPLE}")
     tasks = content.get("tasks", {})
     if not isinstance(tasks, dict):
-        raise ReportError(f"{path}: tasks is {tasks!r}; expected a table: {EXAMPLE}")
+        raise ReportError(f"{path}: tasks is {shown(tasks)}; expected a table: {EXAMPLE}")
     # A perplexity has its own unit; what is a share shows in the results.
-    named = {name: _bound(f"{path}, [tasks], {name!r}", value, inf) for name, value in tasks.items()}
+    named = {name: _bound(f"{path}, [tasks], {name!r}", value, sys.float_info.max) for name, value in tasks.items()}
     default = _bound(f"{path}, max_drop", content["max_drop"]) if "max_drop" in content else None
     return Bounds(default, named, str(path))
 
 
 def _bound(where: str, value: object, largest: float = 1.0) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not (isfinite(value) and 0 <= value <= largest):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= largest:
         raise ReportError(_not_a_share(where, value))
     return float(value)
 
 
 def _not_a_share(where: str, value: object) -> str:
-    return f"{where}: {value!r}; expected a share from 0 to 1, for example 0.02 for two percentage points"
+    return f"{where}: {shown(value)}; expected a share from 0 to 1, for example 0.02 for two percentage points"

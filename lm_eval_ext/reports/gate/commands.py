@@ -19,7 +19,7 @@ from lm_eval_ext.reports.gate.arguments import RUN, add_k_to, add_runs_to, two_s
 from lm_eval_ext.reports.gate.plan_command import add_plan_to, planned, without_plan
 from lm_eval_ext.reports.other_tasks import add_options_to, chosen
 from lm_eval_ext.reports.wording import one_line, readable
-from lm_eval_ext.results.files import find
+from lm_eval_ext.results.files import files_at, find
 from lm_eval_ext.sources import RowsError
 
 if TYPE_CHECKING:
@@ -165,6 +165,12 @@ def _compared(options: argparse.Namespace, before: Opened, after: Opened) -> int
 def _check(options: argparse.Namespace) -> int:
     from lm_eval_ext.results.stored.places import opened  # noqa: PLC0415 # tempfile: other commands answer at once
 
+    try:
+        _require_apart(options)
+    except (OSError, ReportError) as error:
+        # Not even an error may be written over what was given.
+        print(f"lm-eval-ext: cannot tell: {one_line(str(error))}", file=sys.stderr)
+        return CANNOT_TELL
     # An error or a bug must not look like a regression, whose exit status it would have.
     try:
         if options.plan:
@@ -181,6 +187,16 @@ def _check(options: argparse.Namespace) -> int:
         print(readable(traceback.format_exc()), file=sys.stderr)
     _write_error(options, said)
     return CANNOT_TELL
+
+
+def _require_apart(options: argparse.Namespace) -> None:
+    """Raise if a file to write is also read, or written twice."""
+    from lm_eval_ext.reports import output  # noqa: PLC0415 # tempfile: other commands answer at once
+
+    given = (options.against, options.bounds)
+    places = [*options.runs, *options.after, *(place for place in given if place is not None)]
+    written = {"--junit": options.junit, "--markdown": None if options.markdown == PRINTED else options.markdown}
+    output.require_apart([(option, path) for option, path in written.items() if path is not None], files_at(places))
 
 
 def _planned(options: argparse.Namespace) -> int:

@@ -123,8 +123,8 @@ def _reading(comparison: Comparison, names: tuple[str, str]) -> Iterator[str]:
         "the changes of the rows of each dataset, each with all answers to it, and of two made-up rows."
     )
     yield (
-        "p: exact two-sided paired randomization (sign-flip) test of no change; one observation is the sum over all "
-        "answers to a row."
+        "p: two-sided paired randomization (sign-flip) test of no change, over all patterns of signs; one observation "
+        "is the sum over all answers to a row."
     )
     others = [each.difference.unit.name for each in comparison.compared if not each.difference.unit.is_share]
     if others:

@@ -91,20 +91,24 @@ def _report(options: argparse.Namespace) -> int:
 
     every = [*options.runs, *options.upper_bound, *(place for place, _ in options.names)]
     with opened(every) as places:
-        return _reported(options, places)
+        return _reported(options, every, places)
 
 
-def _reported(options: argparse.Namespace, places: Opened) -> int:
-    from lm_eval_ext.reports.output import is_replaced, require_writable, write  # noqa: PLC0415 # tempfile
+def _reported(options: argparse.Namespace, every: Sequence[str], places: Opened) -> int:
+    from lm_eval_ext.reports.output import is_replaced, require_apart, require_writable, write  # noqa: PLC0415 # tempfile
     from lm_eval_ext.reports.page import export  # noqa: PLC0415 # numpy and matplotlib: other commands answer at once
     from lm_eval_ext.reports.page.build import build  # noqa: PLC0415
     from lm_eval_ext.reports.page.html import page  # noqa: PLC0415
     from lm_eval_ext.reports.wording import one_line  # noqa: PLC0415
+    from lm_eval_ext.results.files import files_at  # noqa: PLC0415
     from lm_eval_ext.results.names import GivenName  # noqa: PLC0415
     from lm_eval_ext.results.sizes import read_sizes  # noqa: PLC0415
 
     output, folder = options.output, options.export
     is_printed = str(output) == "-"
+    page_file = [] if is_printed else [("--output", output)]
+    read = [*files_at(every), *([] if options.sizes is None else [options.sizes])]
+    require_apart(page_file, read)
     if not is_printed:
         require_writable(output, f"the page to write, for example {output}/report.html")
     count, bounds = len(options.runs), len(options.upper_bound)
@@ -118,6 +122,7 @@ def _reported(options: argparse.Namespace, places: Opened) -> int:
     # Everything is computed before anything is written, so that an error leaves existing files untouched.
     text = places.named(page(report)).encode()
     figures = {} if folder is None else {folder / name: content for name, content in export.contents(report).items()}
+    require_apart([*page_file, *(("--export", path) for path in figures)], read)
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
     write(figures if is_printed else {output: text, **figures})

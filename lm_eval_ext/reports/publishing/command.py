@@ -99,9 +99,10 @@ def _benchmark(text: str) -> tuple[str, str, str]:
 
 def _export(options: argparse.Namespace) -> int:
     _require_options(options)
-    from lm_eval_ext.reports.output import write  # noqa: PLC0415 # tempfile: other commands answer at once
+    from lm_eval_ext.reports.output import require_apart, write  # noqa: PLC0415 # tempfile: other commands answer at once
     from lm_eval_ext.reports.publishing.published import HUB_ID, limit, published  # noqa: PLC0415 # numpy
     from lm_eval_ext.reports.wording import one_line  # noqa: PLC0415
+    from lm_eval_ext.results.files import files_at  # noqa: PLC0415
     from lm_eval_ext.results.names import GivenName  # noqa: PLC0415
     from lm_eval_ext.results.stored.places import opened  # noqa: PLC0415
 
@@ -127,6 +128,8 @@ def _export(options: argparse.Namespace) -> int:
                 f"lm-eval-ext: warning: {model.id}: left out, because it is no score: {one_line('; '.join(numbers))}",
                 file=sys.stderr,
             )
+    given = [*options.runs, *(place for place, _ in options.ids)]
+    require_apart([("--output", path) for path in contents], files_at(given))
     for path in contents:
         path.parent.mkdir(parents=True, exist_ok=True)
     write(contents)

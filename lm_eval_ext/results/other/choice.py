@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from lm_eval_ext.results.files import metric_and_filter
 from lm_eval_ext.results.issue import Issue, named, note
 from lm_eval_ext.results.runs import TaskRun
 from lm_eval_ext.sources import RowsError
@@ -19,18 +20,23 @@ class Choice:
     """What a user chooses about the tasks that are not ours.
 
     Attributes:
-        metric: the metric that counts in the tasks that have it; empty: the first one in the harness's order.
-        filter: the filter whose answers count in the tasks that have it; empty: the first one in the harness's order.
+        figure: the metric that counts in the tasks that have it, or the filter whose answers count, or both:
+            ``METRIC``, ``METRIC,FILTER`` or ``,FILTER``. What is not chosen is the first one in the harness's order.
         cluster: a column of the documents: rows with the same value are one observation. Empty: rows with the same
             document are.
     """
 
-    metric: str = ""
-    filter: str = ""
+    figure: str = ""
     cluster: str = ""
 
-    def __str__(self) -> str:
-        return f"{self.metric},{self.filter}" if self.filter else self.metric
+    def parts(self, metrics: Collection[str]) -> tuple[str, str]:
+        """Return the metric and the filter, each empty if it is not chosen.
+
+        Args:
+            metrics: the metrics that there are; their names may contain commas.
+        """
+        metric, comma, reader = self.figure.rpartition(",")
+        return (self.figure, "") if not comma or self.figure in metrics else (metric, reader)
 
 
 def require_choice(choice: Choice, runs: Sequence[TaskRun]) -> None:
@@ -44,9 +50,11 @@ def require_choice(choice: Choice, runs: Sequence[TaskRun]) -> None:
         RowsError: no task that is not ours has the metric, or the filter.
     """
     others = [run for run in runs if not run.is_ours]
+    metrics = {metric for run in others for metric in run.metrics}
+    metric, reader = choice.parts(metrics)
     for chosen, what, found in (
-        (choice.metric, "metric", {metric for run in others for metric in run.metrics}),
-        (choice.filter, "filter", {reader for run in others for reader in run.readers}),
+        (metric, "metric", metrics),
+        (reader, "filter", {reader for run in others for reader in run.readers}),
     ):
         if chosen and chosen not in found:
             raise RowsError(f"no task has the {what} {chosen!r}; expected one of {named(sorted(found), MANY)}")
@@ -73,12 +81,13 @@ def measured_alike(runs: Sequence[TaskRun], choice: Choice) -> tuple[list[TaskRu
     mixed: dict[str, list[str]] = {}
     for task, of_task in places.items():
         alike = [runs[place] for place in of_task]
-        metric = _metric(alike, choice)
-        if metric not in ("", choice.metric) and len({run.headline.name for run in alike}) > 1:
+        chosen, chosen_filter = choice.parts({metric.name for run in alike for metric in run.schema.headlines})
+        metric = _metric(alike, chosen)
+        if metric not in ("", chosen) and len({run.headline.name for run in alike}) > 1:
             mixed.setdefault(metric, []).append(task)
         order: tuple[str, ...] = ()
         for place in of_task:
-            found[place] = _measured_by(runs[place], metric, (choice.filter, *order))
+            found[place] = _measured_by(runs[place], metric, (chosen_filter, *order))
             order = order or found[place].readers
     return found, [
         note(f"the files list the metrics of {named(tasks)} in different orders: {metric} counts for all models")
@@ -86,11 +95,11 @@ def measured_alike(runs: Sequence[TaskRun], choice: Choice) -> tuple[list[TaskRu
     ]
 
 
-def _metric(runs: Sequence[TaskRun], choice: Choice) -> str:
+def _metric(runs: Sequence[TaskRun], chosen: str) -> str:
     """Return the metric by which one task's runs count; empty if they have none in common."""
     first, *others = [[metric.name for metric in run.schema.headlines] for run in runs]
-    if choice.metric and any(choice.metric in names for names in (first, *others)):
-        return choice.metric
+    if any(chosen in names for names in (first, *others)):
+        return chosen
     return next((name for name in first if all(name in names for names in others)), "")
 
 
@@ -108,5 +117,7 @@ def _place(reader: str, filters: Sequence[str]) -> int:
 
 def readers_of(figures: Mapping[str, Any], metric: str) -> list[str]:
     """Return the filters under which a task has a figure of a metric, in the file's order."""
-    fields = (field.partition(",") for field, value in figures.items() if isinstance(value, int | float))
-    return [reader for name, comma, reader in fields if comma and name == metric]
+    fields = filter(
+        None, (metric_and_filter(field) for field, value in figures.items() if isinstance(value, int | float))
+    )
+    return [reader for name, reader in fields if name == metric]

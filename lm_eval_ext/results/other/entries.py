@@ -9,7 +9,7 @@ from typing import Any
 
 from lm_eval_ext.families.family import Family
 from lm_eval_ext.families.schema import SHARE, Metric, Schema, is_count
-from lm_eval_ext.results.files import ResultFile, bare_name
+from lm_eval_ext.results.files import ResultFile, bare_name, metric_and_filter
 from lm_eval_ext.results.models import evaluated_model
 from lm_eval_ext.results.other.aggregation import DEFAULTS, MEAN
 from lm_eval_ext.results.other.choice import readers_of
@@ -59,9 +59,10 @@ def _run(file: ResultFile, name: str, figures: Mapping[str, Any], config: Mappin
     if PurePath(name).name != name:
         return "its name is a path; expected the name of a task"
     pairs = [
-        (metric, reader) for metric, comma, reader in map(_parts, figures) if comma and not metric.endswith(_STDERR)
+        (metric, reader)
+        for metric, reader in filter(None, map(metric_and_filter, figures))
+        if not metric.endswith(_STDERR) and isinstance(figures[f"{metric},{reader}"], int | float)
     ]
-    pairs = [(metric, reader) for metric, reader in pairs if isinstance(figures[f"{metric},{reader}"], int | float)]
     if any(metric == WITHOUT_SCORES for metric, _ in pairs):
         return "made with --predict_only, which writes answers but no scores; run it again without this option"
     if not pairs:
@@ -98,10 +99,6 @@ def _run(file: ResultFile, name: str, figures: Mapping[str, Any], config: Mappin
         setting=model.setting,
         offered=readers[0],
     )
-
-
-def _parts(field: str) -> tuple[str, str, str]:
-    return field.partition(",")
 
 
 def _directions(file: ResultFile, name: str) -> dict[str, bool | None]:

@@ -35,8 +35,8 @@ def read_other_samples(
 
     Args:
         run: the run, without its rows.
-        column: the documents' column whose values group rows; if it is empty or a document has no such column, rows
-            with the same document are grouped.
+        column: the documents' column whose values group rows; if it is empty, or a document has no such column or
+            null in it, rows with the same document are grouped.
         numbers: the numbers of the dataset's rows, by key; new rows get the next numbers.
 
     Raises:
@@ -47,10 +47,11 @@ def read_other_samples(
     ids, clusters, offsets = array("q"), array("i"), array("q")
     docs: list[bytes] = []
     prompts: list[bytes] = []
+    targets: list[bytes] = []
     items: list[Any] = []
     draws: list[list[Any]] = []
-    # In 0.5, the prompt of such a request is empty.
-    prompted_by_doc = run.config.get("output_type") == _ROLLING
+    # In 0.5, the prompt of such a request is empty, and its target, which is the document in 0.4, a number.
+    is_rolling = run.config.get("output_type") == _ROLLING
 
     def put(line: Mapping[str, Any], offset: int) -> None:
         item, doc = line[metric], sample_line.beginning(line.get("doc_hash"))
@@ -62,7 +63,8 @@ def read_other_samples(
         clusters.append(numbers.setdefault(key, len(numbers)))
         offsets.append(offset)
         docs.append(doc)
-        prompts.append(doc if prompted_by_doc else sample_line.beginning(line.get("prompt_hash")))
+        prompts.append(doc if is_rolling else sample_line.beginning(line.get("prompt_hash")))
+        targets.append(doc if is_rolling else sample_line.beginning(line.get("target_hash")))
 
     wrong = LeftOut()
     read_lines(run.samples_path, run.readers, put, wrong)
@@ -79,6 +81,7 @@ def read_other_samples(
         {},
         np.array(docs, hashes),
         np.array(prompts, hashes),
+        np.array(targets, hashes),
         np.array(offsets, np.int64),
         run.samples_path,
         draws={} if drawn is None else {metric: drawn},
@@ -102,8 +105,7 @@ def _values(found: Aggregate) -> Any:
 def _key(line: Mapping[str, Any], task: str, column: str) -> Hashable:
     """Return the key of a row: those with the same one are not independent."""
     doc = line.get("doc")
-    if column and isinstance(doc, dict) and column in doc:
-        value = doc[column]
+    if column and isinstance(doc, dict) and (value := doc.get(column)) is not None:
         if not isinstance(value, str | int | float):
             raise TypeError(f"doc.{column} is {shown(value)}; expected text or a number")
         return COLUMN, column, value

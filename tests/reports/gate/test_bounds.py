@@ -9,6 +9,7 @@ import pytest
 
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.gate.bounds import Bounds, read_bounds
+from lm_eval_ext.sources import RowsError
 from tests.reports.files import SST2
 from tests.reports.gate.two_runs import GOLDEN, SNLI, right, sides
 
@@ -41,14 +42,18 @@ def test_a_bounds_file_has_a_default_and_bounds_by_name(
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        pytest.param("max_drop: 0.02", "not TOML", id="YAML"),
-        pytest.param("[tasks\n", "not TOML", id="cut off"),
         pytest.param("max-drop = 0.02", "'max-drop' is not a known setting", id="the option's name"),
         pytest.param("level = 0.02", "'level' is not a known setting", id="a name outside of the table"),
         pytest.param("tasks = 0.02", "tasks is 0.02; expected a table", id="no table"),
         pytest.param("max_drop = 2", "max_drop: 2; expected a share from 0 to 1", id="points"),
         pytest.param("max_drop = -0.01", "max_drop: -0.01; expected", id="a gain"),
         pytest.param("max_drop = nan", "max_drop: nan; expected", id="not a number"),
+        pytest.param("max_drop = inf", "max_drop: inf; expected", id="infinite"),
+        pytest.param("max_drop = " + 400 * "1", "max_drop: 11111.*1…; expected", id="400 digits"),
+        pytest.param("[tasks]\nlevel = " + 400 * "1", "'level': 1111.*1…; expected", id="400 digits of a task"),
+        pytest.param(
+            "max_drop = 0x1" + 5000 * "0", "a number that is too long to be shown", id="5,000 hexadecimal digits"
+        ),
         pytest.param("max_drop = true", "max_drop: True; expected", id="a truth value"),
         pytest.param('[tasks]\nlevel = "0.01"', r"\[tasks\], 'level': '0.01'; expected", id="text"),
         pytest.param(
@@ -63,10 +68,21 @@ def test_an_invalid_bound_is_named(tmp_path: Path, text: str, complaint: str) ->
     assert str(path) in str(found.value)
 
 
-def test_a_file_that_is_not_text_is_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        pytest.param(b"max_drop: 0.02", "not TOML", id="YAML"),
+        pytest.param(b"[tasks\n", "not TOML", id="cut off"),
+        pytest.param(b"max_drop = 0.02 # \xff", "not TOML", id="no text"),
+        pytest.param(b"max_drop = " + 5000 * b"1", "not TOML", id="a number that Python does not read"),
+        pytest.param(b"tasks." + 5000 * b"a." + b"a = 0.02", "more than 100 levels of tables", id="a long dotted key"),
+        pytest.param(b"x = " + 5000 * b"[" + 5000 * b"]", "not TOML", id="deep lists"),
+    ],
+)
+def test_a_file_that_is_no_usable_toml_is_named(tmp_path: Path, content: bytes, complaint: str) -> None:
     path = tmp_path / "bounds.toml"
-    path.write_bytes(b"max_drop = 0.02 # \xff")
-    with pytest.raises(ReportError, match="not TOML"):
+    path.write_bytes(content)
+    with pytest.raises(RowsError, match=complaint):
         read_bounds(path)
 
 

@@ -383,6 +383,37 @@ def test_tasks_from_an_older_run_than_the_rest_of_their_group_are_named(
     )
 
 
+@pytest.mark.parametrize(
+    ("option", "pattern"),
+    [
+        ("--junit", "less/results_*"),
+        ("--markdown", "less/samples_*"),
+        ("--junit", "baseline/samples_*"),
+        ("--markdown", "bounds.toml"),
+    ],
+)
+def test_no_verdict_is_written_over_what_it_is_computed_from(
+    runs: Path, option: str, pattern: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (runs / "bounds.toml").write_text("max_drop = 0.02", encoding="utf-8")
+    path = next(runs.glob(pattern))
+    content = path.read_bytes()
+    # Nor is the error of a check that would fail.
+    for further in ([], ["--k", 9]):
+        words = ["--against", runs / "baseline", "--bounds", runs / "bounds.toml", *further, option, path]
+        assert call("check", runs / "less", *words) == 2
+        assert f"cannot tell: {option}: {path} is a file that is read" in capsys.readouterr().err
+        assert path.read_bytes() == content
+
+
+def test_two_verdicts_do_not_share_a_file(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = runs / "verdict"
+    words = ["--against", runs / "baseline", "--max-drop", 0.02, "--junit", out, "--markdown", out]
+    assert call("check", runs / "worse", *words) == 2
+    assert f"--junit and --markdown: both name {out}" in capsys.readouterr().err
+    assert not out.exists()
+
+
 # What the files say about themselves
 
 

@@ -125,6 +125,27 @@ def test_rows_of_one_story_are_one_observation(tmp_path: Path) -> None:
     assert found.p == pytest.approx(stats.binomtest(0, 3).pvalue)
 
 
+def test_a_row_without_a_story_is_an_observation_of_its_own(tmp_path: Path) -> None:
+    stories = [f"story {row // 10}" if row < 70 else None for row in range(100)]
+    write_other_run(tmp_path / "a", {"quiz": MadeUp(RIGHT, stories=stories)})
+    write_other_run(tmp_path / "b", {"quiz": MadeUp(LESS, stories=stories)}, model="owner/two")
+    found = one(sides_of(tmp_path / "a", tmp_path / "b", Choice(cluster="story")))
+    assert (found.difference.rows, found.difference.answers) == (7 + 30, 100)
+    assert found.difference.unit.issues == ()
+
+
+@pytest.mark.parametrize("figure", ["hits,at 5", "hits,at 5,none"])
+def test_the_name_of_a_metric_may_have_a_comma(tmp_path: Path, figure: str) -> None:
+    for folder, values in (("a", RIGHT), ("b", LESS)):
+        task = MadeUp(values, metric="hits,at 5", further={"acc,none": 0.5})
+        write_other_run(tmp_path / folder, {"quiz": task}, model=folder)
+    for choice in (FIRST, Choice(figure)):
+        found = one(sides_of(tmp_path / "a", tmp_path / "b", choice))
+        assert found.difference.unit.headline.name == "hits,at 5"
+        assert found.difference.change.value == pytest.approx(-0.3)
+        assert found.difference.answers == 100
+
+
 def test_a_metric_without_a_direction_is_compared_but_not_checked(tmp_path: Path) -> None:
     sides = made_up(tmp_path, {"quiz": MadeUp(RIGHT, higher=None)}, {"quiz": MadeUp(LESS, higher=None)})
     assert one(sides).verdict == "different"

@@ -195,6 +195,16 @@ def test_different_rows_with_the_same_id_are_not_paired(tmp_path: Path) -> None:
     assert reason(of_rows(tmp_path, {"doc_hash": "other"}).take(SST2)) == "different rows under the same doc_id"
 
 
+def test_another_gold_answer_to_the_same_row_is_not_compared(tmp_path: Path) -> None:
+    expected = "different gold answers to the same rows (target_hash)"
+    assert reason(of_rows(tmp_path, {"target_hash": "other"}).take(SST2)) == expected
+
+
+@pytest.mark.parametrize("none", [None, "", 7])
+def test_rows_without_the_hash_of_a_gold_answer_are_compared(none: object, tmp_path: Path) -> None:
+    assert warnings(unit(of_rows(tmp_path, {"target_hash": none}).take(SST2))) == ()
+
+
 def test_another_prompt_for_the_same_row_is_a_warning(tmp_path: Path) -> None:
     assert warnings(unit(of_rows(tmp_path, {"prompt_hash": "other"}).take(SST2))) == (
         "different prompts for the same rows",

@@ -14,7 +14,7 @@ import pytest
 
 from lm_eval_ext.cli import main
 from tests.other_files import MadeUp, write_other_run
-from tests.reports.files import SST2, write_run
+from tests.reports.files import SST2, samples_of, write_run
 
 WORDS = {
     "natural": "verbalizer_sst2_natural_golden",
@@ -247,6 +247,17 @@ def test_an_existing_page_is_kept_if_the_new_one_fails(tmp_path: Path) -> None:
     (tmp_path / "results_x.json").write_text("{}")
     assert main(["report", str(tmp_path), "-o", str(page)]) == 1
     assert page.read_text() == "the old one"
+
+
+def test_no_page_is_written_over_what_it_shows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    results = write_run(tmp_path / "run", {SST2: [1, 0]})
+    sizes = tmp_path / "sizes.toml"
+    sizes.write_text('[a]\none = "7B"', encoding="utf-8")
+    for path in (results, samples_of(results), sizes):
+        content = path.read_bytes()
+        assert main(["report", str(tmp_path / "run"), "--sizes", str(sizes), "-o", str(path)]) == 1
+        assert f"--output: {path} is a file that is read" in capsys.readouterr().err
+        assert path.read_bytes() == content
 
 
 def test_the_page_can_be_printed_to_standard_output(

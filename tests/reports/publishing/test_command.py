@@ -75,6 +75,16 @@ def test_what_is_missing_or_wrong_is_an_error_and_nothing_is_written(
     assert not (tmp_path / "out").exists()
 
 
+def test_nothing_is_written_over_the_results(tmp_path: Path) -> None:
+    out = tmp_path / "out/our-team/one/.eval_results"
+    results = write_run(out, {SST2: right(3, of=4)}, arguments={"pretrained": "/models/one"})
+    renamed = results.rename(out / "lm-eval-ext.yaml")
+    content = renamed.read_bytes()
+    with pytest.raises(ReportError, match=r"--output: .*lm-eval-ext.yaml is a file that is read"):
+        call(*HUB, renamed, "-o", tmp_path / "out", "--model-id", f"{renamed}=our-team/one", *BENCHMARK)
+    assert renamed.read_bytes() == content
+
+
 @pytest.mark.parametrize("words", [["--benchmark", "a=b:c"], ["--benchmark", "a=b/c"], ["--model-id", "a=b"]])
 def test_an_option_of_another_form_is_a_usage_error(
     run: Path, words: list[str], capsys: pytest.CaptureFixture[str]

@@ -75,7 +75,7 @@ def test_the_rows_give_the_figure_of_the_harness(other_runs: list[Path], task: s
 
 def test_a_filter_can_be_chosen(other_runs: list[Path]) -> None:
     first, chosen = (
-        run_of(runs_in(other_runs[1], choice), "sums") for choice in (Choice(), Choice("", "flexible-extract"))
+        run_of(runs_in(other_runs[1], choice), "sums") for choice in (Choice(), Choice(",flexible-extract"))
     )
     assert (first.reader, chosen.reader) == ("strict-match", "flexible-extract")
     # The scripted model writes a number in every answer, and the marks before it only where it is right.
@@ -88,7 +88,7 @@ def test_a_choice_that_no_task_has_is_an_error(other_runs: list[Path]) -> None:
     with pytest.raises(RowsError, match=r"no task has the metric 'nothing'; expected one of acc, acc_norm, "):
         runs_in(other_runs[0], Choice("nothing"))
     with pytest.raises(RowsError, match=r"no task has the filter 'nothing'; expected one of "):
-        runs_in(other_runs[0], Choice("", "nothing"))
+        runs_in(other_runs[0], Choice(",nothing"))
     with pytest.raises(RowsError, match=r"no document has the column 'nothing'; expected the name of a field of doc"):
         runs_in(other_runs[0], Choice(cluster="nothing"))
 

@@ -36,7 +36,8 @@ class Sampled:
         unit: the unit.
         draws: the number of draws of each row, on each side.
         k: the size of the sets of draws that ``reliable`` and ``any_of`` are about.
-        reliable: the chance that k draws are all right; ``None`` if answers are not either right or wrong.
+        reliable: the chance that k draws are all right; ``None`` if answers are not either right or wrong, or if the
+            results do not say which value is right.
         any_of: the chance that at least one of k draws is right; ``None`` as above.
         sides: the components of variance of each side's answers.
         change: those of the change.
@@ -79,7 +80,7 @@ def sampled(difference: Difference, population: Population, k: int | None = None
         raise ReportError(f"--k {k}: {unit.name} has {_in_words(draws)} draws per row; expected at most {min(draws)}")
     right = partial(_right, unit)
     reliable, any_of = (
-        over_rows(unit, population, partial(_estimated, estimator, size, right)) if _is_binary(unit) else None
+        over_rows(unit, population, partial(_estimated, estimator, size, right)) if _is_right_or_wrong(unit) else None
         for estimator in (all_right, any_right)
     )
     return Sampled(unit, draws, size, reliable, any_of, _sides(unit), change_of(difference, population))
@@ -89,8 +90,10 @@ def _in_words(draws: tuple[int, int]) -> str:
     return " and ".join(map(str, dict.fromkeys(draws)))
 
 
-def _is_binary(unit: Unit) -> bool:
-    """Return whether every draw of the unit's answers is either right or wrong."""
+def _is_right_or_wrong(unit: Unit) -> bool:
+    """Return whether every draw of the unit's answers is known to be either right or wrong."""
+    if unit.headline.higher_is_better is None:
+        return False
     metric = unit.headline.name
     of_rows = [run.rows.draws_of(metric) for pair in unit.pairs for run in (pair.before, pair.after) if run.rows]
     return all(bool(np.all((values == 0) | (values == 1))) for values in of_rows)

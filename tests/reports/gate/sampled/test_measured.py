@@ -132,6 +132,16 @@ def test_lower_is_better_has_zero_as_right(tmp_path: Path) -> None:
     assert found.reliable.before == 1.0
 
 
+def test_without_a_direction_nothing_is_right_and_there_is_no_reliability(sides: Sides) -> None:
+    unit = sides.take(SST2)
+    assert isinstance(unit, Unit)
+    unknown = replace(unit, headline=replace(unit.headline, higher_is_better=None))
+    found = sampled(difference_of(unknown, sides), sides.evidence.population)
+    assert found is not None
+    assert (found.reliable, found.any_of) == (None, None)
+    assert found.sides == measured(sides).sides
+
+
 def test_fractional_scores_have_no_reliability(tmp_path: Path) -> None:
     shares = {SST2: [[0.5, 1.0], [0.25, 1.0]]}
     found = measured(sides_of(write_draws(tmp_path, shares), write_draws(tmp_path, shares, "two")))
