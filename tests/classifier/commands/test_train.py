@@ -226,6 +226,36 @@ def test_a_killed_training_run_continues_to_the_same_adapter(
     assert "- batch size 4, learning rate 0.01, rank 4\n" in (broken / "README.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.usefixtures("base_encoder", "few_to_calibrate")
+@pytest.mark.parametrize(
+    ("mode", "rate", "epochs", "complaint"),
+    [
+        ("encoder", "1e9", "4", "the loss is nan in step "),
+        ("encoder", "1e9", "1", "a weight became "),  # a single step: no loss after it would be seen
+        ("causal", "1e9", "4", "a weight became "),  # whose answers all become equally likely
+    ],
+)
+def test_a_diverging_training_is_an_error_and_leaves_nothing(  # noqa: PLR0913, PLR0917 # a row of the table, and fixtures
+    mode: str,
+    rate: str,
+    epochs: str,
+    complaint: str,
+    base_lm: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    data = write(tmp_path / "rows.jsonl", *labelled_rows(20))
+    options = ["--mode", mode, *(["--base", str(base_lm)] if mode == "causal" else [])]
+    options += ["--output", str(tmp_path / "adapter"), "--epochs", epochs]
+    assert main(["classifier", "train", str(data), *options, "--learning-rate", rate]) == 1
+    said = capsys.readouterr()
+    assert complaint in said.err
+    assert said.err.endswith(": training diverges. Use a lower --learning-rate\n")
+    assert "stopped; the same command continues" not in said.err
+    assert said.out == ""
+    assert list(tmp_path.iterdir()) == [data]
+
+
 @pytest.mark.parametrize("damage", [b"", b"PK not a checkpoint"])
 def test_a_damaged_checkpoint_is_reported(tmp_path: Path, damage: bytes) -> None:
     pytest.importorskip("torch", reason="torch is not installed (extra: classifier)")
