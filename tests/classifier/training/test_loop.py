@@ -57,5 +57,5 @@ def test_an_update_that_no_weight_can_hold_is_a_divergence() -> None:
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e38)
     schedule = torch.optim.lr_scheduler.ConstantLR(optimizer, 1.0)
     loop = Loop(model, optimizer, schedule, lambda: [one], lambda batch: model(batch).square().sum(), 1, 1)
-    with pytest.raises(DivergedError, match="^a weight is out of range in step 1: training diverges"):
+    with pytest.raises(DivergedError, match="a weight is out of range in step 1: training diverges"):
         loop.run(None)
