@@ -39,29 +39,26 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
     "families/manyifeval/instruction_row": ("the type of a row", "families/manyifeval/test_compose.py"),
     "families/natural_instructions/schema": ("held against what every task gives", "families/test_schema.py"),
     "families/natural_instructions/task": ("loaded leaf by leaf", "families/natural_instructions/test_leaves.py"),
-    "families/natural_instructions/training/arguments": (
-        "arguments of two commands",
-        "families/natural_instructions/training/test_train_command.py",
-    ),
+    "families/manyifeval/command": ("rows in the published schema", "cli/test_cli.py"),
     "families/natural_instructions/training/base": (
         "the model of a training",
-        "families/natural_instructions/training/test_train_command.py",
+        "families/natural_instructions/training/test_command.py",
     ),
     "families/natural_instructions/training/errors": (
         "one exception",
-        "families/natural_instructions/training/test_train_command.py",
+        "families/natural_instructions/training/test_command.py",
     ),
     "families/natural_instructions/training/fit": (
         "the training itself",
-        "families/natural_instructions/training/test_train_command.py",
+        "families/natural_instructions/training/test_command.py",
     ),
     "families/natural_instructions/training/material": (
         "the pairs of a training",
-        "families/natural_instructions/training/test_train_command.py",
+        "families/natural_instructions/training/test_command.py",
     ),
     "families/natural_instructions/training/recipe": (
         "what a training records",
-        "families/natural_instructions/training/test_train_command.py",
+        "families/natural_instructions/training/test_command.py",
     ),
     "families/natural_instructions/instruction": (
         "what reading a file makes",
@@ -94,9 +91,7 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
     "classifier/rules/phrases": ("wordings that the rules know", "classifier/rules/test_reader.py"),
     "classifier/rules/grouping": ("a step of reading by rules", "classifier/rules/test_reader.py"),
     "classifier/rules/stance": ("a step of reading by rules", "classifier/rules/test_reader.py"),
-    "classifier/commands/placing": ("options of the subcommands", "classifier/commands/test_commands.py"),
     "version_mark": ("versions of runs under a row seed", "test_row_seed.py"),
-    "argument_types": ("options of the subcommands", "classifier/commands/test_commands.py"),
     "classifier/training/": ("what train writes", "classifier/commands/test_train.py"),
     "self_refine/": ("strategies, round by round", "models/test_self_refine.py"),
     "integrations/rows": ("rows, whole and malformed", "integrations/test_trl_rewards.py"),
@@ -144,7 +139,7 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
     ),
     "reports/sections/paired_mcq/": ("a section is its figures", "reports/sections/paired_mcq/test_section.py"),
     "reports/sections/verbalizer/": ("a section is its figures", "reports/sections/verbalizer/test_section.py"),
-    "__main__": ("the command, started", "test_command_line.py"),
+    "__main__": ("the command, started", "cli/test_parser.py"),
 }
 
 

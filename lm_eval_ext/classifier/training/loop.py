@@ -14,7 +14,7 @@ import torch
 
 from lm_eval_ext.classifier.availability import ReaderError
 from lm_eval_ext.classifier.training.checkpoint import Checkpoint
-from lm_eval_ext.progress import training
+from lm_eval_ext.cli.progress import training
 
 Batch = TypeVar("Batch")
 

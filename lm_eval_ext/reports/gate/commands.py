@@ -13,7 +13,7 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lm_eval_ext.progress import counted
+from lm_eval_ext.cli.progress import counted
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.gate.arguments import RUN, add_k_to, add_runs_to, two_sides
 from lm_eval_ext.reports.gate.plan_command import add_plan_to, planned, without_plan
@@ -37,19 +37,15 @@ PRINTED = Path("-")
 EXPECTED_OF_COMPARE = "two runs, A B, or the draws of each side: A… -- B…"
 
 
-def add_compare_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add ``compare``."""
-    compare = commands.add_parser(
-        "compare",
-        help="compare two runs: what changed, and is it more than noise?",
-        description=(
-            "Reads what `lm_eval --output_path FOLDER --log_samples` wrote for two models, or for one model at two "
-            "points in time. For every task and group that both have, it prints the headline metric of each, the "
-            "paired difference with a 95 % confidence interval (dataset rows are the observations), and the p-value "
-            "of a two-sided paired randomization test, raw and after Holm correction. Tasks that cannot be compared "
-            "are listed with the reason; issues with the files go to standard error. Of runs that sample (temperature "
-            "above 0), each side can be several runs that differ in the seed alone: `compare a1 a2 a3 -- b1 b2 b3`."
-        ),
+def add_compare_to(compare: argparse.ArgumentParser) -> None:
+    """Add the options of ``compare``."""
+    compare.description = (
+        "Reads what `lm_eval --output_path FOLDER --log_samples` wrote for two models, or for one model at two "
+        "points in time. For every task and group that both have, it prints the headline metric of each, the "
+        "paired difference with a 95 % confidence interval (dataset rows are the observations), and the p-value "
+        "of a two-sided paired randomization test, raw and after Holm correction. Tasks that cannot be compared "
+        "are listed with the reason; issues with the files go to standard error. Of runs that sample (temperature "
+        "above 0), each side can be several runs that differ in the seed alone: `compare a1 a2 a3 -- b1 b2 b3`."
     )
     add_runs_to(compare, "RUN")
     add_k_to(compare)
@@ -57,12 +53,10 @@ def add_compare_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]
     compare.set_defaults(run=_compare)
 
 
-def add_check_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add ``check``."""
-    check = commands.add_parser(
-        "check",
-        help="check a candidate for regressions against a baseline; exit status 0: pass, 1: regression, 2: cannot tell",
-        description="Reads what `lm_eval --output_path FOLDER --log_samples` wrote for a baseline and for a candidate. "
+def add_check_to(check: argparse.ArgumentParser) -> None:
+    """Add the options of ``check``."""
+    check.description = (
+        "Reads what `lm_eval --output_path FOLDER --log_samples` wrote for a baseline and for a candidate. "
         "The drop of the headline metric of each task or group has one-sided 95 % limits, from answers paired by "
         "dataset row. REGRESSION: the lower limit (Holm correction) is beyond the allowed drop. NOT WORSE: the upper "
         "limit is within it. INCONCLUSIVE: neither; the message says how many rows would decide. A candidate whose "
@@ -71,7 +65,7 @@ def add_check_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "samples or some rows are missing or differ, prompts, settings or answer readers differ, samples and results "
         "disagree, the command itself failed, or, with --require no-worse, something is inconclusive. Of runs that "
         "sample (temperature above 0), each side can be several runs that differ in the seed alone: `check c1 c2 c3 -- "
-        "b1 b2 b3`, the baseline's last.",
+        "b1 b2 b3`, the baseline's last."
     )
     add_runs_to(check, "CANDIDATE", optional="none with --plan")
     check.add_argument("--against", metavar="BASELINE", help=f"the baseline: {RUN}")

@@ -32,14 +32,12 @@ NEEDED: Mapping[str, Mapping[str, str]] = {
 OPTIONAL: Mapping[str, tuple[str, ...]] = {HUB_EVAL_RESULTS: ("source_url",), EVERY_EVAL_EVER: ()}
 
 
-def add_publish_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add ``export``."""
-    export = commands.add_parser(
-        "export",
-        help="write results in the format of a site that collects them; nothing is uploaded",
-        description="Reads what `lm_eval --output_path FOLDER` wrote for one or many models, and writes one file for "
+def add_publish_to(export: argparse.ArgumentParser) -> None:
+    """Add the options of ``export``."""
+    export.description = (
+        "Reads what `lm_eval --output_path FOLDER` wrote for one or many models, and writes one file for "
         "each model in the format of a site that collects results. Nothing is uploaded. For the figures of a report as "
-        "files, see `lm-eval-ext report --export`.",
+        "files, see `lm-eval-ext report --export`."
     )
     export.add_argument("runs", nargs="+", metavar="RUNS", help=f"one or several of these: {PLACES}")
     export.add_argument(

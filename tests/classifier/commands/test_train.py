@@ -26,8 +26,8 @@ from lm_eval_ext.classifier.training.checkpoint import Checkpoint
 from lm_eval_ext.cli import main
 from tests.classifier.encoder.tiny_base import as_the_base, write_tiny_base
 from tests.classifier.labelled_rows import labelled_rows, write
+from tests.cli.test_cli import COMMAND
 from tests.conftest import offline_environment
-from tests.test_cli import COMMAND
 
 
 def test_a_causal_adapter_is_trained_evaluated_and_described(

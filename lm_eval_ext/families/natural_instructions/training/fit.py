@@ -16,13 +16,13 @@ import torch
 import transformers
 
 from lm_eval_ext.classifier.training.loop import DivergedError, require_finite, require_learned
+from lm_eval_ext.cli.progress import training
 from lm_eval_ext.families.natural_instructions.training import folders
 from lm_eval_ext.families.natural_instructions.training.base import load_base, save
 from lm_eval_ext.families.natural_instructions.training.batches import batches_for
 from lm_eval_ext.families.natural_instructions.training.errors import TrainingError
 from lm_eval_ext.families.natural_instructions.training.material import Material
 from lm_eval_ext.families.natural_instructions.training.recipe import Recipe
-from lm_eval_ext.progress import training
 
 CHECKPOINTS = 20
 """How often a training is saved, so that a killed one loses at most a twentieth of its time."""
