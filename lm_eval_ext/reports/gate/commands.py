@@ -11,24 +11,31 @@ from contextlib import suppress
 from dataclasses import replace
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from lm_eval_ext import __version__
 from lm_eval_ext.cli.progress import counted
+from lm_eval_ext.reports import output
 from lm_eval_ext.reports.errors import ReportError
+from lm_eval_ext.reports.gate import check_text, junit, markdown
 from lm_eval_ext.reports.gate.arguments import RUN, add_k_to, add_runs_to, two_sides
+from lm_eval_ext.reports.gate.bounds import Bounds, read_bounds
+from lm_eval_ext.reports.gate.check import Finding, check, status
+from lm_eval_ext.reports.gate.comparison import compare
+from lm_eval_ext.reports.gate.comparison_text import by_issue, text
 from lm_eval_ext.reports.gate.plan_command import add_plan_to, planned, without_plan
+from lm_eval_ext.reports.gate.sampled import text as sampled_text
+from lm_eval_ext.reports.gate.sampled.measured import sampled
+from lm_eval_ext.reports.gate.units import Sides
 from lm_eval_ext.reports.other_tasks import add_options_to, chosen
 from lm_eval_ext.reports.wording import one_line, readable
+from lm_eval_ext.results.draws.runs_as_one import Draw, as_one
 from lm_eval_ext.results.files import find
+from lm_eval_ext.results.load import load_apart
+from lm_eval_ext.results.other.choice import Choice
+from lm_eval_ext.results.runs import Runs
+from lm_eval_ext.results.settings import settings_of
+from lm_eval_ext.results.stored.places import Opened, opened
 from lm_eval_ext.sources import RowsError
-
-if TYPE_CHECKING:
-    from lm_eval_ext.reports.gate.bounds import Bounds
-    from lm_eval_ext.reports.gate.check import Finding
-    from lm_eval_ext.reports.gate.units import Sides
-    from lm_eval_ext.results.other.choice import Choice
-    from lm_eval_ext.results.runs import Runs
-    from lm_eval_ext.results.stored.places import Opened
 
 CANNOT_TELL = 2
 """Exit status of ``check``."""
@@ -124,19 +131,12 @@ def _file(text: str) -> Path:
 
 
 def _compare(options: argparse.Namespace) -> int:
-    from lm_eval_ext.results.stored.places import opened  # noqa: PLC0415 # tempfile: other commands answer at once
-
     before, after = two_sides(options.runs, options.after, EXPECTED_OF_COMPARE)
     with opened([*before, *after]) as places:
         return _compared(options, *places.split(len(before)))
 
 
 def _compared(options: argparse.Namespace, before: Opened, after: Opened) -> int:
-    from lm_eval_ext.reports.gate.comparison import compare  # noqa: PLC0415 # numpy: other commands answer at once
-    from lm_eval_ext.reports.gate.comparison_text import by_issue, text  # noqa: PLC0415
-    from lm_eval_ext.reports.gate.sampled import text as sampled_text  # noqa: PLC0415
-    from lm_eval_ext.reports.gate.sampled.measured import sampled  # noqa: PLC0415
-
     try:
         sides = _read(before, after, ("A", "B"), chosen(options))
     except RowsError as error:
@@ -157,8 +157,6 @@ def _compared(options: argparse.Namespace, before: Opened, after: Opened) -> int
 
 
 def _check(options: argparse.Namespace) -> int:
-    from lm_eval_ext.results.stored.places import opened  # noqa: PLC0415 # tempfile: other commands answer at once
-
     # An error or a bug must not look like a regression, whose exit status it would have.
     try:
         if options.plan:
@@ -178,8 +176,6 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _planned(options: argparse.Namespace) -> int:
-    from lm_eval_ext.results.stored.places import opened  # noqa: PLC0415 # as above
-
     with opened([] if options.against is None else [options.against]) as places:
         # The baseline takes the candidate's part: of the candidate, nothing is known yet.
         return planned(options, _bounds, lambda names: _read(places, places, names, chosen(options)), _print)
@@ -187,9 +183,6 @@ def _planned(options: argparse.Namespace) -> int:
 
 def _write_error(options: argparse.Namespace, said: str) -> None:
     """Write the files of a check that failed: a CI system must not show those of an earlier one, or none."""
-    from lm_eval_ext.reports import output  # noqa: PLC0415 # tempfile: other commands answer at once
-    from lm_eval_ext.reports.gate import junit, markdown  # noqa: PLC0415 # numpy
-
     contents = {} if options.junit is None else {options.junit: junit.failed(said)}
     if options.markdown == PRINTED:
         _print(markdown.failed(said).splitlines())
@@ -202,11 +195,6 @@ def _write_error(options: argparse.Namespace, said: str) -> None:
 
 
 def _checked(options: argparse.Namespace, before: Opened, after: Opened) -> int:
-    from lm_eval_ext.reports import output  # noqa: PLC0415 # tempfile: other commands answer at once
-    from lm_eval_ext.reports.gate import check_text, junit, markdown  # noqa: PLC0415 # numpy
-    from lm_eval_ext.reports.gate.check import check, status  # noqa: PLC0415
-    from lm_eval_ext.reports.gate.sampled import text as sampled_text  # noqa: PLC0415
-
     if both := set(before.names) & set(after.names) or _resolved(before.paths) & _resolved(after.paths):
         raise ReportError(f"{min(map(str, both))}: is both candidate and baseline; expected two runs")
     if options.junit is not None:
@@ -265,8 +253,6 @@ def _candidate_and_baseline(options: argparse.Namespace) -> tuple[list[str], lis
 
 
 def _bounds(max_drop: float | None, path: Path | None) -> Bounds:
-    from lm_eval_ext.reports.gate.bounds import Bounds, read_bounds  # noqa: PLC0415 # numpy
-
     if path is None:
         if max_drop is None:
             raise ReportError("no bound given; expected --max-drop 0.02, for two percentage points, or --bounds FILE")
@@ -284,10 +270,6 @@ def _bounds(max_drop: float | None, path: Path | None) -> Bounds:
 
 
 def _read(before: Opened, after: Opened, names: tuple[str, str], others: Choice) -> Sides:
-    from lm_eval_ext.reports.gate.units import Sides  # noqa: PLC0415
-    from lm_eval_ext.results.draws.runs_as_one import Draw, as_one  # noqa: PLC0415 # numpy
-    from lm_eval_ext.results.load import load_apart  # noqa: PLC0415 # numpy
-
     paths, given = [*before.paths, *after.paths], [*before.names, *after.names]
     found = load_apart([[path] for path in paths], lambda runs: counted(runs, " tasks"), others=others)
     for path, runs in zip(given, found, strict=True):
@@ -316,8 +298,6 @@ def _titles(sides: Sides, before: Opened, after: Opened) -> tuple[str, str]:
 
 
 def _title(runs: Runs, places: Opened) -> str:
-    from lm_eval_ext.results.settings import settings_of  # noqa: PLC0415 # numpy
-
     return one_line(f"{', '.join([*runs.labels.values(), *settings_of(runs.runs)])} ({_listed(places)})")
 
 
@@ -326,9 +306,6 @@ def _listed(places: Opened) -> str:
 
 
 def _properties(sides: Sides, titles: tuple[str, str]) -> dict[str, str]:
-    from lm_eval_ext import __version__  # noqa: PLC0415 # only the XML contains it
-    from lm_eval_ext.results.settings import settings_of  # noqa: PLC0415 # numpy
-
     properties = {"lm-eval-ext": __version__}
     for name, title, runs in zip(("baseline", "candidate"), titles, (sides.before, sides.after), strict=True):
         properties[name] = title

@@ -316,7 +316,7 @@ def test_an_internal_error_cannot_tell(
     def broken(*_: object) -> None:
         raise ZeroDivisionError("a defect")
 
-    monkeypatch.setattr("lm_eval_ext.reports.gate.check.check", broken)
+    monkeypatch.setattr("lm_eval_ext.reports.gate.commands.check", broken)
     assert call("check", runs / "worse", "--against", runs / "baseline", "--max-drop", "0.02") == 2
     assert "ZeroDivisionError: a defect" in capsys.readouterr().err
 
