@@ -91,9 +91,9 @@ def _register_models(models: ModuleType) -> None:
 
 def _register_tasks(tasks: ModuleType) -> None:
     import functools  # noqa: PLC0415 # not at interpreter start
-    import inspect  # noqa: PLC0415
+    import inspect  # noqa: PLC0415 # as above
 
-    from lm_eval.api.registry import filter_registry  # noqa: PLC0415
+    from lm_eval.api.registry import filter_registry  # noqa: PLC0415 # as above
 
     for name, target in FILTERS.items():
         if name not in filter_registry:
@@ -162,7 +162,7 @@ def _leave_out_our_tasks(manager: Any) -> None:
     """
     from pathlib import Path  # noqa: PLC0415 # not at interpreter start
 
-    from lm_eval_ext import tasks_dir  # noqa: PLC0415
+    from lm_eval_ext import tasks_dir  # noqa: PLC0415 # as above
 
     ours = Path(tasks_dir())
     attributes = vars(manager)
@@ -189,7 +189,7 @@ def with_our_tasks(include_path: Any) -> list[Any]:
     """
     from pathlib import Path  # noqa: PLC0415 # not at interpreter start
 
-    from lm_eval_ext import tasks_dir  # noqa: PLC0415
+    from lm_eval_ext import tasks_dir  # noqa: PLC0415 # as above
 
     paths = _as_list(include_path)
     ours = Path(tasks_dir())
@@ -208,7 +208,7 @@ def _harness_reads_task_entry_points(manager: type) -> bool:
     declared = any(entry.value.startswith("lm_eval_ext") for entry in entry_points(group=TASKS_GROUP))
     if not declared:
         return False
-    import inspect  # noqa: PLC0415
+    import inspect  # noqa: PLC0415 # not at interpreter start
 
     return f'"{TASKS_GROUP}"' in inspect.getsource(sys.modules[manager.__module__])
 

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import http.client
 import os
+import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from huggingface_hub import HfApi, constants
+
 from lm_eval_ext import autoload, sources, start, tasks_dir
+from lm_eval_ext.classifier.availability import require_libraries
+from lm_eval_ext.classifier.encoder import adapter, weights
 from lm_eval_ext.families.registry import FAMILIES
 from lm_eval_ext.harness import installation
 from lm_eval_ext.harness.versions import OLDEST, TESTED
+from lm_eval_ext.verifiers import MissingDataError, nltk_data, sentences
 
 INDENT = 17
 """The width of a finding's mark and subject; further lines of its text are indented as far."""
@@ -116,8 +123,6 @@ def _models() -> Finding:
 
 
 def _sentences() -> Finding:
-    from lm_eval_ext.verifiers import MissingDataError, sentences  # noqa: PLC0415
-
     try:
         sentences.require()
     except MissingDataError as error:
@@ -126,8 +131,6 @@ def _sentences() -> Finding:
 
 
 def _words() -> Finding:
-    from lm_eval_ext.verifiers import MissingDataError, nltk_data  # noqa: PLC0415
-
     missing = []
     for data in (nltk_data.STOP_WORDS, nltk_data.TAGGER):
         try:
@@ -140,9 +143,6 @@ def _words() -> Finding:
 
 
 def _reader() -> Finding:
-    from lm_eval_ext.classifier.availability import require_libraries  # noqa: PLC0415
-    from lm_eval_ext.classifier.encoder import adapter, weights  # noqa: PLC0415
-
     try:
         require_libraries()
         for folder in adapter.EMBEDDED:
@@ -178,8 +178,6 @@ def _of_no_family(path: Path) -> Finding:
 
 def _rows(subject: str, source: str, announce: Announce = _silently) -> Iterator[Finding]:
     """Yield a finding per family; a family that the source does not contain is reported, but not as a failure."""
-    from lm_eval_ext.verifiers import MissingDataError  # noqa: PLC0415 # each check imports what it checks
-
     # The rules reader needs nothing that may be missing; only the rows are checked here.
     tasks = installation.OurTasks({"source": source, "answer_classifier": "rules"})
     families = {name: installation.task_class(family.task) for name, family in FAMILIES.items()}
@@ -213,10 +211,7 @@ def _failure(tasks: installation.OurTasks, task: str) -> str:
 
 
 def _hub(required: bool) -> Finding:
-    from huggingface_hub import HfApi  # noqa: PLC0415
-    from huggingface_hub.constants import HF_HUB_OFFLINE  # noqa: PLC0415
-
-    if HF_HUB_OFFLINE:
+    if constants.HF_HUB_OFFLINE:
         return Finding("hub", False, "switched off by HF_HUB_OFFLINE. Cached copies still work", required)
     hubs = [hub for family in FAMILIES.values() for hub in installation.task_class(family.task).hub_datasets()]
     places = sorted({(hub.repository, hub.revision) for hub in hubs}, key=str)
@@ -243,13 +238,8 @@ def _web() -> Iterator[Finding]:
 
 
 def _place(family: str, place: str, address: str) -> Finding:
-    import http.client  # noqa: PLC0415 # each check imports what it checks
-    import urllib.request  # noqa: PLC0415
-
-    from huggingface_hub.constants import HF_HUB_OFFLINE  # noqa: PLC0415
-
     cached = "Cached copies still work"
-    if HF_HUB_OFFLINE:
+    if constants.HF_HUB_OFFLINE:
         return Finding("files", False, f"{family}: switched off by HF_HUB_OFFLINE. {cached}", required=False)
     try:
         with urllib.request.urlopen(urllib.request.Request(address, method="HEAD"), timeout=10):  # noqa: S310 # https

@@ -8,22 +8,19 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from lm_eval_ext.progress import checking
+from lm_eval_ext.cli.progress import checking
 from lm_eval_ext.row_seed import KEY
 from lm_eval_ext.sources import EMBEDDED, HUB, RowsError
 
 if TYPE_CHECKING:
-    from lm_eval_ext.command_line import Parser
     from lm_eval_ext.harness.family_task import FamilyTask
 
 
-def add_rows_to(commands: argparse._SubParsersAction[Parser]) -> None:
-    """Add the subcommand."""
-    rows = commands.add_parser(
-        "rows",
-        help="print the rows of a task with their prompts and a right answer to each",
-        description="Prints one JSON object per line: task, doc (the row), prompt (without a chat template) and oracle "
-        "(an answer that is right; in manyifeval and ifbench, a response that follows all instructions).",
+def add_rows_to(rows: argparse.ArgumentParser) -> None:
+    """Add the options of ``rows``."""
+    rows.description = (
+        "Prints one JSON object per line: task, doc (the row), prompt (without a chat template) and oracle "
+        "(an answer that is right; in manyifeval and ifbench, a response that follows all instructions)."
     )
     rows.add_argument("task", metavar="TASK", help="a task, group or tag of this package")
     rows.add_argument("--source", default=HUB, help=f'"{HUB}" (the default), "{EMBEDDED}", a folder or a file')

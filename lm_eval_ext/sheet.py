@@ -136,11 +136,22 @@ def _read_csv(path: Path, columns: Collection[str]) -> list[dict[str, str]]:
     header = text.split("\n", 1)[0]
     # The separator that finds the most columns: the names of columns contain none.
     separator = max(SEPARATORS, key=header.count)
-    lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    # Strict, because otherwise the rest of a file is taken for a cell whose quotation mark is missing.
+    lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    begun, read = 1, []
     try:
-        names, *found = [list(map(_unguarded, line)) for line in lines] or [[]]
+        for cells in lines:
+            read.append([*map(_unguarded, cells)])
+            begun = lines.line_num + 1
     except csv.Error as error:
-        raise RowsError(f"{path}, line {lines.line_num}: not CSV: {error}; {JSONL} has no such limits") from error
+        if "unexpected end" in str(error):
+            raise RowsError(
+                f"{path}, line {begun}: the file ends within a quoted cell of the row that starts here; it was cut "
+                "off, or a quotation mark is missing. Get the whole file, or add the mark"
+            ) from error
+        remedy = f"{JSONL} has no such limits" if "limit" in str(error) else "correct the line, or save the sheet again"
+        raise RowsError(f"{path}, line {lines.line_num}: not CSV: {error}; {remedy}") from error
+    names, *found = read or [[]]
     _require_columns(str(path), columns, names)
     if twice := [column for column in columns if names.count(column) > 1]:
         raise RowsError(f"{path}: two columns {twice[0]!r}; expected one")

@@ -157,7 +157,7 @@ def _from_hub(name: str, split: str, hub: HubDataset) -> Table:
 @cache
 def _load_dataset(name: str, hub: HubDataset) -> Mapping[str, Any]:
     import datasets  # noqa: PLC0415 # takes two seconds, and only the hub needs it
-    import huggingface_hub  # noqa: PLC0415
+    import huggingface_hub  # noqa: PLC0415 # as above
 
     files = dict(hub.data_files) or None
     path, revision = hub.repository, hub.revision
@@ -194,7 +194,7 @@ def _require_connection(hub: HubDataset) -> None:
         ConnectionError: it cannot.
     """
     import datasets  # noqa: PLC0415 # as above
-    import huggingface_hub  # noqa: PLC0415
+    import huggingface_hub  # noqa: PLC0415 # as above
 
     if datasets.config.HF_HUB_OFFLINE:
         return
@@ -331,7 +331,7 @@ def row_of_line(where: str, line: bytes) -> dict[str, Any]:
 
 def _read_parquet(path: Path) -> tuple[list[Mapping[str, Any]], Mapping[str, tuple[str, ...]]]:
     import datasets  # noqa: PLC0415 # only for this format
-    import pyarrow.parquet  # noqa: PLC0415
+    import pyarrow.parquet  # noqa: PLC0415 # as above
 
     try:
         table = pyarrow.parquet.read_table(path)

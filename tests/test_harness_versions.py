@@ -21,7 +21,7 @@ else:
 TESTS = ROOT / "tests"
 # What stays with the default version, and why.
 OF_ONE_VERSION = {
-    "test_cli.py": "our own command, next to a harness",
+    "cli/test_cli.py": "our own command, next to a harness",
     "test_server.py": "a real server is what it needs most; test_chat_apis.py has the harness's side",
     "verifiers/test_checker.py": "IFEval's names",
     "verifiers/ifeval/test_language.py": "IFEval's languages",

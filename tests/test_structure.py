@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -15,6 +16,8 @@ from lm_eval_ext.families.registry import FAMILIES
 from tests.conftest import ROOT
 
 PACKAGE = "lm_eval_ext"
+
+MOST_INNER_IMPORTS = 120
 
 
 @cache
@@ -164,6 +167,29 @@ def test_there_are_no_import_cycles() -> None:
         if name not in state:
             visit(name)
     assert state.keys() == modules().keys()
+
+
+def imports_in_functions() -> Iterator[tuple[str, str]]:
+    """Yield where an import inside a function is, and its line."""
+    for path in modules().values():
+        text = path.read_text(encoding="utf-8")
+        inside = {
+            node.lineno
+            for function in ast.walk(ast.parse(text))
+            if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+            for node in ast.walk(function)
+            if isinstance(node, ast.Import | ast.ImportFrom)
+        }
+        lines = text.splitlines()
+        yield from ((f"{path.relative_to(ROOT)}:{number}", lines[number - 1]) for number in sorted(inside))
+
+
+def test_few_imports_are_inside_functions_and_each_says_why() -> None:
+    # A command is imported when it is run, so its module may import at its top. What remains is of extras, takes
+    # seconds, or would slow down the start of an interpreter.
+    found = list(imports_in_functions())
+    assert 50 < len(found) <= MOST_INNER_IMPORTS
+    assert [where for where, line in found if not re.search(r"# noqa: [A-Z0-9, ]*\bPLC0415 # \w", line)] == []
 
 
 def test_the_linter_finds_each_file_of_the_verifiers_once() -> None:

@@ -76,7 +76,7 @@ def _above(probability: float, threshold: float) -> float:
 
 @cache
 def _factory() -> DetectorFactory:
-    from langdetect.detector_factory import PROFILES_DIRECTORY, DetectorFactory  # noqa: PLC0415
+    from langdetect.detector_factory import PROFILES_DIRECTORY, DetectorFactory  # noqa: PLC0415 # only three instructions need it
 
     factory = DetectorFactory()
     factory.set_seed(SEED)

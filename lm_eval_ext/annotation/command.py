@@ -5,20 +5,27 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from lm_eval_ext.annotation.distribution import figures
+from lm_eval_ext.annotation.drawn import Wanted, answers
 from lm_eval_ext.annotation.form import COLUMNS, MODES
-from lm_eval_ext.argument_types import count
+from lm_eval_ext.annotation.labels import as_lines, hand_labels
 from lm_eval_ext.classifier.evaluation.tables import table
+from lm_eval_ext.cli.parser import count
+from lm_eval_ext.cli.progress import counted
+from lm_eval_ext.reports.output import write
+from lm_eval_ext.reports.page import plots
+from lm_eval_ext.reports.page.export import as_csv
+from lm_eval_ext.results.load import load
+from lm_eval_ext.sheet import require_new_sheet, write_sheet
 
 
-def add_annotate_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add ``annotate`` to the subcommands of ``classifier``."""
-    annotate = commands.add_parser(
-        "annotate",
-        help="write a sheet of answers to label by hand",
-        description="Draws answers to paired_mcq and text_mcq tasks from results with samples: one of the ten orders "
+def add_annotate_to(annotate: argparse.ArgumentParser) -> None:
+    """Add the options of ``annotate``."""
+    annotate.description = (
+        "Draws answers to paired_mcq and text_mcq tasks from results with samples: one of the ten orders "
         "of each question, the same for every model. Fill in the column label: a letter, several letters, refused, "
         "none, or contradiction (a letter with another option's text). The column mode is optional: "
-        f"{'; '.join(MODES)}.",
+        f"{'; '.join(MODES)}."
     )
     annotate.add_argument("runs", nargs="+", type=Path, metavar="RUNS", help="folders or results_*.json files")
     annotate.add_argument(
@@ -34,13 +41,11 @@ def add_annotate_to(commands: argparse._SubParsersAction[argparse.ArgumentParser
     annotate.set_defaults(run=_annotate)
 
 
-def add_labels_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add ``labels`` to the subcommands of ``classifier``."""
-    labels = commands.add_parser(
-        "labels",
-        help="count the labels and response modes of labeled sheets",
-        description="Prints how often each label and each response mode occurs, by model: the paper's Table 5, and the "
-        "modes of its Table 6. Answers without a label are counted and left out.",
+def add_labels_to(labels: argparse.ArgumentParser) -> None:
+    """Add the options of ``labels``."""
+    labels.description = (
+        "Prints how often each label and each response mode occurs, by model: the paper's Table 5, and the "
+        "modes of its Table 6. Answers without a label are counted and left out."
     )
     labels.add_argument(
         "data", nargs="+", type=Path, metavar="DATA", help="labeled sheets, or labeled rows as for train"
@@ -58,11 +63,6 @@ def add_labels_to(commands: argparse._SubParsersAction[argparse.ArgumentParser])
 
 
 def _annotate(options: argparse.Namespace) -> int:
-    from lm_eval_ext.annotation.drawn import Wanted, answers  # noqa: PLC0415 # numpy: other commands answer at once
-    from lm_eval_ext.progress import counted  # noqa: PLC0415 # as above
-    from lm_eval_ext.results.load import load  # noqa: PLC0415 # as above
-    from lm_eval_ext.sheet import require_new_sheet, write_sheet  # noqa: PLC0415 # as above
-
     require_new_sheet(options.output)
     runs = load(options.runs, lambda found: counted(found, " tasks"))
     rows = answers(runs, Wanted(options.tasks, options.samples, options.seed))
@@ -73,17 +73,11 @@ def _annotate(options: argparse.Namespace) -> int:
 
 
 def _labels(options: argparse.Namespace) -> int:
-    from lm_eval_ext.annotation.distribution import figures  # noqa: PLC0415 # as above
-    from lm_eval_ext.annotation.labels import as_lines, hand_labels  # noqa: PLC0415 # as above
-
     labels = hand_labels(options.data)
     found = figures(labels.rows)
     # Everything is computed before anything is written.
     contents: dict[Path, bytes] = {}
     if options.export is not None:
-        from lm_eval_ext.reports.page import plots  # noqa: PLC0415 # matplotlib
-        from lm_eval_ext.reports.page.export import as_csv  # noqa: PLC0415 # as above
-
         for figure in found:
             contents[options.export / f"{figure.name}.csv"] = as_csv(figure.table).encode()
             (contents[options.export / f"{figure.name}.png"],) = plots.pngs(figure)
@@ -95,8 +89,6 @@ def _labels(options: argparse.Namespace) -> int:
         with options.rows.open("x", encoding="utf-8") as file:
             file.write(as_lines(labels.rows))
     if options.export is not None:
-        from lm_eval_ext.reports.output import write  # noqa: PLC0415 # tempfile
-
         options.export.mkdir(parents=True, exist_ok=True)
         write(contents)
     for figure in found:

@@ -14,6 +14,9 @@ from lm_eval_ext.classifier.reading import Reading
 from lm_eval_ext.sheet import CSV, read_sheet
 from lm_eval_ext.sources import RowsError
 
+ANSWER = ("model", "task", "row", "id", "question", "options", "response")
+"""The fields that identify an answer, as far as a row has them."""
+
 
 @dataclass(frozen=True)
 class HandLabeled:
@@ -38,7 +41,7 @@ class HandLabels:
 
     Attributes:
         rows: the labeled answers.
-        missing: how many answers of sheets have no label yet.
+        missing: how many answers of sheets have no label in any of them.
     """
 
     rows: tuple[HandLabeled, ...]
@@ -48,26 +51,45 @@ class HandLabels:
 def hand_labels(paths: Iterable[Path]) -> HandLabels:
     """Return the labels of sheets and of files of labeled rows.
 
+    An answer counts once: several copies of a sheet can be given if each answer has a label in at most one of them.
+
     Raises:
         OSError: a file cannot be read.
-        RowsError: a row is invalid, or no row has a label; the message names file, row and column.
+        RowsError: a row is invalid, an answer has two labels, or no row has a label; the message names file, row and
+            column.
     """
-    found = [row for path in paths for row in _of_file(path)]
-    rows = tuple(row for row in found if row is not None)
-    if not rows:
-        raise RowsError(f"none of {len(found)} rows has a label")
-    return HandLabels(rows, len(found) - len(rows))
+    answers: set[str] = set()
+    labeled: dict[str, tuple[str, HandLabeled]] = {}
+    for path in paths:
+        for where, row, found in _of_file(path):
+            answer = json.dumps([row.get(field) for field in ANSWER])
+            answers.add(answer)
+            if found is None:
+                continue
+            if answer in labeled:
+                first, other = labeled[answer]
+                raise RowsError(
+                    f"{where}: labels an answer {found.reading.value!r} that {first} labels {other.reading.value!r}; "
+                    "give each sheet once, and one label for each answer. Answers of several models need the column "
+                    "'model'"
+                )
+            labeled[answer] = where, found
+    if not labeled:
+        raise RowsError(f"none of {len(answers)} rows has a label")
+    return HandLabels(tuple(found for _, found in labeled.values()), len(answers) - len(labeled))
 
 
-def _of_file(path: Path) -> Iterator[HandLabeled | None]:
+def _of_file(path: Path) -> Iterator[tuple[str, dict[str, Any], HandLabeled | None]]:
+    """Yield each row's name for messages, the row as ``lm_eval_ext.classifier.labelled`` reads it, and its label."""
     if path.suffix == CSV or _is_sheet(path):
-        for number, row in enumerate(read_sheet(path, GIVEN), start=1):
-            yield _of_sheet(f"{path}, row {number}", row)
+        for number, cells in enumerate(read_sheet(path, GIVEN), start=1):
+            where = f"{path}, row {number}"
+            row = _row_of_sheet(where, cells)
+            yield where, row, None if row["label"] is None else _labeled(where, row, row.get("mode"))
         return
     with path.open("rb") as lines:
         for where, row in numbered_rows(lines, str(path)):
-            labeled = labelled_row(where, row)
-            yield HandLabeled(row, labeled.model, labeled.label, None)
+            yield where, row, _labeled(where, row, None)
 
 
 def _is_sheet(path: Path) -> bool:
@@ -77,15 +99,17 @@ def _is_sheet(path: Path) -> bool:
     return first is not None and isinstance(first[1].get("options"), str)
 
 
-def _of_sheet(where: str, row: dict[str, str]) -> HandLabeled | None:
-    label, mode = label_in(row["label"]), mode_in(where, row.get("mode", ""))
-    options = options_in(where, row["options"])
-    if label is None:
-        return None
-    kept = {name: row[name] for name in ("question", "model", "response")}
-    rows = {**kept, "options": options, "label": label, **({"mode": mode} if mode else {})}
-    labeled = labelled_row(where, rows)
-    return HandLabeled(rows, labeled.model, labeled.label, mode)
+def _row_of_sheet(where: str, cells: dict[str, str]) -> dict[str, Any]:
+    label, mode = label_in(cells["label"]), mode_in(where, cells.get("mode", ""))
+    kept: dict[str, Any] = {
+        name: cells[name] for name in ("question", "model", "response", "task", "row") if name in cells
+    }
+    return {**kept, "options": options_in(where, cells["options"]), "label": label, **({"mode": mode} if mode else {})}
+
+
+def _labeled(where: str, row: dict[str, Any], mode: str | None) -> HandLabeled:
+    labeled = labelled_row(where, row)
+    return HandLabeled(row, labeled.model, labeled.label, mode)
 
 
 def as_lines(rows: Iterable[HandLabeled]) -> str:

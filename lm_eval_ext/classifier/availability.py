@@ -43,7 +43,7 @@ def require_libraries() -> None:
 
 def is_offline() -> bool:
     """Tell whether ``HF_HUB_OFFLINE`` is set, so that only the hub's local cache is used."""
-    from huggingface_hub import constants  # noqa: PLC0415
+    from huggingface_hub import constants  # noqa: PLC0415 # a second, and only the hub needs it
 
     return bool(constants.HF_HUB_OFFLINE)
 
@@ -66,7 +66,7 @@ def file_of(place: str, name: str, revision: str | None = None) -> Path | None:
     if folder.is_dir():
         return file if (file := folder / name).is_file() else None
     import huggingface_hub  # noqa: PLC0415 # only for the hub
-    from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError  # noqa: PLC0415
+    from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError  # noqa: PLC0415 # as above
 
     try:
         return Path(huggingface_hub.hf_hub_download(place, name, revision=revision))
@@ -87,7 +87,7 @@ def folder_of(place: str) -> Path:
     folder = Path(place)
     if folder.is_dir():
         return folder
-    import huggingface_hub  # noqa: PLC0415
+    import huggingface_hub  # noqa: PLC0415 # a second, and only the hub needs it
 
     try:
         return Path(huggingface_hub.snapshot_download(place, allow_patterns=["*.json", "*.safetensors"]))

@@ -8,17 +8,17 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from lm_eval_ext.progress import with_progress
+from lm_eval_ext.cli.progress import with_progress
+from lm_eval_ext.regrade.prompts import read_prompts
+from lm_eval_ext.regrade.regrade import accuracies, regrade
 
 
-def add_verify_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add ``verify`` to the subcommands."""
-    verify = commands.add_parser(
-        "verify",
-        help="judge responses by IFEval's verifiable instructions",
-        description="Prints each row with follow_instruction_list and follow_all_instructions, and the accuracies "
+def add_verify_to(verify: argparse.ArgumentParser) -> None:
+    """Add the options of ``verify``."""
+    verify.description = (
+        "Prints each row with follow_instruction_list and follow_all_instructions, and the accuracies "
         "(prompt_level_strict_acc, inst_level_strict_acc and both loose) on standard error. A null response follows "
-        "no instruction. Reasoning blocks (<think> ...) are removed before a response is judged.",
+        "no instruction. Reasoning blocks (<think> ...) are removed before a response is judged."
     )
     verify.add_argument(
         "rows",
@@ -58,9 +58,6 @@ def _verify(options: argparse.Namespace) -> int:
 
 
 def _judge(lines: Iterable[bytes], origin: str, options: argparse.Namespace) -> None:
-    from lm_eval_ext.regrade.prompts import read_prompts  # noqa: PLC0415 # each command imports what it needs
-    from lm_eval_ext.regrade.regrade import accuracies, regrade  # noqa: PLC0415
-
     prompts = read_prompts(Path(options.prompts)) if options.prompts else None
     strict, loose, answered, rows = [], [], set(), 0
     for judged in regrade(lines, origin, options.edition, not options.keep_reasoning, prompts):

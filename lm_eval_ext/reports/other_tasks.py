@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from lm_eval_ext.results.other.choice import Choice
+from lm_eval_ext.results.other.choice import Choice
 
 
 def add_options_to(parser: argparse.ArgumentParser) -> None:
@@ -29,6 +27,4 @@ def add_options_to(parser: argparse.ArgumentParser) -> None:
 
 def chosen(options: argparse.Namespace) -> Choice:
     """Return what the options choose."""
-    from lm_eval_ext.results.other.choice import Choice  # noqa: PLC0415 # numpy: other commands answer at once
-
     return Choice(options.metric, options.cluster)

@@ -172,6 +172,54 @@ def test_a_wrong_cell_is_named(
     assert complaint in capsys.readouterr().err
 
 
+def _labels(sheet: Path, rows: str, *labels: str) -> str:
+    """Write a sheet of answers of one model: each letter of ``rows`` is an answer, with its label."""
+    row = dict.fromkeys(COLUMNS, "") | {"options": "A. Tea\nB. Coffee", "response": "Tea", "model": "m", "task": "t"}
+    write_sheet(sheet, COLUMNS, [row | {"row": n, "label": label} for n, label in zip(rows, labels, strict=True)])
+    return str(sheet)
+
+
+@pytest.mark.parametrize(
+    ("second", "labels", "found"),
+    [
+        (
+            "012",
+            ("A", "A", ""),
+            "two.jsonl, row 1: labels an answer 'A' that {one}, row 1 labels 'A'; give each sheet once",
+        ),
+        ("23", ("B", "B"), "two.jsonl, row 1: labels an answer 'B' that {one}, row 3 labels 'A'; give each sheet once"),
+        ("33", ("B", "A"), "two.jsonl, row 2: labels an answer 'A' that {two}, row 1 labels 'B'; give each sheet once"),
+    ],
+)
+def test_an_answer_with_a_second_label_is_named(
+    second: str, labels: tuple[str, ...], found: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one = _labels(tmp_path / "one.csv", "012", "A", "B", "A")
+    two = _labels(tmp_path / "two.jsonl", second, *labels)
+    assert main(["classifier", "labels", one, two]) == 1
+    assert found.format(one=one, two=two) in capsys.readouterr().err
+
+
+def test_the_rows_for_training_can_be_counted_but_not_beside_their_sheet(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Three tasks may ask one question and get one answer.
+    sheet, rows = _labels(tmp_path / "sheet.csv", "012", "A", "A", "A"), str(tmp_path / "rows.jsonl")
+    assert main(["classifier", "labels", sheet, "--rows", rows]) == 0
+    assert main(["classifier", "labels", rows]) == 0
+    assert main(["classifier", "labels", sheet, rows]) == 1
+    assert f"{rows}, row 1: labels an answer 'A' that {sheet}, row 1 labels 'A'" in capsys.readouterr().err
+
+
+def test_annotators_may_each_label_a_part_of_a_copy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sheets = [
+        _labels(tmp_path / "one.csv", "0123", "A", "B", "", ""),
+        _labels(tmp_path / "two.csv", "0123", "", "", "A", ""),
+    ]
+    assert main(["classifier", "labels", *sheets]) == 0
+    assert "Not labeled yet, and left out: 1 of 4 answers." in capsys.readouterr().out
+
+
 def test_the_published_labels_have_their_published_letters(capsys: pytest.CaptureFixture[str]) -> None:
     path = ROOT.parent / "shared" / "data" / "mcq" / "mismatch_train.jsonl"
     if not path.is_file():

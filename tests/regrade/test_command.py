@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from lm_eval_ext.cli import main
-from tests.test_cli import COMMAND, run
+from tests.cli.test_cli import COMMAND, run
 
 NO_COMMA = {"instruction_id_list": ["punctuation:no_comma"], "kwargs": [{}]}
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.test_cli import COMMAND
 from tests.conftest import ROOT, offline_environment
-from tests.test_cli import COMMAND
 
 TEXT = (ROOT / "docs" / "verify.md").read_text(encoding="utf-8")
 

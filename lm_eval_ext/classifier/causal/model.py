@@ -166,7 +166,7 @@ def load_base(base: str, revision: str | None, placement: Placement) -> CausalMo
     Raises:
         ReaderError: it cannot be loaded.
     """
-    import transformers  # noqa: PLC0415
+    import transformers  # noqa: PLC0415 # seconds, and an extra
     from packaging.version import Version  # noqa: PLC0415 # comes with transformers
 
     with _loading(base):

@@ -51,7 +51,7 @@ def llm_reader(path: str, shots: Literal[0, 4], placement: Placement = DEFAULT) 
 
 def _reader(model: CausalModel, prompt: PromptOf, letters: OfferedLetters, batch_size: int) -> Reader:
     def read(answers: Sequence[Answer]) -> list[Reading]:
-        from tqdm import tqdm  # noqa: PLC0415
+        from tqdm import tqdm  # noqa: PLC0415 # only for many rows
 
         questions = [model.question(answer, prompt) for answer in answers]
         # Batching prompts of similar length keeps padding small.
@@ -71,7 +71,7 @@ def _reader(model: CausalModel, prompt: PromptOf, letters: OfferedLetters, batch
 
 def _next_token(model: CausalModel, questions: Sequence[Sequence[int]]) -> Any:
     """Return the probabilities of the first generated token: a tensor of shape (questions, vocabulary)."""
-    import torch  # noqa: PLC0415
+    import torch  # noqa: PLC0415 # seconds, and an extra
 
     longest = max(len(question) for question in questions)
     padding = [longest - len(question) for question in questions]

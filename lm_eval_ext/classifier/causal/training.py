@@ -97,7 +97,7 @@ def _training(
 @contextmanager
 def _seeded(seed: int, device: str) -> Iterator[None]:
     """Seed torch's generators within the context, those of the CPU and of the device, and restore them afterwards."""
-    import torch  # noqa: PLC0415
+    import torch  # noqa: PLC0415 # seconds, and an extra
 
     gpus = [device] if torch.device(device).type == "cuda" else []
     # Not torch.manual_seed: it also seeds the other accelerators' generators, which fork_rng would have to restore.
@@ -111,7 +111,7 @@ def _seeded(seed: int, device: str) -> Iterator[None]:
 
 
 def _with_new_adapter(model: CausalModel, base: str, rank: int) -> CausalModel:
-    import peft  # noqa: PLC0415
+    import peft  # noqa: PLC0415 # seconds, and an extra
 
     config = peft.LoraConfig(
         task_type="CAUSAL_LM", r=rank, lora_alpha=2 * rank, lora_dropout=0.0, target_modules="all-linear"
@@ -142,7 +142,7 @@ def _fit(
     network: Any, examples: Sequence[tuple[Sequence[int], int]], recipe: Recipe, checkpoint: Checkpoint | None
 ) -> list[float]:
     """Train the adapter in place and return each epoch's mean loss."""
-    import torch  # noqa: PLC0415
+    import torch  # noqa: PLC0415 # seconds, and an extra
 
     from lm_eval_ext.classifier.training.loop import Loop  # noqa: PLC0415 # torch
 
@@ -171,7 +171,7 @@ def _fit(
 
 def _loss(network: Any, batch: Sequence[tuple[Sequence[int], int]]) -> Any:
     """Return the mean cross-entropy of the answers' tokens: a scalar tensor."""
-    import torch  # noqa: PLC0415
+    import torch  # noqa: PLC0415 # seconds, and an extra
 
     lengths = [len(question) for question, _ in batch]
     longest = max(lengths)

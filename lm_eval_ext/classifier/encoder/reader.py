@@ -117,7 +117,7 @@ def _probabilities(batch: Sequence[Encoded], loaded: Sequence[_Loaded]) -> list[
     """
     import torch  # noqa: PLC0415 # the rules work without it
 
-    from lm_eval_ext.classifier.encoder.network import batch_of  # noqa: PLC0415
+    from lm_eval_ext.classifier.encoder.network import batch_of  # noqa: PLC0415 # as above
 
     tensors = batch_of(batch)
     with torch.inference_mode():

@@ -23,7 +23,7 @@ from lm_eval_ext.classifier.rules import reader as rules
 from lm_eval_ext.classifier.training.checkpoint import Checkpoint, digest, versions
 from lm_eval_ext.classifier.training.loop import Loop
 from lm_eval_ext.classifier.training.recipe import ENCODER, Recipe
-from lm_eval_ext.progress import counted
+from lm_eval_ext.cli.progress import counted
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

@@ -93,7 +93,7 @@ def _package_folder() -> Path | None:
 
 def _hub_folder(fetch: bool) -> Path:
     import huggingface_hub  # noqa: PLC0415 # only if the weights are nowhere else
-    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError  # noqa: PLC0415
+    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError  # noqa: PLC0415 # as above
 
     cached = huggingface_hub.try_to_load_from_cache(REPOSITORY, "model.safetensors", revision=REVISION)
     if isinstance(cached, str) and all((Path(cached).parent / name).is_file() for name in FILES):

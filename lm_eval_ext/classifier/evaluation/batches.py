@@ -13,7 +13,7 @@ BATCH = 256
 
 def readings(reader: Reader, rows: Sequence[Labelled], name: str) -> list[Reading]:
     """Return a reader's readings of rows, showing its progress under its name."""
-    from tqdm import tqdm  # noqa: PLC0415
+    from tqdm import tqdm  # noqa: PLC0415 # only for many rows
 
     found: list[Reading] = []
     with tqdm(total=len(rows), desc=name, unit="response", disable=None) as progress:

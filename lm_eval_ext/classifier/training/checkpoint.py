@@ -34,7 +34,7 @@ class Checkpoint:
         Raises:
             ReaderError: the file is damaged or belongs to another training run.
         """
-        import torch  # noqa: PLC0415
+        import torch  # noqa: PLC0415 # seconds, and an extra
 
         if not self.path.is_file():
             return None
@@ -58,7 +58,7 @@ class Checkpoint:
 
     def save(self, state: Mapping[str, Any]) -> None:
         """Replace the file in one step, so that a kill leaves the previous state or this one."""
-        import torch  # noqa: PLC0415
+        import torch  # noqa: PLC0415 # seconds, and an extra
 
         partial = self.path.with_name(f"{self.path.name}.partial")
         torch.save({TRAINING: json.dumps(dict(self.training)), STATE: dict(state)}, partial)

@@ -154,10 +154,10 @@ class _Bleurt:
 
 def _folder(checkpoint: str) -> Path:
     try:
-        import huggingface_hub  # noqa: PLC0415
+        import huggingface_hub  # noqa: PLC0415 # a second, and only the hub needs it
         import safetensors  # noqa: F401, PLC0415 # fail before downloading two gigabytes
-        import torch  # noqa: F401, PLC0415
-        import transformers  # noqa: F401, PLC0415
+        import torch  # noqa: F401, PLC0415 # as above
+        import transformers  # noqa: F401, PLC0415 # as above
     except ImportError as error:
         raise _absent(error) from error
     folder = Path(checkpoint).expanduser()
@@ -181,8 +181,8 @@ def _folder(checkpoint: str) -> Path:
 
 def _network(config: Mapping[str, Any], weights: Path) -> torch.nn.Module:
     """Load the network onto its device, ready to score."""
-    import safetensors.torch  # noqa: PLC0415
-    import torch  # noqa: PLC0415
+    import safetensors.torch  # noqa: PLC0415 # seconds, and an extra
+    import torch  # noqa: PLC0415 # as above
 
     network = _untrained(config)
     prefix = type(network).base_model_prefix + "."
@@ -199,7 +199,7 @@ def _network(config: Mapping[str, Any], weights: Path) -> torch.nn.Module:
 
 
 def _untrained(config: Mapping[str, Any]) -> Any:
-    import transformers  # noqa: PLC0415
+    import transformers  # noqa: PLC0415 # seconds, and an extra
 
     kind = config.get("model_type")
     if kind not in ("bleurt", "bert", "rembert"):
@@ -220,14 +220,14 @@ def _renamed(name: str, names: Mapping[str, str]) -> str:
 
 def _tokens(folder: Path) -> _Tokens:
     if (folder / SENTENCEPIECE).is_file():
-        import sentencepiece  # noqa: PLC0415
+        import sentencepiece  # noqa: PLC0415 # seconds, and an extra
 
         pieces = sentencepiece.SentencePieceProcessor(model_file=str(folder / SENTENCEPIECE))
         cls, sep, pad = (pieces.piece_to_id(name) for name in ("[CLS]", "[SEP]", "[PAD]"))
         return _Tokens(pieces.encode, cls, sep, pad)
     if not any((folder / name).is_file() for name in WORDPIECE):
         raise BleurtError(f"no tokenizer in {folder}; expected {SENTENCEPIECE}, {' or '.join(WORDPIECE)}")
-    from transformers import BertTokenizer  # noqa: PLC0415
+    from transformers import BertTokenizer  # noqa: PLC0415 # seconds, and an extra
 
     words = BertTokenizer.from_pretrained(folder)
 

@@ -9,20 +9,21 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
-from lm_eval_ext.progress import counted, with_progress
+from lm_eval_ext.cli.progress import counted, with_progress
+from lm_eval_ext.families.natural_instructions.bleurt import bleurt_scorer
+from lm_eval_ext.families.natural_instructions.predictions import score
+from lm_eval_ext.families.natural_instructions.statistics import statistics
 
 
-def add_score_to(family: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add ``score`` to the subcommands of ``natural-instructions``."""
-    score = family.add_parser(
-        "score",
-        help="print the mean ROUGE-L, and BLEURT, of recorded predictions, per task and encoding",
-        description="Each row has task (a name), encoding (text, or a list of texts: the parts of the instruction that "
+def add_score_to(score: argparse.ArgumentParser) -> None:
+    """Add the options of ``score``."""
+    score.description = (
+        "Each row has task (a name), encoding (text, or a list of texts: the parts of the instruction that "
         "the prompt showed), prediction (the model's answer; null counts as empty) and references (a list of correct "
         "answers). Rows without references are skipped and counted. ROUGE-L uses stemming, takes the best reference "
         "and ranges from 0 to 1. Reasoning blocks (<think> ...) are removed first. Prints one JSON object: rouge_l and "
         "rows (the mean and the number of rows, per task and encoding), encodings (the mean over tasks, with equal "
-        "weight), bleurt and encodings_bleurt (the same in BLEURT; null without --bleurt), scored, skipped.",
+        "weight), bleurt and encodings_bleurt (the same in BLEURT; null without --bleurt), scored, skipped."
     )
     score.add_argument("predictions", metavar="PREDICTIONS.jsonl", help='JSON lines; "-": standard input')
     score.add_argument(
@@ -33,15 +34,13 @@ def add_score_to(family: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     score.set_defaults(run=_score)
 
 
-def add_statistics_to(family: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add ``statistics`` to the subcommands of ``natural-instructions``."""
-    statistics = family.add_parser(
-        "statistics",
-        help="print what the instructions of the subtasks consist of (Tables 1 and 8)",
-        description="Prints one JSON object: total (the number of subtasks and of instances), lengths (the mean number "
+def add_statistics_to(statistics: argparse.ArgumentParser) -> None:
+    """Add the options of ``statistics``."""
+    statistics.description = (
+        "Prints one JSON object: total (the number of subtasks and of instances), lengths (the mean number "
         "of words of each text of an instruction, where an omitted text has none, and of the reasons and suggestions "
         "of its examples; given: how many there are), categories and source_datasets (subtasks and instances of each), "
-        "subtasks (what each consists of), missing (the subtasks without a file).",
+        "subtasks (what each consists of), missing (the subtasks without a file)."
     )
     statistics.add_argument(
         "source", metavar="SOURCE", help='a folder of task files; "embedded"; or "hub", which downloads all files'
@@ -50,8 +49,6 @@ def add_statistics_to(family: argparse._SubParsersAction[argparse.ArgumentParser
 
 
 def _statistics(options: argparse.Namespace) -> int:
-    from lm_eval_ext.families.natural_instructions.statistics import statistics  # noqa: PLC0415 # only this needs it
-
     found = statistics(options.source, partial(counted, unit="subtask"))
     print(json.dumps(asdict(found), indent=2), flush=True)
     if found.missing:
@@ -60,9 +57,6 @@ def _statistics(options: argparse.Namespace) -> int:
 
 
 def _score(options: argparse.Namespace) -> int:
-    from lm_eval_ext.families.natural_instructions.bleurt import bleurt_scorer  # noqa: PLC0415 # only this needs it
-    from lm_eval_ext.families.natural_instructions.predictions import score  # noqa: PLC0415 # as above
-
     bleurt = bleurt_scorer(options.bleurt) if options.bleurt else None
     progress = partial(counted, unit="task and encoding")
     if options.predictions == "-":

@@ -78,7 +78,7 @@ class RulesFilter(ReadingFilter):
 
     def reader(self) -> Reader:
         """Return the reader."""
-        from lm_eval_ext.classifier.rules import reader as rules  # noqa: PLC0415
+        from lm_eval_ext.classifier.rules import reader as rules  # noqa: PLC0415 # as above
 
         return rules.read
 

@@ -9,21 +9,21 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
-from lm_eval_ext.argument_types import count
+from lm_eval_ext.cli.parser import count
+from lm_eval_ext.cli.progress import counted
+from lm_eval_ext.reports.error_analysis.sample import COLUMNS, EACH, SUBTASKS, Chosen, sample
+from lm_eval_ext.reports.error_analysis.tally import OVERALL, tally
+from lm_eval_ext.reports.wording import one_line
+from lm_eval_ext.sheet import require_new_sheet, write_sheet
 
 
-def add_errors_to(family: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add ``errors`` to the subcommands of ``natural-instructions``."""
-    errors = family.add_parser(
-        "errors", help="analyze errors by hand: draw answers to label, and count the labels (section 6.4)"
-    ).add_subparsers()
-    sample = errors.add_parser(
-        "sample",
-        help="write a sheet of answers with an empty column for labels",
-        description="Draws instances at random and writes each model's answers to them, with the input, the "
+def add_sample_to(sample: argparse.ArgumentParser) -> None:
+    """Add the options of ``sample``."""
+    sample.description = (
+        "Draws instances at random and writes each model's answers to them, with the input, the "
         "references, ROUGE-L, the prompt and an empty column 'label'. The sample depends on the seed, the subtask and "
         "its evaluated instances alone, so it is the same for every model and encoding. An existing file is not "
-        "overwritten.",
+        "overwritten."
     )
     sample.add_argument(
         "results",
@@ -50,12 +50,14 @@ def add_errors_to(family: argparse._SubParsersAction[argparse.ArgumentParser]) -
     sample.add_argument("--each", type=count, metavar="N", help="the number of instances of each subtask (30)")
     sample.add_argument("--seed", type=int, default=0, help="another seed draws other instances (0)")
     sample.set_defaults(run=_sample)
-    tally = errors.add_parser(
-        "tally",
-        help="count the labels of sheets",
-        description="Prints one JSON object: by model, encoding and subtask, and over all subtasks, the number of "
+
+
+def add_tally_to(tally: argparse.ArgumentParser) -> None:
+    """Add the options of ``tally``."""
+    tally.description = (
+        "Prints one JSON object: by model, encoding and subtask, and over all subtasks, the number of "
         "answers, how many are labeled, and for each label the number of answers and their percentage of the labeled "
-        "ones (Table 5). An answer may have several labels, separated by semicolons; case does not matter.",
+        "ones (Table 5). An answer may have several labels, separated by semicolons; case does not matter."
     )
     tally.add_argument("sheets", metavar="SHEET", nargs="+", type=Path, help="labeled sheets, .csv or .jsonl")
     tally.set_defaults(run=_tally)
@@ -66,17 +68,6 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def _sample(options: argparse.Namespace) -> int:
-    from lm_eval_ext.progress import counted  # noqa: PLC0415 # as above
-    from lm_eval_ext.reports.error_analysis.sample import (  # noqa: PLC0415 # numpy: other commands answer at once
-        COLUMNS,
-        EACH,
-        SUBTASKS,
-        Chosen,
-        sample,
-    )
-    from lm_eval_ext.reports.wording import one_line  # noqa: PLC0415 # as above
-    from lm_eval_ext.sheet import require_new_sheet, write_sheet  # noqa: PLC0415 # as above
-
     require_new_sheet(options.output)
     chosen = Chosen(options.subtasks or SUBTASKS, options.encodings, options.each or EACH, options.seed)
     found = sample(options.results, chosen, partial(counted, unit="task"))
@@ -88,8 +79,6 @@ def _sample(options: argparse.Namespace) -> int:
 
 
 def _tally(options: argparse.Namespace) -> int:
-    from lm_eval_ext.reports.error_analysis.tally import OVERALL, tally  # noqa: PLC0415 # each imports what it needs
-
     found = tally(options.sheets)
     everything = [of[OVERALL] for by_encoding in found.values() for of in by_encoding.values()]
     as_json = {

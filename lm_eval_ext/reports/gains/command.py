@@ -8,25 +8,23 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from lm_eval_ext.reports.gains.gains import SubtaskScore
-    from lm_eval_ext.reports.gains.upper_bound import UpperBound
+from lm_eval_ext.reports.gains.gains import SubtaskScore, gains
+from lm_eval_ext.reports.gains.results import read_scores
+from lm_eval_ext.reports.gains.upper_bound import UpperBound, read_upper_bound, upper_bound
+from lm_eval_ext.reports.wording import one_line
 
 
-def add_gains_to(family: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add ``gains`` to the subcommands of ``natural-instructions``."""
-    gains = family.add_parser(
-        "gains",
-        help="print how much each encoding of the instruction improves a model's score over a base encoding",
-        description="Reads what `lm_eval --tasks natural_instructions_... --output_path FOLDER` wrote for one model "
+def add_gains_to(gains: argparse.ArgumentParser) -> None:
+    """Add the options of ``gains``."""
+    gains.description = (
+        "Reads what `lm_eval --tasks natural_instructions_... --output_path FOLDER` wrote for one model "
         "under several encodings, and prints one JSON object: per category of subtasks, per source dataset and on "
         "average, each "
         "encoding's ROUGE-L, the base's on the same subtasks (base_rouge_l), and the gain in percent, (encoding - base)"
         " / base; the same in BLEURT if the tasks were run with it. Every subtask has the same weight. Subtasks that "
         "lack a run of the encoding or of the base are left out and listed on standard error. If a task was run "
-        "several times, the newest run counts.",
+        "several times, the newest run counts."
     )
     gains.add_argument(
         "results",
@@ -62,10 +60,6 @@ def add_gains_to(family: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def _gains(options: argparse.Namespace) -> int:
-    from lm_eval_ext.reports.gains.gains import gains  # noqa: PLC0415 # numpy: other commands answer at once
-    from lm_eval_ext.reports.gains.results import read_scores  # noqa: PLC0415
-    from lm_eval_ext.reports.wording import one_line  # noqa: PLC0415
-
     read = read_scores(options.results, options.model_per_encoding)
     for issue in read.issues:
         print(one_line(str(issue)), file=sys.stderr)
@@ -81,9 +75,6 @@ def _gains(options: argparse.Namespace) -> int:
 
 
 def _upper_bound(options: argparse.Namespace, scores: Sequence[SubtaskScore]) -> UpperBound:
-    from lm_eval_ext.reports.gains.upper_bound import read_upper_bound, upper_bound  # noqa: PLC0415 # as above
-    from lm_eval_ext.reports.wording import one_line  # noqa: PLC0415
-
     bounds, issues = read_upper_bound(options.upper_bound, options.results)
     for issue in issues:
         print(one_line(str(issue)), file=sys.stderr)

@@ -11,24 +11,31 @@ from contextlib import suppress
 from dataclasses import replace
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from lm_eval_ext.progress import counted
+from lm_eval_ext import __version__
+from lm_eval_ext.cli.progress import counted
+from lm_eval_ext.reports import output
 from lm_eval_ext.reports.errors import ReportError
+from lm_eval_ext.reports.gate import check_text, junit, markdown
 from lm_eval_ext.reports.gate.arguments import RUN, add_k_to, add_runs_to, two_sides
+from lm_eval_ext.reports.gate.bounds import Bounds, read_bounds
+from lm_eval_ext.reports.gate.check import Finding, check, status
+from lm_eval_ext.reports.gate.comparison import compare
+from lm_eval_ext.reports.gate.comparison_text import by_issue, text
 from lm_eval_ext.reports.gate.plan_command import add_plan_to, planned, without_plan
+from lm_eval_ext.reports.gate.sampled import text as sampled_text
+from lm_eval_ext.reports.gate.sampled.measured import sampled
+from lm_eval_ext.reports.gate.units import Sides
 from lm_eval_ext.reports.other_tasks import add_options_to, chosen
 from lm_eval_ext.reports.wording import one_line, readable
+from lm_eval_ext.results.draws.runs_as_one import Draw, as_one
 from lm_eval_ext.results.files import files_at, find
+from lm_eval_ext.results.load import load_apart
+from lm_eval_ext.results.other.choice import Choice
+from lm_eval_ext.results.runs import Runs
+from lm_eval_ext.results.settings import settings_of
+from lm_eval_ext.results.stored.places import Opened, opened
 from lm_eval_ext.sources import RowsError
-
-if TYPE_CHECKING:
-    from lm_eval_ext.reports.gate.bounds import Bounds
-    from lm_eval_ext.reports.gate.check import Finding
-    from lm_eval_ext.reports.gate.units import Sides
-    from lm_eval_ext.results.other.choice import Choice
-    from lm_eval_ext.results.runs import Runs
-    from lm_eval_ext.results.stored.places import Opened
 
 CANNOT_TELL = 2
 """Exit status of ``check``."""
@@ -37,19 +44,15 @@ PRINTED = Path("-")
 EXPECTED_OF_COMPARE = "two runs, A B, or the draws of each side: A… -- B…"
 
 
-def add_compare_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add ``compare``."""
-    compare = commands.add_parser(
-        "compare",
-        help="compare two runs: what changed, and is it more than noise?",
-        description=(
-            "Reads what `lm_eval --output_path FOLDER --log_samples` wrote for two models, or for one model at two "
-            "points in time. For every task and group that both have, it prints the headline metric of each, the "
-            "paired difference with a 95 % confidence interval (dataset rows are the observations), and the p-value "
-            "of a two-sided paired randomization test, raw and after Holm correction. Tasks that cannot be compared "
-            "are listed with the reason; issues with the files go to standard error. Of runs that sample (temperature "
-            "above 0), each side can be several runs that differ in the seed alone: `compare a1 a2 a3 -- b1 b2 b3`."
-        ),
+def add_compare_to(compare: argparse.ArgumentParser) -> None:
+    """Add the options of ``compare``."""
+    compare.description = (
+        "Reads what `lm_eval --output_path FOLDER --log_samples` wrote for two models, or for one model at two "
+        "points in time. For every task and group that both have, it prints the headline metric of each, the "
+        "paired difference with a 95 % confidence interval (dataset rows are the observations), and the p-value "
+        "of a two-sided paired randomization test, raw and after Holm correction. Tasks that cannot be compared "
+        "are listed with the reason; issues with the files go to standard error. Of runs that sample (temperature "
+        "above 0), each side can be several runs that differ in the seed alone: `compare a1 a2 a3 -- b1 b2 b3`."
     )
     add_runs_to(compare, "RUN")
     add_k_to(compare)
@@ -57,12 +60,10 @@ def add_compare_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]
     compare.set_defaults(run=_compare)
 
 
-def add_check_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add ``check``."""
-    check = commands.add_parser(
-        "check",
-        help="check a candidate for regressions against a baseline; exit status 0: pass, 1: regression, 2: cannot tell",
-        description="Reads what `lm_eval --output_path FOLDER --log_samples` wrote for a baseline and for a candidate. "
+def add_check_to(check: argparse.ArgumentParser) -> None:
+    """Add the options of ``check``."""
+    check.description = (
+        "Reads what `lm_eval --output_path FOLDER --log_samples` wrote for a baseline and for a candidate. "
         "The drop of the headline metric of each task or group has one-sided 95 % limits, from answers paired by "
         "dataset row. REGRESSION: the lower limit (Holm correction) is beyond the allowed drop. NOT WORSE: the upper "
         "limit is within it. INCONCLUSIVE: neither; the message says how many rows would decide. A candidate whose "
@@ -71,7 +72,7 @@ def add_check_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "samples or some rows are missing or differ, prompts, settings or answer readers differ, samples and results "
         "disagree, the command itself failed, or, with --require no-worse, something is inconclusive. Of runs that "
         "sample (temperature above 0), each side can be several runs that differ in the seed alone: `check c1 c2 c3 -- "
-        "b1 b2 b3`, the baseline's last.",
+        "b1 b2 b3`, the baseline's last."
     )
     add_runs_to(check, "CANDIDATE", optional="none with --plan")
     check.add_argument("--against", metavar="BASELINE", help=f"the baseline: {RUN}")
@@ -130,19 +131,12 @@ def _file(text: str) -> Path:
 
 
 def _compare(options: argparse.Namespace) -> int:
-    from lm_eval_ext.results.stored.places import opened  # noqa: PLC0415 # tempfile: other commands answer at once
-
     before, after = two_sides(options.runs, options.after, EXPECTED_OF_COMPARE)
     with opened([*before, *after]) as places:
         return _compared(options, *places.split(len(before)))
 
 
 def _compared(options: argparse.Namespace, before: Opened, after: Opened) -> int:
-    from lm_eval_ext.reports.gate.comparison import compare  # noqa: PLC0415 # numpy: other commands answer at once
-    from lm_eval_ext.reports.gate.comparison_text import by_issue, text  # noqa: PLC0415
-    from lm_eval_ext.reports.gate.sampled import text as sampled_text  # noqa: PLC0415
-    from lm_eval_ext.reports.gate.sampled.measured import sampled  # noqa: PLC0415
-
     try:
         sides = _read(before, after, ("A", "B"), chosen(options))
     except RowsError as error:
@@ -163,8 +157,6 @@ def _compared(options: argparse.Namespace, before: Opened, after: Opened) -> int
 
 
 def _check(options: argparse.Namespace) -> int:
-    from lm_eval_ext.results.stored.places import opened  # noqa: PLC0415 # tempfile: other commands answer at once
-
     try:
         _require_apart(options)
     except (OSError, ReportError) as error:
@@ -191,8 +183,6 @@ def _check(options: argparse.Namespace) -> int:
 
 def _require_apart(options: argparse.Namespace) -> None:
     """Raise if a file to write is also read, or written twice."""
-    from lm_eval_ext.reports import output  # noqa: PLC0415 # tempfile: other commands answer at once
-
     given = (options.against, options.bounds)
     places = [*options.runs, *options.after, *(place for place in given if place is not None)]
     written = {"--junit": options.junit, "--markdown": None if options.markdown == PRINTED else options.markdown}
@@ -200,8 +190,6 @@ def _require_apart(options: argparse.Namespace) -> None:
 
 
 def _planned(options: argparse.Namespace) -> int:
-    from lm_eval_ext.results.stored.places import opened  # noqa: PLC0415 # as above
-
     with opened([] if options.against is None else [options.against]) as places:
         # The baseline takes the candidate's part: of the candidate, nothing is known yet.
         return planned(options, _bounds, lambda names: _read(places, places, names, chosen(options)), _print)
@@ -209,9 +197,6 @@ def _planned(options: argparse.Namespace) -> int:
 
 def _write_error(options: argparse.Namespace, said: str) -> None:
     """Write the files of a check that failed: a CI system must not show those of an earlier one, or none."""
-    from lm_eval_ext.reports import output  # noqa: PLC0415 # tempfile: other commands answer at once
-    from lm_eval_ext.reports.gate import junit, markdown  # noqa: PLC0415 # numpy
-
     contents = {} if options.junit is None else {options.junit: junit.failed(said)}
     if options.markdown == PRINTED:
         _print(markdown.failed(said).splitlines())
@@ -224,11 +209,6 @@ def _write_error(options: argparse.Namespace, said: str) -> None:
 
 
 def _checked(options: argparse.Namespace, before: Opened, after: Opened) -> int:
-    from lm_eval_ext.reports import output  # noqa: PLC0415 # tempfile: other commands answer at once
-    from lm_eval_ext.reports.gate import check_text, junit, markdown  # noqa: PLC0415 # numpy
-    from lm_eval_ext.reports.gate.check import check, status  # noqa: PLC0415
-    from lm_eval_ext.reports.gate.sampled import text as sampled_text  # noqa: PLC0415
-
     if both := set(before.names) & set(after.names) or _resolved(before.paths) & _resolved(after.paths):
         raise ReportError(f"{min(map(str, both))}: is both candidate and baseline; expected two runs")
     if options.junit is not None:
@@ -287,8 +267,6 @@ def _candidate_and_baseline(options: argparse.Namespace) -> tuple[list[str], lis
 
 
 def _bounds(max_drop: float | None, path: Path | None) -> Bounds:
-    from lm_eval_ext.reports.gate.bounds import Bounds, read_bounds  # noqa: PLC0415 # numpy
-
     if path is None:
         if max_drop is None:
             raise ReportError("no bound given; expected --max-drop 0.02, for two percentage points, or --bounds FILE")
@@ -306,10 +284,6 @@ def _bounds(max_drop: float | None, path: Path | None) -> Bounds:
 
 
 def _read(before: Opened, after: Opened, names: tuple[str, str], others: Choice) -> Sides:
-    from lm_eval_ext.reports.gate.units import Sides  # noqa: PLC0415
-    from lm_eval_ext.results.draws.runs_as_one import Draw, as_one  # noqa: PLC0415 # numpy
-    from lm_eval_ext.results.load import load_apart  # noqa: PLC0415 # numpy
-
     paths, given = [*before.paths, *after.paths], [*before.names, *after.names]
     found = load_apart([[path] for path in paths], lambda runs: counted(runs, " tasks"), others=others)
     for path, runs in zip(given, found, strict=True):
@@ -338,8 +312,6 @@ def _titles(sides: Sides, before: Opened, after: Opened) -> tuple[str, str]:
 
 
 def _title(runs: Runs, places: Opened) -> str:
-    from lm_eval_ext.results.settings import settings_of  # noqa: PLC0415 # numpy
-
     return one_line(f"{', '.join([*runs.labels.values(), *settings_of(runs.runs)])} ({_listed(places)})")
 
 
@@ -348,9 +320,6 @@ def _listed(places: Opened) -> str:
 
 
 def _properties(sides: Sides, titles: tuple[str, str]) -> dict[str, str]:
-    from lm_eval_ext import __version__  # noqa: PLC0415 # only the XML contains it
-    from lm_eval_ext.results.settings import settings_of  # noqa: PLC0415 # numpy
-
     properties = {"lm-eval-ext": __version__}
     for name, title, runs in zip(("baseline", "candidate"), titles, (sides.before, sides.after), strict=True):
         properties[name] = title

@@ -6,17 +6,14 @@ import argparse
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from lm_eval_ext.reports.errors import ReportError
+from lm_eval_ext.reports.gate.bounds import Bounds
+from lm_eval_ext.reports.gate.plan import Planned, of_baseline, of_name, of_size, text
+from lm_eval_ext.reports.gate.units import Sides
 from lm_eval_ext.reports.wording import one_line
 
-if TYPE_CHECKING:
-    from lm_eval_ext.reports.gate.bounds import Bounds
-    from lm_eval_ext.reports.gate.plan import Planned
-    from lm_eval_ext.reports.gate.units import Sides
-
-    Read = Callable[[tuple[str, str]], Sides]
+Read = Callable[[tuple[str, str]], Sides]
 
 OPTIONS = ("tasks", "rows", "answers_per_row")
 NAMES = ("the baseline", "the candidate")
@@ -79,8 +76,6 @@ def planned(
         ReportError: the options do not say what to plan for, or the size of a task is not known.
         RowsError: a file is not a results file.
     """
-    from lm_eval_ext.reports.gate.plan import text  # noqa: PLC0415 # numpy: other commands answer at once
-
     sources = [name for name in ("against", "tasks", "rows") if getattr(options, name) is not None]
     if options.runs or options.after or options.junit is not None:
         raise ReportError("--plan: nothing is checked; expected neither a candidate nor --junit")
@@ -97,8 +92,6 @@ def planned(
 
 
 def _plans(options: argparse.Namespace, bounds: Bounds, read: Read) -> list[Planned]:
-    from lm_eval_ext.reports.gate.plan import of_baseline, of_name, of_size  # noqa: PLC0415 # as above
-
     if options.against is not None:
         sides = read(NAMES)
         plans, left_out = of_baseline(sides, bounds.over(sides))

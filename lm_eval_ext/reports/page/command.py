@@ -6,30 +6,31 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from lm_eval_ext.progress import counted
+from lm_eval_ext.cli.progress import counted
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.other_tasks import add_options_to, chosen
+from lm_eval_ext.reports.output import is_replaced, require_apart, require_writable, write
+from lm_eval_ext.reports.page import export
+from lm_eval_ext.reports.page.build import build
+from lm_eval_ext.reports.page.html import page
+from lm_eval_ext.reports.wording import one_line
+from lm_eval_ext.results.files import files_at, find
+from lm_eval_ext.results.load import load_apart
+from lm_eval_ext.results.names import GivenName
+from lm_eval_ext.results.other.choice import Choice
+from lm_eval_ext.results.runs import Runs
+from lm_eval_ext.results.sizes import read_sizes
 from lm_eval_ext.results.stored import PLACES
-
-if TYPE_CHECKING:
-    from lm_eval_ext.results.names import GivenName
-    from lm_eval_ext.results.other.choice import Choice
-    from lm_eval_ext.results.runs import Runs
-    from lm_eval_ext.results.stored.places import Opened
+from lm_eval_ext.results.stored.places import Opened, opened
 
 
-def add_report_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the subcommand."""
-    report = commands.add_parser(
-        "report",
-        help="write one self-contained HTML page about one or many runs",
-        description=(
-            "Reads what `lm_eval --output_path FOLDER --log_samples` wrote for one or many models; no model is loaded. "
-            "If a model ran a task several times, the newest run counts. What is missing or superseded is listed on "
-            "the page and on standard error."
-        ),
+def add_report_to(report: argparse.ArgumentParser) -> None:
+    """Add the options of ``report``."""
+    report.description = (
+        "Reads what `lm_eval --output_path FOLDER --log_samples` wrote for one or many models; no model is loaded. "
+        "If a model ran a task several times, the newest run counts. What is missing or superseded is listed on "
+        "the page and on standard error."
     )
     report.add_argument("runs", nargs="+", metavar="RUNS", help=f"one or several of these: {PLACES}")
     report.add_argument(
@@ -87,23 +88,12 @@ def _report(options: argparse.Namespace) -> int:
             f"the report's figures are drawn with matplotlib, which is not installed ({error}); pip install "
             "'lm-eval-ext[report]'"
         ) from None
-    from lm_eval_ext.results.stored.places import opened  # noqa: PLC0415 # tempfile: other commands answer at once
-
     every = [*options.runs, *options.upper_bound, *(place for place, _ in options.names)]
     with opened(every) as places:
         return _reported(options, every, places)
 
 
 def _reported(options: argparse.Namespace, every: Sequence[str], places: Opened) -> int:
-    from lm_eval_ext.reports.output import is_replaced, require_apart, require_writable, write  # noqa: PLC0415 # tempfile
-    from lm_eval_ext.reports.page import export  # noqa: PLC0415 # numpy and matplotlib: other commands answer at once
-    from lm_eval_ext.reports.page.build import build  # noqa: PLC0415
-    from lm_eval_ext.reports.page.html import page  # noqa: PLC0415
-    from lm_eval_ext.reports.wording import one_line  # noqa: PLC0415
-    from lm_eval_ext.results.files import files_at  # noqa: PLC0415
-    from lm_eval_ext.results.names import GivenName  # noqa: PLC0415
-    from lm_eval_ext.results.sizes import read_sizes  # noqa: PLC0415
-
     output, folder = options.output, options.export
     is_printed = str(output) == "-"
     page_file = [] if is_printed else [("--output", output)]
@@ -142,9 +132,6 @@ def _loaded(
     runs: Sequence[Path], upper_bound: Sequence[Path], names: Sequence[GivenName], others: Choice
 ) -> tuple[Runs, Runs | None]:
     """Return the runs of the models and, if there are any, those of the upper bound."""
-    from lm_eval_ext.results.files import find  # noqa: PLC0415 # as above
-    from lm_eval_ext.results.load import load_apart  # noqa: PLC0415
-
     if not upper_bound:
         (loaded,) = load_apart([runs], lambda runs: counted(runs, " tasks"), names, sweep=True, others=others)
         return loaded, None

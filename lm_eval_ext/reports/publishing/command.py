@@ -6,15 +6,16 @@ import argparse
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from lm_eval_ext.reports.errors import ReportError
-from lm_eval_ext.reports.publishing import RELATIONSHIPS
+from lm_eval_ext.reports.output import require_apart, write
+from lm_eval_ext.reports.publishing import RELATIONSHIPS, every_eval_ever, hub_eval_results
+from lm_eval_ext.reports.publishing.published import HUB_ID, PublishedModel, limit, published
+from lm_eval_ext.reports.wording import one_line
+from lm_eval_ext.results.files import files_at
+from lm_eval_ext.results.names import GivenName
 from lm_eval_ext.results.stored import PLACES
-
-if TYPE_CHECKING:
-    from lm_eval_ext.reports.publishing.hub_eval_results import Benchmark
-    from lm_eval_ext.reports.publishing.published import PublishedModel
+from lm_eval_ext.results.stored.places import opened
 
 HUB_EVAL_RESULTS, EVERY_EVAL_EVER = "hub-eval-results", "every-eval-ever"
 NEEDED: Mapping[str, Mapping[str, str]] = {
@@ -32,14 +33,12 @@ NEEDED: Mapping[str, Mapping[str, str]] = {
 OPTIONAL: Mapping[str, tuple[str, ...]] = {HUB_EVAL_RESULTS: ("source_url",), EVERY_EVAL_EVER: ()}
 
 
-def add_publish_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add ``export``."""
-    export = commands.add_parser(
-        "export",
-        help="write results in the format of a site that collects them; nothing is uploaded",
-        description="Reads what `lm_eval --output_path FOLDER` wrote for one or many models, and writes one file for "
+def add_publish_to(export: argparse.ArgumentParser) -> None:
+    """Add the options of ``export``."""
+    export.description = (
+        "Reads what `lm_eval --output_path FOLDER` wrote for one or many models, and writes one file for "
         "each model in the format of a site that collects results. Nothing is uploaded. For the figures of a report as "
-        "files, see `lm-eval-ext report --export`.",
+        "files, see `lm-eval-ext report --export`."
     )
     export.add_argument("runs", nargs="+", metavar="RUNS", help=f"one or several of these: {PLACES}")
     export.add_argument(
@@ -99,13 +98,6 @@ def _benchmark(text: str) -> tuple[str, str, str]:
 
 def _export(options: argparse.Namespace) -> int:
     _require_options(options)
-    from lm_eval_ext.reports.output import require_apart, write  # noqa: PLC0415 # tempfile: other commands answer at once
-    from lm_eval_ext.reports.publishing.published import HUB_ID, limit, published  # noqa: PLC0415 # numpy
-    from lm_eval_ext.reports.wording import one_line  # noqa: PLC0415
-    from lm_eval_ext.results.files import files_at  # noqa: PLC0415
-    from lm_eval_ext.results.names import GivenName  # noqa: PLC0415
-    from lm_eval_ext.results.stored.places import opened  # noqa: PLC0415
-
     for text in (*(name for _, name in options.ids), *(dataset for _, dataset, _ in options.benchmark)):
         if not HUB_ID.fullmatch(text):
             raise ReportError(f"{text}: expected OWNER/NAME, as on the hub")
@@ -151,12 +143,10 @@ def _require_options(options: argparse.Namespace) -> None:
 
 
 def _contents(options: argparse.Namespace, models: Sequence[PublishedModel]) -> dict[Path, bytes]:
-    from lm_eval_ext.reports.publishing import every_eval_ever, hub_eval_results  # noqa: PLC0415 # yaml
-
     if options.format == EVERY_EVAL_EVER:
         evaluator = every_eval_ever.Evaluator(options.organization, options.relationship)
         return every_eval_ever.contents(models, evaluator)
-    benchmarks: dict[str, Benchmark] = {}
+    benchmarks: dict[str, hub_eval_results.Benchmark] = {}
     for name, dataset, task_id in options.benchmark:
         if name in benchmarks:
             raise ReportError(f"--benchmark: {name} is there twice; expected each task or group once")

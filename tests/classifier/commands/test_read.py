@@ -13,9 +13,9 @@ from lm_eval_ext.classifier.readers import require
 from lm_eval_ext.cli import main
 from tests.classifier.causal.models import rows_to_learn
 from tests.classifier.labelled_rows import OPTIONS, as_row, write
+from tests.cli.test_cli import COMMAND
 from tests.conftest import offline_environment
 from tests.forks import Forks
-from tests.test_cli import COMMAND
 
 
 def test_rows_are_returned_with_the_readings_of_a_causal_adapter(

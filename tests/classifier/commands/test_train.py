@@ -26,8 +26,8 @@ from lm_eval_ext.classifier.training.checkpoint import Checkpoint
 from lm_eval_ext.cli import main
 from tests.classifier.encoder.tiny_base import as_the_base, write_tiny_base
 from tests.classifier.labelled_rows import labelled_rows, write
+from tests.cli.test_cli import COMMAND
 from tests.conftest import offline_environment
-from tests.test_cli import COMMAND
 
 
 def test_a_causal_adapter_is_trained_evaluated_and_described(
@@ -224,6 +224,36 @@ def test_a_killed_training_run_continues_to_the_same_adapter(
     record = json.loads((broken / "training.json").read_text(encoding="utf-8"))
     assert (record["rows"], record["batch_size"], record["learning_rate"], record["rank"]) == (12, 4, 0.01, 4)
     assert "- batch size 4, learning rate 0.01, rank 4\n" in (broken / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.usefixtures("base_encoder", "few_to_calibrate")
+@pytest.mark.parametrize(
+    ("mode", "rate", "epochs", "complaint"),
+    [
+        ("encoder", "1e9", "4", "the loss is nan in step "),
+        ("encoder", "1e9", "1", "a weight became "),  # a single step: no loss after it would be seen
+        ("causal", "1e9", "4", "a weight became "),  # whose answers all become equally likely
+    ],
+)
+def test_a_diverging_training_is_an_error_and_leaves_nothing(  # noqa: PLR0913, PLR0917 # a row of the table, and fixtures
+    mode: str,
+    rate: str,
+    epochs: str,
+    complaint: str,
+    base_lm: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    data = write(tmp_path / "rows.jsonl", *labelled_rows(20))
+    options = ["--mode", mode, *(["--base", str(base_lm)] if mode == "causal" else [])]
+    options += ["--output", str(tmp_path / "adapter"), "--epochs", epochs]
+    assert main(["classifier", "train", str(data), *options, "--learning-rate", rate]) == 1
+    said = capsys.readouterr()
+    assert complaint in said.err
+    assert said.err.endswith(": training diverges. Use a lower --learning-rate\n")
+    assert "stopped; the same command continues" not in said.err
+    assert said.out == ""
+    assert list(tmp_path.iterdir()) == [data]
 
 
 @pytest.mark.parametrize("damage", [b"", b"PK not a checkpoint"])

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from lm_eval_ext.cli import main
-from tests.test_cli import COMMAND
+from tests.cli.test_cli import COMMAND
 
 ROWS: list[dict[str, Any]] = [
     {"task": "t", "encoding": ["Definition", "Prompt"], "prediction": "the cat", "references": ["a dog", "a cat"]},

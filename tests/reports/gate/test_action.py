@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 import yaml
 
-from lm_eval_ext.cli import _parser
+from lm_eval_ext.cli import parser_for
 from tests.conftest import ROOT
 from tests.reports.conftest import ResultFolder
 
@@ -202,7 +202,8 @@ def test_every_input_is_used_and_every_use_is_an_input() -> None:
 def test_the_commands_of_the_action_are_ours() -> None:
     options = re.findall(r"--(?:against|require|junit|markdown|max-drop|bounds)=", STEPS[1]["run"])
     assert len(set(options)) == 6
-    _parser().parse_args(["check", "d", "--against=a", "--require=no-worse", "--junit=b", "--markdown=c"])
+    words = ["check", "d", "--against=a", "--require=no-worse", "--junit=b", "--markdown=c"]
+    parser_for(words).parse_args(words)
 
 
 def test_the_installation_is_an_environment_of_its_own(tmp_path: Path) -> None:

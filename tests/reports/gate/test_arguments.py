@@ -6,7 +6,7 @@ import argparse
 
 import pytest
 
-from lm_eval_ext.command_line import Parser
+from lm_eval_ext.cli.parser import Parser
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.gate.arguments import add_k_to, add_runs_to, two_sides
 

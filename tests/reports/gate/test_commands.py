@@ -28,8 +28,8 @@ from tests.reports.planted import plant, without_samples
 def call(*words: object) -> int:
     parser = argparse.ArgumentParser()
     commands = parser.add_subparsers()
-    add_compare_to(commands)
-    add_check_to(commands)
+    add_compare_to(commands.add_parser("compare"))
+    add_check_to(commands.add_parser("check"))
     options = parser.parse_args([str(word) for word in words])
     status: int = options.run(options)
     return status
@@ -316,14 +316,14 @@ def test_an_internal_error_cannot_tell(
     def broken(*_: object) -> None:
         raise ZeroDivisionError("a defect")
 
-    monkeypatch.setattr("lm_eval_ext.reports.gate.check.check", broken)
+    monkeypatch.setattr("lm_eval_ext.reports.gate.commands.check", broken)
     assert call("check", runs / "worse", "--against", runs / "baseline", "--max-drop", "0.02") == 2
     assert "ZeroDivisionError: a defect" in capsys.readouterr().err
 
 
 PROGRAM = (
     "import sys, argparse; from lm_eval_ext.reports.gate.commands import *; p = argparse.ArgumentParser(); c = "
-    "p.add_subparsers(); add_check_to(c); o = p.parse_args(); sys.exit(o.run(o))"
+    "p.add_subparsers(); add_check_to(c.add_parser('check')); o = p.parse_args(); sys.exit(o.run(o))"
 )
 
 

@@ -23,8 +23,8 @@ EVALUATOR = ["--organization", "Our Team", "--relationship", "first_party"]
 
 def call(*words: object) -> int:
     parser = argparse.ArgumentParser()
-    add_publish_to(parser.add_subparsers())
-    options = parser.parse_args(["export", *map(str, words)])
+    add_publish_to(parser)
+    options = parser.parse_args([*map(str, words)])
     status: int = options.run(options)
     return status
 

@@ -109,9 +109,8 @@ class Mixed(Form):
     target = "witness"
 
     def __init__(self) -> None:
-        # They import IFBench's checkers.
-        from lm_eval_ext.families.manyifeval.dense.mixed import answers, rows, scores  # noqa: PLC0415
-        from lm_eval_ext.families.manyifeval.dense.mixed.types import TYPES  # noqa: PLC0415
+        from lm_eval_ext.families.manyifeval.dense.mixed import answers, rows, scores  # noqa: PLC0415 # IFBench's checkers
+        from lm_eval_ext.families.manyifeval.dense.mixed.types import TYPES  # noqa: PLC0415 # as above
 
         self._answers, self._rows = answers.MixedAnswers, rows
         self._types = [scores.type_metric(name) for name in TYPES]

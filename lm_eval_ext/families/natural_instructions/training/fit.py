@@ -6,7 +6,7 @@ import random
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from math import ceil, isfinite
+from math import ceil
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -15,13 +15,14 @@ import numpy as np
 import torch
 import transformers
 
+from lm_eval_ext.classifier.training.loop import DivergedError, require_finite, require_learned
+from lm_eval_ext.cli.progress import training
 from lm_eval_ext.families.natural_instructions.training import folders
 from lm_eval_ext.families.natural_instructions.training.base import load_base, save
 from lm_eval_ext.families.natural_instructions.training.batches import batches_for
 from lm_eval_ext.families.natural_instructions.training.errors import TrainingError
 from lm_eval_ext.families.natural_instructions.training.material import Material
 from lm_eval_ext.families.natural_instructions.training.recipe import Recipe
-from lm_eval_ext.progress import training
 
 CHECKPOINTS = 20
 """How often a training is saved, so that a killed one loses at most a twentieth of its time."""
@@ -55,7 +56,7 @@ def train(recipe: Recipe, material: Material, dev: Material, output: Path, devic
         device: ``cpu``, ``cuda`` or ``mps``; by default the accelerator, if there is one. One device is used.
 
     Raises:
-        TrainingError: the base cannot be loaded, the folder has another training, or the loss is not finite.
+        TrainingError: the base cannot be loaded, the folder has another training, or the training diverges.
     """
     pairs, dev_pairs = material.pairs, dev.pairs
     with _random_state_kept(), _without_own_displays():
@@ -77,16 +78,21 @@ def train(recipe: Recipe, material: Material, dev: Material, output: Path, devic
             trainer.add_callback(_Report(step))
             try:
                 trainer.train(resume_from_checkpoint=None if done is None else str(done))
-            except TrainingError:
-                # It diverged, so there is nothing to continue.
+                history = [*trainer.state.log_history]
+                some: Any = pairs[-recipe.batch_size :]  # a sequence will do, too
+                after = trainer.evaluate(some)["eval_loss"]
+                losses = [entry["loss"] for entry in history if "loss" in entry]
+                require_learned(network, losses, after, steps)
+            except DivergedError as error:
+                # There is nothing to continue.
                 folders.remove_unfinished(output)
-                raise
+                raise TrainingError(str(error)) from error
         record = {
             "recipe": recipe.as_json(),
             "pairs": len(pairs),
             "dev_pairs": len(dev_pairs),
             "subtasks": material.as_json(),
-            **_losses(trainer.state.log_history, steps),
+            **_losses(history, steps),
         }
         save(trainer.model, base, folder / "model")
     folders.finish(folder, folder / "model", output, record)
@@ -144,11 +150,7 @@ class _Report(transformers.TrainerCallback):
         """Take what was logged; see the base class."""
         if "loss" not in logs:
             return
-        if not isfinite(logs["loss"]):
-            raise TrainingError(
-                f"the loss is {logs['loss']} in step {state.global_step}: training diverges. Use a lower "
-                "--learning-rate"
-            )
+        require_finite(logs["loss"], state.global_step)
         self._step(logs["loss"])
 
 

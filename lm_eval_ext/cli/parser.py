@@ -1,4 +1,4 @@
-"""Parses the command line: suggests the nearest match for a typo, and supports shell completion."""
+"""Parses the command line: checks numbers, suggests the nearest match for a typo, and supports shell completion."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import difflib
 import os
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from math import inf
 from typing import Any
 
 
@@ -70,6 +72,19 @@ def _is_completed() -> bool:
     return "_ARGCOMPLETE" in os.environ
 
 
+def words_of(arguments: Sequence[str] | None) -> list[str]:
+    """Return the words of a command line after the command's own name, also of one that the shell is completing.
+
+    Args:
+        arguments: the command-line arguments; by default those of the process.
+    """
+    if _is_completed():
+        # As the shell's function passes them: the variable counts the words before the first argument.
+        before = os.environ["COMP_LINE"][: int(os.environ["COMP_POINT"])]
+        return before.split()[int(os.environ["_ARGCOMPLETE"]) :]
+    return list(sys.argv[1:] if arguments is None else arguments)
+
+
 def offer_completion(parser: argparse.ArgumentParser) -> None:
     """If the shell requests completions, print them and exit; otherwise return at once.
 
@@ -79,3 +94,38 @@ def offer_completion(parser: argparse.ArgumentParser) -> None:
         import argcomplete  # noqa: PLC0415 # an extra, needed only for completion
 
         argcomplete.autocomplete(parser)
+
+
+def count(text: str) -> int:
+    """Return a whole number, at least 1.
+
+    Raises:
+        argparse.ArgumentTypeError: it is none.
+    """
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected a whole number, at least 1, found {text!r}")
+    return int(text)
+
+
+def share(text: str) -> float:
+    """Return a number, at least 0 and less than 1.
+
+    Raises:
+        argparse.ArgumentTypeError: it is none.
+    """
+    with suppress(ValueError):
+        if 0 <= (found := float(text)) < 1:
+            return found
+    raise argparse.ArgumentTypeError(f"expected a number, at least 0 and less than 1, found {text!r}")
+
+
+def positive(text: str) -> float:
+    """Return a number above 0.
+
+    Raises:
+        argparse.ArgumentTypeError: it is none.
+    """
+    with suppress(ValueError):
+        if 0 < (found := float(text)) < inf:
+            return found
+    raise argparse.ArgumentTypeError(f"expected a number above 0, found {text!r}")

@@ -12,7 +12,7 @@ from contextlib import suppress
 
 import pytest
 
-from lm_eval_ext.progress import LINES, checking, print_past_progress, training
+from lm_eval_ext.cli.progress import LINES, checking, print_past_progress, training
 
 
 def on_a_terminal(monkeypatch: pytest.MonkeyPatch, work: Callable[[], None]) -> str:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import argparse
 import io
 import shlex
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import lm_eval_ext
 from lm_eval_ext import doctor
-from lm_eval_ext.cli import _parser, main
+from lm_eval_ext.cli import COMMANDS, ERRORS, Commands, main
 from lm_eval_ext.sources import EMBEDDED_FOLDER
 from tests.conftest import ROOT, offline_environment
 from tests.forks import Forks
@@ -49,24 +49,78 @@ def test_wrong_arguments_print_the_usage(arguments: list[str], capsys: pytest.Ca
     assert "usage: lm-eval-ext" in capsys.readouterr().err
 
 
-def subcommands(parser: argparse.ArgumentParser) -> Iterator[list[str]]:
+def subcommands(commands: Commands) -> Iterator[list[str]]:
     """Yield the words of every command, the one without any included."""
     yield []
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for name, inner in action.choices.items():
-                yield from ([name, *words] for words in subcommands(inner))
+    for name, (_, content) in commands.items():
+        yield from ([name, *words] for words in ([[]] if isinstance(content, str) else subcommands(content)))
 
 
-COMMANDS = list(subcommands(_parser()))
+EVERY = list(subcommands(COMMANDS))
 
 
 def test_all_commands_are_listed() -> None:
-    assert ["verify"] in COMMANDS
-    assert ["natural-instructions", "gains"] in COMMANDS
+    assert ["verify"] in EVERY
+    assert ["natural-instructions", "gains"] in EVERY
 
 
-@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_only_the_command_in_the_line_is_imported() -> None:
+    program = (
+        "import sys; from lm_eval_ext.cli import parser_for\n"
+        "for line in sys.argv[1:]: parser_for(line.split())\n"
+        "print(*sys.modules)"
+    )
+
+    def imported(*lines: str) -> set[str]:
+        done = subprocess.run([sys.executable, "-c", program, *lines], capture_output=True, text=True, check=True)
+        return set(done.stdout.split())
+
+    nothing, every = imported("--help"), imported(*map(" ".join, EVERY))
+    assert {name for name in nothing if name.startswith("lm_eval_ext")} == {
+        "lm_eval_ext",
+        "lm_eval_ext.cli",
+        "lm_eval_ext.cli.parser",
+        "lm_eval_ext.cli.progress",
+        "lm_eval_ext.start",  # at the interpreter's start
+    }
+    assert "numpy" not in nothing
+    assert every > {"lm_eval_ext.reports.gate.commands", "numpy"}
+    # What only extras have, and what takes seconds.
+    assert not every & {"torch", "transformers", "peft", "matplotlib", "lm_eval", "datasets", "sklearn"}
+
+
+def test_a_command_that_cannot_be_imported_is_no_regression(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "lm_eval_ext.reports.gate.commands", None)
+    with pytest.raises(SystemExit) as stop:
+        main(["check", "a", "--against", "b"])
+    assert stop.value.code == 2
+    assert "lm-eval-ext: the command could not be loaded (ModuleNotFoundError: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", sorted(ERRORS))
+def test_the_errors_about_input_are_exceptions_that_say_so_in_a_line(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    module, _, error = name.rpartition(".")
+    raised = type("Narrower", (getattr(import_module(module), error),), {})
+
+    def fail() -> str:
+        raise raised("what is wrong")
+
+    monkeypatch.setattr("lm_eval_ext.cli.tasks_dir", fail)
+    assert main(["tasks-path"]) == 1
+    assert capsys.readouterr().err == "lm-eval-ext: what is wrong\n"
+
+
+def test_a_bug_is_not_reported_as_an_error_about_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lm_eval_ext.cli.tasks_dir", lambda: int("one"))
+    with pytest.raises(ValueError, match="invalid literal"):
+        main(["tasks-path"])
+
+
+@pytest.mark.parametrize("words", EVERY, ids=" ".join)
 def test_help_is_printed_on_an_ascii_terminal(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     printed = io.BytesIO()
     monkeypatch.setattr("sys.stdout", io.TextIOWrapper(printed, encoding="ascii"))

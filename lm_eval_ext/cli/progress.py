@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import BinaryIO, TypeVar
 
+from tqdm import tqdm
+
 T = TypeVar("T")
 
 
 def with_progress(lines: BinaryIO) -> Iterable[bytes]:
     """Yield a file's lines, and show how much has been read on standard error if that is a terminal."""
-    from tqdm import tqdm  # noqa: PLC0415 # not needed by commands that read no file
-
     size = os.fstat(lines.fileno()).st_size
     with tqdm(total=size, unit="B", unit_scale=True, disable=None) as progress:
         for line in lines:
@@ -28,8 +28,6 @@ def checking(what: str) -> Iterator[Callable[[str], None]]:
 
     Meanwhile, lines for standard output must go through ``print_past_progress``.
     """
-    from tqdm import tqdm  # noqa: PLC0415 # as above
-
     with tqdm(bar_format="{desc}", leave=False, disable=None) as line:
         line.set_description_str(f"checking {what} …")
         yield lambda following: line.set_description_str(f"checking {following} …")
@@ -37,16 +35,12 @@ def checking(what: str) -> Iterator[Callable[[str], None]]:
 
 def print_past_progress(line: str) -> None:
     """Print a line immediately, above any progress display."""
-    from tqdm import tqdm  # noqa: PLC0415 # as above
-
     with tqdm.external_write_mode(file=sys.stdout):
         print(line, flush=True)
 
 
 def counted(things: Sequence[T], unit: str) -> Iterable[T]:
     """Yield things, and show how many are done on standard error if that is a terminal."""
-    from tqdm import tqdm  # noqa: PLC0415 # as above
-
     yield from tqdm(things, unit=unit, disable=None)
 
 
@@ -65,8 +59,6 @@ def training(epochs: int, steps: int, finished: int = 0) -> Iterator[Callable[[f
         steps: the number of steps in each epoch.
         finished: the number of steps that an earlier run took, for one that continues it.
     """
-    from tqdm import tqdm  # noqa: PLC0415 # as above
-
     total = epochs * steps
     with tqdm(total=total, initial=finished, desc="training", unit="step", disable=None) as bar:
         done, of_epoch, counted_in_epoch = finished, 0.0, 0

@@ -208,10 +208,12 @@ def test_training_leaves_global_random_state_as_it_was(bart: Path, lamp_files: s
     assert state() == before
 
 
-def test_a_diverging_training_stops(
-    bart: Path, lamp_files: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+# Four steps, in which the loss itself is lost, and a single one, after whose update nobody would have seen it.
+@pytest.mark.parametrize(("rate", "instances"), [("1e38", "64"), ("1e9", "16")])
+def test_a_diverging_training_stops(  # noqa: PLR0913, PLR0917 # a row of the table, and fixtures
+    rate: str, instances: str, bart: Path, lamp_files: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    given = ("--subtasks", OTHER, "--epochs", "1", "--instances", "64", "--learning-rate", "1e38")
+    given = ("--subtasks", OTHER, "--epochs", "1", "--instances", instances, "--learning-rate", rate)
     assert train(bart, lamp_files, tmp_path / "out", *given) == 1
     assert "training diverges. Use a lower --learning-rate" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []

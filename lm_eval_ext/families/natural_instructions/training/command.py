@@ -1,4 +1,4 @@
-"""``lm-eval-ext natural-instructions train``: subtasks in, a fine-tuned model out."""
+"""``lm-eval-ext natural-instructions export`` and ``train``: training pairs for any trainer, and a fine-tuned model."""
 
 from __future__ import annotations
 
@@ -8,39 +8,72 @@ import os
 import shlex
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from lm_eval_ext.argument_types import count, positive
-from lm_eval_ext.families.natural_instructions.encodings import ENCODINGS
+from lm_eval_ext.cli.parser import count, positive
+from lm_eval_ext.cli.progress import counted
+from lm_eval_ext.families.natural_instructions.budget import NEW_TOKENS, budget_of
+from lm_eval_ext.families.natural_instructions.encodings import ALL_ENCODINGS, ENCODINGS
 from lm_eval_ext.families.natural_instructions.rows import PUBLISHED
 from lm_eval_ext.families.natural_instructions.subtasks import SUBTASKS
+from lm_eval_ext.families.natural_instructions.training import folders
 from lm_eval_ext.families.natural_instructions.training import recipe as defaults
-from lm_eval_ext.families.natural_instructions.training.arguments import (
-    NAMED,
-    add_pairs_to,
-    request_of,
-)
 from lm_eval_ext.families.natural_instructions.training.errors import TrainingError, require_libraries
 from lm_eval_ext.families.natural_instructions.training.material import Material, Request, pairs_of
 from lm_eval_ext.families.natural_instructions.training.recipe import Recipe, pairs_hash
-from lm_eval_ext.families.natural_instructions.training.selection import require_unseen, subtasks_named
-from lm_eval_ext.progress import counted
-from lm_eval_ext.sources import HUB
+from lm_eval_ext.families.natural_instructions.training.selection import SETS, require_unseen, subtasks_named
+from lm_eval_ext.families.natural_instructions.training.splits import SIZES
+from lm_eval_ext.sources import EMBEDDED, HUB
 
+NAMED = "names of subtasks or of your own task files, patterns such as 'subtask03*'"
 DEFAULT_SUBTASKS = {"generalization": "non-evaluation", "task-specific": "evaluation"}
 """The subtasks of each setting of Table 2."""
 
 
-def add_train_to(family: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add ``train`` to the subcommands of ``natural-instructions``."""
-    train = family.add_parser(
-        "train",
-        help="fine-tune a model on subtasks: the upper bound, or generalization to unseen subtasks",
-        description="Fine-tunes an encoder-decoder such as BART as a whole, or a causal model with a LoRA adapter, "
+def add_export_to(export: argparse.ArgumentParser) -> None:
+    """Add the options of ``export``."""
+    export.description = (
+        "Prints subtask, index, encoding, prompt (as the tasks show it), completion (the answer, after a "
+        "space), references and split. The splits are the paper's: 6,500 instances of a subtask for training, 500 for "
+        "development, 1,000 for tests, at random; in the same proportions if there are fewer. Instances that the "
+        "tasks evaluate are in none of them. Standard error has the numbers of each subtask."
+    )
+    add_pairs_to(export)
+    export.add_argument("--subtasks", metavar="NAME", nargs="+", required=True, help=f"{NAMED}, or {' or '.join(SETS)}")
+    export.add_argument("--split", choices=tuple(SIZES), default="train", help="default: train")
+    export.add_argument(
+        "--tokenizer",
+        metavar="PATH_OR_ID",
+        help="measures which prompts fit, and with how many examples; default: three characters per token",
+    )
+    export.add_argument(
+        "--max-length", metavar="N", type=count, help="the context in tokens; default: the model's, or 2,048"
+    )
+    export.set_defaults(run=_export)
+
+
+def _export(options: argparse.Namespace) -> int:
+    request, subtasks = request_of(options), subtasks_named(options.subtasks)
+    budget = budget_of({"tokenizer": options.tokenizer, "max_length": options.max_length}, NEW_TOKENS)
+    # All files are read before anything is printed, so that an error leaves no half of an export.
+    material = Material.of(pairs_of(name, options.split, request, budget) for name in counted(subtasks, " subtasks"))
+    for pair in material.pairs:
+        # ASCII works in any terminal or locale.
+        print(json.dumps({**asdict(pair), "split": options.split}))
+    sys.stdout.flush()
+    for line in material.described():
+        print(line, file=sys.stderr)
+    return 0
+
+
+def add_train_to(train: argparse.ArgumentParser) -> None:
+    """Add the options of ``train``."""
+    train.description = (
+        "Fine-tunes an encoder-decoder such as BART as a whole, or a causal model with a LoRA adapter, "
         "which is merged at the end. The loss is computed on the answers only. The result is a folder for `lm_eval "
         "--model hf --model_args pretrained=DIR` (with backend=seq2seq for an encoder-decoder), with training.json. If "
-        "it is stopped, the same command continues.",
+        "it is stopped, the same command continues."
     )
     train.add_argument("--base", metavar="PATH_OR_ID", required=True, help="the model, for example facebook/bart-base")
     train.add_argument("--output", metavar="DIR", required=True, type=Path, help="a new or empty folder")
@@ -99,8 +132,8 @@ def _train(options: argparse.Namespace) -> int:
         require_unseen(subtasks)
     request = request_of(options)
     require_libraries()
-    from lm_eval_ext.families.natural_instructions.training.base import backend_of  # noqa: PLC0415 # torch
-    from lm_eval_ext.families.natural_instructions.training.fit import require_device  # noqa: PLC0415
+    from lm_eval_ext.families.natural_instructions.training.base import backend_of  # noqa: PLC0415 # torch, an extra
+    from lm_eval_ext.families.natural_instructions.training.fit import require_device  # noqa: PLC0415 # as above
 
     require_device(options.device)
     backend = backend_of(options.base)
@@ -136,8 +169,7 @@ class _Job:
 
 
 def _run(job: _Job, options: argparse.Namespace, request: Request, backend: str) -> None:
-    from lm_eval_ext.families.natural_instructions.budget import NEW_TOKENS, budget_of  # noqa: PLC0415
-    from lm_eval_ext.families.natural_instructions.training import fit, folders  # noqa: PLC0415
+    from lm_eval_ext.families.natural_instructions.training import fit  # noqa: PLC0415 # torch, as above
 
     budget = budget_of({"pretrained": options.base}, NEW_TOKENS)
     few = replace(request, instances=options.plus)
@@ -187,3 +219,50 @@ def _evaluation(job: _Job, options: argparse.Namespace, backend: str) -> str:
     metadata = {} if options.source == HUB else {"source": options.source}
     metadata |= {} if options.evaluated == PUBLISHED else {"n": options.evaluated}
     return shlex.join([*words, *(["--metadata", json.dumps(metadata)] if metadata else [])])
+
+
+def add_pairs_to(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    default = Request("")
+    parser.add_argument("--encoding", required=True, metavar="ENCODING", help="for example prompt, all or instance")
+    parser.add_argument(
+        "--source", default=default.source, help=f'"{HUB}" (the default), "{EMBEDDED}", or a folder with task files'
+    )
+    parser.add_argument(
+        "--evaluated",
+        metavar="N",
+        type=count,
+        default=default.evaluated,
+        help="how many instances of each subtask are evaluated: n in lm_eval's --metadata (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--instances",
+        metavar="N",
+        type=count,
+        default=default.instances,
+        help="at most N training instances of each subtask (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--seed",
+        metavar="N",
+        type=_seed,
+        default=default.seed,
+        help="seed of the splits and of a training (default: %(default)s)",
+    )
+
+
+def _seed(text: str) -> int:
+    if not text.isdecimal() or int(text) >= 2**32:
+        raise argparse.ArgumentTypeError(f"expected a whole number from 0 to 2^32 - 1, found {text!r}")
+    return int(text)
+
+
+def request_of(options: argparse.Namespace) -> Request:
+    """Return which pairs to make.
+
+    Raises:
+        TrainingError: there is no such encoding.
+    """
+    if options.encoding not in ALL_ENCODINGS:
+        raise TrainingError(f"--encoding {options.encoding}: expected one of {', '.join(ALL_ENCODINGS)}")
+    return Request(options.encoding, options.source, options.evaluated, options.instances, options.seed)

@@ -1,42 +1,47 @@
-"""``lm-eval-ext classifier train``: labeled rows in, an adapter with its model card out."""
+"""``lm-eval-ext classifier``: trains an answer classifier, evaluates readers, reads rows."""
 
 from __future__ import annotations
 
 import argparse
 import errno
+import json
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
-from lm_eval_ext.argument_types import count, positive, share
 from lm_eval_ext.classifier import readers
 from lm_eval_ext.classifier.availability import ReaderError, require_libraries
 from lm_eval_ext.classifier.causal.training import train_causal, trainable
-from lm_eval_ext.classifier.commands.placing import add_placement_to
 from lm_eval_ext.classifier.encoder import weights
 from lm_eval_ext.classifier.encoder.reader import encoder_reader
-from lm_eval_ext.classifier.placement import Placement
-from lm_eval_ext.classifier.reading import Reader
+from lm_eval_ext.classifier.evaluation.batches import BATCH, readings
+from lm_eval_ext.classifier.evaluation.scores import evaluate
+from lm_eval_ext.classifier.evaluation.tables import as_json, as_markdown
+from lm_eval_ext.classifier.labelled import answer_of_row, labelled_file, numbered_rows
+from lm_eval_ext.classifier.placement import DTYPES, Placement
+from lm_eval_ext.classifier.reading import Reader, Reading
 from lm_eval_ext.classifier.training import division
 from lm_eval_ext.classifier.training.card import card
 from lm_eval_ext.classifier.training.recipe import DEFAULTS, Recipe
+from lm_eval_ext.cli.parser import count, positive, share
+from lm_eval_ext.cli.progress import with_progress
 
 CHECKPOINT = "checkpoint.pt"
 """The file with the state of an unfinished training run."""
 
 
-def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add ``train`` to the subcommands of ``classifier``."""
-    train = commands.add_parser(
-        "train",
-        help="train an adapter on labeled rows",
-        description="Splits the rows by question, trains on one part, evaluates on the other, and writes the adapter "
+def add_train_to(train: argparse.ArgumentParser) -> None:
+    """Add the options of ``train``."""
+    train.description = (
+        "Splits the rows by question, trains on one part, evaluates on the other, and writes the adapter "
         "with a model card. If it is stopped, the same command continues. Rows have options ([{letter, text}]), "
         'response and label (a letter, a list of letters, "refused", "none" or "contradiction"), or label_kind and '
-        "label_letter as in the published annotations; optionally question and model.",
+        "label_letter as in the published annotations; optionally question and model."
     )
     train.add_argument("data", metavar="DATA.jsonl", nargs="*", type=Path)
     train.add_argument(
@@ -177,3 +182,109 @@ def _renamed_at_the_end(output: Path) -> Iterator[Path]:
         elif not isinstance(error, ReaderError):
             print(f"training: stopped; the same command continues from {checkpoint}", file=sys.stderr)
         raise
+
+
+def add_evaluate_to(judge: argparse.ArgumentParser) -> None:
+    """Add the options of ``evaluate``."""
+    judge.description = (
+        "Prints accuracy, macro-F1 and weighted-F1 by model on three sets of rows: rows whose label is one "
+        "option, all rows, and rows where the rules abstain or disagree with the last reader. Then lists the "
+        "accuracy by certainty and the errors by kind."
+    )
+    judge.add_argument("data", metavar="DATA.jsonl", type=Path, help="labeled rows, as for train")
+    judge.add_argument(
+        "--reader",
+        metavar="NAME",
+        action="append",
+        help=f"{readers.EXPECTED}; may be repeated (default: {' '.join(readers.NAMES)})",
+    )
+    add_placement_to(judge)
+    judge.add_argument("--json", action="store_true", help="print JSON")
+    judge.set_defaults(run=_evaluate)
+
+
+def _evaluate(options: argparse.Namespace) -> int:
+    names = list(dict.fromkeys(options.reader or readers.NAMES))
+    for name in names:
+        readers.require(name)
+    placement = placement_for(names, options)
+    rows = labelled_file(options.data)
+    evaluation = evaluate(rows, {name: readings(readers.reader(name, placement), rows, name) for name in names})
+    print(json.dumps(as_json(evaluation), indent=2) if options.json else as_markdown(evaluation), flush=True)
+    return 0
+
+
+def add_read_to(read: argparse.ArgumentParser) -> None:
+    """Add the options of ``read``."""
+    read.description = (
+        "Each row needs options ([{letter, text}]) and response. It is printed with two more fields: "
+        'reading (a letter, a list of letters, "refused", "none" or "contradiction") and certainty (0 to 1). '
+        "Reasoning blocks (<think> ...) are ignored; a null response counts as empty."
+    )
+    read.add_argument("rows", metavar="ROWS.jsonl", help='JSON lines; "-": standard input')
+    read.add_argument("--reader", metavar="NAME", default="default", help=f'default: "default"; {readers.EXPECTED}')
+    add_placement_to(read)
+    read.set_defaults(run=_read)
+
+
+def _read(options: argparse.Namespace) -> int:
+    readers.require(options.reader)
+    reader = readers.reader(options.reader, placement_for([options.reader], options))
+    if options.rows == "-":
+        _print_readings(reader, sys.stdin.buffer, "standard input")
+        return 0
+    with Path(options.rows).open("rb") as lines:
+        _print_readings(reader, with_progress(lines), options.rows)
+    return 0
+
+
+def _print_readings(reader: Reader, lines: Iterable[bytes], origin: str) -> None:
+    rows = ((row, answer_of_row(where, row)) for where, row in numbered_rows(lines, origin))
+    while batch := list(islice(rows, BATCH)):
+        readings = reader([answer for _, answer in batch])
+        # One call per batch, so that an interruption leaves only whole lines. ASCII, like all JSON that we print.
+        sys.stdout.write(
+            "".join(_line(row, reading) for (row, _), reading in zip(batch, readings, strict=True)),
+        )
+        sys.stdout.flush()
+
+
+def _line(row: Mapping[str, Any], reading: Reading) -> str:
+    return json.dumps({**row, "reading": reading.value, "certainty": round(reading.certainty, 4)}) + "\n"
+
+
+def add_placement_to(command: argparse.ArgumentParser, *, batch_size: bool = True) -> None:
+    """Add ``--device`` and ``--dtype`` to a subcommand and, unless it has its own, ``--batch-size``."""
+    command.add_argument(
+        "--device",
+        help="where a causal language model runs: cpu, cuda, cuda:1 … (default: one GPU if there is one, else cpu)",
+    )
+    command.add_argument("--dtype", choices=DTYPES, help="the type of its weights (default: auto, as they were saved)")
+    if batch_size:
+        command.add_argument(
+            "--batch-size",
+            metavar="N",
+            type=count,
+            help=f"responses that it reads at a time (default: {Placement().batch_size})",
+        )
+
+
+def placement_for(names: Sequence[str], options: argparse.Namespace) -> Placement:
+    """Return where the readers of a command run.
+
+    Args:
+        names: the names of available readers.
+        options: the parsed command line.
+
+    Raises:
+        ReaderError: there is no such device, or none of the readers has a placement.
+    """
+    placement = Placement.of(
+        {"device": options.device, "dtype": options.dtype, "batch_size": options.batch_size},
+    )
+    if str(placement) and not any(map(readers.is_causal, names)):
+        raise ReaderError(
+            f"{placement}: for causal language models only, and {', '.join(names)} "
+            f"{'is' if len(names) == 1 else 'are'} none; the other readers run on the CPU"
+        )
+    return placement
