@@ -18,7 +18,9 @@ TAGGER = "taggers/averaged_perceptron_tagger_eng"
 MARK = "stand_in.txt"
 # Words with which responses of the tests begin, and the tags that NLTK's tagger gives them. All others are NNP.
 TAGS = {
+    "CONSIDER": "VB",
     "Consider": "VB",
+    "Go": "VB",
     "Take": "VB",
     "Write": "VB",
     "be": "VB",
