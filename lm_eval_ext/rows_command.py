@@ -25,7 +25,8 @@ def add_rows_to(commands: argparse._SubParsersAction[Parser]) -> None:
         description="Prints one JSON object per line: task, doc (the row), prompt (without a chat template) and oracle "
         "(an answer that is right; in manyifeval and ifbench, a response that follows all instructions).",
     )
-    rows.add_argument("task", metavar="TASK", help="a task, group or tag of this package")
+    rows.add_argument("task", metavar="TASK", help="a task, group or tag of this package, or of your own")
+    rows.add_argument("--include_path", metavar="FOLDER", help="a folder with the YAML files of your own tasks")
     rows.add_argument("--source", default=HUB, help=f'"{HUB}" (the default), "{EMBEDDED}", a folder or a file')
     rows.add_argument(
         "--row-seed",
@@ -63,7 +64,7 @@ def _run(options: argparse.Namespace) -> int:
         row_seed = {} if options.row_seed is None else {KEY: options.row_seed}
         metadata = {"source": options.source, **row_seed, **options.metadata}
         try:
-            tasks = OurTasks(metadata).load(options.task)
+            tasks = OurTasks(metadata, options.include_path).load(options.task)
         except ValueError as error:  # what a leaf or its metadata are wrong about, or the task's name
             raise RowsError(str(error)) from error
     for name, task in tasks.items():
