@@ -62,7 +62,8 @@ def _run(options: argparse.Namespace) -> int:
         from lm_eval_ext.harness.installation import OurTasks  # noqa: PLC0415 # seconds
 
         row_seed = {} if options.row_seed is None else {KEY: options.row_seed}
-        metadata = {"source": options.source, **row_seed, **options.metadata}
+        # Nothing is read, so the reader that needs nothing will do.
+        metadata = {"answer_classifier": "rules", "source": options.source, **row_seed, **options.metadata}
         try:
             tasks = OurTasks(metadata, options.include_path).load(options.task)
         except ValueError as error:  # what a leaf or its metadata are wrong about, or the task's name
