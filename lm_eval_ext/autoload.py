@@ -43,8 +43,12 @@ FILTERS = {
 }
 
 
+# What `pip install 'lm-eval-ext[hf]'` installs and the harness's base installation lacks.
+OF_HF = ("torch", "transformers", "accelerate", "peft")
+
+
 def append_to(spec: ModuleSpec) -> None:
-    """Add our step after the loading of one of the two packages."""
+    """Add our step to the loading of one of the harness's modules."""
     after = _AFTER[spec.name]
     loader = spec.loader
     run = getattr(loader, "exec_module", None)
@@ -53,7 +57,13 @@ def append_to(spec: ModuleSpec) -> None:
 
     def exec_module(module: ModuleType) -> None:
         vars(loader).pop("exec_module", None)
-        run(module)
+        try:
+            run(module)
+        except ModuleNotFoundError as error:
+            # The harness says no more than that there is no such module.
+            if error.name in OF_HF:
+                error.msg = f"{error.msg}. Hugging Face models need more packages: pip install 'lm-eval-ext[hf]'"
+            raise
         if module.__name__ == spec.name:
             _quietly(after, module)
 
@@ -63,7 +73,7 @@ def append_to(spec: ModuleSpec) -> None:
 
 
 def serve(package: ModuleType) -> None:
-    """Register our tasks, LMs and filters with one of the two packages, which is already imported."""
+    """Take our step after the loading of one of the harness's modules, which is already imported."""
     _quietly(_AFTER[package.__name__], package)
 
 
@@ -99,6 +109,7 @@ def _register_tasks(tasks: ModuleType) -> None:
         if name not in filter_registry:
             filter_registry.register(name, target=target)
 
+    _mark_groups()
     manager = tasks.TaskManager
     original = manager.__init__
     if getattr(original, "_lm_eval_ext", False):
@@ -128,6 +139,31 @@ def _register_tasks(tasks: ModuleType) -> None:
 
     __init__._lm_eval_ext = True  # type: ignore[attr-defined] # the mark that keeps this idempotent
     manager.__init__ = __init__
+
+
+def _mark_groups() -> None:
+    """Let the version of a group have the marks that all its tasks share, if all are ours: ``1.1+embedded``."""
+    import functools  # noqa: PLC0415 # not at interpreter start
+
+    from lm_eval.api.group import Group  # noqa: PLC0415 # the harness is not imported at start
+
+    original = Group.version.fget
+    if getattr(original, "_lm_eval_ext", False):
+        return
+
+    @functools.wraps(original)
+    def version(self: Any) -> str:
+        found: str = original(self)
+        try:
+            of_tasks = zip(*(task.version_marks for task in self.get_all_tasks()), strict=False)
+            shared = [mark for mark, *others in of_tasks if all(other == mark for other in others)]
+        except Exception:
+            # A task of others in it, for example.
+            shared = []
+        return found if found == "N/A" else "+".join([found, *shared])
+
+    version._lm_eval_ext = True  # type: ignore[attr-defined] # the mark that keeps this idempotent
+    Group.version = property(version)
 
 
 def _bound_with_our_tasks(signature: Signature, *args: Any, **kwargs: Any) -> BoundArguments | None:
@@ -213,4 +249,12 @@ def _harness_reads_task_entry_points(manager: type) -> bool:
     return f'"{TASKS_GROUP}"' in inspect.getsource(sys.modules[manager.__module__])
 
 
-_AFTER = {"lm_eval.tasks": _register_tasks, "lm_eval.models": _register_models}
+def _nothing_more(_module: ModuleType) -> None:
+    """Take no step after the loading; only its error matters."""
+
+
+_AFTER = {
+    "lm_eval.tasks": _register_tasks,
+    "lm_eval.models": _register_models,
+    "lm_eval.models.huggingface": _nothing_more,
+}

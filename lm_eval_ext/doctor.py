@@ -56,13 +56,17 @@ def _silently(_what: str) -> None:
     pass
 
 
-def examine(source: str | None = None, announce: Announce = _silently) -> Iterator[Finding]:
+def examine(
+    source: str | None = None, announce: Announce = _silently, include_path: str | None = None
+) -> Iterator[Finding]:
     """Yield the findings one by one, as they are made (the harness takes seconds to index its tasks).
 
     Args:
         source: the source of rows that must be available (``"hub"``, ``"embedded"``, a folder or file). By default the
             embedded rows must be, and the hub is only reported. The hub is contacted only if no other source is named.
         announce: called before each check with its description.
+        include_path: a folder with the YAML files of a user's own tasks, whose rows must be available at the source,
+            or on the hub if none is named.
     """
     checks: Mapping[str, Callable[[], Finding]] = {
         "the harness": _harness,
@@ -78,6 +82,8 @@ def examine(source: str | None = None, announce: Announce = _silently) -> Iterat
         yield check()
     if source not in (None, sources.EMBEDDED, sources.HUB):
         yield from _given(str(source), announce)
+    if include_path is not None:
+        yield from _own_tasks(include_path, source or sources.HUB, announce)
     yield from _rows("embedded", sources.EMBEDDED, announce)
     if source in (None, sources.HUB):
         announce("the Hugging Face Hub")
@@ -199,6 +205,33 @@ def _rows(subject: str, source: str, announce: Announce = _silently) -> Iterator
             text += f", {lacking}"
         shown = [text, *failures[:3], *(["…"] if len(failures) > 3 else [])]
         yield Finding(subject, not failures, "; ".join(shown))
+
+
+def _own_tasks(folder: str, source: str, announce: Announce = _silently) -> Iterator[Finding]:
+    """Yield a finding for each of a user's own tasks, and for each file that is none."""
+    from lm_eval_ext.verifiers import MissingDataError  # noqa: PLC0415 # each check imports what it checks
+
+    announce(f"the tasks in {folder}")
+    try:
+        tasks = installation.OurTasks({"source": source, "answer_classifier": "rules"}, folder)
+    except ValueError as error:
+        yield Finding("own task", False, str(error))
+        return
+    for path in tasks.unread():
+        yield Finding("own task", False, f"{path}: the harness skips it; expected YAML with a task or a group")
+    names = tasks.own()
+    if not names:
+        expected = "expected YAML files that include a template of this package; see docs/own-datasets.md"
+        yield Finding("own task", False, f"{folder}: no tasks; {expected}")
+    for name in names:
+        announce(f"the rows of {name} ({source})")
+        try:
+            (task,) = tasks.load(name).values()
+        except (ValueError, MissingDataError) as error:  # also RowsError
+            text = str(error)
+            yield Finding("own task", False, text if text.startswith(f"task {name!r}") else f"{name}: {text}")
+        else:
+            yield Finding("own task", True, f"{name}: {len(task.eval_docs)} rows ({source})")
 
 
 def _failure(tasks: installation.OurTasks, task: str) -> str:

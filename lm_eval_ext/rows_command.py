@@ -22,7 +22,8 @@ def add_rows_to(rows: argparse.ArgumentParser) -> None:
         "Prints one JSON object per line: task, doc (the row), prompt (without a chat template) and oracle "
         "(an answer that is right; in manyifeval and ifbench, a response that follows all instructions)."
     )
-    rows.add_argument("task", metavar="TASK", help="a task, group or tag of this package")
+    rows.add_argument("task", metavar="TASK", help="a task, group or tag of this package, or of your own")
+    rows.add_argument("--include_path", metavar="FOLDER", help="a folder with the YAML files of your own tasks")
     rows.add_argument("--source", default=HUB, help=f'"{HUB}" (the default), "{EMBEDDED}", a folder or a file')
     rows.add_argument(
         "--row-seed",
@@ -58,9 +59,10 @@ def _run(options: argparse.Namespace) -> int:
         from lm_eval_ext.harness.installation import OurTasks  # noqa: PLC0415 # seconds
 
         row_seed = {} if options.row_seed is None else {KEY: options.row_seed}
-        metadata = {"source": options.source, **row_seed, **options.metadata}
+        # Nothing is read, so the reader that needs nothing will do.
+        metadata = {"answer_classifier": "rules", "source": options.source, **row_seed, **options.metadata}
         try:
-            tasks = OurTasks(metadata).load(options.task)
+            tasks = OurTasks(metadata, options.include_path).load(options.task)
         except ValueError as error:  # what a leaf or its metadata are wrong about, or the task's name
             raise RowsError(str(error)) from error
     for name, task in tasks.items():

@@ -13,16 +13,16 @@ if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
     from types import ModuleType
 
-WAITS_FOR = ("lm_eval.tasks", "lm_eval.models")
+WAITS_FOR = ("lm_eval.tasks", "lm_eval.models", "lm_eval.models.huggingface")
 
 
 class HarnessFinder:
-    """A meta-path finder that adds a step after the harness's own loading of the two packages in ``WAITS_FOR``."""
+    """A meta-path finder that adds a step to the harness's own loading of the modules in ``WAITS_FOR``."""
 
     def find_spec(
         self, fullname: str, path: "Sequence[str] | None" = None, target: "ModuleType | None" = None
     ) -> "ModuleSpec | None":
-        """Return the other finders' spec for the two packages, with our step added; ``None`` for any other module."""
+        """Return the other finders' spec for one of these, with our step added; ``None`` for any other module."""
         if fullname not in WAITS_FOR:
             return None
         for finder in sys.meta_path:

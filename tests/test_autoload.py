@@ -212,6 +212,50 @@ print(json.dumps([get_model("dummy").__name__, get_model("reference").__name__])
     assert observe(script) == ["DummyLM", "ReferenceLM"]
 
 
+WITHOUT_TORCH = """
+import json, sys
+for name in [name for name in sys.modules if name.partition(".")[0] == "torch"]:
+    sys.modules[name] = None
+from lm_eval.api.registry import get_model
+try:
+    get_model("hf")
+except ModuleNotFoundError as error:
+    print(json.dumps([error.name, str(error)]))
+"""
+
+
+def test_without_torch_the_error_names_the_extra_that_brings_it(observe: Observe) -> None:
+    name, message = observe(WITHOUT_TORCH)
+    assert name == "torch"
+    assert message.endswith(". Hugging Face models need more packages: pip install 'lm-eval-ext[hf]'")
+    name, bare = observe(WITHOUT_TORCH, LM_EVAL_EXT_AUTOLOAD="0")
+    assert message.startswith(f"{bare}. ")
+
+
+def test_a_group_has_the_marks_of_its_tasks_in_its_version(tmp_path: Path) -> None:
+    (tmp_path / "row.jsonl").write_text('{"q": "?", "a": "!"}\n', encoding="utf-8")
+    data = {
+        "dataset_path": "json",
+        "dataset_kwargs": {"data_files": str(tmp_path / "row.jsonl")},
+        "test_split": "train",
+    }
+    plain = {"task": "plain", **data, "output_type": "generate_until", "doc_to_text": "q", "doc_to_target": "a"}
+    metadata = {"version": 2.0}
+    files = {
+        "ours": {"group": "ours", "task": [TASK, OTHER_TASK], "metadata": metadata},
+        "all": {"group": "all", "task": ["ours", "plain"], "metadata": metadata},
+        "unversioned": {"group": "unversioned", "task": [TASK]},
+        "plain": plain,
+    }
+    for name, content in files.items():
+        (tmp_path / f"{name}.yaml").write_text(json.dumps(content), encoding="utf-8")
+    given = {"source": "embedded", "row_seed": 7}
+    manager = TaskManager(include_path=[OURS, str(tmp_path)], include_defaults=False, metadata=given)
+    found = manager.load(["all"])["groups"] | manager.load(["unversioned"])["groups"]
+    versions = {name.rpartition("::")[2]: group.version for name, group in found.items()}
+    assert versions == {"all": "2.0", "ours": "2.0+embedded+seed7", "unversioned": "N/A"}
+
+
 # Whose task it is
 
 

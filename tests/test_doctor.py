@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from lm_eval_ext.sources import EMBEDDED_FOLDER
 from tests.families.natural_instructions.task_files import TASK, version_1, version_2, write
 from tests.families.natural_instructions.test_files import serve
 from tests.hub import closed_port
+from tests.leaves import write_leaf
 
 V1 = version_1()
 V2 = version_2(V1)
@@ -110,6 +112,61 @@ def test_rows_of_other_families_need_no_task_files(tmp_path: Path) -> None:
     write(tmp_path, V1, WINOGRANDE)
     findings = findings_of(tmp_path)
     assert [family for family in FAMILIES if findings[family].ok] == ["paired_mcq", "natural_instructions"]
+
+
+def test_a_folder_with_one_good_dataset_passes_and_what_it_lacks_is_named(tmp_path: Path) -> None:
+    name = "sst2_validation.jsonl"
+    shutil.copy(EMBEDDED_FOLDER / name, tmp_path)
+    assert findings_of(tmp_path)["verbalizer"] == Finding(
+        "folder", True, "verbalizer: 1 of 1 datasets, not there: fp, emotion, snli, sick, rte, qqp, mrpc, subj"
+    )
+    other = tmp_path / "others"  # what was read of a file is remembered
+    other.mkdir()
+    (other / name).write_text('{"sentence": "a"}\n', encoding="utf-8")
+    finding = findings_of(other)["verbalizer"]
+    assert (finding.ok, finding.required) == (False, True)
+    assert f"{name} has no column 'label'" in finding.text
+
+
+def own_tasks(folder: Path, rows: Path) -> dict[str, Finding]:
+    """Return the doctor's findings about a folder with tasks, by the first word of their texts."""
+    found = list(doctor._own_tasks(str(folder), str(rows)))
+    assert {finding.subject for finding in found} == {"own task"}
+    return {finding.text.split(":")[0]: finding for finding in found}
+
+
+def test_own_tasks_are_checked_with_their_rows(tmp_path: Path) -> None:
+    tasks, rows = tmp_path / "tasks", tmp_path / "rows"
+    tasks.mkdir()
+    rows.mkdir()
+    assert own_tasks(tasks, rows) == {
+        str(tasks): Finding(
+            "own task",
+            False,
+            f"{tasks}: no tasks; expected YAML files that include a template of this package; see docs/own-datasets.md",
+        )
+    }
+    for name in ("topic", "trivia"):
+        write_leaf(tasks, name)
+    (tasks / "plain.yaml").write_text("task: plain\ndataset_path: owner/plain\n", encoding="utf-8")
+    (tasks / "half.yaml").write_text("task: [half\n", encoding="utf-8")
+    lines = [json.dumps({"text": f"text {number}", "label": number % 2}) for number in range(120)]
+    (rows / "topic_test.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    found = own_tasks(tasks, rows)
+    # A task without a class of ours is left to the harness.
+    assert found.keys() == {str(tasks / "half.yaml"), "topic", "trivia"}
+    assert found["topic"] == Finding("own task", True, f"topic: 100 rows ({rows})")
+    missing = f"trivia: no rows of 'trivia' in {rows}: expected trivia_test.jsonl or .parquet; found topic_test.jsonl"
+    assert found["trivia"] == Finding("own task", False, missing)
+    assert not found[str(tasks / "half.yaml")].ok
+
+
+def test_a_folder_of_own_tasks_that_is_missing_is_named(tmp_path: Path) -> None:
+    (finding,) = doctor._own_tasks(str(tmp_path / "taks"), "hub")
+    assert (finding.ok, finding.text) == (
+        False,
+        f"--include_path {tmp_path / 'taks'}: no such folder; expected one with YAML files of tasks",
+    )
 
 
 def test_a_folder_for_a_custom_task_passes_and_lists_its_files(tmp_path: Path) -> None:

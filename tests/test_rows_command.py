@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 from lm_eval_ext.cli import main
+from lm_eval_ext.sources import EMBEDDED_FOLDER
 from lm_eval_ext.verifiers import verify
+from tests.leaves import write_leaf
 
 pytestmark = [pytest.mark.harness, pytest.mark.usefixtures("sentence_data")]
 
@@ -57,6 +60,29 @@ def test_metadata_choose_other_rows_as_in_a_run(capsys: pytest.CaptureFixture[st
     assert not {row["prompt"] for row in default} & {row["prompt"] for row in fresh}
 
 
+def test_the_rows_of_an_own_task_are_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_leaf(tmp_path, "topic")
+    lines = [json.dumps({"text": f"text {number}", "label": number % 2}) for number in range(120)]
+    (tmp_path / "topic_test.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    words = ("topic", "--include_path", str(tmp_path), "--source", str(tmp_path))
+    assert main(["rows", *words]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert len(rows) == 100
+    assert all(row["oracle"] == ("bar" if row["doc"]["label"] else "foo") for row in rows)
+    assert main(["rows", *words, "--metadata", '{"rows": "all"}']) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 120
+
+
+def test_a_task_that_is_not_ours_has_no_rows_to_print(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with EMBEDDED_FOLDER.joinpath("mmlu_test.jsonl").open(encoding="utf-8") as file:
+        (tmp_path / "plain.jsonl").write_text(file.readline(), encoding="utf-8")
+    config = {"task": "plain", "dataset_path": "json", "test_split": "train", "doc_to_text": "q", "doc_to_target": "a"}
+    data = {"dataset_kwargs": {"data_files": str(tmp_path / "plain.jsonl")}}
+    (tmp_path / "plain.yaml").write_text(json.dumps({**config, **data}), encoding="utf-8")
+    assert main(["rows", "plain", "--include_path", str(tmp_path)]) == 1
+    assert "task 'plain' has no class of this package" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
@@ -77,6 +103,19 @@ def test_invalid_metadata_are_an_error(given: str, message: str, capsys: pytest.
     [
         (("manyifeval_n3",), "no task, group or tag 'manyifeval_n3' of this package; did you mean manyifeval_n03"),
         (("qqqqqqqqqqq",), "no task, group or tag 'qqqqqqqqqqq' of this package; lm_eval ls tasks lists them"),
+        (
+            ("topic",),
+            "no task, group or tag 'topic' of this package; lm_eval ls tasks lists them; for a task of your own",
+        ),
+        (
+            ("topic", "--include_path", "no/such"),
+            "--include_path no/such: no such folder; expected one with YAML files",
+        ),
+        (("manyifeval_n03", "--metadata", '{"row_sed": 7}'), "unknown key 'row_sed'; did you mean row_seed?"),
+        (
+            ("ifbench", "--metadata", '{"form": "mixed"}'),
+            "task 'ifbench': metadata form 'mixed'; only the manyifeval_dense",
+        ),
         (("manyifeval_dense_n010", "--metadata", '{"form": "x"}'), "form 'x'; expected one of keywords, mixed"),
         (("manyifeval_n03", "--row-seed", "-2"), "task 'manyifeval_n03': metadata row_seed -2"),
         (

@@ -252,6 +252,11 @@ def add_doctor_to(doctor: Parser) -> None:
     """Add the options of ``doctor``."""
     doctor.description = "Exit status: 0 if everything required is available, else 1."
     doctor.add_argument("--source", help='the source that must be available: "hub", "embedded", a folder or a file')
+    doctor.add_argument(
+        "--include_path",
+        metavar="FOLDER",
+        help="a folder with the YAML files of your own tasks, to be checked with their rows",
+    )
     doctor.set_defaults(run=_doctor)
 
 
@@ -260,7 +265,7 @@ def _doctor(options: argparse.Namespace) -> int:
     with checking("the harness") as announce:
         from lm_eval_ext.doctor import examine  # noqa: PLC0415 # the harness: seconds, and this says what takes them
 
-        for finding in examine(options.source, announce):
+        for finding in examine(options.source, announce, options.include_path):
             print_past_progress(str(finding))
             healthy = healthy and (finding.ok or not finding.required)
     return 0 if healthy else 1

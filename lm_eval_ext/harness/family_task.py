@@ -261,6 +261,11 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
         return aggregation if as_it_is else OverDraws(aggregation)
 
     @property
+    def version_marks(self) -> list[str]:
+        """The marks in its version, which a group of such tasks has, too (``autoload``)."""
+        return str(self.config.metadata["version"]).split("+")[1:]
+
+    @property
     def draws(self) -> int:
         """How many texts are drawn for each row."""
         repeats: object = self.config.repeats

@@ -13,31 +13,14 @@ import pytest
 import yaml
 from lm_eval.tasks import TaskManager
 
-from lm_eval_ext import tasks_dir
 from lm_eval_ext.sources import EMBEDDED_FOLDER, RowsError
 from tests.harness.tasks import OF_FAMILY, make
+from tests.leaves import TOPIC, TRIVIA
 
 pytestmark = pytest.mark.harness
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 SUBTASK = "subtask002_quoref_answer_generation"
-TOPIC = {
-    "include": f"{tasks_dir()}/verbalizer/_direct",
-    "task": "topic",
-    "dataset_path": "topic",
-    "test_split": "test",
-    "doc_to_text": "{{text}}",
-    "doc_to_choice": {"yes": "foo", "no": "bar"},
-}
-TRIVIA = {
-    "include": f"{tasks_dir()}/paired_mcq/_paired_mcq",
-    "task": "trivia",
-    "dataset_path": "trivia",
-    "test_split": "test",
-    "doc_to_text": "question",
-    "doc_to_choice": "options",
-    "constraint": "low",
-}
 TITLES = {
     "class": "NaturalInstructionsTask",
     "task": "titles",
@@ -154,7 +137,11 @@ def test_an_invalid_number_of_rows_is_rejected(tmp_path: Path, leaf: dict[str, A
 @pytest.mark.parametrize(
     ("leaf", "message"),
     [
-        (TOPIC, r"topic_test\.jsonl: 150 rows with a label among yes, no; expected at least 151"),
+        (
+            TOPIC,
+            r"topic_test\.jsonl: 150 rows with a label among yes, no; expected at least 151, the size of the "
+            r"evaluation set; to evaluate all of them, set rows: all in its YAML or pass --metadata '{\"rows\"",
+        ),
         (TRIVIA, r"trivia .*: 8 rows; expected at least 151 \(key rows\)"),
     ],
     ids=lambda value: value["task"] if isinstance(value, dict) else "",

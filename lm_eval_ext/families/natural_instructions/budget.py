@@ -17,6 +17,7 @@ DEFAULT_CONTEXT = 2048
 """In tokens: GPT-3's context, and the harness's default if a model does not state its own."""
 NEW_TOKENS = 16
 """The length of an answer, GPT-3's default (section 6.1)."""
+_EXTRA = "; pip install 'lm-eval-ext[hf]' provides it"
 CHARACTERS_PER_TOKEN = 3
 """English has about four characters per token; three leaves a margin."""
 
@@ -124,7 +125,8 @@ def _tokenizer(name: str, revision: str, trust_remote_code: bool, gguf_file: str
     except Exception as error:
         # The library raises many types for the same problem.
         raise RowsError(
-            f"the tokenizer of {name!r}, which decides how many examples fit, could not be loaded: {reason(error)}\n"
+            f"the tokenizer of {name!r}, which decides how many examples fit, could not be loaded: {reason(error)}"
+            f"{_EXTRA if isinstance(error, ImportError) else ''}\n"
             'Name another one, as in --metadata \'{"tokenizer": "/path/to/tokenizer"}\''
         ) from error
     try:

@@ -11,15 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lm_eval_ext import sources
 from lm_eval_ext.families.digest import digest
+from lm_eval_ext.families.verbalizer.datasets import Classification, is_known
 from lm_eval_ext.row_seed import generator_name, spread_sample
 from lm_eval_ext.sources import RowsError, Table
-
-if TYPE_CHECKING:
-    from lm_eval_ext.families.verbalizer.datasets import Classification
 
 EVALUATION_ROWS = 100
 """Rows per dataset and verbalizer (section 3.1)."""
@@ -49,6 +47,8 @@ class Selection:
 
 
 GOLDEN = "golden_label"
+ALL_ROWS = 'to evaluate all of them, set rows: all in its YAML or pass --metadata \'{"rows": "all"}\''
+"""How a user's own dataset is evaluated as a whole."""
 
 
 @cache
@@ -61,9 +61,11 @@ def evaluation_rows(selection: Selection) -> tuple[Mapping[str, Any], ...]:
     table, usable = _evaluated_part(selection)
     count = max(1, len(usable)) if selection.rows is None else selection.rows
     if len(usable) < count:
+        # The paper's datasets have their number of rows, so a copy with fewer is not whole.
+        instead = "" if is_known(selection.dataset) or not usable else f"; {ALL_ROWS}"
         raise RowsError(
             f"{table.origin}: {len(usable)} rows with a label among {', '.join(selection.golden)}; "
-            f"expected at least {count}, the size of the evaluation set"
+            f"expected at least {count}, the size of the evaluation set{instead}"
         )
     generator = _generator(selection, "evaluation")
     if selection.row_seed is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
@@ -26,6 +26,7 @@ from lm_eval_ext.families.verbalizer.paraphrases.scores import (
 from lm_eval_ext.families.verbalizer.paraphrases.wordings import WORDINGS
 from lm_eval_ext.families.verbalizer.prompt import template
 from lm_eval_ext.families.verbalizer.rows import (
+    ALL_ROWS,
     GOLDEN,
     Selection,
     demonstrations,
@@ -79,7 +80,6 @@ class ProcessResults:
 
 FIRST_WORDING = "first_wording"
 """A policy of the ``reference`` LM, under which reliability and sensitivity are known."""
-MORE_ROWS = 'to evaluate all of them, set rows: all in its YAML or pass --metadata \'{"rows": "all"}\''
 
 
 class VerbalizerTask(FamilyTask):
@@ -121,9 +121,10 @@ class VerbalizerTask(FamilyTask):
         return {name: f"verbalizer_{name}_natural_golden" for name in DATASETS}
 
     @classmethod
-    def datasets_at(cls, source: str) -> list[str]:
-        """Return all datasets if a source has any, because the groups cover all nine."""
-        return list(DATASETS) if super().datasets_at(source) else []
+    def incomplete(cls, datasets: Collection[str]) -> str:
+        """Name the datasets that are missing, without which groups cannot be run."""
+        missing = [name for name in DATASETS if name not in datasets]
+        return f"not there: {', '.join(missing)}" if missing else ""
 
     @classmethod
     def hub_datasets(cls) -> list[sources.HubDataset]:
@@ -180,7 +181,7 @@ class VerbalizerTask(FamilyTask):
         if is_known(self._leaf.dataset):
             return None
         rows, usable = len(evaluation_rows(self._selection)), usable_rows(self._selection)
-        return Share(rows, usable, MORE_ROWS if rows < usable and not self._leaf.chose_rows else "")
+        return Share(rows, usable, ALL_ROWS if rows < usable and not self._leaf.chose_rows else "")
 
     def demonstrations(self, n: int) -> list[dict[str, Any]]:
         """Return the first ``n`` of the fixed, label-balanced demonstrations of appendix A, in the row's wording."""

@@ -129,6 +129,7 @@ def test_a_row_seed_draws_rows_and_words_for_every_wording(runs: Mapping[str, Ru
 def test_a_group_has_the_mean_accuracy_and_leaves_the_spread_to_its_tasks(runs: Mapping[str, Run]) -> None:
     found = runs["group"].results["results"]
     assert found[GROUP]["acc,answer"] == 0.5
+    assert runs["group"].results["versions"][GROUP] == "1.1+embedded+paraphrases2"
     assert not [name for name in found[GROUP] if name.startswith(("prompt_sensitivity", "reliable_at"))]
     assert all(found[task]["prompt_sensitivity,answer"] == 1.0 for task in runs["group"].samples)
 
