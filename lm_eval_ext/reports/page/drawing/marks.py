@@ -33,7 +33,7 @@ from lm_eval_ext.reports.page.drawing.frame import (
     width,
     wrapped,
 )
-from lm_eval_ext.reports.page.drawing.palette import LEVELS, LIGHT, SERIES
+from lm_eval_ext.reports.page.drawing.palette import INK, LEVELS, LIGHT, SERIES
 from lm_eval_ext.reports.page.drawing.svg import HATCHES
 from lm_eval_ext.reports.wording import figure as shown
 from lm_eval_ext.reports.wording import magnitude
@@ -421,9 +421,9 @@ def _draw_cells(axes: Axes, cells: Sequence[_Cell], role: str, size: tuple[float
     wide, tall = size
     path = _cells(((x, y) for x, y, _ in cells), wide, tall)
     axes.add_patch(PathPatch(path, facecolor=LIGHT[role], linewidth=0, zorder=0.5))
-    ink = LIGHT["muted" if role == "missing" else f"{role}-ink"]
+    ink = "muted" if role == "missing" else f"{role}{INK}"
     for x, y, number in cells:
-        axes.text(x + wide / 2, y + tall / 2, number, ha="center", va="center", size=SMALL, color=ink)
+        axes.text(x + wide / 2, y + tall / 2, number, ha="center", va="center", size=SMALL, color=LIGHT[ink], gid=ink)
 
 
 def _cells(corners: Iterable[tuple[float, float]], wide: float, tall: float) -> Path:

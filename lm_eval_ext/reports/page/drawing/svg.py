@@ -42,7 +42,8 @@ def svg(figure: Figure, name: str, label: str) -> str:
     """Return a drawing as SVG text.
 
     Args:
-        figure: a figure at 72 dots per inch, so that a point is a pixel, in the palette's colors.
+        figure: a figure at 72 dots per inch, so that a point is a pixel, in the palette's colors; a text whose color
+            several roles have names its role in its ``gid``.
         name: the prefix of every id, so that several drawings can share a page.
         label: the text for screen readers.
     """
@@ -139,7 +140,7 @@ class _Renderer(RendererBase):
         attributes = "" if side == "left" else f' text-anchor="{"middle" if side == "center" else "end"}"'
         attributes += "" if size == TEXT else f' font-size="{_number(size)}"'
         attributes += ' font-weight="600"' if prop.get_weight() == "bold" else ""
-        role = ROLE_OF[to_hex(gc.get_rgb())]
+        role = (mtext and mtext.get_gid()) or ROLE_OF[to_hex(gc.get_rgb())]
         attributes += "" if role == "ink" else f' fill="var(--{role})"'
         turned = f' transform="rotate({_number(-angle)} {_number(x)} {_number(y)})"' if angle else ""
         self._write(f'<text x="{_number(x)}" y="{_number(y)}"{turned}>{escape(s)}</text>', attributes)
