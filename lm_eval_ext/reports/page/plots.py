@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BytesIO
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from warnings import catch_warnings, filterwarnings
 
 from lm_eval_ext.reports.errors import ReportError
-from lm_eval_ext.reports.figure import Bars, Curves, Figure, Forest, Panel
+from lm_eval_ext.reports.figure import Figure, Panel
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
-
-    from lm_eval_ext.reports.page.drawing.scale import Scale
 
 ENLARGED = 2
 """PNG pixels per pixel of the page."""
@@ -54,17 +52,10 @@ def _heading(figure: Figure, panel: Panel) -> tuple[str, ...]:
 
 
 def _draw(panel: Panel, figure: Figure, heading: tuple[str, ...]) -> Drawing:
-    from lm_eval_ext.reports.page.drawing import bars, curves, forest, heat_map, scale  # noqa: PLC0415 # of the extra
+    from lm_eval_ext.reports.page.drawing import frame, marks  # noqa: PLC0415 # of the extra
 
-    mark = panel.mark
-    ranges: dict[Any, Scale] = scale.of(other.mark for other in figure.panels)
-    if isinstance(mark, Bars):
-        return bars.draw(mark, ranges[mark.unit], heading)
-    if isinstance(mark, Curves):
-        return curves.draw(mark, ranges[mark.unit], heading)
-    if isinstance(mark, Forest):
-        return forest.draw(mark, ranges[mark.unit], heading)
-    return heat_map.draw(mark, ranges[mark.unit], heading)
+    scales = frame.scales(other.mark for other in figure.panels)
+    return marks.draw(panel.mark, scales[panel.mark.unit], heading)
 
 
 def _png(drawing: Drawing) -> bytes:
@@ -95,7 +86,7 @@ def _style() -> Iterator[None]:
         from matplotlib import rc_context  # noqa: PLC0415 # of the extra
     except ImportError as error:
         raise ReportError("drawing needs matplotlib: pip install 'lm-eval-ext[report]'") from error
-    from lm_eval_ext.reports.page.drawing.style import style  # noqa: PLC0415 # of the extra
+    from lm_eval_ext.reports.page.drawing.frame import style  # noqa: PLC0415 # of the extra
 
     with rc_context(style()):
         yield

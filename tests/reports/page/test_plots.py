@@ -15,9 +15,8 @@ from xml.etree import ElementTree
 import pytest
 
 from lm_eval_ext.reports.figure import Bars, Curves, Estimate, Figure, HeatMap, Mark, Panel, Series, Table
-from lm_eval_ext.reports.page.drawing.lettering import ELLIPSIS, shortened, told_apart, width, wrapped
-from lm_eval_ext.reports.page.drawing.palette import LEVELS, ROLE_OF, ROLES, SERIES, contrast
-from lm_eval_ext.reports.page.drawing.scale import of
+from lm_eval_ext.reports.page.drawing.frame import ELLIPSIS, scales, shortened, told_apart, width, wrapped
+from lm_eval_ext.reports.page.drawing.palette import DARK_INK, LEVELS, LIGHT_INK, ROLE_OF, ROLES, SERIES, contrast
 from lm_eval_ext.reports.page.plots import pngs, svgs
 from lm_eval_ext.reports.wording import magnitude
 from tests.reports.page import sample_report as sample
@@ -384,7 +383,7 @@ def test_an_axis_has_room_for_its_values_and_zero(
     values: tuple[float, ...], unit: str, expected: tuple[float, float]
 ) -> None:
     mark = Bars(("a",) * len(values), (Series("", one(*values)),), "axis", unit=unit)  # type: ignore[arg-type] # a row of the table
-    (scale,) = of([mark]).values()
+    (scale,) = scales([mark]).values()
     assert (scale.low, scale.high) == pytest.approx(expected)
     assert scale.ticks[0] == pytest.approx(scale.low)
     assert scale.ticks[-1] == pytest.approx(scale.high)
@@ -397,7 +396,7 @@ def test_the_panels_of_a_figure_share_an_axis() -> None:
 
 
 def test_an_axis_includes_the_bounds_of_intervals() -> None:
-    (scale,) = of([Bars(("a",), (Series("", (Estimate(0.15, 0.1, 0.35),)),), "gain", unit="change")]).values()
+    (scale,) = scales([Bars(("a",), (Series("", (Estimate(0.15, 0.1, 0.35),)),), "gain", unit="change")]).values()
     assert (scale.low, scale.high) == pytest.approx((0.0, 0.4))
 
 
@@ -497,9 +496,11 @@ def test_bars_and_curves_contrast_with_the_background_in_light_and_dark() -> Non
             assert contrast(ROLES[f"series{number}"][scheme], ROLES["paper"][scheme]) >= 3, (number, scheme)
 
 
-def test_every_role_has_its_own_color() -> None:
-    assert len(ROLE_OF) == len(ROLES)
-    assert all(one[0] != other[0] for one, other in combinations(ROLES.values(), 2))
+def test_every_role_but_a_cells_ink_has_its_own_color_and_inks_are_one_of_two() -> None:
+    found = [role for role in ROLES if not role.endswith("-ink")]
+    assert sorted(ROLE_OF.values()) == sorted(found)
+    assert all(ROLES[one][0] != ROLES[other][0] for one, other in combinations(found, 2))
+    assert {color for role in ROLES if role not in found for color in ROLES[role]} == {DARK_INK, LIGHT_INK}
 
 
 def test_heat_map_levels_are_monotonic_in_contrast() -> None:

@@ -1,19 +1,29 @@
-"""What every drawing has: a heading when it stands alone, a legend, and the plot area."""
+"""What every drawing has: texts that fit, an axis, a heading when it stands alone, a legend, the plot area, a style.
+
+Texts are measured, and are written once. Matplotlib's own layout neither shortens nor breaks names, and puts legends
+over headings.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from math import ceil
+from functools import lru_cache
+from math import ceil, isfinite
+from typing import Any
 
+from matplotlib import rcParamsDefault
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure as Drawing
+from matplotlib.font_manager import findfont, get_font
 from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
 
-from lm_eval_ext.reports.figure import Estimate
-from lm_eval_ext.reports.page.drawing.lettering import shortened, told_apart, widest, wrapped
+from lm_eval_ext.reports.figure import Estimate, Forest, HeatMap, Mark, Unit
 from lm_eval_ext.reports.page.drawing.palette import LIGHT, SERIES
+from lm_eval_ext.reports.wording import UNITS, figure, readable
 
 WIDTH = 340
 """The width of a drawing in pixels; it fits on a phone."""
@@ -22,6 +32,176 @@ TEXT, SMALL = 11.0, 10.5
 _HEADING, _HEADING_LINE = 12.0, 16.0
 _LEGEND_LINE = 15.5
 _HANDLE, _HANDLE_GAP, _COLUMN_GAP = 18.0, 5.0, 14.0
+ELLIPSIS = "…"
+_PIECE = re.compile(r"[^\s\-_/,:=]*[\s\-_/,:=]*")
+"""The parts of a name, each up to and including its separator."""
+_LAST_PARTS = 0.75
+"""The share of a shortened name's width that its last parts may take."""
+_QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
+"""The ticks of an axis of shares, which ends at 1: a bar of 10 % fills a tenth of it."""
+
+
+@lru_cache(maxsize=4096)
+def _advance(letter: str) -> float:
+    """Return the width of a character at font size 1."""
+    font = get_font(findfont("DejaVu Sans"))
+    font.set_size(100, 72)
+    # The font has no East Asian characters; those are square.
+    return float(font.load_char(ord(letter)).linearHoriAdvance / 6553600) if font.get_char_index(ord(letter)) else 1.0
+
+
+def width(text: str, size: float) -> float:
+    """Return the width of a line of text in pixels.
+
+    The reader's font is unknown; the one shipped with matplotlib is wider than most.
+    """
+    return size * sum(map(_advance, text))
+
+
+def widest(texts: Iterable[str], size: float) -> float:
+    """Return the width of the widest line; 0 if there is none."""
+    return max((width(text, size) for text in texts), default=0.0)
+
+
+def shortened(text: str, size: float, room: float) -> str:
+    """Return a text as one line that fits, with its middle elided if necessary: names differ at their ends.
+
+    The last parts of a name are kept whole where possible, because half a number is another number.
+    """
+    text = _on_one_line(text)
+    if width(text, size) <= room:
+        return text
+    end = _end(text, size, room * _LAST_PARTS) or _letters(text, size, room / 2, from_end=True)
+    beginning = _letters(text, size, room - width(ELLIPSIS + end, size))
+    return f"{beginning.rstrip()}{ELLIPSIS}{end}"
+
+
+def wrapped(text: str, size: float, room: float, lines: int) -> list[str]:
+    """Return a text broken between its parts into a limited number of lines, shortened if necessary."""
+    text = _on_one_line(text)
+    done: list[str] = []
+    for piece in _PIECE.findall(text):
+        if done and width((done[-1] + piece).rstrip(), size) <= room:
+            done[-1] += piece
+        elif piece:
+            done.append(piece)
+    stripped = [line.strip() for line in done]
+    if len(stripped) <= lines and widest(stripped, size) <= room:
+        return stripped
+    if lines == 1:
+        return [shortened(text, size, room)]
+    # The last line is the end of the text; the line before it is cut short.
+    kept = stripped[: lines - 2] if widest(stripped[: lines - 2], size) <= room else []
+    broken = _letters("".join(done[len(kept) :]), size, room - width(ELLIPSIS, size)).rstrip() + ELLIPSIS
+    return [*kept, broken, _end(text, size, room) or _letters(text, size, room, from_end=True)]
+
+
+def told_apart(texts: Sequence[str], fit: Callable[[str], list[str]]) -> list[list[str]]:
+    """Return the lines of several texts; a number is appended to those that become identical.
+
+    Args:
+        texts: texts to be written under or beside each other.
+        fit: breaks a text into lines.
+    """
+    fitted = [fit(text) for text in texts]
+    seen: dict[str, list[str]] = {}
+    for text, lines in zip(texts, fitted, strict=True):
+        alike = seen.setdefault("\n".join(lines), [])
+        if text not in alike:
+            alike.append(text)
+        if place := alike.index(text):
+            lines[-1] = f"{lines[-1][: -len(str(place)) - 3]}{ELLIPSIS}({place + 1})"
+    return fitted
+
+
+def _end(text: str, size: float, room: float) -> str:
+    """Return as many of a name's last parts as fit; none if the last one does not."""
+    end = ""
+    for piece in reversed(_PIECE.findall(text)):
+        if width(piece + end, size) > room:
+            break
+        end = piece + end
+    return end
+
+
+def _letters(text: str, size: float, room: float, *, from_end: bool = False) -> str:
+    """Return as many characters as fit, from the beginning or the end."""
+    count = 0
+    for letter in reversed(text) if from_end else text:
+        room -= width(letter, size)
+        if room < 0:
+            break
+        count += 1
+    return text[len(text) - count :] if from_end else text[:count]
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(readable(text).split())
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A range of values.
+
+    Attributes:
+        low, high: its ends.
+        unit: the unit of the values.
+    """
+
+    low: float
+    high: float
+    unit: Unit
+
+    @property
+    def ticks(self) -> Sequence[float]:
+        """The values of the axis ticks."""
+        if self.unit == "share" and (self.low, self.high) == (0.0, 1.0):
+            return _QUARTERS
+        found = MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]).tick_values(self.low, self.high)
+        return [float(tick) for tick in found if self.low - 1e-9 <= tick <= self.high + 1e-9]
+
+    def label(self, value: float) -> str:
+        """Return a tick's label."""
+        whole = self.unit != "number" and abs(100 * value - round(100 * value)) < 1e-6
+        return figure(value, self.unit, 0 if whole else 1) + ("%" if self.unit == "share" else "")
+
+
+def scales(marks: Iterable[Mark]) -> dict[Unit, Scale]:
+    """Return the range of each unit over all drawings."""
+    found: dict[Unit, list[float]] = {}
+    for mark in marks:
+        found.setdefault(mark.unit, []).extend(value for value in _values(mark) if isfinite(value))
+    return {unit: _around(values, unit) for unit, values in found.items()}
+
+
+def named(axis: str, unit: Unit, room: float) -> str:
+    """Return an axis's name with its unit, in one line."""
+    return shortened(f"{axis} ({UNITS[unit]})" if unit == "change" else axis, SMALL, room)
+
+
+def _values(mark: Mark) -> list[float]:
+    if isinstance(mark, HeatMap):
+        return [estimate.value for row in mark.values for estimate in row]
+    if isinstance(mark, Forest):
+        return [value for estimate in mark.values for value in _of(estimate)]
+    found = [value for series in mark.series for estimate in series.values for value in _of(estimate)]
+    return found if mark.reference is None else [*found, mark.reference]
+
+
+def _of(estimate: Estimate) -> tuple[float, float, float]:
+    return estimate.value, estimate.low, estimate.high
+
+
+def _around(values: list[float], unit: Unit) -> Scale:
+    low, high = min(0.0, *values, 0.0), max(0.0, *values, 0.0)
+    if unit == "share" and low == 0 and high <= 1:
+        return Scale(0.0, 1.0, unit)
+    if low == high:
+        return Scale(-0.1, 0.1, unit) if unit == "change" else Scale(0.0, 1.0, unit)
+    ticks = MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)
+    step = ticks[1] - ticks[0]
+    start = max(tick for tick in ticks if tick <= low + 1e-9 * step)
+    return Scale(float(start), float(min(tick for tick in ticks if tick >= high - 1e-9 * step)), unit)
 
 
 @dataclass(frozen=True)
@@ -52,7 +232,7 @@ def color(series: int) -> str:
     return LIGHT[f"series{series % SERIES}"]
 
 
-def framed(heading: Sequence[str], legend: Sequence[Entry], margins: Margins, height: float) -> tuple[Figure, Axes]:
+def framed(heading: Sequence[str], legend: Sequence[Entry], margins: Margins, height: float) -> tuple[Drawing, Axes]:
     """Return an empty drawing.
 
     Args:
@@ -70,9 +250,9 @@ def framed(heading: Sequence[str], legend: Sequence[Entry], margins: Margins, he
     columns, legend_height = _legend_layout(legend)
     above = len(heading_lines) * _HEADING_LINE + (6.0 if heading_lines else 0.0)
     total = ceil(above + legend_height + margins.top + height + margins.bottom)
-    figure = Figure(figsize=(WIDTH / 72, total / 72), dpi=72, facecolor=LIGHT["paper"])
+    drawing = Drawing(figsize=(WIDTH / 72, total / 72), dpi=72, facecolor=LIGHT["paper"])
     for number, (line, bold) in enumerate(heading_lines):
-        figure.text(
+        drawing.text(
             0,
             1 - (12 + _HEADING_LINE * number) / total,
             line,
@@ -81,7 +261,7 @@ def framed(heading: Sequence[str], legend: Sequence[Entry], margins: Margins, he
         )
     if legend:
         room = (WIDTH - (columns - 1) * _COLUMN_GAP) / columns - _HANDLE - _HANDLE_GAP
-        figure.legend(
+        drawing.legend(
             [entry.handle for entry in legend],
             [
                 name
@@ -91,7 +271,7 @@ def framed(heading: Sequence[str], legend: Sequence[Entry], margins: Margins, he
             loc="upper left",
             bbox_to_anchor=(0, 1 - above / total),
         )
-    axes = figure.add_axes(
+    axes = drawing.add_axes(
         (
             margins.left / WIDTH,
             margins.bottom / total,
@@ -99,7 +279,7 @@ def framed(heading: Sequence[str], legend: Sequence[Entry], margins: Margins, he
             height / total,
         )
     )
-    return figure, axes
+    return drawing, axes
 
 
 def _legend_layout(legend: Sequence[Entry]) -> tuple[int, float]:
@@ -111,21 +291,6 @@ def _legend_layout(legend: Sequence[Entry]) -> tuple[int, float]:
     fewest = 2 if len(legend) > 8 else 1
     columns = min(len(legend), max(fewest, int((WIDTH + _COLUMN_GAP) // (each + _COLUMN_GAP))))
     return columns, ceil(len(legend) / columns) * _LEGEND_LINE + 8
-
-
-def legend_style() -> dict[str, object]:
-    """Return the matplotlib settings that the legend's layout relies on; lengths are in units of the font size."""
-    return {
-        "legend.borderaxespad": 0.0,
-        "legend.borderpad": 0.0,
-        "legend.columnspacing": _COLUMN_GAP / TEXT,
-        "legend.fontsize": TEXT,
-        "legend.frameon": False,
-        "legend.handleheight": 0.8,
-        "legend.handlelength": _HANDLE / TEXT,
-        "legend.handletextpad": _HANDLE_GAP / TEXT,
-        "legend.labelspacing": _LEGEND_LINE / TEXT - 1.05,
-    }
 
 
 def reference_line(x: Sequence[float], y: Sequence[float]) -> Line2D:
@@ -160,3 +325,48 @@ def whiskers(axes: Axes, places: Sequence[float], estimates: Sequence[Estimate],
                 zorder=4,
             )
         )
+
+
+def style() -> Any:
+    """Return every setting, so that none of the user's remains, in the type that the installed version expects."""
+    defaults = {name: value for name, value in rcParamsDefault.items() if not name.startswith("backend")}
+    return {
+        **defaults,
+        "axes.axisbelow": True,
+        "axes.edgecolor": LIGHT["muted"],
+        "axes.facecolor": "none",
+        "axes.labelcolor": LIGHT["muted"],
+        "axes.labelpad": 3.0,
+        "axes.labelsize": SMALL,
+        "axes.spines.bottom": False,
+        "axes.spines.left": False,
+        "axes.spines.right": False,
+        "axes.spines.top": False,
+        "font.family": ["DejaVu Sans"],
+        "font.size": TEXT,
+        "grid.color": LIGHT["grid"],
+        "grid.linewidth": 1.0,
+        "hatch.linewidth": 1.1,
+        "lines.scale_dashes": False,
+        # Names are not formulas.
+        "text.parse_math": False,
+        "text.color": LIGHT["ink"],
+        "xtick.color": LIGHT["muted"],
+        "xtick.labelsize": SMALL,
+        "xtick.major.pad": 4.0,
+        "xtick.major.size": 0.0,
+        "ytick.color": LIGHT["muted"],
+        "ytick.labelsize": SMALL,
+        "ytick.major.pad": 5.0,
+        "ytick.major.size": 0.0,
+        # What the legend's layout relies on; lengths are in units of the font size.
+        "legend.borderaxespad": 0.0,
+        "legend.borderpad": 0.0,
+        "legend.columnspacing": _COLUMN_GAP / TEXT,
+        "legend.fontsize": TEXT,
+        "legend.frameon": False,
+        "legend.handleheight": 0.8,
+        "legend.handlelength": _HANDLE / TEXT,
+        "legend.handletextpad": _HANDLE_GAP / TEXT,
+        "legend.labelspacing": _LEGEND_LINE / TEXT - 1.05,
+    }

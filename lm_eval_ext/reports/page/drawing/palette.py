@@ -1,8 +1,9 @@
 """The colors of a report in light and dark mode.
 
 Series have Okabe and Ito's colors (2008), which color-blind readers can distinguish, darkened where they would be too
-faint on white; each also has its own hatch, marker or position. Everything is drawn in the light colors, and no two
-of them are the same: the page's drawings refer to a color by its role, so that the page can switch to dark mode.
+faint on white; each also has its own hatch, marker or position. Everything is drawn in the light colors, and the page's
+drawings refer to a color by its role, so that the page can switch to dark mode. No two colors of surfaces and lines are
+the same, which tells their role. The ink on a cell of a heat map is one of two, so its role is said with the text.
 """
 
 from __future__ import annotations
@@ -57,7 +58,9 @@ LEVELS = 9
 """The number of colors in a heat map."""
 SERIES = len(_SERIES)
 """The number of series colors before they repeat."""
-DARK_INK, LIGHT_INK = "#0b0f14", "#fefefe"
+INK = "-ink"
+"""What follows the role of a cell's color in that of its ink."""
+DARK_INK, LIGHT_INK = "#0b0f14", "#ffffff"
 
 
 def luminance(color: str) -> float:
@@ -73,19 +76,16 @@ def contrast(one: str, other: str) -> float:
     return (lighter + 0.05) / (darker + 0.05)
 
 
-def _ink_on(color: str, level: int) -> str:
-    """Return black or white, whichever is easier to read; shifted by the level so that no two inks are the same."""
-    ink = max(DARK_INK, LIGHT_INK, key=lambda ink: contrast(ink, color))
-    shift = level if ink == DARK_INK else -level
-    return f"{ink[:5]}{int(ink[5:], 16) + shift:02x}"
+def _ink_on(color: str) -> str:
+    """Return black or white, whichever is easier to read."""
+    return max(DARK_INK, LIGHT_INK, key=lambda ink: contrast(ink, color))
 
 
 def _with_inks(name: str, colors: tuple[tuple[str, str], ...]) -> dict[str, tuple[str, str]]:
     roles = {}
     for level, (light, dark) in enumerate(colors):
-        number = level if name == "heat" else level + LEVELS
         roles[f"{name}{level}"] = (light, dark)
-        roles[f"{name}{level}-ink"] = (_ink_on(light, number), _ink_on(dark, number))
+        roles[f"{name}{level}{INK}"] = (_ink_on(light), _ink_on(dark))
     return roles
 
 
@@ -98,8 +98,8 @@ ROLES: Mapping[str, tuple[str, str]] = {
 """The light and the dark color of each role."""
 LIGHT: Mapping[str, str] = {role: light for role, (light, _) in ROLES.items()}
 """The color that each role is drawn with."""
-ROLE_OF: Mapping[str, str] = {light: role for role, light in LIGHT.items()}
-"""The role of each color that is drawn with."""
+ROLE_OF: Mapping[str, str] = {light: role for role, light in LIGHT.items() if not role.endswith(INK)}
+"""The role of each color that is drawn with, except for the inks of cells."""
 
 
 def declarations(*, dark: bool) -> str:

@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.path import Path
 from matplotlib.transforms import Transform
 
-from lm_eval_ext.reports.page.drawing.lettering import width
+from lm_eval_ext.reports.page.drawing.frame import TEXT, width
 from lm_eval_ext.reports.page.drawing.palette import ROLE_OF
 from lm_eval_ext.reports.wording import readable
 
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from matplotlib.text import Text
     from matplotlib.typing import ColorType
 
-TEXT_SIZE = 11.0
-"""The default text size, in pixels."""
 HATCHES = {
     "////": "M-1 1L1-1M0 6L6 0M5 7L7 5",
     "....": "M1 1h1.6v1.6h-1.6zM4 4h1.6v1.6h-1.6z",
@@ -44,7 +42,8 @@ def svg(figure: Figure, name: str, label: str) -> str:
     """Return a drawing as SVG text.
 
     Args:
-        figure: a figure at 72 dots per inch, so that a point is a pixel, in the palette's colors.
+        figure: a figure at 72 dots per inch, so that a point is a pixel, in the palette's colors; a text whose color
+            several roles have names its role in its ``gid``.
         name: the prefix of every id, so that several drawings can share a page.
         label: the text for screen readers.
     """
@@ -53,7 +52,7 @@ def svg(figure: Figure, name: str, label: str) -> str:
     figure.draw(renderer)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size} {height}" width="{size}" height="{height}" '
-        f'role="img" aria-label="{escape(readable(label))}" font-size="{_number(TEXT_SIZE)}" fill="var(--ink)">'
+        f'role="img" aria-label="{escape(readable(label))}" font-size="{_number(TEXT)}" fill="var(--ink)">'
         f"{renderer.text()}</svg>"
     )
 
@@ -139,9 +138,9 @@ class _Renderer(RendererBase):
         along = {"left": 0.0, "center": 0.5, "right": 1.0}[side] * width(s, size)
         x, y = x + along * cos(radians(angle)), y - along * sin(radians(angle))
         attributes = "" if side == "left" else f' text-anchor="{"middle" if side == "center" else "end"}"'
-        attributes += "" if size == TEXT_SIZE else f' font-size="{_number(size)}"'
+        attributes += "" if size == TEXT else f' font-size="{_number(size)}"'
         attributes += ' font-weight="600"' if prop.get_weight() == "bold" else ""
-        role = ROLE_OF[to_hex(gc.get_rgb())]
+        role = (mtext and mtext.get_gid()) or ROLE_OF[to_hex(gc.get_rgb())]
         attributes += "" if role == "ink" else f' fill="var(--{role})"'
         turned = f' transform="rotate({_number(-angle)} {_number(x)} {_number(y)})"' if angle else ""
         self._write(f'<text x="{_number(x)}" y="{_number(y)}"{turned}>{escape(s)}</text>', attributes)
