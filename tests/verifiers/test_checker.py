@@ -13,6 +13,7 @@ from lm_eval.tasks.ifeval.instructions_registry import INSTRUCTION_DICT
 from lm_eval_ext.verifiers import EDITIONS, IFBENCH_GROUPS, ifbench, ifeval, instruction, instruction_ids, own
 from lm_eval_ext.verifiers.checker import Checker, Count, checker, checker_type
 from lm_eval_ext.verifiers.text import Text
+from tests.conftest import ROOT
 
 FREQUENCY = {"keyword": "war", "frequency": 3, "relation": "at least"}
 LETTER = {"letter": "a", "let_frequency": 3, "let_relation": "at least"}
@@ -290,6 +291,18 @@ def test_a_checker_is_declared_with_a_wording_and_with_types_that_say_what_they_
     with pytest.raises(TypeError, match=message):
         checker("own:unchecked", "{number} {word}")(Unchecked)
     assert not {"own:silent", "own:unchecked"} & set(instruction_ids())
+
+
+def test_the_checker_of_the_documentation_judges_as_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.import_module("lm_eval_ext.verifiers.checker"), "_CHECKERS", {})
+    blocks = (ROOT / "docs/verifiers.md").read_text(encoding="utf-8").split("```python\n")
+    (code,) = [block.partition("```")[0] for block in blocks if "@checker" in block]
+    exec(compile(code, "verifiers.md", "exec", dont_inherit=True), {})  # noqa: S102 # what a reader is told to run
+    declared = instruction("mine:exclamations", {"number": 2.0})
+    assert declared.describe() == "Use at least 2 exclamation marks."
+    assert [declared.follows(Text(text), "repaired") for text in ("Hello!", "Hello!!", "")] == [False, True, False]
+    with pytest.raises(TypeError, match=r"^mine:exclamations: number must be a whole number, found 'two'$"):
+        instruction("mine:exclamations", {"number": "two"})
 
 
 def test_a_checker_tells_its_arguments_as_a_row_has_them() -> None:

@@ -45,10 +45,10 @@ class RepeatSimple(Checker):
     """
 
     def faithful(self, text: Text) -> bool:
-        return text.stripped.lower() == self.describe().lower()
+        return text.stripped.lower() == self.wording.lower()
 
     def repaired(self, text: Text) -> bool:
-        return " ".join(text.folded.strip(_QUOTATION).lower().split()) == self.describe().lower()
+        return " ".join(text.folded.strip(_QUOTATION).lower().split()) == self.wording.lower()
 
 
 @checker(
