@@ -1,4 +1,4 @@
-"""Instructions that no benchmark has published; each group of them is one of this package's tasks.
+"""Instructions that no benchmark has published; each group belongs to one of this package's tasks.
 
 ``section`` belongs to the reports in sections of ``manyifeval_dense``. No verdicts were published that would have to be
 repeated, so the two editions are the same.
