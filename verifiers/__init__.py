@@ -4,19 +4,19 @@
     >>> verify("Hello, world", ["punctuation:no_comma"], [{}]).follow_all_instructions
     False
 
-Independent of the harness. IFBench's checkers, langdetect and NLTK are imported when they are first needed.
+So are this package's own instructions (``own``). Independent of the harness. IFBench's checkers, langdetect and NLTK
+are imported when they are first needed.
 """
 
+from lm_eval_ext.verifiers import ifeval, own
 from lm_eval_ext.verifiers.checker import EDITIONS, Checker, Edition, checker, instruction, instruction_ids
 from lm_eval_ext.verifiers.ifbench import GROUPS as IFBENCH_GROUPS
-from lm_eval_ext.verifiers.ifeval import GROUPS
 from lm_eval_ext.verifiers.nltk_data import MissingDataError
 from lm_eval_ext.verifiers.reasoning import without_reasoning
 from lm_eval_ext.verifiers.verify import Response, Verdict, instructions_of, verify, verify_all
 
 __all__ = [
     "EDITIONS",
-    "GROUPS",
     "IFBENCH_GROUPS",
     "Checker",
     "Edition",
@@ -24,9 +24,11 @@ __all__ = [
     "Response",
     "Verdict",
     "checker",
+    "ifeval",
     "instruction",
     "instruction_ids",
     "instructions_of",
+    "own",
     "verify",
     "verify_all",
     "without_reasoning",

@@ -1,39 +1,79 @@
-"""The base class of the checkers of verifiable instructions, and the registry from instruction id to checker."""
+"""What a checker of a verifiable instruction is, the types of its arguments, and the registry from id to checker."""
 
 from __future__ import annotations
 
 import dataclasses
 import difflib
 import importlib
+import math
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, ClassVar, Literal, TypeVar, get_args
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, cast, get_args, get_type_hints
 
 from lm_eval_ext.verifiers.text import Text
+
+if sys.version_info >= (3, 11):
+    from typing import dataclass_transform
+else:
+    from typing_extensions import dataclass_transform
 
 Edition = Literal["faithful", "repaired"]
 """``faithful``: the benchmark's published verdict, bug for bug; ``repaired``: the one that a reader would give."""
 EDITIONS: tuple[Edition, ...] = get_args(Edition)
-Relation = Literal["at least", "less than"]
-"""The two relations of IFEval's counting instructions."""
-RELATIONS: tuple[Relation, ...] = get_args(Relation)
+Accepts = Callable[[Any], Any]
+"""What a type of argument is annotated with: returns a value in its normal form, or raises what ``Checker`` raises for
+it. The message goes on after the argument's name: "must be text, found 3"."""
 
 
 class Checker(ABC):
     """A verifiable instruction with its arguments bound; judges any number of responses.
 
-    Subclasses are frozen dataclasses whose fields are the benchmark's arguments. Their docstrings state the rules.
+    A subclass is declared with ``@checker``, which makes it a frozen dataclass. Its fields are the benchmark's
+    arguments, each of one of the types below (``Count``, ``Phrase`` …). Its docstring states the rules.
 
     Attributes:
         id: the benchmark's instruction id, for example ``"length_constraints:number_words"``.
+        wording: the instruction in the benchmark's words; ``{name}`` stands for an argument.
+
+    Raises:
+        TypeError: an argument has the wrong type; the message names instruction and argument.
+        ValueError: an argument has an invalid value; likewise.
     """
 
     __slots__ = ()
     id: ClassVar[str]
+    wording: ClassVar[str]
+    _accepts: ClassVar[Mapping[str, Accepts]] = {}
 
-    @abstractmethod
+    def __post_init__(self) -> None:
+        """Check each argument by its type, and bring it into the type's normal form."""
+        for name, accepts in self._accepts.items():
+            value = getattr(self, name)
+            try:
+                normal = accepts(value)
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"{self.id}: {name} {error}") from None
+            if normal is not value:
+                object.__setattr__(self, name, normal)
+        self.require_consistent()
+
+    def require_consistent(self) -> None:  # noqa: B027 # the arguments of most checkers go with any others
+        """Raise ``ValueError`` if the arguments, each of which is valid by itself, do not go together."""
+
+    @classmethod
+    def argument_names(cls) -> tuple[str, ...]:
+        """Return the names of the arguments, in their order."""
+        return tuple(field.name for field in dataclasses.fields(cls))  # type: ignore[arg-type] # each is a dataclass
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments by name, as JSON and the benchmark's wording have them: texts in a list."""
+        values = {name: getattr(self, name) for name in self.argument_names()}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
     def describe(self) -> str:
         """Return the instruction in the benchmark's wording, as ManyIFEval shows IFEval's in a prompt (Table 6)."""
+        return self.wording.format(**self.arguments())
 
     @abstractmethod
     def faithful(self, text: Text) -> bool:
@@ -55,7 +95,7 @@ class Checker(ABC):
         return not text.is_blank and (self.faithful(text) if edition == "faithful" else self.repaired(text))
 
 
-CheckerType = TypeVar("CheckerType", bound=type[Checker])
+CheckerType = TypeVar("CheckerType", bound=Checker)
 _CHECKERS: dict[str, type[Checker]] = {}
 _MODULES: dict[str, str] = {}
 """The ids that were announced, each with the module that defines its checker."""
@@ -69,15 +109,42 @@ def announce(module: str, instruction_ids: Iterable[str]) -> None:
     _MODULES.update(dict.fromkeys(instruction_ids, module))
 
 
-def checker(instruction_id: str) -> Callable[[CheckerType], CheckerType]:
-    """Set the instruction id of a checker class and register it."""
+@dataclass_transform(frozen_default=True)
+def checker(instruction_id: str, wording: str | None = None) -> Callable[[type[CheckerType]], type[CheckerType]]:
+    """Declare a class as the checker of an instruction: make it a frozen dataclass, and register it.
 
-    def register(cls: CheckerType) -> CheckerType:
+    Args:
+        instruction_id: its id, ``"group:name"``.
+        wording: its words, with ``{name}`` for an argument; ``None`` if the class has a ``describe`` of its own.
+
+    Raises:
+        TypeError: the class has neither a wording nor a ``describe``, or a field's type does not say what it accepts.
+    """
+
+    def declare(cls: type[CheckerType]) -> type[CheckerType]:
+        if wording is not None:
+            cls.wording = wording
+        elif cls.describe is Checker.describe:
+            raise TypeError(f"{instruction_id}: no wording; expected one in @checker, or describe() in {cls.__name__}")
         cls.id = instruction_id
-        _CHECKERS[instruction_id] = cls
-        return cls
+        # With slots, a dataclass is another class than the one that it was made of.
+        declared = dataclasses.dataclass(frozen=True, slots=True)(cls)
+        hints = get_type_hints(declared, include_extras=True)
+        declared._accepts = {name: _accepts_of(instruction_id, name, hints[name]) for name in declared.argument_names()}
+        _CHECKERS[instruction_id] = declared
+        return declared
 
-    return register
+    return declare
+
+
+def _accepts_of(instruction_id: str, name: str, hint: Any) -> Accepts:
+    for accepts in getattr(hint, "__metadata__", ()):
+        if callable(accepts):
+            return cast(Accepts, accepts)
+    raise TypeError(
+        f"{instruction_id}: the type of argument {name!r} does not say what it accepts, found {hint}; expected Count, "
+        "Phrase or another type of argument in verifiers/checker.py, or one of your own, Annotated with a function"
+    )
 
 
 def instruction_ids() -> tuple[str, ...]:
@@ -130,7 +197,7 @@ def _as_whole(value: object) -> object:
 
 
 def _check_names(cls: type[Checker], given: Mapping[str, Any]) -> None:
-    known = [field.name for field in dataclasses.fields(cls)]  # type: ignore[arg-type] # every checker is a dataclass
+    known = cls.argument_names()
     takes = f"it takes {', '.join(known) or 'no arguments'}"
     for name in given:
         if name not in known:
@@ -145,55 +212,84 @@ def _did_you_mean(name: object, known: Iterable[str]) -> str:
     return f" (did you mean {near[0]!r}?)" if near else ""
 
 
+# The types of arguments.
+
+
+def whole_number(at_least: float = -math.inf) -> Accepts:
+    """Return what accepts whole numbers of ``at_least`` or more; any, if another argument is the bound."""
+
+    def accepts(value: object) -> int:
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise TypeError(f"must be a whole number, found {value!r}")
+        if value < at_least:
+            raise ValueError(f"must be {at_least} or more, found {value}")
+        return value
+
+    return accepts
+
+
+def phrase(value: object) -> str:
+    """Accept text that is not blank."""
+    if not isinstance(value, str):
+        raise TypeError(f"must be text, found {value!r}")
+    if not value.strip():
+        raise ValueError(f"must not be blank, found {value!r}")
+    return value
+
+
+def _letter(value: object) -> str:
+    letter = phrase(value)
+    if len(letter.lower()) != 1:
+        raise ValueError(f"must be one character, found {letter!r}")
+    return letter.lower()
+
+
+def _trimmed(value: object) -> str:
+    return phrase(value).strip()
+
+
+def several_phrases(value: object) -> tuple[str, ...]:
+    """Accept one or more texts that are not blank, and put them in order."""
+    if not isinstance(value, (list, tuple)):
+        raise TypeError(f"must be a list of texts, found {value!r}")
+    if not value:
+        raise ValueError("must not be empty")
+    return tuple(sorted(map(phrase, value)))
+
+
+def _percentage(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"must be a number, found {value!r}")
+    if not 0 <= value <= 100:  # NaN is not, either
+        raise ValueError(f"must be from 0 to 100, found {value}")
+    return value
+
+
+def _relation(value: object) -> object:
+    if value not in RELATIONS:
+        raise ValueError(f"must be {' or '.join(map(repr, RELATIONS))}, found {value!r}")
+    return value
+
+
+Count = Annotated[int, whole_number(0)]
+"""A whole number, 0 or more."""
+Positive = Annotated[int, whole_number(1)]
+"""A whole number, 1 or more."""
+Percentage = Annotated[float, _percentage]
+"""A number from 0 to 100."""
+Phrase = Annotated[str, phrase]
+"""Text that is not blank."""
+Letter = Annotated[str, _letter]
+"""One character; a capital counts as its small letter."""
+Trimmed = Annotated[str, _trimmed]
+"""Text that is not blank; the white space around it does not matter."""
+Phrases = Annotated[tuple[str, ...], several_phrases]
+"""Texts that are not blank, at least one; their order does not matter. A single text is rejected."""
+Relation = Annotated[Literal["at least", "less than"], _relation]
+"""How IFEval's counting instructions relate a count to a number; see ``compare``."""
+RELATIONS: tuple[Relation, ...] = get_args(get_args(Relation)[0])
+
+
 def compare(count: int, relation: Relation, target: int) -> bool:
     """Return whether ``count`` is at least, or strictly less than, ``target``."""
     return count >= target if relation == "at least" else count < target
-
-
-# Argument checks shared by constructors. A wrong type raises TypeError, a wrong value ValueError.
-
-
-def check_count(owner: Checker, name: str, value: object, at_least: int = 0) -> None:
-    """Require a whole number of ``at_least`` or more."""
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{owner.id}: {name} must be a whole number, found {value!r}")
-    if value < at_least:
-        raise ValueError(f"{owner.id}: {name} must be {at_least} or more, found {value}")
-
-
-def check_percentage(owner: Checker, name: str, value: object) -> None:
-    """Require a number from 0 to 100."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise TypeError(f"{owner.id}: {name} must be a number, found {value!r}")
-    if not 0 <= value <= 100:  # NaN is not, either
-        raise ValueError(f"{owner.id}: {name} must be from 0 to 100, found {value}")
-
-
-def check_relation(owner: Checker, name: str, value: object) -> None:
-    """Require one of the two relations."""
-    if value not in RELATIONS:
-        expected = " or ".join(map(repr, RELATIONS))
-        raise ValueError(f"{owner.id}: {name} must be {expected}, found {value!r}")
-
-
-def check_phrase(owner: Checker, name: str, value: object) -> None:
-    """Require text that is not blank."""
-    if not isinstance(value, str):
-        raise TypeError(f"{owner.id}: {name} must be text, found {value!r}")
-    if not value.strip():
-        raise ValueError(f"{owner.id}: {name} must not be blank, found {value!r}")
-
-
-def check_phrases(owner: Checker, name: str, value: object) -> None:
-    """Require a list of texts that are not blank; a single text is rejected."""
-    if not isinstance(value, (list, tuple)):
-        raise TypeError(f"{owner.id}: {name} must be a list of texts, found {value!r}")
-    if not value:
-        raise ValueError(f"{owner.id}: {name} must not be empty")
-    for phrase in value:
-        check_phrase(owner, name, phrase)
-
-
-def normalize(owner: Checker, name: str, value: object) -> None:
-    """Replace an argument of a frozen dataclass by its normal form; only for use during construction."""
-    object.__setattr__(owner, name, value)

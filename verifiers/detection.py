@@ -4,6 +4,8 @@ Unseeded, langdetect gives different answers for the same text in different runs
 time at once, one of them fails with "Need to load profiles", which IFEval counts as followed. So the profiles are
 loaded once, under a lock and in a fixed order, into a separate factory: its seed and that of other code do not
 affect each other.
+
+Importing this module imports langdetect and numpy, which only three instructions need: import it when it is needed.
 """
 
 from __future__ import annotations
@@ -11,16 +13,20 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import OrderedDict
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, TypeAlias
 
-if TYPE_CHECKING:
-    from langdetect.detector_factory import DetectorFactory
+import numpy as np
+from langdetect.detector import Detector
+from langdetect.detector_factory import PROFILES_DIRECTORY, DetectorFactory
+from langdetect.lang_detect_exception import LangDetectException
 
 SEED = 0
 REMEMBERED = 100_000
 """How many texts' languages are cached, by digest: about 25 MB at most."""
+Probabilities: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.float64]]"
+"""Of the languages, in the order of the factory."""
 
 
 class Detection(NamedTuple):
@@ -57,10 +63,6 @@ def detect(text: str) -> Detection:
 
 
 def _detect(text: str) -> Detection:
-    from langdetect.lang_detect_exception import LangDetectException  # noqa: PLC0415 # only three instructions need it
-
-    from lm_eval_ext.verifiers.detector import QuickDetector  # noqa: PLC0415 # as above
-
     detector = QuickDetector(_factory())
     detector.append(text)
     try:
@@ -76,11 +78,41 @@ def _above(probability: float, threshold: float) -> float:
 
 @cache
 def _factory() -> DetectorFactory:
-    from langdetect.detector_factory import PROFILES_DIRECTORY, DetectorFactory  # noqa: PLC0415 # only three instructions need it
-
     factory = DetectorFactory()
     factory.set_seed(SEED)
     # Sorted, because the order in which a folder lists its files differs between machines.
     files = sorted(path for path in Path(PROFILES_DIRECTORY).iterdir() if not path.name.startswith("."))
     factory.load_json_profile([path.read_text(encoding="utf-8") for path in files])
     return factory
+
+
+class QuickDetector(Detector):  # type: ignore[misc] # langdetect has no types
+    """Updates the probabilities of all languages at once instead of one by one, thousands of times a text.
+
+    Every product, quotient and sum has the operands that it has in langdetect, in the same order. So every probability
+    is the same to the last bit.
+    """
+
+    def __init__(self, factory: DetectorFactory) -> None:
+        super().__init__(factory)
+        self._given = _given(factory)
+
+    def _init_probability(self) -> Probabilities:
+        return np.array(super()._init_probability())
+
+    def _update_lang_prob(self, prob: Probabilities, word: str, alpha: float) -> None:
+        given = self._given.get(word)
+        if given is None:
+            given = self._given[word] = np.array(self.word_lang_prob_map[word])
+        prob *= given + alpha / self.BASE_FREQ
+
+    def _normalize_prob(self, prob: Probabilities) -> float:
+        # Not numpy's sum, which adds in another order.
+        prob /= sum(prob.tolist())
+        return float(prob.max())
+
+
+@lru_cache(maxsize=1)
+def _given(_factory: DetectorFactory) -> dict[str, Probabilities]:
+    """Return the store of a factory's probabilities of each language, given a piece of a word; filled as needed."""
+    return {}

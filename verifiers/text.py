@@ -7,12 +7,14 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
 
 import regex
 
-from lm_eval_ext.verifiers import sentences, tags, tokens
-from lm_eval_ext.verifiers.capitals import count_capital_words
-from lm_eval_ext.verifiers.detection import Detection, detect
+from lm_eval_ext.verifiers import sentences, tokens
+
+if TYPE_CHECKING:
+    from lm_eval_ext.verifiers.detection import Detection
 
 # Not re, whose \w splits words of Indic scripts at every vowel sign. NLTK, and therefore IFEval, uses regex too.
 _WORD = regex.compile(r"\w+")
@@ -130,7 +132,7 @@ class Text:
     @cached_property
     def capital_words(self) -> int:
         """The number of NLTK word tokens whose letters are all capitals, including "I" and "A"."""
-        return count_capital_words(self.raw)
+        return tokens.count_capital_words(self.raw)
 
     def has_sentences(self, count: int) -> bool:
         """Return whether NLTK's sentence splitter finds at least ``count`` sentences."""
@@ -161,7 +163,7 @@ class Text:
     @cached_property
     def first_tag(self) -> str | None:
         """The part of speech (Penn Treebank) of the first word token; ``None`` if there is no token."""
-        return tags.first(self.raw)
+        return tokens.first_tag(self.raw)
 
     @cached_property
     def chunks(self) -> tuple[str, ...]:
@@ -186,4 +188,6 @@ class Text:
     @property
     def detection(self) -> Detection:
         """The language that langdetect detects, with its probability."""
+        from lm_eval_ext.verifiers.detection import detect  # noqa: PLC0415 # imports langdetect and numpy
+
         return detect(self.raw)

@@ -1,8 +1,13 @@
-"""Word tokens: those of ``nltk.word_tokenize``, sentence by sentence.
+"""Word tokens: those of ``nltk.word_tokenize``, sentence by sentence; words in capitals; the first one's tag.
 
 The tokenizer rewrites a whole sentence some thirty times, which takes a third of a millisecond. What is between white
 space is divided the same in every sentence, except at the sentence's two ends, so it is divided once and remembered.
-The tests compare the tokens with NLTK's own on real and on adversarial text.
+
+Words in capitals are counted without it where that is possible. Almost every word is delimited by white space and plain
+punctuation, so only the chunks (between white space) that contain a capital letter are examined. Of those, only the
+ones that the tokenizer could split are passed to it.
+
+The tests compare the tokens, and the count, with NLTK's own on real and on adversarial text.
 """
 
 from __future__ import annotations
@@ -10,11 +15,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache, lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING
 
-from lm_eval_ext.verifiers import sentences
+from lm_eval_ext.verifiers import nltk_data, sentences
 
 if TYPE_CHECKING:
+    from nltk.tag.perceptron import PerceptronTagger
     from nltk.tokenize import NLTKWordTokenizer
 
 _CHUNK = re.compile(r"\S+")
@@ -29,6 +36,15 @@ _BLANKS = re.compile(r"(\s)\s+(\s)")
 _PLAIN_END = re.compile(r"([A-Za-z]+)([.?!:;,]?)")
 _REMEMBERED_LENGTH = 100
 """The length of the longest remembered chunk, in characters."""
+# Letters and digits between punctuation that is never part of a contraction: one token with letters in it.
+_PLAIN = re.compile(r"[.,!?;:()\[\]{}<>\"*#/$%@&+=~^|\\-]*([A-Za-z0-9]+)[.,!?;:()\[\]{}<>\"*#/$%@&+=~^|\\-]*")
+_LETTER = re.compile(r"\w")
+_POSSIBLE_END = re.compile(r"[.?!][^\w\s]")
+_POSSIBLE_CLITIC = re.compile(r"'.*[.']|(?i:wanna)")
+_SEEN = 3
+"""The tagger decides on a token by those before it and the two that follow it."""
+_START = 1000
+"""Characters in which the first tokens of a text are looked for before the whole text is tokenized."""
 
 
 def word_tokens(text: str) -> Iterator[str]:
@@ -94,3 +110,64 @@ def tokenizer() -> NLTKWordTokenizer:
     from nltk.tokenize import NLTKWordTokenizer  # noqa: PLC0415 # takes a second to import
 
     return NLTKWordTokenizer()
+
+
+def count_capital_words(text: str) -> int:
+    """Return how many word tokens contain letters, all of them capitals ("3D", "U.S", "I")."""
+    if text.islower():
+        return 0
+    if _SEPARATORS.search(text):
+        return _count_with_neighbors(text)
+    count = 0
+    for chunk in text.split():
+        if chunk.islower():
+            continue
+        plain = _PLAIN.fullmatch(chunk)
+        if plain and plain[1].lower() not in _CONTRACTED:
+            count += plain[1].isupper()
+        elif any(map(str.isupper, chunk)):
+            if _needs_neighbors(chunk):
+                return _count_with_neighbors(text)
+            count += _count_in_chunk(chunk)
+    return count
+
+
+def _needs_neighbors(chunk: str) -> bool:
+    """Return whether neighboring chunks may affect how a chunk is split.
+
+    They may if a sentence can end inside the chunk, or if a clitic precedes its period.
+    """
+    end = _POSSIBLE_END.search(chunk)
+    return bool((end and _LETTER.search(chunk, end.end())) or _POSSIBLE_CLITIC.search(chunk))
+
+
+@lru_cache(maxsize=4096)  # "I'm" and "It's" are frequent
+def _count_in_chunk(chunk: str) -> int:
+    return sum(map(str.isupper, in_sentence(chunk)))
+
+
+def _count_with_neighbors(text: str) -> int:
+    return sum(map(str.isupper, word_tokens(text)))
+
+
+def first_tag(text: str) -> str | None:
+    """Return the tag of the first word token of a text; ``None`` if it has none.
+
+    Raises:
+        MissingDataError: NLTK's sentence or tagger data are not installed.
+    """
+    context: list[str] = []
+    if len(text) > _START:
+        # What follows cannot affect these tokens if there are two more before the letter that stands for it.
+        context = list(islice(word_tokens(text[:_START] + "x"), _SEEN + 3))
+    if len(context) < _SEEN + 3:
+        context = list(islice(word_tokens(text), _SEEN))
+    return str(_tagger().tag(context[:_SEEN])[0][1]) if context else None
+
+
+@cache
+def _tagger() -> PerceptronTagger:
+    from nltk.tag.perceptron import PerceptronTagger  # noqa: PLC0415 # takes a second to import
+
+    nltk_data.find(nltk_data.TAGGER)
+    return PerceptronTagger(lang="eng")

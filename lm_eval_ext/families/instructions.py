@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from lm_eval_ext.families.schema import EMPTY_RATE
@@ -49,13 +48,6 @@ def check_keys(origin: str, keys: list[Any]) -> None:
         if type(key) is not type(keys[0]):
             kind = type(keys[0]).__name__
             raise RowsError(f"{origin}, row {number}, field 'key': expected {kind} as in the first row, found {key!r}")
-
-
-def arguments(instruction: Checker) -> Iterator[tuple[str, Any]]:
-    """Yield the names and JSON values of an instruction's arguments."""
-    for field in dataclasses.fields(instruction):  # type: ignore[arg-type] # every checker is a dataclass
-        value = getattr(instruction, field.name)
-        yield field.name, list(value) if isinstance(value, tuple) else value
 
 
 def verdicts(answer: Response, instructions: Sequence[Checker]) -> dict[str, Verdict]:

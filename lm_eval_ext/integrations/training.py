@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from lm_eval_ext.integrations.rows import RowError
-from lm_eval_ext.verifiers import Checker, ifeval
+from lm_eval_ext.verifiers import Checker, ifeval, own
 
-_LIBRARY = ifeval.__name__.rpartition(".")[0]
-_FOR_TRAINING = frozenset(group.__name__ for group in ifeval.GROUPS)
+_LIBRARY = f"{own.__name__.rpartition('.')[0]}."
+_FOR_TRAINING = (f"{ifeval.__name__}.", f"{own.__name__}.")
+"""The parts of the library whose instructions may be trained on: IFEval's, and this package's own."""
 
 
 def is_for_tests(instruction: type[Checker]) -> bool:
     """Return whether an instruction type must not be trained on.
 
     Models are trained on IFEval's 25 instructions, and whoever registers a checker of their own may train on it. Every
-    other group of the library belongs to a benchmark of instructions unlike those, such as IFBench.
+    other part of the library belongs to a benchmark of instructions unlike those, such as IFBench.
     """
-    module = instruction.__module__
-    return module.startswith(f"{_LIBRARY}.") and module not in _FOR_TRAINING
+    module = f"{instruction.__module__}."
+    return module.startswith(_LIBRARY) and not module.startswith(_FOR_TRAINING)
 
 
 def refuse_tests(instructions: Iterable[Checker], where: str, allow_test_instructions: bool) -> None:

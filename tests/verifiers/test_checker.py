@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 from lm_eval.tasks.ifeval.instructions_registry import INSTRUCTION_DICT
 
-from lm_eval_ext.verifiers import EDITIONS, GROUPS, IFBENCH_GROUPS, ifbench, instruction, instruction_ids
-from lm_eval_ext.verifiers.checker import checker_type
+from lm_eval_ext.verifiers import EDITIONS, IFBENCH_GROUPS, ifbench, ifeval, instruction, instruction_ids, own
+from lm_eval_ext.verifiers.checker import Checker, Count, checker, checker_type
 from lm_eval_ext.verifiers.text import Text
+from tests.conftest import ROOT
 
 FREQUENCY = {"keyword": "war", "frequency": 3, "relation": "at least"}
 LETTER = {"letter": "a", "let_frequency": 3, "let_relation": "at least"}
@@ -26,13 +27,15 @@ def test_ifevals_groups_contain_exactly_its_instructions() -> None:
     assert [name for name in instruction_ids() if name.split(":")[0] in groups] == sorted(INSTRUCTION_DICT)
 
 
-def test_every_group_defines_its_own_checkers() -> None:
-    modules = {module.__name__ for module in GROUPS}
-    own_of_ifbench = {f"{group}:{name}" for group, names in IFBENCH_GROUPS.items() for name in names}
-    assert {checker_type(name).__module__ for name in set(instruction_ids()) - own_of_ifbench} == modules
-    for module in GROUPS:
-        own = {name.split(":")[0] for name in instruction_ids() if checker_type(name).__module__ == module.__name__}
-        assert len(own) == 1, module.__name__
+def test_a_group_is_in_one_module_and_ifevals_folder_has_ifevals_groups() -> None:
+    modules: dict[str, set[str]] = {}
+    for name in instruction_ids():
+        modules.setdefault(name.split(":")[0], set()).add(checker_type(name).__module__)
+    assert {group for group, found in modules.items() if len(found) != 1} == set()
+    of_ifeval = {group for group, (found,) in modules.items() if found.startswith(f"{ifeval.__name__}.")}
+    assert of_ifeval == {name.split(":")[0] for name in INSTRUCTION_DICT}
+    assert {group for group, (found,) in modules.items() if found == own.__name__} == {"section"}
+    assert modules.keys() == {*of_ifeval, *IFBENCH_GROUPS, "section"}
 
 
 def test_ifbenchs_groups_contain_exactly_its_instructions() -> None:
@@ -268,6 +271,47 @@ def test_an_invalid_regular_expression_is_an_error_if_faithful_and_literal_if_re
     with pytest.raises(ValueError, match=rf"^{name}: .*the repaired edition matches keywords and markers literally"):
         checker.follows(Text(text), "faithful")
     assert not checker.follows(Text(" "), "faithful")  # a blank text follows nothing
+
+
+class Silent(Checker):
+    def faithful(self, text: Text) -> bool:
+        return True
+
+
+class Unchecked(Checker):
+    number: Count
+    word: str
+
+    def faithful(self, text: Text) -> bool:
+        return True
+
+
+def test_a_checker_is_declared_with_a_wording_and_with_types_that_say_what_they_accept() -> None:
+    with pytest.raises(TypeError, match=r"^own:silent: no wording; expected one in @checker, or describe\(\)"):
+        checker("own:silent")(Silent)
+    message = r"^own:unchecked: the type of argument 'word' does not say what it accepts, found <class 'str'>;"
+    with pytest.raises(TypeError, match=message):
+        checker("own:unchecked", "{number} {word}")(Unchecked)
+    assert not {"own:silent", "own:unchecked"} & set(instruction_ids())
+
+
+def test_the_checker_of_the_documentation_judges_as_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.import_module("lm_eval_ext.verifiers.checker"), "_CHECKERS", {})
+    blocks = (ROOT / "docs/verifiers.md").read_text(encoding="utf-8").split("```python\n")
+    (code,) = [block.partition("```")[0] for block in blocks if "@checker" in block]
+    exec(compile(code, "verifiers.md", "exec", dont_inherit=True), {})  # noqa: S102 # what a reader is told to run
+    declared = instruction("mine:exclamations", {"number": 2.0})
+    assert declared.describe() == "Use at least 2 exclamation marks."
+    assert [declared.follows(Text(text), "repaired") for text in ("Hello!", "Hello!!", "")] == [False, True, False]
+    with pytest.raises(TypeError, match=r"^mine:exclamations: number must be a whole number, found 'two'$"):
+        instruction("mine:exclamations", {"number": "two"})
+
+
+def test_a_checker_tells_its_arguments_as_a_row_has_them() -> None:
+    assert instruction("keywords:frequency", FREQUENCY | {"keyword": " war "}).arguments() == FREQUENCY
+    assert instruction("keywords:existence", {"keywords": ("b", "a")}).arguments() == {"keywords": ["a", "b"]}
+    assert instruction("punctuation:no_comma").arguments() == {}
+    assert checker_type("keywords:frequency").argument_names() == ("keyword", "frequency", "relation")
 
 
 def test_nulls_as_in_the_published_rows_are_ignored() -> None:

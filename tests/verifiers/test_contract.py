@@ -95,6 +95,13 @@ OF_IFEVAL: dict[str, tuple[dict[str, Any], str, str]] = {
     "startend:end_checker": ({"end_phrase": "That is all."}, "Blue. That is all.", "Blue. That is all. Bye."),
     "startend:quotation": ({}, '"Blue is calm."', '"Blue is calm.'),
 }
+OWN: dict[str, tuple[dict[str, Any], str, str]] = {
+    "section:capitals": ({}, "BLUE IS CALM.", "BLUE IS CALm."),
+    "section:exact_sentences": ({"num_sentences": 2}, "Blue is calm. Red is not.", "Blue is calm; red is not."),
+    "section:first_letter": ({"letter": "b"}, "Blue is calm.", "The blue is calm."),
+    "section:lowercase": ({}, "blue is calm.", "Blue is calm."),
+    "section:question": ({}, "Is blue calm?", "Blue is calm."),
+}
 
 
 def of_ifbench(group: str) -> Iterator[tuple[str, tuple[dict[str, Any], str, str]]]:
@@ -106,7 +113,7 @@ def of_ifbench(group: str) -> Iterator[tuple[str, tuple[dict[str, Any], str, str
         yield name, (arguments, good, near_miss)
 
 
-CASES = OF_IFEVAL | {name: case for group in IFBENCH_GROUPS for name, case in of_ifbench(group)}
+CASES = OF_IFEVAL | OWN | {name: case for group in IFBENCH_GROUPS for name, case in of_ifbench(group)}
 
 
 def test_the_cases_cover_the_registry() -> None:

@@ -14,8 +14,7 @@ from langdetect.lang_detect_exception import LangDetectException
 
 from lm_eval_ext.verifiers import EDITIONS, instruction, verify
 from lm_eval_ext.verifiers import detection as module
-from lm_eval_ext.verifiers.detection import Detection, detect
-from lm_eval_ext.verifiers.detector import QuickDetector
+from lm_eval_ext.verifiers.detection import Detection, QuickDetector, detect
 from lm_eval_ext.verifiers.text import Text
 from tests.verifiers.test_contract import CASES
 

@@ -19,8 +19,9 @@ from typing import Any
 import pytest
 
 from lm_eval_ext.regrade.regrade import accuracies, regrade
-from lm_eval_ext.verifiers import IFBENCH_GROUPS, instruction, instruction_ids, verify
+from lm_eval_ext.verifiers import instruction, verify
 from lm_eval_ext.verifiers.text import Text
+from tests.verifiers.test_contract import OF_IFEVAL
 
 RESPONSES = (
     "ifeval/ifeval_responses.jsonl",
@@ -353,12 +354,10 @@ def cases(
 
 
 @pytest.mark.parametrize("every", [EVERY, pytest.param(EVERY_SLOW, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", [name for name in instruction_ids() if name.split(":")[0] not in IFBENCH_GROUPS])
+@pytest.mark.parametrize("name", OF_IFEVAL)
 def test_any_text_gets_ifevals_verdict(
     name: str, every: int, ifeval: Ifeval, prompts: Mapping[int, Mapping[str, Any]], texts: Sequence[str]
 ) -> None:
-    if name not in ifeval.registry:
-        pytest.skip("no instruction of IFEval's; test_checker.py says that all of IFEval's are here")
     published = [
         {argument: value for argument, value in arguments.items() if value is not None}
         for row in prompts.values()

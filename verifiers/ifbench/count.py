@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 import string
-from dataclasses import dataclass
+from typing import Annotated
 
 import regex
 
 from lm_eval_ext.verifiers import phrases, tokens
-from lm_eval_ext.verifiers.checker import Checker, check_count, check_phrase, checker, normalize
+from lm_eval_ext.verifiers.checker import Checker, Count, Positive, Trimmed, checker, whole_number
 from lm_eval_ext.verifiers.text import Text
 
 CONJUNCTIONS = frozenset({"and", "but", "for", "nor", "or", "so", "yet"})
@@ -53,23 +53,19 @@ _JAPANESE = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
 _ANY_JAPANESE = re.compile(r"[\u3005\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uff66-\uff9d]")
 
 
-@checker("count:word_count_range")
-@dataclass(frozen=True, slots=True)
+@checker("count:word_count_range", "The response must contain between {min_words} and {max_words} words.")
 class WordCountRange(Checker):
     r"""From ``min_words`` to ``max_words`` words.
 
     Faithful: a word is a maximal run of ``\\w`` ("don't" is two). Repaired: apostrophes and hyphens join a word.
     """
 
-    min_words: int
-    max_words: int
+    min_words: Count
+    max_words: Annotated[int, whole_number()]
 
-    def __post_init__(self) -> None:
-        check_count(self, "min_words", self.min_words)
-        check_count(self, "max_words", self.max_words, at_least=self.min_words)
-
-    def describe(self) -> str:
-        return f"The response must contain between {self.min_words} and {self.max_words} words."
+    def require_consistent(self) -> None:
+        if self.max_words < self.min_words:
+            raise ValueError(f"{self.id}: max_words must be {self.min_words} or more, found {self.max_words}")
 
     def faithful(self, text: Text) -> bool:
         return self.min_words <= text.words <= self.max_words
@@ -78,8 +74,7 @@ class WordCountRange(Checker):
         return self.min_words <= len(text.whole_words) <= self.max_words
 
 
-@checker("count:unique_word_count")
-@dataclass(frozen=True, slots=True)
+@checker("count:unique_word_count", "Use at least {N} unique words in the response.")
 class UniqueWordCount(Checker):
     """At least ``N`` different words, in any case.
 
@@ -87,13 +82,7 @@ class UniqueWordCount(Checker):
     more word. Repaired: only what has a letter or digit is one, dashes divide words and no marks around a word count.
     """
 
-    N: int
-
-    def __post_init__(self) -> None:
-        check_count(self, "N", self.N)
-
-    def describe(self) -> str:
-        return f"Use at least {self.N} unique words in the response."
+    N: Count
 
     def faithful(self, text: Text) -> bool:
         return len({chunk.strip(_STRIPPED) for chunk in text.lower.split()}) >= self.N
@@ -102,21 +91,14 @@ class UniqueWordCount(Checker):
         return len(set(map(str.lower, text.whole_words))) >= self.N
 
 
-@checker("count:conjunctions")
-@dataclass(frozen=True, slots=True)
+@checker("count:conjunctions", "Use at least {small_n} different coordinating conjunctions in the response.")
 class Conjunctions(Checker):
     """At least ``small_n`` different ones of the seven coordinating conjunctions.
 
     Faithful: "and", "And" and "and," are three. Repaired: they are the same.
     """
 
-    small_n: int
-
-    def __post_init__(self) -> None:
-        check_count(self, "small_n", self.small_n)
-
-    def describe(self) -> str:
-        return f"Use at least {self.small_n} different coordinating conjunctions in the response."
+    small_n: Count
 
     def faithful(self, text: Text) -> bool:
         return sum(chunk.strip(_STRIPPED).lower() in CONJUNCTIONS for chunk in set(text.chunks)) >= self.small_n
@@ -125,24 +107,18 @@ class Conjunctions(Checker):
         return len(CONJUNCTIONS.intersection(map(str.lower, text.whole_words))) >= self.small_n
 
 
-@checker("count:person_names")
-@dataclass(frozen=True, slots=True)
+@checker(
+    "count:person_names",
+    "Mention at least {N} different person names in the response, from this list of person names: "
+    f"{', '.join(NAMES)} .",
+)
 class PersonNames(Checker):
     """At least ``N`` different names of a list of fifty.
 
     Faithful: written as in the list, not touching an underscore. Repaired: also in capitals.
     """
 
-    N: int
-
-    def __post_init__(self) -> None:
-        check_count(self, "N", self.N)
-
-    def describe(self) -> str:
-        return (
-            f"Mention at least {self.N} different person names in the response, from this list of person names: "
-            f"{', '.join(NAMES)} ."
-        )
+    N: Count
 
     def faithful(self, text: Text) -> bool:
         found = sum(name in text.raw and pattern.search(text.raw) is not None for name, pattern in _NAME.items())
@@ -153,8 +129,7 @@ class PersonNames(Checker):
         return sum(name in words or name.upper() in words for name in NAMES) >= self.N
 
 
-@checker("count:numbers")
-@dataclass(frozen=True, slots=True)
+@checker("count:numbers", "Include exactly {N} numbers in the response.")
 class Numbers(Checker):
     """Exactly ``N`` numbers, written in digits.
 
@@ -162,13 +137,7 @@ class Numbers(Checker):
     points and the commas of thousands are inside a number; the digits of a word such as H2O are none.
     """
 
-    N: int
-
-    def __post_init__(self) -> None:
-        check_count(self, "N", self.N)
-
-    def describe(self) -> str:
-        return f"Include exactly {self.N} numbers in the response."
+    N: Count
 
     def faithful(self, text: Text) -> bool:
         return len(_DIGITS.findall(text.unpunctuated)) == self.N
@@ -177,19 +146,16 @@ class Numbers(Checker):
         return len(_NUMBER.findall(text.raw)) == self.N
 
 
-@checker("count:punctuation")
-@dataclass(frozen=True, slots=True)
+@checker(
+    "count:punctuation",
+    "Use every standard punctuation mark at least once, including semicolons, colons, and the interrobang (?!).",
+)
 class Punctuation(Checker):
     """Every one of ``. , ! ? ; :`` and an interrobang (``?!``, ``!?`` or ``‽``).
 
     Faithful: the first ``?!`` (else the first ``!?``) is not counted for ``?`` and ``!``, even if there is a ``‽``.
     Repaired: one of the three is the interrobang, and the rest has all six marks.
     """
-
-    def describe(self) -> str:
-        return (
-            "Use every standard punctuation mark at least once, including semicolons, colons, and the interrobang (?!)."
-        )
 
     def faithful(self, text: Text) -> bool:
         if not any(interrobang in text.raw for interrobang in _INTERROBANGS):
@@ -204,8 +170,7 @@ class Punctuation(Checker):
         )
 
 
-@checker("count:pronouns")
-@dataclass(frozen=True, slots=True)
+@checker("count:pronouns", "The response should include at least {N} pronouns.")
 class Pronouns(Checker):
     """At least ``N`` pronouns, the same ones counted again.
 
@@ -213,13 +178,7 @@ class Pronouns(Checker):
     as a reader sees them; "US" and "IT" in a text that is not all in capitals, and the "i" of "i.e.", are none.
     """
 
-    N: int
-
-    def __post_init__(self) -> None:
-        check_count(self, "N", self.N)
-
-    def describe(self) -> str:
-        return f"The response should include at least {self.N} pronouns."
+    N: Count
 
     def faithful(self, text: Text) -> bool:
         spaced = text.lower.replace("/", " ")
@@ -245,7 +204,6 @@ def _without_mark(chunk: str) -> str:
 
 
 @checker("count:words_japanese")
-@dataclass(frozen=True, slots=True)
 class WordsJapanese(Checker):
     """Every ``N``-th word has a Japanese character, unless it is a number; words are divided by white space.
 
@@ -253,10 +211,7 @@ class WordsJapanese(Checker):
     such marks are no words; the iteration mark and katakana of half width are Japanese.
     """
 
-    N: int
-
-    def __post_init__(self) -> None:
-        check_count(self, "N", self.N, at_least=1)
+    N: Positive
 
     def describe(self) -> str:
         return f"Every {ordinal(self.N)} word of your response must be in Japanese."
@@ -276,34 +231,26 @@ def ordinal(number: int) -> str:
     return f"{number}{'th' if 10 < number % 100 < 20 else endings.get(number % 10, 'th')}"
 
 
-@checker("count:keywords_multiple")
-@dataclass(frozen=True, slots=True)
+@checker(
+    "count:keywords_multiple",
+    "Include keyword {keyword1} once in your response, keyword {keyword2} twice in your response, keyword {keyword3} "
+    "three times in your response, keyword {keyword4} five times in your response, and keyword {keyword5} seven times "
+    "in your response.",
+)
 class KeywordsMultiple(Checker):
     """Five keywords, in any case, exactly once, twice, three, five and seven times.
 
     Faithful: also inside other words. Repaired: as whole words.
     """
 
-    keyword1: str
-    keyword2: str
-    keyword3: str
-    keyword4: str
-    keyword5: str
-
-    def __post_init__(self) -> None:
-        for number, keyword in enumerate(self._keywords(), start=1):
-            check_phrase(self, f"keyword{number}", keyword)
-            normalize(self, f"keyword{number}", keyword.strip())
+    keyword1: Trimmed
+    keyword2: Trimmed
+    keyword3: Trimmed
+    keyword4: Trimmed
+    keyword5: Trimmed
 
     def _keywords(self) -> tuple[str, ...]:
         return self.keyword1, self.keyword2, self.keyword3, self.keyword4, self.keyword5
-
-    def describe(self) -> str:
-        return (
-            f"Include keyword {self.keyword1} once in your response, keyword {self.keyword2} twice in your response, "
-            f"keyword {self.keyword3} three times in your response, keyword {self.keyword4} five times in your "
-            f"response, and keyword {self.keyword5} seven times in your response."
-        )
 
     def faithful(self, text: Text) -> bool:
         counted = zip(self._keywords(), TIMES, strict=True)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 import string
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from datetime import date
 from itertools import islice, pairwise
 
+from lm_eval_ext.verifiers import markdown
 from lm_eval_ext.verifiers.checker import Checker, checker
-from lm_eval_ext.verifiers.ifbench import geography, tables
+from lm_eval_ext.verifiers.ifbench import geography
 from lm_eval_ext.verifiers.text import Text, without_punctuation
 
 _AROUND = string.punctuation + " "
@@ -40,17 +42,13 @@ _STUDENT_HEADER = re.compile(r"\t *".join(f'(?:{name}|"{name}")' for name in _ST
 _DAYS = {month: 30 if month in (4, 6, 9, 11) else 29 if month == 2 else 31 for month in range(1, 13)} | {0: 99}
 
 
-@checker("custom:multiples")
-@dataclass(frozen=True, slots=True)
+@checker("custom:multiples", "Count from 10 to 50 but only print multiples of 7.")
 class Multiples(Checker):
     """The numbers 14, 21, 28, 35, 42 and 49, in this order.
 
     Faithful: the response has these runs of digits and no others. Repaired: an introduction up to a colon does not
     matter, and no number has a sign or decimals.
     """
-
-    def describe(self) -> str:
-        return "Count from 10 to 50 but only print multiples of 7."
 
     def faithful(self, text: Text) -> bool:
         return [found[0] for found in islice(_DIGITS.finditer(text.raw), len(_MULTIPLES) + 1)] == _MULTIPLES
@@ -60,8 +58,11 @@ class Multiples(Checker):
         return _NUMBER.findall(rest if colon and _INTRODUCED.search(introduction) else text.raw) == _MULTIPLES
 
 
-@checker("custom:mcq_count_length")
-@dataclass(frozen=True, slots=True)
+@checker(
+    "custom:mcq_count_length",
+    "Generate 4 multiple choice questions with 5 options each about '20th century art history'. Each question should "
+    'start with the label "Question". The questions should get progressively longer. Do not provide an explanation.',
+)
 class McqCountLength(Checker):
     """Four questions, each labeled "Question" and longer than the one before, with five options each.
 
@@ -69,13 +70,6 @@ class McqCountLength(Checker):
     that begins with a letter from A to E, a period, bar or parenthesis, and a letter or digit. Repaired: the label
     begins a line, with or without a number or emphasis; options may be numbered, and their text begins with any mark.
     """
-
-    def describe(self) -> str:
-        return (
-            "Generate 4 multiple choice questions with 5 options each about '20th century art history'. Each question "
-            'should start with the label "Question". The questions should get progressively longer. Do not provide an '
-            "explanation."
-        )
 
     def faithful(self, text: Text) -> bool:
         if not text.raw.startswith("Question"):
@@ -115,8 +109,7 @@ def _are_questions(questions: list[list[str]], option: re.Pattern[str]) -> bool:
     return all(before < after for before, after in pairwise(lengths))
 
 
-@checker("custom:reverse_newline")
-@dataclass(frozen=True, slots=True)
+@checker("custom:reverse_newline", "List the countries of Africa in reverse alphabetical order, each on a new line.")
 class ReverseNewline(Checker):
     """The countries of Africa in reverse alphabetical order, one a line.
 
@@ -124,9 +117,6 @@ class ReverseNewline(Checker):
     order of their ASCII letters. Repaired: exactly Africa's 54 countries, under any of their usual names, with or
     without list marks; an introduction does not matter.
     """
-
-    def describe(self) -> str:
-        return "List the countries of Africa in reverse alphabetical order, each on a new line."
 
     def faithful(self, text: Text) -> bool:
         lines = [stripped for line in text.lines if (stripped := line.strip(_AROUND))]
@@ -140,20 +130,17 @@ class ReverseNewline(Checker):
         )
 
 
-@checker("custom:word_reverse")
-@dataclass(frozen=True, slots=True)
+@checker(
+    "custom:word_reverse",
+    "What animal is the national symbol of the US? Respond to this query, but make your sentence in reverse order of "
+    "what it should be, per word.",
+)
 class WordReverse(Checker):
     """A sentence that says, with its words in reverse order, that the bald eagle is the national symbol.
 
     Faithful: read backwards, the response has "bald eagle" in it. Repaired: as whole words, in four words or more, and
     not also forwards.
     """
-
-    def describe(self) -> str:
-        return (
-            "What animal is the national symbol of the US? Respond to this query, but make your sentence in reverse "
-            "order of what it should be, per word."
-        )
 
     def faithful(self, text: Text) -> bool:
         return "bald eagle" in " ".join(without_punctuation(text.lower).split()[::-1])
@@ -164,20 +151,17 @@ class WordReverse(Checker):
         return len(spoken) >= 4 and not following.isdisjoint(_BACKWARD) and following.isdisjoint(_FORWARD)
 
 
-@checker("custom:character_reverse")
-@dataclass(frozen=True, slots=True)
+@checker(
+    "custom:character_reverse",
+    "What animal is the national symbol of the US? Respond to this query, but make your sentence in reverse order of "
+    "what it should be, per letter.",
+)
 class CharacterReverse(Checker):
     """A sentence that says, with its letters in reverse order, that the bald eagle is the national symbol.
 
     Faithful: it has "elgae dlab" in it. Repaired: as whole words, in four words or more, and no word of such a sentence
     is also spelled forwards.
     """
-
-    def describe(self) -> str:
-        return (
-            "What animal is the national symbol of the US? Respond to this query, but make your sentence in reverse "
-            "order of what it should be, per letter."
-        )
 
     def faithful(self, text: Text) -> bool:
         return "elgae dlab" in text.lower
@@ -187,19 +171,15 @@ class CharacterReverse(Checker):
         return len(spoken) >= 4 and not _MIRRORED.isdisjoint(pairwise(spoken)) and _UNMIRRORED.isdisjoint(spoken)
 
 
-@checker("custom:sentence_alphabet")
-@dataclass(frozen=True, slots=True)
+@checker(
+    "custom:sentence_alphabet",
+    "Tell me a 26-sentence story where each sentence's first word starts with the letters of the alphabet in order.",
+)
 class SentenceAlphabet(Checker):
     """26 sentences that begin with the letters of the alphabet in order.
 
     Faithful: with the letter itself. Repaired: marks before it, as in a quotation, do not matter.
     """
-
-    def describe(self) -> str:
-        return (
-            "Tell me a 26-sentence story where each sentence's first word starts with the letters of the alphabet in "
-            "order."
-        )
 
     def faithful(self, text: Text) -> bool:
         # Most texts need not be split.
@@ -216,21 +196,17 @@ def _spells_the_alphabet(letters: Iterable[str]) -> bool:
     return [*islice(letters, 27)] == [*string.ascii_lowercase]
 
 
-@checker("custom:european_capitals_sort")
-@dataclass(frozen=True, slots=True)
+@checker(
+    "custom:european_capitals_sort",
+    "Give me the names of all capital cities of european countries whose latitude is higher than than 45 degrees? "
+    "List the capital cities without country names, separated by commas, sorted by latitude, from highest to lowest.",
+)
 class EuropeanCapitalsSort(Checker):
     """Europe's capitals north of 45 degrees, from north to south, divided by commas.
 
     Faithful: 27 names in one spelling each, without a period at the end; Kyiv is not among them. Repaired: with or
     without Kyiv, under any usual name, and marks around a name and "and" before the last do not matter.
     """
-
-    def describe(self) -> str:
-        return (
-            "Give me the names of all capital cities of european countries whose latitude is higher than than 45 "
-            "degrees? List the capital cities without country names, separated by commas, sorted by latitude, from "
-            "highest to lowest."
-        )
 
     def faithful(self, text: Text) -> bool:
         if text.raw.count(",") < len(geography.PUBLISHED_CAPITALS) - 1:
@@ -242,8 +218,11 @@ class EuropeanCapitalsSort(Checker):
         return geography.are_northern_capitals(text.raw.split(","))
 
 
-@checker("custom:csv_city")
-@dataclass(frozen=True, slots=True)
+@checker(
+    "custom:csv_city",
+    'Generate CSV data: The column names are ["ID", "Country", "City", "Year", "Count"], the data should be comma '
+    "delimited. Please generate 7 rows.",
+)
 class CsvCity(Checker):
     """A table of five columns, divided by commas, with a certain header and seven rows.
 
@@ -251,23 +230,21 @@ class CsvCity(Checker):
     space after the commas, but no field is empty.
     """
 
-    def describe(self) -> str:
-        return (
-            'Generate CSV data: The column names are ["ID", "Country", "City", "Year", "Count"], the data should be '
-            "comma delimited. Please generate 7 rows."
-        )
-
     def faithful(self, text: Text) -> bool:
-        rows = tables.rows(text.raw, 8)
+        rows = _as_csv(text.raw, 8)
         return rows is not None and rows[0] == [*_CITY] and all(len(row) == 5 for row in rows)
 
     def repaired(self, text: Text) -> bool:
-        rows = tables.written(text.raw, 8)
-        return rows is not None and tables.is_headed(rows, _CITY)
+        rows = _as_seen(text.raw, 8)
+        return rows is not None and _is_headed(rows, _CITY)
 
 
-@checker("custom:csv_special_character")
-@dataclass(frozen=True, slots=True)
+@checker(
+    "custom:csv_special_character",
+    'Generate CSV data: The column names are ["ProductID", "Category", "Brand", "Price", "Stock"], the data should be '
+    "comma delimited. Please generate 14 rows. Add one field which contains a special character and enclose it in "
+    "double quotes.",
+)
 class CsvSpecialCharacter(Checker):
     """A table of five columns, divided by commas, with 14 rows and a special character in a field in double quotes.
 
@@ -276,17 +253,10 @@ class CsvSpecialCharacter(Checker):
     block.
     """
 
-    def describe(self) -> str:
-        return (
-            'Generate CSV data: The column names are ["ProductID", "Category", "Brand", "Price", "Stock"], the data '
-            "should be comma delimited. Please generate 14 rows. Add one field which contains a special character and "
-            "enclose it in double quotes."
-        )
-
     def faithful(self, text: Text) -> bool:
         if not _PRODUCT_HEADER.fullmatch(text.lines[0].strip()):
             return False
-        for row in (tables.rows(text.raw, 15, keep_quotes=True) or [])[1:]:
+        for row in (_as_csv(text.raw, 15, keep_quotes=True) or [])[1:]:
             if len(row) != 5:
                 return False
             if any(map(_is_special_and_quoted, row)):
@@ -294,10 +264,10 @@ class CsvSpecialCharacter(Checker):
         return False
 
     def repaired(self, text: Text) -> bool:
-        rows = tables.written(text.raw, 15, keep_quotes=True)
+        rows = _as_seen(text.raw, 15, keep_quotes=True)
         return (
             rows is not None
-            and tables.is_headed(rows, _PRODUCT)
+            and _is_headed(rows, _PRODUCT)
             and any(_is_quoted(field) and _has_mark(field) for row in rows[1:] for field in row)
         )
 
@@ -312,8 +282,11 @@ def _has_mark(text: str) -> bool:
     return any(not character.isalnum() and not character.isspace() for character in text.replace('"', ""))
 
 
-@checker("custom:csv_quotes")
-@dataclass(frozen=True, slots=True)
+@checker(
+    "custom:csv_quotes",
+    'Generate CSV data: The column names are ["StudentID", "Subject", "Grade", "Semester", "Score"], the data should '
+    "be tab delimited. Please generate 3 rows and enclose each single field in double quotes.",
+)
 class CsvQuotes(Checker):
     """A table of five columns, divided by tabs, with a certain header and three rows, each field in double quotes.
 
@@ -321,23 +294,17 @@ class CsvQuotes(Checker):
     in a fenced block, and its header without quotes.
     """
 
-    def describe(self) -> str:
-        return (
-            'Generate CSV data: The column names are ["StudentID", "Subject", "Grade", "Semester", "Score"], the data '
-            "should be tab delimited. Please generate 3 rows and enclose each single field in double quotes."
-        )
-
     def faithful(self, text: Text) -> bool:
         if not _STUDENT_HEADER.fullmatch(text.lines[0].strip()):
             return False
-        rows = tables.rows(text.raw, 4, "\t", keep_quotes=True)
+        rows = _as_csv(text.raw, 4, "\t", keep_quotes=True)
         return rows is not None and all(len(row) == 5 and all(map(_is_quoted, row)) for row in rows)
 
     def repaired(self, text: Text) -> bool:
-        rows = tables.written(text.raw, 4, "\t", keep_quotes=True)
+        rows = _as_seen(text.raw, 4, "\t", keep_quotes=True)
         return (
             rows is not None
-            and tables.is_headed(rows, _STUDENT)
+            and _is_headed(rows, _STUDENT)
             and all(len(field.strip()) > 1 and _is_quoted(field) for row in rows[1:] for field in row)
         )
 
@@ -347,8 +314,11 @@ def _is_quoted(field: str) -> bool:
     return whole.startswith('"') and whole.endswith('"')
 
 
-@checker("custom:date_format_list")
-@dataclass(frozen=True, slots=True)
+@checker(
+    "custom:date_format_list",
+    "List the start dates of all the battles Napoleon fought separated by commas, use the following date format: "
+    "YYYY-MM-DD. Do not provide an explanation.",
+)
 class DateFormatList(Checker):
     """Dates of Napoleon's battles as YYYY-MM-DD, divided by commas.
 
@@ -356,12 +326,6 @@ class DateFormatList(Checker):
     Repaired: dates of the calendar, none of them twice, in the years of his battles (1793 to 1815); a period at the end
     does not matter.
     """
-
-    def describe(self) -> str:
-        return (
-            "List the start dates of all the battles Napoleon fought separated by commas, use the following date "
-            "format: YYYY-MM-DD. Do not provide an explanation."
-        )
 
     def faithful(self, text: Text) -> bool:
         return all(_is_date_for_ifbench(written.strip()) for written in text.raw.split(","))
@@ -383,3 +347,54 @@ def _is_date_of_a_battle(written: str) -> bool:
         return bool(_ISO_DATE.fullmatch(written)) and 1793 <= date.fromisoformat(written).year <= 1815
     except ValueError:
         return False
+
+
+def _as_csv(text: str, count: int, delimiter: str = ",", keep_quotes: bool = False) -> list[list[str]] | None:
+    """Return the rows of a text as Python's csv module reads them; ``None`` if they are not exactly ``count``.
+
+    There is none, either, if the module cannot read them.
+
+    Args:
+        text: one row a line; a blank line is a row without fields.
+        count: the number of rows.
+        delimiter: between fields.
+        keep_quotes: whether the double quotation marks around a field are part of it.
+    """
+    return _exactly(csv.reader(_lines(text, keep_quotes), delimiter=delimiter), count)
+
+
+def _as_seen(text: str, count: int, delimiter: str = ",", keep_quotes: bool = False) -> list[list[str]] | None:
+    """Return the rows of the table that a reader sees in a response, as ``_as_csv`` does.
+
+    The table is the content of the only fenced block, if there is one. Blank lines are no rows, and blanks after a
+    delimiter are not part of a field.
+    """
+    lines = text.split("\n")
+    blocks = markdown.fenced_blocks(lines)
+    body = blocks[0].split("\n") if len(blocks) == 1 else lines
+    table = "\n".join(line.strip(" \r") for line in body if line.strip())
+    return _exactly(csv.reader(_lines(table, keep_quotes), delimiter=delimiter, skipinitialspace=True), count)
+
+
+def _lines(text: str, keep_quotes: bool) -> Iterable[str]:
+    # Two double quotation marks inside a quoted field are one that is part of it.
+    return io.StringIO(text.replace('"', '"""') if keep_quotes else text)
+
+
+def _exactly(reader: Iterable[list[str]], count: int) -> list[list[str]] | None:
+    try:
+        found = list(islice(reader, count + 1))
+    except csv.Error:  # the published code fails on a carriage return in a row, and on a field above csv's limit
+        return None
+    return found if len(found) == count else None
+
+
+def _is_full(row: Sequence[str], width: int) -> bool:
+    """Return whether a row has so many fields, none of them blank."""
+    return len(row) == width and all(field.strip(' "') for field in row)
+
+
+def _is_headed(rows: Sequence[Sequence[str]], header: Sequence[str]) -> bool:
+    """Return whether the first row is the header, with or without quotation marks, and all rows are full."""
+    named = [field.strip(' "') for field in rows[0]]
+    return named == [*header] and all(_is_full(row, len(header)) for row in rows)

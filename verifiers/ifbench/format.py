@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import re
 import string
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain, islice, pairwise
+from unicodedata import category
+
+import regex
 
 from lm_eval_ext.verifiers import sentences
-from lm_eval_ext.verifiers.checker import Checker, check_phrase, checker
-from lm_eval_ext.verifiers.ifbench import emojis, layout, nesting
+from lm_eval_ext.verifiers.checker import Checker, Phrase, checker
+from lm_eval_ext.verifiers.ifbench import nesting
 from lm_eval_ext.verifiers.text import Text, fold, without_punctuation
 
 _LETTERED = re.compile(r"\W*[aA]\W*[bB]\W*[cC]\W*")
@@ -36,19 +40,25 @@ _MINOR = frozenset(
     }
 )
 """Articles, conjunctions and prepositions of up to five letters, which styles of title case leave small."""
+_HEADING = re.compile(r"\s*(?:#{1,6}\s|<h[1-6]\b|\*\*[^*]+\*\*\s*$)", re.IGNORECASE)
+_ITALICS = re.compile(r"[\s>*_-]*(?:\d{1,3}[.)]\s*)?<(i|em)>", re.IGNORECASE)
+# Flags and keycaps consist of characters that are no emoji on their own. The three marks are shown as plain text.
+_PICTURE = r"(?:\p{Regional_Indicator}{2}|[\p{Extended_Pictographic}--[©®™]])"
+_FIRST_EMOJI = regex.compile(rf"{_PICTURE}|[0-9#*]\uFE0F?\u20E3", regex.VERSION1)
+_LAST_EMOJI = regex.compile(
+    rf"(?:{_PICTURE}[\p{{Emoji_Modifier}}\uFE0E\uFE0F\U000E0020-\U000E007F]*|\u20E3)$", regex.VERSION1
+)
+_LONGEST_EMOJI = 20
+"""Characters at the end of a sentence in which its last emoji is searched for."""
 
 
-@checker("format:parentheses")
-@dataclass(frozen=True, slots=True)
+@checker("format:parentheses", "Nest parentheses (and [brackets {{and braces}}]) at least 5 levels deep.")
 class Parentheses(Checker):
     """Brackets are nested at least five levels deep.
 
     Faithful: five are open at once and the innermost is closed; a closing bracket without an open one, as in "a)",
     closes everything. Repaired: all five are closed, and brackets that have no counterpart do not matter.
     """
-
-    def describe(self) -> str:
-        return "Nest parentheses (and [brackets {and braces}]) at least 5 levels deep."
 
     def faithful(self, text: Text) -> bool:
         return nesting.closes_after_reaching(5, text.raw)
@@ -57,20 +67,17 @@ class Parentheses(Checker):
         return nesting.bracket_depth(text.raw) >= 5
 
 
-@checker("format:quotes")
-@dataclass(frozen=True, slots=True)
+@checker(
+    "format:quotes",
+    "Include quotes within quotes within quotes, at least 3 levels deep, alternating between double quotes and single "
+    "quotes.",
+)
 class Quotes(Checker):
     """Quotes are nested at least three levels deep, with double and single marks in turn.
 
     Faithful: straight marks only; apostrophes are marks. Repaired: straight or not, and apostrophes in words are none;
     a nest lies in one paragraph.
     """
-
-    def describe(self) -> str:
-        return (
-            "Include quotes within quotes within quotes, at least 3 levels deep, alternating between double quotes and "
-            "single quotes."
-        )
 
     def faithful(self, text: Text) -> bool:
         return nesting.falls_back_after_reaching(3, text.raw)
@@ -79,8 +86,7 @@ class Quotes(Checker):
         return nesting.quotation_depth(text.raw) >= 3
 
 
-@checker("format:options")
-@dataclass(frozen=True, slots=True)
+@checker("format:options", "Answer with one of the following options: {options}. Do not give any explanation.")
 class Options(Checker):
     """The response is one of ``options`` and nothing else.
 
@@ -90,13 +96,7 @@ class Options(Checker):
     any mark or white space around the option matters.
     """
 
-    options: str
-
-    def __post_init__(self) -> None:
-        check_phrase(self, "options", self.options)
-
-    def describe(self) -> str:
-        return f"Answer with one of the following options: {self.options}. Do not give any explanation."
+    options: Phrase
 
     def faithful(self, text: Text) -> bool:
         divider = next((mark for mark in ("/", "or") if mark in self.options), ",")
@@ -119,8 +119,7 @@ def _bare(text: str) -> str:
     return whole.strip("".join(mark for mark in set(whole) if not mark.isalnum()))
 
 
-@checker("format:newline")
-@dataclass(frozen=True, slots=True)
+@checker("format:newline", "Write each word on a new line.")
 class Newline(Checker):
     """Each word is on a line of its own.
 
@@ -128,9 +127,6 @@ class Newline(Checker):
     them makes up for a line of two words. A lone mark such as "—" is a word, and a text of only punctuation follows.
     Repaired: no line has two words, and one has a word.
     """
-
-    def describe(self) -> str:
-        return "Write each word on a new line."
 
     def faithful(self, text: Text) -> bool:
         plain = text.unpunctuated.strip()
@@ -141,8 +137,7 @@ class Newline(Checker):
         return max(counts) == 1
 
 
-@checker("format:emoji")
-@dataclass(frozen=True, slots=True)
+@checker("format:emoji", "Please use an emoji at the end of every sentence.")
 class Emoji(Checker):
     """Each sentence ends with an emoji, before or after its last mark.
 
@@ -151,28 +146,48 @@ class Emoji(Checker):
     letter comes after it.
     """
 
-    def describe(self) -> str:
-        return "Please use an emoji at the end of every sentence."
-
     def faithful(self, text: Text) -> bool:
         plain = (without_punctuation(sentence).strip() for sentence in text.each_sentence())
         return all(
-            any(map(emojis.is_emoji, sentence[-2:])) or (sentence != "" and emojis.is_emoji(after[:1]))
+            any(map(_is_emoji, sentence[-2:])) or (sentence != "" and _is_emoji(after[:1]))
             for sentence, after in pairwise(chain(plain, ("",)))
         )
 
     def repaired(self, text: Text) -> bool:
         pieces = [piece for piece in text.each_sentence() if piece.strip()]
         spoken = [
-            emojis.ends_with_emoji(piece) or emojis.begins_with_emoji(after)
+            _ends_with_emoji(piece) or _begins_with_emoji(after)
             for piece, after in pairwise([*pieces, ""])
             if any(map(str.isalnum, piece))
         ]
         return bool(spoken) and all(spoken)
 
 
-@checker("format:line_indent")
-@dataclass(frozen=True, slots=True)
+@lru_cache(maxsize=4096)
+def _is_emoji(character: str) -> bool:
+    """Return whether the emoji library, which the published code asks, calls one character an emoji."""
+    import emoji  # noqa: PLC0415 # one instruction needs it
+
+    return bool(emoji.is_emoji(character))
+
+
+def _begins_with_emoji(sentence: str) -> bool:
+    """Return whether an emoji is the first thing in a sentence, after punctuation at most."""
+    begin = next((index for index, mark in enumerate(sentence) if not _is_punctuation(mark)), len(sentence))
+    return _FIRST_EMOJI.match(sentence, begin) is not None
+
+
+def _ends_with_emoji(sentence: str) -> bool:
+    """Return whether an emoji is the last thing in a sentence, before punctuation at most."""
+    end = next((index for index in range(len(sentence), 0, -1) if not _is_punctuation(sentence[index - 1])), 0)
+    return _LAST_EMOJI.search(sentence[max(0, end - _LONGEST_EMOJI) : end]) is not None
+
+
+def _is_punctuation(mark: str) -> bool:
+    return mark.isspace() or category(mark).startswith("P")
+
+
+@checker("format:line_indent", "Create stairs by incrementally indenting each new line.")
 class LineIndent(Checker):
     """Each line is indented more than the one before.
 
@@ -180,23 +195,40 @@ class LineIndent(Checker):
     blank lines do not, and there are at least two lines.
     """
 
-    def describe(self) -> str:
-        return "Create stairs by incrementally indenting each new line."
-
     def faithful(self, text: Text) -> bool:
-        return _descends([len(line) - len(line.lstrip(" ")) for line in layout.without_some_blank_lines(text.lines)])
+        return _descends([len(line) - len(line.lstrip(" ")) for line in _without_some_blank_lines(text.lines)])
 
     def repaired(self, text: Text) -> bool:
         lines = [line.expandtabs(4) for line in text.lines if line.strip()]
         return len(lines) > 1 and _descends([len(line) - len(line.lstrip()) for line in lines])
 
 
+def _without_some_blank_lines(lines: Sequence[str]) -> list[str]:
+    """Return the lines without the blank ones that IFBench removes.
+
+    It removes them from the list that it goes through, so that it never looks at the line after one; and it removes the
+    first line that equals the one it looks at.
+    """
+    removed: Counter[str] = Counter()
+    number = 0
+    while number < len(lines):
+        blank = not lines[number].strip()
+        removed[lines[number]] += blank
+        number += 1 + blank
+    kept = []
+    for line in lines:
+        if removed[line]:
+            removed[line] -= 1
+        else:
+            kept.append(line)
+    return kept
+
+
 def _descends(indents: Sequence[int]) -> bool:
     return all(before < after for before, after in pairwise(indents))
 
 
-@checker("format:quote_unquote")
-@dataclass(frozen=True, slots=True)
+@checker("format:quote_unquote", "Every quoted phrase must be followed by an unquoted explanation.")
 class QuoteUnquote(Checker):
     """Every quoted phrase is followed by an explanation without quotes.
 
@@ -204,9 +236,6 @@ class QuoteUnquote(Checker):
     punctuation and digits. Repaired: also curly marks; between one quotation and the next, and after the last, there is
     a word.
     """
-
-    def describe(self) -> str:
-        return "Every quoted phrase must be followed by an unquoted explanation."
 
     def faithful(self, text: Text) -> bool:
         packed = "".join(text.raw.replace("'\"'", "").split())
@@ -216,8 +245,7 @@ class QuoteUnquote(Checker):
         return nesting.quotations_are_followed_by_words(text.folded)
 
 
-@checker("format:list")
-@dataclass(frozen=True, slots=True)
+@checker("format:list", "Answer with a list of items, instead of bullet points use {sep}.")
 class List(Checker):
     """A list whose items begin with ``sep``.
 
@@ -225,13 +253,7 @@ class List(Checker):
     its line, and no line begins with a Markdown mark instead.
     """
 
-    sep: str
-
-    def __post_init__(self) -> None:
-        check_phrase(self, "sep", self.sep)
-
-    def describe(self) -> str:
-        return f"Answer with a list of items, instead of bullet points use {self.sep}."
+    sep: Phrase
 
     def faithful(self, text: Text) -> bool:
         return text.raw.count(self.sep) >= 2
@@ -245,8 +267,10 @@ class List(Checker):
         return len(listed) + inside >= 2 and not any(_BULLET.match(line) for line in lines if not line.startswith(mark))
 
 
-@checker("format:thesis")
-@dataclass(frozen=True, slots=True)
+@checker(
+    "format:thesis",
+    "Each section must begin with a thesis statement in italics, use HTML to indicate the italics.",
+)
 class Thesis(Checker):
     """Each section begins with a thesis statement in HTML italics.
 
@@ -255,9 +279,6 @@ class Thesis(Checker):
     follows a heading; else the whole response) begins with words in italics, and one goes on after them.
     """
 
-    def describe(self) -> str:
-        return "Each section must begin with a thesis statement in italics, use HTML to indicate the italics."
-
     def faithful(self, text: Text) -> bool:
         begin = _first_found(text.raw, ("<i>", "<em>"), 0)
         end = _first_found(text.raw, ("</i>", "</em>"), begin) if begin >= 0 else -1
@@ -265,8 +286,29 @@ class Thesis(Checker):
         return end >= 0 and bool(text.raw[begin + 3 : end].strip()) and bool(text.raw[end + 4 :].strip())
 
     def repaired(self, text: Text) -> bool:
-        rests = [layout.after_thesis(section) for section in layout.sections(text.lines)]
+        rests = [_after_thesis(section) for section in _sections(text.lines)]
         return all(rest is not None for rest in rests) and any(_has_words(rest) for rest in rests if rest)
+
+
+def _sections(lines: Sequence[str]) -> list[str]:
+    """Return what follows each heading and is not blank; the whole text if there are no headings."""
+    found: list[list[str]] = [[]]
+    for line in lines:
+        if _HEADING.match(line):
+            found.append([])
+        else:
+            found[-1].append(line)
+    texts = ["\n".join(section) for section in found]
+    return [text for text in texts[1:] if text.strip()] or texts[:1]
+
+
+def _after_thesis(section: str) -> str | None:
+    """Return what follows the italics with which a section begins; ``None`` if it does not."""
+    opening = _ITALICS.match(section)
+    if not opening:
+        return None
+    thesis, closing, rest = section[opening.end() :].partition(f"</{opening[1]}>")
+    return rest if closing and any(map(str.isalnum, thesis)) else None
 
 
 def _first_found(text: str, tags: Sequence[str], begin: int) -> int:
@@ -274,20 +316,17 @@ def _first_found(text: str, tags: Sequence[str], begin: int) -> int:
     return next((found for tag in tags if (found := text.find(tag, begin)) >= 0), -1)
 
 
-@checker("format:sub-bullets")
-@dataclass(frozen=True, slots=True)
+@checker(
+    "format:sub-bullets",
+    "Your response must include bullet points denoted by * and at least one sub-bullet point denoted by - for each "
+    "bullet point.",
+)
 class SubBullets(Checker):
     """Bullet points marked with ``*``, each with at least one sub-bullet point marked with ``-``.
 
     Faithful: after each asterisk, even one of emphasis, a hyphen occurs before the next one; a response without
     asterisks follows. Repaired: the marks begin lines, and there is at least one bullet point.
     """
-
-    def describe(self) -> str:
-        return (
-            "Your response must include bullet points denoted by * and at least one sub-bullet point denoted by - for "
-            "each bullet point."
-        )
 
     def faithful(self, text: Text) -> bool:
         return all("-" in piece for piece in text.raw.split("*")[1:])
@@ -298,8 +337,11 @@ class SubBullets(Checker):
         return bool(bullets) and all(bullets)
 
 
-@checker("format:no_bullets_bullets")
-@dataclass(frozen=True, slots=True)
+@checker(
+    "format:no_bullets_bullets",
+    "Your answer must contain at least two sentences ending in a period followed by at least two bullet points "
+    "denoted by *.",
+)
 class NoBulletsBullets(Checker):
     """At least two sentences that end in a period, then at least two bullet points marked with ``*``.
 
@@ -307,12 +349,6 @@ class NoBulletsBullets(Checker):
     line, and after the first bullet point, each line must be a bullet point. Repaired: blank lines and what follows the
     bullet points do not matter.
     """
-
-    def describe(self) -> str:
-        return (
-            "Your answer must contain at least two sentences ending in a period followed by at least two bullet points "
-            "denoted by *."
-        )
 
     def faithful(self, text: Text) -> bool:
         count, bullets, closed = 0, 0, False
@@ -336,8 +372,10 @@ class NoBulletsBullets(Checker):
         return sum(_PERIOD.search(sentence) is not None for sentence in sentences.split(before)) >= 2
 
 
-@checker("format:title_case")
-@dataclass(frozen=True, slots=True)
+@checker(
+    "format:title_case",
+    "Write the entire response in title case (capitalize the first letter of every major word).",
+)
 class TitleCase(Checker):
     """Every major word begins with a capital.
 
@@ -345,9 +383,6 @@ class TitleCase(Checker):
     among other letters passes. Repaired: articles, conjunctions and prepositions of up to five letters may be in lower
     case, except as the first word.
     """
-
-    def describe(self) -> str:
-        return "Write the entire response in title case (capitalize the first letter of every major word)."
 
     def faithful(self, text: Text) -> bool:
         # Most texts need not be tokenized: small letters between white space are small tokens.
@@ -365,20 +400,17 @@ def _is_small(token: str) -> bool:
     return token[:1].isalpha() and token[0].islower() and (not rest or rest.islower() or rest.isupper())
 
 
-@checker("format:output_template")
-@dataclass(frozen=True, slots=True)
+@checker(
+    "format:output_template",
+    "Use this exact template for your response: My Answer: [answer] My Conclusion: [conclusion] Future Outlook: "
+    "[outlook]",
+)
 class OutputTemplate(Checker):
     """The response fills in a template of three labels: an answer, a conclusion and an outlook.
 
     Faithful: the labels occur anywhere, in any order. Repaired: in their order, each followed by words, with nothing
     before the first; emphasis does not matter, but the template's own placeholders are no words.
     """
-
-    def describe(self) -> str:
-        return (
-            "Use this exact template for your response: My Answer: [answer] My Conclusion: [conclusion] "
-            "Future Outlook: [outlook]"
-        )
 
     def faithful(self, text: Text) -> bool:
         return all(label in text.raw for label in _LABELS)
@@ -397,13 +429,9 @@ class OutputTemplate(Checker):
         )
 
 
-@checker("format:no_whitespace")
-@dataclass(frozen=True, slots=True)
+@checker("format:no_whitespace", "The output should not contain any whitespace.")
 class NoWhitespace(Checker):
     """There is no white space. Faithful: not even around the response, where a reader does not see it."""
-
-    def describe(self) -> str:
-        return "The output should not contain any whitespace."
 
     def faithful(self, text: Text) -> bool:
         return text.raw.split(maxsplit=1) == [text.raw]

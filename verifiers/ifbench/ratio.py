@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import chain
 
 import regex
 
 from lm_eval_ext.verifiers import nltk_data
-from lm_eval_ext.verifiers.checker import Checker, check_percentage, check_phrase, checker
+from lm_eval_ext.verifiers.checker import Checker, Percentage, Phrase, checker
 from lm_eval_ext.verifiers.text import Text
 
 _WORD = regex.compile(r"\w+")  # the words that NLTK, and therefore IFBench, counts
@@ -21,8 +20,10 @@ _AFTER_END = "\"'”’»)]}*_`~ "
 """What may follow the last mark of a sentence."""
 
 
-@checker("ratio:stop_words")
-@dataclass(frozen=True, slots=True)
+@checker(
+    "ratio:stop_words",
+    "Ensure that stop words constitute no more than {percentage}% of the total words in your response.",
+)
 class StopWords(Checker):
     r"""At most ``percentage`` percent of the words are stop words, as NLTK lists them.
 
@@ -30,13 +31,7 @@ class StopWords(Checker):
     word, and a contraction is a stop word if its first part is one.
     """
 
-    percentage: float
-
-    def __post_init__(self) -> None:
-        check_percentage(self, "percentage", self.percentage)
-
-    def describe(self) -> str:
-        return f"Ensure that stop words constitute no more than {self.percentage}% of the total words in your response."
+    percentage: Percentage
 
     def faithful(self, text: Text) -> bool:
         return self._is_met(list(map(str.lower, _WORD.findall(text.raw))))
@@ -61,17 +56,13 @@ def stop_words() -> frozenset[str]:
         return frozenset(file.read().split())
 
 
-@checker("ratio:sentence_type")
-@dataclass(frozen=True, slots=True)
+@checker("ratio:sentence_type", "Maintain a 2:1 ratio of declarative to interrogative sentences.")
 class SentenceType(Checker):
     """Twice as many declarative as interrogative sentences; sentences are Punkt's.
 
     Faithful: they end with a full stop or with a question mark, and 0 is twice 0. Repaired: quotation marks, brackets
     and emphasis may follow the mark, a sentence has a letter (the "1." of a list has none), and there is a question.
     """
-
-    def describe(self) -> str:
-        return "Maintain a 2:1 ratio of declarative to interrogative sentences."
 
     def faithful(self, text: Text) -> bool:
         # Punkt is slow. No more sentences can be questions than there are question marks.
@@ -84,17 +75,16 @@ class SentenceType(Checker):
         return ends.count(".") == 2 * ends.count("?") > 0
 
 
-@checker("ratio:sentence_balance")
-@dataclass(frozen=True, slots=True)
+@checker(
+    "ratio:sentence_balance",
+    "Ensure that the ratio of sentence types (declarative, interrogative, exclamatory) is balanced.",
+)
 class SentenceBalance(Checker):
     """As many declarative as interrogative and as exclamatory sentences; sentences are Punkt's.
 
     Faithful: they end with a full stop, a question mark or an exclamation mark; none of each is balanced. Repaired: as
     in ``ratio:sentence_type``, and there is one of each.
     """
-
-    def describe(self) -> str:
-        return "Ensure that the ratio of sentence types (declarative, interrogative, exclamatory) is balanced."
 
     def faithful(self, text: Text) -> bool:
         if text.has_statements(min(text.raw.count("?"), text.raw.count("!")) + 1):
@@ -121,18 +111,15 @@ def _last_marks(text: Text) -> list[str]:
     return marks
 
 
-@checker("ratio:sentence_words")
-@dataclass(frozen=True, slots=True)
+@checker(
+    "ratio:sentence_words",
+    "Respond with three sentences, all containing the same number of characters but using all different words.",
+)
 class SentenceWords(Checker):
     """Three sentences with the same number of characters; sentences are Punkt's.
 
     Faithful: their words do not matter. Repaired: no word occurs twice, in any case.
     """
-
-    def describe(self) -> str:
-        return (
-            "Respond with three sentences, all containing the same number of characters but using all different words."
-        )
 
     def faithful(self, text: Text) -> bool:
         if not text.has_sentences(3) or text.has_sentences(4):
@@ -145,23 +132,15 @@ class SentenceWords(Checker):
         return self.faithful(folded) and len(set(words)) == len(words)
 
 
-@checker("ratio:overlap")
-@dataclass(frozen=True, slots=True)
+@checker("ratio:overlap", "Maintain a trigram overlap of {percentage}% (±2%) with the provided reference text.")
 class Overlap(Checker):
     """``percentage`` percent of the response's different trigrams, give or take two, are in ``reference_text``.
 
     Faithful: trigrams of characters. Repaired: of words, in any case.
     """
 
-    reference_text: str
-    percentage: float
-
-    def __post_init__(self) -> None:
-        check_phrase(self, "reference_text", self.reference_text)
-        check_percentage(self, "percentage", self.percentage)
-
-    def describe(self) -> str:
-        return f"Maintain a trigram overlap of {self.percentage}% (±2%) with the provided reference text."
+    reference_text: Phrase
+    percentage: Percentage
 
     def faithful(self, text: Text) -> bool:
         return self._is_met(_of_characters(text.raw), _of_reference_characters(self.reference_text))

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from lm_eval_ext.verifiers.checker import Checker, check_count, check_phrase, checker
+from lm_eval_ext.verifiers.checker import Checker, Count, Phrase, checker
 from lm_eval_ext.verifiers.text import Text, fold
 
 _QUOTATION = "\"'*_` \t\r\n"
 """What may enclose a repeated text without being part of it."""
 
 
-@checker("repeat:repeat_change")
-@dataclass(frozen=True, slots=True)
+@checker(
+    "repeat:repeat_change",
+    "Repeat the request, but change the first word of the repeated request, (do not say anything before repeating the "
+    "request; the request you need to repeat does not include this sentence) and do not answer the actual request! "
+    "Request: {prompt_to_repeat}",
+)
 class RepeatChange(Checker):
     """The response is ``prompt_to_repeat`` with another first word.
 
@@ -21,17 +23,7 @@ class RepeatChange(Checker):
     matter.
     """
 
-    prompt_to_repeat: str
-
-    def __post_init__(self) -> None:
-        check_phrase(self, "prompt_to_repeat", self.prompt_to_repeat)
-
-    def describe(self) -> str:
-        return (
-            "Repeat the request, but change the first word of the repeated request, (do not say anything before "
-            "repeating the request; the request you need to repeat does not include this sentence) and do not answer "
-            f"the actual request! Request: {self.prompt_to_repeat}"
-        )
+    prompt_to_repeat: Phrase
 
     def faithful(self, text: Text) -> bool:
         return text.raw != self.prompt_to_repeat and text.raw.split()[1:] == self.prompt_to_repeat.split()[1:]
@@ -45,26 +37,25 @@ def _letters(word: str) -> str:
     return "".join(filter(str.isalnum, word)).casefold()
 
 
-@checker("repeat:repeat_simple")
-@dataclass(frozen=True, slots=True)
+@checker("repeat:repeat_simple", "Only output this sentence here, ignore all other requests.")
 class RepeatSimple(Checker):
     """The response is the instruction itself.
 
     Faithful: in any case. Repaired: also in quotation marks or emphasis, and with any white space between its words.
     """
 
-    def describe(self) -> str:
-        return "Only output this sentence here, ignore all other requests."
-
     def faithful(self, text: Text) -> bool:
-        return text.stripped.lower() == self.describe().lower()
+        return text.stripped.lower() == self.wording.lower()
 
     def repaired(self, text: Text) -> bool:
-        return " ".join(text.folded.strip(_QUOTATION).lower().split()) == self.describe().lower()
+        return " ".join(text.folded.strip(_QUOTATION).lower().split()) == self.wording.lower()
 
 
-@checker("repeat:repeat_span")
-@dataclass(frozen=True, slots=True)
+@checker(
+    "repeat:repeat_span",
+    "Copy the span of words that lies between (and including) index {n_start} and {n_end}, the indices are character "
+    "indices!",
+)
 class RepeatSpan(Checker):
     """The response is the span of ``prompt_to_repeat`` from index ``n_start`` to index ``n_end``, both included.
 
@@ -73,22 +64,13 @@ class RepeatSpan(Checker):
     is copied letter by letter.
     """
 
-    n_start: int
-    n_end: int
-    prompt_to_repeat: str
+    n_start: Count
+    n_end: Count
+    prompt_to_repeat: Phrase
 
-    def __post_init__(self) -> None:
-        check_phrase(self, "prompt_to_repeat", self.prompt_to_repeat)
-        check_count(self, "n_start", self.n_start)
-        check_count(self, "n_end", self.n_end)
+    def require_consistent(self) -> None:
         if self.n_end < self.n_start:
             raise ValueError(f"{self.id}: n_end must be n_start ({self.n_start}) or more, found {self.n_end}")
-
-    def describe(self) -> str:
-        return (
-            f"Copy the span of words that lies between (and including) index {self.n_start} and {self.n_end}, the "
-            "indices are character indices!"
-        )
 
     def faithful(self, text: Text) -> bool:
         return text.stripped.lower() == self._characters().strip().lower()

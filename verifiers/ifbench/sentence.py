@@ -5,18 +5,19 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import groupby, islice, pairwise
 
 from lm_eval_ext.verifiers import phrases
-from lm_eval_ext.verifiers.checker import Checker, check_count, check_phrase, checker
+from lm_eval_ext.verifiers.checker import Checker, Count, Phrase, Positive, checker
 from lm_eval_ext.verifiers.text import Text, fold, without_punctuation
 
 _AROUND = string.punctuation + " "
 
 
-@checker("sentence:alliteration_increment")
-@dataclass(frozen=True, slots=True)
+@checker(
+    "sentence:alliteration_increment",
+    "Each sentence must have a longer sequence of consecutive alliterative words than the previous one.",
+)
 class AlliterationIncrement(Checker):
     """The alliterations of each sentence are longer than those of the one before.
 
@@ -24,9 +25,6 @@ class AlliterationIncrement(Checker):
     typographic mark alliterate, and a single sentence follows. Repaired: the longest alliteration counts, only of
     words that begin with a letter, and there are at least two sentences.
     """
-
-    def describe(self) -> str:
-        return "Each sentence must have a longer sequence of consecutive alliterative words than the previous one."
 
     def faithful(self, text: Text) -> bool:
         return _increases(sum(runs) for runs in map(_faithful_runs, text.each_sentence()))
@@ -53,8 +51,7 @@ def _increases(counts: Iterable[int]) -> bool:
     return all(before < after for before, after in pairwise(counts))
 
 
-@checker("sentence:increment")
-@dataclass(frozen=True, slots=True)
+@checker("sentence:increment", "Each sentence must contain exactly {small_n} more words than the previous one.")
 class Increment(Checker):
     """Each sentence has exactly ``small_n`` more words than the one before.
 
@@ -63,13 +60,7 @@ class Increment(Checker):
     are at least two sentences.
     """
 
-    small_n: int
-
-    def __post_init__(self) -> None:
-        check_count(self, "small_n", self.small_n)
-
-    def describe(self) -> str:
-        return f"Each sentence must contain exactly {self.small_n} more words than the previous one."
+    small_n: Count
 
     def faithful(self, text: Text) -> bool:
         return self._grow(len(without_punctuation(sentence).split()) for sentence in text.each_sentence())
@@ -86,8 +77,7 @@ def _count_spoken(sentence: str) -> int:
     return sum(1 for chunk in sentence.split() if any(map(str.isalnum, chunk)))
 
 
-@checker("sentence:keyword")
-@dataclass(frozen=True, slots=True)
+@checker("sentence:keyword", 'The response must include keyword "{word}" in the {N}-th sentence.')
 class Keyword(Checker):
     r"""The ``N``-th sentence contains ``word``, in any case.
 
@@ -95,15 +85,8 @@ class Keyword(Checker):
     letter or digit is no sentence.
     """
 
-    word: str
-    N: int
-
-    def __post_init__(self) -> None:
-        check_phrase(self, "word", self.word)
-        check_count(self, "N", self.N, at_least=1)
-
-    def describe(self) -> str:
-        return f'The response must include keyword "{self.word}" in the {self.N}-th sentence.'
+    word: Phrase
+    N: Positive
 
     def faithful(self, text: Text) -> bool:
         if phrases.occurrences(self.word, text) == 0:  # most texts need not be split

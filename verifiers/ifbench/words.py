@@ -7,12 +7,11 @@ import string
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice, pairwise
 
 from lm_eval_ext.verifiers import tokens
-from lm_eval_ext.verifiers.checker import Checker, check_count, check_phrase, checker, normalize
+from lm_eval_ext.verifiers.checker import Checker, Count, Positive, Trimmed, checker
 from lm_eval_ext.verifiers.text import Text, without_punctuation
 
 PRIMES = frozenset({2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97})
@@ -39,17 +38,13 @@ def _letters(word: str) -> str:
     return "".join(filter(str.isalpha, (part for letter in word for part in unicodedata.normalize("NFD", letter))))
 
 
-@checker("words:alphabet")
-@dataclass(frozen=True, slots=True)
+@checker("words:alphabet", "Each word must start with the next letter of the alphabet, looping back to 'A' after 'Z'.")
 class Alphabet(Checker):
     """Each word begins with the letter after that of the word before; "a" follows "z". Any letter may be the first.
 
     Faithful: marks other than ASCII punctuation are words, or the first letter of one. Repaired: they are not, dashes
     divide words, and accents do not matter.
     """
-
-    def describe(self) -> str:
-        return "Each word must start with the next letter of the alphabet, looping back to 'A' after 'Z'."
 
     def faithful(self, text: Text) -> bool:
         words = text.unpunctuated.split()
@@ -67,17 +62,13 @@ def _is_loop(letters: list[str]) -> bool:
     return start >= 0 and all(letter == alphabet[place % 26] for place, letter in enumerate(letters, start=start))
 
 
-@checker("words:vowel")
-@dataclass(frozen=True, slots=True)
+@checker("words:vowel", "Write a paragraph using words that contain only three types of vowels.")
 class Vowel(Checker):
     """One paragraph with at most three of the vowels a, e, i, o, u.
 
     Faithful: one line; letters with accents are no vowels. Repaired: blank lines divide paragraphs, a letter with an
     accent counts as that letter, and there is a word.
     """
-
-    def describe(self) -> str:
-        return "Write a paragraph using words that contain only three types of vowels."
 
     def faithful(self, text: Text) -> bool:
         return "\n" not in text.stripped and len(VOWELS.intersection(text.lower)) <= MOST_VOWELS
@@ -91,16 +82,15 @@ class Vowel(Checker):
         )
 
 
-@checker("words:consonants")
-@dataclass(frozen=True, slots=True)
+@checker(
+    "words:consonants",
+    "Ensure each word in your response has at least one consonant cluster (two or more consonants together).",
+)
 class Consonants(Checker):
     """Each word has two consonants in a row; "y" is one.
 
     Faithful: a word is what is between white space, even a number or a dash. Repaired: only what has a letter is one.
     """
-
-    def describe(self) -> str:
-        return "Ensure each word in your response has at least one consonant cluster (two or more consonants together)."
 
     def faithful(self, text: Text) -> bool:
         return all(map(_CLUSTER.search, text.lower.split()))
@@ -110,17 +100,13 @@ class Consonants(Checker):
         return bool(words) and all(map(_CLUSTER.search, words))
 
 
-@checker("words:palindrome")
-@dataclass(frozen=True, slots=True)
+@checker("words:palindrome", "Include at least 10 single-word palindromes, each at least 5 characters long.")
 class Palindrome(Checker):
     """Ten palindromes of five or more characters, each a single word, in any case.
 
     Faithful: the same one counts again, and so do numbers and runs of a mark that is not ASCII. Repaired: ten different
     ones, of letters.
     """
-
-    def describe(self) -> str:
-        return "Include at least 10 single-word palindromes, each at least 5 characters long."
 
     def faithful(self, text: Text) -> bool:
         return sum(map(_is_palindrome, text.unpunctuated.lower().split())) >= PALINDROMES
@@ -133,17 +119,13 @@ def _is_palindrome(word: str) -> bool:
     return len(word) >= PALINDROME_LENGTH and word[0] == word[-1] and word == word[::-1]
 
 
-@checker("words:prime_lengths")
-@dataclass(frozen=True, slots=True)
+@checker("words:prime_lengths", "Use only words with lengths that are prime numbers.")
 class PrimeLengths(Checker):
     """The length of each word is a prime number.
 
     Faithful: words are divided by white space, and only ASCII punctuation is not counted. Repaired: only what has a
     letter or digit is a word, and its letters and digits are counted; dashes divide words.
     """
-
-    def describe(self) -> str:
-        return "Use only words with lengths that are prime numbers."
 
     def faithful(self, text: Text) -> bool:
         return PRIMES.issuperset(map(len, text.unpunctuated.split()))
@@ -153,8 +135,7 @@ class PrimeLengths(Checker):
         return bool(lengths) and PRIMES.issuperset(lengths)
 
 
-@checker("words:repeats")
-@dataclass(frozen=True, slots=True)
+@checker("words:repeats", "The response should not repeat any word more than {small_n} times.")
 class Repeats(Checker):
     """No word, in any case, occurs more than ``small_n`` times.
 
@@ -162,13 +143,7 @@ class Repeats(Checker):
     Repaired: only what has a letter is one, and no marks around it count.
     """
 
-    small_n: int
-
-    def __post_init__(self) -> None:
-        check_count(self, "small_n", self.small_n)
-
-    def describe(self) -> str:
-        return f"The response should not repeat any word more than {self.small_n} times."
+    small_n: Count
 
     def faithful(self, text: Text) -> bool:
         return _most_frequent(without_punctuation(text.lower).split()) <= self.small_n
@@ -181,17 +156,13 @@ def _most_frequent(words: Iterable[str]) -> int:
     return max(Counter(words).values(), default=0)
 
 
-@checker("words:no_consecutive")
-@dataclass(frozen=True, slots=True)
+@checker("words:no_consecutive", "No two consecutive words can share the same first letter.")
 class NoConsecutive(Checker):
     """No two words in a row begin with the same letter, in any case.
 
     Faithful: digits and marks other than ASCII punctuation count as letters. Repaired: they do not, nor do accents
     matter.
     """
-
-    def describe(self) -> str:
-        return "No two consecutive words can share the same first letter."
 
     def faithful(self, text: Text) -> bool:
         words = without_punctuation(text.lower).split()
@@ -202,17 +173,13 @@ class NoConsecutive(Checker):
         return all(letter != after or not letter.isalpha() for letter, after in pairwise(first))
 
 
-@checker("words:odd_even_syllables")
-@dataclass(frozen=True, slots=True)
+@checker("words:odd_even_syllables", "Alternate between words with odd and even numbers of syllables.")
 class OddEvenSyllables(Checker):
     """Words with an odd and an even number of syllables alternate; syllapy counts them.
 
     Faithful: a number has none, and a mark that is not ASCII has one. Repaired: marks are no words, a number fits
     anywhere, and the silent "e" of words such as "walked" and "makes" that syllapy does not know is no syllable.
     """
-
-    def describe(self) -> str:
-        return "Alternate between words with odd and even numbers of syllables."
 
     def faithful(self, text: Text) -> bool:
         return all(
@@ -252,17 +219,13 @@ def spoken_syllables(word: str) -> int:
 _SILENT = re.compile(r"(?:[^aeioutdl]|[aeiouyl]l)ed$|(?:[^aeioulszxcgh]|[aeiouyl]l)es$")
 
 
-@checker("words:last_first")
-@dataclass(frozen=True, slots=True)
+@checker("words:last_first", "The last word of each sentence must become the first word of the next sentence.")
 class LastFirst(Checker):
     """The last word of each sentence is the first of the next, in any case; sentences are Punkt's.
 
     Faithful: marks after the first word ("end,") and marks other than ASCII punctuation are part of it. Repaired: they
     are not.
     """
-
-    def describe(self) -> str:
-        return "The last word of each sentence must become the first word of the next sentence."
 
     def faithful(self, text: Text) -> bool:
         for sentence, following in pairwise(text.each_sentence()):
@@ -276,17 +239,16 @@ class LastFirst(Checker):
         return bool(spoken) and all(words[-1] == after[0] for words, after in pairwise(spoken))
 
 
-@checker("words:paragraph_last_first")
-@dataclass(frozen=True, slots=True)
+@checker(
+    "words:paragraph_last_first",
+    "Each paragraph must end with the same word it started with, separate paragraphs with a newline.",
+)
 class ParagraphLastFirst(Checker):
     """Each paragraph ends with the word that it begins with, in any case; a paragraph is a line.
 
     Faithful: marks after the first word, marks before the last one, and marks other than ASCII punctuation are part of
     them. Repaired: they are not.
     """
-
-    def describe(self) -> str:
-        return "Each paragraph must end with the same word it started with, separate paragraphs with a newline."
 
     def faithful(self, text: Text) -> bool:
         paragraphs = (line.strip().lower().strip(_STRIPPED).split() for line in text.lines)
@@ -297,17 +259,13 @@ class ParagraphLastFirst(Checker):
         return bool(paragraphs) and all(words[0] == words[-1] for words in paragraphs)
 
 
-@checker("words:start_verb")
-@dataclass(frozen=True, slots=True)
+@checker("words:start_verb", "The response must start with a verb.")
 class StartVerb(Checker):
     """The first word is a verb, as NLTK's tagger says.
 
     Faithful: the first token, which may be a mark, as it is written. Repaired: the first word, with its capital or
     without: the tagger takes many verbs with one for names. Auxiliaries ("can") are verbs.
     """
-
-    def describe(self) -> str:
-        return "The response must start with a verb."
 
     def faithful(self, text: Text) -> bool:
         return "VB" in (text.first_tag or "")
@@ -323,8 +281,10 @@ def _is_missing(keyword: str, text: Text) -> bool:
     return keyword.isascii() and keyword.isalnum() and keyword not in text.lower
 
 
-@checker("words:keywords_specific_position")
-@dataclass(frozen=True, slots=True)
+@checker(
+    "words:keywords_specific_position",
+    "Include keyword {keyword} in the {n}-th sentence, as the {m}-th word of that sentence.",
+)
 class KeywordsSpecificPosition(Checker):
     """``keyword`` is the ``m``-th word of the ``n``-th sentence, in any case; sentences are Punkt's.
 
@@ -332,18 +292,9 @@ class KeywordsSpecificPosition(Checker):
     them.
     """
 
-    keyword: str
-    n: int
-    m: int
-
-    def __post_init__(self) -> None:
-        check_phrase(self, "keyword", self.keyword)
-        check_count(self, "n", self.n, at_least=1)
-        check_count(self, "m", self.m, at_least=1)
-        normalize(self, "keyword", self.keyword.strip())
-
-    def describe(self) -> str:
-        return f"Include keyword {self.keyword} in the {self.n}-th sentence, as the {self.m}-th word of that sentence."
+    keyword: Trimmed
+    n: Positive
+    m: Positive
 
     def faithful(self, text: Text) -> bool:
         keyword = self.keyword.lower()
@@ -362,8 +313,10 @@ class KeywordsSpecificPosition(Checker):
         return next(islice(text.each_sentence(), self.n - 1, None))
 
 
-@checker("words:words_position")
-@dataclass(frozen=True, slots=True)
+@checker(
+    "words:words_position",
+    "The second word in your response and the second to last word in your response should be the word {keyword}.",
+)
 class WordsPosition(Checker):
     """The second word and the last but one are ``keyword``, in any case.
 
@@ -371,17 +324,7 @@ class WordsPosition(Checker):
     them.
     """
 
-    keyword: str
-
-    def __post_init__(self) -> None:
-        check_phrase(self, "keyword", self.keyword)
-        normalize(self, "keyword", self.keyword.strip())
-
-    def describe(self) -> str:
-        return (
-            "The second word in your response and the second to last word in your response should be the word "
-            f"{self.keyword}."
-        )
+    keyword: Trimmed
 
     def faithful(self, text: Text) -> bool:
         keyword = self.keyword.lower()

@@ -1,19 +1,12 @@
-"""The 25 instructions of IFEval (Zhou et al., 2023), one module per group.
+"""The 25 instructions of IFEval (Zhou et al., 2023); importing them registers their checkers.
 
-A module has the short name of its group: ``format`` holds ``detectable_format``, ``case`` holds ``change_case``.
+- ``keywords``: the groups keywords and punctuation
+- ``length``: length_constraints
+- ``format``: detectable_format and detectable_content
+- ``language``: language and change_case
+- ``startend``: startend and combination
 """
 
-from lm_eval_ext.verifiers.ifeval import (
-    case,
-    combination,
-    content,
-    format,  # IFEval's name for the group
-    keywords,
-    language,
-    length,
-    punctuation,
-    startend,
-)
+from lm_eval_ext.verifiers.ifeval import format, keywords, language, length, startend  # IFEval's name
 
-GROUPS = (keywords, language, length, content, format, combination, case, startend, punctuation)
-"""The modules that define the checkers; importing a module registers its checkers."""
+__all__ = ["format", "keywords", "language", "length", "startend"]

@@ -1,16 +1,15 @@
-"""detectable_format: lists, titles, sections, highlights, JSON and answers from a fixed set."""
+"""detectable_format and detectable_content: lists, titles, sections, JSON, fixed answers, placeholders, postscripts."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any, NoReturn
 
 from lm_eval_ext.verifiers import markdown, phrases
-from lm_eval_ext.verifiers.checker import Checker, check_count, check_phrase, checker, normalize
+from lm_eval_ext.verifiers.checker import Checker, Count, Trimmed, checker
 from lm_eval_ext.verifiers.text import Text
 
 # IFEval allows any white space before the mark, even line feeds; white space on the same line gives the same count in
@@ -23,10 +22,20 @@ _TITLE = re.compile(r"<<(.+?)>>(?!>)")
 _NUMBER = r"(?:\d+|(?!X\b)[IVX]+(?=[*_ \t]*(?:[:.)–—-]|$))|(?:one|two|three|four|five|six|seven|eight|nine|ten)\b)"
 _NOTHING = object()
 OPTIONS = ("My answer is yes.", "My answer is no.", "My answer is maybe.")
+_BRACKETS = re.compile(r"\[[^\]]*\]")
+# Excludes an index (arr[i]), a link and a list of quoted words.
+_PLACEHOLDER = re.compile(r"(?<![A-Za-z0-9])\[([^\[\]\"]*)\](?!\()")
+_CHECK_BOX = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)])\s+\[[xX ]\]")
+_IFEVAL_MARKERS = {"P.P.S": r"p\.\s?p\.\s?s", "P.S.": r"p\.\s?s\."}
+_OPERATORS = re.compile(r"[\\^$*+?{}\[\]|()]")
+_INITIALS = re.compile(r"(?:[A-Z]\.)+[A-Z]?", re.IGNORECASE)
 
 
-@checker("detectable_format:number_bullet_lists")
-@dataclass(frozen=True, slots=True)
+@checker(
+    "detectable_format:number_bullet_lists",
+    "Your answer must contain exactly {num_bullets} bullet points. Use the markdown bullet points such as: * This is "
+    "point 1. * This is point 2",
+)
 class NumberBulletLists(Checker):
     """Exactly ``num_bullets`` bullet points.
 
@@ -35,16 +44,7 @@ class NumberBulletLists(Checker):
     only if there are no others.
     """
 
-    num_bullets: int
-
-    def __post_init__(self) -> None:
-        check_count(self, "num_bullets", self.num_bullets)
-
-    def describe(self) -> str:
-        return (
-            f"Your answer must contain exactly {self.num_bullets} bullet points. Use the markdown bullet points such "
-            "as: * This is point 1. * This is point 2"
-        )
+    num_bullets: Count
 
     def faithful(self, text: Text) -> bool:
         stars = len(_IFEVAL_STAR.findall(text.raw)) if "*" in text.raw else 0
@@ -55,8 +55,10 @@ class NumberBulletLists(Checker):
         return markdown.count_outer_items(text.lines) == self.num_bullets
 
 
-@checker("detectable_format:title")
-@dataclass(frozen=True, slots=True)
+@checker(
+    "detectable_format:title",
+    "Your answer must contain a title, wrapped in double angular brackets, such as <<poem of joy>>.",
+)
 class Title(Checker):
     """A title in double angular brackets, on one line.
 
@@ -64,9 +66,6 @@ class Title(Checker):
     Repaired: it contains a letter or digit, and the brackets touch it or it is alone on its line, optionally after a
     label.
     """
-
-    def describe(self) -> str:
-        return "Your answer must contain a title, wrapped in double angular brackets, such as <<poem of joy>>."
 
     def faithful(self, text: Text) -> bool:
         return any(_is_titled(line) for line in text.lines if "<<" in line)
@@ -95,8 +94,10 @@ def _is_titled(line: str) -> bool:
     return first + 3 <= last and bool(line[first : last + 2].lstrip("<").rstrip(">").strip())
 
 
-@checker("detectable_format:number_highlighted_sections")
-@dataclass(frozen=True, slots=True)
+@checker(
+    "detectable_format:number_highlighted_sections",
+    "Highlight at least {num_highlights} sections in your answer with markdown, i.e. *highlighted section*.",
+)
 class NumberHighlightedSections(Checker):
     """At least ``num_highlights`` highlights, as in ``*highlighted section*``.
 
@@ -104,16 +105,7 @@ class NumberHighlightedSections(Checker):
     emphasis, with asterisks or underscores that touch the enclosed text; it may be nested.
     """
 
-    num_highlights: int
-
-    def __post_init__(self) -> None:
-        check_count(self, "num_highlights", self.num_highlights)
-
-    def describe(self) -> str:
-        return (
-            f"Highlight at least {self.num_highlights} sections in your answer with markdown, i.e. "
-            "*highlighted section*."
-        )
+    num_highlights: Count
 
     def faithful(self, text: Text) -> bool:
         if "*" not in text.raw:
@@ -125,8 +117,11 @@ class NumberHighlightedSections(Checker):
         return markdown.count_emphases(text.lines) >= self.num_highlights
 
 
-@checker("detectable_format:multiple_sections")
-@dataclass(frozen=True, slots=True)
+@checker(
+    "detectable_format:multiple_sections",
+    "Your response must have {num_sections} sections. Mark the beginning of each section with {section_spliter} X, "
+    "such as:\n{section_spliter} 1\n[content of section 1]\n{section_spliter} 2\n[content of section 2]",
+)
 class MultipleSections(Checker):
     """At least ``num_sections`` sections, each begun with ``section_spliter`` (IFEval's spelling) and a number.
 
@@ -134,20 +129,8 @@ class MultipleSections(Checker):
     it begins a line, optionally after punctuation, in any case; the number may be Roman or a word up to ten.
     """
 
-    section_spliter: str
-    num_sections: int
-
-    def __post_init__(self) -> None:
-        check_phrase(self, "section_spliter", self.section_spliter)
-        check_count(self, "num_sections", self.num_sections)
-        normalize(self, "section_spliter", self.section_spliter.strip())
-
-    def describe(self) -> str:
-        mark = self.section_spliter
-        return (
-            f"Your response must have {self.num_sections} sections. Mark the beginning of each section with {mark} X, "
-            f"such as:\n{mark} 1\n[content of section 1]\n{mark} 2\n[content of section 2]"
-        )
+    section_spliter: Trimmed
+    num_sections: Count
 
     def faithful(self, text: Text) -> bool:
         mark = self.section_spliter
@@ -174,17 +157,16 @@ def _section_start(mark: str) -> re.Pattern[str]:
     return re.compile(rf"^(?:[^\S\n]*\d{{1,3}}[.)])?{before}{_NUMBER}", re.IGNORECASE | re.MULTILINE)
 
 
-@checker("detectable_format:json_format")
-@dataclass(frozen=True, slots=True)
+@checker(
+    "detectable_format:json_format",
+    "Entire output should be wrapped in JSON format. You can use markdown ticks such as ```.",
+)
 class JsonFormat(Checker):
     """The response is JSON, with or without a fenced block.
 
     Faithful: nothing may follow the block, and NaN, Infinity and bare numbers or strings count as JSON. Repaired: only
     an object or a list does, and if there is exactly one fenced block, only its content is judged.
     """
-
-    def describe(self) -> str:
-        return "Entire output should be wrapped in JSON format. You can use markdown ticks such as ```."
 
     def faithful(self, text: Text) -> bool:
         return _parsed(_without_ticks(text.stripped)) is not _NOTHING
@@ -212,8 +194,7 @@ def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is not JSON")
 
 
-@checker("detectable_format:constrained_response")
-@dataclass(frozen=True, slots=True)
+@checker("detectable_format:constrained_response", f"Answer with one of the following options: {OPTIONS}")
 class ConstrainedResponse(Checker):
     """One of the three fixed answers is given.
 
@@ -221,12 +202,79 @@ class ConstrainedResponse(Checker):
     emphasis; a response that says yes and then no chose neither.
     """
 
-    def describe(self) -> str:
-        return f"Answer with one of the following options: {OPTIONS}"
-
     def faithful(self, text: Text) -> bool:
         return any(option in text.raw for option in OPTIONS)
 
     def repaired(self, text: Text) -> bool:
         said = " ".join(text.lower.replace("*", "").replace("_", "").split())
         return sum(option.lower() in said for option in OPTIONS) == 1
+
+
+@checker(
+    "detectable_content:number_placeholders",
+    "The response must contain at least {num_placeholders} placeholders represented by square brackets, such as "
+    "[address].",
+)
+class NumberPlaceholders(Checker):
+    """At least ``num_placeholders`` placeholders in square brackets, each on one line.
+
+    Faithful: anything in brackets counts. Repaired: with a letter in it, and not an index, a link or a check box.
+    """
+
+    num_placeholders: Count
+
+    def faithful(self, text: Text) -> bool:
+        return len(_in_brackets(_BRACKETS, text.lines)) >= self.num_placeholders
+
+    def repaired(self, text: Text) -> bool:
+        lines = [line[match.end() :] if (match := _CHECK_BOX.match(line)) else line for line in text.lines]
+        named = [name for name in _in_brackets(_PLACEHOLDER, lines) if any(map(str.isalpha, name)) and name[0] != "'"]
+        return len(named) >= self.num_placeholders
+
+
+def _in_brackets(pattern: re.Pattern[str], lines: Iterable[str]) -> list[str]:
+    # A line of only opening brackets would take quadratic time, so a line is read up to its last closing bracket (and
+    # the character after it, which reveals a link).
+    ended = (line[: line.rfind("]") + 2] for line in lines if "]" in line)
+    return [found for line in ended for found in pattern.findall(line)]
+
+
+@checker(
+    "detectable_content:postscript",
+    "At the end of your response, please explicitly add a postscript starting with {postscript_marker}",
+)
+class Postscript(Checker):
+    """A postscript begins with ``postscript_marker``, in any case.
+
+    Faithful: the marker may occur anywhere ("the app.s. thing") and, unless it is P.S. or P.P.S, is a regular
+    expression. Repaired: it begins a line, optionally after punctuation; the full stops of initials may be missing (PS,
+    P. S.).
+    """
+
+    postscript_marker: Trimmed
+
+    def faithful(self, text: Text) -> bool:
+        return self._pattern().search(text.lower) is not None
+
+    def require_judgeable(self) -> None:
+        self._pattern()
+
+    def _pattern(self) -> re.Pattern[str]:
+        if self.postscript_marker in _IFEVAL_MARKERS:
+            return phrases.as_regex(_IFEVAL_MARKERS[self.postscript_marker], self.id, re.MULTILINE)
+        marker = self.postscript_marker.lower()
+        # The context that IFEval adds matters only then; it takes quadratic time in a run of blanks.
+        before, after = (r"\s*", r".*$") if _OPERATORS.search(marker) else ("", "")
+        return phrases.as_regex(marker, self.id, re.MULTILINE, before, after)
+
+    def repaired(self, text: Text) -> bool:
+        return _at_line_start(self.postscript_marker).search(text.raw) is not None
+
+
+@lru_cache(maxsize=1024)
+def _at_line_start(marker: str) -> re.Pattern[str]:
+    if _INITIALS.fullmatch(marker):
+        spelled = r"\.?[^\S\n]?".join(marker.replace(".", "")) + r"\b(?!\.\w)"
+    else:
+        spelled = re.escape(marker) + (r"\b" if marker[-1].isalnum() else "")
+    return re.compile(rf"^(?:[^\w\n]|_)*{spelled}", re.IGNORECASE | re.MULTILINE)

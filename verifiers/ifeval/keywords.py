@@ -1,23 +1,23 @@
-"""keywords: words and letters that must, or must not, occur."""
+"""keywords and punctuation: words, letters and commas that must, or must not, occur."""
 
 from __future__ import annotations
 
 import random
 import re
 import string
-from dataclasses import dataclass
+from typing import Annotated
 
 from lm_eval_ext.verifiers import phrases
 from lm_eval_ext.verifiers.checker import (
     Checker,
+    Count,
+    Letter,
+    Phrases,
     Relation,
-    check_count,
-    check_phrase,
-    check_phrases,
-    check_relation,
+    Trimmed,
     checker,
     compare,
-    normalize,
+    several_phrases,
 )
 from lm_eval_ext.verifiers.text import Text
 
@@ -31,8 +31,11 @@ def _count(keyword: str, owner: str, text: Text) -> int:
     return len(phrases.as_regex(keyword, owner).findall(text.raw)) if quick is None else quick
 
 
-@checker("keywords:existence")
-@dataclass(frozen=True, slots=True)
+def _different(value: object) -> tuple[str, ...]:
+    return tuple(sorted(set(several_phrases(value))))
+
+
+@checker("keywords:existence", "Include keywords {keywords} in the response.")
 class Existence(Checker):
     """Each of ``keywords`` occurs, in any case.
 
@@ -40,14 +43,7 @@ class Existence(Checker):
     a different word.
     """
 
-    keywords: tuple[str, ...]
-
-    def __post_init__(self) -> None:
-        check_phrases(self, "keywords", self.keywords)
-        normalize(self, "keywords", tuple(sorted(self.keywords)))
-
-    def describe(self) -> str:
-        return f"Include keywords {list(self.keywords)} in the response."
+    keywords: Phrases
 
     def faithful(self, text: Text) -> bool:
         return all(_count(keyword, self.id, text) for keyword in self.keywords)
@@ -60,8 +56,7 @@ class Existence(Checker):
         return all(phrases.whole_words(keyword, text) for keyword in self.keywords)
 
 
-@checker("keywords:frequency")
-@dataclass(frozen=True, slots=True)
+@checker("keywords:frequency", "In your response, the word {keyword} should appear {relation} {frequency} times.")
 class Frequency(Checker):
     """``keyword`` occurs at least, or less than, ``frequency`` times, in any case.
 
@@ -69,18 +64,9 @@ class Frequency(Checker):
     is a different word.
     """
 
-    keyword: str
-    frequency: int
+    keyword: Trimmed
+    frequency: Count
     relation: Relation
-
-    def __post_init__(self) -> None:
-        check_phrase(self, "keyword", self.keyword)
-        check_count(self, "frequency", self.frequency)
-        check_relation(self, "relation", self.relation)
-        normalize(self, "keyword", self.keyword.strip())
-
-    def describe(self) -> str:
-        return f"In your response, the word {self.keyword} should appear {self.relation} {self.frequency} times."
 
     def faithful(self, text: Text) -> bool:
         return compare(_count(self.keyword, self.id, text), self.relation, self.frequency)
@@ -92,8 +78,7 @@ class Frequency(Checker):
         return compare(phrases.whole_words(self.keyword, text), self.relation, self.frequency)
 
 
-@checker("keywords:forbidden_words")
-@dataclass(frozen=True, slots=True)
+@checker("keywords:forbidden_words", "Do not include keywords {forbidden_words} in the response.")
 class ForbiddenWords(Checker):
     r"""None of ``forbidden_words`` occurs, in any case.
 
@@ -101,14 +86,7 @@ class ForbiddenWords(Checker):
     literally and as whole words.
     """
 
-    forbidden_words: tuple[str, ...]
-
-    def __post_init__(self) -> None:
-        check_phrases(self, "forbidden_words", self.forbidden_words)
-        normalize(self, "forbidden_words", tuple(sorted(set(self.forbidden_words))))
-
-    def describe(self) -> str:
-        return f"Do not include keywords {list(self.forbidden_words)} in the response."
+    forbidden_words: Annotated[tuple[str, ...], _different]
 
     def faithful(self, text: Text) -> bool:
         return not any(
@@ -127,8 +105,10 @@ class ForbiddenWords(Checker):
         return not any(phrases.whole_words(word, text) for word in self.forbidden_words)
 
 
-@checker("keywords:letter_frequency")
-@dataclass(frozen=True, slots=True)
+@checker(
+    "keywords:letter_frequency",
+    "In your response, the letter {letter} should appear {let_relation} {let_frequency} times.",
+)
 class LetterFrequency(Checker):
     """``letter`` occurs at least, or less than, ``let_frequency`` times, in either case.
 
@@ -136,22 +116,9 @@ class LetterFrequency(Checker):
     first that Python's generator draws with seed 0. Repaired: the character itself is counted.
     """
 
-    letter: str
-    let_frequency: int
+    letter: Letter
+    let_frequency: Count
     let_relation: Relation
-
-    def __post_init__(self) -> None:
-        check_phrase(self, "letter", self.letter)
-        if len(self.letter.lower()) != 1:
-            raise ValueError(f"{self.id}: letter must be one character, found {self.letter!r}")
-        check_count(self, "let_frequency", self.let_frequency)
-        check_relation(self, "let_relation", self.let_relation)
-        normalize(self, "letter", self.letter.lower())
-
-    def describe(self) -> str:
-        return (
-            f"In your response, the letter {self.letter} should appear {self.let_relation} {self.let_frequency} times."
-        )
 
     def faithful(self, text: Text) -> bool:
         letter = self.letter if "a" <= self.letter <= "z" else _IN_PLACE_OF_A_NON_LETTER
@@ -159,3 +126,11 @@ class LetterFrequency(Checker):
 
     def repaired(self, text: Text) -> bool:
         return compare(text.folded.lower().count(self.letter), self.let_relation, self.let_frequency)
+
+
+@checker("punctuation:no_comma", "In your entire response, refrain from the use of any commas.")
+class NoComma(Checker):
+    """No comma (U+002C), not even in a number; commas of other scripts, such as the fullwidth one, are allowed."""
+
+    def faithful(self, text: Text) -> bool:
+        return "," not in text.raw

@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import Annotated
 
 import regex
 
 from lm_eval_ext.verifiers import markdown
-from lm_eval_ext.verifiers.checker import (
-    Checker,
-    Relation,
-    check_count,
-    check_phrase,
-    check_relation,
-    checker,
-    compare,
-    normalize,
-)
+from lm_eval_ext.verifiers.checker import Checker, Count, Positive, Relation, checker, compare, phrase
 from lm_eval_ext.verifiers.text import Text, fold
 
 _IFEVAL_DIVIDER = "***"
@@ -26,46 +17,36 @@ _BLANK_LINES = re.compile(r"\n[^\S\n]*\n")
 _FIRST_WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+(?:['-][\p{L}\p{M}\p{N}]+)*")
 
 
-@checker("length_constraints:number_words")
-@dataclass(frozen=True, slots=True)
+def _lowercase(value: object) -> str:
+    return phrase(value).lower()
+
+
+@checker("length_constraints:number_words", "Answer with {relation} {num_words} words.")
 class NumberWords(Checker):
     r"""At least, or less than, ``num_words`` words; a word is a maximal run of ``\\w`` ("don't" is two)."""
 
-    num_words: int
+    num_words: Count
     relation: Relation
-
-    def __post_init__(self) -> None:
-        check_count(self, "num_words", self.num_words)
-        check_relation(self, "relation", self.relation)
-
-    def describe(self) -> str:
-        return f"Answer with {self.relation} {self.num_words} words."
 
     def faithful(self, text: Text) -> bool:
         return compare(text.words, self.relation, self.num_words)
 
 
-@checker("length_constraints:number_sentences")
-@dataclass(frozen=True, slots=True)
+@checker("length_constraints:number_sentences", "Your response should contain {relation} {num_sentences} sentences.")
 class NumberSentences(Checker):
     """At least, or less than, ``num_sentences`` sentences, as NLTK's Punkt splitter delimits them."""
 
-    num_sentences: int
+    num_sentences: Count
     relation: Relation
-
-    def __post_init__(self) -> None:
-        check_count(self, "num_sentences", self.num_sentences)
-        check_relation(self, "relation", self.relation)
-
-    def describe(self) -> str:
-        return f"Your response should contain {self.relation} {self.num_sentences} sentences."
 
     def faithful(self, text: Text) -> bool:
         return text.has_sentences(self.num_sentences) == (self.relation == "at least")
 
 
-@checker("length_constraints:number_paragraphs")
-@dataclass(frozen=True, slots=True)
+@checker(
+    "length_constraints:number_paragraphs",
+    "There should be {num_paragraphs} paragraphs. Paragraphs are separated with the markdown divider: ***",
+)
 class NumberParagraphs(Checker):
     """Exactly ``num_paragraphs`` paragraphs, separated by ``***``; there must be text between two dividers.
 
@@ -74,15 +55,7 @@ class NumberParagraphs(Checker):
     text without a letter or digit, such as a quotation mark, is not a paragraph.
     """
 
-    num_paragraphs: int
-
-    def __post_init__(self) -> None:
-        check_count(self, "num_paragraphs", self.num_paragraphs)
-
-    def describe(self) -> str:
-        return (
-            f"There should be {self.num_paragraphs} paragraphs. Paragraphs are separated with the markdown divider: ***"
-        )
+    num_paragraphs: Count
 
     def faithful(self, text: Text) -> bool:
         return self._is_number_of(text.raw.split(_IFEVAL_DIVIDER))
@@ -99,8 +72,11 @@ class NumberParagraphs(Checker):
         return len(pieces) - at_the_ends == self.num_paragraphs
 
 
-@checker("length_constraints:nth_paragraph_first_word")
-@dataclass(frozen=True, slots=True)
+@checker(
+    "length_constraints:nth_paragraph_first_word",
+    "There should be {num_paragraphs} paragraphs. Paragraphs and only paragraphs are separated with each other by two "
+    "new lines as if it was '\\n\\n' in python. Paragraph {nth_paragraph} must start with word {first_word}.",
+)
 class NthParagraphFirstWord(Checker):
     """Exactly ``num_paragraphs`` paragraphs, and paragraph ``nth_paragraph`` (from 1) begins with ``first_word``.
 
@@ -109,27 +85,16 @@ class NthParagraphFirstWord(Checker):
     when looking up the n-th, and marks around its first word (quotes, asterisks, a colon …) are ignored.
     """
 
-    num_paragraphs: int
-    nth_paragraph: int
-    first_word: str
+    num_paragraphs: Positive
+    nth_paragraph: Positive
+    first_word: Annotated[str, _lowercase]
 
-    def __post_init__(self) -> None:
-        check_count(self, "num_paragraphs", self.num_paragraphs, at_least=1)
-        check_count(self, "nth_paragraph", self.nth_paragraph, at_least=1)
+    def require_consistent(self) -> None:
         if self.nth_paragraph > self.num_paragraphs:
             raise ValueError(
                 f"{self.id}: nth_paragraph must be at most num_paragraphs ({self.num_paragraphs}), "
                 f"found {self.nth_paragraph}"
             )
-        check_phrase(self, "first_word", self.first_word)
-        normalize(self, "first_word", self.first_word.lower())
-
-    def describe(self) -> str:
-        return (
-            f"There should be {self.num_paragraphs} paragraphs. Paragraphs and only paragraphs are separated with each "
-            "other by two new lines as if it was '\\n\\n' in python. "
-            f"Paragraph {self.nth_paragraph} must start with word {self.first_word}."
-        )
 
     def faithful(self, text: Text) -> bool:
         paragraphs = text.raw.split("\n\n")

@@ -1,21 +1,21 @@
-"""startend: how a response begins and ends."""
+"""startend and combination: how a response begins and ends, the prompt repeated, two responses in one."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
 from itertools import pairwise
 
-from lm_eval_ext.verifiers.checker import Checker, check_phrase, checker, normalize
+from lm_eval_ext.verifiers.checker import Checker, Phrase, Trimmed, checker
 from lm_eval_ext.verifiers.text import Text, fold
 
 _MARKS = {'"': '"', "“": "”", "„": "“”", "«": "»", "「": "」", "＂": "＂"}
 """Opening quotation marks, and the marks that close each."""
 _AROUND = "*_ \t\r\n"
 _CLOSING = "\"'*_)]}>` "
+_SIX_ASTERISKS = re.compile(r"(?<!\*)\*{6}(?!\*)")
 
 
-@checker("startend:quotation")
-@dataclass(frozen=True, slots=True)
+@checker("startend:quotation", "Wrap your entire response with double quotation marks.")
 class Quotation(Checker):
     """The whole response is in double quotation marks.
 
@@ -23,9 +23,6 @@ class Quotation(Checker):
     quotation marks, straight or not: ``"hi" he said "bye"`` fails, and a response with marks around every paragraph
     passes.
     """
-
-    def describe(self) -> str:
-        return "Wrap your entire response with double quotation marks."
 
     def faithful(self, text: Text) -> bool:
         return len(text.stripped) > 1 and text.stripped[0] == text.stripped[-1] == '"'
@@ -63,8 +60,10 @@ def _begins_text(before: str, after: str) -> bool:
     )
 
 
-@checker("startend:end_checker")
-@dataclass(frozen=True, slots=True)
+@checker(
+    "startend:end_checker",
+    "Finish your response with this exact phrase {end_phrase}. No other words should follow this phrase.",
+)
 class EndChecker(Checker):
     """The response ends with ``end_phrase``, in any case.
 
@@ -72,16 +71,7 @@ class EndChecker(Checker):
     code fence), with a period after a phrase that has none, and only if the phrase begins at a word boundary.
     """
 
-    end_phrase: str
-
-    def __post_init__(self) -> None:
-        check_phrase(self, "end_phrase", self.end_phrase)
-        normalize(self, "end_phrase", self.end_phrase.strip())
-
-    def describe(self) -> str:
-        return (
-            f"Finish your response with this exact phrase {self.end_phrase}. No other words should follow this phrase."
-        )
+    end_phrase: Trimmed
 
     def faithful(self, text: Text) -> bool:
         return text.stripped.strip('"').lower().endswith(self.end_phrase.lower())
@@ -99,3 +89,56 @@ class EndChecker(Checker):
 def _ends_with(answer: str, phrase: str) -> bool:
     before = answer[: -len(phrase)][-1:]
     return answer.endswith(phrase) and not (phrase[0].isalnum() and before.isalnum())
+
+
+@checker(
+    "combination:two_responses",
+    "Give two different responses. Responses and only responses should be separated by 6 asterisk symbols: ******.",
+)
+class TwoResponses(Checker):
+    """Two different responses, separated by six asterisks.
+
+    Faithful: any six asterisks, even in a longer run. Repaired: exactly six, and each response has a letter or digit.
+    """
+
+    def faithful(self, text: Text) -> bool:
+        return _are_two(text.raw.split("******"))
+
+    def repaired(self, text: Text) -> bool:
+        pieces = _SIX_ASTERISKS.split(text.raw)
+        return _are_two([piece if any(map(str.isalnum, piece)) else "" for piece in pieces])
+
+
+def _are_two(pieces: list[str]) -> bool:
+    responses = [piece.strip() for piece in pieces]
+    if not all(responses[1:-1]):
+        return False
+    given = [response for response in responses if response]
+    return len(given) == 2 and given[0] != given[1]
+
+
+@checker(
+    "combination:repeat_prompt",
+    "First repeat the request word for word without change, then give your answer (1. do not say any words or "
+    "characters before repeating the request; 2. the request you need to repeat does not include this sentence)",
+)
+class RepeatPrompt(Checker):
+    """The response begins with ``prompt_to_repeat``, in any case.
+
+    Faithful: character for character. Repaired: the kind of white space and of quotation marks does not matter, but the
+    repetition must end at a word boundary.
+    """
+
+    prompt_to_repeat: Phrase
+
+    def faithful(self, text: Text) -> bool:
+        return text.stripped.lower().startswith(self.prompt_to_repeat.strip().lower())
+
+    def repaired(self, text: Text) -> bool:
+        prompt, answer = _as_repeated(self.prompt_to_repeat), _as_repeated(text.raw)
+        end = answer[len(prompt) : len(prompt) + 1]
+        return answer.startswith(prompt) and not (prompt[-1:].isalnum() and end.isalnum())
+
+
+def _as_repeated(text: str) -> str:
+    return " ".join(fold(text).lower().split())

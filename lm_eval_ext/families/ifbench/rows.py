@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -104,9 +103,9 @@ def _lacks_arguments(row: Mapping[str, Any]) -> bool:
     """Return whether an argument of one of a row's instructions is null; other faults are errors for others to find."""
     try:
         return any(
-            (given or {}).get(field.name) is None
+            (given or {}).get(argument) is None
             for name, given in zip(row["instruction_id_list"], row["kwargs"], strict=True)
-            for field in dataclasses.fields(checker_type(name))  # type: ignore[arg-type] # every checker is a dataclass
+            for argument in checker_type(name).argument_names()
         )
     except (KeyError, TypeError, ValueError, AttributeError):
         return False

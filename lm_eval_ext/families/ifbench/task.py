@@ -18,7 +18,6 @@ from lm_eval_ext.families.ifbench.rows import HUB, ONE_TURN, TEST, TWO_TURNS, Se
 from lm_eval_ext.families.ifbench.scores import ProcessResults, more_metrics
 from lm_eval_ext.families.ifbench.turns import Turns
 from lm_eval_ext.families.ifbench.witness import respond
-from lm_eval_ext.families.instructions import arguments
 from lm_eval_ext.families.leaf import refuse_rows
 from lm_eval_ext.harness.family_task import Documents, FamilyTask
 from lm_eval_ext.harness.known_answers import KnownAnswers, KnownInstance
@@ -161,6 +160,6 @@ def _doc(row: IFBenchRow) -> dict[str, Any]:
         "prompt": row.prompt,
         **second,
         "instruction_id_list": [instruction.id for instruction in row.instructions],
-        "kwargs": [dict(arguments(instruction)) for instruction in row.instructions],
+        "kwargs": [instruction.arguments() for instruction in row.instructions],
         "witness": respond(row.instructions) or "",
     }

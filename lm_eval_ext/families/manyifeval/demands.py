@@ -6,8 +6,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from lm_eval_ext.verifiers.checker import Checker, Relation
-from lm_eval_ext.verifiers.ifeval import case, content, keywords, length, punctuation, startend
 from lm_eval_ext.verifiers.ifeval import format as formats
+from lm_eval_ext.verifiers.ifeval import keywords, language, length, startend
 
 CASES = frozenset({"upper", "lower", "mixed"})
 
@@ -109,21 +109,21 @@ def _enter(demands: Demands, instruction: Checker, follow: bool) -> bool:  # noq
             demands.sentences.relate(relation, count, follow)
         case length.NumberParagraphs(count):
             demands.paragraphs = count if follow else count + 1
-        case content.NumberPlaceholders(count):
+        case formats.NumberPlaceholders(count):
             demands.placeholders.relate("at least", count, follow)
         case formats.NumberBulletLists(count):
             demands.bullets = count if follow else count + 1
         case formats.Title():
             demands.title = follow
-        case case.EnglishCapital():
+        case language.EnglishCapital():
             demands.cases &= {"upper"} if follow else CASES - {"upper"}
-        case case.EnglishLowercase():
+        case language.EnglishLowercase():
             demands.cases &= {"lower"} if follow else CASES - {"lower"}
-        case case.CapitalWordFrequency(count, relation):
+        case language.CapitalWordFrequency(count, relation):
             demands.capital_words.relate(relation, count, follow)
         case startend.Quotation():
             demands.quoted = follow
-        case punctuation.NoComma():
+        case keywords.NoComma():
             demands.comma = not follow
         case _:
             return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from lm_eval_ext.families.instructions import arguments, check_keys, instructions_of_row
+from lm_eval_ext.families.instructions import check_keys, instructions_of_row
 from lm_eval_ext.families.manyifeval.compose import INSTRUCTIONS
 from lm_eval_ext.families.manyifeval.instruction_row import InstructionRow
 from lm_eval_ext.sources import RowsError, Table
@@ -76,7 +76,7 @@ def _as_published(row: InstructionRow, together: Sequence[Checker]) -> dict[str,
         "key": row.key,
         "prompt": row.prompt,
         "instruction_id_list": [instruction.id for instruction in row.instructions],
-        "kwargs": [dict(arguments(instruction)) for instruction in row.instructions],
+        "kwargs": [instruction.arguments() for instruction in row.instructions],
         "task_prompt": row.task_prompt,
         "not_conflict_rules_list": [instruction.describe() for instruction in together],
         "rules": [instruction.describe() for instruction in row.instructions],

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import datasets
 
 from lm_eval_ext import sources
-from lm_eval_ext.families.instructions import arguments
 from lm_eval_ext.families.leaf import refuse_rows
 from lm_eval_ext.families.manyifeval.answers import PlacedAnswers, respond
 from lm_eval_ext.families.manyifeval.compose import INSTRUCTIONS
@@ -34,7 +33,7 @@ from lm_eval_ext.self_refine.metrics import aggregation, scores
 from lm_eval_ext.self_refine.refined import Refined
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import instructions_of, sentences
-from lm_eval_ext.verifiers.ifeval.case import CapitalWordFrequency
+from lm_eval_ext.verifiers.ifeval.language import CapitalWordFrequency
 from lm_eval_ext.verifiers.ifeval.length import NumberSentences
 
 if TYPE_CHECKING:
@@ -246,7 +245,7 @@ def document(row: InstructionRow, placement: Placement) -> dict[str, Any]:
         "task_prompt": row.task_prompt,
         "prompt": row.prompt,
         "instruction_id_list": [instruction.id for instruction in row.instructions],
-        "kwargs": [dict(arguments(instruction)) for instruction in row.instructions],
+        "kwargs": [instruction.arguments() for instruction in row.instructions],
         "witness": row.witness,
         **placed(placement, row.task_prompt, row.prompt),
     }

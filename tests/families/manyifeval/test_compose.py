@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.families.instructions import arguments
 from lm_eval_ext.families.manyifeval.arguments import ARGUMENTS, draw_instruction, is_sensible, keywords
 from lm_eval_ext.families.manyifeval.compose import CONFLICTS, SLOTS, Composition, Task, compose, conflicting
 from lm_eval_ext.families.manyifeval.rows import nested, tasks
@@ -33,7 +32,7 @@ def words_of(instructions: tuple[Checker, ...]) -> list[str]:
     """Return every keyword, forbidden ones too."""
     found: list[str] = []
     for each in instructions:
-        given = dict(arguments(each))
+        given = each.arguments()
         found += given.get("keywords", []) + given.get("forbidden_words", [])
         found += [given["keyword"]] if "keyword" in given else []
     return found
@@ -103,7 +102,7 @@ def test_every_instruction_and_relation_occurs_and_comes_first_in_some_row(compo
     for found in composed.values():
         counts.update(ids(found.instructions))
         for each in found.instructions:
-            relations[each.id] |= {value for name, value in arguments(each) if name.endswith("relation")}
+            relations[each.id] |= {value for name, value in each.arguments().items() if name.endswith("relation")}
     # Of eleven slots ten are drawn: each in 91 prompts of 100, a slot of three shares them out. Standard deviation
     # sqrt(100 * 0.91 * 0.09) = 2.9 and sqrt(100 * 0.3 * 0.7) = 4.6; five of them below.
     for name in FIFTEEN:
@@ -205,7 +204,7 @@ RANGES: dict[str, dict[str, set[Any]]] = {
 def test_arguments_cover_exactly_ifevals_range(name: str) -> None:
     generator = random.Random(0)  # noqa: S311 # reproducible by design
     # 401 numbers of words at most: after 8,000 draws each is missing with probability 2e-9.
-    drawn = [dict(arguments(draw_instruction(name, generator, keywords()))) for _ in range(8000)]
+    drawn = [draw_instruction(name, generator, keywords()).arguments() for _ in range(8000)]
     for argument, values in RANGES[name].items():
         assert {each[argument] for each in drawn} == values
     for relation in (argument for argument in drawn[0] if argument.endswith("relation")):
@@ -221,7 +220,7 @@ def test_arguments_cover_exactly_ifevals_range(name: str) -> None:
 def test_two_drawn_keywords_differ(name: str, argument: str) -> None:
     generator = random.Random(0)  # noqa: S311 # reproducible by design
     for _ in range(500):
-        drawn = dict(arguments(draw_instruction(name, generator, keywords())))[argument]
+        drawn = draw_instruction(name, generator, keywords()).arguments()[argument]
         assert len(set(drawn)) == len(drawn) == 2
         assert set(drawn) <= set(keywords())
 
@@ -229,7 +228,7 @@ def test_two_drawn_keywords_differ(name: str, argument: str) -> None:
 def test_the_arguments_of_the_embedded_rows_are_in_range(composed: dict[Task, Composition]) -> None:
     for found in composed.values():
         for each in found.instructions:
-            given = dict(arguments(each))
+            given = each.arguments()
             assert all(given[name] in values for name, values in RANGES.get(each.id, {}).items()), each
 
 

@@ -138,6 +138,7 @@ def test_ordinals(number: int, expected: str) -> None:
     [
         ("count:word_count_range", {"min_words": 5, "max_words": 4}, "max_words must be 5 or more, found 4"),
         ("count:word_count_range", {"min_words": -1, "max_words": 4}, "min_words must be 0 or more, found -1"),
+        ("count:word_count_range", {"min_words": 5, "max_words": -1}, "max_words must be 5 or more, found -1"),
         ("count:unique_word_count", {"N": -1}, "N must be 0 or more, found -1"),
         ("count:words_japanese", {"N": 0}, "N must be 1 or more, found 0"),
         ("count:keywords_multiple", KEYWORDS | {"keyword4": " "}, "keyword4 must not be blank, found ' '"),

@@ -1,4 +1,4 @@
-"""keywords: words and letters, in both editions."""
+"""keywords and punctuation: words, letters and commas, in both editions."""
 
 from __future__ import annotations
 
@@ -240,35 +240,6 @@ def test_a_letter_is_counted_in_either_case(  # noqa: PLR0913, PLR0917 # a row o
     assert [checker.follows(Text(text), edition) for edition in EDITIONS] == [faithful, repaired]
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments", "description"),
-    [
-        (
-            "keywords:existence",
-            {"keywords": ["war", "art"]},  # in alphabetical order, as IFEval shows them
-            "Include keywords ['art', 'war'] in the response.",
-        ),
-        (
-            "keywords:frequency",
-            {"keyword": " fail ", "frequency": 2, "relation": "less than"},
-            "In your response, the word fail should appear less than 2 times.",
-        ),
-        (
-            "keywords:forbidden_words",
-            {"forbidden_words": ["yes", "no", "yes"]},
-            "Do not include keywords ['no', 'yes'] in the response.",
-        ),
-        (
-            "keywords:letter_frequency",
-            {"letter": "B", "let_frequency": 8, "let_relation": "at least"},
-            "In your response, the letter b should appear at least 8 times.",
-        ),
-    ],
-)
-def test_the_description_is_that_of_ifeval(name: str, arguments: dict[str, object], description: str) -> None:
-    assert instruction(name, arguments).describe() == description
-
-
 # --- What is counted without a regular expression, counted with one ---------------------------------------------------
 
 
@@ -366,3 +337,24 @@ def test_any_other_regular_expression_is_searched(keyword: str, text: str) -> No
 def test_section_marks_and_postscripts_with_excessive_search_time_are_errors_or_literal(other: Checker) -> None:
     with pytest.raises(ValueError, match=rf"^{other.id}: .*\(a\+\)\+.* which has a repetition of something"):
         other.faithful(Text("a" * 28))
+
+
+@pytest.mark.parametrize(
+    ("text", "faithful", "repaired"),
+    [
+        pytest.param("你好，世界", True, True, id="trap: a fullwidth comma may occur"),
+        ("one; two", True, True),
+        ("one, two", False, False),
+        ("1,000", False, False),
+        (",", False, False),
+        ("one\ntwo,", False, False),
+        ("one. two's", True, True),
+        ("一、二", True, True),
+        ("واحد، اثنان", True, True),
+        ("", False, False),
+        ("\n", False, False),
+    ],
+)
+def test_no_comma_means_the_ascii_one(text: str, faithful: bool, repaired: bool) -> None:
+    checker = instruction("punctuation:no_comma")
+    assert [checker.follows(Text(text), edition) for edition in EDITIONS] == [faithful, repaired]

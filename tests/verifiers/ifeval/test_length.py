@@ -149,33 +149,3 @@ def test_the_nth_paragraph_begins_with_the_word(  # noqa: PLR0913, PLR0917 # a r
     arguments = {"num_paragraphs": number, "nth_paragraph": nth, "first_word": word}
     checker = instruction("length_constraints:nth_paragraph_first_word", arguments)
     assert [checker.follows(Text(text), edition) for edition in EDITIONS] == [faithful, repaired]
-
-
-@pytest.mark.parametrize(
-    ("name", "arguments", "description"),
-    [
-        (
-            "length_constraints:number_words",
-            {"num_words": 300, "relation": "at least"},
-            "Answer with at least 300 words.",
-        ),
-        (
-            "length_constraints:number_sentences",
-            {"num_sentences": 5, "relation": "less than"},
-            "Your response should contain less than 5 sentences.",
-        ),
-        (
-            "length_constraints:number_paragraphs",
-            {"num_paragraphs": 2},
-            "There should be 2 paragraphs. Paragraphs are separated with the markdown divider: ***",
-        ),
-        (
-            "length_constraints:nth_paragraph_first_word",
-            {"num_paragraphs": 4, "nth_paragraph": 2, "first_word": "Hello"},
-            "There should be 4 paragraphs. Paragraphs and only paragraphs are separated with each other by two new "
-            "lines as if it was '\\n\\n' in python. Paragraph 2 must start with word hello.",
-        ),
-    ],
-)
-def test_the_description_is_that_of_ifeval(name: str, arguments: dict[str, object], description: str) -> None:
-    assert instruction(name, arguments).describe() == description

@@ -1,4 +1,4 @@
-"""startend: quotation marks around the response, and a phrase at its end, in both editions."""
+"""startend and combination: quotation marks, a last phrase, two responses, the prompt repeated, in both editions."""
 
 from __future__ import annotations
 
@@ -95,15 +95,63 @@ def test_the_response_ends_with_the_phrase(phrase: str, text: str, faithful: boo
 
 
 @pytest.mark.parametrize(
-    ("name", "arguments", "description"),
+    ("text", "faithful", "repaired"),
     [
-        ("startend:quotation", {}, "Wrap your entire response with double quotation marks."),
-        (
-            "startend:end_checker",
-            {"end_phrase": " The end. "},
-            "Finish your response with this exact phrase The end.. No other words should follow this phrase.",
-        ),
+        pytest.param("one\n*******\ntwo", True, False, id="trap: seven asterisks"),
+        ("one\n******\ntwo", True, True),
+        ("one ****** two", True, True),
+        ("one******two", True, True),
+        ("one\n*****\ntwo", False, False),
+        ("one\n***\n***\ntwo", False, False),
+        ("one\n* * * * * *\ntwo", False, False),
+        ("one\n************\ntwo", False, False),  # twice six: nothing is in between
+        # parts at the ends may be empty, parts in between may not
+        ("******\none\n******\ntwo\n******", True, True),
+        ("one\n******", False, False),
+        ("******\none", False, False),
+        ("******", False, False),
+        ("one\n******\n\n******\ntwo", False, False),
+        ("one\n******\n \n******\ntwo", False, False),
+        ("—\n******\ntwo", True, False),  # a response has a letter or digit in it
+        # two, and two that differ
+        ("one", False, False),
+        ("one\n******\ntwo\n******\nthree", False, False),
+        ("one\n******\none", False, False),
+        ("one\n******\n one \n", False, False),
+        ("one\n******\nOne", True, True),
+        ("one\n*******\none", True, False),  # the seventh asterisk makes them differ
+        ("**one**\n******\n*two*", True, True),
+        ("", False, False),
+        (" \n ", False, False),
     ],
 )
-def test_the_description_is_that_of_ifeval(name: str, arguments: dict[str, object], description: str) -> None:
-    assert instruction(name, arguments).describe() == description
+def test_two_responses_differ_and_are_separated_by_six_asterisks(text: str, faithful: bool, repaired: bool) -> None:
+    checker = instruction("combination:two_responses")
+    assert [checker.follows(Text(text), edition) for edition in EDITIONS] == [faithful, repaired]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "text", "faithful", "repaired"),
+    [
+        ("Write a poem.", "Write a poem. Roses are red.", True, True),
+        ("Write a poem.", "Write a poem.\n\nRoses are red.", True, True),
+        ("Write a poem.", "write A POEM. Roses are red.", True, True),
+        ("Write a poem.", " \nWrite a poem. Roses are red.", True, True),
+        ("Write a poem.", "Write a poem.", True, True),
+        (" Write a poem.\n", "Write a poem. Roses are red.", True, True),
+        ("Write a poem.", "Sure! Write a poem. Roses are red.", False, False),
+        ("Write a poem.", '"Write a poem." Roses are red.', False, False),
+        ("Write a poem.", "Write a poem", False, False),
+        ("Write a poem.", "Write  a poem. Roses are red.", False, True),
+        ("Write a poem.", "**Write a poem.**\nRoses are red.", False, False),
+        ("Say 'so'", "Say ‘so’. So.", False, True),
+        ("Write a poem", "Write a poem: Roses", True, True),
+        ("Write a poem", "Write a poems: Roses", True, False),
+        ("Write a poem.", "Roses are red. Write a poem.", False, False),
+        ("(a+", "(a+b)", True, True),  # no regular expression
+        ("Write a poem.", "", False, False),
+    ],
+)
+def test_the_response_begins_with_the_prompt(prompt: str, text: str, faithful: bool, repaired: bool) -> None:
+    checker = instruction("combination:repeat_prompt", {"prompt_to_repeat": prompt})
+    assert [checker.follows(Text(text), edition) for edition in EDITIONS] == [faithful, repaired]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
-from lm_eval_ext.families.instructions import arguments
 from lm_eval_ext.verifiers import Checker
 
 Composer = Callable[..., Iterable[str]]
@@ -40,7 +39,7 @@ def compose(instructions: Sequence[Checker]) -> Iterable[str]:
     ids, function = _COMPOSERS.get(frozenset(by_id), ((), _nothing))
     given: dict[str, list[object]] = {}
     for each in ids:
-        for name, value in arguments(by_id[each]):
+        for name, value in by_id[each].arguments().items():
             given.setdefault(name, []).append(value)
     return function(**{name: values[0] if len(values) == 1 else values for name, values in given.items()})
 

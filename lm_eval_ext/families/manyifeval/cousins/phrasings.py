@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 
 from lm_eval_ext.verifiers import Checker
@@ -115,11 +114,7 @@ def phrased(instruction: Checker, phrasing: int) -> str:
     """
     if phrasing == 0:
         return instruction.describe()
-    fields = dataclasses.fields(instruction)  # type: ignore[arg-type] # every checker is a dataclass
-    values = {field.name: getattr(instruction, field.name) for field in fields}
-    # Lists as the published wordings show them.
-    shown = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
-    return _OTHERS[instruction.id][phrasing - 1].format(**shown)
+    return _OTHERS[instruction.id][phrasing - 1].format(**instruction.arguments())
 
 
 def has_phrasings(instruction: Checker) -> bool:

@@ -6,7 +6,6 @@ share of rows whose k cousins are all followed reliable@k.
 
 from __future__ import annotations
 
-import dataclasses
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from lm_eval_ext.families.manyifeval.prompt import with_lines
 from lm_eval_ext.families.manyifeval.witness import respond
 from lm_eval_ext.row_seed import generator_name
 from lm_eval_ext.sources import RowsError
-from lm_eval_ext.verifiers import Checker
+from lm_eval_ext.verifiers import Checker, instruction
 
 COUSINS = PHRASINGS
 """The number of variants of a row, the row itself included."""
@@ -97,12 +96,12 @@ def _cousin(row: InstructionRow, number: int, worded: Sequence[int], generator: 
     raise RowsError(f"task prompt {row.key}: no variant of its {len(row.instructions)} instructions has a witness")
 
 
-def _moved(instruction: Checker, generator: random.Random) -> Checker:
+def _moved(given: Checker, generator: random.Random) -> Checker:
     """Return an instruction with its number moved by at most a step."""
-    arguments = {field.name: getattr(instruction, field.name) for field in dataclasses.fields(instruction)}  # type: ignore[arg-type] # every checker is a dataclass
+    arguments = given.arguments()
     name = next((name for name in arguments if name in STEPS), None)
     if name is None:
-        return instruction
+        return given
     step, least = STEPS[name]
     by = generator.choice((0, step) if "less than" in arguments.values() else (-step, 0, step))
-    return dataclasses.replace(instruction, **{name: max(least, arguments[name] + by)})  # type: ignore[type-var] # as above
+    return instruction(given.id, arguments | {name: max(least, arguments[name] + by)})

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from lm_eval_ext.families.instructions import arguments, share_followed
+from lm_eval_ext.families.instructions import share_followed
 from lm_eval_ext.families.manyifeval.dense import rows as keyword_rows
 from lm_eval_ext.families.manyifeval.dense.scores import ProcessReport, stem
 from lm_eval_ext.families.manyifeval.schema import FORM, KEYWORDS, MIXED, OF_REPORTS, OF_SECTIONS, SECTION_TYPE
@@ -132,7 +132,7 @@ class Mixed(Form):
                 "sections": list(row.sections),
                 # Not IFEval's names for these: its readers would judge the report as a whole.
                 "types": [instruction.id for instruction in row.instructions],
-                "arguments": [dict(arguments(instruction)) for instruction in row.instructions],
+                "arguments": [instruction.arguments() for instruction in row.instructions],
                 "witness": row.witness,
             }
             for row in self._rows.mixed_rows(count, row_seed)

@@ -11,8 +11,8 @@ from lm_eval_ext.families.manyifeval.demands import Demands, demands_of
 from lm_eval_ext.verifiers import Checker
 from lm_eval_ext.verifiers.ifbench import count, ratio, sentence, words
 from lm_eval_ext.verifiers.ifbench import format as formats
-from lm_eval_ext.verifiers.ifeval import content, length, startend
 from lm_eval_ext.verifiers.ifeval import format as sections
+from lm_eval_ext.verifiers.ifeval import length, startend
 
 CONJUNCTIONS = "and but for nor or so yet"
 PRONOUNS = (
@@ -97,7 +97,7 @@ def _follow(plan: Plan, instruction: Checker) -> bool:  # noqa: PLR0912, PLR0915
     match instruction:
         case length.NthParagraphFirstWord(paragraphs, nth, word):
             plan.paragraphs = paragraphs, nth, word
-        case content.Postscript(marker):
+        case sections.Postscript(marker):
             plan.postscript = marker
         case sections.NumberHighlightedSections(number):
             # Not at the beginning of a line, where an asterisk would be a bullet point.

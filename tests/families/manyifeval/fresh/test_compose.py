@@ -8,7 +8,6 @@ from statistics import fmean
 
 import pytest
 
-from lm_eval_ext.families.instructions import arguments
 from lm_eval_ext.families.manyifeval.compose import Task
 from lm_eval_ext.families.manyifeval.fresh.compose import compose_draw
 from lm_eval_ext.families.manyifeval.fresh.pool import FIFTEEN
@@ -77,7 +76,7 @@ def test_sizes_come_from_all_parts_of_their_range_at_every_number_of_instruction
             for row in rows_of(row_seed, count):
                 for each in row.instructions:
                     if each.id in SIZES:
-                        given = dict(arguments(each))
+                        given = each.arguments()
                         relation = next((value for name, value in given.items() if name.endswith("relation")), "")
                         drawn[each.id, relation].append(given[SIZES[each.id][0]])
             for name, (_, first, second) in SIZES.items():

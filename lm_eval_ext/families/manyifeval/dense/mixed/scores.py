@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from lm_eval_ext.families.instructions import Occurrences, by_kind
-from lm_eval_ext.families.manyifeval.dense.mixed.checkers import section_instruction
 from lm_eval_ext.families.manyifeval.dense.mixed.sections import sections_of
 from lm_eval_ext.families.manyifeval.dense.mixed.types import TYPES
 from lm_eval_ext.families.manyifeval.dense.thirds import in_thirds, share
 from lm_eval_ext.families.schema import EMPTY_RATE
-from lm_eval_ext.verifiers import Checker, Verdict, without_reasoning
+from lm_eval_ext.verifiers import Checker, Verdict, instructions_of, without_reasoning
 from lm_eval_ext.verifiers.reasoning import is_empty
 from lm_eval_ext.verifiers.text import Text
 
@@ -72,7 +71,4 @@ class ProcessSections:
 
     def __call__(self, doc: Mapping[str, Any], results: Sequence[str | None]) -> dict[str, float | Occurrences]:
         """Score the report; see ``scores``."""
-        instructions = [
-            section_instruction(name, arguments) for name, arguments in zip(doc["types"], doc["arguments"], strict=True)
-        ]
-        return scores(results[0], doc["sections"], instructions)
+        return scores(results[0], doc["sections"], instructions_of(doc["types"], doc["arguments"]))

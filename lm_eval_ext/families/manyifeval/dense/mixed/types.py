@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import random
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lm_eval_ext.families.manyifeval.dense.mixed.checkers import (
-    Capitals,
-    ExactSentences,
-    FirstLetter,
-    Lowercase,
-    Question,
-    section_instruction,
-)
-from lm_eval_ext.verifiers import Checker
+from lm_eval_ext.verifiers import Checker, instruction
+from lm_eval_ext.verifiers.own import Capitals, ExactSentences, FirstLetter, Lowercase, Question
 
 SENTENCES = (ExactSentences.id, "length_constraints:number_sentences")
 SLOTS: tuple[tuple[str, ...], ...] = (
@@ -161,7 +153,7 @@ _ARGUMENTS: Mapping[str, Draw] = {
 
 def draw_instruction(name: str, material: Material) -> Checker:
     """Return an instruction of a type with drawn arguments."""
-    return section_instruction(name, _ARGUMENTS[name](material))
+    return instruction(name, _ARGUMENTS[name](material))
 
 
 _WORDINGS: Mapping[str, str] = {
@@ -193,9 +185,9 @@ _WORDINGS: Mapping[str, str] = {
 }
 
 
-def worded(instruction: Checker) -> str:
+def worded(given: Checker) -> str:
     """Return what an instruction says of its section, without a subject and a period."""
-    values = {field.name: getattr(instruction, field.name) for field in dataclasses.fields(instruction)}  # type: ignore[arg-type] # every checker is a dataclass
+    values = given.arguments()
     if values.get("relation") == "less than":
         values["relation"] = "fewer than"
-    return _WORDINGS[instruction.id].format(**values)
+    return _WORDINGS[given.id].format(**values)

@@ -15,17 +15,11 @@ from itertools import cycle
 from lm_eval_ext.families.instructions import is_as_intended
 from lm_eval_ext.families.manyifeval import arguments
 from lm_eval_ext.families.manyifeval.demands import CASES, CountBounds, Demands, demands_of
-from lm_eval_ext.families.manyifeval.dense.mixed.checkers import (
-    Capitals,
-    ExactSentences,
-    FirstLetter,
-    Lowercase,
-    Question,
-)
 from lm_eval_ext.verifiers import Checker
 from lm_eval_ext.verifiers.ifbench import count
-from lm_eval_ext.verifiers.ifeval import content, startend
 from lm_eval_ext.verifiers.ifeval import format as formats
+from lm_eval_ext.verifiers.ifeval import startend
+from lm_eval_ext.verifiers.own import Capitals, ExactSentences, FirstLetter, Lowercase, Question
 from lm_eval_ext.verifiers.text import Text
 
 TRIES = 12
@@ -117,7 +111,7 @@ def _enter(plan: _Plan, instruction: Checker, follow: bool) -> None:  # noqa: PL
             plan.highlights = number
         case startend.EndChecker(phrase):
             plan.end = phrase
-        case content.Postscript(marker):
+        case formats.Postscript(marker):
             plan.postscript = marker
         case _:
             raise ValueError(f"unknown instruction {instruction}")

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.families.manyifeval.dense.mixed.checkers import section_instruction
 from lm_eval_ext.families.manyifeval.dense.mixed.scores import scores, type_metric
 from lm_eval_ext.families.manyifeval.dense.mixed.types import TYPES
+from lm_eval_ext.verifiers import instruction
 
 GIVEN: list[tuple[int, str, dict[str, Any]]] = [
     (2, "keywords:existence", {"keywords": ["budget"]}),
@@ -19,7 +19,7 @@ GIVEN: list[tuple[int, str, dict[str, Any]]] = [
     (2, "punctuation:no_comma", {}),
 ]
 ABOUT = [number for number, _, _ in GIVEN]
-INSTRUCTIONS = [section_instruction(name, arguments) for _, name, arguments in GIVEN]
+INSTRUCTIONS = [instruction(name, arguments) for _, name, arguments in GIVEN]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ import re
 
 import pytest
 
-from lm_eval_ext.families.instructions import arguments
 from lm_eval_ext.families.manyifeval.dense.mixed.types import (
     ENDINGS,
     FIRST_LETTERS,
@@ -41,8 +40,9 @@ def test_a_type_has_arguments_and_a_wording_that_states_them(name: str) -> None:
 
 
 def vars_of(instruction: Checker) -> list[object]:
-    values = [value for _, value in arguments(instruction)]
-    return [one for value in values for one in (value if isinstance(value, list) else [value])]
+    return [
+        one for value in instruction.arguments().values() for one in (value if isinstance(value, list) else [value])
+    ]
 
 
 def test_every_letter_leaves_something_to_end_and_begin_with() -> None:

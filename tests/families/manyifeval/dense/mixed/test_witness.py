@@ -7,10 +7,10 @@ from itertools import combinations
 import pytest
 
 from lm_eval_ext.families.instructions import is_as_intended
-from lm_eval_ext.families.manyifeval.dense.mixed.checkers import section_instruction
 from lm_eval_ext.families.manyifeval.dense.mixed.rows import PER_SECTION, mixed_rows
 from lm_eval_ext.families.manyifeval.dense.mixed.types import TYPES
 from lm_eval_ext.families.manyifeval.dense.mixed.witness import respond
+from lm_eval_ext.verifiers import instruction
 
 pytestmark = pytest.mark.usefixtures("sentence_data")
 
@@ -31,7 +31,7 @@ def test_any_of_a_sections_instructions_can_be_broken_and_the_others_followed() 
 
 
 def test_instructions_that_exclude_each_other_have_no_section() -> None:
-    lower, upper = section_instruction("section:lowercase", {}), section_instruction("section:capitals", {})
+    lower, upper = instruction("section:lowercase", {}), instruction("section:capitals", {})
     with pytest.raises(ValueError, match="exclude each other"):
         respond([lower, upper])
     assert respond([lower, upper], [1]) is not None
@@ -39,4 +39,4 @@ def test_instructions_that_exclude_each_other_have_no_section() -> None:
 
 def test_an_instruction_of_another_kind_is_an_error() -> None:
     with pytest.raises(ValueError, match="unknown instruction"):
-        respond([section_instruction("format:emoji", {})])
+        respond([instruction("format:emoji", {})])
