@@ -195,7 +195,8 @@ def test_doctor_fails_if_a_required_source_does_not_respond(
     (tmp_path / "rte_validation.jsonl").write_text('{"sentence1": "a"}\n', encoding="utf-8")
     assert main(["doctor", "--source", str(tmp_path)]) == 1
     printed = capsys.readouterr().out
-    assert "FAILED folder    verbalizer: 1 of 9 datasets; no rows of 'fp'" in printed
+    assert "FAILED folder    verbalizer: 1 of 2 datasets, not there: fp, " in printed
+    assert "rte_validation.jsonl has no column 'sentence2'" in printed
     # A network that nobody asked for.
     assert "hub" not in printed
     assert "files     " not in printed
