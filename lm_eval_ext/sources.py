@@ -6,11 +6,8 @@ once per process, however many tasks use it.
 
 from __future__ import annotations
 
-import http.client
 import json
-import socket
 import textwrap
-import urllib.request
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -211,6 +208,10 @@ def _require_connection(hub: HubDataset) -> None:
 @cache
 def _failed_connection(endpoint: str) -> str:
     """Return why nothing answers at an address, if so; whatever it answers is not looked at."""
+    import http.client  # noqa: PLC0415 # only the hub needs them
+    import socket  # noqa: PLC0415
+    import urllib.request  # noqa: PLC0415
+
     question = urllib.request.Request(endpoint, method="HEAD")  # noqa: S310 # the hub's
     try:
         with urllib.request.urlopen(question, timeout=CONNECTION_SECONDS):  # noqa: S310 # as above

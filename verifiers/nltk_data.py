@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import logging
 import os
-import subprocess
 import sys
 import textwrap
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 log = logging.getLogger(__name__)
@@ -127,6 +125,9 @@ def download(data: Data, target: Path) -> None:
     Raises:
         OSError: they could not be downloaded, or not within ``ANSWER_SECONDS`` and ``DOWNLOAD_SECONDS``.
     """
+    import subprocess  # noqa: PLC0415 # rarely needed
+    from tempfile import TemporaryDirectory  # noqa: PLC0415
+
     # NLTK reads nothing that another account could have written, whatever the umask.
     target.mkdir(mode=0o755, parents=True, exist_ok=True)
     with TemporaryDirectory(prefix=f".{data.name}-", dir=target) as folder:
