@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from lm_eval_ext.classifier import readers
+from lm_eval_ext.classifier.availability import ReaderError
 from lm_eval_ext.cli import main
 from lm_eval_ext.sources import EMBEDDED_FOLDER
 from lm_eval_ext.verifiers import verify
@@ -71,6 +73,18 @@ def test_the_rows_of_an_own_task_are_printed(tmp_path: Path, capsys: pytest.Capt
     assert all(row["oracle"] == ("bar" if row["doc"]["label"] else "foo") for row in rows)
     assert main(["rows", *words, "--metadata", '{"rows": "all"}']) == 0
     assert len(capsys.readouterr().out.splitlines()) == 120
+
+
+def test_questions_are_printed_where_the_classifier_cannot_be_loaded(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(name: str) -> None:
+        raise ReaderError(f"no base weights for {name}")
+
+    monkeypatch.setattr(readers, "require", fail)
+    assert len(printed(capsys, "paired_mcq_arc_challenge_low")) == 160
+    metadata = ("--metadata", '{"answer_classifier": "default"}')
+    assert main(["rows", "paired_mcq_arc_challenge_low", *metadata, "--source", "embedded"]) == 1
 
 
 def test_a_task_that_is_not_ours_has_no_rows_to_print(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

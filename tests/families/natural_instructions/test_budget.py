@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -142,3 +143,11 @@ def test_a_system_prompt_takes_up_context(tiny_model: Path) -> None:
     metadata = {"pretrained": str(tiny_model), "max_length": 1000}
     assert budget_of(metadata, 16).limit - budget_of(metadata, 16, "Be brief.").limit == len("system: Be brief.\n")
     assert budget_of({}, 16, "Be brief.").limit == 3 * (2048 - 16) - len("Be brief.")
+
+
+def test_without_transformers_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    with pytest.raises(
+        RowsError, match=r"could not be loaded: .*transformers.*; pip install 'lm-eval-ext\[hf\]' provides it"
+    ):
+        budget_of({"pretrained": "nobody/none"}, 16)
