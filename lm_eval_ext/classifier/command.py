@@ -75,7 +75,7 @@ def add_train_to(train: argparse.ArgumentParser) -> None:
     train.add_argument(
         "--rank", metavar="N", type=count, help=f"the rank of the adapter's matrices; {_default('rank')}"
     )
-    add_placement_to(train, batch_size=False)
+    _add_placement_to(train, batch_size=False)
     train.add_argument(
         "--held-out",
         type=share,
@@ -198,7 +198,7 @@ def add_evaluate_to(judge: argparse.ArgumentParser) -> None:
         action="append",
         help=f"{readers.EXPECTED}; may be repeated (default: {' '.join(readers.NAMES)})",
     )
-    add_placement_to(judge)
+    _add_placement_to(judge)
     judge.add_argument("--json", action="store_true", help="print JSON")
     judge.set_defaults(run=_evaluate)
 
@@ -207,7 +207,7 @@ def _evaluate(options: argparse.Namespace) -> int:
     names = list(dict.fromkeys(options.reader or readers.NAMES))
     for name in names:
         readers.require(name)
-    placement = placement_for(names, options)
+    placement = _placement_for(names, options)
     rows = labelled_file(options.data)
     evaluation = evaluate(rows, {name: readings(readers.reader(name, placement), rows, name) for name in names})
     print(json.dumps(as_json(evaluation), indent=2) if options.json else as_markdown(evaluation), flush=True)
@@ -223,13 +223,13 @@ def add_read_to(read: argparse.ArgumentParser) -> None:
     )
     read.add_argument("rows", metavar="ROWS.jsonl", help='JSON lines; "-": standard input')
     read.add_argument("--reader", metavar="NAME", default="default", help=f'default: "default"; {readers.EXPECTED}')
-    add_placement_to(read)
+    _add_placement_to(read)
     read.set_defaults(run=_read)
 
 
 def _read(options: argparse.Namespace) -> int:
     readers.require(options.reader)
-    reader = readers.reader(options.reader, placement_for([options.reader], options))
+    reader = readers.reader(options.reader, _placement_for([options.reader], options))
     if options.rows == "-":
         _print_readings(reader, sys.stdin.buffer, "standard input")
         return 0
@@ -253,7 +253,7 @@ def _line(row: Mapping[str, Any], reading: Reading) -> str:
     return json.dumps({**row, "reading": reading.value, "certainty": round(reading.certainty, 4)}) + "\n"
 
 
-def add_placement_to(command: argparse.ArgumentParser, *, batch_size: bool = True) -> None:
+def _add_placement_to(command: argparse.ArgumentParser, *, batch_size: bool = True) -> None:
     """Add ``--device`` and ``--dtype`` to a subcommand and, unless it has its own, ``--batch-size``."""
     command.add_argument(
         "--device",
@@ -269,7 +269,7 @@ def add_placement_to(command: argparse.ArgumentParser, *, batch_size: bool = Tru
         )
 
 
-def placement_for(names: Sequence[str], options: argparse.Namespace) -> Placement:
+def _placement_for(names: Sequence[str], options: argparse.Namespace) -> Placement:
     """Return where the readers of a command run.
 
     Args:

@@ -39,7 +39,7 @@ def add_export_to(export: argparse.ArgumentParser) -> None:
         "development, 1,000 for tests, at random; in the same proportions if there are fewer. Instances that the "
         "tasks evaluate are in none of them. Standard error has the numbers of each subtask."
     )
-    add_pairs_to(export)
+    _add_pairs_to(export)
     export.add_argument("--subtasks", metavar="NAME", nargs="+", required=True, help=f"{NAMED}, or {' or '.join(SETS)}")
     export.add_argument("--split", choices=tuple(SIZES), default="train", help="default: train")
     export.add_argument(
@@ -54,7 +54,7 @@ def add_export_to(export: argparse.ArgumentParser) -> None:
 
 
 def _export(options: argparse.Namespace) -> int:
-    request, subtasks = request_of(options), subtasks_named(options.subtasks)
+    request, subtasks = _request_of(options), subtasks_named(options.subtasks)
     budget = budget_of({"tokenizer": options.tokenizer, "max_length": options.max_length}, NEW_TOKENS)
     # All files are read before anything is printed, so that an error leaves no half of an export.
     material = Material.of(pairs_of(name, options.split, request, budget) for name in counted(subtasks, " subtasks"))
@@ -84,7 +84,7 @@ def add_train_to(train: argparse.ArgumentParser) -> None:
         help="generalization (the default): one model, trained on no subtask of the evaluation split; task-specific: "
         "one model for each subtask, in DIR/SUBTASK, the upper bound",
     )
-    add_pairs_to(train)
+    _add_pairs_to(train)
     train.add_argument(
         "--subtasks",
         metavar="NAME",
@@ -130,7 +130,7 @@ def _train(options: argparse.Namespace) -> int:
     plus = _plus(options, subtasks)
     if not is_specific:
         require_unseen(subtasks)
-    request = request_of(options)
+    request = _request_of(options)
     require_libraries()
     from lm_eval_ext.families.natural_instructions.training.base import backend_of  # noqa: PLC0415 # torch, an extra
     from lm_eval_ext.families.natural_instructions.training.fit import require_device  # noqa: PLC0415 # as above
@@ -221,7 +221,7 @@ def _evaluation(job: _Job, options: argparse.Namespace, backend: str) -> str:
     return shlex.join([*words, *(["--metadata", json.dumps(metadata)] if metadata else [])])
 
 
-def add_pairs_to(parser: argparse.ArgumentParser) -> None:
+def _add_pairs_to(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     default = Request("")
     parser.add_argument("--encoding", required=True, metavar="ENCODING", help="for example prompt, all or instance")
@@ -257,7 +257,7 @@ def _seed(text: str) -> int:
     return int(text)
 
 
-def request_of(options: argparse.Namespace) -> Request:
+def _request_of(options: argparse.Namespace) -> Request:
     """Return which pairs to make.
 
     Raises:
