@@ -65,11 +65,13 @@ def add_check_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         description="Reads what `lm_eval --output_path FOLDER --log_samples` wrote for a baseline and for a candidate. "
         "The drop of the headline metric of each task or group has one-sided 95 % limits, from answers paired by "
         "dataset row. REGRESSION: the lower limit (Holm correction) is beyond the allowed drop. NOT WORSE: the upper "
-        "limit is within it. INCONCLUSIVE: neither; the message says how many rows would decide. A candidate whose "
-        "true drops are allowed fails at most one check in twenty. The baseline's lowest-level groups and its tasks in "
-        "no group are checked, or what --bounds names. Exit status: 0 pass; 1 regression; 2 cannot tell: a task, its "
-        "samples or some rows are missing or differ, prompts, settings or answer readers differ, samples and results "
-        "disagree, the command itself failed, or, with --require no-worse, something is inconclusive. Of runs that "
+        "limit is within it. INCONCLUSIVE: neither; the message says how many rows would decide. This passes if the "
+        "rows could have shown a drop of --resolution. A candidate whose true drops are allowed fails at most one "
+        "check in twenty. The baseline's lowest-level groups and its tasks in no group are checked, or what --bounds "
+        "names. Exit status: 0 pass; 1 regression; 2 cannot tell: a task, its "
+        "samples or some rows are missing or differ, prompts, settings, gold answers or answer readers differ, samples "
+        "and results disagree, the rows are too few, the command itself failed, or, with --require no-worse, something "
+        "is inconclusive. Of runs that "
         "sample (temperature above 0), each side can be several runs that differ in the seed alone: `check c1 c2 c3 -- "
         "b1 b2 b3`, the baseline's last.",
     )
@@ -93,8 +95,16 @@ def add_check_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--require",
         choices=("no-regression", "no-worse"),
         default="no-regression",
-        help="no-regression (the default): what is inconclusive passes with a remark; no-worse: only what is shown to "
-        "be not worse passes",
+        help="no-regression (the default): what is inconclusive passes, with a remark; no-worse: only what is "
+        "shown to be not worse passes",
+    )
+    check.add_argument(
+        "--resolution",
+        metavar="SHARE",
+        type=_share,
+        default=0.1,
+        help="what is inconclusive passes only if the rows could have shown a true drop of this size, or of twice the "
+        "allowed one if that is more (0.1 by default: ten percentage points); otherwise nothing can be told",
     )
     check.add_argument("--junit", metavar="FILE.xml", type=_file, help="also write the findings as JUnit XML, for CI")
     check.add_argument(
@@ -242,7 +252,7 @@ def _checked(options: argparse.Namespace, before: Opened, after: Opened) -> int:
         raise ReportError(
             f"{min(shared)}: is part of both runs; expected two separate runs, each in its own folder or file"
         )
-    findings = [_named(finding, before) for finding in check(sides, bounds.over(sides), options.k)]
+    findings = [_named(finding, before) for finding in check(sides, bounds.over(sides), options.k, options.resolution)]
     titles = _titles(sides, before, after)
     drawn = [finding.sampled for finding in findings if finding.sampled]
     notices = [
