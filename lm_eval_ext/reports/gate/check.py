@@ -118,8 +118,28 @@ def check(
             not worse: a share, of the baseline's score if that is no share. Twice the bound, if that is more: a drop
             that is allowed cannot be shown.
     """
+    differences, findings = compared(sides, bounds)
+    drops = {name: drop_of(difference) for name, difference in differences.items()}
+    p = {name: drop.p_beyond(bounds[name]) for name, drop in drops.items()}
+    adjusted, levels = holm(p), holm_levels(p, LEVEL)
+    for name, difference in differences.items():
+        drawn = sampled(difference, sides.evidence.population, k)
+        scale = 1.0 if difference.unit.is_share else abs(difference.before)
+        visible = max(resolution * scale, 2 * bounds[name])
+        tested = Tested(difference, drops[name], bounds[name], adjusted[name], levels[name], len(p), visible, drawn)
+        findings.append(_judge(tested))
+    return tuple(sorted(findings, key=lambda finding: (ORDER.index(finding.verdict), _room(finding), finding.name)))
+
+
+def compared(sides: Sides, bounds: Mapping[str, float]) -> tuple[dict[str, Difference], list[Finding]]:
+    """Return the differences that a check tests, by task or group, and its findings on what it cannot test.
+
+    Args:
+        sides: the baseline and the candidate.
+        bounds: by task or group, the largest allowed drop.
+    """
     findings: list[Finding] = []
-    measured: dict[str, tuple[Difference, Drop]] = {}
+    differences: dict[str, Difference] = {}
     for name, most in bounds.items():
         taken = sides.take(name)
         if isinstance(taken, Unpaired):
@@ -129,20 +149,12 @@ def check(
         if unbounded := _unbounded(difference, most):
             findings.append(Finding(name, taken.family, "CANNOT TELL", most, issues=(unbounded,)))
         elif difference.change.exists and (difference.answers or not isnan(difference.error)):
-            measured[name] = difference, drop_of(difference)
+            differences[name] = difference
         else:
             issues = (difference.missing, *_warnings(taken.issues))
             measure = Estimate(-difference.sign * difference.change.value)
             findings.append(Finding(name, taken.family, "CANNOT TELL", most, difference, measure, issues=issues))
-    p = {name: drop.p_beyond(bounds[name]) for name, (_, drop) in measured.items()}
-    adjusted, levels = holm(p), holm_levels(p, LEVEL)
-    for name, (difference, drop) in measured.items():
-        drawn = sampled(difference, sides.evidence.population, k)
-        scale = 1.0 if difference.unit.is_share else abs(difference.before)
-        visible = max(resolution * scale, 2 * bounds[name])
-        tested = Tested(difference, drop, bounds[name], adjusted[name], levels[name], len(p), visible, drawn)
-        findings.append(_judge(tested))
-    return tuple(sorted(findings, key=lambda finding: (ORDER.index(finding.verdict), _room(finding), finding.name)))
+    return differences, findings
 
 
 def _unbounded(difference: Difference, most: float) -> Issue | None:
@@ -185,7 +197,7 @@ def _judge(tested: Tested) -> Finding:
         verdict = "INCONCLUSIVE"
     if verdict == "INCONCLUSIVE" or (verdict == "CANNOT TELL" and not warnings and not isinf(drop.error)):
         issues.append(note(_what_would_decide(tested)))
-    if verdict == "NOT WORSE" and _worst_drop(difference) <= most:
+    if verdict == "NOT WORSE" and worst_drop(difference) <= most:
         issues.append(note(_cannot_drop(difference)))
     issues += [*limited(unit), *(issue for issue in unit.issues if issue.severity == "note")]
     measure = Estimate(drop.value, *drop.limits(tested.level, LEVEL))
@@ -197,7 +209,7 @@ def _blind(tested: Tested) -> Issue | None:
     drop, most, visible = tested.drop, tested.most, tested.resolution
     if isinf(drop.error):
         return warning("a single row has no interval" if drop.rows == 1 else "rows with equal values have no interval")
-    if _worst_drop(tested.difference) <= most:
+    if worst_drop(tested.difference) <= most:
         return warning(f"{_cannot_drop(tested.difference)}: allow less, or leave it out of the bounds")
     if smallest_regression(drop, most, tested.tests) <= visible:
         return None
@@ -243,7 +255,7 @@ def rounded(rows: float) -> str:
     return f"{max(2, round(rows / step) * step):,}"
 
 
-def _worst_drop(difference: Difference) -> float:
+def worst_drop(difference: Difference) -> float:
     """Return the largest drop that the baseline's score leaves room for."""
     if not difference.unit.is_share:
         return inf

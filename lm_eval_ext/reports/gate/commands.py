@@ -212,9 +212,22 @@ def _require_apart(options: argparse.Namespace) -> None:
 def _planned(options: argparse.Namespace) -> int:
     from lm_eval_ext.results.stored.places import opened  # noqa: PLC0415 # as above
 
-    with opened([] if options.against is None else [options.against]) as places:
-        # The baseline takes the candidate's part: of the candidate, nothing is known yet.
-        return planned(options, _bounds, lambda names: _read(places, places, names, chosen(options)), _print)
+    second = _second_run(options)
+    with opened([*([] if options.against is None else [options.against]), *second]) as places:
+        baseline, again = places.split(len(places.paths) - len(second))
+        return planned(options, _bounds, lambda: _of_baseline(baseline, again, chosen(options)), _print)
+
+
+def _second_run(options: argparse.Namespace) -> list[str]:
+    if options.after or len(options.runs) > 1:
+        raise ReportError("--plan: several runs; expected a second run of the baseline, or none")
+    return list(options.runs)
+
+
+def _of_baseline(baseline: Opened, again: Opened, others: Choice) -> Sides:
+    """Return a baseline and its second run; without one, the baseline on both sides."""
+    _require_apart_runs(baseline, again, "baseline and its second run")
+    return _read(baseline, again, ("the baseline", "its second run"), others)
 
 
 def _write_error(options: argparse.Namespace, said: str) -> None:
@@ -239,8 +252,7 @@ def _checked(options: argparse.Namespace, before: Opened, after: Opened) -> int:
     from lm_eval_ext.reports.gate.check import check, status  # noqa: PLC0415
     from lm_eval_ext.reports.gate.sampled import text as sampled_text  # noqa: PLC0415
 
-    if both := set(before.names) & set(after.names) or _resolved(before.paths) & _resolved(after.paths):
-        raise ReportError(f"{min(map(str, both))}: is both candidate and baseline; expected two runs")
+    _require_apart_runs(before, after, "candidate and baseline")
     if options.junit is not None:
         output.require_writable(options.junit, "the XML to write, for example findings.xml")
     if options.markdown not in (None, PRINTED):
@@ -274,6 +286,11 @@ def _checked(options: argparse.Namespace, before: Opened, after: Opened) -> int:
     _print(summary.splitlines() if is_printed else said)
     output.write(contents)
     return status(findings, options.require)
+
+
+def _require_apart_runs(before: Opened, after: Opened, both_of: str) -> None:
+    if both := set(before.names) & set(after.names) or _resolved(before.paths) & _resolved(after.paths):
+        raise ReportError(f"{min(map(str, both))}: is both {both_of}; expected two runs")
 
 
 def _named(finding: Finding, places: Opened) -> Finding:
@@ -332,11 +349,12 @@ def _read(before: Opened, after: Opened, names: tuple[str, str], others: Choice)
             )
     draws = [Draw(runs, place) for place, runs in zip(given, found, strict=True)]
     count = len(before.names)
-    sides = [as_one(of_side) for of_side in (draws[:count], draws[count:])]
-    for runs, name in zip(sides, names, strict=True):
+    sides = [as_one(of_side) for of_side in (draws[:count], draws[count:]) if of_side]
+    for runs, name in zip(sides, names, strict=False):
         for notice in _notices(runs, name):
             print(f"lm-eval-ext: {before.named(notice)}", file=sys.stderr)
-    return Sides(sides[0], sides[1], names)
+    # Of a baseline alone, both sides are the same run.
+    return Sides(sides[0], sides[-1], names)
 
 
 def _notices(runs: Runs, name: str) -> list[str]:
