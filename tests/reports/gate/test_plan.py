@@ -112,7 +112,7 @@ def test_several_draws_show_how_much_changes(tmp_path: Path) -> None:
         together = as_one([Draw(runs, "a run") for runs in load_apart([[folder] for folder in folders])])
         plan = only(Sides(together, together, ("A", "B")), {SST2: 0.02})
         assert f"{draws} draws of each row" in plan.about
-        # Two draws of a row differ with the variance 2 p (1 - p), of mean 2 * 2 / (3 * 4); means of n with an nth of it.
+        # Two draws of a row differ with the variance 2 p (1 - p), of mean 2 * 2 / (3 * 4); means of n draws with less.
         assert plan.asked.shown is not None
         assert np.mean(plan.asked.shown**2) == pytest.approx(2 * 2 / 12 / draws, rel=0.25)
 
