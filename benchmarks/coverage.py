@@ -1,6 +1,6 @@
 """Simulates how often the 95 % intervals of a report cover the true figure: ``python -m benchmarks.coverage``.
 
-Rows differ in difficulty, as in ``benchmarks.gate_power``, and a report's own functions make the intervals. Printed are
+Rows differ in difficulty, and the answers to a row share it; a report's own functions make the intervals. Printed are
 the shares of runs whose interval covers the truth, and with it that of the bootstrap's percentiles, which was used
 before: of an accuracy, and of what the report calls the residual (prompt level minus instruction level to the power of
 the number of instructions).
@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import betaln
 
 from lm_eval_ext.reports.figure import Estimate
-from lm_eval_ext.reports.gate.simulation import SEED, Asked, chances_of_rows
+from lm_eval_ext.reports.gate.simulation import SEED
 from lm_eval_ext.reports.statistics import Floats, Population, Ratio, Replicates, estimate
 
 CORRELATION = 1 / 3
@@ -30,6 +31,33 @@ Figures = Callable[[Population, Floats], tuple[Replicates, Replicates]]
 """Returns the replicates that make the interval, and those of the bootstrap, given right answers, shape (rows, K)."""
 
 
+@dataclass(frozen=True)
+class Answered:
+    """How a model answers.
+
+    Attributes:
+        rows: the number of dataset rows.
+        answers: the number of answers to each row.
+        accuracy: the share of right answers.
+        correlation: of the answers to a row, from 0 to 1 (the intraclass correlation).
+    """
+
+    rows: int
+    answers: int
+    accuracy: float
+    correlation: float
+
+
+def chances_of_rows(asked: Answered, generator: np.random.Generator, runs: int) -> Floats:
+    """Return the chance that an answer to each row is right, from a beta distribution, shape (runs, rows)."""
+    shape = (runs, asked.rows)
+    if asked.correlation <= 0 or not 0 < asked.accuracy < 1:
+        return np.full(shape, asked.accuracy)
+    # The answers of a beta-binomial distribution with parameters a and b are correlated by 1 / (1 + a + b).
+    both = 1 / asked.correlation - 1
+    return generator.beta(both * asked.accuracy, both * (1 - asked.accuracy), shape)
+
+
 def main() -> None:
     """Print both tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -39,11 +67,11 @@ def main() -> None:
     print("|---|" + "---:|" * len(ACCURACIES))
     for rows, answers in SIZES:
         cells = (
-            covered(Asked(rows, answers, accuracy, CORRELATION), accuracy, of_accuracy, options.runs)
+            covered(Answered(rows, answers, accuracy, CORRELATION), accuracy, of_accuracy, options.runs)
             for accuracy in ACCURACIES
         )
         _print(f"{rows} × {answers}", cells)  # noqa: RUF001
-    asked = [Asked(PROMPTS, 1, accuracy, CORRELATION) for accuracy in ACCURACIES]
+    asked = [Answered(PROMPTS, 1, accuracy, CORRELATION) for accuracy in ACCURACIES]
     cells = (covered(one, one.accuracy, of_accuracy, options.runs, between=True) for one in asked)
     _print(f"{PROMPTS}, values between", cells)
     print("\n| instructions | " + " | ".join(f"{followed:g}" for followed in FOLLOWED) + " |")
@@ -51,7 +79,7 @@ def main() -> None:
     for number in INSTRUCTIONS:
         cells = (
             covered(
-                Asked(PROMPTS, number, followed, CORRELATION), residual(followed, number), of_residual, options.runs
+                Answered(PROMPTS, number, followed, CORRELATION), residual(followed, number), of_residual, options.runs
             )
             for followed in FOLLOWED
         )
@@ -62,7 +90,9 @@ def _print(name: str, cells: Iterator[tuple[float, float]]) -> None:
     print(f"| {name} | " + " | ".join(f"{now:.1%} ({before:.0%})" for now, before in cells) + " |", flush=True)
 
 
-def covered(asked: Asked, truth: float, figures: Figures, runs: int, *, between: bool = False) -> tuple[float, float]:
+def covered(
+    asked: Answered, truth: float, figures: Figures, runs: int, *, between: bool = False
+) -> tuple[float, float]:
     """Return the shares of runs whose interval covers the true figure: the report's, and the bootstrap's.
 
     Args:

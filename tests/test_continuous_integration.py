@@ -16,9 +16,10 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
+from lm_eval_ext.cli import main
 from tests.conftest import ROOT
 from tests.reports.files import SST2, write_run
-from tests.reports.gate.two_runs import right
+from tests.reports.gate.two_runs import SNLI, right
 from tests.test_documentation import FENCE
 
 PAGE = (ROOT / "docs/continuous-integration.md").read_text(encoding="utf-8")
@@ -74,6 +75,55 @@ def test_the_shell_script_tells_the_three_outcomes_apart(releases: Path) -> None
     (releases / "baseline.tar.gz").unlink()
     unknown = shell(releases, script)
     assert (unknown.returncode, unknown.stdout.splitlines()[-1]) == (2, "cannot tell"), unknown.stderr
+
+
+def exit_statuses() -> dict[str, list[str]]:
+    """Return the other cells of the table of exit statuses, by what the check finds."""
+    section = PAGE[PAGE.index("| what the check finds |") : PAGE.index("Release at 0")]
+    _, _, *lines = ([cell.strip() for cell in line.strip("|").split("|")] for line in section.strip().splitlines())
+    return {found: cells for found, *cells in lines}
+
+
+def candidate(folder: Path, found: str) -> Path:
+    """Write a baseline of two tasks and a candidate of which a check finds what a row of the table says."""
+    baseline = {SST2: right(400, of=400), SNLI: right(400, of=400)}
+    changed: dict[str, Any] = {}
+    case = found.partition(":")[0].partition(",")[0]
+    scores = {
+        "a regression": {SST2: right(300, of=400)},
+        "a task": {SNLI: right(400, of=400)},
+        "too few rows": {SST2: right(4, of=5), SNLI: right(5, of=5)},
+        "inconclusive": {SST2: right(392, of=400), SNLI: right(400, of=400)},
+    }.get(case, baseline)
+    if case == "something was asked otherwise":
+        changed = {"config": {"num_fewshot": 4}}
+    if case == "too few rows":
+        baseline = {task: right(5, of=5) for task in baseline}
+    write_run(folder / "baseline", baseline, arguments={"pretrained": "owner/old"})
+    results = write_run(folder / "new", scores, arguments={"pretrained": "owner/new"}, **changed)
+    if case == "the command itself failed":
+        results.write_text("{", encoding="utf-8")
+    return folder / "new"
+
+
+def elements(xml: Path) -> set[str]:
+    """Return what is in the test cases of a JUnit report: nothing in those that have passed."""
+    suite = ElementTree.parse(xml).getroot()  # noqa: S314 # our own
+    return {child.tag for case in suite.iter("testcase") for child in case} - {"system-out"}
+
+
+@pytest.mark.parametrize("found", exit_statuses())
+def test_every_exit_status_is_as_in_the_table(tmp_path: Path, found: str) -> None:
+    new, xml = candidate(tmp_path, found), tmp_path / "check.xml"
+    words = ["check", str(new), "--against", str(tmp_path / "baseline"), "--max-drop", "0.02", "--junit", str(xml)]
+    *statuses, junit = exit_statuses()[found]
+    expected = [{word.strip(" `")} - {"passed"} for word in junit.split(", or ")]
+    for requirement, status, inside in zip(
+        ("no-regression", "no-worse"), statuses, (expected[0], expected[-1]), strict=True
+    ):
+        assert main([*words, "--require", requirement]) == int(status), requirement
+        # Of the worst; a task that is missing besides a regression is an error, too.
+        assert inside <= elements(xml) <= inside | {"error"} if inside == {"failure"} else elements(xml) == inside
 
 
 def test_the_gitlab_job_writes_the_report_that_it_names(releases: Path) -> None:

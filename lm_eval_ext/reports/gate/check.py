@@ -10,7 +10,15 @@ from typing import Literal
 from lm_eval_ext.reports.figure import Estimate
 from lm_eval_ext.reports.gate.comparison import difference_of
 from lm_eval_ext.reports.gate.difference import Difference
-from lm_eval_ext.reports.gate.drop import LEVEL, Drop, drop_of, rows_to_decide, smallest_regression
+from lm_eval_ext.reports.gate.drop import (
+    LEVEL,
+    MOST_ROWS,
+    Drop,
+    drop_of,
+    rows_to_decide,
+    rows_to_show,
+    smallest_regression,
+)
 from lm_eval_ext.reports.gate.limits import limited
 from lm_eval_ext.reports.gate.sampled.measured import Sampled, draws_to_decide, sampled
 from lm_eval_ext.reports.gate.units import Sides, Unpaired
@@ -20,7 +28,8 @@ from lm_eval_ext.results.issue import Issue, error, note, warning
 Verdict = Literal["REGRESSION", "CANNOT TELL", "INCONCLUSIVE", "NOT WORSE"]
 """The drop is larger than allowed; nothing can be said; the rows do not decide; the drop is not larger than allowed.
 
-The first and the last are shown, each with an error of at most 5 %.
+The first and the last are shown, each with an error of at most 5 %. Nothing can be said if something is missing or was
+asked otherwise, or if the rows do not decide and could not have shown even a large drop.
 """
 Requirement = Literal["no-regression", "no-worse"]
 """What a candidate must show to pass: that nothing is a regression, or that everything is not worse."""
@@ -31,6 +40,8 @@ STATUS: Mapping[Requirement, Mapping[Verdict, int]] = {
 """Exit statuses; the verdicts in order of precedence."""
 ORDER: Sequence[Verdict] = tuple(STATUS["no-regression"])
 
+RESOLUTION = 0.1
+"""The drop that the rows must at least be able to show, unless they show that there is none."""
 MOST_DRAWS = 1000
 """The largest number of draws of each row that a message suggests."""
 NOTHING = Estimate(nan)
@@ -76,6 +87,7 @@ class Tested:
         p: the adjusted p-value of an allowed drop.
         level: the level of the lower limit.
         tests: the number of drops tested.
+        resolution: the drop that the rows must be able to show; see ``check``.
         sampled: what several draws per row tell; ``None`` if there are no several draws.
     """
 
@@ -85,10 +97,13 @@ class Tested:
     p: float
     level: float
     tests: int
+    resolution: float
     sampled: Sampled | None = None
 
 
-def check(sides: Sides, bounds: Mapping[str, float], k: int | None = None) -> tuple[Finding, ...]:
+def check(
+    sides: Sides, bounds: Mapping[str, float], k: int | None = None, resolution: float = RESOLUTION
+) -> tuple[Finding, ...]:
     """Return the findings, the worst first.
 
     Holm's method keeps the probability that any allowed drop is called a regression at 5 %. Nothing of the kind is
@@ -99,9 +114,32 @@ def check(sides: Sides, bounds: Mapping[str, float], k: int | None = None) -> tu
         sides: the baseline and the candidate.
         bounds: by task or group, the largest allowed drop.
         k: the number of draws that reliable@k and pass@k are about; see ``sampled``.
+        resolution: the true drop that the rows must be able to show, with 80 % power, where they do not show that it is
+            not worse: a share, of the baseline's score if that is no share. Twice the bound, if that is more: a drop
+            that is allowed cannot be shown.
+    """
+    differences, findings = compared(sides, bounds)
+    drops = {name: drop_of(difference) for name, difference in differences.items()}
+    p = {name: drop.p_beyond(bounds[name]) for name, drop in drops.items()}
+    adjusted, levels = holm(p), holm_levels(p, LEVEL)
+    for name, difference in differences.items():
+        drawn = sampled(difference, sides.evidence.population, k)
+        scale = 1.0 if difference.unit.is_share else abs(difference.before)
+        visible = max(resolution * scale, 2 * bounds[name])
+        tested = Tested(difference, drops[name], bounds[name], adjusted[name], levels[name], len(p), visible, drawn)
+        findings.append(_judge(tested))
+    return tuple(sorted(findings, key=lambda finding: (ORDER.index(finding.verdict), _room(finding), finding.name)))
+
+
+def compared(sides: Sides, bounds: Mapping[str, float]) -> tuple[dict[str, Difference], list[Finding]]:
+    """Return the differences that a check tests, by task or group, and its findings on what it cannot test.
+
+    Args:
+        sides: the baseline and the candidate.
+        bounds: by task or group, the largest allowed drop.
     """
     findings: list[Finding] = []
-    measured: dict[str, tuple[Difference, Drop]] = {}
+    differences: dict[str, Difference] = {}
     for name, most in bounds.items():
         taken = sides.take(name)
         if isinstance(taken, Unpaired):
@@ -111,17 +149,12 @@ def check(sides: Sides, bounds: Mapping[str, float], k: int | None = None) -> tu
         if unbounded := _unbounded(difference, most):
             findings.append(Finding(name, taken.family, "CANNOT TELL", most, issues=(unbounded,)))
         elif difference.change.exists and (difference.answers or not isnan(difference.error)):
-            measured[name] = difference, drop_of(difference)
+            differences[name] = difference
         else:
             issues = (difference.missing, *_warnings(taken.issues))
             measure = Estimate(-difference.sign * difference.change.value)
             findings.append(Finding(name, taken.family, "CANNOT TELL", most, difference, measure, issues=issues))
-    p = {name: drop.p_beyond(bounds[name]) for name, (_, drop) in measured.items()}
-    adjusted, levels = holm(p), holm_levels(p, LEVEL)
-    for name, (difference, drop) in measured.items():
-        drawn = sampled(difference, sides.evidence.population, k)
-        findings.append(_judge(Tested(difference, drop, bounds[name], adjusted[name], levels[name], len(p), drawn)))
-    return tuple(sorted(findings, key=lambda finding: (ORDER.index(finding.verdict), _room(finding), finding.name)))
+    return differences, findings
 
 
 def _unbounded(difference: Difference, most: float) -> Issue | None:
@@ -157,22 +190,46 @@ def _judge(tested: Tested) -> Finding:
         verdict = "CANNOT TELL"
     elif drop.p_within(most) < LEVEL:
         verdict = "NOT WORSE"
+    elif blind := _blind(tested):
+        verdict = "CANNOT TELL"
+        issues.append(blind)
     else:
         verdict = "INCONCLUSIVE"
+    if verdict == "INCONCLUSIVE" or (verdict == "CANNOT TELL" and not warnings and not isinf(drop.error)):
         issues.append(note(_what_would_decide(tested)))
-    if _worst_drop(difference) <= most:
-        issues.append(note(f"the baseline is at {difference.before:.4f}, so no drop can be larger than allowed"))
+    if verdict == "NOT WORSE" and worst_drop(difference) <= most:
+        issues.append(note(_cannot_drop(difference)))
     issues += [*limited(unit), *(issue for issue in unit.issues if issue.severity == "note")]
     measure = Estimate(drop.value, *drop.limits(tested.level, LEVEL))
     return Finding(unit.name, unit.family, verdict, most, difference, measure, tested.p, tuple(issues), tested.sampled)
 
 
+def _blind(tested: Tested) -> Issue | None:
+    """Return why the rows could not have shown a drop that they should; ``None`` if they could."""
+    drop, most, visible = tested.drop, tested.most, tested.resolution
+    if isinf(drop.error):
+        return warning("a single row has no interval" if drop.rows == 1 else "rows with equal values have no interval")
+    if worst_drop(tested.difference) <= most:
+        return warning(f"{_cannot_drop(tested.difference)}: allow less, or leave it out of the bounds")
+    if smallest_regression(drop, most, tested.tests) <= visible:
+        return None
+    needed = rows_to_show(drop, visible, most, tested.tests)
+    enough = f"about {rounded(needed)} would (80 % power): evaluate more rows" if needed < inf else "no number would"
+    return warning(
+        f"{drop.rows} rows could not have shown even a drop of {visible:.2g}; {enough}, or give a larger --resolution"
+    )
+
+
+def _cannot_drop(difference: Difference) -> str:
+    return f"the baseline is at {difference.before:.4f}, so no drop can be larger than allowed"
+
+
 def _what_would_decide(tested: Tested) -> str:
     drop, most = tested.drop, tested.most
-    if isinf(drop.error):
-        return "a single row has no interval" if drop.rows == 1 else "rows with equal values have no interval"
     rows, smallest = rows_to_decide(drop, most), smallest_regression(drop, most, tested.tests)
-    decide = f"about {rounded(rows)} rows would decide" if rows < 1e6 else "no practical number of rows would decide"
+    decide = (
+        f"about {rounded(rows)} rows would decide" if rows < MOST_ROWS else "no practical number of rows would decide"
+    )
     shows = (
         f"{drop.rows} rows show a regression from a true drop of {smallest:.2g} on"
         if smallest < 1 or not drop.is_share
@@ -198,7 +255,7 @@ def rounded(rows: float) -> str:
     return f"{max(2, round(rows / step) * step):,}"
 
 
-def _worst_drop(difference: Difference) -> float:
+def worst_drop(difference: Difference) -> float:
     """Return the largest drop that the baseline's score leaves room for."""
     if not difference.unit.is_share:
         return inf

@@ -30,7 +30,8 @@ def text(
     if tests:
         yield (
             "A drop is a regression if its lower limit is beyond what is allowed, and is not worse if its upper limit "
-            "is within it; otherwise it is inconclusive. Limits: one-sided, "
+            "is within it; otherwise it is inconclusive, or nothing can be told, because the rows could not even have "
+            "shown a large drop. Limits: one-sided, "
             f"{1 - LEVEL:.0%}, paired, one observation per dataset row; the lower ones with Holm correction for "
             f"{tests} comparison{'s' if tests > 1 else ''}. An allowed drop fails at most one check in twenty."
         )

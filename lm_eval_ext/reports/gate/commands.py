@@ -66,11 +66,13 @@ def add_check_to(check: argparse.ArgumentParser) -> None:
         "Reads what `lm_eval --output_path FOLDER --log_samples` wrote for a baseline and for a candidate. "
         "The drop of the headline metric of each task or group has one-sided 95 % limits, from answers paired by "
         "dataset row. REGRESSION: the lower limit (Holm correction) is beyond the allowed drop. NOT WORSE: the upper "
-        "limit is within it. INCONCLUSIVE: neither; the message says how many rows would decide. A candidate whose "
-        "true drops are allowed fails at most one check in twenty. The baseline's lowest-level groups and its tasks in "
-        "no group are checked, or what --bounds names. Exit status: 0 pass; 1 regression; 2 cannot tell: a task, its "
-        "samples or some rows are missing or differ, prompts, settings or answer readers differ, samples and results "
-        "disagree, the command itself failed, or, with --require no-worse, something is inconclusive. Of runs that "
+        "limit is within it. INCONCLUSIVE: neither; the message says how many rows would decide. This passes if the "
+        "rows could have shown a drop of --resolution. A candidate whose true drops are allowed fails at most one "
+        "check in twenty. The baseline's lowest-level groups and its tasks in no group are checked, or what --bounds "
+        "names. Exit status: 0 pass; 1 regression; 2 cannot tell: a task, its "
+        "samples or some rows are missing or differ, prompts, settings, gold answers or answer readers differ, samples "
+        "and results disagree, the rows are too few, the command itself failed, or, with --require no-worse, something "
+        "is inconclusive. Of runs that "
         "sample (temperature above 0), each side can be several runs that differ in the seed alone: `check c1 c2 c3 -- "
         "b1 b2 b3`, the baseline's last."
     )
@@ -94,8 +96,16 @@ def add_check_to(check: argparse.ArgumentParser) -> None:
         "--require",
         choices=("no-regression", "no-worse"),
         default="no-regression",
-        help="no-regression (the default): what is inconclusive passes with a remark; no-worse: only what is shown to "
-        "be not worse passes",
+        help="no-regression (the default): what is inconclusive passes, with a remark; no-worse: only what is "
+        "shown to be not worse passes",
+    )
+    check.add_argument(
+        "--resolution",
+        metavar="SHARE",
+        type=_share,
+        default=0.1,
+        help="what is inconclusive passes only if the rows could have shown a true drop of this size, or of twice the "
+        "allowed one if that is more (0.1 by default: ten percentage points); otherwise nothing can be told",
     )
     check.add_argument("--junit", metavar="FILE.xml", type=_file, help="also write the findings as JUnit XML, for CI")
     check.add_argument(
@@ -190,9 +200,22 @@ def _require_apart(options: argparse.Namespace) -> None:
 
 
 def _planned(options: argparse.Namespace) -> int:
-    with opened([] if options.against is None else [options.against]) as places:
-        # The baseline takes the candidate's part: of the candidate, nothing is known yet.
-        return planned(options, _bounds, lambda names: _read(places, places, names, chosen(options)), _print)
+    second = _second_run(options)
+    with opened([*([] if options.against is None else [options.against]), *second]) as places:
+        baseline, again = places.split(len(places.paths) - len(second))
+        return planned(options, _bounds, lambda: _of_baseline(baseline, again, chosen(options)), _print)
+
+
+def _second_run(options: argparse.Namespace) -> list[str]:
+    if options.after or len(options.runs) > 1:
+        raise ReportError("--plan: several runs; expected a second run of the baseline, or none")
+    return list(options.runs)
+
+
+def _of_baseline(baseline: Opened, again: Opened, others: Choice) -> Sides:
+    """Return a baseline and its second run; without one, the baseline on both sides."""
+    _require_apart_runs(baseline, again, "baseline and its second run")
+    return _read(baseline, again, ("the baseline", "its second run"), others)
 
 
 def _write_error(options: argparse.Namespace, said: str) -> None:
@@ -209,8 +232,7 @@ def _write_error(options: argparse.Namespace, said: str) -> None:
 
 
 def _checked(options: argparse.Namespace, before: Opened, after: Opened) -> int:
-    if both := set(before.names) & set(after.names) or _resolved(before.paths) & _resolved(after.paths):
-        raise ReportError(f"{min(map(str, both))}: is both candidate and baseline; expected two runs")
+    _require_apart_runs(before, after, "candidate and baseline")
     if options.junit is not None:
         output.require_writable(options.junit, "the XML to write, for example findings.xml")
     if options.markdown not in (None, PRINTED):
@@ -222,7 +244,7 @@ def _checked(options: argparse.Namespace, before: Opened, after: Opened) -> int:
         raise ReportError(
             f"{min(shared)}: is part of both runs; expected two separate runs, each in its own folder or file"
         )
-    findings = [_named(finding, before) for finding in check(sides, bounds.over(sides), options.k)]
+    findings = [_named(finding, before) for finding in check(sides, bounds.over(sides), options.k, options.resolution)]
     titles = _titles(sides, before, after)
     drawn = [finding.sampled for finding in findings if finding.sampled]
     notices = [
@@ -244,6 +266,11 @@ def _checked(options: argparse.Namespace, before: Opened, after: Opened) -> int:
     _print(summary.splitlines() if is_printed else said)
     output.write(contents)
     return status(findings, options.require)
+
+
+def _require_apart_runs(before: Opened, after: Opened, both_of: str) -> None:
+    if both := set(before.names) & set(after.names) or _resolved(before.paths) & _resolved(after.paths):
+        raise ReportError(f"{min(map(str, both))}: is both {both_of}; expected two runs")
 
 
 def _named(finding: Finding, places: Opened) -> Finding:
@@ -296,11 +323,12 @@ def _read(before: Opened, after: Opened, names: tuple[str, str], others: Choice)
             )
     draws = [Draw(runs, place) for place, runs in zip(given, found, strict=True)]
     count = len(before.names)
-    sides = [as_one(of_side) for of_side in (draws[:count], draws[count:])]
-    for runs, name in zip(sides, names, strict=True):
+    sides = [as_one(of_side) for of_side in (draws[:count], draws[count:]) if of_side]
+    for runs, name in zip(sides, names, strict=False):
         for notice in _notices(runs, name):
             print(f"lm-eval-ext: {before.named(notice)}", file=sys.stderr)
-    return Sides(sides[0], sides[1], names)
+    # Of a baseline alone, both sides are the same run.
+    return Sides(sides[0], sides[-1], names)
 
 
 def _notices(runs: Runs, name: str) -> list[str]:

@@ -14,6 +14,8 @@ from lm_eval_ext.reports.statistics import Floats
 
 LEVEL = 0.05
 """The probability, at most, of each error: calling an allowed drop a regression, or a larger one not worse."""
+MOST_ROWS = 1_000_000
+"""The most rows that anybody would evaluate."""
 POWER = 0.8
 """The probability of the outcome that a number of rows, or a drop, is given for."""
 
@@ -34,6 +36,7 @@ class Drop:
         error: the standard error of ``center``; infinite if there are too few rows for one.
         freedom: the degrees of freedom: rows minus datasets.
         rows: the number of dataset rows.
+        answers: the number of pairs of answers to them; 0 if there are none.
         is_share: whether the score is a share; another score has no made-up rows, and its drop no ends.
     """
 
@@ -42,6 +45,7 @@ class Drop:
     error: float
     freedom: int
     rows: int
+    answers: int = 0
     is_share: bool = True
 
     def p_beyond(self, bound: float) -> float:
@@ -81,7 +85,7 @@ def drop_of(difference: Difference) -> Drop:
     if not difference.answers:
         # From standard errors: each is of many rows, as far as the results tell.
         value, rows = -difference.sign * difference.change.value, difference.unit.pairs[0].before.count
-        return Drop(value, value, difference.error, max(1, 2 * rows - 2), rows, difference.unit.is_share)
+        return Drop(value, value, difference.error, max(1, 2 * rows - 2), rows, is_share=difference.unit.is_share)
     return drop_of_changes(
         -difference.sign * difference.by_row,
         difference.weight_by_row,
@@ -107,7 +111,7 @@ def drop_of_changes(
     value = float(changes.sum()) / total
     freedom = rows - len(rows_by_dataset)
     if freedom < 1:
-        return Drop(value, value, inf, 0, rows, is_share)
+        return Drop(value, value, inf, 0, rows, answers, is_share)
     deviations = changes - value * weights
     starts = np.cumsum([0, *rows_by_dataset[:-1]])
     means = np.add.reduceat(deviations, starts) / rows_by_dataset
@@ -115,11 +119,11 @@ def drop_of_changes(
     if not is_share:
         # Rows that are all equal do not tell how rows vary.
         error = sqrt(squares * rows / freedom) / total if squares else inf
-        return Drop(value, value, error, freedom, rows, is_share)
+        return Drop(value, value, error, freedom, rows, answers, is_share)
     made_up = 2 * (total / rows) ** 2 / (answers / rows)
     with_both = total * (rows + 2) / rows
     error = sqrt(squares * rows / freedom + made_up) / with_both
-    return Drop(value, float(changes.sum()) / with_both, error, freedom, rows)
+    return Drop(value, float(changes.sum()) / with_both, error, freedom, rows, answers)
 
 
 def rows_to_decide(drop: Drop, bound: float, level: float = LEVEL) -> float:
@@ -147,10 +151,64 @@ def smallest_regression(drop: Drop, bound: float, tests: int) -> float:
     """
     if isinf(drop.error):
         return inf
-    errors = _errors(LEVEL / tests)
+    smallest_measured = _away(drop, bound, _quantile(drop, LEVEL / tests))
+    return _away(drop, smallest_measured, NormalDist().inv_cdf(POWER))
+
+
+def rows_to_show(drop: Drop, true_drop: float, bound: float, tests: int) -> float:
+    """Return about how many rows like these, more than there are, would show a true drop to be beyond the bound.
+
+    They show it with 80 % power.
+
+    Args:
+        drop: the measured drop, whose error the rows are taken to have.
+        true_drop: the drop to be shown.
+        bound: the largest allowed drop.
+        tests: as for ``smallest_regression``.
+
+    Returns:
+        The number; infinite if no practical number would, or if there is no standard error.
+    """
+    few, many = drop.rows, MOST_ROWS
+    if smallest_regression(_of_rows(drop, many), bound, tests) > true_drop:
+        return inf
+    while many - few > 1:
+        middle = (few + many) // 2
+        if smallest_regression(_of_rows(drop, middle), bound, tests) > true_drop:
+            few = middle
+        else:
+            many = middle
+    return many
+
+
+def _of_rows(drop: Drop, rows: int) -> Drop:
+    """Return no drop over another number of rows like these; there are always two made-up rows."""
+    if isinf(drop.error):
+        return drop
+    made_up = 2 * drop.rows / drop.answers if drop.is_share and drop.answers else 0.0
+    of_rows = max(0.0, _variance_without_drop(drop) - made_up / (drop.rows + 2) ** 2)
+    error = sqrt(of_rows * drop.rows / rows + made_up / (rows + 2) ** 2)
+    freedom = drop.freedom + rows - drop.rows
+    return Drop(0.0, 0.0, error, freedom, rows, round(drop.answers * rows / drop.rows), drop.is_share)
+
+
+def _away(drop: Drop, start: float, errors: float) -> float:
+    """Return the drop that is so many of its own standard errors larger than another one."""
     # Rows that become worse also differ: a drop adds its own variance, at most drop / rows.
     own = errors**2 / drop.rows if drop.is_share else 0.0
-    return bound + (own + sqrt(own**2 + 4 * (own * bound + (errors * drop.error) ** 2))) / 2
+    return start + (own + sqrt(own**2 + 4 * (own * start + errors**2 * _variance_without_drop(drop)))) / 2
+
+
+def _variance_without_drop(drop: Drop) -> float:
+    """Return the variance of a drop, less what the measured one has added to it."""
+    own = abs(drop.value) * (1 - abs(drop.value)) / drop.answers if drop.is_share and drop.answers else 0.0
+    return max(0.0, drop.error**2 - own)
+
+
+def _quantile(drop: Drop, level: float) -> float:
+    from scipy.special import stdtrit  # noqa: PLC0415 # as above
+
+    return float(stdtrit(drop.freedom, 1 - level))
 
 
 def _errors(level: float) -> float:

@@ -14,7 +14,9 @@ from lm_eval_ext.reports.wording import one_line
 
 SUITE = "lm-eval-ext check"
 ELEMENTS = {1: "failure", 2: "error"}
-"""The JUnit element of a verdict, by its exit status; a test case without one has passed."""
+"""The JUnit element of a verdict, by its exit status."""
+UNDECIDED = "skipped"
+"""The element of a verdict that lets a candidate pass but shows nothing; a test case without any has passed."""
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -74,12 +76,12 @@ def failed(said: str) -> bytes:
 
 
 def _element(verdict: Verdict, requirement: Requirement) -> str | None:
-    return ELEMENTS.get(STATUS[requirement][verdict])
+    return ELEMENTS.get(STATUS[requirement][verdict], UNDECIDED if verdict == "INCONCLUSIVE" else None)
 
 
 def _suite(elements: Sequence[str | None], date: float) -> tuple[ElementTree.Element, ElementTree.Element]:
     """Return a document with an empty test suite, and the suite."""
-    failures, errors = (str(elements.count(element)) for element in ("failure", "error"))
+    failures, errors, skipped = (str(elements.count(element)) for element in (*ELEMENTS.values(), UNDECIDED))
     totals = {"tests": str(len(elements)), "failures": failures, "errors": errors}
     root = ElementTree.Element("testsuites", totals)
     suite = ElementTree.SubElement(
@@ -88,7 +90,7 @@ def _suite(elements: Sequence[str | None], date: float) -> tuple[ElementTree.Ele
         {
             "name": SUITE,
             **totals,
-            "skipped": "0",
+            "skipped": skipped,
             "time": "0",
             "timestamp": datetime.fromtimestamp(date, timezone.utc).strftime("%Y-%m-%dT%H:%M:%S"),
             "hostname": "localhost",

@@ -4,29 +4,33 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from math import isfinite
+from dataclasses import dataclass, replace
+from math import isfinite, sqrt
 
 import numpy as np
 
 from lm_eval_ext.reports.errors import ReportError
-from lm_eval_ext.reports.gate.check import rounded
-from lm_eval_ext.reports.gate.drop import LEVEL, rows_to_decide
-from lm_eval_ext.reports.gate.simulation import ANEW, Asked, Outcome, outcome
-from lm_eval_ext.reports.gate.units import Sides, Unit, Unpaired
-from lm_eval_ext.reports.statistics import Floats, Population
+from lm_eval_ext.reports.gate.check import compared, rounded, worst_drop
+from lm_eval_ext.reports.gate.comparison import difference_of
+from lm_eval_ext.reports.gate.difference import Difference
+from lm_eval_ext.reports.gate.drop import LEVEL, drop_of, rows_to_decide, smallest_regression
+from lm_eval_ext.reports.gate.other_tasks import is_mean_of_rows
+from lm_eval_ext.reports.gate.sampled.measured import draws_of
+from lm_eval_ext.reports.gate.simulation import Asked, Outcome, outcome
+from lm_eval_ext.reports.gate.units import Sides, Unit
 from lm_eval_ext.reports.wording import MISSING
 from lm_eval_ext.results.issue import named
+from lm_eval_ext.results.runs import TaskRun
 
 DROPS = (0.0, 0.01, 0.02, 0.05, 0.1)
 """The true drops for which the outcome is given; 0 is an unchanged model."""
 PAIRS = 1000
 """The number of simulated pairs of runs: a share is off by at most 0.016 (one standard error)."""
-FEWER = 40_000_000
-"""The most answers that are simulated for one drop; with very many rows, there are fewer pairs."""
-ACCURACY, CORRELATION = 0.8, 1 / 3
-"""What is assumed of a baseline that was not run."""
-ASSUMED = f"assumed: accuracy {ACCURACY:g}, the answers to a row correlated by {CORRELATION:.2f}"
+FEWER = 10_000_000
+"""The most rows that are simulated for one drop; with very many rows, there are fewer pairs."""
+SECOND = "give another run of the baseline: check --plan ANOTHER --against BASELINE"
+CHANGED = 0.1
+"""The share of the answers that is taken to change where nothing shows it."""
 
 _VERBALIZER_DATASETS = "sst2|fp|emotion|snli|sick|rte|qqp|mrpc|subj"
 _NATURALNESS = {"natural": 3, "neutral": 6, "unnatural": 3}
@@ -61,18 +65,22 @@ class Planned:
 
     Attributes:
         name: its name.
-        asked: what it asks.
+        asked: what it asks, and how much of it changes.
         bound: the largest allowed drop.
-        about: where the accuracy and the correlation are from.
+        about: where these are from.
+        scale: what ``DROPS`` are shares of: 1, or the baseline's score if that is no share.
+        most: the largest drop that the baseline's score leaves room for.
     """
 
     name: str
     asked: Asked
     bound: float
     about: str
+    scale: float = 1.0
+    most: float = 1.0
 
 
-def of_name(name: str, bound: float) -> Planned:
+def of_name(name: str, bound: float, changed: float = CHANGED) -> Planned:
     """Return the plan of one of our tasks or groups, of which the size is known.
 
     Raises:
@@ -80,102 +88,173 @@ def of_name(name: str, bound: float) -> Planned:
     """
     for pattern, rows, answers in _KNOWN:
         if re.fullmatch(pattern, name):
-            return of_size(name, rows, answers, bound)
+            return of_size(name, rows, answers, bound, changed)
     raise ReportError(
         f"{name}: the number of its rows is not known; give it with --rows and --answers-per-row, or give results of "
         "the baseline with --against"
     )
 
 
-def of_size(name: str, rows: int, answers: int, bound: float) -> Planned:
-    """Return the plan of a task or group of some size."""
-    return Planned(name, Asked(rows, answers, ACCURACY, CORRELATION), bound, ASSUMED)
+def of_size(name: str, rows: int, answers: int, bound: float, changed: float = CHANGED) -> Planned:
+    """Return the plan of a task or group of some size, of which some share of the answers changes."""
+    return Planned(name, Asked.alike(rows, answers, changed), bound, _assumed(changed))
 
 
-def of_baseline(sides: Sides, bounds: Mapping[str, float]) -> tuple[list[Planned], list[Unpaired]]:
-    """Return the plans of what a check against a baseline will compare, and what it cannot compare.
+def _assumed(changed: float) -> str:
+    return f"assumed: {changed:.1%} of the answers change (--changed)"
+
+
+def of_baseline(
+    sides: Sides, bounds: Mapping[str, float], changed: float | None = None
+) -> tuple[list[Planned], dict[str, str], int]:
+    """Return the plans of what a check against a baseline will compare, why the rest has none, and how much is tested.
 
     Args:
-        sides: the baseline, on both sides.
+        sides: two runs of the baseline, or one on both sides.
         bounds: the largest allowed drop of every task or group to check.
+        changed: the share of the answers that changes; ``None``: what two runs or several draws show, or else
+            ``CHANGED``.
 
     Raises:
-        ReportError: none of these can be compared.
+        ReportError: there is nothing to plan for.
     """
-    taken = [(sides.take(name), bound) for name, bound in bounds.items()]
-    plans = [_of_unit(unit, bound, sides.evidence.population) for unit, bound in taken if isinstance(unit, Unit)]
-    left_out = [unit for unit, _ in taken if isinstance(unit, Unpaired)]
+    differences, findings = compared(sides, bounds)
+    # Without samples, a check cannot tell, but the number of rows is known.
+    differences |= {each.name: each.difference for each in findings if each.difference and each.difference.unsampled}
+    drawn = _as_two_runs(sides) if changed is None and sides.before is sides.after else None
+    plans: list[Planned] = []
+    left_out = {each.name: "; ".join(map(str, each.issues)) for each in findings if each.name not in differences}
+    for name, difference in differences.items():
+        draws = min(draws_of(difference.unit))
+        again = drawn.take(name) if drawn is not None and draws > 1 else None
+        shown = difference_of(again, drawn) if drawn is not None and isinstance(again, Unit) else difference
+        asked = None if changed is not None else _shown(shown)
+        if asked is not None:
+            about = _about_runs(shown) if again is None else f"{_score(difference)}, {draws} draws of each row"
+            about += f"; two runs differ by a standard error of {drop_of(shown).error:.2g}"
+            found: Planned | str = _planned(difference, asked, bounds[name], about)
+        else:
+            found = _by_assumption(difference, bounds[name], changed, of_two=sides.before is not sides.after)
+        if isinstance(found, Planned):
+            plans.append(found)
+        else:
+            left_out[name] = found
     if not plans:
-        raise ReportError(f"nothing to plan for: {'; '.join(f'{unit.name}: {unit.issue}' for unit in left_out)}")
-    return plans, left_out
+        raise ReportError(f"nothing to plan for: {'; '.join(f'{name}: {why}' for name, why in left_out.items())}")
+    return plans, left_out, len(differences)
 
 
-def _of_unit(unit: Unit, bound: float, population: Population) -> Planned:
-    runs = [pair.before for pair in unit.pairs]
-    metric, sign = unit.headline.name, 1 if unit.headline.higher_is_better else -1
-    totals: dict[str, Floats] = {}
-    for run in runs:
-        if run.rows is None:
-            return Planned(
-                unit.name,
-                Asked(max(one.count for one in runs), len(runs), ACCURACY, CORRELATION),
-                bound,
-                f"{ASSUMED}, because {run.task} has no samples; its tasks are taken to have the same rows",
-            )
-        values = run.rows.values[metric] if sign > 0 else 1 - run.rows.values[metric]
-        of_rows = (population.by_cluster(run.dataset, run.rows.clusters, of) for of in (values, np.ones(len(values))))
-        totals[run.dataset] = totals.get(run.dataset, 0.0) + np.stack(list(of_rows))
-    right, answered = np.concatenate(list(totals.values()), axis=1)
-    right, answered = right[answered > 0], answered[answered > 0]
-    accuracy, answers = float(right.sum() / answered.sum()), max(1, round(float(answered.mean())))
-    correlation = _correlation(right / answered, accuracy, answers)
-    shown = accuracy if sign > 0 else 1 - accuracy
+def _planned(difference: Difference, asked: Asked, bound: float, about: str) -> Planned:
+    unit = difference.unit
     return Planned(
-        unit.name,
-        Asked(len(answered), answers, accuracy, correlation),
-        bound,
-        f"of the baseline: {metric} {shown:.4f}, the answers to a row correlated by {correlation:.2f}"
-        if answers > 1
-        else f"of the baseline: {metric} {shown:.4f}",
+        unit.name, asked, bound, about, 1.0 if unit.is_share else abs(difference.before), worst_drop(difference)
     )
 
 
-def _correlation(by_row: Floats, accuracy: float, answers: int) -> float:
-    """Return the correlation of the answers to a row, from how much the shares of right answers differ between rows."""
-    independent = accuracy * (1 - accuracy)
-    if answers < 2 or independent <= 0 or len(by_row) < 2:
-        return 0.0
-    share = float(np.var(by_row, ddof=1)) / independent
-    return float(np.clip((share - 1 / answers) / (1 - 1 / answers), 0.0, 0.99))
+def _shown(shown: Difference) -> Asked | None:
+    """Return what a task or group asks, and how two runs of it differ; ``None`` if they do not."""
+    if not np.any(shown.by_row):
+        return None
+    return Asked(
+        shown.weight_by_row,
+        shown.rows_by_dataset,
+        _answers_per_row(shown),
+        shown=-shown.sign * shown.by_row,
+        is_share=shown.unit.is_share,
+    )
 
 
-def text(plans: Sequence[Planned]) -> Iterator[str]:
+def _by_assumption(difference: Difference, bound: float, changed: float | None, *, of_two: bool) -> Planned | str:
+    """Return the plan of a task or group of which nothing shows how much changes, or why there is none."""
+    unit, runs = difference.unit, [pair.before for pair in difference.unit.pairs]
+    lacking = next((run.task for run in runs if run.rows is None), "")
+    if difference.unsampled and not lacking:
+        return str(difference.unsampled)
+    if not unit.is_share or not is_mean_of_rows(unit):
+        why = "so its two runs, which agree in every row, do" if of_two else "so one run does"
+        return f"its score is no share of right answers, {why} not tell how much of it changes; {SECOND}"
+    # As many answers get better as worse: at an end, none can.
+    possible = 2 * min(difference.before, 1 - difference.before)
+    share = CHANGED if changed is None else changed
+    about = f"{_score(difference)}; {_assumed(min(share, possible))}"
+    if share > possible:
+        about += ", no more of which can at this score"
+    if of_two:
+        about += ", because the two runs agree in every row"
+    share = min(share, possible)
+    if lacking:
+        about += f", because {lacking} has no samples; its tasks are taken to have the same rows"
+        return _planned(difference, Asked.alike(max(run.count for run in runs), len(runs), share), bound, about)
+    asked = Asked(difference.weight_by_row, difference.rows_by_dataset, _answers_per_row(difference), share)
+    return _planned(difference, asked, bound, about)
+
+
+def _answers_per_row(difference: Difference) -> int:
+    return max(1, round(difference.answers / difference.rows))
+
+
+def _score(difference: Difference) -> str:
+    return f"of the baseline: {difference.unit.headline.name} {difference.before:.4f}"
+
+
+def _about_runs(shown: Difference) -> str:
+    return f"of two runs of the baseline: {shown.unit.headline.name} {shown.before:.4f} and {shown.after:.4f}"
+
+
+def _as_two_runs(sides: Sides) -> Sides:
+    """Return runs with several draws as two runs that differ as two runs with as many draws each do."""
+    halves = [replace(sides.before, runs=tuple(_half(run, sign) for run in sides.before.runs)) for sign in (0.5, -0.5)]
+    return Sides(halves[0], halves[1], sides.names, sides.evidence)
+
+
+def _half(run: TaskRun, sign: float) -> TaskRun:
+    """Return a run whose rows are moved by half of what a second run would change, in one direction or the other."""
+    if run.rows is None or run.rows.drawn == 1:
+        return run
+    values = {}
+    for metric, draws in run.rows.draws.items():
+        # Half the draws less the other half: the variance of k draws, where two runs of n each have that of 2 / n.
+        even = draws.shape[1] // 2 * 2
+        contrast = draws[:, 0:even:2].sum(axis=1) - draws[:, 1:even:2].sum(axis=1)
+        values[metric] = draws.mean(axis=1) + sign * contrast * sqrt(2 / (draws.shape[1] * even))
+    return replace(run, rows=replace(run.rows, values={**run.rows.values, **values}))
+
+
+def text(plans: Sequence[Planned], tests: int) -> Iterator[str]:
     """Yield the lines: for each task or group what it would show, and the method.
 
     Args:
         plans: at least one.
+        tests: the number of drops that a check would test.
     """
-    level = LEVEL / len(plans)
+    level = LEVEL / tests
     for plan in plans:
         asked = plan.asked
         yield f"{plan.name}: {asked.rows:,} rows, {asked.answers} answer{'s' * (asked.answers > 1)} each; {plan.about}"
         yield f"  {'true drop':>9}  {'regression':>10}  {'not worse':>9}  rows to decide"
-        pairs = min(PAIRS, max(100, FEWER // (asked.rows * asked.answers)))
-        for drop in DROPS:
-            if drop <= asked.accuracy:
-                yield _line(drop, plan.bound, outcome(asked, drop, plan.bound, pairs, level), level)
+        pairs = min(PAIRS, max(100, FEWER // asked.rows))
+        drops = [share * plan.scale for share in DROPS if share * plan.scale <= plan.most]
+        found = [outcome(asked, drop, plan.bound, pairs, level) for drop in drops]
+        for drop, one in zip(drops, found, strict=True):
+            yield _line(drop, plan.bound, one, level)
+        smallest = smallest_regression(found[0].typical, plan.bound, tests)
+        yield (
+            f"  a regression shows from a true drop of {smallest:.2g} on (80 % power)"
+            if smallest <= plan.most
+            else "  these rows cannot show a regression (80 % power)"
+        )
     bounds = named([f"{bound:g}" for bound in dict.fromkeys(plan.bound for plan in plans)])
     yield (
-        f"Shares of {PAIRS:,} simulated pairs of runs (fewer of very many answers) that `check` calls a regression or "
-        f"not worse, if {bounds} is allowed; the candidate gives {ANEW:.0%} of the answers anew, and then loses right "
-        "answers at random. Rows to decide: about how many rows like these give the right one of the two in four runs "
-        "of five."
+        f"Shares of {PAIRS:,} simulated pairs of runs (fewer of very many rows) that `check` calls a regression or not "
+        f"worse, if {bounds} is allowed. Between two runs of equal quality, answers change: as many get better as "
+        "worse, each by itself, or as in two runs of the baseline. The candidate loses further ones at random. Rows to "
+        "decide: about how many rows like these give the right one of the two in four runs of five."
     )
-    if len(plans) > 1:
-        yield f"A regression is tested at the first level of Holm's method, {LEVEL:g} / {len(plans)}."
+    if tests > 1:
+        yield f"A regression is tested at the first level of Holm's method, {LEVEL:g} / {tests}."
 
 
 def _line(drop: float, bound: float, found: Outcome, level: float) -> str:
     rows = rows_to_decide(found.typical, bound, level if drop > bound else LEVEL)
     decide = "it is the bound" if drop == bound else rounded(rows) if isfinite(rows) else MISSING
-    return f"  {drop:>9g}  {found.beyond:>10.1%}  {found.within:>9.1%}  {decide:>14}"
+    return f"  {drop:>9.3g}  {found.beyond:>10.1%}  {found.within:>9.1%}  {decide:>14}"

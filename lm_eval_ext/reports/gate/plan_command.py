@@ -7,16 +7,16 @@ import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from lm_eval_ext.cli.parser import share
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.gate.bounds import Bounds
-from lm_eval_ext.reports.gate.plan import Planned, of_baseline, of_name, of_size, text
+from lm_eval_ext.reports.gate.plan import CHANGED, Planned, of_baseline, of_name, of_size, text
 from lm_eval_ext.reports.gate.units import Sides
 from lm_eval_ext.reports.wording import one_line
 
-Read = Callable[[tuple[str, str]], Sides]
+Read = Callable[[], Sides]
 
-OPTIONS = ("tasks", "rows", "answers_per_row")
-NAMES = ("the baseline", "the candidate")
+OPTIONS = ("tasks", "rows", "answers_per_row", "changed")
 
 
 def add_plan_to(check: argparse.ArgumentParser) -> None:
@@ -25,8 +25,8 @@ def add_plan_to(check: argparse.ArgumentParser) -> None:
         "--plan",
         action="store_true",
         help="check nothing, but say how often a check of this size calls true drops of 0 to 10 points a regression or "
-        "not worse, and how many rows would decide; the size is that of --against (results of the baseline), --tasks "
-        "or --rows",
+        "not worse, and how many rows would decide; the size is that of --against (results of the baseline, and in "
+        "place of the candidate a second run of it, which shows how much changes by itself), --tasks or --rows",
     )
     check.add_argument(
         "--tasks", metavar="NAME,NAME", help="with --plan: tasks and groups of ours, as in lm_eval --tasks"
@@ -37,6 +37,13 @@ def add_plan_to(check: argparse.ArgumentParser) -> None:
         metavar="K",
         type=_number,
         help="with --rows: how many answers to each; 1 by default",
+    )
+    check.add_argument(
+        "--changed",
+        metavar="SHARE",
+        type=share,
+        help="with --plan: the share of the answers whose score changes between two runs of equal quality; by default, "
+        "what two runs or several draws of the baseline show, or else 0.1",
     )
 
 
@@ -68,7 +75,7 @@ def planned(
     Args:
         options: those of ``check``.
         bounds_of: reads bounds.
-        read: reads two runs.
+        read: reads the baseline, and its second run if there is one.
         show: prints lines.
 
     Raises:
@@ -77,8 +84,12 @@ def planned(
         RowsError: a file is not a results file.
     """
     sources = [name for name in ("against", "tasks", "rows") if getattr(options, name) is not None]
-    if options.runs or options.after or options.junit is not None:
-        raise ReportError("--plan: nothing is checked; expected neither a candidate nor --junit")
+    if options.junit is not None or options.markdown is not None:
+        raise ReportError("--plan: nothing is checked; expected neither --junit nor --markdown")
+    if options.runs and options.against is None:
+        raise ReportError("--plan: a run and no baseline; expected --against BASELINE, of which it is a second run")
+    if options.runs and options.changed is not None:
+        raise ReportError("--plan: a second run of the baseline shows how much changes; expected no --changed with it")
     if len(sources) != 1:
         found = " and ".join(f"--{source}" for source in sources) or "none of them"
         raise ReportError(f"--plan: expected one of --against BASELINE, --tasks NAMES and --rows N; found {found}")
@@ -86,22 +97,24 @@ def planned(
         raise ReportError("--answers-per-row: expected --rows with it")
     bounds = bounds_of(options.max_drop, options.bounds)
     # One by one, because each takes a moment.
-    for line in text(_plans(options, bounds, read)):
+    for line in text(*_plans(options, bounds, read)):
         show([line])
     return 0
 
 
-def _plans(options: argparse.Namespace, bounds: Bounds, read: Read) -> list[Planned]:
+def _plans(options: argparse.Namespace, bounds: Bounds, read: Read) -> tuple[list[Planned], int]:
+    """Return the plans, and the number of drops that a check would test."""
     if options.against is not None:
-        sides = read(NAMES)
-        plans, left_out = of_baseline(sides, bounds.over(sides))
-        for unit in left_out:
-            print(one_line(f"lm-eval-ext: not planned for: {unit.name}: {unit.issue}"), file=sys.stderr)
-        return plans
+        sides = read()
+        plans, left_out, tests = of_baseline(sides, bounds.over(sides), options.changed)
+        for name, why in left_out.items():
+            print(one_line(f"lm-eval-ext: not planned for: {name}: {why}"), file=sys.stderr)
+        return plans, tests
+    changed = CHANGED if options.changed is None else options.changed
     if options.tasks is not None:
         names = [name for name in dict.fromkeys(options.tasks.split(",")) if name]
-        return [of_name(name, _bound(bounds, name)) for name in names]
-    return [of_size("these rows", options.rows, options.answers_per_row or 1, _bound(bounds, "--rows"))]
+        return [of_name(name, _bound(bounds, name), changed) for name in names], len(names)
+    return [of_size("these rows", options.rows, options.answers_per_row or 1, _bound(bounds, "--rows"), changed)], 1
 
 
 def _bound(bounds: Bounds, name: str) -> float:

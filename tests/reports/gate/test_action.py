@@ -200,9 +200,9 @@ def test_every_input_is_used_and_every_use_is_an_input() -> None:
 
 
 def test_the_commands_of_the_action_are_ours() -> None:
-    options = re.findall(r"--(?:against|require|junit|markdown|max-drop|bounds)=", STEPS[1]["run"])
-    assert len(set(options)) == 6
-    words = ["check", "d", "--against=a", "--require=no-worse", "--junit=b", "--markdown=c"]
+    options = re.findall(r"--(?:against|require|resolution|junit|markdown|max-drop|bounds)=", STEPS[1]["run"])
+    assert len(set(options)) == 7
+    words = ["check", "d", "--against=a", "--require=no-worse", "--resolution=0.1", "--junit=b", "--markdown=c"]
     parser_for(words).parse_args(words)
 
 

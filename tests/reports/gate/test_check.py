@@ -188,7 +188,7 @@ def test_the_more_is_checked_the_more_certain_a_regression_must_be(tmp_path: Pat
     both = between(tmp_path, before, after)
     alone = only(check(both, {SST2: 0.01}))
     assert alone.verdict == "REGRESSION"
-    of_two = check(both, {SST2: 0.01, SNLI: 0.01})
+    of_two = check(both, {SST2: 0.01, SNLI: 0.01}, resolution=0.2)
     assert [(each.name, each.verdict) for each in of_two] == [(SST2, "INCONCLUSIVE"), (SNLI, "INCONCLUSIVE")]
     # Holm: the smallest of two p-values counts twice, and the lower limit is at half the level.
     assert of_two[0].p == pytest.approx(2 * alone.p)
@@ -207,21 +207,23 @@ def test_what_is_inconclusive_says_how_many_rows_would_decide(tmp_path: Path) ->
     # 20 of 100 rows change, evenly: an error of sqrt(22) / 102 = 0.0460, times 1.645 + 0.842 is 0.1144. With bounds of
     # 0.05 and 0.02, so many times as many rows are needed as the square of what that is of the bound.
     both = between(tmp_path, {SST2: right(50)}, {SST2: right(50, skip=10)})
-    finding = only(check(both, {SST2: 0.05}))
+    finding = only(check(both, {SST2: 0.05}, resolution=0.25))
     assert (finding.verdict, len(messages(finding))) == ("INCONCLUSIVE", 1)
-    # 0.05 + (0.0618 + sqrt(0.0618**2 + 4 * (0.0618 * 0.05 + 0.1144**2))) / 2 = 0.211
+    # The standard error of a drop is sqrt(0.0462**2 + drop / 100). From 0.1501 on, a measured drop is 1.660 of it
+    # beyond the bound; from 0.2045 on, a true drop is 0.842 of it beyond that.
     assert messages(finding)[0] == (
         "about 530 rows would decide if the true drop is the measured one; 100 rows show a regression from a true drop "
-        "of 0.21 on (80 % power)"
+        "of 0.2 on (80 % power)"
     )
-    assert messages(only(check(both, {SST2: 0.02})))[0].startswith("about 3,300 rows would decide")
-    assert messages(only(check(both, {SST2: 0.0})))[0].startswith("no practical number of rows would decide")
+    assert messages(only(check(both, {SST2: 0.02}, resolution=0.25)))[0].startswith("about 3,300 rows would decide")
+    of_none = messages(only(check(both, {SST2: 0.0}, resolution=0.25)))
+    assert of_none[0].startswith("no practical number of rows would decide")
     assert messages(only(check(both, {SST2: 0.15}))) == ()
 
 
 def test_equal_answers_to_few_rows_are_not_shown_to_be_no_worse(tmp_path: Path) -> None:
     few = only(check(between(tmp_path / "few", {SST2: right(5, of=20)}, {SST2: right(5, of=20)}), {SST2: 0.02}))
-    assert few.verdict == "INCONCLUSIVE"
+    assert few.verdict == "CANNOT TELL"
     assert few.drop.high > 0.1
     many = only(check(between(tmp_path / "many", {SST2: right(5, of=500)}, {SST2: right(5, of=500)}), {SST2: 0.02}))
     assert (many.verdict, messages(many)) == (
@@ -232,13 +234,60 @@ def test_equal_answers_to_few_rows_are_not_shown_to_be_no_worse(tmp_path: Path) 
 
 def test_a_single_row_has_no_limits(tmp_path: Path) -> None:
     finding = only(check(between(tmp_path, {SST2: [1.0]}, {SST2: [0.0]}), {SST2: 0.02}))
-    assert (finding.verdict, messages(finding)) == ("INCONCLUSIVE", ("a single row has no interval",))
+    assert (finding.verdict, messages(finding)) == ("CANNOT TELL", ("a single row has no interval",))
     assert not finding.drop.has_interval
 
 
-def test_a_baseline_that_cannot_drop_by_more_than_allowed_is_named(tmp_path: Path) -> None:
+def test_a_baseline_that_cannot_drop_by_more_than_allowed_does_not_pass(tmp_path: Path) -> None:
     finding = only(check(between(tmp_path, {SST2: right(0)}, {SST2: right(0)}), {SST2: 0.02}))
-    assert messages(finding)[-1] == "the baseline is at 0.0000, so no drop can be larger than allowed"
+    assert finding.verdict == "CANNOT TELL"
+    said = "the baseline is at 0.0000, so no drop can be larger than allowed: allow less, or leave it out of the bounds"
+    assert said in messages(finding)
+
+
+def test_too_few_rows_to_show_a_large_drop_do_not_pass(tmp_path: Path) -> None:
+    both = between(tmp_path, {SST2: right(5, of=5)}, {SST2: right(4, of=5)})
+    finding = only(check(both, {SST2: 0.02}))
+    assert (finding.verdict, status((finding,))) == ("CANNOT TELL", 2)
+    # About a hundred rows of which all are right show a drop of ten of them.
+    assert messages(finding)[0] == (
+        "5 rows could not have shown even a drop of 0.1; about 98 would (80 % power): evaluate more rows, or give a "
+        "larger --resolution"
+    )
+    assert messages(finding)[1].endswith("5 rows cannot show a regression (80 % power)")
+    assert finding.drop.has_interval
+
+
+@pytest.mark.parametrize(
+    ("rows", "most", "resolution", "expected"),
+    [
+        # As above, 0.098 on 100 rows and 0.14 if 0.05 is allowed.
+        pytest.param(100, 0.02, 0.1, "INCONCLUSIVE", id="enough rows"),
+        pytest.param(90, 0.02, 0.1, "CANNOT TELL", id="too few rows"),
+        pytest.param(90, 0.02, 0.12, "INCONCLUSIVE", id="a larger drop"),
+        pytest.param(100, 0.02, 0.05, "CANNOT TELL", id="a smaller drop"),
+        pytest.param(100, 0.05, 0.1, "CANNOT TELL", id="a larger bound"),
+        # Twice the bound is more than the resolution.
+        pytest.param(100, 0.08, 0.1, "CANNOT TELL", id="a drop hardly larger than allowed"),
+        pytest.param(300, 0.08, 0.05, "INCONCLUSIVE", id="a drop of twice the bound"),
+    ],
+)
+def test_what_is_inconclusive_passes_if_the_rows_could_have_shown_the_resolution(
+    tmp_path: Path, rows: int, most: float, resolution: float, expected: Verdict
+) -> None:
+    # Exactly what is allowed is lost.
+    lost = round(most * rows)
+    both = between(tmp_path, {SST2: right(rows, of=rows)}, {SST2: right(rows - lost, of=rows)})
+    finding = only(check(both, {SST2: most}, resolution=resolution))
+    assert (finding.verdict, status((finding,))) == (expected, 0 if expected == "INCONCLUSIVE" else 2)
+    assert any("rows would decide" in message for message in messages(finding))
+
+
+def test_more_comparisons_need_more_rows_to_show_the_same(tmp_path: Path) -> None:
+    scores = {SST2: right(100), SNLI: right(100), GOLDEN: right(100)}
+    both = between(tmp_path, scores, scores)
+    assert only(check(both, {SST2: 0.02})).verdict == "INCONCLUSIVE"
+    assert {finding.verdict for finding in check(both, dict.fromkeys(scores, 0.02))} == {"CANNOT TELL"}
 
 
 def test_a_candidate_that_lacks_answers_does_not_pass(tmp_path: Path) -> None:

@@ -217,15 +217,17 @@ def test_every_exit_status_of_real_runs(
     without_samples(copies["bare"])
     (results,) = copies["torn"].rglob("results_*.json")
     results.write_text("{", encoding="utf-8")
-    for name, require, status, said in (
-        ("same", "no-worse", 0, "not worse: 1 of 1"),
-        ("somewhat", "no-regression", 0, "inconclusive: 1 of 1; passes"),
-        ("somewhat", "no-worse", 2, "inconclusive: 1 of 1; does not pass"),
-        ("worse", "no-regression", 1, "regression: 1 of 1"),
-        ("bare", "no-regression", 2, "cannot tell: 1 of 1"),
-        ("torn", "no-regression", 2, ""),
+    for name, most, require, status, said in (
+        ("same", 0.05, "no-worse", 0, "not worse: 1 of 1"),
+        ("somewhat", 0.02, "no-regression", 0, "inconclusive: 1 of 1; passes"),
+        ("somewhat", 0.02, "no-worse", 2, "inconclusive: 1 of 1; does not pass"),
+        # A hundred rows could not have shown a drop of 0.1.
+        ("somewhat", 0.05, "no-regression", 2, "cannot tell: 1 of 1"),
+        ("worse", 0.05, "no-regression", 1, "regression: 1 of 1"),
+        ("bare", 0.05, "no-regression", 2, "cannot tell: 1 of 1"),
+        ("torn", 0.05, "no-regression", 2, ""),
     ):
-        words = (copies[name], "--against", baseline, "--max-drop", "0.05", "--require", require)
+        words = (copies[name], "--against", baseline, "--max-drop", most, "--require", require)
         assert call("check", *words) == status, (name, require)
         assert capsys.readouterr().out.startswith(said), (name, require)
 
@@ -557,8 +559,11 @@ def test_what_is_inconclusive_says_how_many_draws_would_decide(
     assert call("check", *draws["new"], "--max-drop", 0.001, "--", *draws["old"]) == 0
     said = capsys.readouterr().out
     assert "rows would decide (more draws of these rows would not) if the true drop is the measured one" in said
-    assert call("check", *draws["new"], "--against", draws["old"][0], "--max-drop", 0.05) == 0
+    words = [*draws["new"], "--against", draws["old"][0], "--max-drop", 0.05, "--resolution"]
+    assert call("check", *words, 0.3) == 0
     assert "(a side has a single draw, so it is not known how many draws would)" in capsys.readouterr().out
+    assert call("check", *words, 0.1) == 2
+    assert "100 rows could not have shown even a drop of 0.1; about " in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lm_eval_ext.reports.gate.drop import Drop, drop_of_changes, rows_to_decide, smallest_regression
+from lm_eval_ext.reports.gate.drop import Drop, drop_of_changes, rows_to_decide, rows_to_show, smallest_regression
 from lm_eval_ext.reports.statistics import Floats
 
 
@@ -81,10 +81,28 @@ def test_a_regression_of_the_smallest_size_that_shows_is_seen_four_times_out_of_
     generator = np.random.default_rng(12)
     for rows, differing in ((100, 0.0), (100, 0.1), (900, 0.02)):
         noise = np.where(generator.random((400, rows)) < differing, generator.choice([-1.0, 1.0], (400, rows)), 0.0)
-        smallest = smallest_regression(drop(noise[0]), 0.02, 1)
+        smallest = float(np.median([smallest_regression(drop(changes), 0.02, 1) for changes in noise]))
         worse = np.where(generator.random((400, rows)) < smallest, -1.0, noise)
         seen = sum(drop(changes).p_beyond(0.02) < 0.05 for changes in worse)
-        assert seen / 400 >= 0.74
+        assert 0.74 <= seen / 400 <= 0.92
+        # It is the same if half of that is already lost.
+        half = np.where(generator.random((400, rows)) < smallest / 2, -1.0, noise)
+        again = float(np.median([smallest_regression(drop(changes), 0.02, 1) for changes in half]))
+        assert again == pytest.approx(smallest, rel=0.06)
+
+
+def test_the_number_of_rows_that_show_a_drop_does() -> None:
+    generator = np.random.default_rng(13)
+    for rows, differing in ((5, 0), (60, 3), (100, 10)):
+        noise = np.array([-1.0] * differing + [1.0] * differing + [0.0] * (rows - 2 * differing))
+        needed = int(rows_to_show(drop(noise), 0.1, 0.02, 1))
+        share = 2 * differing / rows
+        worse = np.where(generator.random((400, needed)) < share, generator.choice([-1.0, 1.0], (400, needed)), 0.0)
+        worse = np.where(generator.random((400, needed)) < 0.1, -1.0, worse)
+        seen = sum(drop(changes).p_beyond(0.02) < 0.05 for changes in worse)
+        assert 0.74 <= seen / 400 <= 0.92
+    assert rows_to_show(drop(np.array([-1.0])), 0.1, 0.02, 1) == inf
+    assert rows_to_show(drop(np.zeros(50)), 0.02, 0.02, 1) == inf
 
 
 def simulated(accuracy: float, true_drop: float, rows: int, answers: int) -> Floats:

@@ -24,6 +24,7 @@ CHILDREN = {
     "testcase": "(skipped |error |failure )?(system-out )?(system-err )?",
     "failure": "",
     "error": "",
+    "skipped": "",
     "system-out": "",
 }
 REQUIRED = {
@@ -38,6 +39,7 @@ OPTIONAL = {
     "testsuite": {"skipped"},
     "failure": {"message"},
     "error": {"message"},
+    "skipped": {"message", "type"},
 }
 SHAPES = {
     "tests|failures|errors|skipped": r"\d+",
@@ -72,7 +74,8 @@ def parsed(content: bytes) -> ElementTree.Element:
 @pytest.fixture
 def findings(tmp_path: Path) -> tuple[Finding, ...]:
     before = {SST2: right(50), SNLI: right(50), GOLDEN: right(50)}
-    return check(sides(tmp_path, before, {SST2: right(30), GOLDEN: right(50, skip=10)}), dict.fromkeys(before, 0.02))
+    both = sides(tmp_path, before, {SST2: right(30), GOLDEN: right(50, skip=10)})
+    return check(both, dict.fromkeys(before, 0.02), resolution=0.3)
 
 
 def test_each_finding_is_a_test_case(findings: tuple[Finding, ...]) -> None:
@@ -82,6 +85,7 @@ def test_each_finding_is_a_test_case(findings: tuple[Finding, ...]) -> None:
     counts = {"tests": "3", "failures": "1", "errors": "1"}
     assert root.attrib == counts
     assert {name: suite.get(name) for name in counts} == counts
+    assert suite.get("skipped") == "1"
     assert suite.get("timestamp") == "1970-01-02T00:00:00"
     cases = {case.get("name"): case for case in suite.iter("testcase")}
     assert list(cases) == [SST2, SNLI, GOLDEN]
@@ -91,7 +95,9 @@ def test_each_finding_is_a_test_case(findings: tuple[Finding, ...]) -> None:
     assert (failure.get("message") or "").startswith("acc ↑ 0.5000 → 0.3000, drop 0.2000 [")
     assert failure.text == failure.get("message")
     assert (error.tag, error.get("type"), error.get("message")) == ("error", "cannot tell", "missing from B")
-    assert remark.tag == "system-out"
+    # What is inconclusive lets the candidate pass, but is no test that passed.
+    assert (remark.tag, remark.get("type"), remark.text) == ("skipped", "inconclusive", remark.get("message"))
+    assert (remark.text or "").startswith("acc ↑ 0.5000 → 0.5000, drop 0.0000 [")
     assert "rows would decide" in (remark.text or "")
     assert [(each.get("name"), each.get("value")) for each in suite.iter("property")] == [
         ("candidate", "two"),

@@ -43,6 +43,15 @@ def rows(text: str) -> list[list[str]]:
     return found
 
 
+def test_too_few_rows_cannot_tell_and_the_summary_says_why(tmp_path: Path) -> None:
+    compared = sides(tmp_path, {SST2: right(5, of=5)}, {SST2: right(4, of=5)})
+    text = document(check(compared, {SST2: 0.02}), ("one (a)", "two (b)"))
+    assert text.startswith("## lm-eval-ext check: cannot tell: 1 of 1\n")
+    assert rows(text)[1][:6] == ["CANNOT TELL", SST2, "acc ↑", "1.0000", "0.8000", "0.2000"]
+    listed = [shown(token) for token in parsed(text) if token.type == "inline"]
+    assert any(line.startswith(f"{SST2}: 5 rows could not have shown even a drop of 0.1; ") for line in listed)
+
+
 def test_each_finding_is_a_row_with_its_numbers(tmp_path: Path) -> None:
     compared = sides(tmp_path, {SST2: right(50), SNLI: right(50)}, {SST2: right(30), SNLI: right(50)})
     text = document(check(compared, {SST2: 0.02, SNLI: 0.3}), ("one (a)", "two (b)"), ["a notice"])

@@ -1,17 +1,32 @@
-"""Plans: the sizes of our tasks, and what a baseline's rows say about those of a check."""
+"""Plans: the sizes of our tasks, what a baseline's rows say about those of a check, and whether a check agrees."""
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+from math import isnan
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from lm_eval_ext.families.natural_instructions.rows import PUBLISHED
 from lm_eval_ext.families.verbalizer.rows import EVALUATION_ROWS
 from lm_eval_ext.reports.errors import ReportError
-from lm_eval_ext.reports.gate.plan import of_baseline, of_name, of_size, text
+from lm_eval_ext.reports.gate.check import check
+from lm_eval_ext.reports.gate.drop import drop_of, rows_to_decide, smallest_regression
+from lm_eval_ext.reports.gate.plan import Planned, of_baseline, of_name, of_size, text
+from lm_eval_ext.reports.gate.simulation import Asked, outcome, simulated
+from lm_eval_ext.reports.gate.units import Sides
 from lm_eval_ext.reports.wording import MISSING
+from lm_eval_ext.results.draws.runs_as_one import Draw, as_one
+from lm_eval_ext.results.load import load_apart
+from lm_eval_ext.results.other.choice import Choice
+from lm_eval_ext.results.runs import Runs
+from tests.other_files import MadeUp, write_other_run
 from tests.reports.files import SST2
+from tests.reports.gate.sampled.draws import write_draws
 from tests.reports.gate.two_runs import right, sides
 
 NO_YES = "verbalizer_sst2_unnatural_no_yes"
@@ -43,25 +58,69 @@ def test_an_unknown_task_is_named_with_what_to_give(name: str) -> None:
         of_name(name, 0.02)
 
 
-def test_rows_accuracy_and_correlation_are_those_of_the_baseline(tmp_path: Path) -> None:
-    # The same 70 of 100 rows are right under both verbalizers: the answers agree in full.
+def alone(both: Sides) -> Sides:
+    """Return the first run, on both sides."""
+    return Sides(both.before, both.before, both.names)
+
+
+def only(sides: Sides, bounds: dict[str, float], changed: float | None = None) -> Planned:
+    ((plan,), _, _) = of_baseline(sides, bounds, changed)
+    return plan
+
+
+def test_rows_and_answers_are_those_of_the_baseline(tmp_path: Path) -> None:
     scores = {SST2: right(70), NO_YES: right(70)}
-    same = sides(tmp_path / "same", scores, scores, groups={"both": [SST2, NO_YES]})
-    ((plan,), _) = of_baseline(same, {"both": 0.02})
-    assert (plan.asked.rows, plan.asked.answers, plan.asked.accuracy) == (100, 2, 0.7)
-    assert plan.asked.correlation == pytest.approx(0.99)
-    # 40 rows are right under both, 30 under either: a correlation of (0.4 - 0.7 ** 2) / (0.7 * 0.3) < 0.
-    apart = {SST2: right(70), NO_YES: right(70, skip=30)}
-    opposite = sides(tmp_path / "apart", apart, apart, groups={"both": [SST2, NO_YES]})
-    assert of_baseline(opposite, {"both": 0.02})[0][0].asked.correlation == 0
-    assert of_baseline(opposite, {SST2: 0.02})[0][0].asked.answers == 1
+    both = alone(sides(tmp_path, scores, scores, groups={"both": [SST2, NO_YES]}))
+    plan = only(both, {"both": 0.02})
+    assert (plan.asked.rows, plan.asked.answers, plan.asked.weights.tolist()) == (100, 2, [2.0] * 100)
+    assert plan.about == "of the baseline: acc 0.7000; assumed: 10.0% of the answers change (--changed)"
+    assert only(both, {SST2: 0.02}).asked.answers == 1
+
+
+def test_no_more_answers_change_than_a_score_allows(tmp_path: Path) -> None:
+    # Of two runs at 0.98, at most two answers of a hundred are wrong in each.
+    scores = {SST2: right(98)}
+    both = alone(sides(tmp_path, scores, scores))
+    assert only(both, {SST2: 0.02}).asked.changed == pytest.approx(0.04)
+    assert only(both, {SST2: 0.02}, changed=0.01).asked.changed == 0.01
+    assert "no more of which can at this score" in only(both, {SST2: 0.02}).about
+
+
+def test_two_runs_show_how_much_changes(tmp_path: Path) -> None:
+    # Ten answers got worse and eight better.
+    scores = {SST2: right(70)}, {SST2: [0.0] * 10 + right(68, of=90)}
+    both = sides(tmp_path, *scores)
+    plan = only(both, {SST2: 0.02})
+    assert plan.asked.shown is not None
+    assert np.count_nonzero(plan.asked.shown) == 18
+    # The root of 18 + 2 made-up rows, over 102.
+    assert plan.about == (
+        "of two runs of the baseline: acc 0.7000 and 0.6800; two runs differ by a standard error of 0.044"
+    )
+    assert only(both, {SST2: 0.02}, changed=0.3).asked.changed == 0.3
+    again = only(sides(tmp_path / "same", scores[0], scores[0]), {SST2: 0.02})
+    assert (again.asked.shown, again.asked.changed) == (None, 0.1)
+    assert again.about.endswith(", because the two runs agree in every row")
+
+
+def test_several_draws_show_how_much_changes(tmp_path: Path) -> None:
+    generator = np.random.default_rng(3)
+    chances = generator.beta(2, 1, 500)
+    for draws in (2, 3, 4):
+        values = (generator.random((draws, 500)) < chances).astype(float).tolist()
+        folders = write_draws(tmp_path / str(draws), {SST2: values})
+        together = as_one([Draw(runs, "a run") for runs in load_apart([[folder] for folder in folders])])
+        plan = only(Sides(together, together, ("A", "B")), {SST2: 0.02})
+        assert f"{draws} draws of each row" in plan.about
+        # Two draws of a row differ with the variance 2 p (1 - p), of mean 2 * 2 / (3 * 4); means of n draws with less.
+        assert plan.asked.shown is not None
+        assert np.mean(plan.asked.shown**2) == pytest.approx(2 * 2 / 12 / draws, rel=0.25)
 
 
 def test_a_baseline_without_samples_is_assumed_about(tmp_path: Path) -> None:
     scores = {SST2: right(70)}
     both = sides(tmp_path, scores, scores, of_after={"samples": False})
-    without = type(both)(both.after, both.after, both.names)
-    ((plan,), _) = of_baseline(without, {SST2: 0.02})
+    plan = only(Sides(both.after, both.after, both.names), {SST2: 0.02})
     assert plan.asked.rows == 100
     assert f"{SST2} has no samples" in plan.about
 
@@ -74,29 +133,186 @@ def test_what_cannot_be_planned_for_is_an_error_with_the_reason(tmp_path: Path) 
 
 def test_what_else_cannot_be_planned_for_is_returned(tmp_path: Path) -> None:
     scores = {SST2: right(3)}
-    plans, left_out = of_baseline(sides(tmp_path, scores, scores), {"elsewhere": 0.1, SST2: 0.1})
-    assert ([plan.name for plan in plans], [unit.name for unit in left_out]) == ([SST2], ["elsewhere"])
+    plans, left_out, tests = of_baseline(sides(tmp_path, scores, scores), {"elsewhere": 0.1, SST2: 0.1})
+    assert ([plan.name for plan in plans], [*left_out], tests) == ([SST2], ["elsewhere"], 1)
+
+
+# Tasks that are not ours
+
+
+def others(folder: Path) -> Sides:
+    """Return two runs of tasks with every kind of score, and of a group whose tasks weigh alike."""
+    generator = np.random.default_rng(4)
+    for name in ("a", "b"):
+        exam, test = ((generator.random(rows) < 0.7).astype(float).tolist() for rows in (200, 50))
+        texts = [[-float(nats), 10] for nats in generator.gamma(100, 0.2, 80)]
+        pairs = generator.integers(0, 2, (60, 2)).tolist()
+        positive, predicted = (sum(pair[place] for pair in pairs) for place in (0, 1))
+        gaps = [float("nan") if row % 5 == 0 else float(generator.random() < 0.7) for row in range(90)]
+        tasks = {
+            "exam": MadeUp(exam),
+            "test": MadeUp(test),
+            "text": MadeUp(texts, np.exp(-sum(nats for nats, _ in texts) / 800), "word_perplexity", higher=False),
+            "pairs": MadeUp(pairs, 2 * sum(a * b for a, b in pairs) / (positive + predicted), "f1", "f1"),
+            "length": MadeUp(generator.integers(0, 80, 70).astype(float).tolist(), metric="tokens"),
+            "odd": MadeUp([1.0, 0.0], metric="thing", higher=None),
+            "gaps": MadeUp(gaps, float(np.nanmean(gaps)), aggregation="nanmean"),
+        }
+        tasks["text"] = replace(tasks["text"], aggregation="weighted_perplexity")
+        scores = {"both": {"alias": "both", "acc,none": (np.mean(exam) + np.mean(test)) / 2}}
+        write_other_run(folder / name, tasks, model=name, groups={"both": ["exam", "test"]}, scores=scores)
+    first, second = load_apart([[folder / "a"], [folder / "b"]], others=Choice())
+    return Sides(first, second, ("A", "B"))
+
+
+OTHERS = {"both": 0.02, "pairs": 0.02, "gaps": 0.02, "text": 0.5, "length": 2.0, "odd": 0.02}
+
+
+def test_a_plan_is_for_the_score_that_is_checked(tmp_path: Path) -> None:
+    both = others(tmp_path)
+    plans, left_out, tests = of_baseline(both, OTHERS)
+    assert ([plan.name for plan in plans], [*left_out]) == (["both", "pairs", "gaps", "text", "length"], ["odd"])
+    findings = {finding.name: finding for finding in check(both, OTHERS)}
+    assert tests == sum(not isnan(finding.p) for finding in findings.values())
+    for plan in plans:
+        difference = findings[plan.name].difference
+        assert difference is not None
+        assert f" {difference.before:.4f} and {difference.after:.4f};" in plan.about
+        # Simulated drops vary as the measured one does.
+        drops = list(simulated(plan.asked, 0.0, 300))
+        assert np.mean([drop.error for drop in drops]) == pytest.approx(drop_of(difference).error, rel=0.1)
+
+
+def test_a_score_that_one_run_tells_too_little_about_is_left_out_and_the_rest_is_planned(tmp_path: Path) -> None:
+    plans, left_out, tests = of_baseline(alone(others(tmp_path)), OTHERS)
+    assert [plan.name for plan in plans] == ["both"]
+    # Its tasks of 200 and 50 rows weigh alike.
+    assert {*np.round(plans[0].asked.weights * 200, 6).tolist()} == {1.0, 4.0}
+    assert {name for name, why in left_out.items() if "one run does not tell" in why} == {*OTHERS} - {"both", "odd"}
+    assert left_out["odd"] == "the results do not say whether a higher thing is better"
+    # A check would test all of them.
+    assert tests == 5
+
+
+def test_true_drops_of_what_is_no_share_are_parts_of_the_score(tmp_path: Path) -> None:
+    plan = only(others(tmp_path), {"text": 0.5})
+    lines = list(text([plan], 1))
+    drops = [float(line.split()[0]) for line in lines[2:7]]
+    assert drops == pytest.approx(
+        [0, 0.01 * plan.scale, 0.02 * plan.scale, 0.05 * plan.scale, 0.1 * plan.scale], rel=0.01
+    )
+    assert plan.scale == pytest.approx(np.exp(2), rel=0.1)
+
+
+# What is printed
 
 
 def test_a_single_row_can_show_nothing() -> None:
-    lines = list(text([of_size("these rows", 1, 1, 0.05)]))
+    lines = list(text([of_size("these rows", 1, 1, 0.05)], 1))
     assert lines[2].split() == ["0", "0.0%", "0.0%", MISSING]
+    assert lines[7] == "  these rows cannot show a regression (80 % power)"
 
 
 def test_the_text_has_a_line_for_each_drop_and_says_what_is_assumed() -> None:
-    lines = list(text([of_size("these rows", 100, 1, 0.05)]))
-    assert lines[0].startswith("these rows: 100 rows, 1 answer each; assumed: accuracy 0.8")
+    lines = list(text([of_size("these rows", 100, 1, 0.05)], 1))
+    assert lines[0] == "these rows: 100 rows, 1 answer each; assumed: 10.0% of the answers change (--changed)"
     cells = [line.split() for line in lines[2:7]]
     assert [row[0] for row in cells] == ["0", "0.01", "0.02", "0.05", "0.1"]
     # The bound cannot be told from itself.
     assert cells[3][3:] == ["it", "is", "the", "bound"]
     regressions = [float(row[1].rstrip("%")) for row in cells]
     assert regressions == sorted(regressions)
-    assert float(cells[0][2].rstrip("%")) == pytest.approx(84.5, abs=4)
-    assert "0.05 is allowed" in lines[7]
+    # The limits are 1.66 of a standard error, sqrt(12) / 102, away: as much as the bound is. Without a true drop, the
+    # chance that the measured one is below zero is nearly half.
+    assert float(cells[0][2].rstrip("%")) == pytest.approx(45, abs=6)
+    assert lines[7] == "  a regression shows from a true drop of 0.18 on (80 % power)"
+    assert "0.05 is allowed" in lines[8]
 
 
-def test_a_baseline_at_zero_cannot_drop() -> None:
-    plan = of_size("these rows", 10, 1, 0.05)
-    nothing = type(plan)(plan.name, type(plan.asked)(10, 1, 0.0, 0.0), 0.05, "")
-    assert [line.split()[0] for line in list(text([nothing]))[2:-1]] == ["0"]
+def test_the_more_answers_change_the_less_is_shown() -> None:
+    few, many = (list(text([of_size("these rows", 900, 1, 0.02, changed)], 1)) for changed in (0.02, 0.4))
+    assert [float(line.split()[1].rstrip("%")) for line in (few[5], many[5])] == pytest.approx([97, 33], abs=6)
+
+
+def test_a_baseline_at_zero_cannot_drop(tmp_path: Path) -> None:
+    scores = {SST2: right(0)}
+    plan = only(alone(sides(tmp_path, scores, scores)), {SST2: 0.05})
+    assert [line.split()[0] for line in list(text([plan], 1))[2:-2]] == ["0"]
+
+
+# Whether a check does what its plan says
+
+ROWS, ANSWERS = 400, 3
+TASKS = [f"verbalizer_sst2_natural_{name}" for name in ("one", "two", "three")]
+Answers = NDArray[np.float64]
+
+
+def with_answers(runs: Runs, answers: Answers) -> Runs:
+    """Return runs with other answers, shape (rows, tasks)."""
+    changed = []
+    for run, of_task in zip(runs.runs, answers.T, strict=True):
+        assert run.rows is not None
+        changed.append(replace(run, rows=replace(run.rows, values={**run.rows.values, "acc": of_task})))
+    return replace(runs, runs=tuple(changed))
+
+
+def retrained(generator: np.random.Generator, before: Answers, chances: Answers, drop: float) -> Answers:
+    """Return the answers of a model of the same quality that then loses right answers: some rows change as a whole."""
+    together = generator.random((ROWS, 1)) < 0.15
+    after = np.where(together, generator.random((ROWS, 1)) < chances, before)
+    anew = generator.random((ROWS, ANSWERS)) < 0.2
+    after = np.where(anew, generator.random((ROWS, ANSWERS)) < chances, after)
+    return np.where(generator.random((ROWS, ANSWERS)) < drop / 0.75, 0.0, after).astype(np.float64)
+
+
+def test_a_plan_and_a_check_of_the_same_two_runs_name_the_same_drop(tmp_path: Path) -> None:
+    scores = {SST2: right(300, of=400)}, {SST2: right(300, of=400, skip=25)}
+    both = sides(tmp_path, *scores)
+    (line,) = (line for line in text([only(both, {SST2: 0.02})], 1) if "shows from" in line)
+    (finding,) = check(both, {SST2: 0.02}, resolution=0.2)
+    assert finding.verdict == "INCONCLUSIVE"
+    planned, checked = (
+        float(re.findall(r"true drop of ([\d.]+) on", said)[0]) for said in (line, str(finding.issues[0]))
+    )
+    assert planned == pytest.approx(checked, abs=0.003)
+
+
+@pytest.mark.slow
+def test_a_check_finds_as_often_as_its_plan_says_what_is_there(tmp_path: Path) -> None:
+    nothing = {task: right(0, of=ROWS) for task in TASKS}
+    template = sides(tmp_path, nothing, nothing, groups={"words": TASKS})
+    generator, bounds, pairs = np.random.default_rng(8), {"words": 0.02}, 300
+    chances = np.repeat(generator.beta(1.5, 0.5, (ROWS, 1)), ANSWERS, axis=1)
+    chances += 0.75 - chances.mean()
+    before = (generator.random((ROWS, ANSWERS)) < chances).astype(np.float64)
+    again = retrained(generator, before, chances, 0.0)
+    baseline = with_answers(template.before, before)
+    plan = only(Sides(baseline, with_answers(template.after, again), template.names), bounds)
+    for drop in (0.0, 0.03, 0.05, 0.08):
+        said = outcome(plan.asked, drop, 0.02, 1000)
+        candidates = (retrained(generator, before, chances, drop) for _ in range(pairs))
+        found = [
+            check(Sides(baseline, with_answers(template.after, answers), template.names), bounds)[0].verdict
+            for answers in candidates
+        ]
+        # The standard errors of 300 pairs, 0.03, and of what a single second run shows.
+        assert found.count("REGRESSION") / pairs == pytest.approx(said.beyond, abs=0.12), drop
+        assert found.count("NOT WORSE") / pairs == pytest.approx(said.within, abs=0.12), drop
+    # One answer by itself, as a plan assumes without a second run, would promise more.
+    alone_plan = only(Sides(baseline, baseline, template.names), bounds, changed=float(np.mean(before != again)))
+    assert outcome(alone_plan.asked, 0.05, 0.02, 1000).beyond > outcome(plan.asked, 0.05, 0.02, 1000).beyond + 0.05
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("rows", "answers", "changed"), [(900, 1, 0.1), (300, 3, 0.1), (900, 3, 0.3)])
+def test_as_many_rows_as_a_plan_names_decide_and_the_drop_that_it_names_shows(
+    rows: int, answers: int, changed: float
+) -> None:
+    asked = Asked.alike(rows, answers, changed)
+    for drop in (0.05, 0.1):
+        needed = round(rows_to_decide(outcome(asked, drop, 0.02, 500).typical, 0.02))
+        found = outcome(Asked.alike(needed, answers, changed), drop, 0.02, 1000)
+        assert found.beyond == pytest.approx(0.8, abs=0.07)
+    smallest = smallest_regression(outcome(asked, 0.0, 0.02, 500).typical, 0.02, 1)
+    # What is lost is taken to be lost in whole rows, which is the worst case.
+    assert 0.75 <= outcome(asked, smallest, 0.02, 1000).beyond <= (0.87 if answers == 1 else 0.97)
