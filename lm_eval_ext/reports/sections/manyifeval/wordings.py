@@ -147,6 +147,8 @@ def simultaneous(figures: Sequence[Replicates]) -> list[Estimate]:
     Args:
         figures: each followed by its resamples; without an interval if half of these do not exist, or do not vary.
     """
+    if not figures:
+        return []
     resampled = np.array([np.asarray(each) for each in figures])
     deviations = resampled[:, 1:] - resampled[:, :1]
     # As in any other interval, resamples in which a figure does not exist do not count.
