@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lm_eval_ext.reports.sections.shared_rows import shared_rows
+from lm_eval_ext.reports.study import shared_rows
 from lm_eval_ext.results.load import load
 from lm_eval_ext.results.runs import TaskRun
 from tests.reports.files import SST2

@@ -13,8 +13,8 @@ from lm_eval_ext.reports.sections.manyifeval.conditions import (
     Model,
     nothing,
 )
-from lm_eval_ext.reports.sections.shared_rows import SharedRows, shared_rows
 from lm_eval_ext.reports.statistics import Ratio, Replicates
+from lm_eval_ext.reports.study import SharedRows, shared_rows
 from lm_eval_ext.results.issue import Issue, error, note, warning
 from lm_eval_ext.results.models import Setting
 from lm_eval_ext.results.runs import TaskRun

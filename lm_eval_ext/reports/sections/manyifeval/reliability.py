@@ -6,7 +6,6 @@ from lm_eval_ext.families.manyifeval.schema import COUSINS
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Curves, Estimate, Figure, Panel, Series, Table, TableCell
 from lm_eval_ext.reports.sections.manyifeval.conditions import INTERVALS, PROMPT_LEVEL, ManyIFEvalRuns, nothing
-from lm_eval_ext.reports.sections.variants import every_variant
 from lm_eval_ext.reports.statistics import estimate
 from lm_eval_ext.results.runs import TaskRun
 
@@ -49,5 +48,5 @@ def _cells(evidence: Evidence, run: TaskRun | None) -> tuple[Estimate, Estimate,
     if run is None:
         return estimate(nothing()), estimate(nothing()), estimate(nothing())
     mean = evidence.ratio(run, PROMPT_LEVEL).value
-    reliable = every_variant(evidence, run, PROMPT_LEVEL, f"reliable_at_{run.metadata[COUSINS]}").value
+    reliable = evidence.every_variant(run, PROMPT_LEVEL, f"reliable_at_{run.metadata[COUSINS]}").value
     return estimate(mean), estimate(reliable), estimate(mean - reliable)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from lm_eval_ext.reports.sections.conditions import by_condition
-from lm_eval_ext.reports.sections.shared_rows import shared_rows
+from lm_eval_ext.reports.study import shared_rows
 from lm_eval_ext.results.issue import Issue, error, named, note, warning
 from lm_eval_ext.results.models import EvaluatedModel
 from lm_eval_ext.results.runs import Runs, TaskRun

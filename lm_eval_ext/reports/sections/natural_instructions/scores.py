@@ -12,8 +12,8 @@ from lm_eval_ext.reports.figure import Estimate
 from lm_eval_ext.reports.gains.gains import relative_gain
 from lm_eval_ext.reports.sections.natural_instructions.conditions import OfModel
 from lm_eval_ext.reports.sections.natural_instructions.scopes import Scope
-from lm_eval_ext.reports.sections.shared_rows import shared_rows
 from lm_eval_ext.reports.statistics import Ratio, Replicates, estimate
+from lm_eval_ext.reports.study import shared_rows
 
 METRIC, BLEURT = "rouge_l", "bleurt"
 MISSING = Estimate(nan)

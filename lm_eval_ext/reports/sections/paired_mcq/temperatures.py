@@ -14,8 +14,8 @@ from lm_eval_ext.reports.figure import Curves, Estimate, Figure, Panel, Series, 
 from lm_eval_ext.reports.sections.paired_mcq.figures import INTERVALS
 from lm_eval_ext.reports.sections.paired_mcq.measures import FAMILY, condition, entropies, most_entropy
 from lm_eval_ext.reports.sections.paired_mcq.task_result import MISSING
-from lm_eval_ext.reports.sections.shared_rows import shared_rows
 from lm_eval_ext.reports.statistics import Ratio, estimate
+from lm_eval_ext.reports.study import shared_rows
 from lm_eval_ext.results.issue import Issue, note, warning
 from lm_eval_ext.results.runs import TaskRun
 from lm_eval_ext.results.sampling import decoding

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lm_eval_ext.reports.sections.verbalizer.sensitivity import spread_of
+from lm_eval_ext.reports.sections.verbalizer.compared import spread_of
 from lm_eval_ext.results.load import load
 from lm_eval_ext.results.runs import TaskRun
 from tests.reports.files import SST2, STAMP
