@@ -60,8 +60,10 @@ class Entry:
         return replace(self, facts={**self.facts, **facts})
 
 
+OWN = ""
+"""In place of a metric: that of each entry."""
 Measure = str | Callable[[Entry], Ratio]
-"""A metric, or what returns the ratio of an entry; over several runs, the latter is not known without samples."""
+"""A metric, or what returns the ratio of an entry."""
 
 
 def exists(value: object) -> bool:
@@ -206,7 +208,8 @@ class Study:
             facts: returns what a task asks, always in the same order; nothing if its metadata do not say.
             orders: the order of a fact's values.
         """
-        runs, labels = evidence.runs.of(family), evidence.runs.labels
+        labels = evidence.runs.labels
+        runs = [run for model in evidence.runs.models for run in evidence.runs.of(family, model)]
         models = Counter(run.task for run in runs)
         first: dict[Key, TaskRun] = {}
         for run in sorted(runs, key=lambda run: (-models[run.task], run.task)):
@@ -297,29 +300,26 @@ class Study:
         return sorted(values, key=lambda each: [of_fact[value] for of_fact, value in zip(ranks, each, strict=True)])
 
     def _mean(self, group: Sequence[Entry], measure: Measure) -> Replicates:
-        is_bare = any(entry.run.rows is None for entry in group)
-        if any(entry.reason for entry in group) or (callable(measure) and is_bare and len(group) > 1):
+        # Without samples it is unknown how much each of several runs contributes to such a mean.
+        unweighted = any(entry.run.rows is None and (callable(measure) or _is_share(entry, measure)) for entry in group)
+        if any(entry.reason for entry in group) or (unweighted and len(group) > 1):
             return UNKNOWN
         added = (measure(entry) if callable(measure) else self.ratio(entry, measure) for entry in group)
         return (Ratio.mean if group[0].run.schema.tasks_weigh_alike else Ratio.sum)(added).value
 
-    def ratio(self, entry: Entry, metric: str) -> Ratio:
-        """Return a metric of one run; headlines of all rows are kept, because most figures use them."""
-        run = entry.run
-        if entry.kept is not None or metric != run.headline.name:
-            return self.evidence.ratio(run, metric, entry.kept)
-        if id(run) not in self._headlines:
-            self._headlines[id(run)] = self.evidence.ratio(run, metric)
-        return self._headlines[id(run)]
-
-    def of_metric(self, entry: Entry) -> Ratio:
-        """Return the entry's metric: a mean over rows, or over what its rows ask; unknown if the run lacks it."""
-        run, metric = entry.run, entry.metric
-        if metric not in run.metrics:
+    def ratio(self, entry: Entry, metric: str = OWN) -> Ratio:
+        """Return a metric of one run: a mean over its rows, or over what they ask; unknown if the run lacks it."""
+        run, name = entry.run, metric or entry.metric
+        if name not in run.metrics:
             return Ratio.of(np.nan, 1)
-        if run.schema.row_form(metric) == "ratio":
-            return self.evidence.share(run, metric, ASKED + metric)
-        return self.ratio(entry, metric)
+        if _is_share(entry, metric):
+            return self.evidence.share(run, name, ASKED + name)
+        if entry.kept is not None or name != run.headline.name:
+            return self.evidence.ratio(run, name, entry.kept)
+        # Those of headlines are kept, because most figures use them.
+        if id(run) not in self._headlines:
+            self._headlines[id(run)] = self.evidence.ratio(run, name)
+        return self._headlines[id(run)]
 
     def on_same_rows(
         self, entries: Iterable[Entry], by: Sequence[str], texts: SameRows
@@ -384,6 +384,11 @@ class SameRows:
     left_out: str
     each: str
     same_hash: bool = True
+
+
+def _is_share(entry: Entry, metric: str) -> bool:
+    """Return whether a metric is a share of what the rows ask, of which a row can ask several."""
+    return entry.run.schema.row_form(metric or entry.metric) == "ratio"
 
 
 def grouped(entries: Iterable[Entry], facts: Collection[str]) -> dict[Key, list[Entry]]:

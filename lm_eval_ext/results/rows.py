@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -89,6 +89,17 @@ class Rows:
     def draws_of(self, metric: str) -> NDArray[np.float64]:
         """Return a metric's numbers, shape (rows, draws); there is one draw of each row if there are not several."""
         return self.draws.get(metric, self.values[metric][:, None])
+
+    def kept(self, rows: NDArray[np.bool_]) -> Rows:
+        """Return some of the rows."""
+        parts = {
+            name: getattr(self, name)[rows]
+            for name in ("ids", "clusters", "docs", "prompts", "offsets")
+            if len(getattr(self, name))
+        }
+        values = {name: column[rows] for name, column in self.values.items()}
+        draws = {name: column[rows] for name, column in self.draws.items()}
+        return replace(self, values=values, draws=draws, **parts)
 
     def line(self, row: int) -> dict[str, Any]:
         """Return the complete line of a row.

@@ -35,7 +35,7 @@ from lm_eval_ext.reports.sections.verbalizer.figures import (
     scopes_of,
 )
 from lm_eval_ext.reports.statistics import Floats, Ratio, Replicates
-from lm_eval_ext.reports.study import Entry, SameRows, Study, exists, grouped
+from lm_eval_ext.reports.study import OWN, Entry, SameRows, Study, exists, grouped
 from lm_eval_ext.results.models import FEW_SHOT, EvaluatedModel
 from lm_eval_ext.results.rows import ASKED
 from lm_eval_ext.results.runs import TaskRun
@@ -208,9 +208,7 @@ def paraphrases(study: Study) -> Figure | None:
         for entry in entries
         for number in range(1, entry["wordings"] + 1)
     ]
-    columns = study.means(by_wording, (WORDED, "number"), {"": study.of_metric}).wide(
-        "number", heading="wording {number}"
-    )
+    columns = study.means(by_wording, (WORDED, "number"), {"accuracy": OWN}).wide("number", heading="wording {number}")
     groups = {key: [entry.run for entry in group] for key, group in grouped(entries, WORDED).items()}
     spreads = {key: spread_of(runs) for key, runs in groups.items()}
 
