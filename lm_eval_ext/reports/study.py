@@ -233,7 +233,7 @@ class Study:
         known = [value for value in dict.fromkeys(self.orders.get(fact, ())) if value in found]
         return (*known, *sorted(found - set(known), key=lambda value: (value is None, value)))
 
-    def means(
+    def means(  # noqa: PLR0913 # what figures differ in
         self,
         entries: Iterable[Entry],
         by: Sequence[str | tuple[str, ...]],
@@ -241,6 +241,7 @@ class Study:
         *,
         within: int = 0,
         compared: Collection[str] = ("model",),
+        lines: Iterable[Key] | None = None,
     ) -> Cells:
         """Return means over the rows of groups of runs.
 
@@ -256,6 +257,7 @@ class Study:
             within: the values of so many of the first facts are each combined only with what is found beside them.
             compared: the facts by which groups are compared: groups with equal values of all others must have asked the
                 same.
+            lines: the values of the facts that there are lines for; ``None``: every combination.
         """
         blocks = [(one,) if isinstance(one, str) else one for one in by]
         facts = tuple(chain.from_iterable(blocks))
@@ -265,14 +267,14 @@ class Study:
         for group in groups.values():
             key = tuple(group[0][fact] for fact in alike)
             asked.setdefault(key, set()).update(entry.asked for entry in group)
-        lines = {}
-        for key in self._crossed(groups, blocks, within):
+        found = {}
+        for key in self._crossed(groups, blocks, within) if lines is None else lines:
             group, about = groups.get(key, []), dict(zip(facts, key, strict=True))
             is_whole = {entry.asked for entry in group} == asked.get(tuple(about[fact] for fact in alike))
-            lines[key] = {
+            found[key] = {
                 column: self._mean(group, measure) if is_whole else UNKNOWN for column, measure in measures.items()
             }
-        return Cells(facts, lines)
+        return Cells(facts, found)
 
     def _crossed(self, keys: Iterable[Key], blocks: Sequence[tuple[str, ...]], within: int) -> Iterator[Key]:
         """Yield every combination of the values of blocks of facts, in order; see ``means``."""
@@ -342,7 +344,8 @@ class Study:
                 each = texts.each.format(**group[0].facts, count=shared.left_out)
                 left_out.setdefault(about, []).append(each)
             found += [
-                replace(entry, kept=kept, reason=shared.reason) for entry, kept in zip(group, shared.kept, strict=True)
+                replace(entry, kept=kept if shared.left_out else None, reason=shared.reason)
+                for entry, kept in zip(group, shared.kept, strict=True)
             ]
         issues += [note(f"{about}: {texts.left_out}: {', '.join(counts)}") for about, counts in left_out.items()]
         return found, issues
