@@ -54,7 +54,7 @@ def drawn(  # noqa: PLR0913 # as above
     down: str,
     across: str = COLUMN,
     *,
-    columns: Sequence[str] = (),
+    columns: Sequence[Any] = (),
     dashed: Collection[str] = (),
     **options: Any,
 ) -> Mark:

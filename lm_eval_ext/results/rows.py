@@ -91,15 +91,20 @@ class Rows:
         return self.draws.get(metric, self.values[metric][:, None])
 
     def kept(self, rows: NDArray[np.bool_]) -> Rows:
-        """Return some of the rows."""
-        parts = {
-            name: getattr(self, name)[rows]
-            for name in ("ids", "clusters", "docs", "prompts", "offsets")
-            if len(getattr(self, name))
+        """Return some of the rows of a task of ours.
+
+        Args:
+            rows: whether each is kept, shape (rows,).
+        """
+        parts: dict[str, Any] = {
+            name: value[rows] for name, value in vars(self).items() if isinstance(value, np.ndarray) and len(value)
         }
-        values = {name: column[rows] for name, column in self.values.items()}
-        draws = {name: column[rows] for name, column in self.draws.items()}
-        return replace(self, values=values, draws=draws, **parts)
+        for name in ("values", "draws"):
+            parts[name] = {metric: column[rows] for metric, column in getattr(self, name).items()}
+        for name in ("letters", "outcomes"):
+            coded = getattr(self, name).items()
+            parts[name] = {metric: replace(column, codes=column.codes[rows]) for metric, column in coded}
+        return replace(self, **parts)
 
     def line(self, row: int) -> dict[str, Any]:
         """Return the complete line of a row.
