@@ -134,8 +134,6 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
     "reports/page/build": ("the report of a whole folder", "reports/page/test_html.py"),
     "reports/page/drawing/": ("what is drawn", "reports/page/test_plots.py"),
     "reports/sections/any_task/": ("a section is its figures", "reports/sections/any_task/test_section.py"),
-    "reports/sections/variants": ("a share of rows, in figures", "reports/sections/verbalizer/test_paraphrases.py"),
-    "reports/sections/conditions": ("which runs a figure compares", "reports/sections/verbalizer/test_section.py"),
     "reports/sections/ifbench/": ("a section is its figures", "reports/sections/ifbench/test_section.py"),
     "reports/sections/manyifeval/": ("a section is its figures", "reports/sections/manyifeval/test_section.py"),
     "reports/sections/natural_instructions/": (

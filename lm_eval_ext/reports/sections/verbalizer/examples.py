@@ -16,7 +16,7 @@ from lm_eval_ext.results.runs import TaskRun
 
 ENOUGH = 3
 """The fewest models for which “most models” means anything."""
-Setting = tuple[str, str]
+Asked = tuple[str, str]
 """Prompting and words."""
 Scores = Mapping[str, float]
 
@@ -34,8 +34,8 @@ class Behavior:
 
     why: str
     scores: Scores
-    setting: Setting | tuple[()] | None = None
-    other: tuple[Setting, str, float] | None = None
+    setting: Asked | tuple[()] | None = None
+    other: tuple[Asked, str, float] | None = None
 
     def __call__(self, study: Study, model: str) -> Iterator[Candidate]:
         """Yield one answer from each dataset, or from each task."""
@@ -153,7 +153,7 @@ BEHAVIORS: tuple[Callable[[Study, str], Iterator[Candidate]], ...] = (
 )
 
 
-def _asked(entries: Iterable[Entry], setting: Setting) -> list[Entry]:
+def _asked(entries: Iterable[Entry], setting: Asked) -> list[Entry]:
     return [entry for entry in entries if (entry["prompting"], entry["words"]) == setting]
 
 
