@@ -86,6 +86,26 @@ class Evidence:
         values = run.rows.values
         return self.of_counts(run, values[metric], values[asked], metric)
 
+    def every_variant(self, run: TaskRun, metric: str, measured: str) -> Ratio:
+        """Return the share of a task's dataset rows that are right in every variant, a mean over draws if any.
+
+        Args:
+            run: a task that asks every dataset row in several variants.
+            metric: whether an answer is right.
+            measured: the name of the task's own figure, which is used where there are no samples.
+        """
+        if run.rows is None:
+            value = run.figure(measured)
+            return Ratio.of(np.nan if value is None else value, 1)
+        right, clusters = run.rows.draws_of(metric), run.rows.clusters
+        # One number per row of the dataset, at its first variant.
+        _, first, of = np.unique(clusters, return_index=True, return_inverse=True)
+        least = np.ones((len(first), right.shape[1]))
+        np.minimum.at(least, of, right)
+        all_right, counted = np.zeros(len(clusters)), np.zeros(len(clusters))
+        all_right[first], counted[first] = least.mean(axis=1), 1
+        return self.of_counts(run, all_right, counted, measured)
+
     def of_counts(self, run: TaskRun, part: Floats, whole: Floats, measured: str) -> Ratio:
         """Return the ratio of two sums over a task's rows, of which the first is a part of the second.
 

@@ -93,26 +93,23 @@ class Rows:
 
     def in_every_variant(self, variants: int) -> Rows:
         """Return the rows whose dataset row is there as often as it is asked in variants."""
-        kept = np.bincount(self.clusters)[self.clusters] >= variants if len(self) else np.zeros(0, np.bool_)
+        return self.kept(np.bincount(self.clusters)[self.clusters] >= variants if len(self) else np.zeros(0, np.bool_))
 
-        def only(columns: Mapping[str, Any]) -> dict[str, Any]:
-            return {
-                name: replace(column, codes=column.codes[kept]) if isinstance(column, Coded) else column[kept]
-                for name, column in columns.items()
-            }
+    def kept(self, rows: NDArray[np.bool_]) -> Rows:
+        """Return some of the rows of a task of ours.
 
-        return replace(
-            self,
-            ids=self.ids[kept],
-            clusters=self.clusters[kept],
-            values=only(self.values),
-            letters=only(self.letters),
-            outcomes=only(self.outcomes),
-            docs=self.docs[kept],
-            prompts=self.prompts[kept],
-            offsets=self.offsets[kept],
-            draws=only(self.draws),
-        )
+        Args:
+            rows: whether each is kept, shape (rows,).
+        """
+        parts: dict[str, Any] = {
+            name: value[rows] for name, value in vars(self).items() if isinstance(value, np.ndarray) and len(value)
+        }
+        for name in ("values", "draws"):
+            parts[name] = {metric: column[rows] for metric, column in getattr(self, name).items()}
+        for name in ("letters", "outcomes"):
+            coded = getattr(self, name).items()
+            parts[name] = {metric: replace(column, codes=column.codes[rows]) for metric, column in coded}
+        return replace(self, **parts)
 
     def line(self, row: int) -> dict[str, Any]:
         """Return the complete line of a row.

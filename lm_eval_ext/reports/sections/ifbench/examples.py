@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lm_eval_ext.families.ifbench.schema import ANSWERS, FIRST_TURN, HEADLINE, VERDICTS
 from lm_eval_ext.reports.sections.examples import Candidate, Line, one_of
-from lm_eval_ext.reports.sections.ifbench.conditions import IFBenchRuns, Model
+from lm_eval_ext.reports.study import Study
 from lm_eval_ext.results.rows import ASKED
 
 STRICT, REPAIRED, INST = "prompt_level_strict_acc", "prompt_level_repaired_acc", "inst_level_loose_acc"
@@ -51,20 +51,17 @@ BEHAVIORS: tuple[tuple[str, tuple[str, ...], Hits], ...] = (
 """Why an answer is shown, the metrics that this needs, and the rows that show it."""
 
 
-def candidates(found: IFBenchRuns) -> list[list[Candidate]]:
+def candidates(found: Study) -> list[list[Candidate]]:
     """Return the answers that show each behavior."""
     return [
-        [one for model in found.models for one in _of_model(model, why, needed, hits)]
+        [
+            Candidate(run, row, why, _facts)
+            for run in (entry.run for entry in found.entries)
+            if run.rows is not None and all(metric in run.rows.values for metric in needed)
+            if (row := one_of(run, hits(run.rows.values))) is not None
+        ]
         for why, needed, hits in BEHAVIORS
     ]
-
-
-def _of_model(model: Model, why: str, needed: tuple[str, ...], hits: Hits) -> Iterator[Candidate]:
-    for run in model.runs.values():
-        if run.rows is not None and all(metric in run.rows.values for metric in needed):
-            row = one_of(run, hits(run.rows.values))
-            if row is not None:
-                yield Candidate(run, row, why, _facts)
 
 
 def _facts(line: Line) -> Mapping[str, str]:

@@ -1,26 +1,182 @@
-"""The report's section on IFBench."""
+"""The report's section on IFBench: its runs, and the figures on them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from lm_eval_ext.families.ifbench.schema import BY_GROUP, FIRST_TURN, GROUPS, HEADLINE, VERDICTS
 from lm_eval_ext.reports.evidence import Evidence
-from lm_eval_ext.reports.figure import Section
-from lm_eval_ext.reports.sections.examples import examples
-from lm_eval_ext.reports.sections.ifbench.conditions import FAMILY, IFBenchRuns
+from lm_eval_ext.reports.figure import Bars, Figure, Panel, Section
+from lm_eval_ext.reports.layout import COLUMN, heat_maps, panels, table
+from lm_eval_ext.reports.sections.examples import UNREADABLE, examples
 from lm_eval_ext.reports.sections.ifbench.examples import candidates
-from lm_eval_ext.reports.sections.ifbench.figures import figures
+from lm_eval_ext.reports.statistics import Floats, Ratio
+from lm_eval_ext.reports.study import OWN, Entry, Study
+from lm_eval_ext.results.issue import warning
+from lm_eval_ext.results.runs import TaskRun
+
+FAMILY = "ifbench"
+INTERVALS = "Intervals are 95 % confidence intervals from a bootstrap over the rows."
+EDITIONS = ("loose", "strict", "repaired")
+LEVELS = {"prompt": "prompt level", "inst": "instruction level"}
+NARROW = 4
+"""The most models side by side where the names of rows are long."""
 
 
 def section(evidence: Evidence) -> Section | None:
     """Return the family's figures and most instructive answers; ``None`` if none of its tasks was run."""
-    found = IFBenchRuns.of(evidence)
-    if not found.models:
+    found = study(evidence)
+    if not found.entries:
         return None
     shown, issues = examples(evidence.runs, candidates(found))
     return Section(
         FAMILY,
         "Unfamiliar instructions",
         "Does it follow verifiable instructions unlike those that models are trained on?",
-        tuple(figures(found)),
+        tuple(_figures(found)),
         shown,
         issues,
     )
+
+
+def study(evidence: Evidence) -> Study:
+    """Return the family's runs by the number of turns."""
+    orders = {"group": GROUPS, "level": tuple(LEVELS.values()), "edition": EDITIONS}
+    return Study.of(evidence, FAMILY, lambda run: {"turns": int(run.metadata["turns"])}, orders)
+
+
+def _figures(found: Study) -> Iterator[Figure]:
+    """Yield the figures that there are results for."""
+    for turns, name, phrase in ((1, FAMILY, ""), (2, f"{FAMILY}_two_turns", " in a second message")):
+        if entries := [entry for entry in found.entries if entry["turns"] == turns]:
+            yield _verdicts(found, entries, name, phrase)
+            yield _by_group(found, entries, name)
+            yield from _by_type(found, entries, name)
+            if turns == 2:
+                yield _first_and_second(found, entries)
+    if found.others:
+        cells = found.means(found.others, (("model", "task"),), {"prompt level": HEADLINE})
+        yield Figure(
+            "ifbench_others",
+            "Other tasks",
+            f"Prompt-level accuracy (loose) of tasks with as many turns as a task in the figures above. {INTERVALS}",
+            panels(cells, Bars, "task", COLUMN, ("model",), axis="accuracy"),
+            table(cells, ("model", "task")),
+            metrics=(HEADLINE,),
+        )
+
+
+def _verdicts(found: Study, entries: Sequence[Entry], name: str, phrase: str) -> Figure:
+    """Return loose, strict and repaired accuracy side by side."""
+    by_edition = [
+        replace(entry.with_facts(level=title, edition=edition), metric=f"{level}_level_{edition}_acc")
+        for entry in entries
+        for level, title in LEVELS.items()
+        for edition in EDITIONS
+    ]
+    cells = found.means(by_edition, ("model", "level", "edition"), {"accuracy": OWN})
+    return Figure(
+        f"{name}_verdicts",
+        f"Does it follow instructions that it was not trained on{phrase}?",
+        "Prompt level: rows with all instructions followed; instruction level: all instructions. Loose: IFBench's best "
+        "verdict on eight variants of the answer, without the first or last line or asterisks; its authors report this "
+        "one. Strict: its verdict on the answer itself. Repaired: the verdict a human reader would give, without the "
+        f"known faults of IFBench's checkers. {INTERVALS}",
+        panels(cells, Bars, "model", "edition", ("level",), axis="accuracy"),
+        table(cells.wide("edition", heading="{edition}"), ("model", "level")),
+        metrics=tuple(dict.fromkeys(entry.metric for entry in by_edition)),
+    )
+
+
+def _by_group(found: Study, entries: Sequence[Entry], name: str) -> Figure:
+    """Return the share of instructions followed for each group of instructions."""
+    by_group = [
+        replace(entry.with_facts(group=group), metric=f"{BY_GROUP}{group}") for entry in entries for group in GROUPS
+    ]
+    cells = found.means(by_group, ("group", "model"), {"followed": OWN}).known("group")
+    return Figure(
+        f"{name}_groups",
+        "Which groups of instructions does it follow?",
+        f"Share of the instructions of each group that are followed (loose). {INTERVALS}",
+        tuple(heat_maps(cells, "group", axis="followed")),
+        table(cells.wide("model", heading="{model}"), ("group",)),
+        metrics=(f"{BY_GROUP}*",),
+    )
+
+
+def _by_type(found: Study, entries: Sequence[Entry], name: str) -> Iterator[Figure]:
+    """Yield the share of instructions followed for each of the 58 types, if any model has samples."""
+    counts = {entry["model"]: _counts(entry.run) for entry in entries}
+    text = "no verdicts of single instructions in samples; left out"
+    issues = tuple(warning(f"{model}: {text}") for model, counted in counts.items() if counted is None)
+    by_type = [
+        entry.with_facts(type=kind, counts=of_type)
+        for entry in entries
+        for kind, of_type in (counts[entry["model"]] or {}).items()
+    ]
+    if not by_type:
+        return
+    asked: dict[str, int] = {}
+    for entry in by_type:
+        _, given = entry["counts"]
+        asked[entry["type"]] = max(asked.get(entry["type"], 0), int(given.sum()))
+
+    def followed(entry: Entry) -> Ratio:
+        of_type, given = entry["counts"]
+        return found.evidence.of_counts(entry.run, of_type, given, entry["type"])
+
+    cells = found.means(by_type, ("type", "model"), {"followed": followed})
+    cells = cells.with_fact("instructions", lambda about: asked[about["type"]])
+    in_words = cells.with_fact("group", lambda about: about["type"].partition(":")[0]).with_fact(
+        "name", lambda about: about["type"].partition(":")[2].replace("_", " ")
+    )
+    yield Figure(
+        f"{name}_types",
+        "Which types of instructions does it follow?",
+        "Share of the instructions of each type that are followed (loose). The test set has between one and fifteen of "
+        f"each type, so that a single figure says little; read them by group. {INTERVALS}",
+        tuple(
+            Panel(f"{group}, {panel.title}" if panel.title else group, panel.mark)
+            for (group,), part in in_words.split("group")
+            for panel in heat_maps(part, "name", NARROW, axis="followed")
+        ),
+        table(cells.wide("model", heading="{model}"), ("type", "instructions")),
+        issues,
+        (f"{BY_GROUP}*",),
+    )
+
+
+def _first_and_second(found: Study, entries: Sequence[Entry]) -> Figure:
+    """Return how often instructions are followed before and after the message that gives them."""
+    cells = found.means(entries, ("model",), {"first answer": FIRST_TURN, "second answer": HEADLINE})
+    return Figure(
+        "ifbench_two_turns_answers",
+        "What does the second message change?",
+        "Rows in which the instructions are followed (loose) by the model's first answer, before it is told them, and "
+        f"by its second one. What the first answer follows, it follows by chance. {INTERVALS}",
+        panels(cells, Bars, "model", axis="accuracy"),
+        table(cells, ("model",)),
+        metrics=(FIRST_TURN, HEADLINE),
+    )
+
+
+def _counts(run: TaskRun) -> Mapping[str, tuple[Floats, Floats]] | None:
+    """Return how many instructions of each type every row follows (loose) and has; ``None`` if a line does not say."""
+    rows = run.rows
+    if rows is None:
+        return None
+    counts: dict[str, tuple[Floats, Floats]] = {}
+    try:
+        for row in range(len(rows)):
+            verdicts: list[dict[str, Any]] = rows.line(row)[VERDICTS]
+            for one in verdicts:
+                followed, given = counts.setdefault(str(one["id"]), (np.zeros(len(rows)), np.zeros(len(rows))))
+                followed[row] += bool(one["loose"])
+                given[row] += 1
+    except (OSError, *UNREADABLE):
+        return None
+    return counts

@@ -9,62 +9,95 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lm_eval_ext.reports.sections.examples import Candidate, Line, one_of
-from lm_eval_ext.reports.sections.manyifeval.conditions import (
-    INST_LEVEL,
-    PROMPT_LEVEL,
-    Condition,
-    ManyIFEvalRuns,
-    Model,
-    type_metrics,
-    type_name,
-)
+from lm_eval_ext.reports.sections.manyifeval.figures import INST_LEVEL, PROMPT_LEVEL, of_kind, type_metrics, type_name
+from lm_eval_ext.reports.study import Study, grouped
 from lm_eval_ext.results.rows import ASKED, Rows
 from lm_eval_ext.results.runs import TaskRun
 
 FIRST_ANSWER = f"{PROMPT_LEVEL}_round_0"
 LOOSE, REPAIRED = "prompt_level_loose_acc", "prompt_level_repaired_acc"
 
-Behavior = Callable[[Model], Iterator[Candidate]]
-"""Yields one candidate from each task that has any."""
+Hits = NDArray[np.bool_]
+Runs = Mapping[int, TaskRun]
+"""One model's runs with samples by number of instructions, those with most first."""
 
 
-def candidates(found: ManyIFEvalRuns) -> list[list[Candidate]]:
+def candidates(study: Study) -> list[list[Candidate]]:
     """Return the answers that show each behavior; for each model, those with most instructions first."""
-    return [[one for model in found.models for one in behavior(model)] for behavior in BEHAVIORS]
+    different, repeated = (
+        {
+            model: {entry["instructions"]: entry.run for entry in sorted(entries, key=lambda one: -one["instructions"])}
+            for (model,), entries in grouped(
+                [entry for entry in of_kind(study, repeat=repeat) if entry.run.rows is not None], ["model"]
+            ).items()
+        }
+        for repeat in (False, True)
+    )
+    models = study.in_order("model", (*different, *repeated))
+    return [
+        [one for model in models for one in behavior(different.get(model, {}), repeated.get(model, {}))]
+        for behavior in BEHAVIORS
+    ]
 
 
-def _all_but_one(model: Model) -> Iterator[Candidate]:
-    for where, run, rows in _runs(model):
-        if where.instructions < 2:
-            continue
-        hits = np.isclose(rows.values[INST_LEVEL], 1 - 1 / where.instructions)
-        why = (
-            f"Follows {where.instructions - 1} of {where.instructions} instructions, which counts as a failure at "
-            "prompt level."
-        )
-        yield from _one(run, hits, why)
+def _simple(why: str, hits: Callable[[Rows, int], Hits | None]) -> Callable[[Runs, Runs], Iterator[Candidate]]:
+    """Return a behavior that an answer shows by its own scores.
+
+    Args:
+        why: what it shows; a format with the number of instructions ``n``, and ``one_less``.
+        hits: returns which rows show it, given the rows and the number of instructions; ``None`` if none can.
+    """
+
+    def behavior(runs: Runs, _repeated: Runs) -> Iterator[Candidate]:
+        for number, run in runs.items():
+            assert run.rows is not None
+            found = hits(run.rows, number)
+            row = None if found is None else one_of(run, found)
+            if row is not None:
+                text = why.format(n=number, one_less=number - 1, s="s" * (number > 1))
+                yield Candidate(run, row, text, partial(_facts, run))
+
+    return behavior
 
 
-def _curse(model: Model) -> Iterator[Candidate]:
+def _scores(**values: float) -> Callable[[Rows, int], Hits | None]:
+    """Return which rows have some scores; none where these are not recorded."""
+
+    def hits(rows: Rows, _number: int) -> Hits | None:
+        if not values.keys() <= rows.values.keys():
+            return None
+        found: Hits = np.logical_and.reduce([rows.values[metric] == value for metric, value in values.items()])
+        return found
+
+    return hits
+
+
+def _several(hits: Callable[[Rows, int], Hits]) -> Callable[[Rows, int], Hits | None]:
+    return lambda rows, number: hits(rows, number) if number > 1 else None
+
+
+def _curse(runs: Runs, _repeated: Runs) -> Iterator[Candidate]:
     """Yield answers that violate an instruction that the model followed when there were fewer."""
-    runs = list(_runs(model))
-    for where, run, rows in runs:
-        for fewer, other, other_rows in reversed(runs):
-            if not 2 <= fewer.instructions < where.instructions or other.identity[0] != run.identity[0]:
+    for number, run in runs.items():
+        for fewer, other in reversed([*runs.items()]):
+            if not 2 <= fewer < number or other.identity[0] != run.identity[0]:
                 continue
-            lost = _lost(run, rows, other, other_rows)
+            lost = _lost(run, other)
             if lost is not None:
                 row, other_row, metric = lost
                 why = (
-                    f"The curse of instructions: it follows all {fewer.instructions} instructions, but with "
-                    f"{where.instructions} it no longer follows “{type_name(metric)}”, which was one of them."
+                    f"The curse of instructions: it follows all {fewer} instructions, but with {number} it no longer "
+                    f"follows “{type_name(metric)}”, which was one of them."
                 )
                 yield Candidate(run, row, why, partial(_with_fewer, run, other, other_row))
                 break
 
 
-def _lost(run: TaskRun, rows: Rows, other: TaskRun, other_rows: Rows) -> tuple[int, int, str] | None:
+def _lost(run: TaskRun, other: TaskRun) -> tuple[int, int, str] | None:
     """Return the rows of one task prompt in both runs where a type is no longer followed, and the type."""
+    rows, other_rows = run.rows, other.rows
+    assert rows is not None
+    assert other_rows is not None
     metrics = [metric for metric in type_metrics(run) if metric in type_metrics(other)]
     broken = {metric: rows.values[metric] < rows.values[ASKED + metric] for metric in metrics}
     place_of = {cluster: place for place, cluster in enumerate(other_rows.clusters)}
@@ -78,121 +111,59 @@ def _lost(run: TaskRun, rows: Rows, other: TaskRun, other_rows: Rows) -> tuple[i
     return None
 
 
-def _follows_all(model: Model) -> Iterator[Candidate]:
-    for where, run, rows in _runs(model):
-        if where.instructions > 1:
-            yield from _one(run, rows.values[PROMPT_LEVEL] == 1, f"Follows all {where.instructions} instructions.")
-
-
-def _verdicts_differ(other: str, strict: int, why: str) -> Behavior:
-    """Return a behavior: another verdict than the strict one, whose value is given."""
-
-    def behavior(model: Model) -> Iterator[Candidate]:
-        for _, run, rows in _runs(model):
-            yield from _one(run, _judged_otherwise(rows, other, strict=strict), why)
-
-    return behavior
-
-
-_strict_verdict_too_harsh = _verdicts_differ(
-    REPAIRED,
-    0,
-    "A human reader would say it follows the instructions (repaired verdict); IFEval's strict verdict says it "
-    "does not.",
-)
-_strict_verdict_too_lenient = _verdicts_differ(
-    REPAIRED,
-    1,
-    "IFEval's strict verdict says it follows the instructions; a human reader would say it does not (repaired "
-    "verdict).",
-)
-_follows_loosely = _verdicts_differ(
-    LOOSE, 0, "Follows the instructions except for its first or last line, or its asterisks (loose verdict)."
-)
-
-
-def _refinement_helps(model: Model) -> Iterator[Candidate]:
-    for _, run, rows in _runs(model):
-        if FIRST_ANSWER in rows.values:
-            hits = (rows.values[FIRST_ANSWER] == 0) & (rows.values[PROMPT_LEVEL] == 1)
-            why = "Refinement helps: its first answer does not follow all instructions; its last one does."
-            yield from _one(run, hits, why)
-
-
-def _refinement_hurts(model: Model) -> Iterator[Candidate]:
-    for _, run, rows in _runs(model):
-        if FIRST_ANSWER in rows.values:
-            hits = (rows.values[FIRST_ANSWER] == 1) & (rows.values[PROMPT_LEVEL] == 0)
-            why = "Refinement hurts: its first answer follows all instructions; its last one does not."
-            yield from _one(run, hits, why)
-
-
-def _repetition_hurts(model: Model) -> Iterator[Candidate]:
-    once = model.runs.get(Condition(False, 1))
-    for where, run, rows in _runs(model, repeat=True):
-        if once is None or once.rows is None or once.identity[0] != run.identity[0]:
+def _repetition_hurts(runs: Runs, repeated: Runs) -> Iterator[Candidate]:
+    once = runs.get(1)
+    for number, run in repeated.items():
+        if once is None or once.rows is None or run.rows is None or once.identity[0] != run.identity[0]:
             continue
-        followed = {
-            key for key, acc in zip(once.rows.clusters, once.rows.values[PROMPT_LEVEL], strict=True) if acc == 1
-        }
-        hits = (rows.values[PROMPT_LEVEL] == 0) & np.array([key in followed for key in rows.clusters])
-        why = f"Follows the instruction when it is given once, but not when it is given {where.instructions} times."
-        yield from _one(run, hits, why)
+        followed = once.rows.clusters[once.rows.values[PROMPT_LEVEL] == 1]
+        row = one_of(run, (run.rows.values[PROMPT_LEVEL] == 0) & np.isin(run.rows.clusters, followed))
+        why = f"Follows the instruction when it is given once, but not when it is given {number} times."
+        if row is not None:
+            yield Candidate(run, row, why, partial(_facts, run))
 
 
-def _follows_none(model: Model) -> Iterator[Candidate]:
-    for where, run, rows in _runs(model):
-        yield from _one(
-            run,
-            rows.values[INST_LEVEL] == 0,
-            f"Follows none of {where.instructions} instruction{'s' if where.instructions > 1 else ''}.",
-        )
-
-
-BEHAVIORS: tuple[Behavior, ...] = (
-    _all_but_one,
+BEHAVIORS: tuple[Callable[[Runs, Runs], Iterator[Candidate]], ...] = (
+    _simple(
+        "Follows {one_less} of {n} instructions, which counts as a failure at prompt level.",
+        _several(lambda rows, number: np.isclose(rows.values[INST_LEVEL], 1 - 1 / number)),
+    ),
     _curse,
-    _refinement_helps,
-    _refinement_hurts,
-    _strict_verdict_too_harsh,
-    _strict_verdict_too_lenient,
-    _follows_loosely,
+    _simple(
+        "Refinement helps: its first answer does not follow all instructions; its last one does.",
+        _scores(**{FIRST_ANSWER: 0, PROMPT_LEVEL: 1}),
+    ),
+    _simple(
+        "Refinement hurts: its first answer follows all instructions; its last one does not.",
+        _scores(**{FIRST_ANSWER: 1, PROMPT_LEVEL: 0}),
+    ),
+    _simple(
+        "A human reader would say it follows the instructions (repaired verdict); IFEval's strict verdict says it does "
+        "not.",
+        _scores(**{PROMPT_LEVEL: 0, REPAIRED: 1}),
+    ),
+    _simple(
+        "IFEval's strict verdict says it follows the instructions; a human reader would say it does not (repaired "
+        "verdict).",
+        _scores(**{PROMPT_LEVEL: 1, REPAIRED: 0}),
+    ),
+    _simple(
+        "Follows the instructions except for its first or last line, or its asterisks (loose verdict).",
+        _scores(**{PROMPT_LEVEL: 0, LOOSE: 1}),
+    ),
     _repetition_hurts,
-    _follows_none,
-    _follows_all,
+    _simple("Follows none of {n} instruction{s}.", _scores(**{INST_LEVEL: 0})),
+    _simple("Follows all {n} instructions.", _several(lambda rows, _: rows.values[PROMPT_LEVEL] == 1)),
 )
-
-
-def _runs(model: Model, *, repeat: bool = False) -> Iterator[tuple[Condition, TaskRun, Rows]]:
-    """Yield the runs that have samples, those with most instructions first."""
-    for where, run in reversed(list(model.runs.items())):
-        if where.repeat == repeat and run.rows is not None:
-            yield where, run, run.rows
-
-
-def _one(run: TaskRun, hits: NDArray[np.bool_], why: str) -> Iterator[Candidate]:
-    row = one_of(run, hits)
-    if row is not None:
-        yield Candidate(run, row, why, partial(_facts, run))
-
-
-def _judged_otherwise(rows: Rows, edition: str, *, strict: float) -> NDArray[np.bool_]:
-    """Return the rows with the given strict verdict and the opposite verdict of another edition; none without it."""
-    other = rows.values.get(edition)
-    if other is None:
-        return np.zeros(len(rows), np.bool_)
-    opposite: NDArray[np.bool_] = (rows.values[PROMPT_LEVEL] == strict) & (other == 1 - strict)
-    return opposite
 
 
 def _facts(run: TaskRun, line: Line) -> Mapping[str, str]:
     asked: list[str] = line["doc"]["instruction_id_list"]
+    missed = {metric: line[metric][1] - line[metric][0] for metric in type_metrics(run)}
     broken = [
-        f"{type_name(metric)} ({line[metric][1] - line[metric][0]} times)"
-        if line[metric][1] - line[metric][0] > 1
-        else type_name(metric)
-        for metric in type_metrics(run)
-        if line[metric][0] < line[metric][1]
+        f"{type_name(metric)} ({count} times)" if count > 1 else type_name(metric)
+        for metric, count in missed.items()
+        if count
     ]
     facts = {
         "instructions": str(len(asked)),
@@ -203,18 +174,10 @@ def _facts(run: TaskRun, line: Line) -> Mapping[str, str]:
             if f"prompt_level_{edition}_acc" in line
         ),
     }
-    return facts | _rounds(line, asked)
-
-
-def _rounds(line: Line, asked: list[str]) -> dict[str, str]:
-    """Return what each round's answer violates, and what it was judged to violate."""
-    facts = {}
     rounds = line.get("rounds")
     for number, one in enumerate(rounds if isinstance(rounds, list) else ()):
-        broken = _named(asked, one["followed"])
-        judged = one["judged"]
-        said = "" if judged is None else f"; judged not followed: {_named(asked, judged)}"
-        facts[f"round {number}"] = f"not followed: {broken}{said}"
+        said = "" if one["judged"] is None else f"; judged not followed: {_named(asked, one['judged'])}"
+        facts[f"round {number}"] = f"not followed: {_named(asked, one['followed'])}{said}"
     return facts
 
 
@@ -224,9 +187,6 @@ def _named(asked: list[str], verdicts: list[bool | None]) -> str:
 
 
 def _with_fewer(run: TaskRun, other: TaskRun, other_row: int, line: Line) -> Mapping[str, str]:
-    facts = _facts(run, line)
-    if other.rows is None:
-        return facts
-    fewer = other.rows.line(other_row)
-    asked = _named(fewer["doc"]["instruction_id_list"], [False] * len(fewer["doc"]["instruction_id_list"]))
-    return {**facts, f"followed in {other.task}": asked}
+    assert other.rows is not None
+    asked = other.rows.line(other_row)["doc"]["instruction_id_list"]
+    return {**_facts(run, line), f"followed in {other.task}": _named(asked, [False] * len(asked))}

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from math import nan
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lm_eval_ext.families.manyifeval.schema import COUSINS, DENSE, MIXED, OF_REPORTS, OF_SECTIONS, SCHEMA, SINGLE, WIDE
 from lm_eval_ext.reports.evidence import Evidence
-from lm_eval_ext.reports.figure import Curves, Estimate, Figure, Panel, Series, Table, TableCell
-from lm_eval_ext.reports.gate.comparison import ONE_SIDE
-from lm_eval_ext.reports.gate.drop import drop_of_changes
-from lm_eval_ext.reports.sections.manyifeval.conditions import FAMILY, INST_LEVEL, PROMPT_LEVEL, condition
-from lm_eval_ext.reports.sections.manyifeval.curse import INST, PROMPT
-from lm_eval_ext.reports.statistics import Floats, estimate, holm, sign_flip_p
+from lm_eval_ext.reports.figure import Curves, Estimate, Figure, Panel
+from lm_eval_ext.reports.gate.comparison import over_rows
+from lm_eval_ext.reports.gate.difference import Difference
+from lm_eval_ext.reports.gate.units import Unit
+from lm_eval_ext.reports.layout import drawn, table
+from lm_eval_ext.reports.sections.manyifeval.figures import FAMILY, INST, INST_LEVEL, PROMPT, PROMPT_LEVEL, facts
+from lm_eval_ext.reports.statistics import estimate, holm, sign_flip_p
+from lm_eval_ext.reports.study import Cells
 from lm_eval_ext.reports.wording import figure as shown
+from lm_eval_ext.results.comparability import Pair
 from lm_eval_ext.results.issue import Issue, error, named, note
-from lm_eval_ext.results.models import EvaluatedModel
 from lm_eval_ext.results.runs import TaskRun
 
 PUBLISHED, *OTHERS = SCHEMA.placements
@@ -41,13 +42,10 @@ KINDS: Mapping[str, str] = {
     MIXED: "sections of a report",
 }
 """What the titles of panels say of a kind of tasks, in the order of the panels."""
-OF_ROWS: Mapping[str, str] = {PROMPT_LEVEL: PROMPT, INST_LEVEL: INST}
-OF_REPORT: Mapping[str, Mapping[str, str]] = {
-    DENSE: {OF_REPORTS[0].name: "share contained"},
-    MIXED: {OF_SECTIONS[0].name: "share followed"},
-}
+OF_ROWS = {PROMPT_LEVEL: PROMPT, INST_LEVEL: INST}
+OF_REPORT = {DENSE: {OF_REPORTS[0].name: "share contained"}, MIXED: {OF_SECTIONS[0].name: "share followed"}}
 """The metrics that are drawn, with the titles of their axes; those of reports by kind."""
-LEVEL = 0.05
+SIGNIFICANT = 0.05
 
 
 @dataclass(frozen=True)
@@ -55,129 +53,78 @@ class Placed:
     """One task of one model, at every placement that it was run with.
 
     Attributes:
-        evidence: all runs.
-        runs: by placement, the published one included if it was run.
-        kept: for each run, which of its rows all of them have, shape (rows,); ``None``: all of them.
+        model, task: their names.
+        kind: what its rows ask, as a key of ``KINDS``.
+        number: the number of its instructions.
+        runs: by placement, the published one included if it was run, with the rows that all of them have.
         left_out: how many rows some run lacks.
         reason: why they are not compared, as text; empty if they are.
     """
 
-    evidence: Evidence
+    model: str
+    task: str
+    kind: str
+    number: int
     runs: Mapping[str, TaskRun]
-    kept: Mapping[str, NDArray[np.bool_] | None]
-    left_out: int = 0
-    reason: str = ""
-
-    @classmethod
-    def of(cls, evidence: Evidence, runs: Mapping[str, TaskRun]) -> Placed:
-        """Return a task with the rows that all its runs share, which they number alike."""
-        everything = dict.fromkeys(runs)
-        if len({run.version for run in runs.values()}) > 1:
-            return cls(evidence, runs, everything, reason="their versions differ")
-        if len({run.identity[1] for run in runs.values()}) > 1:
-            return cls(evidence, runs, everything, reason="their rows differ")
-        ids = [run.rows.ids for run in runs.values() if run.rows is not None]
-        if len(ids) < len(runs):
-            alike = len({run.count for run in runs.values()}) == 1
-            reason = "" if alike else "their numbers of rows differ, and without samples their rows are unknown"
-            return cls(evidence, runs, everything, reason=reason)
-        shared, every = reduce(np.intersect1d, ids), reduce(np.union1d, ids)
-        if not len(shared):
-            return cls(evidence, runs, everything, reason="they have no rows in common")
-        kept = {place: np.isin(of_run, shared) for place, of_run in zip(runs, ids, strict=True)}
-        return cls(evidence, runs, kept, len(every) - len(shared))
-
-    @property
-    def first(self) -> TaskRun:
-        """Its first run, for what they share."""
-        return next(iter(self.runs.values()))
-
-    @property
-    def kind(self) -> str:
-        """What its rows ask, as a key of ``KINDS``."""
-        where = condition(self.first)
-        return REPEATED if where.repeat else where.kind
-
-    @property
-    def number(self) -> int:
-        """The number of its instructions."""
-        return condition(self.first).instructions
-
-    @property
-    def order(self) -> tuple[int, int, str]:
-        """The sort key of its place in a table."""
-        return list(KINDS).index(self.kind), self.number, self.first.task
+    left_out: int
+    reason: str
 
     @property
     def accuracy(self) -> str:
         """Its headline metric."""
-        return self.first.headline.name
+        return next(iter(self.runs.values())).headline.name
 
     @property
     def share(self) -> str:
         """The metric of the share of instructions that are followed, which tells more where no row is right."""
-        return INST_LEVEL if INST_LEVEL in self.first.metrics else self.accuracy
+        return INST_LEVEL if INST_LEVEL in next(iter(self.runs.values())).metrics else self.accuracy
 
-    def figure(self, placement: str, metric: str) -> Estimate:
-        """Return a figure over the shared rows; NaN if the task was not run with a placement, or has no such metric."""
-        run = self.runs.get(placement)
-        if run is None or metric not in run.metrics:
-            return Estimate(nan)
-        return estimate(self.evidence.ratio(run, metric, self.kept[placement]).value)
+    def figure(self, evidence: Evidence, place: str, metric: str) -> Estimate:
+        """Return a figure over the shared rows; NaN if the task was not run there, or has no such metric."""
+        run = self.runs.get(place)
+        return (
+            Estimate(nan) if run is None or metric not in run.metrics else estimate(evidence.ratio(run, metric).value)
+        )
 
-    def change(self, placement: str, metric: str) -> Estimate:
-        """Return a figure at a placement minus that at the published one, as ``compare`` does.
-
-        NaN if they are not compared; without an interval if there are no samples.
-        """
-        if PUBLISHED not in self.runs or placement == PUBLISHED or self.reason:
-            return Estimate(nan)
-        answers = self._changes(placement, metric)
-        if answers is None:
-            return Estimate(self.figure(placement, metric).value - self.figure(PUBLISHED, metric).value)
-        changes, counts = (self._by_row(each) for each in (answers, np.ones(len(answers))))
-        asked = counts > 0
-        drop = drop_of_changes(changes[asked], counts[asked], (int(asked.sum()),), len(answers))
-        low, high = drop.limits(ONE_SIDE, ONE_SIDE)
-        return Estimate(drop.value, low, high, int(asked.sum()), len(answers))
-
-    def p(self, placement: str) -> float | None:
-        """Return the p-value of no change of ``share``, by the paired randomization test; ``None`` without samples."""
-        compared = PUBLISHED in self.runs and placement in self.runs and not self.reason
-        answers = self._changes(placement, self.share) if compared else None
-        return None if answers is None else sign_flip_p(self._by_row(answers))
-
-    def _changes(self, placement: str, metric: str) -> Floats | None:
-        """Return the change of each shared answer, in the order of their numbers; ``None`` without samples."""
-        before, after = (self._in_order(place, metric) for place in (PUBLISHED, placement))
-        return None if before is None or after is None else after - before
-
-    def _in_order(self, placement: str, metric: str) -> Floats | None:
-        rows, kept = self.runs[placement].rows, self.kept[placement]
-        if rows is None or kept is None or metric not in rows.values:
+    def difference(self, evidence: Evidence, place: str, metric: str) -> Difference | None:
+        """Return how a figure differs from that at the published placement, as in ``compare``; ``None`` if unknown."""
+        before, after = self.runs.get(PUBLISHED), self.runs.get(place)
+        if not before or not after or before is after or self.reason or not before.rows or not after.rows:
             return None
-        values: Floats = rows.values[metric][kept][np.argsort(rows.ids[kept])]
-        return values
+        if metric not in before.rows.values or metric not in after.rows.values:
+            return None
+        unit = Unit(self.task, False, FAMILY, before.headline, (Pair(before, after, (PUBLISHED, place)),), False)
+        return over_rows(unit, evidence.population, lambda rows: rows.values[metric])
 
-    def _by_row(self, answers: Floats) -> Floats:
-        """Return the sum over the answers to each row of the dataset, shape (rows,)."""
-        rows, kept = self.runs[PUBLISHED].rows, self.kept[PUBLISHED]
-        assert rows is not None  # there are answers
-        clusters = rows.clusters[kept][np.argsort(rows.ids[kept])]
-        return self.evidence.population.by_cluster(self.first.dataset, clusters, answers)
+    def change(self, evidence: Evidence, place: str, metric: str) -> Estimate:
+        """Return that difference; without an interval if there are no samples."""
+        if PUBLISHED not in self.runs or place == PUBLISHED or self.reason:
+            return Estimate(nan)
+        found = self.difference(evidence, place, metric)
+        if found is None:
+            there, published = (self.figure(evidence, each, metric).value for each in (place, PUBLISHED))
+            return Estimate(there - published)
+        return replace(found.change, rows=found.rows, answers=found.answers)
 
 
 def placements(evidence: Evidence) -> Iterator[Figure]:
     """Yield the figure of accuracy by placement, if a model was run with another than the published one."""
-    found = {model: tasks for model in evidence.runs.models if (tasks := _of_model(evidence, model))}
-    if not found:
+    tasks = list(_tasks(evidence))
+    if not tasks:
         return
-    labels = evidence.runs.labels
-    panels = [
-        panel for model, tasks in found.items() for panel in _panels(tasks, labels[model] if len(found) > 1 else "")
-    ]
-    rows = [row for model, tasks in found.items() for row in _rows(labels[model], tasks)]
-    issues = [issue for model, tasks in found.items() for issue in _issues(labels[model], tasks)]
+    by_model: dict[str, list[Placed]] = {}
+    for task in tasks:
+        by_model.setdefault(task.model, []).append(task)
+    lines = {
+        (task.model, task.task, place): {
+            "accuracy": task.figure(evidence, place, task.accuracy),
+            f"accuracy minus {PUBLISHED}": task.change(evidence, place, task.accuracy),
+            "instruction level": task.figure(evidence, place, INST_LEVEL),
+            f"instruction level minus {PUBLISHED}": task.change(evidence, place, INST_LEVEL),
+        }
+        for task in tasks
+        for place in task.runs
+    }
     yield Figure(
         "manyifeval_placements",
         "Where does it stop listening?",
@@ -187,96 +134,106 @@ def placements(evidence: Evidence) -> Iterator[Figure]:
         "which all instructions are followed; of dense tasks, the share of the words or instructions. All figures of a "
         "task are over the rows that all its placements have. Intervals of curves are 95 % confidence intervals from a "
         "cluster bootstrap over task prompts; differences are paired by row, with the limits (95 %) that check uses.",
-        tuple(panels),
-        Table(
-            (
-                "model",
-                "task",
-                "placement",
-                "accuracy",
-                f"accuracy minus {PUBLISHED}",
-                "instruction level",
-                f"instruction level minus {PUBLISHED}",
-            ),
-            tuple(rows),
+        tuple(
+            panel
+            for model, of_model in by_model.items()
+            for panel in _panels(evidence, of_model, model if len(by_model) > 1 else "")
         ),
-        tuple(issues),
+        table(Cells(("model", "task", "placement"), lines), ("model", "task", "placement")),
+        tuple(issue for model, of_model in by_model.items() for issue in _issues(evidence, model, of_model)),
         (PROMPT_LEVEL, INST_LEVEL, OF_REPORTS[0].name, OF_SECTIONS[0].name),
     )
 
 
-def _of_model(evidence: Evidence, model: EvaluatedModel) -> list[Placed]:
-    """Return the tasks that a model was run on with another placement than the published one."""
-    placed = [run for run in evidence.runs.placed if run.model == model and run.family.name == FAMILY]
-    by_task: dict[str, dict[str, TaskRun]] = {run.task: {} for run in placed}
-    for run in (*evidence.runs.of(FAMILY, model), *placed):
-        if run.task in by_task:
-            by_task[run.task][run.placement or PUBLISHED] = run
-    in_order = ({place: runs[place] for place in SCHEMA.placements if place in runs} for runs in by_task.values())
-    return sorted((Placed.of(evidence, runs) for runs in in_order), key=lambda task: task.order)
+def _tasks(evidence: Evidence) -> Iterator[Placed]:
+    """Yield the tasks that models were run on with another placement than the published one."""
+    placed = [run for run in evidence.runs.placed if run.family.name == FAMILY]
+    known = {(run.model, run.task) for run in placed}
+    by_task: dict[tuple[str, str], dict[str, TaskRun]] = {}
+    for run in (*evidence.runs.of(FAMILY), *placed):
+        if (run.model, run.task) in known:
+            of_task = by_task.setdefault((evidence.runs.labels[run.model], run.task), {})
+            of_task[run.placement or PUBLISHED] = run
+    found = []
+    for (model, task), at in by_task.items():
+        runs, left_out, reason = _on_shared_rows({place: at[place] for place in SCHEMA.placements if place in at})
+        asked = facts(next(iter(runs.values())))
+        kind = REPEATED if asked["repeat"] else asked["kind"]
+        found.append(Placed(model, task, kind, asked["instructions"], runs, left_out, reason))
+    models = [*evidence.runs.labels.values()]
+    yield from sorted(found, key=lambda one: (models.index(one.model), [*KINDS].index(one.kind), one.number, one.task))
 
 
-def _panels(tasks: Sequence[Placed], label: str) -> Iterator[Panel]:
+def _on_shared_rows(runs: dict[str, TaskRun]) -> tuple[dict[str, TaskRun], int, str]:
+    """Return runs of a task with the rows that all have, how many rows some run lacks, and why they have none."""
+    if len({run.version for run in runs.values()}) > 1:
+        return runs, 0, "their versions differ"
+    if len({run.identity[1] for run in runs.values()}) > 1:
+        return runs, 0, "their rows differ"
+    rows = {place: run.rows for place, run in runs.items() if run.rows is not None}
+    if len(rows) < len(runs):
+        alike = len({run.count for run in runs.values()}) == 1
+        return runs, 0, "" if alike else "their numbers of rows differ, and without samples their rows are unknown"
+    ids = [each.ids for each in rows.values()]
+    shared, every = reduce(np.intersect1d, ids), reduce(np.union1d, ids)
+    if not len(shared):
+        return runs, 0, "they have no rows in common"
+    kept = {place: replace(runs[place], rows=each.kept(np.isin(each.ids, shared))) for place, each in rows.items()}
+    return kept, len(every) - len(shared), ""
+
+
+def _panels(evidence: Evidence, tasks: Sequence[Placed], label: str) -> Iterator[Panel]:
     """Yield panels for each kind of tasks, with a curve for each placement."""
     kinds = dict.fromkeys(task.kind for task in tasks)
     for kind in kinds:
         # Of several tasks with one number of instructions, a curve has the first.
-        by_number: dict[int, Placed] = {}
-        for task in tasks:
-            if task.kind == kind:
-                by_number.setdefault(task.number, task)
-        report = kind in OF_REPORT
+        by_number = {task.number: task for task in reversed(tasks) if task.kind == kind}
         for metric, level in OF_REPORT.get(kind, OF_ROWS).items():
-            series = tuple(
-                Series(WORDS[place], tuple(task.figure(place, metric) for task in by_number.values()))
+            lines = {
+                (number, WORDS[place]): {"": task.figure(evidence, place, metric)}
                 for place in SCHEMA.placements
-                if any(place in task.runs for task in by_number.values())
-            )
-            x_axis = "words" if kind == DENSE else "instructions"
+                for number, task in sorted(by_number.items())
+                if any(place in each.runs for each in by_number.values())
+            }
+            options = {"x_axis": "words" if kind == DENSE else "instructions", "axis": level}
+            mark = drawn(Cells(("n", "place"), lines), Curves, "n", "place", logarithmic=kind in OF_REPORT, **options)
             parts = (label, KINDS[kind] if len(kinds) > 1 else "", level.partition(":")[0])
-            yield Panel(
-                ", ".join(filter(None, parts)), Curves(tuple(by_number), series, x_axis, level, logarithmic=report)
-            )
+            yield Panel(", ".join(filter(None, parts)), mark)
 
 
-def _rows(label: str, tasks: Sequence[Placed]) -> Iterator[tuple[TableCell, ...]]:
-    for task in tasks:
-        for place in task.runs:
-            cells = (
-                each
-                for metric in (task.accuracy, INST_LEVEL)
-                for each in (task.figure(place, metric), task.change(place, metric))
-            )
-            yield label, task.first.task, place, *cells
-
-
-def _issues(label: str, tasks: Sequence[Placed]) -> Iterator[Issue]:
+def _issues(evidence: Evidence, model: str, tasks: Sequence[Placed]) -> Iterator[Issue]:
     """Yield where a model listens less than at the published place, and what was not compared."""
-    yield note(f"{label}: {_in_words(tasks)}")
+    yield note(f"{model}: {_in_words(evidence, tasks)}")
     for task in tasks:
         if task.reason:
-            yield error(f"{label}: the placements of {task.first.task} are not compared: {task.reason}")
+            yield error(f"{model}: the placements of {task.task} are not compared: {task.reason}")
         elif task.left_out:
-            text = f"rows of {task.first.task} left out because not every placement has them: {task.left_out}"
-            yield note(f"{label}: {text}")
+            text = f"rows of {task.task} left out because not every placement has them: {task.left_out}"
+            yield note(f"{model}: {text}")
 
 
-def _in_words(tasks: Sequence[Placed]) -> str:
-    p_values = {(task.first.task, place): p for task in tasks for place in OTHERS if (p := task.p(place)) is not None}
-    if not p_values:
+def _in_words(evidence: Evidence, tasks: Sequence[Placed]) -> str:
+    found = {
+        f"{task.task} {place}": (task, place, change)
+        for task in tasks
+        for place in OTHERS
+        if (change := task.difference(evidence, place, task.share))
+    }
+    if not found:
         return f"no task has samples both {WORDS[PUBLISHED]} and at another place, so the places are not compared"
-    adjusted = holm({" ".join(name): p for name, p in p_values.items()})
-    less: list[str] = []
-    more: list[str] = []
-    alike: list[str] = []
+    adjusted = holm({name: sign_flip_p(change.by_row) for name, (_, _, change) in found.items()})
+    said: dict[str, list[str]] = {"less": [], "more": [], "alike": []}
     for place in OTHERS:
-        compared = [task for task in tasks if (task.first.task, place) in p_values]
-        clear = [task for task in compared if adjusted[f"{task.first.task} {place}"] < LEVEL]
-        for found, sign in ((less, -1), (more, 1)):
-            if of_sign := [task for task in clear if sign * task.change(place, task.share).value > 0]:
-                found.append(f"{WORDS[place]} ({_changes_in_words(of_sign, place)})")
+        compared = {name: (task, change) for name, (task, of, change) in found.items() if of == place}
+        clear = [
+            (task, change.change.value) for name, (task, change) in compared.items() if adjusted[name] < SIGNIFICANT
+        ]
+        for which, sign in (("less", -1), ("more", 1)):
+            if of_sign := [(task, value) for task, value in clear if sign * value > 0]:
+                said[which].append(f"{WORDS[place]} ({_changes_in_words(of_sign)})")
         if compared and not clear:
-            alike.append(WORDS[place])
+            said["alike"].append(WORDS[place])
+    less, more, alike = said.values()
     parts = [
         f"it listens less {' and '.join(less)}" if less else "it is not shown to listen less anywhere",
         f"more {' and '.join(more)}" if more else "",
@@ -284,13 +241,13 @@ def _in_words(tasks: Sequence[Placed]) -> str:
     ]
     return (
         f"{'; '.join(filter(None, parts))}. By the share of the instructions that are followed, compared with the same "
-        f"instructions {WORDS[PUBLISHED]}: p < {LEVEL:g} in paired sign-flip tests, with Holm's correction for "
-        f"{len(p_values)} comparisons"
+        f"instructions {WORDS[PUBLISHED]}: p < {SIGNIFICANT:g} in paired sign-flip tests, with Holm's correction for "
+        f"{len(found)} comparisons"
     )
 
 
-def _changes_in_words(tasks: Sequence[Placed], place: str) -> str:
+def _changes_in_words(changes: Sequence[tuple[Placed, float]]) -> str:
     """Return the changes in some tasks as text, the first in full and the others by name."""
-    first, *others = tasks
-    points = f"{shown(first.change(place, first.share).value, 'change')} points in {first.first.task}"
-    return f"{points}; also in {named([task.first.task for task in others])}" if others else points
+    (first, value), *others = changes
+    points = f"{shown(value, 'change')} points in {first.task}"
+    return f"{points}; also in {named([task.task for task, _ in others])}" if others else points

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lm_eval_ext.families.manyifeval.schema import COUSINS
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Estimate, Figure, Forest, Panel, Table, TableCell
 from lm_eval_ext.reports.sections.examples import UNREADABLE, Line
-from lm_eval_ext.reports.sections.manyifeval.conditions import BY_TYPE, ManyIFEvalRuns
+from lm_eval_ext.reports.sections.manyifeval.figures import BY_TYPE, of_kind
 from lm_eval_ext.reports.statistics import Floats, Ratio, Replicates, estimate
+from lm_eval_ext.reports.study import Study, grouped
 from lm_eval_ext.results.issue import Issue, note
 from lm_eval_ext.results.runs import TaskRun
 
@@ -53,7 +55,7 @@ class Counts:
     text: str
 
 
-def wordings(found: ManyIFEvalRuns) -> Iterator[Figure]:
+def wordings(found: Study) -> Iterator[Figure]:
     """Yield the figure of the worst wordings, if a model has samples of variants.
 
     Args:
@@ -62,25 +64,26 @@ def wordings(found: ManyIFEvalRuns) -> Iterator[Figure]:
     panels: list[Panel] = []
     rows: list[tuple[TableCell, ...]] = []
     issues: list[Issue] = []
-    for model, runs in found.cousins.items():
-        worded, unread = _worded(found.evidence, tuple(runs.values()))
+    models = grouped(of_kind(found, COUSINS), ["model"])
+    for (model,), entries in models.items():
+        worded, unread = _worded(found.evidence, [entry.run for entry in entries])
         if unread:
             text = f"{unread} instructions are not counted, because their rows do not tell in which wording they are"
-            issues.append(note(f"{model.label}: {text}"))
+            issues.append(note(f"{model}: {text}"))
         # One task prompt does not tell how rows vary.
         if rare := sum(not each.change.has_interval for each in worded):
             text = f"{rare} wordings are left out, which only one task prompt has"
-            issues.append(note(f"{model.label}: {text}"))
+            issues.append(note(f"{model}: {text}"))
         worded = [each for each in worded if each.change.has_interval]
         if not worded:
             continue
-        issues.append(note(f"{model.label}: {_in_words(worded)}"))
+        issues.append(note(f"{model}: {_in_words(worded)}"))
         worst = worded[:WORST]
         # Without the group, which leaves too little room for the rest.
         names = tuple(_name(each.wording).partition(":")[2] for each in worst)
-        title = model.label if len(found.cousins) > 1 else ""
+        title = model if len(models) > 1 else ""
         panels.append(Panel(title, Forest(names, tuple(each.change for each in worst), "difference", "change")))
-        rows += [(model.label, _name(each.wording), each.text, each.accuracy, each.change) for each in worst]
+        rows += [(model, _name(each.wording), each.text, each.accuracy, each.change) for each in worst]
     if rows:
         yield Figure(
             "manyifeval_wordings",

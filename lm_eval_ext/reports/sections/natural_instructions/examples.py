@@ -8,8 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 import numpy as np
 
 from lm_eval_ext.reports.sections.examples import UNREADABLE, Candidate, Facts, Line, asked_and_answered
-from lm_eval_ext.reports.sections.natural_instructions.conditions import ComparableRuns, OfModel
-from lm_eval_ext.reports.sections.natural_instructions.scores import METRIC
+from lm_eval_ext.reports.sections.natural_instructions.runs import ROUGE_L, Comparable, OfModel
 from lm_eval_ext.reports.statistics import Floats
 from lm_eval_ext.results.models import EvaluatedModel
 from lm_eval_ext.results.rows import Rows
@@ -51,7 +50,7 @@ UNSEEN = "The answer has little in common with the references."
 PERFECT = "For comparison: an answer with a ROUGE-L of 100 %, which ignores case, punctuation and word endings."
 
 
-def candidates(runs: ComparableRuns) -> list[list[Candidate]]:
+def candidates(runs: Comparable) -> list[list[Candidate]]:
     """Return the candidates for each behavior, the best first."""
     found, base = runs.by_model, runs.base
     changes = [change for of_model in found.values() for change in _changes(of_model, base)]
@@ -93,7 +92,7 @@ def _by_instance(run: TaskRun) -> Floats:
     if run.rows is None:
         return np.empty(0)
     found = np.full(int(run.rows.clusters.max()) + 1, np.nan)
-    found[run.rows.clusters] = run.rows.values[METRIC]
+    found[run.rows.clusters] = run.rows.values[ROUGE_L]
     return found
 
 
@@ -110,7 +109,7 @@ def _failures(found: Mapping[EvaluatedModel, OfModel]) -> list[list[Candidate]]:
         for of_model in found.values()
         for run in of_model.values()
         if run.rows is not None
-        for row in np.flatnonzero(run.rows.values[METRIC] < POOR)[:MOST_LINES]
+        for row in np.flatnonzero(run.rows.values[ROUGE_L] < POOR)[:MOST_LINES]
     ]
     # Evenly over models and tasks, and only some, because every line is read from its file.
     for run, row, rows in poor[:: len(poor) // MOST_ANSWERS + 1]:
@@ -136,7 +135,7 @@ def _perfect(
     """Return one answer that agrees with a reference and shows no other behavior, if there is any."""
     for of_model in found.values():
         for run in of_model.values():
-            rows = [] if run.rows is None else np.flatnonzero(run.rows.values[METRIC] == 1).tolist()
+            rows = [] if run.rows is None else np.flatnonzero(run.rows.values[ROUGE_L] == 1).tolist()
             for row in rows:
                 one = Candidate(run, row, PERFECT, _facts(run))
                 if one.answer not in shown:
@@ -156,7 +155,7 @@ def _facts(run: TaskRun, beside: tuple[TaskRun, int] | None = None) -> Facts:
         found = {
             "expected": " / ".join(str(reference).strip() for reference in line["doc"]["output"]),
             "encoding": str(run.metadata["encoding"]),
-            "ROUGE-L": f"{100 * line[METRIC]:.1f} %",
+            "ROUGE-L": f"{100 * line[ROUGE_L]:.1f} %",
         }
         if beside is None:
             return found
@@ -167,7 +166,7 @@ def _facts(run: TaskRun, beside: tuple[TaskRun, int] | None = None) -> Facts:
         _, answer = asked_and_answered(its_line)
         return found | {
             f"answer under “{encoding}”": answer,
-            f"ROUGE-L under “{encoding}”": f"{100 * its_line[METRIC]:.1f} %",
+            f"ROUGE-L under “{encoding}”": f"{100 * its_line[ROUGE_L]:.1f} %",
         }
 
     return facts

@@ -2,38 +2,288 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import nan
+
+import numpy as np
+
 from lm_eval_ext.reports.evidence import Evidence
-from lm_eval_ext.reports.figure import Section
+from lm_eval_ext.reports.figure import Bars, Figure, HeatMap, Panel, Section
+from lm_eval_ext.reports.gains.upper_bound import SAME_ANSWERS, task_specific
+from lm_eval_ext.reports.layout import drawn, panels, shown, table
 from lm_eval_ext.reports.sections.examples import examples
-from lm_eval_ext.reports.sections.natural_instructions.conditions import FAMILY, ComparableRuns
 from lm_eval_ext.reports.sections.natural_instructions.examples import candidates
-from lm_eval_ext.reports.sections.natural_instructions.figures import figures
-from lm_eval_ext.reports.sections.natural_instructions.plan import model_figures, plan_for
-from lm_eval_ext.reports.sections.natural_instructions.upper_bound import upper_bound
-from lm_eval_ext.results.issue import named, note, warning
+from lm_eval_ext.reports.sections.natural_instructions.runs import (
+    ADDED,
+    BLEURT,
+    FAMILY,
+    MOST_NAMED,
+    ROUGE_L,
+    TAKEN_AWAY,
+    Comparable,
+    Scope,
+    comparable,
+)
+from lm_eval_ext.reports.statistics import Ratio
+from lm_eval_ext.reports.study import Cells, Key, exists
+from lm_eval_ext.results.comparability import differences
+from lm_eval_ext.results.issue import Issue, named, note, warning
+from lm_eval_ext.results.runs import TaskRun
+
+INTERVALS = (
+    "Intervals are 95 % confidence intervals from a cluster bootstrap over the instances of each subtask, with the "
+    "same resamples for every encoding and model."
+)
+BY_SCOPE = {"model": "", "scope": "mean over"}
+UPPER_BOUND = "task-specific models (upper bound)"
 
 
 def section(evidence: Evidence) -> Section | None:
     """Return the family's section of the report; ``None`` if none of its tasks was run."""
-    runs = ComparableRuns.of(evidence.runs)
-    if not runs.by_model:
+    runs = comparable(evidence)
+    if not runs.models:
         return None
-    plan = plan_for(runs)
-    # One model at a time: the resamples of all models at once would not fit in memory.
-    measured = [model_figures(evidence, model, of_model, plan) for model, of_model in runs.by_model.items()]
     issues = list(runs.issues)
-    if not plan.others or runs.base not in plan.encodings:
+    if not runs.others or runs.base not in runs.encodings:
         issues.append(note(f"No gains: no model was run with both the base encoding, {runs.base!r}, and another one."))
-    bound, not_compared = upper_bound(evidence, runs.by_model, plan)
+    bound, not_compared = upper_bound(evidence, runs)
     issues += not_compared
-    if len(plan.bleurt) > 1:
-        issues.append(warning(f"No BLEURT: runs were scored with different checkpoints, {named(plan.bleurt)}."))
-    shown, not_shown = examples(evidence.runs, candidates(runs))
+    if len(runs.checkpoints) > 1:
+        issues.append(warning(f"No BLEURT: runs were scored with different checkpoints, {named(runs.checkpoints)}."))
+    examples_of, not_shown = examples(evidence.runs, candidates(runs))
     return Section(
         FAMILY,
         "Natural Instructions",
         "Which part of an instruction does a model use: the prompt, the definition, the examples?",
-        (*figures(measured, plan), *bound),
-        shown,
+        (*_figures(runs), *bound),
+        examples_of,
         (*issues, *not_shown),
+    )
+
+
+def _figures(runs: Comparable) -> Iterator[Figure]:
+    """Yield the figures that there are results for."""
+    if runs.scopes:
+        yield _rouge_l(runs)
+    yield from _gain(runs)
+    yield from _by_part(runs, CATEGORIES, runs.categories())
+    # Subtasks of a single dataset, or a user's own, are in the other figures.
+    if len(runs.source_datasets()) > 1:
+        yield from _by_part(runs, SOURCE_DATASETS, runs.source_datasets())
+    yield from _ablation(runs)
+    if len(runs.checkpoints) == 1:
+        yield from _bleurt(runs)
+    if runs.subtasks:
+        yield _by_subtask(runs)
+
+
+def _rouge_l(runs: Comparable) -> Figure:
+    cells = runs.means(runs.scopes, runs.encodings)
+    return Figure(
+        "natural_instructions_rouge_l",
+        "How good are the answers with each encoding?",
+        "ROUGE-L F-measure in percent, best over the references; each subtask has the same weight. Higher is better. "
+        f"“instance” contains no instruction at all. {INTERVALS} See Table 3 of the paper.",
+        panels(cells, Bars, "model", "encoding", ("scope",), untold=("scope",), axis="ROUGE-L"),
+        table(cells.wide("encoding", heading="{encoding}"), BY_SCOPE),
+        tuple(
+            warning(
+                f"{about['model']}: not every subtask was run with {about['encoding']!r}, so there is no mean over "
+                f"{about['scope']}."
+            )
+            for about, line in cells.about()
+            if not exists(line[ROUGE_L])
+        ),
+        (ROUGE_L,),
+    )
+
+
+def _gain(runs: Comparable) -> Iterator[Figure]:
+    gains = runs.gains(runs.scopes, dict.fromkeys(runs.others, runs.base)).known("scope")
+    if not gains.lines:
+        return
+    options = {"untold": ("scope",), "axis": "gain in ROUGE-L", "unit": "change"}
+    yield Figure(
+        "natural_instructions_gain",
+        f"What does an encoding gain over “{runs.base}”?",
+        f"Difference in mean ROUGE-L, in percentage points, between an encoding and “{runs.base}” on the same "
+        f"instances; above 0, the added instructions help. The table also gives the gain relative to “{runs.base}”, in "
+        f"percent. {INTERVALS} See the last column of Table 3.",
+        panels(gains.only(["gain"]), Bars, "model", "encoding", ("scope",), **options),
+        table(_side_by_side(gains), BY_SCOPE, "change"),
+        metrics=(ROUGE_L,),
+    )
+
+
+def _side_by_side(gains: Cells) -> Cells:
+    """Return gains with a column for each encoding, and one for each relative gain."""
+    relative = gains.only(["relative"]).wide("encoding", heading="{encoding}, relative (%)")
+    return gains.only(["gain"]).wide("encoding", heading="{encoding}").joined(relative)
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """Parts of the subtasks that a figure compares.
+
+    Attributes:
+        name: what a part is.
+        title: the figure's title.
+        see: what else to look at.
+    """
+
+    name: str
+    title: str
+    see: str
+
+
+CATEGORIES = _Parts(
+    "category",
+    "Which categories of tasks benefit from instructions?",
+    "See Figure 4 of the paper, which shows relative gains; these are in the table, in percent.",
+)
+SOURCE_DATASETS = _Parts(
+    "source dataset",
+    "Does the gain depend on the dataset that a subtask was made from?",
+    "Table 8 of the paper lists the subtasks of each dataset. The table here also has relative gains, in percent.",
+)
+
+
+def _by_part(runs: Comparable, parts: _Parts, scopes: Sequence[Scope]) -> Iterator[Figure]:
+    """Yield a figure of gains over parts of the subtasks; none if there are no gains."""
+    subtasks = {scope.name: len(scope.subtasks) for scope in (*scopes, *runs.scopes[:1])}
+    gains = runs.gains((*scopes, *runs.scopes[:1]), dict.fromkeys(runs.others, runs.base))
+    if not gains.where(lambda about: about["scope"] in {scope.name for scope in scopes}).known().lines:
+        return
+    gains = Cells(gains.by, {key: line for _, part in gains.split("model") for key, line in part.lines.items()})
+    named_parts = gains.with_fact("part", lambda about: about["scope"].replace("_", " "))
+    counted = _side_by_side(gains).with_fact("subtasks", lambda about: subtasks[about["scope"]])
+    options = {"axis": "gain in ROUGE-L", "unit": "change"}
+    yield Figure(
+        f"natural_instructions_gain_by_{parts.name.replace(' ', '_')}",
+        parts.title,
+        f"Difference in mean ROUGE-L, in percentage points, from “{runs.base}” on the same instances of a "
+        f"{parts.name}'s subtasks. Above 0, the encoding helps; below 0, it hurts. {INTERVALS} {parts.see}",
+        panels(named_parts.only(["gain"]), HeatMap, "part", "encoding", ("model",), **options),
+        table(counted, {"model": "", "scope": parts.name, "subtasks": ""}, "change"),
+        metrics=(ROUGE_L,),
+    )
+
+
+def _bleurt(runs: Comparable) -> Iterator[Figure]:
+    cells = runs.means(runs.scopes, runs.encodings, BLEURT).known("scope")
+    if not cells.lines:
+        return
+    gains = runs.gains(runs.scopes, dict.fromkeys(runs.others, runs.base), BLEURT)
+    gains = gains.where(lambda about: about["scope"] in cells.values("scope")).only(["gain"])
+    wide = cells.wide("encoding", heading="{encoding}").joined(gains.wide("encoding", heading="{encoding}, gain"))
+    yield Figure(
+        "natural_instructions_bleurt",
+        "How good are the answers by BLEURT?",
+        f"BLEURT, computed by {runs.checkpoints[0]}, best over the references; each subtask has the same weight. "
+        "Higher is better; the range depends on the checkpoint. The table also has the gain over "
+        f"“{runs.base}” on the same instances. {INTERVALS} See Table 3 of the paper.",
+        panels(cells, Bars, "model", "encoding", ("scope",), untold=("scope",), axis="BLEURT", unit="number"),
+        table(wide, BY_SCOPE, "number"),
+        metrics=(BLEURT,),
+    )
+
+
+def _ablation(runs: Comparable) -> Iterator[Figure]:
+    if runs.ablated is None:
+        return
+    gains = runs.gains([runs.ablated], runs.ablations).only({"gain": "change in ROUGE-L"})
+    if not gains.known().lines:
+        return
+    cells = gains.with_fact("compared with", lambda about: runs.ablations[about["encoding"]])
+    found = []
+    for title, fields in (("removed from “all”", TAKEN_AWAY), ("added to “prompt”", ADDED)):
+        part = gains.where(lambda about, fields=fields: about["encoding"] in fields)  # type: ignore[misc]
+        if part.lines:
+            of_fields = part.with_fact("field", lambda about, fields=fields: fields[about["encoding"]])  # type: ignore[misc]
+            mark = drawn(of_fields, HeatMap, "model", "field", axis="change in ROUGE-L", unit="change")
+            found.append(Panel(title, mark))
+    yield Figure(
+        "natural_instructions_ablation",
+        "Which fields of an instruction help, and which hurt?",
+        f"Change in mean ROUGE-L, in percentage points, over {runs.ablated.name}, when a field is removed from the "
+        "full instruction (below 0: the field helped), and when it is added to the prompt (above 0: it helps). "
+        f"{INTERVALS} See Table 4 of the paper.",
+        tuple(found),
+        table(cells, ("model", "encoding", "compared with"), "change"),
+        metrics=(ROUGE_L,),
+    )
+
+
+def _by_subtask(runs: Comparable) -> Figure:
+    cells = runs.means(runs.subtasks, runs.encodings)
+    cells = Cells(cells.by, {key: line for _, part in cells.split("model") for key, line in part.lines.items()})
+    in_words = cells.with_fact("subtask", lambda about: about["scope"].removeprefix("subtask").replace("_", " "))
+    return Figure(
+        "natural_instructions_subtasks",
+        "Scores by subtask",
+        f"ROUGE-L of every subtask with every encoding, in percent. Higher is better. {INTERVALS}",
+        panels(in_words, HeatMap, "subtask", "encoding", ("model",), axis="ROUGE-L"),
+        table(cells.wide("encoding", heading="{encoding}"), {"model": "", "scope": "subtask"}),
+        metrics=(ROUGE_L,),
+    )
+
+
+def upper_bound(evidence: Evidence, runs: Comparable) -> tuple[tuple[Figure, ...], list[Issue]]:
+    """Return the figure of the gap to task-specific models, if the report was given some, and what is not in it.
+
+    Args:
+        evidence: the runs, and those of the task-specific models.
+        runs: the runs that can be compared.
+
+    Raises:
+        RowsError: a subtask has several upper bounds.
+    """
+    if evidence.upper_bound is None:
+        return (), []
+    bounds, issues = task_specific(evidence.upper_bound.of(FAMILY))
+    wanted = runs.scopes[0].subtasks if runs.scopes else ()
+    alike = {subtask: run for subtask, run in bounds.items() if _is_comparable(subtask, run, runs)}
+    subtasks = tuple(subtask for subtask in wanted if subtask in alike)
+    if different := sorted(bounds.keys() - alike.keys()):
+        issues.append(
+            warning(f"The upper bound of {named(different, MOST_NAMED)} was run on other rows or settings: left out.")
+        )
+    if absent := [subtask for subtask in wanted if subtask not in bounds]:
+        issues.append(warning(f"No upper bound of {named(absent, MOST_NAMED)}: left out of the gaps."))
+    if not subtasks:
+        return (), [*issues, warning("No gap to the upper bound: no subtask has both.")]
+    return (_gap(evidence, runs, {subtask: alike[subtask] for subtask in subtasks}),), issues
+
+
+def _is_comparable(subtask: str, bound: TaskRun, runs: Comparable) -> bool:
+    of_subtask = [entry.run for entry in runs.entries if entry["subtask"] == subtask]
+    return not any(True for run in of_subtask for _ in differences(bound, run, SAME_ANSWERS))
+
+
+def _gap(evidence: Evidence, runs: Comparable, bounds: Mapping[str, TaskRun]) -> Figure:
+    bound = Ratio.mean(evidence.ratio(run, ROUGE_L) for run in bounds.values()).value
+    best = shown(bound)
+    encoding = " and ".join(sorted({str(run.metadata["encoding"]) for run in bounds.values()}))
+    number = f"{len(bounds)} subtasks" if len(bounds) > 1 else "one subtask"
+    means = runs.means([Scope(number, tuple(bounds))], runs.encodings)
+    options = {"reference": best.value, "reference_name": "upper bound"}
+    lines: dict[Key, dict[str, object]] = {
+        (UPPER_BOUND, encoding): {"ROUGE-L": best, "gap": None, "gap, relative (%)": None}
+    }
+    for about, line in means.known("model", "encoding").about():
+        found = line[ROUGE_L]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            relative = np.where(bound > 0, (bound - found) / bound, nan)
+        of_line = {"ROUGE-L": found, "gap": bound - found, "gap, relative (%)": relative}
+        lines[about["model"], about["encoding"]] = of_line
+    return Figure(
+        "natural_instructions_upper_bound",
+        "How far is each encoding from a model trained on the subtask?",
+        f"Mean ROUGE-L over {number}, in percent; the line is the mean of task-specific models, each trained on "
+        "instances of the subtask that it answers (the first row of Table 3). The table has the gap to it, in "
+        "percentage points and relative to it, with 95 % confidence intervals on the same instances.",
+        (Panel("", drawn(means, Bars, "model", "encoding", axis="ROUGE-L", **options)),),
+        table(Cells(("model", "encoding"), lines), ("model", "encoding")),
+        metrics=(ROUGE_L,),
     )

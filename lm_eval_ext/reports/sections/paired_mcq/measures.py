@@ -1,11 +1,12 @@
-"""The measures of a paired_mcq task: its figures and the chosen letters, with their uncertainty."""
+"""The measures of paired_mcq tasks: figures, chosen letters and readers, with their uncertainty."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import log, nan
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,43 +16,111 @@ from lm_eval_ext.families.paired_mcq.schema import NO_LETTER, SCHEMA
 from lm_eval_ext.families.schema import SHARE
 from lm_eval_ext.reports.evidence import Evidence, name_of
 from lm_eval_ext.reports.figure import Estimate
-from lm_eval_ext.reports.sections.conditions import by_condition
-from lm_eval_ext.reports.sections.paired_mcq.task_result import TaskResult
+from lm_eval_ext.reports.layout import MISSING
 from lm_eval_ext.reports.statistics import Floats, Population, Ratio, estimate
+from lm_eval_ext.reports.study import Cells, Entry, Key, Study
 from lm_eval_ext.results.rows import Coded, Rows
 from lm_eval_ext.results.runs import TaskRun
 
 FAMILY = "paired_mcq"
 HEADLINE = "mismatch"
 BIAS = "position_bias"
+FIRST_TOKEN, TEXT = "first token", "text"
+ASKED = ("model", "dataset", "level")
+"""What a task's figures are about."""
+INTERVALS = (
+    "Intervals are 95 % confidence intervals from a cluster bootstrap over questions; a question is resampled together "
+    "with all orders of its options."
+)
 
 
-def task_results(evidence: Evidence) -> Iterator[TaskResult]:
-    """Yield the result of each model in each task of the family."""
-    for model in by_condition(evidence.runs, FAMILY, condition):
-        for (dataset, level), run in model.runs.items():
-            yield _task_result(evidence, run, dataset, level)
-        # If several tasks share a dataset and level, all but one are shown by name.
-        for task, run in model.others.items():
-            yield _task_result(evidence, run, task, condition(run)[1])
+@dataclass(frozen=True)
+class Measured:
+    """What was measured, by model, dataset and level, in the order of the models.
+
+    Attributes:
+        figures: by metric, under the harness's names.
+        readers: the mismatch by each reader of the texts.
+        letters: the share of rows by letter, including ``NO_LETTER``: of first tokens, and of texts. Without samples, a
+            task has none.
+    """
+
+    figures: Cells
+    readers: Cells
+    letters: Cells
+
+    @classmethod
+    def of(
+        cls,
+        figures: Mapping[Key, Mapping[str, Estimate]],
+        readers: Mapping[Key, Mapping[str, Estimate]],
+        letters: Mapping[Key, Mapping[str, tuple[Estimate, Estimate]]],
+    ) -> Measured:
+        """Return what was measured, from estimates by model, dataset and level."""
+        of_letters = {
+            (*key, letter): dict(zip((FIRST_TOKEN, TEXT), both, strict=True))
+            for key, by_letter in letters.items()
+            for letter, both in by_letter.items()
+        }
+        return cls(_cells(figures), _cells(readers), Cells((*ASKED, "letter"), of_letters))
 
 
-def condition(run: TaskRun) -> tuple[str, str]:
+def _cells(lines: Mapping[Key, Mapping[str, Estimate]]) -> Cells:
+    """Return cells with every column that any line has."""
+    columns = dict.fromkeys(column for line in lines.values() for column in line)
+    return Cells(ASKED, {key: {column: line.get(column, MISSING) for column in columns} for key, line in lines.items()})
+
+
+def in_order(cells: Cells) -> Cells:
+    """Return the lines by dataset and level, the weakest level first, with the models of each together."""
+    datasets, levels = cells.values("dataset"), levels_of(cells)
+    lines = sorted(
+        zip(cells.lines, cells.about(), strict=True),
+        key=lambda line: (datasets.index(line[1][0]["dataset"]), levels.index(line[1][0]["level"])),
+    )
+    return replace(cells, lines={key: columns for key, (_, columns) in lines})
+
+
+def levels_of(cells: Cells) -> tuple[str, ...]:
+    """Return the constraint levels, the weakest first."""
+    return SCHEMA.in_order("constraint", set(cells.values("level")))
+
+
+def study(evidence: Evidence) -> Study:
+    """Return the family's runs by dataset and constraint level."""
+    return Study.of(evidence, FAMILY, facts, {})
+
+
+def facts(run: TaskRun) -> dict[str, Any]:
     """Return the displayed dataset of a task, and its constraint level."""
     # The same questions without first tokens are separate tasks.
     dataset = run.metadata["dataset"] if run.metadata["paired"] else f"{run.metadata['dataset']} (text alone)"
-    return dataset, str(run.metadata["constraint"])
+    return {"dataset": dataset, "level": str(run.metadata["constraint"])}
 
 
-def _task_result(evidence: Evidence, run: TaskRun, dataset: str, level: str) -> TaskResult:
-    estimates = {metric: _known(run.figure(metric)) for metric in run.metrics if _is_drawn(metric)}
-    letters: dict[str, tuple[Estimate, Estimate]] = {}
-    if run.rows is not None:
-        estimates, letters = _of_rows(evidence.population, run, run.rows)
-    readers = {reader: _known(run.figure(HEADLINE, reader)) for reader in run.readers}
-    if HEADLINE in estimates:
-        readers[run.reader] = estimates[HEADLINE]
-    return TaskResult(evidence.runs.labels[run.model], dataset, level, estimates, letters, readers)
+def measured(found: Study) -> Measured:
+    """Return what was measured in all runs."""
+    # If several tasks share a dataset and level, all but one are shown by name.
+    others = (entry.with_facts(dataset=entry["task"]) for entry in found.others)
+    models = found.in_order("model", (entry["model"] for entry in (*found.entries, *found.others)))
+    entries = sorted((*found.entries, *others), key=lambda entry: models.index(entry["model"]))
+    return _of_entries(found.evidence, entries)
+
+
+def _of_entries(evidence: Evidence, entries: Iterable[Entry]) -> Measured:
+    figures: dict[Key, dict[str, Estimate]] = {}
+    readers: dict[Key, dict[str, Estimate]] = {}
+    letters: dict[Key, dict[str, tuple[Estimate, Estimate]]] = {}
+    for entry in entries:
+        run, key = entry.run, tuple(entry[fact] for fact in ASKED)
+        if run.rows is not None:
+            figures[key], letters[key] = _of_rows(evidence.population, run, run.rows)
+        else:
+            figures[key] = {metric: _known(run.figure(metric)) for metric in run.metrics if _is_drawn(metric)}
+        readers[key] = {reader: _known(run.figure(HEADLINE, reader)) for reader in run.readers}
+        if HEADLINE in figures[key]:
+            readers[key][run.reader] = figures[key][HEADLINE]
+    return Measured.of(figures, readers, letters)
 
 
 def _is_drawn(metric: str) -> bool:

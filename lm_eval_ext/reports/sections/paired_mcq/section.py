@@ -1,28 +1,43 @@
-"""The report's section on paired_mcq: does the first token name the answer that the text gives?"""
+"""The report's section on paired_mcq: does the first token name the answer that the text gives?
+
+The figures follow Wang et al. 2024: Figure 2 (mismatch and refusal by constraint level), Figures 3 and 7 (letters) and
+Table 3 (entropy, which it calls answer consistency).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar
 
+from lm_eval_ext.families.paired_mcq.schema import NO_LETTER
 from lm_eval_ext.reports.evidence import Evidence
-from lm_eval_ext.reports.figure import Figure, Section
+from lm_eval_ext.reports.figure import Bars, Estimate, Figure, Panel, Section, Unit
+from lm_eval_ext.reports.layout import COLUMN, drawn, panels, table
 from lm_eval_ext.reports.sections.examples import examples
 from lm_eval_ext.reports.sections.paired_mcq.examples import candidates
-from lm_eval_ext.reports.sections.paired_mcq.figures import (
-    accuracy_figure,
-    entropy_figure,
-    mismatch_figure,
-    no_answer_figure,
-    position_bias_figure,
-    refusal_figure,
+from lm_eval_ext.reports.sections.paired_mcq.measures import (
+    ASKED,
+    BIAS,
+    FAMILY,
+    FIRST_TOKEN,
+    INTERVALS,
+    TEXT,
+    Measured,
+    in_order,
+    levels_of,
+    measured,
+    study,
 )
-from lm_eval_ext.reports.sections.paired_mcq.letters import letters_figure
-from lm_eval_ext.reports.sections.paired_mcq.measures import FAMILY, task_results
-from lm_eval_ext.reports.sections.paired_mcq.readers import readers_figure
-from lm_eval_ext.reports.sections.paired_mcq.task_result import TaskResult
 from lm_eval_ext.reports.sections.paired_mcq.temperatures import temperature_figures
+from lm_eval_ext.reports.study import Cells
 from lm_eval_ext.results.issue import Issue, named, note, warning
 from lm_eval_ext.results.runs import TaskRun
+
+MOST_PANELS = 12
+"""With more panels than this, a figure shows only the most telling ones."""
+NO_SINGLE_LETTER = "no single letter"
+Item = TypeVar("Item")
 
 
 def section(evidence: Evidence) -> Section | None:
@@ -35,22 +50,22 @@ def section(evidence: Evidence) -> Section | None:
         FAMILY,
         "First token and text",
         "Is the letter with the highest first-token probability the answer that the model then writes?",
-        (*_figures(tuple(task_results(evidence))), *temperature_figures(evidence)),
+        (*_figures(measured(study(evidence))), *temperature_figures(evidence)),
         shown,
         (*_issues(of_family), *not_shown),
     )
 
 
-def _figures(results: Sequence[TaskResult]) -> tuple[Figure, ...]:
+def _figures(found: Measured) -> tuple[Figure, ...]:
     figures = (
-        mismatch_figure(results),
-        refusal_figure(results),
-        letters_figure(results),
-        position_bias_figure(results),
-        entropy_figure(results),
-        accuracy_figure(results),
-        no_answer_figure(results),
-        readers_figure(results),
+        mismatch_figure(found),
+        refusal_figure(found),
+        letters_figure(found),
+        position_bias_figure(found),
+        entropy_figure(found),
+        accuracy_figure(found),
+        no_answer_figure(found),
+        readers_figure(found),
     )
     return tuple(figure for figure in figures if figure is not None)
 
@@ -65,3 +80,279 @@ def _issues(runs: Sequence[TaskRun]) -> Iterator[Issue]:
         yield note(
             "No first-token probabilities were requested (text_mcq tasks), so only the texts' answers are shown."
         )
+
+
+def mismatch_figure(found: Measured, interval: str = INTERVALS, part: str = "the text refuses") -> Figure | None:
+    """Return Figure 2 (a): mismatch by constraint level; ``None`` if no first tokens were requested.
+
+    Args:
+        found: what was measured, with ``mismatch``, and ``mismatch_refusal``, the part of it due to refusals.
+        interval: a sentence that describes the intervals of the estimates.
+        part: what the lighter portion of a bar is.
+    """
+    cells = having(found.figures, "mismatch")
+    if not cells.lines:
+        return None
+    columns = {"mismatch": "mismatch", "mismatch_refusal": f"mismatch: {part}"}
+    return Figure(
+        "paired_mcq_mismatch",
+        "How often do first token and text differ?",
+        "Share of rows in which the text does not choose the first token's option: it names another option, several or "
+        f"none, or it refuses. Lower is better. The lighter part of a bar: {part}. {interval} See Figure 2 (a) of the "
+        "paper.",
+        tuple(_in_parts(cells, "mismatch", "mismatch_refusal", part)),
+        table(in_order(cells.only(columns)), ASKED),
+        metrics=tuple(columns),
+    )
+
+
+def _in_parts(cells: Cells, metric: str, part_metric: str, part: str) -> Iterator[Panel]:
+    """Yield bars by level, of each of which a part is lighter."""
+    whole = panels_by_level(cells, metric, metric)
+    for panel, light in zip(whole, panels_by_level(cells, part_metric, metric), strict=True):
+        assert isinstance(panel.mark, Bars)
+        assert isinstance(light.mark, Bars)
+        series = tuple(
+            replace(bars, parts=tuple(value.value if value.exists else 0.0 for value in parts.values))
+            for bars, parts in zip(panel.mark.series, light.mark.series, strict=True)
+        )
+        yield replace(panel, mark=replace(panel.mark, series=series, part=part))
+
+
+def refusal_figure(found: Measured, interval: str = INTERVALS) -> Figure | None:
+    """Return Figure 2 (b): refusal by constraint level.
+
+    Args:
+        found: what was measured, with ``refusal``, that of the text, and ``refusal_first_token`` if there is one.
+        interval: a sentence that describes the intervals of the estimates.
+    """
+    cells = having(found.figures, "refusal")
+    if not cells.lines:
+        return None
+    readings = there(cells, {"refusal": TEXT, "refusal_first_token": FIRST_TOKEN})
+    return Figure(
+        "paired_mcq_refusal",
+        "How often does it refuse?",
+        "Share of rows in which the text refuses, in words or by choosing the option “Refused”, and in which the first "
+        f"token is that option's letter. {interval} See Figure 2 (b) of the paper, which shows the text only.",
+        tuple(
+            panel
+            for metric, reading in readings.items()
+            for panel in panels_by_level(having(cells, metric), metric, "refusal", reading, like=cells)
+        ),
+        table(in_order(cells.only(readings)), ASKED),
+        metrics=tuple(readings),
+    )
+
+
+def letters_figure(found: Measured) -> Figure | None:
+    """Return Figures 3 and 7: how often each letter is chosen, by first tokens and by texts."""
+    biases = {key: line[BIAS] for key, line in found.figures.lines.items() if BIAS in line}
+    asked = [key for key, _ in found.letters.split(*ASKED)]
+    if not asked:
+        return None
+    chosen = most_telling(asked, lambda key: key[0], lambda key: biases[key].value)
+    issues = []
+    if len(chosen) < len(asked):
+        named = "; ".join(f"{model}: {dataset} {level}" for model, dataset, level in chosen)
+        issues = [note(f"For each model, the dataset and level with the largest position bias ({named}).")]
+    letters = {key: line for key, line in found.letters.lines.items() if key[:-1] in chosen}
+    names = sorted({letter for *_, letter in letters}, key=lambda letter: (letter == NO_LETTER, letter))
+    never = {FIRST_TOKEN: Estimate(0.0), TEXT: Estimate(0.0)}
+    cells = Cells(
+        (*ASKED, "reading", "letter"),
+        {
+            (*key, reading, NO_SINGLE_LETTER if letter == NO_LETTER else letter): {
+                "share": letters.get((*key, letter), never)[reading]
+            }
+            for key in chosen
+            for reading in (FIRST_TOKEN, TEXT)
+            for letter in names
+        },
+    )
+    wide = cells.wide("letter", heading="{letter}").with_columns(
+        {"position bias": lambda line: biases[tuple(line[fact] for fact in ASKED)]}
+    )
+    return Figure(
+        "paired_mcq_letters",
+        "Which letters do first tokens and texts choose?",
+        "Share of rows in which each letter is chosen. Every question is asked with its options in several orders, so "
+        "choices that depend on content alone are spread about equally over the letters; a letter that stands out "
+        f"shows a bias toward its position or its name. {INTERVALS} See Figures 3 and 7 of the paper.",
+        panels(cells, Bars, "letter", "reading", ASKED, untold=ASKED, axis="share of rows"),
+        table(wide, (*ASKED, "reading")),
+        tuple(issues),
+        (BIAS,),
+    )
+
+
+def position_bias_figure(found: Measured) -> Figure | None:
+    """Return the distance between the letter distributions of first tokens and of texts."""
+    cells = having(found.figures, BIAS)
+    if not cells.lines:
+        return None
+    return Figure(
+        "paired_mcq_position_bias",
+        "How different are the letters that first tokens and texts choose?",
+        "Total variation distance between the two distributions of letters over all rows: the share of rows whose "
+        "letter would have to change to make the two equal. 0: both choose each letter equally often. The distance is "
+        f"never negative, so chance alone increases it. {INTERVALS} Summarizes Figures 3 and 7 of the paper.",
+        tuple(panels_by_level(cells, BIAS, "total variation distance")),
+        table(in_order(cells.only({BIAS: "position bias"})), ASKED),
+        metrics=(BIAS,),
+    )
+
+
+def entropy_figure(found: Measured) -> Figure | None:
+    """Return Table 3: the entropy of the choices over the orders of a question's options."""
+    return _of_readings(
+        found,
+        ("entropy_first_token", "entropy_text"),
+        "entropy in nats",
+        "number",
+        "paired_mcq_entropy",
+        "Does the order of the options change the answer?",
+        "Entropy, in nats, of the contents chosen over the orders in which a question's options were shown, averaged "
+        "over questions. 0: the same content in every order. Lower is better. Ten different answers to ten orders "
+        f"would give 2.3 (ln 10). {INTERVALS} See Table 3 of the paper, which calls it answer consistency.",
+    )
+
+
+def accuracy_figure(found: Measured) -> Figure | None:
+    """Return the accuracy of both readings, where there is a correct option."""
+    return _of_readings(
+        found,
+        ("first_token_acc", "text_acc"),
+        "accuracy",
+        "share",
+        "paired_mcq_accuracy",
+        "Which is right more often, the first token or the text?",
+        "Share of rows in which the first token is the correct option's letter, and in which the text chooses that "
+        f"option and no other. Higher is better. {INTERVALS}",
+    )
+
+
+def _of_readings(  # noqa: PLR0913, PLR0917 # what the two figures differ in
+    found: Measured, metrics: tuple[str, str], axis: str, unit: Unit, name: str, title: str, reading: str
+) -> Figure | None:
+    """Return bars of the first token and of the text side by side; ``None`` if there is neither.
+
+    With one model, there is a group for each level; with several, a panel for each level with a group for each model.
+    """
+    cells = having(found.figures, *metrics)
+    if not cells.lines:
+        return None
+    cells = in_order(cells.only(there(cells, dict(zip(metrics, (FIRST_TOKEN, TEXT), strict=True)))))
+    if len(cells.values("model")) > 1:
+        bars = panels(cells, Bars, "model", COLUMN, ("dataset", "level"), axis=axis, unit=unit)
+    else:
+        bars = panels(cells, Bars, "level", COLUMN, ("dataset",), untold=("dataset",), axis=axis, unit=unit)
+    return Figure(name, title, reading, bars, table(cells, ASKED, unit), metrics=metrics)
+
+
+def no_answer_figure(found: Measured) -> Figure | None:
+    """Return how often a text gives no answer, a contradictory one (older results lack it), or several."""
+    cells = having(found.figures, "no_answer")
+    if not cells.lines:
+        return None
+    every = {"no_answer": "no answer", "contradiction": "contradiction", "several": "several options"}
+    names = there(found.figures, every)
+    bars: list[Panel] = []
+    issues = []
+    for metric, name in names.items():
+        of_metric = having(found.figures, metric)
+        if bars and not any(line[metric].value > 0 for line in of_metric.lines.values()):
+            issues.append(note(f"Not drawn: {name} (none occurred)."))
+            continue
+        bars += panels_by_level(of_metric, metric, name, name)
+    return Figure(
+        "paired_mcq_no_answer",
+        "How often is there no single answer?",
+        "Share of rows in which the text contains no answer (and is not a refusal), and in which it chooses several "
+        "options. A contradiction, one option's letter with another option's text, is part of the rows without an "
+        f"answer. Lower is better. {INTERVALS}",
+        tuple(bars),
+        table(in_order(cells.only(names)), ASKED),
+        tuple(issues),
+        tuple(names),
+    )
+
+
+def readers_figure(found: Measured) -> Figure | None:
+    """Return the mismatch for each reader of the texts; ``None`` if there is only one reader."""
+    cells = in_order(found.readers.known(*ASKED))
+    readers = list(dict.fromkeys(reader for line in cells.lines.values() for reader in line))
+    if len(readers) < 2:
+        return None
+    groups = dict(cells.split("dataset", "level"))
+    spreads = {both: max(map(_spread, part.lines.values())) for both, part in groups.items()}
+    chosen = most_telling(list(groups), lambda both: both[0], spreads.__getitem__)
+    issues = []
+    if len(chosen) < len(groups):
+        named = ", ".join(f"{dataset} {level}" for dataset, level in chosen)
+        issues = [
+            note(
+                f"For each dataset, only the level on which the readers differ most is drawn ({named}); the table has "
+                "all levels."
+            )
+        ]
+    of_chosen = cells.where(lambda about: (about["dataset"], about["level"]) in chosen)
+    return Figure(
+        "paired_mcq_readers",
+        "Does it matter who reads the text?",
+        "Mismatch as measured with each reader of the texts. “string_match” is the paper's baseline: the first capital "
+        "letter followed by a period. “rules” reads clear answers and abstains otherwise, which counts as a "
+        "mismatch; “classifier” also reads the rest. The reader with a confidence interval is the one that all other "
+        f"figures are based on. {INTERVALS}",
+        panels(of_chosen, Bars, "model", COLUMN, ("dataset", "level"), axis="mismatch"),
+        table(cells, ASKED),
+        tuple(issues),
+        ("mismatch",),
+    )
+
+
+def _spread(line: Mapping[str, Estimate]) -> float:
+    values = [found.value for found in line.values() if found.exists]
+    return max(values) - min(values) if values else 0.0
+
+
+def having(cells: Cells, *metrics: str) -> Cells:
+    """Return the lines that have any of the metrics."""
+    columns = [metric for metric in metrics if any(metric in line for line in cells.lines.values())]
+    known = cells.only(columns).known(*ASKED)
+    return replace(cells, lines={key: line for key, line in cells.lines.items() if columns and key in known.lines})
+
+
+def there(cells: Cells, names: Mapping[str, str]) -> dict[str, str]:
+    """Return the metrics that any line has, with their names; the same in every panel, for a uniform look."""
+    return {metric: name for metric, name in names.items() if having(cells, metric).lines}
+
+
+def panels_by_level(cells: Cells, metric: str, axis: str, name: str = "", like: Cells | None = None) -> Iterator[Panel]:
+    """Yield a panel for each dataset, with a group for each model and in it a bar for each level.
+
+    Args:
+        cells: the lines to draw.
+        metric: the metric to draw.
+        axis: the axis label.
+        name: what distinguishes the panels from others in the figure.
+        like: the lines whose levels and datasets the figure has, so that a level looks the same everywhere; ``None``:
+            the lines to draw.
+    """
+    every = cells if like is None else like
+    for (dataset,), part in cells.only([metric]).split("dataset"):
+        words = (dataset if len(every.values("dataset")) > 1 else "", name)
+        mark = drawn(part, Bars, "model", "level", columns=levels_of(every), axis=axis)
+        yield Panel(": ".join(filter(None, words)), mark)
+
+
+def most_telling(items: Sequence[Item], group: Callable[[Item], object], weight: Callable[[Item], float]) -> list[Item]:
+    """Return the items that get a panel: all if there are few enough, else the heaviest of each group."""
+    if len(items) <= MOST_PANELS:
+        return list(items)
+    best: dict[object, Item] = {}
+    for item in items:
+        held = best.setdefault(group(item), item)
+        if weight(item) > weight(held):
+            best[group(item)] = item
+    return list(best.values())

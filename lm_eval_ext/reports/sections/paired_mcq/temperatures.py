@@ -2,63 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 import numpy as np
 
-from lm_eval_ext.families.paired_mcq.schema import SCHEMA
 from lm_eval_ext.reports.evidence import Evidence, name_of
-from lm_eval_ext.reports.figure import Curves, Estimate, Figure, Panel, Series, Table, Unit
-from lm_eval_ext.reports.sections.paired_mcq.figures import INTERVALS
-from lm_eval_ext.reports.sections.paired_mcq.measures import FAMILY, condition, entropies, most_entropy
-from lm_eval_ext.reports.sections.paired_mcq.task_result import MISSING
-from lm_eval_ext.reports.sections.shared_rows import shared_rows
-from lm_eval_ext.reports.statistics import Ratio, estimate
+from lm_eval_ext.reports.figure import Curves, Figure, Panel, Unit
+from lm_eval_ext.reports.layout import drawn, table
+from lm_eval_ext.reports.sections.paired_mcq.measures import (
+    FAMILY,
+    INTERVALS,
+    entropies,
+    facts,
+    in_order,
+    levels_of,
+    most_entropy,
+)
+from lm_eval_ext.reports.statistics import Ratio, Replicates
+from lm_eval_ext.reports.study import UNKNOWN, Cells, Key, shared_rows
 from lm_eval_ext.results.issue import Issue, note, warning
 from lm_eval_ext.results.runs import TaskRun
 from lm_eval_ext.results.sampling import decoding
 
 RATES = {"mismatch": "mismatch", "refusal": "refusal"}
 ENTROPY = {"entropy_text": "entropy of the text", "entropy_first_token": "entropy of the first token"}
-
-
-@dataclass(frozen=True)
-class Point:
-    """One model's figures on one task at one temperature.
-
-    Attributes:
-        model: its label.
-        dataset, level: what the task asks.
-        temperature: 0 for greedy decoding.
-        draws: the runs that the figures are means over.
-        estimates: by metric.
-    """
-
-    model: str
-    dataset: str
-    level: str
-    temperature: float
-    draws: int
-    estimates: dict[str, Estimate]
-
-    def __getitem__(self, metric: str) -> Estimate:
-        """Return the estimate of a metric; one without a value if there is none."""
-        return self.estimates.get(metric, MISSING)
+BY = ("model", "task", "dataset", "level", "temperature", "draws")
+"""What a point of a curve is about; the temperature is 0 for greedy decoding."""
+HEADS = {"model": "", "dataset": "", "level": "", "at": "temperature", "draws": ""}
 
 
 def temperature_figures(evidence: Evidence) -> tuple[Figure, ...]:
     """Return Figure 4 (a) and (b); none if no task was run at several temperatures."""
     issues: list[Issue] = []
-    points = list(_points(evidence, issues))
-    swept = {
-        (point.model, point.dataset, point.level) for point in points if point.temperature != _first(point, points)
-    }
-    points = [point for point in points if (point.model, point.dataset, point.level) in swept]
-    if not points:
+    points = Cells(BY, dict(_points(evidence, issues)))
+    swept = {asked for asked, part in points.split("model", "dataset", "level") if len(part.values("temperature")) > 1}
+    points = points.where(lambda about: (about["model"], about["dataset"], about["level"]) in swept)
+    if not points.lines:
         return ()
-    if any(point.draws > 1 for point in points):
+    if any(draws > 1 for draws in points.values("draws")):
         issues.append(note("Several draws at one temperature: the mean over them is shown, and the table counts them."))
     return tuple(
         Figure(
@@ -66,13 +48,13 @@ def temperature_figures(evidence: Evidence) -> tuple[Figure, ...]:
             title,
             f"{reading} {INTERVALS} They cover the choice of the questions, not of the draws. See Figure 4 {part} of "
             "the paper.",
-            tuple(_panels(points, metrics, unit)),
-            _table(points, metrics, unit),
+            tuple(_panels(points.only(shown), unit)),
+            table(points.only(shown).with_fact("at", "{temperature:g}"), HEADS, unit),
             tuple(issues),
             tuple(metrics),
         )
         for name, title, reading, part, metrics, unit in _FIGURES
-        if any(point[metric].exists for point in points for metric in metrics)
+        if (shown := {metric: name for metric, name in metrics.items() if points.only([metric]).known().lines})
     )
 
 
@@ -99,33 +81,29 @@ _FIGURES: Sequence[tuple[str, str, str, str, dict[str, str], Unit]] = (
 )
 
 
-def _first(point: Point, points: Sequence[Point]) -> float:
-    return min(
-        other.temperature
-        for other in points
-        if (other.model, other.dataset, other.level) == (point.model, point.dataset, point.level)
-    )
-
-
-def _points(evidence: Evidence, issues: list[Issue]) -> Iterator[Point]:
+def _points(evidence: Evidence, issues: list[Issue]) -> Iterator[tuple[Key, Mapping[str, Replicates]]]:
     of_family = [run for run in evidence.runs.draws if run.family.name == FAMILY]
     for (model, task), found in groupby(of_family, key=lambda run: (run.model, run.task)):
-        runs = list(found)
+        runs, label = list(found), evidence.runs.labels[model]
         kept = [run for run in runs if _is_alike(runs[0], run)]
         if left_out := len(runs) - len(kept):
             issues.append(
                 warning(
-                    f"{evidence.runs.labels[model]}, {task}: {left_out} of {len(runs)} draws are left out, because "
+                    f"{label}, {task}: {left_out} of {len(runs)} draws are left out, because "
                     f"their rows or version differ from those at temperature {decoding(runs[0]).temperature:g}"
                 )
             )
-        dataset, level = condition(runs[0])
-        for temperature, drawn in groupby(kept, key=lambda run: decoding(run).temperature):
-            draws = list(drawn)
-            metrics = [metric for metric in (*ENTROPY, *RATES) if all(metric in run.metrics for run in draws)]
-            means = {metric: Ratio.mean(_ratio(evidence, run, metric) for run in draws) for metric in metrics}
-            estimates = {metric: estimate(mean.value) for metric, mean in means.items()}
-            yield Point(evidence.runs.labels[model], dataset, level, temperature, len(draws), estimates)
+        for temperature, of_temperature in groupby(kept, key=lambda run: decoding(run).temperature):
+            draws = list(of_temperature)
+            yield (
+                (label, task, *facts(runs[0]).values(), temperature, len(draws)),
+                {
+                    metric: Ratio.mean(_ratio(evidence, run, metric) for run in draws).value
+                    if all(metric in run.metrics for run in draws)
+                    else UNKNOWN
+                    for metric in (*ENTROPY, *RATES)
+                },
+            )
 
 
 def _is_alike(first: TaskRun, other: TaskRun) -> bool:
@@ -145,51 +123,15 @@ def _ratio(evidence: Evidence, run: TaskRun, metric: str) -> Ratio:
     return found.measured(name_of(run, metric), most_entropy(asked))
 
 
-def _panels(points: Sequence[Point], metrics: dict[str, str], unit: Unit) -> Iterator[Panel]:
+def _panels(points: Cells, unit: Unit) -> Iterator[Panel]:
     """Yield a panel for each metric, dataset and level, with a curve for each model; one model's levels share one."""
-    models = tuple(dict.fromkeys(point.model for point in points))
-    datasets = tuple(dict.fromkeys(point.dataset for point in points))
-    levels = SCHEMA.in_order("constraint", {point.level for point in points})
-    for metric, name in metrics.items():
-        for dataset in datasets:
-            here = [point for point in points if point.dataset == dataset and point[metric].exists]
-            for level in (None,) if len(models) == 1 else levels:
-                shown = [point for point in here if level in (None, point.level)]
-                if not shown:
-                    continue
-                x = tuple(sorted({point.temperature for point in shown}))
-                of_series = {
-                    series: {
-                        point.temperature: point[metric]
-                        for point in shown
-                        if series == (point.level if level is None else point.model)
-                    }
-                    for series in (levels if level is None else models)
-                }
-                series = tuple(
-                    Series(line, tuple(values.get(place, MISSING) for place in x))
-                    for line, values in of_series.items()
-                    if values
-                )
-                words = (dataset if len(datasets) > 1 else "", level if len(levels) > 1 else "", name)
-                title = ", ".join(word for word in words if word)
-                yield Panel(title, Curves(x, series, "temperature", name if unit == "share" else "nats", unit))
-
-
-def _table(points: Sequence[Point], metrics: dict[str, str], unit: Unit) -> Table:
-    shown = {metric: name for metric, name in metrics.items() if any(point[metric].exists for point in points)}
-    return Table(
-        ("model", "dataset", "level", "temperature", "draws", *shown.values()),
-        tuple(
-            (
-                point.model,
-                point.dataset,
-                point.level,
-                f"{point.temperature:g}",
-                point.draws,
-                *(point[metric] for metric in shown),
-            )
-            for point in points
-        ),
-        unit,
-    )
+    is_one = len(points.values("model")) == 1
+    curve, by = ("level", ("dataset",)) if is_one else ("model", ("dataset", "level"))
+    curves = levels_of(points) if is_one else points.values("model")
+    told = [place for place, fact in enumerate(by) if len(points.values(fact)) > 1]
+    for metric in next(iter(points.lines.values())):
+        for key, part in in_order(points).only([metric]).known(*BY).split(*by):
+            columns = [one for one in curves if one in part.values(curve)]
+            options = {"x_axis": "temperature", "axis": metric if unit == "share" else "nats", "unit": unit}
+            mark = drawn(part, Curves, "temperature", curve, columns=columns, **options)
+            yield Panel(", ".join((*(key[place] for place in told), metric)), mark)

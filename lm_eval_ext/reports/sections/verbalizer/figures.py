@@ -1,79 +1,116 @@
-"""The report's figures on verbalizer manipulation (Li et al. 2024, Figures 2 and 3, section 4.4)."""
+"""The runs of verbalizer tasks, and the figures on all of them (Li et al. 2024, Figures 2 and 3, section 4.4)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
-from lm_eval_ext.reports.figure import Bars, Figure, HeatMap, Panel, Series, Table, TableCell
-from lm_eval_ext.reports.sections.verbalizer.captions import (
-    ACCURACY,
-    FEW,
-    GUESSING,
-    INTERVALS,
-    METRICS,
-    guessing,
-    incomplete,
-    labels,
+from lm_eval_ext.families.verbalizer.schema import KINDS, SCHEMA
+from lm_eval_ext.reports.evidence import Evidence
+from lm_eval_ext.reports.figure import Bars, Curves, Figure, HeatMap, Panel
+from lm_eval_ext.reports.layout import COLUMN, panels, table
+from lm_eval_ext.reports.study import Cells, Entry, Study
+from lm_eval_ext.results.issue import Issue, note
+from lm_eval_ext.results.runs import TaskRun
+
+FAMILY = "verbalizer"
+DIRECT, THOUGHT = (value.replace("_", " ") for value in SCHEMA.values["prompting"])
+GOLDEN, FLIPPED = "golden", "flipped"
+"""Two verbalizers with the same words: each label's own, and the other label's."""
+METRICS = {"accuracy": "acc", "prior rate": "prior_rate", "invalid rate": "invalid_rate"}
+ACCURACY = {"accuracy": "acc"}
+HEADS = {"model": "", "prompting": "", "naturalness": "label words"}
+INTERVALS = (
+    "Intervals are 95 % confidence intervals from a cluster bootstrap over rows; a row is resampled together with all "
+    "the label words it was asked with."
 )
-from lm_eval_ext.reports.sections.verbalizer.chain_of_thought import (
-    compared_datasets,
-    gain_of_chain_of_thought,
-    with_and_without_chain_of_thought,
+TOGETHER = "overall"
+PANEL_EACH = 3
+"""Up to this many models get a panel each; with more, each naturalness gets one."""
+KINDS_OF_INVALID = {
+    "empty": "empty_rate",
+    "usual word": "invalid_prior",
+    "repeats the prompt": "invalid_echo",
+    "refuses": "invalid_refusal",
+    "several labels": "invalid_multiple",
+    "another form": "invalid_inflected",
+    "other": "invalid_other",
+}
+OF_SIZE = ("family", "parameters", "model")
+READING_OF_SIZES = (
+    "Each line is a family of models at several sizes; the axis is logarithmic. Larger models usually do better with "
+    "natural and neutral label words. With unnatural ones, the paper finds all shapes: better with size, worse with "
+    "size (inverse scaling), and first worse, then better (U-shaped)."
 )
-from lm_eval_ext.reports.sections.verbalizer.conditions import (
-    VerbalizerRuns,
-    asked_as,
-    chance,
-    in_words,
-    label_words,
-)
-from lm_eval_ext.reports.sections.verbalizer.few_shot import few_shot
-from lm_eval_ext.reports.sections.verbalizer.invalid import invalid_answers
-from lm_eval_ext.reports.sections.verbalizer.kinds import by_kind
-from lm_eval_ext.reports.sections.verbalizer.paraphrases import paraphrases
-from lm_eval_ext.reports.sections.verbalizer.scaling import scaling
-from lm_eval_ext.reports.statistics import estimate
 
 
-def figures(found: VerbalizerRuns) -> Iterator[Figure]:
-    """Yield the figures that there are results for."""
-    if found.conditions:
-        yield by_naturalness(found)
-        yield by_verbalizer(found)
-        yield from scaling(found)
-        yield by_dataset(found)
-        if kinds := by_kind(found):
-            yield kinds
-        if invalid := invalid_answers(found):
-            yield invalid
-    if compared := compared_datasets(found):
-        yield with_and_without_chain_of_thought(found, compared)
-        yield gain_of_chain_of_thought(found, compared)
-    if examples := few_shot(found):
-        yield examples
-    if worded := paraphrases(found):
-        yield worded
-    if any(model.others for model in found.models):
-        yield other_tasks(found)
+def study(evidence: Evidence) -> Study:
+    """Return the family's runs by prompting, dataset, naturalness and words."""
+    return Study.of(
+        evidence,
+        FAMILY,
+        _facts,
+        {
+            "prompting": (DIRECT, THOUGHT),
+            "dataset": SCHEMA.values["dataset"],
+            "naturalness": SCHEMA.values["naturalness"],
+            "words": tuple(name.replace("_", "/") for name in SCHEMA.values["verbalizer"]),
+            "kind": tuple(KINDS),
+        },
+    )
 
 
-def by_naturalness(found: VerbalizerRuns) -> Figure:
+def _facts(run: TaskRun) -> Mapping[str, Any]:
+    """Return what a task tests; nothing for a user-defined task, which names no verbalizer."""
+    naturalness, words = run.metadata["naturalness"], run.metadata["verbalizer"]
+    if naturalness is None or words is None:
+        return {}
+    return {
+        "prompting": prompting(run),
+        "dataset": run.metadata["dataset"],
+        "naturalness": naturalness,
+        "words": words.replace("_", "/"),
+    }
+
+
+def prompting(run: TaskRun) -> str:
+    """Return how a task prompts, for display."""
+    return str(run.metadata["prompting"]).replace("_", " ")
+
+
+def guessing(entries: Iterable[Entry]) -> dict[str, Any]:
+    """Return the reference line of random guessing; none if it is not the same in all tasks."""
+    counts = {len(entry.run.metadata["label_words"]) for entry in entries}
+    return {
+        "reference": 1 / counts.pop() if len(counts) == 1 and 0 not in counts else None,
+        "reference_name": "random guessing",
+    }
+
+
+def kinds_of(datasets: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """Return the kinds of tasks that some datasets belong to, each with these of its datasets."""
+    found = {kind: tuple(name for name in members if name in datasets) for kind, members in KINDS.items()}
+    return {kind: members for kind, members in found.items() if members}
+
+
+def scopes_of(datasets: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """Return what means are over: all datasets, those of each kind if it is a part with several, and each by itself."""
+    kinds = {kind: members for kind, members in kinds_of(datasets).items() if 1 < len(members) < len(datasets)}
+    return {TOGETHER: datasets, **kinds, **{name: (name,) for name in datasets}}
+
+
+def in_scopes(entries: Sequence[Entry], datasets: tuple[str, ...]) -> Iterator[Entry]:
+    """Yield each entry for every scope that its dataset is in; a scope is known if all its datasets are."""
+    for scope, members in scopes_of(datasets).items():
+        for entry in entries:
+            if entry["dataset"] in members:
+                yield replace(entry.with_facts(scope=scope), asked=entry["dataset"])
+
+
+def by_naturalness(study: Study) -> Figure:
     """Return Figure 2: accuracy under natural, neutral and unnatural label words."""
-    panels: list[Panel] = []
-    rows: list[tuple[TableCell, ...]] = []
-    for prompting in found.values("prompting"):
-        models, kinds = found.asked(prompting), found.values("naturalness", prompting)
-        cells = {
-            (model, kind): [
-                estimate(found.mean(model, asked_as(prompting, naturalness=kind), metric)) for metric in METRICS
-            ]
-            for model in models
-            for kind in kinds
-        }
-        series = tuple(Series(kind, tuple(cells[model, kind][0] for model in models)) for kind in kinds)
-        bars = Bars(labels(models), series, ACCURACY, reference=guessing(found), reference_name=GUESSING)
-        panels.append(Panel(in_words(prompting), bars))
-        rows += [(model.label, in_words(prompting), kind, *values) for (model, kind), values in cells.items()]
+    cells = study.means(study.entries, ("prompting", "model", "naturalness"), METRICS, within=1)
     return Figure(
         "verbalizer_naturalness",
         "Does it label as instructed when the label words contradict their meaning?",
@@ -82,75 +119,104 @@ def by_naturalness(found: VerbalizerRuns) -> Figure:
         "with all three; a model that follows its priors falls below random guessing with unnatural words. The prior "
         "rate is the share of answers that give the label's usual word, regardless of the instruction. See Figure 2 of "
         "the paper. " + INTERVALS,
-        tuple(panels),
-        Table(("model", "prompting", "label words", *METRICS.values()), tuple(rows)),
-        incomplete(found),
-        tuple(METRICS),
+        panels(
+            cells.only(ACCURACY.keys()),
+            Bars,
+            "model",
+            "naturalness",
+            ("prompting",),
+            axis="accuracy",
+            **guessing(study.entries),
+        ),
+        table(cells, HEADS),
+        incomplete(study),
+        tuple(METRICS.values()),
     )
 
 
-def by_verbalizer(found: VerbalizerRuns) -> Figure:
+def by_words(study: Study) -> Figure:
     """Return Figure 3: accuracy under each verbalizer."""
-    panels: list[Panel] = []
-    rows: list[tuple[TableCell, ...]] = []
-    words = {kind: found.verbalizers(kind) for kind in found.values("naturalness")}
-    columns = [(kind, name) for kind, names in words.items() for name in names]
-    for prompting in found.values("prompting"):
-        models = found.asked(prompting)
-        cells = {
-            (model, kind, name): estimate(found.mean(model, asked_as(prompting, naturalness=kind, verbalizer=name)))
-            for model in models
-            for kind, name in columns
-        }
-        for kind in found.values("naturalness", prompting):
-            values = tuple(tuple(cells[model, kind, name] for name in words[kind]) for model in models)
-            heat_map = HeatMap(labels(models), tuple(map(_words, words[kind])), values, ACCURACY)
-            panels.append(Panel(f"{kind}, {in_words(prompting)}", heat_map))
-        rows += [
-            (model.label, in_words(prompting), *(cells[model, kind, name] for kind, name in columns))
-            for model in models
-        ]
+    cells = study.means(study.entries, ("prompting", "model", ("naturalness", "words")), ACCURACY, within=1)
     return Figure(
         "verbalizer_words",
         "Which label words does it use as instructed?",
         "Accuracy with each verbalizer, over all datasets. The word for the affirmative label (positive, entailment, "
         "duplicate …) comes first: unnatural “0/1” asks for “0” where “1” is usual. A model that follows instructions "
         f"does equally well in all cells of its row. See Figure 3 of the paper. {INTERVALS}",
-        tuple(panels),
-        Table(("model", "prompting", *(f"{_words(name)} ({kind})" for kind, name in columns)), tuple(rows)),
-        incomplete(found),
+        panels(cells, HeatMap, "model", "words", ("naturalness", "prompting"), axis="accuracy"),
+        table(cells.wide("naturalness", "words", heading="{words} ({naturalness})"), ("model", "prompting")),
+        incomplete(study),
         ("acc",),
     )
 
 
-def by_dataset(found: VerbalizerRuns) -> Figure:
+def scaling(study: Study) -> Iterator[Figure]:
+    """Yield Figures 2 to 4 as accuracy against the number of parameters, if a family of models has several sizes."""
+    sizes = {entry["model"]: study.evidence.sizes.of.get(entry.run.model) for entry in study.entries}
+    known = sorted({(size.parameters, size.family) for size in sizes.values() if size})
+    families = dict.fromkeys(family for _, family in known)
+    if len(known) == len(families):
+        return
+    study = study.ordered(family=("", *families))
+    entries = [
+        entry.with_facts(family=size.family if size else "", parameters=size.parameters if size else 0)
+        for entry in study.entries
+        for size in [sizes[entry["model"]]]
+    ]
+    yield _by_size(
+        study,
+        study.means(entries, (OF_SIZE, ("prompting", "naturalness")), ACCURACY, compared=OF_SIZE),
+        "{naturalness}, {prompting}",
+        "verbalizer_scaling",
+        "Do larger models follow the instruction better?",
+        f"Accuracy with natural, neutral and unnatural label words, over all datasets. {READING_OF_SIZES} See Figure 2 "
+        f"of the paper. {INTERVALS}",
+    )
+    words = [
+        entry
+        for entry in entries
+        if (entry["prompting"], entry["words"]) == (THOUGHT, FLIPPED)
+        or (entry["prompting"] == DIRECT and entry["naturalness"] != "neutral")
+    ]
+    if words:
+        by = (OF_SIZE, ("prompting", "naturalness", "words"))
+        yield _by_size(
+            study,
+            study.means(words, by, ACCURACY, compared=OF_SIZE),
+            "{naturalness} {words}, {prompting}",
+            "verbalizer_scaling_words",
+            "With which label words do larger models do better?",
+            "Accuracy with each natural verbalizer and its reverse, over all datasets: the words for the affirmative "
+            "label come first. In the paper, models differ little between natural words and much between unnatural "
+            "ones; flipped golden words are the hardest, and a chain of thought helps larger models with them. See "
+            f"Figures 3 and 4 of the paper. {READING_OF_SIZES} {INTERVALS}",
+        )
+
+
+def _by_size(  # noqa: PLR0913, PLR0917 # the two figures differ in nothing else
+    study: Study, cells: Cells, heading: str, name: str, title: str, reading: str
+) -> Figure:
+    unknown = dict.fromkeys(about["model"] for about, _ in cells.about() if not about["family"])
+    cells = cells.where(lambda about: about["family"])
+    wide = cells.wide(*cells.by[len(OF_SIZE) :], heading=heading)
+    # A family has the same color in all panels, even if it is missing in some.
+    drawn = cells.known("family").with_fact("panel", heading)
+    options = {"axis": "accuracy", "x_axis": "parameters", "logarithmic": True, **guessing(study.entries)}
+    left_out = (note(f"not shown, because their size is unknown: {', '.join(unknown)}"),) if unknown else ()
+    return Figure(
+        name,
+        title,
+        reading,
+        panels(drawn, Curves, "parameters", "family", ("panel",), **options),
+        table(wide, ("family", "model", "parameters")),
+        (*incomplete(study), *left_out),
+        ("acc",),
+    )
+
+
+def by_dataset(study: Study) -> Figure:
     """Return accuracy under natural, neutral and unnatural label words on each dataset (section 4.4)."""
-    panels: list[Panel] = []
-    rows: list[tuple[TableCell, ...]] = []
-    all_kinds = found.values("naturalness")
-    for prompting in found.values("prompting"):
-        models, how = found.asked(prompting), in_words(prompting)
-        datasets, kinds = found.values("dataset", prompting), found.values("naturalness", prompting)
-        cells = {
-            (model, name, kind): estimate(found.mean(model, asked_as(prompting, dataset=name, naturalness=kind)))
-            for model in models
-            for name in datasets
-            for kind in all_kinds
-        }
-        if len(models) <= FEW:
-            for model in models:
-                values = tuple(tuple(cells[model, name, kind] for kind in kinds) for name in datasets)
-                title = f"{model.label}, {how}" if len(models) > 1 else how
-                panels.append(Panel(title, HeatMap(datasets, kinds, values, ACCURACY)))
-        else:
-            for kind in kinds:
-                values = tuple(tuple(cells[model, name, kind] for name in datasets) for model in models)
-                panels.append(Panel(f"{kind}, {how}", HeatMap(labels(models), datasets, values, ACCURACY)))
-        rows += [
-            (model.label, how, name, *(cells[model, name, kind] for kind in all_kinds))
-            for model in models
-            for name in datasets
-        ]
+    cells = study.means(study.entries, ("prompting", "model", "dataset", "naturalness"), ACCURACY, within=1)
     return Figure(
         "verbalizer_datasets",
         "On which datasets does it follow the instruction?",
@@ -158,61 +224,95 @@ def by_dataset(found: VerbalizerRuns) -> Figure:
         "and low with unnatural ones, the model can do the task but does not follow the instruction; if both are low, "
         "it cannot do the task. The paper finds that sentiment labels (sst2, fp, emotion) are the easiest to reverse "
         f"(section 4.4). {INTERVALS}",
-        tuple(panels),
-        Table(("model", "prompting", "dataset", *all_kinds), tuple(rows)),
-        incomplete(found),
+        _by_model_or_naturalness(cells, "dataset"),
+        table(cells.wide("naturalness", heading="{naturalness}"), ("model", "prompting", "dataset")),
+        incomplete(study),
         ("acc",),
     )
 
 
-def other_tasks(found: VerbalizerRuns) -> Figure:
-    """Return the figures of tasks that name no verbalizer, or test the same as another task."""
-    models = [model for model in found.models if model.others]
-    cells = {
-        (model.label, task): tuple(estimate(found.evidence.ratio(run, metric).value) for metric in METRICS)
-        for model in models
-        for task, run in model.others.items()
+def by_kind(study: Study) -> Figure | None:
+    """Return the mean accuracy over the datasets of each kind; ``None`` if no kind has several datasets."""
+    if all(len(members) == 1 for members in kinds_of({entry["dataset"] for entry in study.entries}).values()):
+        return None
+    of_prompting = {
+        how: kinds_of({entry["dataset"] for entry in study.entries if entry["prompting"] == how})
+        for how in (DIRECT, THOUGHT)
     }
-    by_chance = chance(run for model in models for run in model.others.values())
-    panels = tuple(
-        Panel(
-            model.label if len(models) > 1 else "",
-            Bars(
-                tuple(model.others),
-                tuple(
-                    Series(title, tuple(cells[model.label, task][number] for task in model.others))
-                    for number, title in enumerate(METRICS.values())
-                ),
-                "share of the rows",
-                reference=by_chance,
-                reference_name=GUESSING,
-            ),
-        )
-        for model in models
+    entries = [
+        entry.with_facts(kind=kind, datasets=", ".join(members))
+        for entry in study.entries
+        for kind, members in of_prompting[entry["prompting"]].items()
+        if entry["dataset"] in members
+    ]
+    cells = study.means(entries, ("prompting", "model", ("kind", "datasets"), "naturalness"), ACCURACY, within=1)
+    return Figure(
+        "verbalizer_kinds",
+        "In which kinds of tasks does it follow the instruction?",
+        "Accuracy over the datasets of each kind of task, with all verbalizers of each naturalness. In the paper, the "
+        "strongest models keep their accuracy in sentiment tasks if the label words are flipped and lose it in "
+        "inference, where a chain of thought helps most; paraphrase tasks are in between (section 4.4). " + INTERVALS,
+        _by_model_or_naturalness(cells, "kind"),
+        table(cells.wide("naturalness", heading="{naturalness}"), ("model", "prompting", "kind", "datasets")),
+        incomplete(study),
+        ("acc",),
     )
+
+
+def _by_model_or_naturalness(cells: Cells, parts: str) -> tuple[Panel, ...]:
+    """Return a panel for each model, or of many models one for each naturalness."""
+    return tuple(
+        panel
+        for _, of_prompting in cells.split("prompting")
+        for panel in (
+            panels(of_prompting, HeatMap, parts, "naturalness", ("model", "prompting"), axis="accuracy")
+            if len(of_prompting.values("model")) <= PANEL_EACH
+            else panels(of_prompting, HeatMap, "model", parts, ("naturalness", "prompting"), axis="accuracy")
+        )
+    )
+
+
+def invalid_answers(study: Study) -> Figure | None:
+    """Return the shares of each kind of invalid answer; ``None`` if all results predate them."""
+    cells = study.means(study.entries, ("prompting", "naturalness", "model"), KINDS_OF_INVALID, within=1)
+    if not cells.known().lines:
+        return None
+    return Figure(
+        "verbalizer_invalid",
+        "What does it answer if it names no label word?",
+        "Shares of all answers, which add up to the invalid rate. Empty: nothing is left without the reasoning. Usual "
+        "word: a word for the label that the prompt does not allow. Repeats the prompt: most of the answer is copied "
+        "from the row or the instruction. Refuses: it apologises or declines. Several labels: it names them and "
+        f"chooses none. Another form: “entails” where the word is “entailment”. {INTERVALS}",
+        panels(cells, HeatMap, "model", COLUMN, ("naturalness", "prompting"), axis="share of the answers"),
+        table(cells, HEADS),
+        incomplete(study),
+        tuple(KINDS_OF_INVALID.values()),
+    )
+
+
+def other_tasks(study: Study) -> Figure:
+    """Return the figures of tasks that name no verbalizer, or test the same as another task."""
+    entries = [
+        entry.with_facts(prompting=prompting(entry.run), labels=len(entry.run.metadata["label_words"]) or None)
+        for entry in study.others
+    ]
+    cells = study.means(entries, (("model", "task", "prompting", "labels"),), METRICS)
     return Figure(
         "verbalizer_others",
         "Other tasks",
         "Accuracy: the answer is the word that the prompt asks for. Prior rate: it is the label's usual word. Invalid "
         f"rate: it is none of the label words. The line marks random guessing. {INTERVALS}",
-        panels,
-        Table(
-            ("model", "task", "prompting", "labels", *METRICS.values()),
-            tuple(
-                (
-                    model.label,
-                    task,
-                    in_words(run.metadata["prompting"]),
-                    len(label_words(run)) or None,
-                    *cells[model.label, task],
-                )
-                for model in models
-                for task, run in model.others.items()
-            ),
-        ),
-        metrics=tuple(METRICS),
+        panels(cells, Bars, "task", COLUMN, ("model",), axis="share of the rows", **guessing(study.others)),
+        table(cells, ("model", "task", "prompting", "labels")),
+        metrics=tuple(METRICS.values()),
     )
 
 
-def _words(verbalizer: str) -> str:
-    return verbalizer.replace("_", "/")
+def incomplete(study: Study) -> tuple[Issue, ...]:
+    """Return which models were not run on all tasks that others were run on."""
+    return tuple(
+        issue
+        for how in (DIRECT, THOUGHT)
+        for issue in study.incomplete([entry for entry in study.entries if entry["prompting"] == how], f"{how} ")
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from pathlib import Path
+from shutil import copytree, ignore_patterns
 
 import numpy as np
 import pytest
@@ -79,6 +80,13 @@ def test_a_wording_is_shown_as_its_first_row_has_it(folder: Path) -> None:
     }
     found = section(Evidence(load([folder])))
     assert all(f"- {text}" in lines for _, _, text, *_ in figure(found, FIGURE).table.rows)
+
+
+def test_variants_without_samples_are_in_the_report_but_name_no_wording(folder: Path, tmp_path: Path) -> None:
+    bare = copytree(folder, tmp_path / "bare", ignore=ignore_patterns("samples_*"))
+    found = section(Evidence(load([bare])))
+    assert found is not None
+    assert [each.name for each in found.figures] == ["manyifeval_reliability"]
 
 
 def test_intervals_of_many_differences_are_as_wide_as_the_largest_deviation() -> None:

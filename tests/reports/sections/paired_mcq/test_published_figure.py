@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from lm_eval_ext.reports.figure import Bars, Estimate, Figure
-from lm_eval_ext.reports.sections.paired_mcq.figures import mismatch_figure, refusal_figure
-from lm_eval_ext.reports.sections.paired_mcq.task_result import TaskResult
+from lm_eval_ext.reports.sections.paired_mcq.measures import Measured
+from lm_eval_ext.reports.sections.paired_mcq.section import mismatch_figure, refusal_figure
 
 Counts = Mapping[str, int]
 LEVELS = {
@@ -45,19 +45,19 @@ def published(shared_data: Path) -> Mapping[tuple[str, str], Mapping[str, Any]]:
 def figures(shared_data: Path) -> tuple[Figure, Figure]:
     """Return Figure 2 (a) and (b)."""
     counts = json.loads((shared_data / "mcq" / "mismatch_mapping_results.json").read_text(encoding="utf-8"))
-    results = []
+    estimates = {}
     for constraint, of_models in counts.items():
         for model, of_shuffles in sorted(of_models.items()):
             runs = list(of_shuffles.values())
-            estimates = {
+            estimates[model, "opinionqa", LEVELS[constraint]] = {
                 "mismatch": of_orders(runs, lambda run: run["total_mis"] / run["total"]),
                 "mismatch_refusal": of_orders(
                     runs, lambda run: min(run["total_mis"], run["total_refuse"]) / run["total"]
                 ),
                 "refusal": of_orders(runs, lambda run: run["total_refuse"] / run["total"]),
             }
-            results.append(TaskResult(model, "opinionqa", LEVELS[constraint], estimates))
-    mismatch, refusal = mismatch_figure(results, SPREAD, AT_MOST), refusal_figure(results, SPREAD)
+    found = Measured.of(estimates, {}, {})
+    mismatch, refusal = mismatch_figure(found, SPREAD, AT_MOST), refusal_figure(found, SPREAD)
     assert mismatch is not None
     assert refusal is not None
     return mismatch, refusal

@@ -18,13 +18,10 @@ from lm_eval_ext.families.paired_mcq.prompt import LETTERS
 from lm_eval_ext.families.paired_mcq.scores import Asked, Value, mean_entropy, scores
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Bars, Estimate, Figure, Section
-from lm_eval_ext.reports.sections.paired_mcq.figures import mismatch_figure
-from lm_eval_ext.reports.sections.paired_mcq.letters import letters_figure
-from lm_eval_ext.reports.sections.paired_mcq.measures import distance, entropies
-from lm_eval_ext.reports.sections.paired_mcq.readers import readers_figure
-from lm_eval_ext.reports.sections.paired_mcq.section import section
-from lm_eval_ext.reports.sections.paired_mcq.task_result import TaskResult
+from lm_eval_ext.reports.sections.paired_mcq.measures import Measured, distance, entropies
+from lm_eval_ext.reports.sections.paired_mcq.section import letters_figure, mismatch_figure, readers_figure, section
 from lm_eval_ext.reports.statistics import DRAWS
+from lm_eval_ext.reports.study import Cells
 from lm_eval_ext.results.issue import note
 from lm_eval_ext.results.load import load
 from lm_eval_ext.results.rows import Coded
@@ -443,22 +440,30 @@ def test_entropy_equals_that_of_the_harness_for_rows_in_any_order() -> None:
 # Too much for one screen
 
 
-def result(model: str, level: str, dataset: str = "opinionqa", bias: float = 0.1, **readers: float) -> TaskResult:
-    estimates = {
+def result(model: str, level: str, dataset: str = "opinionqa", bias: float = 0.1, **readers: float) -> Measured:
+    key = (model, dataset, level)
+    figures = {
         "mismatch": Estimate(0.5, 0.4, 0.6),
         "mismatch_refusal": Estimate(0.1),
         "position_bias": Estimate(bias),
     }
     letters = {"A": (Estimate(1.0), Estimate(1.0 - bias)), "B": (Estimate(0.0), Estimate(bias))}
-    return TaskResult(
-        model, dataset, level, estimates, letters, {name: Estimate(value) for name, value in readers.items()}
+    of_readers = {name: Estimate(value) for name, value in readers.items()}
+    return Measured.of({key: figures}, {key: of_readers}, {key: letters})
+
+
+def together(results: Sequence[Measured]) -> Measured:
+    """Return what was measured in several tasks."""
+    parts = zip(*((one.figures, one.readers, one.letters) for one in results), strict=True)
+    return Measured(
+        *(Cells(of_all[0].by, {key: line for each in of_all for key, line in each.lines.items()}) for of_all in parts)
     )
 
 
 def test_with_many_letter_distributions_each_model_shows_its_most_biased_one() -> None:
     levels = ("low", "medium", "high", "example")
     many = [result(f"m{m}", level, bias=0.9 if n == m else 0.1) for m in range(4) for n, level in enumerate(levels)]
-    found = letters_figure(many)
+    found = letters_figure(together(many))
     assert found is not None
     assert [panel.title for panel in found.panels] == ["m0, low", "m1, medium", "m2, high", "m3, example"]
     assert found.issues == (
@@ -467,7 +472,7 @@ def test_with_many_letter_distributions_each_model_shows_its_most_biased_one() -
             "medium; m2: opinionqa high; m3: opinionqa example)."
         ),
     )
-    few = letters_figure(many[:12])
+    few = letters_figure(together(many[:12]))
     assert few is not None
     assert (len(few.panels), few.issues) == (12, ())
 
@@ -479,7 +484,7 @@ def test_with_many_reader_panels_each_dataset_shows_the_one_with_the_largest_dif
         for dataset in datasets
         for level in levels
     ]
-    found = readers_figure(many)
+    found = readers_figure(together(many))
     assert found is not None
     assert [panel.title for panel in found.panels] == ["a, high", "b, high", "c, high"]
     assert len(found.table.rows) == 15
@@ -487,11 +492,11 @@ def test_with_many_reader_panels_each_dataset_shows_the_one_with_the_largest_dif
 
 
 def test_a_single_reader_is_not_compared() -> None:
-    assert readers_figure([result("m", "low", rules=0.5)]) is None
+    assert readers_figure(result("m", "low", rules=0.5)) is None
 
 
 def test_a_level_that_a_model_did_not_run_is_a_gap() -> None:
-    found = mismatch_figure([result("one", "low"), result("one", "high"), result("two", "high")])
+    found = mismatch_figure(together([result("one", "low"), result("one", "high"), result("two", "high")]))
     assert found is not None
     bars = found.panels[0].mark
     assert isinstance(bars, Bars)

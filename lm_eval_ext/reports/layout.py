@@ -1,0 +1,136 @@
+"""Lays out cells as a figure: panels with one mark each, and the table of their numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import pairwise
+from math import ceil, nan
+from typing import Any
+
+import numpy as np
+
+from lm_eval_ext.reports.figure import Bars, Curves, Estimate, Forest, HeatMap, Mark, Panel, Series, Table, Unit
+from lm_eval_ext.reports.statistics import estimate
+from lm_eval_ext.reports.study import Cells
+
+COLUMN = "column"
+"""In place of a fact: the headings of the columns are drawn as series, or one below the other."""
+SIDE_BY_SIDE = 5
+"""The most models in the columns of a heat map."""
+MISSING = Estimate(nan)
+
+
+def panels(  # noqa: PLR0913 # a drawing has as many parts
+    cells: Cells,
+    mark: type[Mark],
+    down: str,
+    across: str = COLUMN,
+    by: tuple[str, ...] = (),
+    *,
+    untold: Collection[str] = ("model",),
+    **options: Any,
+) -> tuple[Panel, ...]:
+    """Return a panel for each combination of the values of some facts, which are its title.
+
+    Args:
+        cells: the figures.
+        mark: what is drawn.
+        down: the fact whose values are categories, rows, or places on the x axis.
+        across: the fact whose values are series or columns.
+        by: the facts that panels are for.
+        untold: those of them that are not in titles if they have only one value.
+        options: see ``drawn``.
+    """
+    told = [place for place, fact in enumerate(by) if fact not in untold or len(cells.values(fact)) > 1]
+    return tuple(
+        Panel(", ".join(str(key[place]) for place in told), drawn(part, mark, down, across, **options))
+        for key, part in cells.split(*by)
+    )
+
+
+def drawn(  # noqa: PLR0913 # as above
+    cells: Cells,
+    mark: type[Mark],
+    down: str,
+    across: str = COLUMN,
+    *,
+    columns: Sequence[Any] = (),
+    dashed: Collection[str] = (),
+    **options: Any,
+) -> Mark:
+    """Return a mark; a value without a figure is missing.
+
+    Args:
+        cells: the figures.
+        mark: what is drawn.
+        down: the fact whose values are categories, rows, or places on the x axis.
+        across: the fact whose values are series or columns.
+        columns: its values, if there may be others than in the cells: a series then looks the same in every panel.
+        dashed: the series that are predicted, not measured.
+        options: attributes of the mark.
+    """
+    values = {
+        (one[down], one[across]): shown(value)
+        for about, line in cells.about()
+        for column, value in line.items()
+        for one in [{**about, COLUMN: column}]
+    }
+    rows = [*dict.fromkeys(row for row, _ in values)]
+    if mark is Curves:
+        rows.sort()
+    columns = columns or [*dict.fromkeys(column for _, column in values)]
+    grid = tuple(tuple(values.get((row, column), MISSING) for column in columns) for row in rows)
+    names = tuple(map(str, rows))
+    if mark is HeatMap:
+        return HeatMap(names, tuple(map(str, columns)), grid, **options)
+    if mark is Forest:
+        return Forest(names, tuple(first for first, *_ in grid), **options)
+    series = tuple(
+        Series(str(column), of_column, dashed=column in dashed)
+        for column, of_column in zip(columns, zip(*grid, strict=True), strict=True)
+    )
+    return Curves(tuple(rows), series, **options) if mark is Curves else Bars(names, series, **options)
+
+
+def heat_maps(cells: Cells, down: str, most: int = SIDE_BY_SIDE, **options: Any) -> Iterator[Panel]:
+    """Yield heat maps with a column for each model, at most so many in each."""
+    models = cells.values("model")
+    for start in range(0, len(models), most):
+        group = models[start : start + most]
+        title = f"models {start + 1} to {start + len(group)}" if len(models) > most else ""
+        yield Panel(title, drawn(_of_models(cells, group), HeatMap, down, "model", **options))
+
+
+def evenly(cells: Cells, most: int) -> Iterator[tuple[str, Cells]]:
+    """Yield the cells of at most so many models each, spread evenly, with a title."""
+    models = cells.values("model")
+    parts = ceil(len(models) / most)
+    for start, end in pairwise(len(models) * part // parts for part in range(parts + 1)):
+        title = f"models {start + 1} to {end}" if end - start > 1 else f"model {end}"
+        yield title if parts > 1 else "all models", _of_models(cells, models[start:end])
+
+
+def _of_models(cells: Cells, models: Collection[str]) -> Cells:
+    return cells.where(lambda about: about["model"] in models)
+
+
+def table(cells: Cells, heads: Mapping[str, str] | Collection[str], unit: Unit = "share") -> Table:
+    """Return a table: what each line is about, then its columns.
+
+    Args:
+        cells: the figures.
+        heads: the facts that identify a line, in order, with their headings if these are others.
+        unit: the unit of the figures.
+    """
+    headings = heads if isinstance(heads, Mapping) else dict.fromkeys(heads, "")
+    columns = dict.fromkeys(column for line in cells.lines.values() for column in line)
+    return Table(
+        (*(heading or fact for fact, heading in headings.items()), *columns),
+        tuple((*(about[fact] for fact in headings), *map(shown, line.values())) for about, line in cells.about()),
+        unit,
+    )
+
+
+def shown(value: Any) -> Any:
+    """Return replicates as an estimate, and anything else as it is."""
+    return estimate(value) if isinstance(value, np.ndarray) else value

@@ -1,0 +1,337 @@
+"""Answers to the same rows, asked in another way.
+
+With and without a chain of thought (Figures 4 and 5) or examples (Table 2, Figure 6), and in other wordings of the
+instruction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import isnan
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lm_eval_ext.families.verbalizer.schema import OF_WORDING, RELIABLE, SENSITIVITY
+from lm_eval_ext.reports.figure import Bars, Estimate, Figure, HeatMap
+from lm_eval_ext.reports.layout import COLUMN, panels, shown, table
+from lm_eval_ext.reports.sections.verbalizer.figures import (
+    ACCURACY,
+    DIRECT,
+    FLIPPED,
+    GOLDEN,
+    HEADS,
+    INTERVALS,
+    THOUGHT,
+    TOGETHER,
+    guessing,
+    in_scopes,
+    incomplete,
+    prompting,
+    scopes_of,
+)
+from lm_eval_ext.reports.statistics import Floats, Ratio, Replicates
+from lm_eval_ext.reports.study import OWN, Entry, SameRows, Study, exists, grouped
+from lm_eval_ext.results.models import FEW_SHOT, EvaluatedModel
+from lm_eval_ext.results.rows import ASKED
+from lm_eval_ext.results.runs import TaskRun
+
+NATURAL, UNNATURAL = f"natural ({GOLDEN})", f"unnatural ({FLIPPED})"
+SETTINGS = {
+    (DIRECT, GOLDEN): f"{NATURAL}, {DIRECT}",
+    (DIRECT, FLIPPED): f"{UNNATURAL}, {DIRECT}",
+    (THOUGHT, FLIPPED): f"{UNNATURAL}, {THOUGHT}",
+}
+"""The settings of Figures 4 and 5, by prompting and words."""
+WITHOUT, WITH = "zero-shot", "few-shot"
+OF_SETTINGS = SameRows(
+    "not compared on {dataset}, because the settings were not run on the same rows",
+    "rows left out because they were not run in all settings",
+    "{count} of {dataset}",
+)
+OF_SHOTS = SameRows(
+    "{dataset} with {words} words is not compared with zero-shot",
+    "rows left out because one of the two was not run on them",
+    "{count} of {dataset} ({words})",
+)
+
+
+def chain_of_thought(study: Study) -> Iterator[Figure]:
+    """Yield Figures 4 and 5, and the gain, if a dataset was asked both ways with flipped label words."""
+    asked = {(entry["prompting"], entry["dataset"]) for entry in study.entries if entry["words"] == FLIPPED}
+    datasets = study.in_order("dataset", (name for _, name in asked if {(DIRECT, name), (THOUGHT, name)} <= asked))
+    if not datasets:
+        return
+    thinking = {entry["model"] for entry in study.entries if entry["prompting"] == THOUGHT}
+    entries = [
+        entry.with_facts(setting=SETTINGS[entry["prompting"], entry["words"]])
+        for entry in study.entries
+        if entry["model"] in thinking
+        and entry["dataset"] in datasets
+        and (entry["prompting"], entry["words"]) in SETTINGS
+    ]
+    study = study.ordered(setting=SETTINGS.values(), scope=scopes_of(datasets))
+    by = ("model", "scope", "setting")
+    compared, issues = study.on_same_rows(entries, ("model", "dataset"), OF_SETTINGS)
+    cells = study.means(in_scopes(compared, datasets), by, ACCURACY, compared=("model", "setting"))
+    wide = cells.wide("setting", heading="{setting}")
+    options = {"axis": "accuracy", **guessing(study.entries)}
+    of_datasets = cells.where(lambda about: about["scope"] in datasets)
+    yield Figure(
+        "verbalizer_thought",
+        "Does chain of thought overcome its priors?",
+        "Natural label words with direct prompts show how well the model can do the task. Flipped label words "
+        "(positive must be called “negative”), with direct prompts and after “Let's think step by step”, show how well "
+        "it follows the instruction: the closer to the first bar, the better. All three are over the same rows. See "
+        f"Figures 4 (overall) and 5 (by dataset) of the paper, and section 4.4 (by kind of task). {INTERVALS}",
+        (
+            *panels(
+                cells.where(lambda about: about["scope"] == TOGETHER), Bars, "model", "setting", ("scope",), **options
+            ),
+            *panels(of_datasets.known("model"), Bars, "scope", "setting", ("model",), untold=(), **options),
+        ),
+        table(wide, {"model": "", "scope": "dataset"}),
+        (*incomplete(study), *issues),
+        ("acc",),
+    )
+    flipped = [entry for entry in entries if entry["words"] == FLIPPED]
+    compared, issues = study.on_same_rows(flipped, ("model", "dataset"), OF_SETTINGS)
+    direct, thought = (SETTINGS[how, FLIPPED] for how in (DIRECT, THOUGHT))
+    both = study.means(in_scopes(compared, datasets), by, ACCURACY, compared=("model", "setting"))
+    gain = both.wide("setting", heading="{setting}").with_columns({"gain": lambda line: line[thought] - line[direct]})
+    yield Figure(
+        "verbalizer_thought_gain",
+        "How much does chain of thought help?",
+        "Accuracy with flipped label words after a chain of thought, minus accuracy of direct answers to the same "
+        "rows. Above 0, reasoning helps the model follow the instruction; below 0, it hurts (section 4.3). If 0 is "
+        "outside the interval, the difference is unlikely to be due to chance. Intervals are 95 % confidence intervals "
+        "of the paired difference, from a cluster bootstrap over rows.",
+        panels(gain.only(["gain"]), HeatMap, "model", "scope", axis="gain in accuracy", unit="change"),
+        table(gain.only(["gain"]).wide("scope", heading="{scope}"), ("model",), "change"),
+        (*incomplete(study), *issues),
+        ("acc",),
+    )
+
+
+def few_shot(study: Study) -> Figure | None:
+    """Return Table 2 and Figure 6; ``None`` if no model was run both with and without few-shot examples."""
+    entries = list(_with_and_without_shots(study))
+    if not entries:
+        return None
+    compared, issues = study.on_same_rows(entries, ("pair", "dataset", "words"), OF_SHOTS)
+    datasets = study.in_order("dataset", (entry["dataset"] for entry in compared if not entry.reason))
+    study = study.ordered(
+        pair=study.orders["model"],
+        scope=scopes_of(datasets),
+        setting=(NATURAL, UNNATURAL),
+        which=(WITHOUT, WITH),
+    )
+    cells = study.means(
+        in_scopes(compared, datasets),
+        (("pair", "shots"), "scope", "setting", "which"),
+        ACCURACY,
+        compared=("pair", "shots", "setting", "which"),
+    )
+    gains = cells.wide("which", heading="{which}").with_columns({"gain": lambda line: line[WITH] - line[WITHOUT]})
+    drawn = cells.with_fact("series", "{setting}, {which}")
+    options = {"axis": "accuracy", **guessing(study.entries)}
+    by_dataset = drawn.where(lambda about: about["scope"] in datasets)
+    return Figure(
+        "verbalizer_few_shot",
+        "Do few-shot examples help it against its priors?",
+        "Accuracy with golden and with flipped label words, without and with few-shot examples that are labeled with "
+        "the same words. A large gain with flipped words means that the model learns from examples what it does not "
+        "follow as an instruction: in the paper, four examples bring ChatGPT from 52 to 56 % and GPT-4 from 58 to 88 "
+        "%, and neither gains more than 4 points with golden words (appendix A, Table 2, Figure 6). Both are over the "
+        f"same rows, with direct prompts. {INTERVALS}",
+        (
+            *panels(
+                drawn.where(lambda about: about["scope"] == TOGETHER), Bars, "pair", "series", ("scope",), **options
+            ),
+            *(panels(by_dataset, Bars, "scope", "series", ("pair",), **options) if len(datasets) > 1 else ()),
+        ),
+        table(
+            gains.wide("setting", heading="{setting}, {column}"),
+            {"pair": "model", "shots": "examples", "scope": "dataset"},
+        ),
+        tuple(issues),
+        ("acc",),
+    )
+
+
+def _with_and_without_shots(study: Study) -> Iterator[Entry]:
+    """Yield the runs with and without examples of models that differ in nothing else."""
+    entries = {
+        (entry.run.model, entry["dataset"], entry["words"]): entry
+        for entry in study.entries
+        if entry["prompting"] == DIRECT and entry["words"] in (GOLDEN, FLIPPED)
+    }
+    for (model, dataset, words), few in entries.items():
+        for (other, *asked), zero in entries.items():
+            if (
+                asked == [dataset, words]
+                and _without_shots(other) == _without_shots(model)
+                and few.run.shots
+                and not zero.run.shots
+            ):
+                setting = NATURAL if words == GOLDEN else UNNATURAL
+                facts = {"pair": few["model"], "shots": few.run.shots, "setting": setting}
+                yield zero.with_facts(**facts, which=WITHOUT)
+                yield few.with_facts(**facts, which=WITH)
+
+
+def _without_shots(model: EvaluatedModel) -> EvaluatedModel:
+    return replace(model, setting=tuple((name, value) for name, value in model.setting if name != FEW_SHOT))
+
+
+WORDED = ("model", "prompting", "naturalness", "wordings")
+"""What distinguishes tasks that ask every row in several wordings."""
+
+
+def paraphrases(study: Study) -> Figure | None:
+    """Return accuracy by wording and the spread over wordings; ``None`` if no row was asked in several."""
+    others = [entry.with_facts(prompting=prompting(entry.run), naturalness=entry["task"]) for entry in study.others]
+    entries = [
+        # A mean over the tasks that a model was run on, whatever the other models were.
+        replace(entry.with_facts(wordings=len(wordings)), asked=None)
+        for entry in (*study.entries, *others)
+        if (wordings := wordings_of(entry.run))
+    ]
+    if not entries:
+        return None
+    by_wording = [
+        replace(entry.with_facts(number=number), metric=f"{OF_WORDING}{number}")
+        for entry in entries
+        for number in range(1, entry["wordings"] + 1)
+    ]
+    columns = study.means(by_wording, (WORDED, "number"), {"accuracy": OWN}).wide("number", heading="wording {number}")
+    groups = {key: [entry.run for entry in group] for key, group in grouped(entries, WORDED).items()}
+    spreads = {key: spread_of(runs) for key, runs in groups.items()}
+
+    def spread(line: Mapping[str, Any]) -> Spread:
+        return spreads[tuple(line[fact] for fact in WORDED)]
+
+    def reliable(line: Mapping[str, Any]) -> Replicates:
+        runs, measured = groups[tuple(line[fact] for fact in WORDED)], f"{RELIABLE}{line['wordings']}"
+        return Ratio.sum(study.evidence.every_variant(run, "acc", measured) for run in runs).value
+
+    cells = (
+        study.means(entries, (WORDED,), ACCURACY)
+        .joined(columns)
+        .with_columns(
+            {
+                "spread": lambda line: Estimate(spread(line).value),
+                "by chance": lambda line: Estimate(spread(line).by_chance),
+                "p": lambda line: None if isnan(p := spread(line).p) else f"{p:.3f}",
+                "hardest wording": _hardest,
+                "in every wording": reliable,
+            }
+        )
+        .with_fact("tasks", lambda about: len(groups[tuple(about[fact] for fact in WORDED)]))
+    )
+    return Figure(
+        "verbalizer_paraphrases",
+        "Does it depend on the wording of the instruction?",
+        "Accuracy with each wording of the instruction; wording 1 is that of the paper, the others mean the same "
+        "(tasks/verbalizer/README.md lists them). The spread is the highest accuracy of a wording minus the lowest; "
+        "over several tasks, it is the mean of their spreads, because tasks can depend on the wording in opposite "
+        "ways. Chance alone spreads accuracies, too: “by chance” is the mean spread if the answers to each row are "
+        "dealt to its wordings at random, and p is how often such a deal spreads them as far as was found. “In every "
+        f"wording” counts a row only if all its answers are right. {INTERVALS}",
+        panels(columns, HeatMap, "model", COLUMN, ("naturalness", "prompting"), axis="accuracy"),
+        table(cells, {**HEADS, "tasks": ""}),
+        metrics=("acc", f"{OF_WORDING}*", SENSITIVITY, f"{RELIABLE}*"),
+    )
+
+
+def _hardest(line: Mapping[str, Any]) -> str | None:
+    """Return which wordings have the lowest accuracy; ``None`` if all have the same."""
+    of_wordings = {name: value for name, value in line.items() if name.startswith("wording ") and exists(value)}
+    accuracies = {name.removeprefix("wording "): shown(value).value for name, value in of_wordings.items()}
+    lowest = [number for number, value in accuracies.items() if value == min(accuracies.values())]
+    return ", ".join(lowest) if len(lowest) < len(accuracies) else None
+
+
+SHUFFLES = 1000
+SEED = 20261124
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The highest accuracy of a wording minus the lowest; of several tasks, the mean of theirs.
+
+    Attributes:
+        value: the spread.
+        by_chance: the mean of the spread if the answers to a row are dealt to its wordings at random; NaN without
+            samples.
+        p: how often chance alone spreads the accuracies as far; NaN without samples.
+    """
+
+    value: float
+    by_chance: float = np.nan
+    p: float = np.nan
+
+
+def wordings_of(run: TaskRun) -> tuple[str, ...]:
+    """Return the metrics of a task's wordings, in order; none if every row was asked in the published one alone."""
+    return tuple(metric for metric in run.metrics if metric.startswith(OF_WORDING))
+
+
+def spread_of(runs: Sequence[TaskRun]) -> Spread:
+    """Return the spread of some tasks that ask every row in several wordings.
+
+    It is the mean over tasks, not the spread of the mean accuracies: two tasks can depend on the wording in opposite
+    ways.
+    """
+    if any(run.rows is None for run in runs):
+        figures = [run.figure(SENSITIVITY) for run in runs]
+        return Spread(float(np.mean([np.nan if figure is None else figure for figure in figures])))
+    observed, chance = zip(*map(_spreads, runs), strict=True)
+    value, shuffled = float(np.mean(observed)), np.mean(chance, axis=0)
+    # The observed deal is one of those that chance can make (Phipson and Smyth 2010).
+    p = (1 + np.count_nonzero(shuffled >= value - 1e-9)) / (1 + len(shuffled))
+    return Spread(value, float(shuffled.mean()), float(p))
+
+
+def _spreads(run: TaskRun) -> tuple[float, Floats]:
+    """Return a task's spread, and that of every shuffle, shape (SHUFFLES,)."""
+    assert run.rows is not None
+    values, wordings = run.rows.values["acc"], _wordings(run)
+    # Sorted by row, and within a row by wording, so that tasks on the same rows are shuffled alike: an answer to a row
+    # under one verbalizer tells about that under another.
+    order = np.lexsort((np.argmax(wordings, axis=1), run.rows.clusters))
+    values, wordings, clusters = values[order], wordings[order], run.rows.clusters[order]
+    shuffled = values[_shuffles(run.dataset, clusters.tobytes())]
+    return float(_range(values[None] @ wordings, wordings)[0]), _range(shuffled @ wordings, wordings)
+
+
+@lru_cache(maxsize=16)
+def _shuffles(dataset: str, clusters: bytes) -> NDArray[np.int32]:
+    """Return the order of answers in every shuffle, shape (SHUFFLES, rows).
+
+    Args:
+        dataset: the dataset.
+        clusters: the dataset row of each answer, in ascending order. Answers change places only within a row.
+    """
+    rows = np.frombuffer(clusters, np.int32)
+    generator = np.random.default_rng([SEED, crc32(dataset.encode())])
+    return np.argsort(rows + generator.random((SHUFFLES, len(rows))), axis=1).astype(np.int32)
+
+
+def _wordings(run: TaskRun) -> Floats:
+    """Return whether each answer was given to each wording that was asked at all, shape (rows, wordings)."""
+    assert run.rows is not None
+    asked = np.stack([run.rows.values[ASKED + metric] > 0 for metric in wordings_of(run)], axis=1)
+    found: Floats = asked[:, asked.any(axis=0)].astype(np.float64)
+    return found
+
+
+def _range(right: NDArray[np.float64], wordings: Floats) -> Floats:
+    """Return the highest accuracy minus the lowest, of the numbers of right answers by wording, shape (…, wordings)."""
+    accuracies = right / wordings.sum(axis=0)
+    found: Floats = accuracies.max(axis=-1) - accuracies.min(axis=-1)
+    return found

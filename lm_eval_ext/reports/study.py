@@ -1,0 +1,446 @@
+"""The runs of a family by the facts of their tasks, and means over groups of them.
+
+Every figure of a section is made in three steps: entries are runs with facts; cells are means over groups of entries;
+panels and a table are laid out from cells (``layout``).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from itertools import chain, product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lm_eval_ext.reports.evidence import Evidence
+from lm_eval_ext.reports.figure import Estimate
+from lm_eval_ext.reports.statistics import DRAWS, Ratio, Replicates
+from lm_eval_ext.results.issue import Issue, error, note, warning
+from lm_eval_ext.results.rows import ASKED
+from lm_eval_ext.results.runs import TaskRun
+
+Key = tuple[Any, ...]
+"""Values of several facts."""
+UNKNOWN: Replicates = np.full(1 + DRAWS, np.nan)
+"""The replicates of a figure that does not exist."""
+Kept = NDArray[np.bool_] | None
+"""Whether each row of a run counts, shape (rows,); ``None``: all do, or it has no samples."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A run in a study.
+
+    Attributes:
+        run: the run.
+        facts: what entries are grouped by: ``model`` and ``task``, the facts of the task, and what a figure adds.
+        asked: what the task asks; groups that are compared must have asked the same.
+        metric: what is measured, if it is not the same for all entries of a figure.
+        kept: the rows that count.
+        reason: why the run cannot be compared, as text; empty if it can.
+    """
+
+    run: TaskRun
+    facts: Mapping[str, Any]
+    asked: Hashable
+    metric: str = ""
+    kept: Kept = None
+    reason: str = ""
+
+    def __getitem__(self, fact: str) -> Any:
+        """Return a fact."""
+        return self.facts[fact]
+
+    def with_facts(self, **facts: Any) -> Entry:
+        """Return the entry with more facts, or with other values of some."""
+        return replace(self, facts={**self.facts, **facts})
+
+
+OWN = ""
+"""In place of a metric: that of each entry."""
+Measure = str | Callable[[Entry], Ratio]
+"""A metric, or what returns the ratio of an entry."""
+
+
+def exists(value: object) -> bool:
+    """Return whether the value of a column is a figure that exists."""
+    if isinstance(value, Estimate):
+        return value.exists
+    return isinstance(value, np.ndarray) and not np.isnan(value[0])
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Figures by what they are about.
+
+    Attributes:
+        by: the names of the facts that distinguish the lines.
+        lines: by the values of these, the columns of each line: replicates, or what is shown as it is.
+    """
+
+    by: tuple[str, ...]
+    lines: Mapping[Key, Mapping[str, Any]]
+
+    def about(self) -> Iterator[tuple[dict[str, Any], Mapping[str, Any]]]:
+        """Yield what each line is about, and its columns."""
+        return ((dict(zip(self.by, key, strict=True)), columns) for key, columns in self.lines.items())
+
+    def values(self, fact: str) -> tuple[Any, ...]:
+        """Return the values of a fact in the order of the lines, each once."""
+        return tuple(dict.fromkeys(about[fact] for about, _ in self.about()))
+
+    def where(self, wanted: Callable[[dict[str, Any]], object]) -> Cells:
+        """Return the lines about something."""
+        return replace(
+            self,
+            lines={
+                key: columns for key, (about, columns) in zip(self.lines, self.about(), strict=True) if wanted(about)
+            },
+        )
+
+    def known(self, *facts: str) -> Cells:
+        """Return the lines about values of some facts of which any line has a figure that exists."""
+        there = {
+            key
+            for key, part in self.split(*facts)
+            if any(exists(one) for line in part.lines.values() for one in line.values())
+        }
+        return self.where(lambda about: tuple(about[fact] for fact in facts) in there)
+
+    def split(self, *facts: str) -> Iterator[tuple[Key, Cells]]:
+        """Yield the lines for each combination of the values of some facts."""
+        places = [self.by.index(fact) for fact in facts]
+        parts: dict[Key, dict[Key, Mapping[str, Any]]] = {}
+        for key, columns in self.lines.items():
+            parts.setdefault(tuple(key[place] for place in places), {})[key] = columns
+        return ((values, replace(self, lines=lines)) for values, lines in parts.items())
+
+    def with_columns(self, columns: Mapping[str, Callable[[dict[str, Any]], Any]]) -> Cells:
+        """Return the cells with more columns, each computed from what a line is about and its columns so far."""
+        lines = {}
+        for key, (about, found) in zip(self.lines, self.about(), strict=True):
+            line = dict(found)
+            for name, value_of in columns.items():
+                line[name] = value_of({**about, **line})
+            lines[key] = line
+        return replace(self, lines=lines)
+
+    def with_fact(self, fact: str, value: str | Callable[[dict[str, Any]], Any]) -> Cells:
+        """Return the cells with one more fact, whose value is a format of the others, or computed from them."""
+        lines = {
+            (*key, value.format(**about) if isinstance(value, str) else value(about)): columns
+            for key, (about, columns) in zip(self.lines, self.about(), strict=True)
+        }
+        return Cells((*self.by, fact), lines)
+
+    def only(self, columns: Mapping[str, str] | Collection[str]) -> Cells:
+        """Return the cells with some of their columns, under other names if a mapping gives these."""
+        names = columns if isinstance(columns, Mapping) else dict(zip(columns, columns, strict=True))
+        lines = {key: {new: line[name] for name, new in names.items()} for key, line in self.lines.items()}
+        return replace(self, lines=lines)
+
+    def joined(self, other: Cells) -> Cells:
+        """Return the cells with the columns of others that are about the same, and their lines about anything else."""
+        names = dict.fromkeys(name for cells in (self, other) for line in cells.lines.values() for name in line)
+        both = {
+            key: {**self.lines.get(key, {}), **other.lines.get(key, {})}
+            for key in dict.fromkeys((*self.lines, *other.lines))
+        }
+        return replace(
+            self, lines={key: {name: line.get(name, UNKNOWN) for name in names} for key, line in both.items()}
+        )
+
+    def wide(self, *facts: str, heading: str) -> Cells:
+        """Return cells with a column for each combination of the values of some facts and each column.
+
+        Args:
+            facts: the facts whose values become columns.
+            heading: a format of the columns' headings, with these facts and ``column``.
+        """
+        headings = dict.fromkeys(
+            heading.format(**about, column=column) for about, line in self.about() for column in line
+        )
+        kept = tuple(fact for fact in self.by if fact not in facts)
+        lines: dict[Key, dict[str, Any]] = {}
+        for about, line in self.about():
+            found = lines.setdefault(tuple(about[fact] for fact in kept), dict.fromkeys(headings, UNKNOWN))
+            found.update({heading.format(**about, column=column): value for column, value in line.items()})
+        return Cells(kept, lines)
+
+
+@dataclass(frozen=True)
+class Study:
+    """The runs of one family.
+
+    Attributes:
+        evidence: all runs.
+        entries: one for each model and combination of facts.
+        others: the runs without facts, or with those of a task that more models were run on.
+        orders: the order of a fact's values; what is not among them comes last.
+    """
+
+    evidence: Evidence
+    entries: tuple[Entry, ...]
+    others: tuple[Entry, ...]
+    orders: Mapping[str, Sequence[Any]]
+    _headlines: dict[int, Ratio] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        evidence: Evidence,
+        family: str,
+        facts: Callable[[TaskRun], Mapping[str, Any]],
+        orders: Mapping[str, Sequence[Any]],
+    ) -> Study:
+        """Return the runs of a family.
+
+        If several tasks have the same facts, the one that most models were run on counts, so that models are compared
+        on the same task; in a tie, the first by name.
+
+        Args:
+            evidence: all runs.
+            family: the family's name.
+            facts: returns what a task asks, always in the same order; nothing if its metadata do not say.
+            orders: the order of a fact's values.
+        """
+        labels = evidence.runs.labels
+        runs = [run for model in evidence.runs.models for run in evidence.runs.of(family, model)]
+        models = Counter(run.task for run in runs)
+        first: dict[Key, TaskRun] = {}
+        for run in sorted(runs, key=lambda run: (-models[run.task], run.task)):
+            if found := facts(run):
+                first.setdefault((run.model, *found.values()), run)
+        chosen = {id(run) for run in first.values()}
+        entries, others = list[Entry](), list[Entry]()
+        for run in runs:
+            found, is_chosen = facts(run), id(run) in chosen
+            about = {"model": labels[run.model], "task": run.task, **found}
+            (entries if is_chosen else others).append(Entry(run, about, (*found.values(),) if is_chosen else run.task))
+        return cls(evidence, tuple(entries), tuple(others), {**orders, "model": tuple(labels.values())})
+
+    def ordered(self, **orders: Iterable[Any]) -> Study:
+        """Return the study with an order of the values of more facts."""
+        return replace(self, orders={**self.orders, **{fact: tuple(values) for fact, values in orders.items()}})
+
+    def in_order(self, fact: str, values: Iterable[Any]) -> tuple[Any, ...]:
+        """Return the values of a fact in order, each once."""
+        found = set(values)
+        known = [value for value in dict.fromkeys(self.orders.get(fact, ())) if value in found]
+        return (*known, *sorted(found - set(known), key=lambda value: (value is None, value)))
+
+    def means(  # noqa: PLR0913 # what figures differ in
+        self,
+        entries: Iterable[Entry],
+        by: Sequence[str | tuple[str, ...]],
+        measures: Mapping[str, Measure],
+        *,
+        within: int = 0,
+        compared: Collection[str] = ("model",),
+        lines: Iterable[Key] | None = None,
+    ) -> Cells:
+        """Return means over the rows of groups of runs.
+
+        There is a line for each combination of values, even if no run has it, so that models stand side by side. A mean
+        is unknown if its group lacks something that is asked in a group that it is compared with, or if a run in it
+        cannot be compared.
+
+        Args:
+            entries: the runs.
+            by: the facts that distinguish the groups. Those in a tuple belong together: only combinations that some
+                run has; all others are combined with each other.
+            measures: what is averaged, by the name of its column.
+            within: the values of so many of the first facts are each combined only with what is found beside them.
+            compared: the facts by which groups are compared: groups with equal values of all others must have asked the
+                same.
+            lines: the values of the facts that there are lines for; ``None``: every combination.
+        """
+        blocks = [(one,) if isinstance(one, str) else one for one in by]
+        facts = tuple(chain.from_iterable(blocks))
+        alike = [fact for fact in facts if fact not in compared]
+        groups = grouped(entries, facts)
+        asked: dict[Key, set[Hashable]] = {}
+        for group in groups.values():
+            key = tuple(group[0][fact] for fact in alike)
+            asked.setdefault(key, set()).update(entry.asked for entry in group)
+        found = {}
+        for key in self._crossed(groups, blocks, within) if lines is None else lines:
+            group, about = groups.get(key, []), dict(zip(facts, key, strict=True))
+            is_whole = {entry.asked for entry in group} == asked.get(tuple(about[fact] for fact in alike))
+            found[key] = {
+                column: self._mean(group, measure) if is_whole else UNKNOWN for column, measure in measures.items()
+            }
+        return Cells(facts, found)
+
+    def _crossed(self, keys: Iterable[Key], blocks: Sequence[tuple[str, ...]], within: int) -> Iterator[Key]:
+        """Yield every combination of the values of blocks of facts, in order; see ``means``."""
+        found, sizes = list(keys), [len(block) for block in blocks]
+        if within:
+            rest: dict[Key, list[Key]] = {}
+            for key in found:
+                rest.setdefault(key[: sizes[0]], []).append(key[sizes[0] :])
+            for first in self._block_in_order(blocks[0], rest):
+                yield from ((*first, *others) for others in self._crossed(rest[first], blocks[1:], within - 1))
+            return
+        starts = [sum(sizes[:place]) for place in range(len(sizes))]
+        values = (
+            self._block_in_order(block, {key[start : start + len(block)] for key in found})
+            for start, block in zip(starts, blocks, strict=True)
+        )
+        yield from (tuple(chain.from_iterable(combination)) for combination in product(*values))
+
+    def _block_in_order(self, block: tuple[str, ...], values: Collection[Key]) -> list[Key]:
+        """Return the values of facts that belong together, in the order of the first fact, then of the next."""
+        ranks = [
+            {value: rank for rank, value in enumerate(self.in_order(fact, (each[place] for each in values)))}
+            for place, fact in enumerate(block)
+        ]
+        return sorted(values, key=lambda each: [of_fact[value] for of_fact, value in zip(ranks, each, strict=True)])
+
+    def _mean(self, group: Sequence[Entry], measure: Measure) -> Replicates:
+        # Without samples it is unknown how much each of several runs contributes to such a mean.
+        unweighted = any(entry.run.rows is None and (callable(measure) or _is_share(entry, measure)) for entry in group)
+        if any(entry.reason for entry in group) or (unweighted and len(group) > 1):
+            return UNKNOWN
+        added = (measure(entry) if callable(measure) else self.ratio(entry, measure) for entry in group)
+        return (Ratio.mean if group[0].run.schema.tasks_weigh_alike else Ratio.sum)(added).value
+
+    def ratio(self, entry: Entry, metric: str = OWN) -> Ratio:
+        """Return a metric of one run: a mean over its rows, or over what they ask; unknown if the run lacks it."""
+        run, name = entry.run, metric or entry.metric
+        if name not in run.metrics:
+            return Ratio.of(np.nan, 1)
+        if _is_share(entry, metric):
+            return self.evidence.share(run, name, ASKED + name)
+        if entry.kept is not None or name != run.headline.name:
+            return self.evidence.ratio(run, name, entry.kept)
+        # Those of headlines are kept, because most figures use them.
+        if id(run) not in self._headlines:
+            self._headlines[id(run)] = self.evidence.ratio(run, name)
+        return self._headlines[id(run)]
+
+    def on_same_rows(
+        self, entries: Iterable[Entry], by: Sequence[str], texts: SameRows
+    ) -> tuple[list[Entry], list[Issue]]:
+        """Return entries with the rows ``kept`` that all in a group share, and what was left out.
+
+        Args:
+            entries: the runs.
+            by: the facts that distinguish the groups; the first one is what the issues are about.
+            texts: what the issues say.
+        """
+        found, issues = list[Entry](), list[Issue]()
+        left_out: dict[str, list[str]] = {}
+        for group in grouped(entries, by).values():
+            shared = shared_rows([entry.run for entry in group], same_hash=texts.same_hash)
+            about = group[0][by[0]]
+            if shared.reason:
+                issues.append(error(f"{about}: {texts.apart.format(**group[0].facts)}: {shared.reason}"))
+            elif shared.left_out:
+                each = texts.each.format(**group[0].facts, count=shared.left_out)
+                left_out.setdefault(about, []).append(each)
+            found += [
+                replace(entry, kept=kept if shared.left_out else None, reason=shared.reason)
+                for entry, kept in zip(group, shared.kept, strict=True)
+            ]
+        issues += [note(f"{about}: {texts.left_out}: {', '.join(counts)}") for about, counts in left_out.items()]
+        return found, issues
+
+    def incomplete(self, entries: Sequence[Entry], which: str = "") -> tuple[Issue, ...]:
+        """Return which models were not run on all tasks that others were run on.
+
+        Args:
+            entries: the runs.
+            which: what tasks these are, with a space at the end.
+        """
+        asked = {entry.asked for entry in entries}
+        missing = {
+            model: len(asked - {entry.asked for entry in of_model})
+            for (model,), of_model in grouped(entries, ["model"]).items()
+        }
+        return tuple(
+            warning(
+                f"{model}: not run on {count} of the {which}tasks that other models were run on; figures that need "
+                "these tasks are left out for it"
+            )
+            for model, count in missing.items()
+            if count
+        )
+
+
+@dataclass(frozen=True)
+class SameRows:
+    """What is said about runs that are compared on the rows that they share; formats with the facts of an entry.
+
+    Attributes:
+        apart: that they are not compared.
+        left_out: that some rows are left out.
+        each: how many of which, with ``count``.
+        same_hash: see ``shared_rows``.
+    """
+
+    apart: str
+    left_out: str
+    each: str
+    same_hash: bool = True
+
+
+def _is_share(entry: Entry, metric: str) -> bool:
+    """Return whether a metric is a share of what the rows ask, of which a row can ask several."""
+    return entry.run.schema.row_form(metric or entry.metric) == "ratio"
+
+
+def grouped(entries: Iterable[Entry], facts: Collection[str]) -> dict[Key, list[Entry]]:
+    """Return entries by the values of some facts, in the order of the first of each group."""
+    found: dict[Key, list[Entry]] = {}
+    for entry in entries:
+        found.setdefault(tuple(entry[fact] for fact in facts), []).append(entry)
+    return found
+
+
+@dataclass(frozen=True)
+class SharedRows:
+    """The rows that several runs share.
+
+    Attributes:
+        kept: one for each run; see ``Kept``.
+        left_out: how many rows some run lacks.
+        reason: why no rows are shared, as text; empty if some are.
+    """
+
+    kept: tuple[Kept, ...]
+    left_out: int = 0
+    reason: str = ""
+
+
+def shared_rows(runs: Sequence[TaskRun], *, same_hash: bool = True) -> SharedRows:
+    """Return the dataset rows that several runs share.
+
+    Without samples, the evaluated rows are unknown: equal numbers of rows of one dataset are assumed to be the same.
+
+    Args:
+        runs: the runs to compare, at least one.
+        same_hash: whether their rows must have the same hash, as the verbalizer tasks of a dataset do. ManyIFEval's
+            rows have a different hash for every number of instructions, but share their task prompts.
+    """
+    every = tuple[Kept, ...](None for _ in runs)
+    if len({run.identity[0] for run in runs}) > 1:
+        return SharedRows(every, reason="their versions differ")
+    if len({run.dataset for run in runs}) > 1 or (same_hash and len({run.identity[1] for run in runs}) > 1):
+        return SharedRows(every, reason="their rows are from different datasets")
+    asked = [run.rows.clusters for run in runs if run.rows is not None]
+    if len(asked) < len(runs):
+        if len({run.count if run.rows is None else len(run.rows) for run in runs}) > 1:
+            return SharedRows(
+                every, reason="their numbers of rows differ, and without samples it is unknown which rows they share"
+            )
+        return SharedRows(every)
+    shared = reduce(np.intersect1d, asked)
+    if not len(shared):
+        return SharedRows(every, reason="they have no rows in common")
+    everything = np.unique(np.concatenate(asked))
+    return SharedRows(tuple(np.isin(of_run, shared) for of_run in asked), len(everything) - len(shared))

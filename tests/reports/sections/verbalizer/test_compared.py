@@ -1,0 +1,284 @@
+"""The same rows asked in another way: with examples, and in several wordings."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lm_eval_ext.reports.evidence import Evidence
+from lm_eval_ext.reports.figure import Bars, Estimate, Figure, HeatMap, Section
+from lm_eval_ext.reports.sections.verbalizer.compared import spread_of
+from lm_eval_ext.reports.sections.verbalizer.section import section
+from lm_eval_ext.results.issue import error, note
+from lm_eval_ext.results.load import load
+from lm_eval_ext.results.runs import TaskRun
+from tests.reports.conftest import ResultFolder
+from tests.reports.files import SST2, STAMP, samples_of
+from tests.reports.sections.reading_tables import figure, names, numbers, titles, values
+from tests.reports.sections.verbalizer.files import GOLDEN, NO_YES, OWN, SNLI, THOUGHT_OUT, write_run
+
+# With and without examples
+
+COLUMNS = tuple(
+    f"{words}, {which}"
+    for words in ("natural (golden)", "unnatural (flipped)")
+    for which in ("zero-shot", "few-shot", "gain")
+)
+
+
+def run(folder: Path, shots: int, scores: Mapping[str, Sequence[float]], model: str = "one", **options: Any) -> Path:
+    config = {"num_fewshot": shots}
+    return write_run(folder / f"{model} {shots}", scores, arguments={"pretrained": model}, config=config, **options)
+
+
+def section_of(folder: Path) -> Section | None:
+    return section(Evidence(load([folder])))
+
+
+def test_table_2_has_both_accuracies_and_their_difference(tmp_path: Path) -> None:
+    run(tmp_path, 0, {GOLDEN: [1, 1, 1, 0], SST2: [0, 0, 1, 0], SNLI: [0, 0, 0, 0], NO_YES: [1, 1, 1, 1]})
+    run(tmp_path, 4, {GOLDEN: [1, 1, 1, 1], SST2: [1, 1, 1, 0], SNLI: [1, 0, 0, 0]})
+    found = section_of(tmp_path)
+    cells = numbers(found, "verbalizer_few_shot")
+    of_sst2 = values(cells["one, 4-shot", 4, "sst2"])
+    assert of_sst2 == pytest.approx(dict(zip(COLUMNS, (3 / 4, 1.0, 1 / 4, 1 / 4, 3 / 4, 2 / 4), strict=True)))
+    together = cells["one, 4-shot", 4, "overall"]
+    # There are golden words on one dataset only, so their mean over both is not known.
+    assert [name for name, cell in together.items() if cell.exists] == list(COLUMNS[3:])
+    assert [together[name].value for name in COLUMNS[3:]] == pytest.approx([1 / 8, 4 / 8, 3 / 8])
+    overall = figure(found, "verbalizer_few_shot").panels[0].mark
+    assert isinstance(overall, Bars)
+    assert overall.categories == ("one, 4-shot",)
+    assert [series.name for series in overall.series] == [name for name in COLUMNS if "gain" not in name]
+    assert titles(found, "verbalizer_few_shot") == ["overall", "one, 4-shot"]
+
+
+def test_the_gain_is_paired(tmp_path: Path) -> None:
+    # Half of the rows are right, and one in ten more with examples: the gain varies far less than the accuracies.
+    zero = [float(number % 2) for number in range(100)]
+    few = [1.0 if number % 10 == 0 else value for number, value in enumerate(zero)]
+    run(tmp_path, 0, {SST2: zero})
+    run(tmp_path, 4, {SST2: few})
+    cells = numbers(section_of(tmp_path), "verbalizer_few_shot")["one, 4-shot", 4, "sst2"]
+    before, gain = cells["unnatural (flipped), zero-shot"], cells["unnatural (flipped), gain"]
+    assert gain.value == pytest.approx(0.1)
+    assert gain.high - gain.low < 0.7 * (before.high - before.low)
+
+
+def test_every_number_of_examples_is_compared_with_none(tmp_path: Path) -> None:
+    for shots in (0, 1, 4):
+        run(tmp_path, shots, {SST2: [0, 1]})
+        run(tmp_path, shots, {SST2: [1, 1]}, model="two")
+    abouts = {about[:2] for about in numbers(section_of(tmp_path), "verbalizer_few_shot")}
+    assert abouts == {(f"{model}, {shots}-shot", shots) for model in ("one", "two") for shots in (1, 4)}
+
+
+@pytest.mark.parametrize(
+    ("model", "shots", "tasks"),
+    [
+        ("two", 4, {SST2: [1, 0]}),
+        ("one", 4, {NO_YES: [1, 0]}),
+        ("one", 4, {THOUGHT_OUT: [1, 0]}),
+        ("one", 4, {SNLI: [1, 0]}),
+    ],
+    ids=["another model", "other label words", "chain of thought", "another dataset"],
+)
+def test_other_runs_are_not_compared(
+    model: str, shots: int, tasks: Mapping[str, Sequence[float]], tmp_path: Path
+) -> None:
+    run(tmp_path, 0, {SST2: [1, 0]})
+    run(tmp_path, shots, tasks, model=model)
+    assert "verbalizer_few_shot" not in names(section_of(tmp_path))
+
+
+def test_two_numbers_of_examples_without_a_zero_shot_run_are_not_compared(tmp_path: Path) -> None:
+    run(tmp_path, 1, {SST2: [1, 0]})
+    run(tmp_path, 4, {SST2: [1, 1]})
+    assert "verbalizer_few_shot" not in names(section_of(tmp_path))
+
+
+def test_only_the_rows_that_both_were_run_on_count(tmp_path: Path) -> None:
+    run(tmp_path, 0, {SST2: [1, 1, 0, 0]})
+    run(tmp_path, 4, {SST2: [1, 1]})
+    found = section_of(tmp_path)
+    cells = values(numbers(found, "verbalizer_few_shot")["one, 4-shot", 4, "sst2"])
+    assert cells["unnatural (flipped), zero-shot"] == 1.0
+    text = "one, 4-shot: rows left out because one of the two was not run on them: 2 of sst2 (flipped)"
+    assert figure(found, "verbalizer_few_shot").issues == (note(text),)
+
+
+def test_different_rows_have_no_comparison_and_an_error(tmp_path: Path) -> None:
+    run(tmp_path, 0, {SST2: [1, 1]})
+    path = samples_of(run(tmp_path, 4, {SST2: [1, 1]}))
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    path.write_text("".join(json.dumps({**line, "doc_id": line["doc_id"] + 50}) + "\n" for line in lines))
+    found = section_of(tmp_path)
+    text = "one, 4-shot: sst2 with flipped words is not compared with zero-shot: they have no rows in common"
+    assert figure(found, "verbalizer_few_shot").issues == (error(text),)
+    cells = numbers(found, "verbalizer_few_shot")
+    assert not any(cell.exists for of_row in cells.values() for cell in of_row.values())
+
+
+def test_real_runs_with_known_answers_gain_nothing(result_folder: ResultFolder, tmp_path: Path) -> None:
+    folder = result_folder("oracle", (GOLDEN, SST2), limit=6)
+    (results,) = folder.rglob("results_*.json")
+    content = json.loads(results.read_text(encoding="utf-8"))
+    for config in content["configs"].values():
+        config["num_fewshot"] = 4
+    again = tmp_path / results.name
+    again.write_text(json.dumps(content), encoding="utf-8")
+    for samples in results.parent.glob("samples_*"):
+        (tmp_path / samples.name).write_bytes(samples.read_bytes())
+    found = section(Evidence(load([folder, tmp_path])))
+    cells = values(numbers(found, "verbalizer_few_shot")["reference policy=oracle, 4-shot", 4, "sst2"])
+    assert list(cells.values()) == [1.0, 1.0, 0.0, 1.0, 1.0, 0.0]
+
+
+# Several wordings
+
+ROWS = {SST2: [[1, 1, 0]] * 6 + [[1, 0, 0]] * 2 + [[1, 1, 1]] * 2, NO_YES: [[1, 1, 1]] * 10}
+
+
+def figures(folder: Path) -> dict[str, Figure]:
+    found = section(Evidence(load([folder])))
+    assert found is not None
+    return {figure.name: figure for figure in found.figures}
+
+
+def table(figure: Figure) -> list[dict[str, object]]:
+    rows = [dict(zip(figure.table.columns, row, strict=True)) for row in figure.table.rows]
+    return [{name: cell.value if isinstance(cell, Estimate) else cell for name, cell in row.items()} for row in rows]
+
+
+@pytest.mark.parametrize("samples", [True, False])
+def test_a_line_has_every_wording_and_which_is_hardest(tmp_path: Path, samples: bool) -> None:
+    planted(tmp_path, {SST2: ROWS[SST2]}, samples=samples)
+    (line,) = table(figures(tmp_path)["verbalizer_paraphrases"])
+    assert {name: line[name] for name in ("prompting", "label words", "tasks", "hardest wording")} == {
+        "prompting": "direct",
+        "label words": "unnatural",
+        "tasks": 1,
+        "hardest wording": "3",
+    }
+    assert [line[f"wording {number}"] for number in (1, 2, 3)] == pytest.approx([1.0, 0.8, 0.2])
+    assert line["accuracy"] == pytest.approx(2 / 3)
+    assert line["spread"] == pytest.approx(0.8)
+    assert line["in every wording"] == pytest.approx(0.2)
+    assert line["p"] == ("0.001" if samples else None)
+
+
+def test_tasks_with_the_same_naturalness_are_one_line_with_the_mean_spread(tmp_path: Path) -> None:
+    planted(tmp_path, ROWS)
+    found = figures(tmp_path)["verbalizer_paraphrases"]
+    (line,) = table(found)
+    assert line["tasks"] == 2
+    assert [line[f"wording {number}"] for number in (1, 2, 3)] == pytest.approx([1.0, 0.9, 0.6])
+    assert line["spread"] == pytest.approx(0.4)
+    assert line["in every wording"] == pytest.approx(0.6)
+    (panel,) = found.panels
+    assert panel.title == "unnatural, direct"
+    assert isinstance(panel.mark, HeatMap)
+    assert panel.mark.columns == ("wording 1", "wording 2", "wording 3")
+
+
+def test_a_run_in_the_published_wording_is_another_model_and_not_in_the_figure(tmp_path: Path) -> None:
+    planted(tmp_path / "worded", {SST2: ROWS[SST2]})
+    write_run(tmp_path / "plain", {SST2: [1, 0] * 5, GOLDEN: [1, 1] * 5}, date=2000.0)
+    found = figures(tmp_path)
+    assert len(table(found["verbalizer_paraphrases"])) == 1
+    assert len({line["model"] for line in table(found["verbalizer_naturalness"])}) == 2
+
+
+def test_a_task_of_a_users_own_is_a_line_of_its_own(tmp_path: Path) -> None:
+    planted(tmp_path, {OWN: [[1, 0]] * 5})
+    (line,) = table(figures(tmp_path)["verbalizer_paraphrases"])
+    assert (line["label words"], line["spread"], line["hardest wording"]) == (OWN, 1.0, "2")
+
+
+def test_without_paraphrases_there_is_no_such_figure(tmp_path: Path) -> None:
+    write_run(tmp_path, {SST2: [1, 0] * 5})
+    assert "verbalizer_paraphrases" not in figures(tmp_path)
+
+
+# How far wordings spread
+
+
+def planted(folder: Path, right: Mapping[str, Sequence[Sequence[float]]], *, samples: bool = True) -> list[TaskRun]:
+    """Return the runs of tasks whose answers are given by row and wording."""
+    count = len(next(iter(right.values()))[0])
+    path = write_run(
+        folder,
+        {task: [acc for row in rows for acc in row] for task, rows in right.items()},
+        metadata={"paraphrases": count},
+    )
+    content = json.loads(path.read_text(encoding="utf-8"))
+    for task, rows in right.items():
+        accuracies = np.mean(rows, axis=0)
+        content["results"][task] |= {
+            "prompt_sensitivity,answer": float(np.ptp(accuracies)),
+            f"reliable_at_{count},answer": float(np.mean(np.min(rows, axis=1))),
+            **{f"acc_paraphrase_{place + 1},answer": float(acc) for place, acc in enumerate(accuracies)},
+        }
+        file = folder / f"samples_{task}_{STAMP}.jsonl"
+        lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+        for number, line in enumerate(lines):
+            row, wording = divmod(number, count)
+            line["doc"] |= {"row": row, "paraphrase": wording + 1}
+            line |= {
+                f"acc_paraphrase_{each + 1}": [line["acc"] * (each == wording), int(each == wording)]
+                for each in range(count)
+            }
+            line |= {"prompt_sensitivity": [wording + 1, line["acc"]], f"reliable_at_{count}": [row, line["acc"]]}
+        file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+        if not samples:
+            file.unlink()
+    path.write_text(json.dumps(content), encoding="utf-8")
+    return list(load([folder]).runs)
+
+
+def test_one_hard_wording_is_more_than_chance(tmp_path: Path) -> None:
+    found = spread_of(planted(tmp_path, {SST2: [[1, 1, 0]] * 20}))
+    assert found.value == 1.0
+    # Twenty failures dealt to three wordings: the range of three normals, 1.69 standard deviations of a difference.
+    assert found.by_chance == pytest.approx(1.69 * (20 / 3) ** 0.5 / 20, abs=0.02)
+    assert found.p == pytest.approx(1 / 1001)
+
+
+def test_failures_that_are_dealt_evenly_are_no_more_than_chance(tmp_path: Path) -> None:
+    rows = [[0, 1, 1], [1, 0, 1], [1, 1, 0]] * 7
+    found = spread_of(planted(tmp_path, {SST2: rows}))
+    assert found.value == pytest.approx(0.0)
+    assert found.p == 1.0
+
+
+def test_rows_that_are_right_or_wrong_in_all_wordings_have_no_spread_by_chance(tmp_path: Path) -> None:
+    found = spread_of(planted(tmp_path, {SST2: [[1, 1], [0, 0]] * 5}))
+    assert (found.value, found.by_chance, found.p) == (0.0, 0.0, 1.0)
+
+
+def test_with_two_wordings_chance_has_the_exact_distribution(tmp_path: Path) -> None:
+    # Four rows with one right answer each, all in wording 1: two of 2 ** 4 deals spread as far.
+    found = spread_of(planted(tmp_path, {SST2: [[1, 0]] * 4 + [[1, 1]] * 2}))
+    assert found.value == pytest.approx(4 / 6)
+    assert found.p == pytest.approx(2 / 16, abs=0.03)
+    # Mean of |heads - tails| of four coins: 1.5, over six rows.
+    assert found.by_chance == pytest.approx(1.5 / 6, abs=0.02)
+
+
+def test_of_several_tasks_it_is_the_mean_of_their_spreads(tmp_path: Path) -> None:
+    opposite = {SST2: [[1, 0]] * 10, NO_YES: [[0, 1]] * 10}
+    found = spread_of(planted(tmp_path, opposite))
+    assert found.value == 1.0
+    assert found.p < 0.05
+
+
+def test_without_samples_only_the_spread_is_known(tmp_path: Path) -> None:
+    found = spread_of(planted(tmp_path, {SST2: [[1, 0], [1, 1]]}, samples=False))
+    assert found.value == 0.5
+    assert np.isnan(found.by_chance)
+    assert np.isnan(found.p)

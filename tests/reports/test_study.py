@@ -1,0 +1,326 @@
+"""The engine of figures: entries, means over groups of them, cells; and which rows several runs share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import isnan
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lm_eval_ext.reports.evidence import Evidence
+from lm_eval_ext.reports.figure import Estimate
+from lm_eval_ext.reports.statistics import Ratio
+from lm_eval_ext.reports.study import OWN, UNKNOWN, Cells, Entry, SameRows, Study, exists, shared_rows
+from lm_eval_ext.results.issue import error, note, warning
+from lm_eval_ext.results.load import load
+from lm_eval_ext.results.runs import TaskRun
+from tests.reports.files import SST2
+from tests.reports.sections.verbalizer.files import FOO_BAR, GOLDEN, NO_YES, SNLI, write_run
+
+ACC = {"accuracy": "acc"}
+ORDERS = {"naturalness": ("natural", "neutral", "unnatural")}
+
+
+def facts(run: TaskRun) -> Mapping[str, Any]:
+    """Return dataset, naturalness and words; nothing for a task that names none."""
+    found = {name: run.metadata[name] for name in ("dataset", "naturalness", "verbalizer")}
+    return found if found["verbalizer"] else {}
+
+
+def study_of(folder: Path, scores: Mapping[str, Mapping[str, Sequence[float]]], **options: Any) -> Study:
+    """Return the study of models with scores of their tasks."""
+    for model, of_model in scores.items():
+        write_run(folder / model, of_model, arguments={"pretrained": model}, **options)
+    return Study.of(Evidence(load([folder])), "verbalizer", facts, ORDERS)
+
+
+def values(cells: Cells) -> dict[tuple[Any, ...], float | None]:
+    """Return the first column by key; ``None`` where there is no figure."""
+    found = {key: float(next(iter(line.values()))[0]) for key, line in cells.lines.items()}
+    return {key: None if isnan(value) else round(value, 6) for key, value in found.items()}
+
+
+# Entries
+
+
+def test_of_tasks_with_the_same_facts_the_one_that_most_models_were_run_on_is_an_entry(tmp_path: Path) -> None:
+    again = "verbalizer_again"
+    recorded = {again: {"verbalizer": "flipped", "naturalness": "unnatural"}, SST2: {}}
+    both, one = {again: [1], SST2: [0]}, {SST2: [1]}
+    found = study_of(tmp_path, {"a": both, "b": one}, recorded=recorded)
+    assert [(entry["model"], entry["task"]) for entry in found.entries] == [("a", SST2), ("b", SST2)]
+    assert [(entry["model"], entry["task"], entry.asked) for entry in found.others] == [("a", again, again)]
+    # In a tie it is the first by name.
+    (tmp_path / "tie").mkdir()
+    tied = study_of(tmp_path / "tie", {"a": both}, recorded=recorded)
+    assert [entry["task"] for entry in tied.entries] == [again]
+
+
+def test_a_task_without_facts_is_among_the_others(tmp_path: Path) -> None:
+    found = study_of(tmp_path, {"a": {SST2: [1]}}, metadata={"verbalizer": None})
+    assert (found.entries, [entry["task"] for entry in found.others]) == ((), [SST2])
+
+
+def test_an_entry_has_facts_of_its_task_and_those_that_a_figure_adds(tmp_path: Path) -> None:
+    (entry,) = study_of(tmp_path, {"a": {SST2: [1]}}).entries
+    assert dict(entry.facts) == {
+        "model": "a",
+        "task": SST2,
+        "dataset": "sst2",
+        "naturalness": "unnatural",
+        "verbalizer": "flipped",
+    }
+    added = entry.with_facts(scope="all", dataset="any")
+    assert (added["scope"], added["dataset"], added.asked) == ("all", "any", ("sst2", "unnatural", "flipped"))
+
+
+def test_values_are_in_the_order_of_the_study_and_unknown_ones_come_last(tmp_path: Path) -> None:
+    found = study_of(tmp_path, {"a": {SST2: [1]}})
+    assert found.in_order("naturalness", ["unnatural", "z", "natural", "a"]) == ("natural", "unnatural", "a", "z")
+    assert found.ordered(dataset="zy").in_order("dataset", ["a", "y", "z"]) == ("z", "y", "a")
+
+
+# Means
+
+
+def test_a_mean_over_tasks_weighs_every_row_alike(tmp_path: Path) -> None:
+    found = study_of(tmp_path, {"a": {GOLDEN: [1, 1, 1, 0], NO_YES: [0, 0]}})
+    assert values(found.means(found.entries, ("model",), ACC)) == {("a",): 0.5}
+    assert values(found.means(found.entries, ("model", "naturalness"), ACC)) == {
+        ("a", "natural"): 0.75,
+        ("a", "unnatural"): 0.0,
+    }
+
+
+def test_a_mean_over_other_tasks_than_those_of_the_models_beside_it_is_unknown(tmp_path: Path) -> None:
+    found = study_of(tmp_path, {"a": {GOLDEN: [1], NO_YES: [0]}, "b": {GOLDEN: [1]}})
+    assert values(found.means(found.entries, ("model",), ACC)) == {("a",): 0.5, ("b",): None}
+    # Both were asked the natural one; each for itself is whole.
+    assert values(found.means(found.entries, ("model", "naturalness"), ACC))["b", "natural"] == 1.0
+    assert values(found.means(found.entries, ("model",), ACC, compared=())) == {("a",): 0.5, ("b",): 1.0}
+
+
+def test_groups_that_are_compared_by_another_fact_must_have_asked_the_same_too(tmp_path: Path) -> None:
+    found = study_of(tmp_path, {"a": {GOLDEN: [1], SST2: [0], SNLI: [1]}})
+    of_dataset = [replace(entry, asked=entry["dataset"]) for entry in found.entries]
+    compared = found.means(of_dataset, ("naturalness",), ACC, compared=("naturalness",))
+    # The unnatural words were asked on two datasets, the natural ones on one of them.
+    assert values(compared) == {("natural",): None, ("unnatural",): 0.5}
+
+
+def test_there_is_a_line_for_every_combination_of_values(tmp_path: Path) -> None:
+    found = study_of(tmp_path, {"a": {GOLDEN: [1], SST2: [0]}, "b": {SST2: [1]}})
+    lines = values(found.means(found.entries, ("naturalness", "model"), ACC))
+    assert lines == {("natural", "a"): 1, ("natural", "b"): None, ("unnatural", "a"): 0, ("unnatural", "b"): 1}
+    assert list(lines) == [("natural", "a"), ("natural", "b"), ("unnatural", "a"), ("unnatural", "b")]
+
+
+def test_facts_that_belong_together_are_not_combined_with_each_other(tmp_path: Path) -> None:
+    found = study_of(tmp_path, {"a": {GOLDEN: [1], NO_YES: [0], FOO_BAR: [1]}, "b": {SST2: [1]}})
+    lines = found.means(found.entries, ("model", ("naturalness", "verbalizer")), ACC).lines
+    asked = [("natural", "golden"), ("neutral", "foo_bar"), ("unnatural", "flipped"), ("unnatural", "no_yes")]
+    assert list(lines) == [(model, *both) for model in "ab" for both in asked]
+
+
+def test_values_of_the_first_facts_are_combined_only_with_what_is_beside_them(tmp_path: Path) -> None:
+    found = study_of(tmp_path, {"a": {GOLDEN: [1], SNLI: [1]}, "b": {GOLDEN: [1]}})
+    lines = found.means(found.entries, ("dataset", "model", "naturalness"), ACC, within=1).lines
+    assert list(lines) == [("snli", "a", "unnatural"), ("sst2", "a", "natural"), ("sst2", "b", "natural")]
+
+
+def test_the_lines_of_a_mean_can_be_given(tmp_path: Path) -> None:
+    found = study_of(tmp_path, {"a": {GOLDEN: [1]}})
+    assert values(found.means(found.entries, ("model",), ACC, lines=[("c",), ("a",)])) == {("c",): None, ("a",): 1.0}
+
+
+def test_each_entry_can_have_a_metric_of_its_own(tmp_path: Path) -> None:
+    found = study_of(tmp_path, {"a": {SST2: [1, 1, 0, 1]}})
+    entries = [
+        replace(entry.with_facts(which=metric), metric=metric)
+        for entry in found.entries
+        for metric in ("acc", "prior_rate", "acc_wording_1")
+    ]
+    assert values(found.means(entries, ("which",), {"value": OWN})) == {
+        ("acc",): 0.75,
+        ("acc_wording_1",): None,
+        ("prior_rate",): 0.25,
+    }
+
+
+def test_a_mean_with_a_run_that_cannot_be_compared_is_unknown(tmp_path: Path) -> None:
+    found = study_of(tmp_path, {"a": {GOLDEN: [1], SST2: [1]}})
+    entries = [replace(entry, reason="other rows") if entry["task"] == SST2 else entry for entry in found.entries]
+    assert values(found.means(entries, ("naturalness",), ACC)) == {("natural",): 1.0, ("unnatural",): None}
+
+
+def test_without_samples_a_mean_over_rows_is_known_and_one_of_unknown_weight_is_not(tmp_path: Path) -> None:
+    found = study_of(tmp_path, {"a": {GOLDEN: [1, 1, 1], SST2: [0]}}, samples=False)
+    assert values(found.means(found.entries, ("model",), ACC)) == {("a",): 0.75}
+
+    def share(entry: Entry) -> Ratio:
+        return Ratio.of(entry.run.figure("acc") or 0.0, 1)
+
+    assert values(found.means(found.entries, ("model",), {"share": share})) == {("a",): None}
+    assert values(found.means(found.entries, ("naturalness",), {"share": share})) == {
+        ("natural",): 1.0,
+        ("unnatural",): 0.0,
+    }
+
+
+def test_tasks_weigh_alike_where_the_family_says_so(tmp_path: Path) -> None:
+    found = study_of(tmp_path, {"a": {GOLDEN: [1, 1, 1], SST2: [0]}})
+
+    def alike(entry: Entry) -> Entry:
+        family = entry.run.family
+        return replace(
+            entry, run=replace(entry.run, family=replace(family, schema=replace(family.schema, tasks_weigh_alike=True)))
+        )
+
+    assert values(found.means(map(alike, found.entries), ("model",), ACC)) == {("a",): 0.5}
+
+
+# The same rows
+
+TEXTS = SameRows("not compared on {dataset}", "rows left out", "{count} of {dataset}")
+
+
+def test_runs_are_compared_on_the_rows_that_all_in_their_group_have(tmp_path: Path) -> None:
+    found = study_of(tmp_path, {"a": {GOLDEN: [1, 1, 0], SST2: [1, 0]}})
+    entries, issues = found.on_same_rows(found.entries, ("model", "dataset"), TEXTS)
+    assert values(found.means(entries, ("naturalness",), ACC)) == {("natural",): 1.0, ("unnatural",): 0.5}
+    assert issues == [note("a: rows left out: 1 of sst2")]
+
+
+def test_rows_are_not_selected_where_all_runs_have_all(tmp_path: Path) -> None:
+    found = study_of(tmp_path, {"a": {GOLDEN: [1, 1], SST2: [1, 0]}})
+    entries, issues = found.on_same_rows(found.entries, ("model", "dataset"), TEXTS)
+    assert ([entry.kept for entry in entries], issues) == ([None, None], [])
+
+
+def test_runs_without_common_rows_are_not_compared_and_it_is_said_why(tmp_path: Path) -> None:
+    found = study_of(tmp_path, {"a": {GOLDEN: [1, 1, 0], SST2: [1]}}, samples=False)
+    entries, issues = found.on_same_rows(found.entries, ("model", "dataset"), TEXTS)
+    reason = "their numbers of rows differ, and without samples it is unknown which rows they share"
+    assert issues == [error(f"a: not compared on sst2: {reason}")]
+    assert {entry.reason for entry in entries} == {reason}
+
+
+def test_models_that_lack_tasks_of_others_are_named(tmp_path: Path) -> None:
+    found = study_of(tmp_path, {"a": {GOLDEN: [1], SST2: [1]}, "b": {SST2: [1]}})
+    assert found.incomplete(found.entries, "direct ") == (
+        warning(
+            "b: not run on 1 of the direct tasks that other models were run on; figures that need these tasks are left "
+            "out for it"
+        ),
+    )
+
+
+# Cells
+
+
+CELLS = Cells(("model", "n"), {("a", 1): {"x": 1}, ("a", 2): {"x": 2}, ("b", 2): {"x": 3}})
+
+
+def test_cells_are_selected_and_split_by_what_they_are_about() -> None:
+    assert list(CELLS.where(lambda about: about["n"] == 2).lines) == [("a", 2), ("b", 2)]
+    assert [(key, list(part.lines)) for key, part in CELLS.split("n")] == [
+        ((1,), [("a", 1)]),
+        ((2,), [("a", 2), ("b", 2)]),
+    ]
+    assert [key for key, _ in CELLS.split()] == [()]
+    assert (CELLS.values("model"), CELLS.values("n")) == (("a", "b"), (1, 2))
+
+
+def test_a_column_is_computed_from_what_a_line_is_about_and_from_earlier_columns() -> None:
+    found = CELLS.with_columns({"y": lambda line: line["x"] * line["n"], "z": lambda line: line["y"] + 1})
+    assert [*found.lines.values()] == [{"x": 1, "y": 1, "z": 2}, {"x": 2, "y": 4, "z": 5}, {"x": 3, "y": 6, "z": 7}]
+
+
+def test_a_fact_is_added_by_a_format_or_a_function() -> None:
+    found = CELLS.with_fact("title", "{model}, {n}").with_fact("next", lambda about: about["n"] + 1)
+    assert found.by == ("model", "n", "title", "next")
+    assert list(found.lines) == [("a", 1, "a, 1", 2), ("a", 2, "a, 2", 3), ("b", 2, "b, 2", 3)]
+
+
+def test_columns_are_chosen_and_renamed() -> None:
+    found = Cells(("m",), {("a",): {"x": 1, "y": 2, "z": 3}})
+    assert found.only(["z", "x"]).lines == {("a",): {"z": 3, "x": 1}}
+    assert found.only({"y": "why"}).lines == {("a",): {"why": 2}}
+
+
+def test_joined_cells_have_all_lines_and_unknown_figures_where_one_of_both_has_none() -> None:
+    other = Cells(("model", "n"), {("b", 2): {"y": 5}, ("c", 1): {"y": 6}})
+    found = CELLS.joined(other)
+    assert list(found.lines) == [("a", 1), ("a", 2), ("b", 2), ("c", 1)]
+    assert found.lines["b", 2] == {"x": 3, "y": 5}
+    assert found.lines["a", 1]["y"] is UNKNOWN
+    assert found.lines["c", 1]["x"] is UNKNOWN
+
+
+def test_facts_become_columns_with_unknown_figures_where_a_combination_is_missing() -> None:
+    found = CELLS.wide("n", heading="{column} of {n}")
+    assert found.by == ("model",)
+    assert found.lines["a",] == {"x of 1": 1, "x of 2": 2}
+    assert found.lines["b",]["x of 1"] is UNKNOWN
+    assert found.lines["b",]["x of 2"] == 3
+
+
+def test_values_without_any_figure_are_left_out() -> None:
+    there, missing = np.ones(3), UNKNOWN
+    found = Cells(("model", "n"), {("a", 1): {"x": missing}, ("a", 2): {"x": there}, ("b", 1): {"x": missing}})
+    assert list(found.known("model").lines) == [("a", 1), ("a", 2)]
+    assert list(found.known("model", "n").lines) == [("a", 2)]
+    assert len(found.known().lines) == 3
+    assert found.where(lambda about: about["model"] == "b").known().lines == {}
+
+
+@pytest.mark.parametrize(
+    ("value", "there"),
+    [(Estimate(0.5), True), (Estimate(float("nan")), False), (np.ones(2), True), (UNKNOWN, False), (3, False)],
+)
+def test_a_figure_exists_unless_it_is_nan(value: object, there: bool) -> None:
+    assert exists(value) is there
+
+
+# Shared rows
+
+
+def runs(folder: Path, scores: Mapping[str, Sequence[float]], *, samples: bool = True) -> tuple[TaskRun, ...]:
+    write_run(folder, scores, samples=samples)
+    return load([folder]).runs
+
+
+def test_rows_missing_from_one_run_are_left_out(tmp_path: Path) -> None:
+    found = shared_rows(runs(tmp_path, {GOLDEN: [1, 0, 1], SST2: [1, 0]}))
+    assert found.left_out == 1
+    assert [kept.tolist() for kept in found.kept if kept is not None] == [[True, True, False], [True, True]]
+
+
+@pytest.mark.parametrize(
+    ("scores", "reason"),
+    [
+        ({GOLDEN: [1, 0], SST2: [1, 0]}, ""),
+        (
+            {GOLDEN: [1, 0, 1], SST2: [1, 0]},
+            "their numbers of rows differ, and without samples it is unknown which rows they share",
+        ),
+    ],
+)
+def test_without_samples_an_equal_number_of_rows_counts_as_the_same_rows(
+    scores: Mapping[str, Sequence[float]], reason: str, tmp_path: Path
+) -> None:
+    found = shared_rows(runs(tmp_path, scores, samples=False))
+    assert (found.kept, found.left_out, found.reason) == ((None, None), 0, reason)
+
+
+@pytest.mark.parametrize(("same_hash", "reason"), [(True, "their rows are from different datasets"), (False, "")])
+def test_row_hashes_must_match_unless_they_cover_more_than_the_dataset(
+    same_hash: bool, reason: str, tmp_path: Path
+) -> None:
+    write_run(tmp_path / "a", {GOLDEN: [1, 0]})
+    write_run(tmp_path / "b", {SST2: [1, 0]}, metadata={"rows_hash": "others"})
+    assert shared_rows(load([tmp_path]).runs, same_hash=same_hash).reason == reason
