@@ -117,11 +117,8 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
     # One reader of results: tested by what it makes of files.
     "results/files": ("files, whole and malformed", "results/test_malformed.py"),
     "results/samples": ("lines, whole and malformed", "results/test_malformed.py"),
-    "results/sample_line": ("values of lines, whole and malformed", "results/test_malformed.py"),
     "results/rows": ("the columns that a samples file makes", "results/test_load.py"),
     "results/issue": ("what the reader reports", "results/test_load.py"),
-    "results/validation": ("what the reader reports", "results/test_load.py"),
-    "results/other/": ("entries and samples of real runs", "results/other/test_real_runs.py"),
     "results/comparability": ("what two sides differ in", "reports/gate/test_units.py"),
     # Drawings and texts: tested by what a page shows.
     "reports/errors": ("one exception", "reports/page/test_command.py"),

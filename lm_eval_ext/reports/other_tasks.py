@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from lm_eval_ext.results.other.choice import Choice
+    from lm_eval_ext.results.recognition import Choice
 
 
 def add_options_to(parser: argparse.ArgumentParser) -> None:
@@ -29,7 +29,7 @@ def add_options_to(parser: argparse.ArgumentParser) -> None:
 
 def chosen(options: argparse.Namespace) -> Choice:
     """Return what the options choose."""
-    from lm_eval_ext.results.other.choice import Choice  # noqa: PLC0415 # numpy: other commands answer at once
+    from lm_eval_ext.results.recognition import Choice  # noqa: PLC0415 # numpy: other commands answer at once
 
     metric, _, reader = options.metric.partition(",")
     return Choice(metric, reader, options.cluster)

@@ -13,21 +13,17 @@ from lm_eval_ext.results.files import ResultFile, find, read
 from lm_eval_ext.results.issue import Issue, error, named, note, warning
 from lm_eval_ext.results.models import EvaluatedModel, evaluated_model
 from lm_eval_ext.results.models import labels as labels_of
-from lm_eval_ext.results.names import GivenName, renamed
-from lm_eval_ext.results.other.choice import Choice, require_choice
-from lm_eval_ext.results.other.entries import other_task_runs
-from lm_eval_ext.results.other.samples import COLUMN, of_rows, read_other_samples, with_other_rows
-from lm_eval_ext.results.recognition import task_runs
+from lm_eval_ext.results.recognition import Choice, other_task_runs, require_choice, task_runs
 from lm_eval_ext.results.rows import DatasetRows
-from lm_eval_ext.results.runs import Runs, TaskRun, newest
-from lm_eval_ext.results.samples import read_samples
+from lm_eval_ext.results.runs import GivenName, Runs, TaskRun, newest, renamed
+from lm_eval_ext.results.samples import COLUMN, of_rows, read_other_samples, read_samples, with_other_rows
 from lm_eval_ext.results.sampling import Decoding, decoding, repeated, shown_once, sweeps, swept
 from lm_eval_ext.results.settings import placements, settings_that_differ, unified, wherever_placed
-from lm_eval_ext.results.symptoms import symptoms
 from lm_eval_ext.results.validation import (
     disagreement,
     replacements,
     rows_that_differ,
+    symptoms,
     versions_that_differ,
     without_samples,
 )

@@ -1,21 +1,28 @@
-"""Which tasks in a results file are ours, according to the metadata they record; nothing is guessed."""
+"""The tasks in a results file: ours, according to the metadata they record, and any others.
+
+Nothing is guessed. Of a task that is not ours, one metric counts: the first in the harness's order, or the chosen one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
 from lm_eval_ext.families.family import Family
 from lm_eval_ext.families.registry import FAMILIES
-from lm_eval_ext.families.schema import PLACEMENT, Schema, is_count
+from lm_eval_ext.families.schema import PLACEMENT, SHARE, Metric, Schema, is_count
 from lm_eval_ext.paraphrases import KEY as PARAPHRASES
-from lm_eval_ext.results.files import LONGEST, ResultFile, TaskEntry, shown
+from lm_eval_ext.results.aggregation import DEFAULTS, MEAN
+from lm_eval_ext.results.files import LONGEST, ResultFile, TaskEntry, bare_name, shown
 from lm_eval_ext.results.issue import Issue, error, named
 from lm_eval_ext.results.models import evaluated_model
-from lm_eval_ext.results.runs import TaskRun
+from lm_eval_ext.results.runs import OTHER, TaskRun
+from lm_eval_ext.results.samples import stated
 from lm_eval_ext.row_seed import KEY as ROW_SEED
+from lm_eval_ext.sources import RowsError
 
 OURS = "rows_hash"
 """Metadata that only our tasks have, including older ones that did not record their family."""
@@ -25,6 +32,11 @@ WITHOUT_SCORES = "bypass"
 """The metric that the harness reports instead of a task's own under ``--predict_only``."""
 AGAIN = "run it again"
 OLDER = "written by an older version of lm-eval-ext"
+MANY = 20
+"""The most metrics that an error names."""
+ANYTHING = (-float("inf"), float("inf"))
+"""The range of a figure of which nothing is known."""
+_STDERR = "_stderr"
 
 
 @dataclass(frozen=True)
@@ -194,3 +206,167 @@ def _run(file: ResultFile, entry: TaskEntry, family: Family, count: int) -> Task
 def _effective(file: ResultFile, entry: TaskEntry) -> object:
     of_task = file.of_task("n-samples", entry.name_in_file)
     return of_task.get("effective") if isinstance(of_task, dict) else None
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a user chooses about the tasks that are not ours.
+
+    Attributes:
+        metric: the metric that counts in the tasks that have it; empty: the first one in the harness's order.
+        filter: the filter whose answers count in the tasks that have it; empty: the first one in the harness's order.
+        cluster: a column of the documents: rows with the same value are one observation. Empty: rows with the same
+            document are.
+    """
+
+    metric: str = ""
+    filter: str = ""
+    cluster: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.metric},{self.filter}" if self.filter else self.metric
+
+
+def require_choice(choice: Choice, runs: Sequence[TaskRun]) -> None:
+    """Raise if no task has what was chosen.
+
+    Args:
+        choice: the choice.
+        runs: the runs of all tasks.
+
+    Raises:
+        RowsError: no task that is not ours has the metric, or the filter.
+    """
+    others = [run for run in runs if not run.is_ours]
+    for chosen, what, found in (
+        (choice.metric, "metric", {metric for run in others for metric in run.metrics}),
+        (choice.filter, "filter", {reader for run in others for reader in run.readers}),
+    ):
+        if chosen and chosen not in found:
+            raise RowsError(f"no task has the {what} {chosen!r}; expected one of {named(sorted(found), MANY)}")
+
+
+def other_task_runs(file: ResultFile, choice: Choice) -> Recognized:
+    """Return the runs of the tasks in a file that are not ours, and which of them cannot be used.
+
+    Args:
+        file: the results.
+        choice: what a user chooses about them.
+    """
+    runs: list[TaskRun] = []
+    unusable: dict[str, list[str]] = {}
+    for name, figures, config in _entries(file):
+        found = _other_run(file, name, figures, config, choice)
+        if isinstance(found, TaskRun):
+            runs.append(found)
+        else:
+            unusable.setdefault(found, []).append(bare_name(name))
+    return unusable_tasks(file, runs, unusable)
+
+
+def _entries(file: ResultFile) -> Iterator[tuple[str, Mapping[str, Any], Mapping[str, Any]]]:
+    """Yield the name in the file, the figures and the config of each task that is not ours, once each."""
+    seen = set()
+    for name, figures in file.content["results"].items():
+        config = file.content["configs"].get(name, {})
+        if (
+            bare_name(name) in seen
+            or name in file.groups
+            or not isinstance(figures, dict)
+            or not isinstance(config, dict)
+        ):
+            continue
+        metadata = config.get("metadata") or {}
+        # What is malformed is reported with our tasks.
+        if isinstance(metadata, dict) and "family" not in metadata and OURS not in metadata:
+            seen.add(bare_name(name))
+            yield name, figures, config
+
+
+def _other_run(
+    file: ResultFile, name: str, figures: Mapping[str, Any], config: Mapping[str, Any], choice: Choice
+) -> TaskRun | str:
+    """Return a task's run, or why it cannot be used."""
+    if PurePath(name).name != name:
+        return "its name is a path; expected the name of a task"
+    pairs = [
+        (metric, reader) for metric, comma, reader in map(_parts, figures) if comma and not metric.endswith(_STDERR)
+    ]
+    pairs = [(metric, reader) for metric, reader in pairs if isinstance(figures[f"{metric},{reader}"], int | float)]
+    if any(metric == WITHOUT_SCORES for metric, _ in pairs):
+        return "made with --predict_only, which writes answers but no scores; run it again without this option"
+    if not pairs:
+        return 'no figures; expected entries like "acc,none" in results, as `lm_eval` writes them'
+    directions = _directions(file, name)
+    metrics = dict.fromkeys(
+        (*(metric for metric in directions if metric in dict(pairs)), *(metric for metric, _ in pairs))
+    )
+    first = choice.metric if choice.metric in metrics else next(iter(metrics))
+    readers = [reader for metric, reader in pairs if metric == first]
+    if choice.filter in readers:
+        readers = [choice.filter, *(reader for reader in readers if reader != choice.filter)]
+    described = tuple(
+        Metric(metric, directions.get(metric), range=_range(figures, config, metric, readers))
+        for metric in sorted(metrics, key=lambda metric: metric != first)
+    )
+    effective = file.of_task("n-samples", name)
+    count = effective.get("effective") if isinstance(effective, dict) else figures.get("sample_len")
+    if not is_count(count):
+        return "no number of rows in n-samples; expected 'effective', as `lm_eval` writes it"
+    shots = config.get("num_fewshot")
+    if shots is None:
+        # From 0.5 on, the harness records it only in a separate table.
+        shots = file.of_task("n-shot", name)
+    model = evaluated_model(file, shots, None)
+    stamp = file.path.stem.removeprefix("results_")
+    return TaskRun(
+        model=model,
+        task=bare_name(name),
+        family=Family(OTHER, Schema(described, described, {}), "", "lm_eval_ext.reports.sections.any_task.section"),
+        readers=tuple(readers),
+        figures=figures,
+        config={**config, "metadata": _metadata(file, name, config)},
+        shots=shots if isinstance(shots, int) else None,
+        count=count,
+        file=file,
+        samples_path=file.path.with_name(f"samples_{name}_{stamp}.jsonl"),
+        setting=model.setting,
+        offered=readers[0],
+    )
+
+
+def _parts(field: str) -> tuple[str, str, str]:
+    return field.partition(",")
+
+
+def _directions(file: ResultFile, name: str) -> dict[str, bool | None]:
+    """Return whether higher is better, by metric, in the order of the task's metrics."""
+    found = file.of_task("higher_is_better", name)
+    entries = found.items() if isinstance(found, dict) else ()
+    return {metric: value if isinstance(value, bool) else None for metric, value in entries}
+
+
+def _range(
+    figures: Mapping[str, Any], config: Mapping[str, Any], metric: str, readers: list[str]
+) -> tuple[float, float]:
+    """Return the range of a metric as far as the results tell: a mean from 0 to 1 is taken to be a share."""
+    said = stated(config, metric)
+    by_default = DEFAULTS.get(metric, MEAN)
+    values = [figures.get(f"{metric},{reader}") for reader in readers]
+    is_mean = (said if isinstance(said, str) and said.isidentifier() else by_default) in (MEAN, "f1")
+    inside = all(
+        isinstance(value, int | float) and SHARE[0] <= value <= SHARE[1] for value in values if value is not None
+    )
+    return SHARE if is_mean and inside else ANYTHING
+
+
+def _metadata(file: ResultFile, name: str, config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the metadata of a task with what our tasks record about themselves, as far as the results tell."""
+    given = config.get("metadata") or {}
+    data = [config.get(key) for key in ("dataset_path", "dataset_name", "dataset_kwargs")]
+    split = config.get("test_split") or config.get("validation_split") or config.get("training_split")
+    # Without its dataset, a task is the only one on its rows.
+    dataset = json.dumps([*data, split], sort_keys=True, default=str) if data[0] else bare_name(name)
+    version = file.of_task("versions", name)
+    version = given.get("version") if version is None else version
+    return {**given, "version": version, "dataset": dataset, "rows_hash": None}

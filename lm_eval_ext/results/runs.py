@@ -1,20 +1,22 @@
-"""The runs of our tasks in the files: one run of each task by each model, with the scores of its rows."""
+"""The runs of tasks in the files: which of several counts, what their models are called, how a group weighs them."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import isclose
 from pathlib import Path
 from typing import Any, TypeVar
 
 from lm_eval_ext.families.family import Family
 from lm_eval_ext.families.schema import Metric, Schema
-from lm_eval_ext.results.files import ResultFile
-from lm_eval_ext.results.issue import Issue
+from lm_eval_ext.results.files import ResultFile, bare_name, find
+from lm_eval_ext.results.issue import Issue, error, named
 from lm_eval_ext.results.models import EvaluatedModel, Setting
 from lm_eval_ext.results.rows import DatasetRows, Rows
+from lm_eval_ext.sources import RowsError
 from lm_eval_ext.version_mark import without_mark
 
 Key = TypeVar("Key", bound=Hashable)
@@ -180,3 +182,109 @@ def newest(
             replaced.append((older, run))
         found[key(run)] = run
     return found, replaced
+
+
+def possible_weights(name: str, runs: Sequence[TaskRun]) -> frozenset[bool] | Issue:
+    """Return whether a group's score can be the mean over its tasks, and over their rows, or why it is neither.
+
+    It can be both, for example if all its tasks have one score. In the set, ``True`` stands for the mean over tasks.
+
+    Args:
+        name: the name of the group.
+        runs: the runs of its tasks by one model.
+    """
+    figures = _figures(name, runs)
+    if figures is None:
+        return error("the results hold no score of this group, only of its tasks")
+    metric, reader = runs[0].headline.name, runs[0].reader
+    score = figures.get(f"{metric},{reader}")
+    if not isinstance(score, int | float):
+        scores = [field for field, value in figures.items() if "," in field and isinstance(value, int | float)]
+        return error(
+            f"its score in the results is of {named(scores)}, not of its tasks' {metric},{reader}; see --metric"
+            if scores
+            else "the harness gives this group no score, only its tasks"
+        )
+    of_tasks = {
+        bare_name(task): found.get(f"{metric},{reader}") for task, found in _results(runs) if isinstance(found, dict)
+    }
+    known = [figure for run in runs if isinstance(figure := of_tasks.get(run.task), int | float)]
+    counts = [run.count for run in runs]
+    if len(known) == len(runs):
+        over_rows = sum(figure * count for figure, count in zip(known, counts, strict=True)) / sum(counts)
+        means = {False: over_rows, True: sum(known) / len(known)}
+        if possible := {alike for alike, mean in means.items() if isclose(score, mean, rel_tol=1e-9, abs_tol=1e-12)}:
+            return frozenset(possible)
+    return error(f"its {metric} in the results is neither the mean over its tasks nor that over their rows")
+
+
+def _results(runs: Sequence[TaskRun]) -> Iterable[tuple[str, object]]:
+    """Return the figures of all tasks in the first run's file; the runs' own can be means over several draws."""
+    found: Mapping[str, object] = runs[0].file.content["results"]
+    return found.items()
+
+
+def _figures(name: str, runs: Sequence[TaskRun]) -> Mapping[str, Any] | None:
+    """Return the figures of the group in the newest of its tasks' files; ``None`` if that does not have all tasks."""
+    file: ResultFile = max((run.file for run in runs), key=lambda file: file.order)
+    found = file.content["results"].get(name)
+    return found if isinstance(found, dict) and all(run.file.path == file.path for run in runs) else None
+
+
+@dataclass(frozen=True)
+class GivenName:
+    """A name for the model whose results are at a path.
+
+    Attributes:
+        path: a results file, or a folder with the results files of one model.
+        name: the model's name.
+    """
+
+    path: Path
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.path}={self.name}"
+
+
+def renamed(
+    labels: Mapping[EvaluatedModel, str], runs: Sequence[TaskRun], given: Sequence[GivenName]
+) -> dict[EvaluatedModel, str]:
+    """Return the labels of the models, replaced by the given names.
+
+    Args:
+        labels: the labels of all models.
+        runs: the runs in use.
+        given: the names.
+
+    Raises:
+        RowsError: a path has results of several models or of none, a model gets two names, or two models get one.
+    """
+    chosen: dict[EvaluatedModel, GivenName] = {}
+    for each in given:
+        model = _model_at(each, labels, runs)
+        other = chosen.setdefault(model, each)
+        if other.name != each.name:
+            raise RowsError(f"two names for the model {labels[model]!r}: {other} and {each}; expected one")
+    names = {model: chosen[model].name if model in chosen else label for model, label in labels.items()}
+    for model, each in chosen.items():
+        if any(other != model and name == each.name for other, name in names.items()):
+            raise RowsError(f"{each}: another model also has this name; expected a different name for each model")
+    return names
+
+
+def _model_at(given: GivenName, labels: Mapping[EvaluatedModel, str], runs: Sequence[TaskRun]) -> EvaluatedModel:
+    files = {path.resolve() for path in find([given.path])}
+    found = {run.model for run in runs if run.file.path.resolve() in files}
+    models = [model for model in labels if model in found]
+    if not models:
+        raise RowsError(
+            f"{given}: none of the results in use are from {given.path}; expected one of the folders or files that are "
+            "read, or one inside them"
+        )
+    if len(models) > 1:
+        raise RowsError(
+            f"{given}: {given.path} has results of {len(models)} models ({'; '.join(labels[model] for model in models)}"
+            "); expected one: give the folder or file of one model"
+        )
+    return models[0]

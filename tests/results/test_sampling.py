@@ -10,8 +10,8 @@ from lm_eval.loggers import EvaluationTracker
 from lm_eval.tasks import TaskManager
 
 from lm_eval_ext import tasks_dir
-from lm_eval_ext.results.draws.runs_as_one import Draw, as_one
 from lm_eval_ext.results.load import load, load_apart
+from lm_eval_ext.results.runs_as_one import Draw, as_one
 from lm_eval_ext.results.sampling import Decoding, decoding
 from tests.conftest import save
 

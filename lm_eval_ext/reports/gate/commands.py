@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from lm_eval_ext.reports.gate.bounds import Bounds
     from lm_eval_ext.reports.gate.check import Finding
     from lm_eval_ext.reports.gate.units import Sides
-    from lm_eval_ext.results.other.choice import Choice
+    from lm_eval_ext.results.places import Opened
+    from lm_eval_ext.results.recognition import Choice
     from lm_eval_ext.results.runs import Runs
-    from lm_eval_ext.results.stored.places import Opened
 
 CANNOT_TELL = 2
 """Exit status of ``check``."""
@@ -130,7 +130,7 @@ def _file(text: str) -> Path:
 
 
 def _compare(options: argparse.Namespace) -> int:
-    from lm_eval_ext.results.stored.places import opened  # noqa: PLC0415 # tempfile: other commands answer at once
+    from lm_eval_ext.results.places import opened  # noqa: PLC0415 # tempfile: other commands answer at once
 
     before, after = two_sides(options.runs, options.after, EXPECTED_OF_COMPARE)
     with opened([*before, *after]) as places:
@@ -163,7 +163,7 @@ def _compared(options: argparse.Namespace, before: Opened, after: Opened) -> int
 
 
 def _check(options: argparse.Namespace) -> int:
-    from lm_eval_ext.results.stored.places import opened  # noqa: PLC0415 # tempfile: other commands answer at once
+    from lm_eval_ext.results.places import opened  # noqa: PLC0415 # tempfile: other commands answer at once
 
     # An error or a bug must not look like a regression, whose exit status it would have.
     try:
@@ -184,7 +184,7 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _planned(options: argparse.Namespace) -> int:
-    from lm_eval_ext.results.stored.places import opened  # noqa: PLC0415 # as above
+    from lm_eval_ext.results.places import opened  # noqa: PLC0415 # as above
 
     with opened([] if options.against is None else [options.against]) as places:
         # The baseline takes the candidate's part: of the candidate, nothing is known yet.
@@ -291,8 +291,8 @@ def _bounds(max_drop: float | None, path: Path | None) -> Bounds:
 
 def _read(before: Opened, after: Opened, names: tuple[str, str], others: Choice) -> Sides:
     from lm_eval_ext.reports.gate.units import Sides  # noqa: PLC0415
-    from lm_eval_ext.results.draws.runs_as_one import Draw, as_one  # noqa: PLC0415 # numpy
     from lm_eval_ext.results.load import load_apart  # noqa: PLC0415 # numpy
+    from lm_eval_ext.results.runs_as_one import Draw, as_one  # noqa: PLC0415 # numpy
 
     paths, given = [*before.paths, *after.paths], [*before.names, *after.names]
     found = load_apart([[path] for path in paths], lambda runs: counted(runs, " tasks"), others=others)

@@ -10,8 +10,7 @@ from lm_eval_ext.families.schema import SHARE, Metric
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.results.comparability import Pair, of_an_older_run
 from lm_eval_ext.results.issue import Issue, Severity, error, named
-from lm_eval_ext.results.other.groups import possible_weights
-from lm_eval_ext.results.runs import Runs, TaskRun
+from lm_eval_ext.results.runs import Runs, TaskRun, possible_weights
 
 FEW = 3
 """The most tasks that a reason names; the rest are counted."""

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING
 from lm_eval_ext.progress import counted
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.other_tasks import add_options_to, chosen
-from lm_eval_ext.results.stored import PLACES
+from lm_eval_ext.results import PLACES
 
 if TYPE_CHECKING:
-    from lm_eval_ext.results.names import GivenName
-    from lm_eval_ext.results.other.choice import Choice
-    from lm_eval_ext.results.runs import Runs
-    from lm_eval_ext.results.stored.places import Opened
+    from lm_eval_ext.results.places import Opened
+    from lm_eval_ext.results.recognition import Choice
+    from lm_eval_ext.results.runs import GivenName, Runs
 
 
 def add_report_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -87,7 +86,7 @@ def _report(options: argparse.Namespace) -> int:
             f"the report's figures are drawn with matplotlib, which is not installed ({error}); pip install "
             "'lm-eval-ext[report]'"
         ) from None
-    from lm_eval_ext.results.stored.places import opened  # noqa: PLC0415 # tempfile: other commands answer at once
+    from lm_eval_ext.results.places import opened  # noqa: PLC0415 # tempfile: other commands answer at once
 
     every = [*options.runs, *options.upper_bound, *(place for place, _ in options.names)]
     with opened(every) as places:
@@ -100,7 +99,7 @@ def _reported(options: argparse.Namespace, places: Opened) -> int:
     from lm_eval_ext.reports.page.build import build  # noqa: PLC0415
     from lm_eval_ext.reports.page.html import page  # noqa: PLC0415
     from lm_eval_ext.reports.wording import one_line  # noqa: PLC0415
-    from lm_eval_ext.results.names import GivenName  # noqa: PLC0415
+    from lm_eval_ext.results.runs import GivenName  # noqa: PLC0415
     from lm_eval_ext.results.sizes import read_sizes  # noqa: PLC0415
 
     output, folder = options.output, options.export

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.publishing import RELATIONSHIPS
-from lm_eval_ext.results.stored import PLACES
+from lm_eval_ext.results import PLACES
 
 if TYPE_CHECKING:
     from lm_eval_ext.reports.publishing.hub_eval_results import Benchmark
@@ -102,8 +102,8 @@ def _export(options: argparse.Namespace) -> int:
     from lm_eval_ext.reports.output import write  # noqa: PLC0415 # tempfile: other commands answer at once
     from lm_eval_ext.reports.publishing.published import HUB_ID, limit, published  # noqa: PLC0415 # numpy
     from lm_eval_ext.reports.wording import one_line  # noqa: PLC0415
-    from lm_eval_ext.results.names import GivenName  # noqa: PLC0415
-    from lm_eval_ext.results.stored.places import opened  # noqa: PLC0415
+    from lm_eval_ext.results.places import opened  # noqa: PLC0415
+    from lm_eval_ext.results.runs import GivenName  # noqa: PLC0415
 
     for text in (*(name for _, name in options.ids), *(dataset for _, dataset, _ in options.benchmark)):
         if not HUB_ID.fullmatch(text):

@@ -16,9 +16,8 @@ from lm_eval_ext.results.issue import named
 from lm_eval_ext.results.load import FoundRuns, find_runs
 from lm_eval_ext.results.models import GGUF, EvaluatedModel
 from lm_eval_ext.results.models import labels as labels_of
-from lm_eval_ext.results.names import GivenName, renamed
-from lm_eval_ext.results.other.choice import Choice
-from lm_eval_ext.results.runs import TaskRun
+from lm_eval_ext.results.recognition import Choice
+from lm_eval_ext.results.runs import GivenName, TaskRun, renamed
 from lm_eval_ext.sources import EMBEDDED, EMBEDDED_NOTE
 
 HUB_ID = re.compile(r"[A-Za-z0-9](?:[\w.-]*\w)?/[A-Za-z0-9](?:[\w.-]*\w)?", re.ASCII)

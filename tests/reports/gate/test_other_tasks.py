@@ -19,7 +19,7 @@ from lm_eval_ext.reports.gate.check import Finding, check
 from lm_eval_ext.reports.gate.comparison import Compared, compare
 from lm_eval_ext.reports.gate.units import Sides, Unpaired
 from lm_eval_ext.results.load import load_apart
-from lm_eval_ext.results.other.choice import Choice
+from lm_eval_ext.results.recognition import Choice
 from tests.other_files import MadeUp, write_other_run
 from tests.own_tasks import RUNNABLE
 from tests.recorded_runs import unpacked

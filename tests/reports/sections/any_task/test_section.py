@@ -12,7 +12,7 @@ from lm_eval_ext.reports.page.build import TITLE, TITLE_OF_OTHERS, build
 from lm_eval_ext.reports.page.export import as_csv
 from lm_eval_ext.reports.page.html import page
 from lm_eval_ext.results.load import load_apart
-from lm_eval_ext.results.other.choice import Choice
+from lm_eval_ext.results.recognition import Choice
 from tests.other_files import MadeUp, write_other_run
 from tests.reports.files import write_run
 

@@ -17,7 +17,7 @@ from lm_eval_ext.reports.sections.manyifeval.section import section
 from lm_eval_ext.results.comparability import Pair
 from lm_eval_ext.results.issue import error, note
 from lm_eval_ext.results.load import load, load_apart
-from lm_eval_ext.results.names import GivenName
+from lm_eval_ext.results.runs import GivenName
 from tests.reports.conftest import ResultFolder
 from tests.reports.manyifeval_files import Line, row, write_rows
 from tests.reports.sections.reading_tables import figure, names, numbers, values

@@ -15,7 +15,7 @@ from lm_eval.tasks import TaskManager
 
 from lm_eval_ext.harness.versions import HAS_SCORERS
 from lm_eval_ext.results.load import load_apart
-from lm_eval_ext.results.other.choice import Choice
+from lm_eval_ext.results.recognition import Choice
 from lm_eval_ext.results.runs import TaskRun
 from tests.conftest import save
 from tests.other_files import STAMP, MadeUp, write_other_run

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lm_eval_ext.results.aggregation import over_draws
 from lm_eval_ext.results.comparability import Pair, asking_facts, differences
 from lm_eval_ext.results.issue import Issue, named, note, warning
 from lm_eval_ext.results.models import EvaluatedModel, labels
-from lm_eval_ext.results.other.aggregation import over_draws
 from lm_eval_ext.results.rows import Rows
 from lm_eval_ext.results.runs import Runs, TaskRun
 from lm_eval_ext.results.sampling import decoding, seeds, without_seed
