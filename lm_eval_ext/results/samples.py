@@ -9,6 +9,7 @@ import json
 from array import array
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import isclose
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Generic
@@ -16,12 +17,13 @@ from typing import Any, Generic
 import numpy as np
 from numpy.typing import NDArray
 
+from lm_eval_ext.families.family import Family
 from lm_eval_ext.families.schema import Schema, is_count
 from lm_eval_ext.results import sample_line
-from lm_eval_ext.results.aggregation import MEAN, Aggregate, aggregate
+from lm_eval_ext.results.aggregation import MEAN, aggregate
 from lm_eval_ext.results.files import shown
 from lm_eval_ext.results.issue import Issue, warning
-from lm_eval_ext.results.rows import ASKED, Coded, Rows, Value
+from lm_eval_ext.results.rows import ASKED, Coded, DatasetRows, Rows, Value
 from lm_eval_ext.results.runs import TaskRun
 from lm_eval_ext.results.sample_line import scored_in_draws, scores_of_draws
 
@@ -110,27 +112,96 @@ class _Columns:
 _HASH = np.dtype("S16")
 
 
-def read_samples(
-    path: Path, schema: Schema, metrics: Sequence[str], readers: Sequence[str], numbers: dict[Hashable, int]
-) -> tuple[Rows, LeftOut]:
-    """Return the rows of a samples file, and which of its lines were skipped.
+def with_rows(run: TaskRun, dataset_rows: DatasetRows, column: str) -> TaskRun:
+    """Return a run with its rows, if its samples file exists, and with what is wrong with them.
 
     A line that is truncated or malformed is skipped; the first few of these are named.
 
     Args:
-        path: the file.
-        schema: the schema of the task's family.
-        metrics: the metrics in the task's results.
-        readers: the filters whose lines the file has; only the lines of the first are read.
-        numbers: the numbers of the dataset's rows, by key; new rows get the next numbers.
+        run: the run.
+        dataset_rows: the dataset rows that have been seen; new ones are added.
+        column: the column that groups the rows of a task that is not ours.
 
     Raises:
         OSError: the file cannot be read.
     """
-    columns, wrong = _Columns(), LeftOut()
-    put = _recorder(schema, metrics, numbers, columns)
-    read_lines(path, readers, put, wrong)
-    return columns.rows(path), wrong
+    if not run.has_samples:
+        return run
+    numbers, left_out = dataset_rows.of(run.dataset), LeftOut()
+    if run.is_ours:
+        rows, family = _rows(run, numbers, left_out), run.family
+    else:
+        rows, family = _rows_of_other(run, column, numbers, left_out)
+    issues = [warning(f"{run.samples_path}: {left_out}")] if left_out.count else []
+    if not len(rows):
+        issues.append(
+            warning(
+                f"{run.samples_path}: no rows of the filter {run.reader!r}: its figures have no confidence intervals, "
+                "and no answers are shown"
+            )
+        )
+        return replace(run, issues=(*issues, *run.issues))
+    if len(rows) != run.count:
+        issues.append(
+            warning(
+                f"{run.samples_path}: {len(rows)} rows here but {run.count} in the results; figures are computed from "
+                "the rows here"
+            )
+        )
+    else:
+        issues += _disagreement(run, rows) if run.is_ours else _disagreement_of_other(run, rows)
+    return replace(run, rows=rows, family=family, issues=(*issues, *run.issues))
+
+
+def _disagreement(run: TaskRun, rows: Rows) -> list[Issue]:
+    """Return whether results and samples appear to be from different runs."""
+    numbers = (name for name in rows.values if run.schema.row_form(name) == "number")
+    for metric in (run.headline.name, *numbers):
+        said, found = run.figure(metric), float(rows.values[metric].mean())
+        if said is None or not isclose(said, found, rel_tol=1e-6, abs_tol=1e-9):
+            told = "no number" if said is None else said
+            return [_from_two_runs(rows, metric, found, told)]
+    return []
+
+
+def _disagreement_of_other(run: TaskRun, rows: Rows) -> list[Issue]:
+    """Return whether the rows of a task that is not ours give the figure of the results; it may be unknown how."""
+    metric = run.headline.name
+    if rows.drawn > 1:
+        # The figure in the results is of what the harness reduced the draws to.
+        return []
+    found, figure = rows.aggregates.get(metric), run.figure(metric)
+    if found is None:
+        return [
+            warning(
+                f"{run.task}: {metric} in the results is no mean of its rows, nor another known aggregation; it "
+                "is shown without an interval and not tested"
+            )
+        ]
+    if figure is None or not np.isclose(found.figure, figure, rtol=1e-6, atol=1e-9):
+        return [_from_two_runs(rows, metric, found.figure, "no number" if figure is None else f"{figure:.6g}")]
+    return []
+
+
+def _from_two_runs(rows: Rows, metric: str, found: float, told: object) -> Issue:
+    return warning(
+        f"{rows.path}: {metric} is {found:.6g} over its rows but {told} in the results; expected both to be from one "
+        "run. Figures are computed from the rows"
+    )
+
+
+def _rows(run: TaskRun, numbers: dict[Hashable, int], left_out: LeftOut) -> Rows:
+    """Return the rows of a task of ours, with all metrics in its results.
+
+    Args:
+        run: the run.
+        numbers: the numbers of the dataset's rows, by key; new rows get the next numbers.
+        left_out: counts the lines that are skipped.
+    """
+    columns = _Columns()
+    put = _recorder(run.schema.of_task(run.metadata), run.metrics, numbers, columns)
+    read_lines(run.samples_path, run.readers, put, left_out)
+    return columns.rows(run.samples_path)
 
 
 def read_lines(
@@ -226,12 +297,10 @@ def _recorder(
     return put
 
 
-def read_other_samples(
-    run: TaskRun, column: str, numbers: dict[Hashable, int]
-) -> tuple[Rows, tuple[float, float], LeftOut]:
-    """Return the rows of a task's main metric, the range of its figure, and which lines were skipped.
+def _rows_of_other(run: TaskRun, column: str, numbers: dict[Hashable, int], left_out: LeftOut) -> tuple[Rows, Family]:
+    """Return the rows of a task that is not ours, and its family with the range of its main metric, as rows tell it.
 
-    If the metric is a mean over rows, ``values`` has its numbers, and ``draws`` those of several draws. If its
+    If that metric is a mean over rows, ``values`` has its numbers, and ``draws`` those of several draws. If its
     aggregation is known, ``aggregates`` has it.
 
     Args:
@@ -239,9 +308,7 @@ def read_other_samples(
         column: the documents' column whose values group rows; if it is empty or a document has no such column, rows
             with the same document are grouped.
         numbers: the numbers of the dataset's rows, by key; new rows get the next numbers.
-
-    Raises:
-        OSError: the file cannot be read.
+        left_out: counts the lines that are skipped.
     """
     metric = run.headline.name
     scored = scored_in_draws(metric)
@@ -265,8 +332,7 @@ def read_other_samples(
         docs.append(doc)
         prompts.append(doc if prompted_by_doc else sample_line.beginning(line.get("prompt_hash")))
 
-    wrong = LeftOut()
-    read_lines(run.samples_path, run.readers, put, wrong)
+    read_lines(run.samples_path, run.readers, put, left_out)
     found = aggregate(metric, stated(run.config, metric), items, run.figure(metric)) if items else None
     drawn = _drawn(draws) if found is not None and found.name == MEAN else None
     if drawn is not None:
@@ -275,7 +341,8 @@ def read_other_samples(
     rows = Rows(
         np.array(ids, np.int64),
         np.array(clusters, np.int32),
-        {metric: _values(found)} if found is not None and found.name == MEAN else {},
+        # NaN where a row does not count.
+        {metric: np.where(found.terms[:, 1] > 0, found.terms[:, 0], np.nan)} if found and found.name == MEAN else {},
         {},
         {},
         np.array(docs, hashes),
@@ -285,7 +352,9 @@ def read_other_samples(
         draws={} if drawn is None else {metric: drawn},
         aggregates={} if found is None else {metric: found},
     )
-    return rows, run.headline.range if found is None else found.range, wrong
+    headline = run.headline if found is None else replace(run.headline, range=found.range)
+    schema = replace(run.schema, headlines=(headline,), metrics=(headline, *run.schema.metrics))
+    return rows, replace(run.family, schema=schema)
 
 
 def _drawn(draws: Sequence[Sequence[Any]]) -> NDArray[np.float64] | None:
@@ -293,11 +362,6 @@ def _drawn(draws: Sequence[Sequence[Any]]) -> NDArray[np.float64] | None:
     counts = {len(of_row) for of_row in draws}
     numbers = all(isinstance(value, int | float) for of_row in draws for value in of_row)
     return np.array(draws, np.float64) if len(counts) == 1 and counts != {0} and numbers else None
-
-
-def _values(found: Aggregate) -> Any:
-    """Return the number of each row; NaN where it does not count."""
-    return np.where(found.terms[:, 1] > 0, found.terms[:, 0], np.nan)
 
 
 def _key(line: Mapping[str, Any], task: str, column: str) -> Hashable:
@@ -320,35 +384,3 @@ def stated(config: Mapping[str, Any], metric: str) -> object:
         if isinstance(each, dict) and each.get("metric") == metric:
             return each.get("aggregation")
     return None
-
-
-def with_other_rows(run: TaskRun, rows: Rows, limits: tuple[float, float]) -> TaskRun:
-    """Return a run with its rows, and with what they tell about the range of its main metric."""
-    headline = replace(run.headline, range=limits)
-    schema = replace(run.schema, headlines=(headline,), metrics=(headline, *run.schema.metrics))
-    return replace(run, rows=rows, family=replace(run.family, schema=schema))
-
-
-def of_rows(run: TaskRun, rows: Rows) -> list[Issue]:
-    """Return what is to be said about the rows of a run: whether they give the figure of the results, and how."""
-    metric = run.headline.name
-    if rows.drawn > 1:
-        # The figure in the results is of what the harness reduced the draws to.
-        return []
-    found, figure = rows.aggregates.get(metric), run.figure(metric)
-    if found is None:
-        return [
-            warning(
-                f"{run.task}: {metric} in the results is no mean of its rows, nor another known aggregation; it "
-                "is shown without an interval and not tested"
-            )
-        ]
-    if figure is None or not np.isclose(found.figure, figure, rtol=1e-6, atol=1e-9):
-        told = "no number" if figure is None else f"{figure:.6g}"
-        return [
-            warning(
-                f"{rows.path}: {metric} is {found.figure:.6g} over its rows but {told} in the results; expected both "
-                "to be from one run. Figures are computed from the rows"
-            )
-        ]
-    return []

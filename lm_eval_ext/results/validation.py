@@ -6,8 +6,9 @@ The scores of such a run are plausible, low, and say little about the model.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from math import isclose
+from itertools import groupby
 from pathlib import Path
 
 import numpy as np
@@ -16,9 +17,9 @@ from lm_eval_ext.families.schema import EMPTY_RATE
 from lm_eval_ext.results.files import ResultFile
 from lm_eval_ext.results.issue import Issue, named, note, warning
 from lm_eval_ext.results.models import EvaluatedModel, chat_template
-from lm_eval_ext.results.rows import Rows
-from lm_eval_ext.results.runs import TaskRun
+from lm_eval_ext.results.runs import Role, Runs, TaskRun
 from lm_eval_ext.results.sample_line import generated
+from lm_eval_ext.results.settings import settings_that_differ
 from lm_eval_ext.sources import EMBEDDED
 from lm_eval_ext.verifiers.reasoning import is_cut_off
 
@@ -34,28 +35,68 @@ _CHAT_NAME = re.compile(r"(?<![a-z])(?:instruct|chat|assistant|it)(?![a-z])", re
 _END_OF_TURN = re.compile(r"im_end|eot|end_of_turn|turn_end|<\|end\|>|<end_of_utterance>|<\|user\|>", re.IGNORECASE)
 
 
-def replacements(replaced: Sequence[tuple[TaskRun, TaskRun]]) -> list[Issue]:
-    """Return which runs were superseded by a newer run of the same task.
+def what_differs(runs: Runs) -> list[Issue]:
+    """Return how models and tasks differ in what was run, so that scores are not comparable or shown elsewhere.
 
     Args:
-        replaced: pairs of an older run and the newer one that replaced it.
+        runs: the runs; their samples are not needed.
     """
-    tasks: dict[tuple[Path, Issue], list[str]] = {}
-    for older, newer in replaced:
-        rows = "" if older.count == newer.count else f" ({newer.count} instead of {older.count} rows)"
-        # If two runs have the same date, it is unknown which is newer.
-        why = (
-            warning(f"{newer.file.path} has the same date and is used because its name sorts later{rows}")
-            if older.file.date == newer.file.date
-            else note(f"{newer.file.path} is newer{rows}")
-        )
-        tasks.setdefault((older.file.path, why), []).append(older.task)
     return [
-        Issue(why.severity, f"{path}: not used for {named(of_pair)}: {why}") for (path, why), of_pair in tasks.items()
+        *_sweeps(runs),
+        *_placements(runs),
+        *_versions(runs.with_role(Role.COUNTS, Role.PLACED, Role.SWEPT), runs.groups),
+        *_numbers_of_rows(runs),
+        *settings_that_differ(runs),
     ]
 
 
-def versions_that_differ(runs: Sequence[TaskRun], groups: Mapping[str, Sequence[str]]) -> list[Issue]:
+def what_went_wrong(runs: Runs) -> list[Issue]:
+    """Return what is missing or doubtful about runs, what figures make of it, and what is likely to have gone wrong.
+
+    Args:
+        runs: the runs, with their samples.
+    """
+    in_figures = runs.with_role(Role.COUNTS, Role.PLACED)
+    issues = [*_draws_of_rows(in_figures, runs.labels), *_without_samples(in_figures)]
+    issues += [issue for run in runs.with_role(Role.COUNTS, Role.PLACED, Role.SWEPT) for issue in run.issues]
+    for model, name in runs.labels.items():
+        of_model = [run for run in in_figures if run.model == model]
+        issues += _without_template(of_model, name)
+        issues += _cut_off(of_model, name)
+        issues += _empty(of_model, name)
+        issues += _invalid(of_model, name)
+    return issues
+
+
+def _sweeps(runs: Runs) -> list[Issue]:
+    """Return at which temperatures the tasks of a sweep were run, and which of them most figures show."""
+    tasks: dict[tuple[EvaluatedModel, str], list[str]] = {}
+    for (model, task), of_task in groupby(runs.swept, lambda run: (run.model, run.task)):
+        temperatures = [run.decoding.temperature for run in of_task]
+        counts = Counter(temperatures)
+        words = ", ".join(f"{value:g}" + (f" ({count} draws)" if count > 1 else "") for value, count in counts.items())
+        first = ", its first draw" if counts[temperatures[0]] > 1 else ""
+        text = f"temperatures {words}; all figures but those over temperatures show {temperatures[0]:g}{first}"
+        tasks.setdefault((model, text), []).append(task)
+    return [note(f"{runs.labels[model]}: {named(of_model)} at {text}") for (model, text), of_model in tasks.items()]
+
+
+def _placements(runs: Runs) -> list[Issue]:
+    """Return which tasks were run with their instructions elsewhere than published, and where they are shown."""
+    places: dict[EvaluatedModel, dict[str, list[str]]] = {}
+    for run in runs.with_role(Role.PLACED):
+        places.setdefault(run.model, {}).setdefault(run.placement, []).append(run.task)
+    return [
+        note(
+            f"{runs.labels[model]}: run with its instructions elsewhere ("
+            f"{'; '.join(f'{place}: {named(tasks)}' for place, tasks in of_model.items())}), which only the "
+            "figure on placements shows"
+        )
+        for model, of_model in places.items()
+    ]
+
+
+def _versions(runs: Sequence[TaskRun], groups: Mapping[str, Sequence[str]]) -> list[Issue]:
     """Return which tasks or groups were run in different versions or on different rows."""
     issues = []
     versions: dict[str, set[str]] = {}
@@ -94,13 +135,13 @@ def versions_that_differ(runs: Sequence[TaskRun], groups: Mapping[str, Sequence[
     return issues
 
 
-def rows_that_differ(runs: Sequence[TaskRun], names: Mapping[EvaluatedModel, str]) -> list[Issue]:
+def _numbers_of_rows(runs: Runs) -> list[Issue]:
     """Return which models were not evaluated on all rows."""
     issues = []
     of_limit: dict[tuple[EvaluatedModel, str], list[str]] = {}
     counts: dict[str, dict[int, str]] = {}
-    for run in runs:
-        counts.setdefault(run.name, {}).setdefault(run.count, names[run.model])
+    for run in runs.with_role(Role.COUNTS, Role.PLACED):
+        counts.setdefault(run.name, {}).setdefault(run.count, runs.labels[run.model])
         if limit := run.file.config.get("limit"):
             of_limit.setdefault((run.model, f"{limit:g}" if isinstance(limit, float) else str(limit)), []).append(
                 run.name
@@ -108,7 +149,7 @@ def rows_that_differ(runs: Sequence[TaskRun], names: Mapping[EvaluatedModel, str
     # Twenty models are usually evaluated with one limit.
     limited: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for (who, limit), tasks in of_limit.items():
-        limited.setdefault((limit, tuple(tasks)), []).append(names[who])
+        limited.setdefault((limit, tuple(tasks)), []).append(runs.labels[who])
     issues += [
         warning(f"{named(of_models)}: evaluated with --limit {limit}: {named(tasks)}")
         for (limit, tasks), of_models in limited.items()
@@ -122,27 +163,22 @@ def rows_that_differ(runs: Sequence[TaskRun], names: Mapping[EvaluatedModel, str
     return issues
 
 
-def disagreement(run: TaskRun, rows: Rows) -> list[Issue]:
-    """Return whether results and samples appear to be from different runs."""
-    numbers = (name for name in rows.values if run.schema.row_form(name) == "number")
-    for metric in (run.headline.name, *numbers):
-        said, found = run.figure(metric), float(rows.values[metric].mean())
-        if said is None or not isclose(said, found, rel_tol=1e-6, abs_tol=1e-9):
-            told = "no number" if said is None else said
-            return [
-                warning(
-                    f"{rows.path}: {metric} is {found:.6g} over its rows but {told} in the results; expected both to "
-                    "be from one run. Figures are computed from the rows"
-                )
-            ]
-    return []
+def _draws_of_rows(runs: Sequence[TaskRun], names: Mapping[EvaluatedModel, str]) -> list[Issue]:
+    """Return which tasks have several draws of each row in one run (``repeats``), and what figures show of them."""
+    tasks: dict[tuple[EvaluatedModel, str], list[str]] = {}
+    for run in runs:
+        if run.rows is not None and run.rows.drawn > 1:
+            first = "; entropies and distributions of letters are those of the first" if run.rows.letters else ""
+            text = f"{run.rows.drawn} draws per row, over which figures are means{first}"
+            tasks.setdefault((run.model, text), []).append(run.task)
+    return [note(f"{names[model]}: {named(of_model)}: {text}") for (model, text), of_model in tasks.items()]
 
 
-def without_samples(runs: Sequence[TaskRun]) -> list[Issue]:
+def _without_samples(runs: Sequence[TaskRun]) -> list[Issue]:
     """Return which results files have no samples next to them, each file once."""
     missing: dict[Path, list[TaskRun]] = {}
     for run in runs:
-        if run.rows is None and not run.issues:
+        if run.rows is None and not run.has_samples:
             missing.setdefault(run.file.path, []).append(run)
     return [
         warning(
@@ -152,23 +188,6 @@ def without_samples(runs: Sequence[TaskRun]) -> list[Issue]:
         )
         for path, of_file in missing.items()
     ]
-
-
-def symptoms(runs: Sequence[TaskRun], names: Mapping[EvaluatedModel, str]) -> list[Issue]:
-    """Return what is likely to have gone wrong in runs, with its remedy.
-
-    Args:
-        runs: the runs of all models, with their samples.
-        names: the names of the models.
-    """
-    issues: list[Issue] = []
-    for model, name in names.items():
-        of_model = [run for run in runs if run.model == model]
-        issues += _without_template(of_model, name)
-        issues += _cut_off(of_model, name)
-        issues += _empty(of_model, name)
-        issues += _invalid(of_model, name)
-    return issues
 
 
 def _without_template(runs: Sequence[TaskRun], name: str) -> Iterator[Issue]:

@@ -32,7 +32,7 @@ def texts(runs: Runs) -> tuple[str, ...]:
 def test_a_run_contains_its_rows_with_their_scores(tmp_path: Path) -> None:
     write_run(tmp_path, {SST2: [1, 0, 1, 1]})
     runs = load([tmp_path])
-    (run,) = runs.runs
+    (run,) = runs.counting
     assert (run.task, run.family.name, run.reader, run.count, run.headline.name) == (
         SST2,
         "verbalizer",
@@ -51,17 +51,17 @@ def test_a_run_contains_its_rows_with_their_scores(tmp_path: Path) -> None:
 def test_the_same_row_under_another_verbalizer_is_one_cluster(tmp_path: Path) -> None:
     write_run(tmp_path, {SST2: [1, 0], "verbalizer_sst2_natural_golden": [1, 1]})
     runs = load([tmp_path])
-    assert {run.dataset for run in runs.runs} == {"verbalizer sst2"}
+    assert {run.dataset for run in runs.counting} == {"verbalizer sst2"}
     assert runs.dataset_rows.of("verbalizer sst2") == {0: 0, 1: 1}
-    assert [run.rows.clusters.tolist() for run in runs.runs if run.rows is not None] == [[0, 1], [0, 1]]
+    assert [run.rows.clusters.tolist() for run in runs.counting if run.rows is not None] == [[0, 1], [0, 1]]
 
 
 def test_rows_of_two_datasets_are_never_the_same_row(tmp_path: Path) -> None:
     for name in ("sst2", "qqp"):
         write_run(tmp_path / name, {f"verbalizer_{name}_natural_golden": [1, 0]}, config=metadata(dataset=name))
     runs = load([tmp_path])
-    assert {run.dataset for run in runs.runs} == {"verbalizer sst2", "verbalizer qqp"}
-    assert [runs.dataset_rows.count(run.dataset) for run in runs.runs] == [2, 2]
+    assert {run.dataset for run in runs.counting} == {"verbalizer sst2", "verbalizer qqp"}
+    assert [runs.dataset_rows.count(run.dataset) for run in runs.counting] == [2, 2]
 
 
 def test_several_models_have_short_names(tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ def test_several_models_have_short_names(tmp_path: Path) -> None:
     write_run(tmp_path / "b", {SST2: [0]}, arguments="pretrained=owner/large,dtype=float16")
     runs = load([tmp_path])
     assert sorted(runs.labels.values()) == ["large", "small"]
-    assert [runs.labels[run.model] for run in runs.runs] == list(runs.labels.values())
+    assert [runs.labels[run.model] for run in runs.counting] == list(runs.labels.values())
 
 
 def test_models_are_in_argument_order_and_within_a_folder_by_name(tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_models_are_in_argument_order_and_within_a_folder_by_name(tmp_path: Path
         write_run(tmp_path / folder, {SST2: [1]}, arguments={"pretrained": model})
     runs = load([tmp_path / "g", tmp_path / "f"])
     assert list(runs.labels.values()) == ["b", "a", "M-7b", "m-70b"]
-    assert [runs.labels[run.model] for run in runs.runs] == list(runs.labels.values())
+    assert [runs.labels[run.model] for run in runs.counting] == list(runs.labels.values())
 
 
 def test_groups_are_flattened_to_their_tasks(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_the_row_of_a_group_is_not_a_task(tmp_path: Path) -> None:
     content = json.loads(path.read_text())
     content["results"]["verbalizer"] = content["results"][SST2]
     path.write_text(json.dumps(content))
-    assert [run.task for run in load([tmp_path]).runs] == [SST2]
+    assert [run.task for run in load([tmp_path]).counting] == [SST2]
 
 
 # Of several runs the newest
@@ -109,7 +109,7 @@ def test_a_file_given_in_several_ways_is_read_once(tmp_path: Path) -> None:
     path = write_run(tmp_path / "run", {SST2: [1]})
     (link := tmp_path / "link").symlink_to(tmp_path / "run")
     runs = load([tmp_path / "run", path, link])
-    assert [run.file.path for run in runs.runs] == [path]
+    assert [run.file.path for run in runs.counting] == [path]
     assert texts(runs) == ()
 
 
@@ -117,7 +117,7 @@ def test_the_newer_of_two_runs_is_used_and_the_older_one_named(tmp_path: Path) -
     newer = write_run(tmp_path / "1", {SST2: [1, 1]}, date=2000)
     older = write_run(tmp_path / "2", {SST2: [0, 0], SNLI: [1, 1]}, date=1000)
     runs = load([tmp_path])
-    assert {run.task: run.figure("acc") for run in runs.runs} == {SST2: 1.0, SNLI: 1.0}
+    assert {run.task: run.figure("acc") for run in runs.counting} == {SST2: 1.0, SNLI: 1.0}
     assert texts(runs) == (f"{older}: not used for {SST2}: {newer} is newer",)
 
 
@@ -135,7 +135,7 @@ def test_the_same_weights_in_other_settings_are_not_replaced(other: dict[str, An
     write_run(tmp_path / "1", {SST2: [1]})
     write_run(tmp_path / "2", {SST2: [0]}, date=2000, **other)
     runs = load([tmp_path])
-    assert len(runs.runs) == 2
+    assert len(runs.counting) == 2
     first, second = runs.labels.values()
     assert first != second
     assert sum(label.startswith("one, no ") for label in (first, second)) == 1
@@ -148,7 +148,7 @@ def test_the_same_weights_in_other_settings_are_not_replaced(other: dict[str, An
 def test_without_samples_there_are_results_but_no_intervals(tmp_path: Path) -> None:
     path = write_run(tmp_path, {SST2: [1, 0]}, samples=False)
     runs = load([tmp_path])
-    figure = estimate(Evidence(runs).ratio(runs.runs[0], "acc").value)
+    figure = estimate(Evidence(runs).ratio(runs.counting[0], "acc").value)
     assert (figure.value, figure.has_interval) == (0.5, False)
     (note,) = texts(runs)
     assert note.startswith(f"{path}: no samples of {SST2} next to it (expected samples_{SST2}_{STAMP}.jsonl; run with")
@@ -168,7 +168,7 @@ def test_a_truncated_line_is_named_and_the_others_are_used(tmp_path: Path) -> No
     text = samples.read_bytes()
     samples.write_bytes(text[: len(text) - 40])
     runs = load([tmp_path])
-    assert estimate(Evidence(runs).ratio(runs.runs[0], "acc").value).value == 0.5
+    assert estimate(Evidence(runs).ratio(runs.counting[0], "acc").value).value == 0.5
     assert texts(runs) == (
         f"{samples}: 1 line skipped (line 3: truncated or not JSON)",
         f"{samples}: 2 rows here but 3 in the results; figures are computed from the rows here",
@@ -192,8 +192,8 @@ def test_a_malformed_sample_is_left_out(line: str, reason: str, tmp_path: Path) 
     first, _ = samples.read_text().splitlines()
     samples.write_text(f"{first}\n{line}\n")
     runs = load([tmp_path])
-    assert runs.runs[0].rows is not None
-    assert runs.runs[0].rows.values["acc"].tolist() == [1]
+    assert runs.counting[0].rows is not None
+    assert runs.counting[0].rows.values["acc"].tolist() == [1]
     assert texts(runs)[0].startswith(f"{samples}: 1 line skipped (line 2: {reason}")
 
 
@@ -202,8 +202,8 @@ def test_lines_of_a_filter_without_scores_are_not_read(tmp_path: Path) -> None:
     others = [json.dumps(verbalizer_line(number, number, filter="raw")) + "\n" for number in range(2)]
     samples.write_text("".join(others) + samples.read_text())
     runs = load([tmp_path])
-    assert runs.runs[0].rows is not None
-    assert runs.runs[0].rows.values["acc"].tolist() == [1, 0]
+    assert runs.counting[0].rows is not None
+    assert runs.counting[0].rows.values["acc"].tolist() == [1, 0]
     assert texts(runs) == ()
 
 
@@ -231,7 +231,7 @@ def test_different_rows_of_a_task_are_named(tmp_path: Path) -> None:
 def test_a_task_without_rows_is_left_out_and_named(tmp_path: Path) -> None:
     path = write_run(tmp_path, {SST2: [], SNLI: [1]})
     runs = load([tmp_path])
-    assert [run.task for run in runs.runs] == [SNLI]
+    assert [run.task for run in runs.counting] == [SNLI]
     assert texts(runs) == (f"{path}, task {SST2!r}: no rows were evaluated; left out",)
 
 
@@ -282,7 +282,7 @@ def test_any_score_that_disagrees_with_its_rows_is_a_warning(said: object, tmp_p
     content = json.loads(path.read_text())
     content["results"][SST2]["prior_rate,answer"] = said
     path.write_text(json.dumps(content))
-    (run,) = load([tmp_path]).runs
+    (run,) = load([tmp_path]).counting
     (issue,) = run.issues
     assert "prior_rate is 0.5 over its rows but " in issue.text
 
@@ -296,7 +296,7 @@ def test_a_task_without_evaluated_rows_is_known_by_name(tmp_path: Path) -> None:
 def test_an_invalid_date_is_replaced_by_the_modification_time(date: object, tmp_path: Path) -> None:
     path = write_run(tmp_path, {SST2: [1]})
     path.write_text(json.dumps(json.loads(path.read_text()) | {"date": date}))
-    assert load([tmp_path]).runs[0].file.date == path.stat().st_mtime
+    assert load([tmp_path]).counting[0].file.date == path.stat().st_mtime
 
 
 # What cannot be read at all

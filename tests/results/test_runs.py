@@ -31,7 +31,7 @@ def test_report_compare_and_table_agree_on_the_newest_run(newer: str, tmp_path: 
         path.write_text(json.dumps(content))
     accuracy = 1.0 if newer == "a" else 0.0
     (methods, issues) = read_methods([tmp_path])
-    (of_report,), (of_comparison,) = load([tmp_path]).runs, load_apart([[tmp_path]])[0].runs
+    (of_report,), (of_comparison,) = load([tmp_path]).counting, load_apart([[tmp_path]])[0].counting
     (of_table,) = methods
     assert of_report.figure("prompt_level_strict_acc") == accuracy
     assert of_comparison.figure("prompt_level_strict_acc") == accuracy
@@ -46,7 +46,7 @@ def test_report_compare_and_table_agree_on_the_newest_run(newer: str, tmp_path: 
 def test_report_and_gains_agree_on_the_newest_run_even_with_equal_dates(tmp_path: Path) -> None:
     for number, rouge_l in ((1, 0.2), (2, 0.3)):
         results(tmp_path / f"results_{number}.json", leaf("s1", "prompt", rouge_l), date=1.0)
-    (of_report,) = load([tmp_path]).runs
+    (of_report,) = load([tmp_path]).counting
     of_gains = read_scores([tmp_path])
     assert of_report.figure("rouge_l") == of_gains.scores[0].rouge_l == 0.3
     assert of_gains.model == of_report.model.full_name

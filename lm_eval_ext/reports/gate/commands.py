@@ -234,7 +234,7 @@ def _checked(options: argparse.Namespace, before: Opened, after: Opened) -> int:
     ]
     contents = {}
     if options.junit is not None:
-        date = max(run.file.date for run in sides.after.runs)
+        date = max(run.file.date for run in sides.after.counting)
         properties = _properties(sides, titles) | {"required": options.require}
         contents[options.junit] = junit.document(findings, properties, date, notices, options.require)
     summary = markdown.document(findings, titles, notices, options.require)
@@ -292,7 +292,7 @@ def _bounds(max_drop: float | None, path: Path | None) -> Bounds:
 def _read(before: Opened, after: Opened, names: tuple[str, str], others: Choice) -> Sides:
     from lm_eval_ext.reports.gate.units import Sides  # noqa: PLC0415
     from lm_eval_ext.results.load import load_apart  # noqa: PLC0415 # numpy
-    from lm_eval_ext.results.runs_as_one import Draw, as_one  # noqa: PLC0415 # numpy
+    from lm_eval_ext.results.runs_as_one import OfOneSeed, as_one  # noqa: PLC0415 # numpy
 
     paths, given = [*before.paths, *after.paths], [*before.names, *after.names]
     found = load_apart([[path] for path in paths], lambda runs: counted(runs, " tasks"), others=others)
@@ -304,9 +304,9 @@ def _read(before: Opened, after: Opened, names: tuple[str, str], others: Choice)
                     "expected one: give the folder or file of one"
                 )
             )
-    draws = [Draw(runs, place) for place, runs in zip(given, found, strict=True)]
+    each = [OfOneSeed(runs, place) for place, runs in zip(given, found, strict=True)]
     count = len(before.names)
-    sides = [as_one(of_side) for of_side in (draws[:count], draws[count:])]
+    sides = [as_one(of_side) for of_side in (each[:count], each[count:])]
     for runs, name in zip(sides, names, strict=True):
         for notice in _notices(runs, name):
             print(f"lm-eval-ext: {before.named(notice)}", file=sys.stderr)
@@ -324,7 +324,7 @@ def _titles(sides: Sides, before: Opened, after: Opened) -> tuple[str, str]:
 def _title(runs: Runs, places: Opened) -> str:
     from lm_eval_ext.results.settings import settings_of  # noqa: PLC0415 # numpy
 
-    return one_line(f"{', '.join([*runs.labels.values(), *settings_of(runs.runs)])} ({_listed(places)})")
+    return one_line(f"{', '.join([*runs.labels.values(), *settings_of(runs.counting)])} ({_listed(places)})")
 
 
 def _listed(places: Opened) -> str:
@@ -338,11 +338,11 @@ def _properties(sides: Sides, titles: tuple[str, str]) -> dict[str, str]:
     properties = {"lm-eval-ext": __version__}
     for name, title, runs in zip(("baseline", "candidate"), titles, (sides.before, sides.after), strict=True):
         properties[name] = title
-        files = [run.file.content for run in runs.runs]
+        files = [run.file.content for run in runs.counting]
         for fact, values in (
             ("lm-eval", [content.get("lm_eval_version") for content in files]),
-            ("task versions", [run.metadata.get("version") for run in runs.runs]),
-            ("setting", settings_of(runs.runs) or ["default"]),
+            ("task versions", [run.metadata.get("version") for run in runs.counting]),
+            ("setting", settings_of(runs.counting) or ["default"]),
         ):
             properties[f"{name}: {fact}"] = ", ".join(sorted({str(value) for value in values}))
     return properties

@@ -185,7 +185,7 @@ def _obstacle(pairs: Sequence[Pair]) -> Issue | None:
 
 def tasks_of(runs: Runs) -> Mapping[str, TaskRun]:
     """Return the runs of a side, which has one model, by task."""
-    return {run.task: run for run in runs.runs}
+    return {run.task: run for run in runs.counting}
 
 
 def unlike(runs: Sequence[TaskRun]) -> Issue | None:

@@ -11,7 +11,7 @@ from typing import Any
 from lm_eval_ext.families.schema import FACTS
 from lm_eval_ext.results.files import ResultFile
 from lm_eval_ext.results.models import FEW_SHOT, Setting, arguments, as_text, chat_template
-from lm_eval_ext.results.runs import Runs, TaskRun
+from lm_eval_ext.results.runs import Role, Runs, TaskRun
 
 FROM_YAML = ("config_source", "note")
 """Metadata keys that a task's YAML or the harness adds."""
@@ -34,12 +34,10 @@ Facts = tuple[tuple[str, str], ...]
 def provenance(runs: Runs) -> tuple[tuple[str, Facts], ...]:
     """Return names and values for each file of each model, and for each setting if a file's tasks have several."""
     found = []
-    shown_once = {(run.file.path, run.task) for run in runs.runs}
-    draws = (run for run in runs.draws if (run.file.path, run.task) not in shown_once)
-    everything = [*runs.runs, *runs.placed, *draws]
+    in_figures = [run for role in (Role.COUNTS, Role.PLACED, Role.SWEPT) for run in runs.with_role(role)]
     for model in runs.models:
         of_file: dict[tuple[str, Setting], list[TaskRun]] = {}
-        for run in everything:
+        for run in in_figures:
             if run.model == model:
                 of_file.setdefault((str(run.file.path), run.setting), []).append(run)
         found += [(runs.labels[model], _facts(runs, alike)) for alike in of_file.values()]

@@ -13,11 +13,10 @@ from lm_eval_ext.families.schema import COUNT
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.results.files import shown
 from lm_eval_ext.results.issue import named
-from lm_eval_ext.results.load import FoundRuns, find_runs
+from lm_eval_ext.results.load import find_runs
 from lm_eval_ext.results.models import GGUF, EvaluatedModel
-from lm_eval_ext.results.models import labels as labels_of
 from lm_eval_ext.results.recognition import Choice
-from lm_eval_ext.results.runs import GivenName, TaskRun, renamed
+from lm_eval_ext.results.runs import GivenName, Runs, TaskRun, renamed
 from lm_eval_ext.sources import EMBEDDED, EMBEDDED_NOTE
 
 HUB_ID = re.compile(r"[A-Za-z0-9](?:[\w.-]*\w)?/[A-Za-z0-9](?:[\w.-]*\w)?", re.ASCII)
@@ -118,7 +117,7 @@ class PublishedModel:
         return Score(name, metric, better, value, error, sum(each.count for each in runs), _range(run, metric), run)
 
 
-def published(paths: Sequence[Path], ids: Sequence[GivenName]) -> tuple[tuple[PublishedModel, ...], FoundRuns]:
+def published(paths: Sequence[Path], ids: Sequence[GivenName]) -> tuple[tuple[PublishedModel, ...], Runs]:
     """Return the models in results files, by id, and what was found in the files.
 
     Args:
@@ -131,12 +130,12 @@ def published(paths: Sequence[Path], ids: Sequence[GivenName]) -> tuple[tuple[Pu
         RowsError: a file is not a results file, or an id is for no model.
     """
     found = find_runs(paths, others=Choice())
-    labels = labels_of(found.models)
+    labels = found.labels
     # A renamed label is the user's id; others are looked up in the results.
-    given = renamed(labels, found.runs, ids)
+    given = renamed(found, ids)
     models: dict[str, tuple[EvaluatedModel, PublishedModel]] = {}
     for model in found.models:
-        runs = tuple(run for run in found.runs if run.model == model)
+        runs = tuple(run for run in found.counting if run.model == model)
         _require_real(labels[model], runs)
         name = given[model] if given[model] != labels[model] else _id(model, labels[model], runs)
         if name in models:

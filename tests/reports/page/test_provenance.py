@@ -52,7 +52,7 @@ def test_a_model_that_was_run_twice_has_two_entries(tmp_path: Path) -> None:
 
 
 def only_run(folder: Path) -> TaskRun:
-    (run,) = find_runs([folder]).runs
+    (run,) = find_runs([folder]).counting
     return run
 
 

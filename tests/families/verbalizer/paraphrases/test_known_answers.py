@@ -149,6 +149,6 @@ def test_the_wordings_of_a_row_are_one_observation(runs: Mapping[str, Run], fold
         assert run.rows.clusters.tolist() == [number for number in range(ROWS) for _ in range(WORDINGS)]
     # The rows of a run without paraphrases are the same ones.
     (plain,) = load_apart([[folder / "oracle", folder / "plain"]])
-    clusters = {len(run.rows): run.rows.clusters.tolist() for run in plain.runs if run.task == NATURAL and run.rows}
+    clusters = {len(run.rows): run.rows.clusters.tolist() for run in plain.counting if run.task == NATURAL and run.rows}
     assert clusters[ROWS] == list(range(ROWS))
     assert set(clusters[ROWS * WORDINGS]) == set(clusters[ROWS])
