@@ -21,7 +21,7 @@ from lm_eval_ext.reports.statistics import Floats, estimate, holm, sign_flip_p
 from lm_eval_ext.reports.wording import figure as shown
 from lm_eval_ext.results.issue import Issue, error, named, note
 from lm_eval_ext.results.models import EvaluatedModel
-from lm_eval_ext.results.runs import TaskRun
+from lm_eval_ext.results.runs import Role, TaskRun
 
 PUBLISHED, *OTHERS = SCHEMA.placements
 REPEATED = "repeat"
@@ -207,7 +207,8 @@ def placements(evidence: Evidence) -> Iterator[Figure]:
 
 def _of_model(evidence: Evidence, model: EvaluatedModel) -> list[Placed]:
     """Return the tasks that a model was run on with another placement than the published one."""
-    placed = [run for run in evidence.runs.placed if run.model == model and run.family.name == FAMILY]
+    elsewhere = evidence.runs.with_role(Role.PLACED)
+    placed = [run for run in elsewhere if run.model == model and run.family.name == FAMILY]
     by_task: dict[str, dict[str, TaskRun]] = {run.task: {} for run in placed}
     for run in (*evidence.runs.of(FAMILY, model), *placed):
         if run.task in by_task:

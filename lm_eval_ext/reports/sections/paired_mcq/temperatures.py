@@ -18,7 +18,6 @@ from lm_eval_ext.reports.sections.shared_rows import shared_rows
 from lm_eval_ext.reports.statistics import Ratio, estimate
 from lm_eval_ext.results.issue import Issue, note, warning
 from lm_eval_ext.results.runs import TaskRun
-from lm_eval_ext.results.sampling import decoding
 
 RATES = {"mismatch": "mismatch", "refusal": "refusal"}
 ENTROPY = {"entropy_text": "entropy of the text", "entropy_first_token": "entropy of the first token"}
@@ -108,7 +107,7 @@ def _first(point: Point, points: Sequence[Point]) -> float:
 
 
 def _points(evidence: Evidence, issues: list[Issue]) -> Iterator[Point]:
-    of_family = [run for run in evidence.runs.draws if run.family.name == FAMILY]
+    of_family = [run for run in evidence.runs.swept if run.family.name == FAMILY]
     for (model, task), found in groupby(of_family, key=lambda run: (run.model, run.task)):
         runs = list(found)
         kept = [run for run in runs if _is_alike(runs[0], run)]
@@ -116,11 +115,11 @@ def _points(evidence: Evidence, issues: list[Issue]) -> Iterator[Point]:
             issues.append(
                 warning(
                     f"{evidence.runs.labels[model]}, {task}: {left_out} of {len(runs)} draws are left out, because "
-                    f"their rows or version differ from those at temperature {decoding(runs[0]).temperature:g}"
+                    f"their rows or version differ from those at temperature {runs[0].decoding.temperature:g}"
                 )
             )
         dataset, level = condition(runs[0])
-        for temperature, drawn in groupby(kept, key=lambda run: decoding(run).temperature):
+        for temperature, drawn in groupby(kept, key=lambda run: run.decoding.temperature):
             draws = list(drawn)
             metrics = [metric for metric in (*ENTROPY, *RATES) if all(metric in run.metrics for run in draws)]
             means = {metric: Ratio.mean(_ratio(evidence, run, metric) for run in draws) for metric in metrics}

@@ -175,7 +175,7 @@ def test_a_single_temperature_has_no_figure(tmp_path: Path, temperatures: tuple[
 def test_draws_without_other_temperatures_are_shown_once_and_reported(tmp_path: Path) -> None:
     runs = load([drawn(tmp_path / "1", 0.7, 1, ROWS), drawn(tmp_path / "2", 0.7, 2, AGREE)])
     assert temperature_figures(Evidence(runs)) == ()
-    assert [run.figure("mismatch") for run in runs.runs] == [0.5]
+    assert [run.figure("mismatch") for run in runs.counting] == [0.5]
     told = f"one: {LOW} at temperatures 0.7 (2 draws); all figures but those over temperatures show 0.7, its first draw"
     assert note(told) in runs.issues
 
@@ -188,4 +188,4 @@ def test_another_setting_is_another_model(tmp_path: Path) -> None:
     path.write_text(json.dumps(content), encoding="utf-8")
     runs = load(folders)
     assert len(runs.labels) == 2
-    assert runs.draws == ()
+    assert runs.swept == ()
