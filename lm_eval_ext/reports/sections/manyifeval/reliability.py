@@ -7,7 +7,7 @@ from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Curves, Estimate, Figure, Panel, Series, Table, TableCell
 from lm_eval_ext.reports.sections.manyifeval.conditions import INTERVALS, PROMPT_LEVEL, ManyIFEvalRuns, nothing
 from lm_eval_ext.reports.sections.variants import every_variant
-from lm_eval_ext.reports.statistics import estimate
+from lm_eval_ext.reports.statistics import estimate, over
 from lm_eval_ext.results.runs import TaskRun
 
 MEAN, RELIABLE, GAP = "mean over variants", "every variant followed", "gap"
@@ -50,4 +50,4 @@ def _cells(evidence: Evidence, run: TaskRun | None) -> tuple[Estimate, Estimate,
         return estimate(nothing()), estimate(nothing()), estimate(nothing())
     mean = evidence.ratio(run, PROMPT_LEVEL).value
     reliable = every_variant(evidence, run, PROMPT_LEVEL, f"reliable_at_{run.metadata[COUSINS]}").value
-    return estimate(mean), estimate(reliable), estimate(mean - reliable)
+    return estimate(mean), estimate(reliable), estimate(over(mean - reliable, mean))
