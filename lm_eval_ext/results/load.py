@@ -12,7 +12,7 @@ from lm_eval_ext.results.files import ResultFile, find, read
 from lm_eval_ext.results.issue import Issue, error, named, note, warning
 from lm_eval_ext.results.models import EvaluatedModel, evaluated_model
 from lm_eval_ext.results.models import labels as labels_of
-from lm_eval_ext.results.recognition import Choice, other_task_runs, require_choice, task_runs
+from lm_eval_ext.results.recognition import Choice, require_choice, task_runs
 from lm_eval_ext.results.rows import DatasetRows
 from lm_eval_ext.results.runs import GivenName, Role, Runs, TaskRun, newest, renamed
 from lm_eval_ext.results.samples import COLUMN, with_rows
@@ -112,17 +112,16 @@ def find_runs(
     groups: dict[str, tuple[str, ...]] = {}
     foreign: set[str] = set()
     for path in find(paths):
-        try:
-            file = _read(path, named=path in paths)
-        except _UnreadError as reason:
-            unusable.append(error(str(reason)))
+        file = _read(path, named=path in paths)
+        if isinstance(file, Issue):
+            unusable.append(file)
             unread.append(path)
             continue
-        recognized = [task_runs(file, families), *([] if others is None else [other_task_runs(file, others)])]
-        found += [run for each in recognized for run in each.runs]
-        unusable += [issue for each in recognized for issue in each.issues]
-        unusable_tasks += [(task, file) for each in recognized for task in sorted(each.unusable)]
-        if not any(each.runs or each.issues for each in recognized):
+        recognized = task_runs(file, families, others)
+        found += recognized.runs
+        unusable += recognized.issues
+        unusable_tasks += [(task, file) for task in sorted(recognized.unusable)]
+        if not (recognized.runs or recognized.issues):
             tasks = sorted(file.content["results"])
             foreign |= set(tasks)
             issues.append(note(f"{path}: no results of {_ours(families)} ({named(tasks)}); ignored"))
@@ -193,16 +192,11 @@ def _doubts(run: TaskRun, unread: Sequence[Path], unusable: Sequence[tuple[str, 
         yield warning(f"{run.task}: its run in {path} is newer than the one shown but cannot be used")
 
 
-class _UnreadError(Exception):
-    """A file in a folder that is unreadable or not a results file."""
-
-
-def _read(path: Path, *, named: bool) -> ResultFile:
-    """Read a results file and check its groups.
+def _read(path: Path, *, named: bool) -> ResultFile | Issue:
+    """Return a results file with its groups checked, or why it cannot be used.
 
     Raises:
-        _UnreadError: it was found in a folder, and is unreadable or not a results file.
-        OSError, RowsError: the same for a file given by name.
+        OSError, RowsError: it cannot, and was given by name, not found in a folder.
     """
     try:
         if not named and not path.is_file():
@@ -210,14 +204,10 @@ def _read(path: Path, *, named: bool) -> ResultFile:
         file = read(path)
         # Groups are checked on first access.
         _ = file.groups
-    except RowsError as reason:
+    except (RowsError, OSError) as reason:
         if named:
             raise
-        raise _UnreadError(str(reason)) from reason
-    except OSError as reason:
-        if named:
-            raise
-        raise _UnreadError(f"{path}: {reason.strerror}") from reason
+        return error(f"{path}: {reason.strerror}" if isinstance(reason, OSError) else str(reason))
     return file
 
 

@@ -37,175 +37,8 @@ MANY = 20
 ANYTHING = (-float("inf"), float("inf"))
 """The range of a figure of which nothing is known."""
 _STDERR = "_stderr"
-
-
-@dataclass(frozen=True)
-class Recognized:
-    """Our tasks in a results file.
-
-    Attributes:
-        runs: the usable runs.
-        unusable: the names of the unusable tasks.
-        issues: why they are unusable.
-    """
-
-    runs: tuple[TaskRun, ...]
-    unusable: frozenset[str]
-    issues: tuple[Issue, ...]
-
-
-def task_runs(file: ResultFile, families: Collection[str]) -> Recognized:
-    """Return the runs of our tasks in a file, and which of them cannot be used.
-
-    Args:
-        file: the results.
-        families: the families whose tasks count; a task of ours that records no family is always reported as unusable.
-    """
-    runs: list[TaskRun] = []
-    # Hundreds of tasks in a file can have the same fault.
-    unusable: dict[str, list[str]] = {}
-    for task, reason in file.malformed():
-        unusable.setdefault(reason, []).append(task)
-    for entry in file.tasks():
-        found = _recognized(file, entry, families)
-        if isinstance(found, TaskRun):
-            runs.append(found)
-        elif found:
-            unusable.setdefault(found, []).append(entry.task)
-    return unusable_tasks(file, runs, unusable)
-
-
-def unusable_tasks(file: ResultFile, runs: Sequence[TaskRun], unusable: Mapping[str, Sequence[str]]) -> Recognized:
-    """Return the runs of a file together with the tasks that cannot be used.
-
-    Args:
-        file: the results.
-        runs: the usable runs.
-        unusable: the names of tasks, by the reason why they cannot be used.
-    """
-    return Recognized(
-        tuple(runs),
-        frozenset(task for tasks in unusable.values() for task in tasks),
-        tuple(error(_about(file, tasks, reason)) for reason, tasks in unusable.items()),
-    )
-
-
-def _recognized(file: ResultFile, entry: TaskEntry, families: Collection[str]) -> TaskRun | str | None:
-    """Return a task's run, or why it cannot be used; ``None`` if it does not belong to these families."""
-    name = entry.metadata.get("family")
-    family = FAMILIES.get(name) if isinstance(name, str) else None
-    if family is None:
-        return _of_another_version(entry.metadata) if OURS in entry.metadata else None
-    if family.name not in families:
-        return None
-    effective = _effective(file, entry)
-    if reason := _unlike_ours(entry, family.schema):
-        return reason
-    if not is_count(effective):
-        return f"'effective' in n-samples is {shown(effective)}; expected the number of rows, as `lm_eval` writes it"
-    return _run(file, entry, family, effective)
-
-
-def _of_another_version(metadata: Mapping[str, Any]) -> str:
-    if "family" not in metadata:
-        return _older("did not record its family in the metadata")
-    known = f"unknown family {shown(metadata['family'])}; this version of lm-eval-ext knows only {', '.join(FAMILIES)}"
-    return f"{known}; upgrade lm-eval-ext"
-
-
-def _older(difference: str) -> str:
-    return f"{OLDER}, which {difference}; {AGAIN}"
-
-
-def _unlike_ours(entry: TaskEntry, schema: Schema) -> str | None:
-    """Return why this version's tasks cannot have written an entry; ``None`` if they can have."""
-    if missing := schema.missing_facts(entry.metadata):
-        return _older(f"did not record {', '.join(missing)} in the metadata")
-    if former := _former_names(entry, schema):
-        names = " and ".join(f"{new!r} {old!r}" for old, new in former.items())
-        return _older(f"called {names}")
-    for fact, form in schema.wrong_facts(entry.metadata).items():
-        return f"{fact} in the metadata is {shown(entry.metadata[fact])}; expected {form}, as our tasks record it"
-    # Its samples would be in another folder, or nowhere.
-    if PurePath(entry.name_in_file).name != entry.name_in_file:
-        return "its name is a path; expected the name of a task"
-    return _no_figures(entry, schema) if _readers(entry, schema) else _no_headline(entry, schema)
-
-
-def _no_headline(entry: TaskEntry, schema: Schema) -> str:
-    if WITHOUT_SCORES in {field.partition(",")[0] for field in entry.figures}:
-        return f"made with --predict_only, which writes answers but no scores; {AGAIN} without this option"
-    headlines = ", ".join(headline.name for headline in schema.headlines)
-    return f"no headline metric of the family {entry.metadata['family']}; expected one of {headlines} in results"
-
-
-def _no_figures(entry: TaskEntry, schema: Schema) -> str | None:
-    """Return which figure is outside its metric's range; ``None`` if none is."""
-    for field, value in entry.figures.items():
-        metric = field.partition(",")[0]
-        least, most = schema.range(metric)
-        if isinstance(value, int | float) and (value < least or value > most):
-            return f"{field[:LONGEST]} is {shown(value)}; expected {schema.expected(metric)}"
-    return None
-
-
-def _about(file: ResultFile, tasks: Sequence[str], reason: str) -> str:
-    these = named([shown(task) for task in tasks])
-    if len(tasks) == 1:
-        return f"{file.path}, task {these}: {reason}"
-    return f"{file.path}, tasks {these}: {reason.replace(AGAIN, 'run them again')}"
-
-
-def _former_names(entry: TaskEntry, schema: Schema) -> dict[str, str]:
-    """Return the former metric names among a task's figures, mapped to the current ones."""
-    there = {field.partition(",")[0] for field in entry.figures}
-    return {old: new for old, new in schema.former_names.items() if old in there}
-
-
-def _readers(entry: TaskEntry, schema: Schema) -> tuple[str, ...]:
-    """Return the filters under which a task has a headline, the best first."""
-    by_reader: dict[str, set[str]] = {}
-    for field in entry.figures:
-        metric, comma, reader = field.partition(",")
-        if comma:
-            by_reader.setdefault(reader, set()).add(metric)
-    headlines = {headline.name for headline in schema.headlines}
-    return schema.best_first([reader for reader, metrics in by_reader.items() if headlines & metrics])
-
-
-def _run(file: ResultFile, entry: TaskEntry, family: Family, count: int) -> TaskRun:
-    readers = _readers(entry, family.schema)
-    shots = entry.config.get("num_fewshot")
-    if shots is None:
-        # From 0.5 on, the harness records it only in a separate table.
-        shots = file.of_task("n-shot", entry.name_in_file)
-    stamp = file.path.stem.removeprefix("results_")
-    # Other families ignore the key, which one run gives to all of its tasks.
-    examples = entry.metadata.get("examples") if "examples" in family.schema.prompt_facts else None
-    questions = {
-        **{name: entry.metadata.get(name) for name in OTHER_QUESTIONS},
-        PLACEMENT: family.schema.placement(entry.metadata) or None,
-    }
-    model = evaluated_model(file, shots, entry.metadata["source"], examples, questions)
-    return TaskRun(
-        model=model,
-        task=entry.task,
-        family=family,
-        readers=readers,
-        figures=entry.figures,
-        config=entry.config,
-        shots=shots if isinstance(shots, int) else None,
-        count=count,
-        file=file,
-        samples_path=file.path.with_name(f"samples_{entry.name_in_file}_{stamp}.jsonl"),
-        setting=model.setting,
-        offered=readers[0],
-    )
-
-
-def _effective(file: ResultFile, entry: TaskEntry) -> object:
-    of_task = file.of_task("n-samples", entry.name_in_file)
-    return of_task.get("effective") if isinstance(of_task, dict) else None
+_Found = tuple[str, TaskRun | str | None]
+"""The name of a task, and its run, or why it cannot be used; ``None`` if it does not count."""
 
 
 @dataclass(frozen=True)
@@ -246,55 +79,197 @@ def require_choice(choice: Choice, runs: Sequence[TaskRun]) -> None:
             raise RowsError(f"no task has the {what} {chosen!r}; expected one of {named(sorted(found), MANY)}")
 
 
-def other_task_runs(file: ResultFile, choice: Choice) -> Recognized:
-    """Return the runs of the tasks in a file that are not ours, and which of them cannot be used.
+@dataclass(frozen=True)
+class Recognized:
+    """The tasks in a results file.
+
+    Attributes:
+        runs: the usable runs, those of our tasks first.
+        unusable: the names of the unusable tasks.
+        issues: why they are unusable.
+    """
+
+    runs: tuple[TaskRun, ...]
+    unusable: frozenset[str]
+    issues: tuple[Issue, ...]
+
+
+def task_runs(file: ResultFile, families: Collection[str], others: Choice | None) -> Recognized:
+    """Return the runs of tasks in a file, and which of its tasks cannot be used.
 
     Args:
         file: the results.
-        choice: what a user chooses about them.
+        families: the families whose tasks count; a task of ours that records no family is always reported as unusable.
+        others: what is chosen about tasks that are not ours; ``None``: they are left out.
     """
-    runs: list[TaskRun] = []
-    unusable: dict[str, list[str]] = {}
-    for name, figures, config in _entries(file):
-        found = _other_run(file, name, figures, config, choice)
-        if isinstance(found, TaskRun):
-            runs.append(found)
-        else:
-            unusable.setdefault(found, []).append(bare_name(name))
-    return unusable_tasks(file, runs, unusable)
+    ours: list[_Found] = [*file.malformed()]
+    ours += [(entry.task, _recognized(file, entry, families)) for entry in file.tasks()]
+    of_others = [(entry.task, _other_run(file, entry, others)) for entry in _others(file)] if others is not None else []
+    found = (*ours, *of_others)
+    return Recognized(
+        tuple(run for _, run in found if isinstance(run, TaskRun)),
+        frozenset(task for task, reason in found if isinstance(reason, str)),
+        (*_unusable(file, ours), *_unusable(file, of_others)),
+    )
 
 
-def _entries(file: ResultFile) -> Iterator[tuple[str, Mapping[str, Any], Mapping[str, Any]]]:
-    """Yield the name in the file, the figures and the config of each task that is not ours, once each."""
+def _unusable(file: ResultFile, found: Sequence[_Found]) -> Iterator[Issue]:
+    """Yield which tasks cannot be used: hundreds of tasks in a file can have the same fault."""
+    tasks: dict[str, list[str]] = {}
+    for task, reason in found:
+        if isinstance(reason, str):
+            tasks.setdefault(reason, []).append(task)
+    for reason, of_reason in tasks.items():
+        these = named([shown(task) for task in of_reason])
+        yield error(
+            f"{file.path}, task {these}: {reason}"
+            if len(of_reason) == 1
+            else f"{file.path}, tasks {these}: {reason.replace(AGAIN, 'run them again')}"
+        )
+
+
+def _recognized(file: ResultFile, entry: TaskEntry, families: Collection[str]) -> TaskRun | str | None:
+    """Return a task's run, or why it cannot be used; ``None`` if it does not belong to these families."""
+    name = entry.metadata.get("family")
+    family = FAMILIES.get(name) if isinstance(name, str) else None
+    if family is None:
+        return _of_another_version(entry.metadata) if OURS in entry.metadata else None
+    if family.name not in families:
+        return None
+    if reason := _unlike_ours(entry, family.schema):
+        return reason
+    counts = file.of_task("n-samples", entry.name_in_file)
+    effective = counts.get("effective") if isinstance(counts, dict) else None
+    if not is_count(effective):
+        return f"'effective' in n-samples is {shown(effective)}; expected the number of rows, as `lm_eval` writes it"
+    # Other families ignore the key, which one run gives to all of its tasks.
+    examples = entry.metadata.get("examples") if "examples" in family.schema.prompt_facts else None
+    questions = {
+        **{name: entry.metadata.get(name) for name in OTHER_QUESTIONS},
+        PLACEMENT: family.schema.placement(entry.metadata) or None,
+    }
+    readers = _readers(entry, family.schema)
+    return _run(
+        file, entry, family, readers, effective, source=entry.metadata["source"], examples=examples, questions=questions
+    )
+
+
+def _of_another_version(metadata: Mapping[str, Any]) -> str:
+    if "family" not in metadata:
+        return _older("did not record its family in the metadata")
+    known = f"unknown family {shown(metadata['family'])}; this version of lm-eval-ext knows only {', '.join(FAMILIES)}"
+    return f"{known}; upgrade lm-eval-ext"
+
+
+def _older(difference: str) -> str:
+    return f"{OLDER}, which {difference}; {AGAIN}"
+
+
+def _unlike_ours(entry: TaskEntry, schema: Schema) -> str | None:
+    """Return why this version's tasks cannot have written an entry; ``None`` if they can have."""
+    if missing := schema.missing_facts(entry.metadata):
+        return _older(f"did not record {', '.join(missing)} in the metadata")
+    there = {field.partition(",")[0] for field in entry.figures}
+    if former := {old: new for old, new in schema.former_names.items() if old in there}:
+        names = " and ".join(f"{new!r} {old!r}" for old, new in former.items())
+        return _older(f"called {names}")
+    for fact, form in schema.wrong_facts(entry.metadata).items():
+        return f"{fact} in the metadata is {shown(entry.metadata[fact])}; expected {form}, as our tasks record it"
+    # Its samples would be in another folder, or nowhere.
+    if PurePath(entry.name_in_file).name != entry.name_in_file:
+        return "its name is a path; expected the name of a task"
+    return _no_figures(entry, schema) if _readers(entry, schema) else _no_headline(entry, schema)
+
+
+def _no_headline(entry: TaskEntry, schema: Schema) -> str:
+    if WITHOUT_SCORES in {field.partition(",")[0] for field in entry.figures}:
+        return f"made with --predict_only, which writes answers but no scores; {AGAIN} without this option"
+    headlines = ", ".join(headline.name for headline in schema.headlines)
+    return f"no headline metric of the family {entry.metadata['family']}; expected one of {headlines} in results"
+
+
+def _no_figures(entry: TaskEntry, schema: Schema) -> str | None:
+    """Return which figure is outside its metric's range; ``None`` if none is."""
+    for field, value in entry.figures.items():
+        metric = field.partition(",")[0]
+        least, most = schema.range(metric)
+        if isinstance(value, int | float) and (value < least or value > most):
+            return f"{field[:LONGEST]} is {shown(value)}; expected {schema.expected(metric)}"
+    return None
+
+
+def _readers(entry: TaskEntry, schema: Schema) -> tuple[str, ...]:
+    """Return the filters under which a task has a headline, the best first."""
+    by_reader: dict[str, set[str]] = {}
+    for field in entry.figures:
+        metric, comma, reader = field.partition(",")
+        if comma:
+            by_reader.setdefault(reader, set()).add(metric)
+    headlines = {headline.name for headline in schema.headlines}
+    return schema.best_first([reader for reader, metrics in by_reader.items() if headlines & metrics])
+
+
+def _run(
+    file: ResultFile, entry: TaskEntry, family: Family, readers: tuple[str, ...], count: int, **of_model: Any
+) -> TaskRun:
+    """Return the run of a task.
+
+    Args:
+        file: the results.
+        entry: the task's entry.
+        family: its family.
+        readers: the filters that read its answers, the best first.
+        count: the number of evaluated rows.
+        of_model: what besides the number of few-shot examples decides which model it is, as for ``evaluated_model``.
+    """
+    shots = entry.config.get("num_fewshot")
+    if shots is None:
+        # From 0.5 on, the harness records it only in a separate table.
+        shots = file.of_task("n-shot", entry.name_in_file)
+    stamp = file.path.stem.removeprefix("results_")
+    model = evaluated_model(file, shots, **of_model)
+    return TaskRun(
+        model=model,
+        task=entry.task,
+        family=family,
+        readers=readers,
+        figures=entry.figures,
+        config=entry.config,
+        shots=shots if isinstance(shots, int) else None,
+        count=count,
+        file=file,
+        samples_path=file.path.with_name(f"samples_{entry.name_in_file}_{stamp}.jsonl"),
+        setting=model.setting,
+        offered=readers[0],
+    )
+
+
+def _others(file: ResultFile) -> Iterator[TaskEntry]:
+    """Yield the entry of each task that is not ours, once each."""
     seen = set()
     for name, figures in file.content["results"].items():
-        config = file.content["configs"].get(name, {})
-        if (
-            bare_name(name) in seen
-            or name in file.groups
-            or not isinstance(figures, dict)
-            or not isinstance(config, dict)
-        ):
+        config, task = file.content["configs"].get(name, {}), bare_name(name)
+        if task in seen or name in file.groups or not isinstance(figures, dict) or not isinstance(config, dict):
             continue
         metadata = config.get("metadata") or {}
         # What is malformed is reported with our tasks.
         if isinstance(metadata, dict) and "family" not in metadata and OURS not in metadata:
-            seen.add(bare_name(name))
-            yield name, figures, config
+            seen.add(task)
+            yield TaskEntry(task, name, {**config, "metadata": _metadata(file, name, config)}, figures)
 
 
-def _other_run(
-    file: ResultFile, name: str, figures: Mapping[str, Any], config: Mapping[str, Any], choice: Choice
-) -> TaskRun | str:
-    """Return a task's run, or why it cannot be used."""
+def _other_run(file: ResultFile, entry: TaskEntry, choice: Choice) -> TaskRun | str:
+    """Return the run of a task that is not ours, or why it cannot be used."""
+    name, figures = entry.name_in_file, entry.figures
     if PurePath(name).name != name:
         return "its name is a path; expected the name of a task"
-    pairs = [
-        (metric, reader) for metric, comma, reader in map(_parts, figures) if comma and not metric.endswith(_STDERR)
+    # A field without a comma, such as "alias", is of no metric.
+    fields = [
+        field.partition(",")[::2] for field, value in figures.items() if "," in field and isinstance(value, int | float)
     ]
-    pairs = [(metric, reader) for metric, reader in pairs if isinstance(figures[f"{metric},{reader}"], int | float)]
+    pairs = [(metric, reader) for metric, reader in fields if not metric.endswith(_STDERR)]
     if any(metric == WITHOUT_SCORES for metric, _ in pairs):
-        return "made with --predict_only, which writes answers but no scores; run it again without this option"
+        return f"made with --predict_only, which writes answers but no scores; {AGAIN} without this option"
     if not pairs:
         return 'no figures; expected entries like "acc,none" in results, as `lm_eval` writes them'
     directions = _directions(file, name)
@@ -306,37 +281,15 @@ def _other_run(
     if choice.filter in readers:
         readers = [choice.filter, *(reader for reader in readers if reader != choice.filter)]
     described = tuple(
-        Metric(metric, directions.get(metric), range=_range(figures, config, metric, readers))
+        Metric(metric, directions.get(metric), range=_range(entry, metric, readers))
         for metric in sorted(metrics, key=lambda metric: metric != first)
     )
     effective = file.of_task("n-samples", name)
     count = effective.get("effective") if isinstance(effective, dict) else figures.get("sample_len")
     if not is_count(count):
         return "no number of rows in n-samples; expected 'effective', as `lm_eval` writes it"
-    shots = config.get("num_fewshot")
-    if shots is None:
-        # From 0.5 on, the harness records it only in a separate table.
-        shots = file.of_task("n-shot", name)
-    model = evaluated_model(file, shots, None)
-    stamp = file.path.stem.removeprefix("results_")
-    return TaskRun(
-        model=model,
-        task=bare_name(name),
-        family=Family(OTHER, Schema(described, described, {}), "", "lm_eval_ext.reports.sections.any_task.section"),
-        readers=tuple(readers),
-        figures=figures,
-        config={**config, "metadata": _metadata(file, name, config)},
-        shots=shots if isinstance(shots, int) else None,
-        count=count,
-        file=file,
-        samples_path=file.path.with_name(f"samples_{name}_{stamp}.jsonl"),
-        setting=model.setting,
-        offered=readers[0],
-    )
-
-
-def _parts(field: str) -> tuple[str, str, str]:
-    return field.partition(",")
+    family = Family(OTHER, Schema(described, described, {}), "", "lm_eval_ext.reports.sections.any_task.section")
+    return _run(file, entry, family, tuple(readers), count, source=None)
 
 
 def _directions(file: ResultFile, name: str) -> dict[str, bool | None]:
@@ -346,13 +299,11 @@ def _directions(file: ResultFile, name: str) -> dict[str, bool | None]:
     return {metric: value if isinstance(value, bool) else None for metric, value in entries}
 
 
-def _range(
-    figures: Mapping[str, Any], config: Mapping[str, Any], metric: str, readers: list[str]
-) -> tuple[float, float]:
+def _range(entry: TaskEntry, metric: str, readers: Sequence[str]) -> tuple[float, float]:
     """Return the range of a metric as far as the results tell: a mean from 0 to 1 is taken to be a share."""
-    said = stated(config, metric)
+    said = stated(entry.config, metric)
     by_default = DEFAULTS.get(metric, MEAN)
-    values = [figures.get(f"{metric},{reader}") for reader in readers]
+    values = [entry.figures.get(f"{metric},{reader}") for reader in readers]
     is_mean = (said if isinstance(said, str) and said.isidentifier() else by_default) in (MEAN, "f1")
     inside = all(
         isinstance(value, int | float) and SHARE[0] <= value <= SHARE[1] for value in values if value is not None

@@ -281,9 +281,9 @@ def possible_weights(name: str, runs: Sequence[TaskRun]) -> frozenset[bool] | Is
             if scores
             else "the harness gives this group no score, only its tasks"
         )
-    of_tasks = {
-        bare_name(task): found.get(f"{metric},{reader}") for task, found in _results(runs) if isinstance(found, dict)
-    }
+    # The runs' own figures can be means over several draws.
+    recorded = runs[0].file.content["results"].items()
+    of_tasks = {bare_name(task): found.get(f"{metric},{reader}") for task, found in recorded if isinstance(found, dict)}
     known = [figure for run in runs if isinstance(figure := of_tasks.get(run.task), int | float)]
     counts = [run.count for run in runs]
     if len(known) == len(runs):
@@ -292,12 +292,6 @@ def possible_weights(name: str, runs: Sequence[TaskRun]) -> frozenset[bool] | Is
         if possible := {alike for alike, mean in means.items() if isclose(score, mean, rel_tol=1e-9, abs_tol=1e-12)}:
             return frozenset(possible)
     return error(f"its {metric} in the results is neither the mean over its tasks nor that over their rows")
-
-
-def _results(runs: Sequence[TaskRun]) -> Iterable[tuple[str, object]]:
-    """Return the figures of all tasks in the first run's file; the runs' own can be means over several draws."""
-    found: Mapping[str, object] = runs[0].file.content["results"]
-    return found.items()
 
 
 def _figures(name: str, runs: Sequence[TaskRun]) -> Mapping[str, Any] | None:

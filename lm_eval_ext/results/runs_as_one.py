@@ -96,15 +96,15 @@ def _differences(one: OfOneSeed, other: OfOneSeed) -> Iterator[str]:
     names = one.place, other.place
     for task, run in tasks.items():
         pair = Pair(run, others[task], names)
-        yield from (f"{task}: {each}" for each in _of_models(run.model, pair.after.model))
+        yield from (f"{task}: {each}" for each in _unlike_models(run.model, pair.after.model))
         if obstacle := pair.obstacle:
             yield f"{task}: {obstacle}"
         for difference in differences(pair.before, pair.after, asking_facts(run)):
             yield f"{task}: {difference.fact} {difference.first} and {difference.second}"
-        yield from (f"{task}: {each}" for each in _of_rows(pair))
+        yield from (f"{task}: {each}" for each in _unlike_rows(pair))
 
 
-def _of_models(one: EvaluatedModel, other: EvaluatedModel) -> Iterator[str]:
+def _unlike_models(one: EvaluatedModel, other: EvaluatedModel) -> Iterator[str]:
     if one.kind != other.kind:
         yield f"model {one.kind} and {other.kind}"
     for what, first, second in (
@@ -117,7 +117,7 @@ def _of_models(one: EvaluatedModel, other: EvaluatedModel) -> Iterator[str]:
                 yield f"{what} {name} {ours.get(name, 'none')} and {theirs.get(name, 'none')}"
 
 
-def _of_rows(pair: Pair) -> Iterator[str]:
+def _unlike_rows(pair: Pair) -> Iterator[str]:
     first, second = pair.before.rows, pair.after.rows
     if (first is None) != (second is None):
         yield f"{pair.names[0 if first is None else 1]} has no samples"

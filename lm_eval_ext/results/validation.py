@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 
 from lm_eval_ext.families.schema import EMPTY_RATE
-from lm_eval_ext.results.files import ResultFile
 from lm_eval_ext.results.issue import Issue, named, note, warning
 from lm_eval_ext.results.models import EvaluatedModel, chat_template
 from lm_eval_ext.results.runs import Role, Runs, TaskRun
@@ -208,13 +207,9 @@ def _may_need_template(run: TaskRun) -> str:
         return ""
     if _CHAT_NAME.search(run.model.name):
         return "by its name"
-    token = _end_of_text(run.file)
+    recorded = run.file.content.get("tokenizer_eos_token")
+    token = str(recorded[0]) if isinstance(recorded, list) and recorded else ""
     return f"its end-of-text token is {token}" if _END_OF_TURN.search(token) else ""
-
-
-def _end_of_text(file: ResultFile) -> str:
-    recorded = file.content.get("tokenizer_eos_token")
-    return str(recorded[0]) if isinstance(recorded, list) and recorded else ""
 
 
 def _cut_off(runs: Sequence[TaskRun], name: str) -> Iterator[Issue]:

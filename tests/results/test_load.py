@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,14 @@ import pytest
 
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.statistics import estimate
-from lm_eval_ext.results.load import load
-from lm_eval_ext.results.runs import Runs
+from lm_eval_ext.results.load import load, load_apart
+from lm_eval_ext.results.runs import Role, Runs, TaskRun
 from lm_eval_ext.sources import RowsError
 from tests.reports.files import CONFIG, SST2, STAMP, samples_of, verbalizer_line, write_run
+from tests.reports.manyifeval_files import of_model, row
+from tests.reports.sections.manyifeval.test_placements import N02, placed
+from tests.reports.sections.paired_mcq.test_section import LOW
+from tests.reports.sections.paired_mcq.test_temperatures import drawn
 
 SNLI = "verbalizer_snli_unnatural_flipped"
 
@@ -140,6 +145,65 @@ def test_the_same_weights_in_other_settings_are_not_replaced(other: dict[str, An
     assert first != second
     assert sum(label.startswith("one, no ") for label in (first, second)) == 1
     assert texts(runs) == ()
+
+
+# Each run has one role
+
+
+@pytest.fixture
+def every_role(tmp_path: Path) -> Path:
+    """Return results of one model: rerun, at several temperatures, at two placements, and newest without rows."""
+    write_run(tmp_path / "1", {SST2: [1, 1], SNLI: [1]}, date=1000)
+    write_run(tmp_path / "2", {SST2: [0, 0], SNLI: []}, date=2000)
+    for name, placement in (("3", "after"), ("4", "system")):
+        (path,) = placed(tmp_path / name, placement, {N02: [row(1, [1, 1])]}).glob("results_*.json")
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"config": of_model("owner/one")}))
+    for name, temperature, seed in (("5", 0.5, 2), ("6", 0.0, 1), ("7", 0.5, 1), ("8", 0.5, 1)):
+        drawn(tmp_path / name, temperature, seed, [("q", "A", "A")])
+    return tmp_path
+
+
+def roles(runs: Sequence[TaskRun], *roles: Role) -> list[tuple[str, str, Role]]:
+    return [(run.name, run.file.path.parent.name, run.role) for run in runs if not roles or run.role in roles]
+
+
+def test_each_run_in_the_files_has_one_role_and_one_run_of_a_task_counts(every_role: Path) -> None:
+    runs = load([every_role])
+    assert roles(runs.found) == [
+        (N02, "3", Role.COUNTS),
+        (f"{N02} (system)", "4", Role.PLACED),
+        (LOW, "6", Role.COUNTS),
+        (SNLI, "1", Role.COUNTS),
+        (SST2, "2", Role.COUNTS),
+        # Of each temperature and seed, the newest.
+        (LOW, "8", Role.SWEPT),
+        (LOW, "5", Role.SWEPT),
+        (SST2, "1", Role.OLDER),
+        (LOW, "7", Role.OLDER),
+        (SNLI, "2", Role.UNEVALUATED),
+    ]
+    assert list(runs.labels.values()) == ["one"]
+    assert [run.task for run in runs.counting] == [N02, LOW, SNLI, SST2]
+    assert [run.file.path.parent.name for run in runs.swept] == ["6", "8", "5"]
+    assert runs.empty == frozenset(), "SNLI has an older run with rows"
+    # Samples are read of what a figure shows, and of nothing else.
+    read = {run.role for run in runs.found if run.rows is not None}
+    assert read == {Role.COUNTS, Role.PLACED, Role.SWEPT}
+
+
+def test_the_run_that_counts_in_place_of_one_without_rows_says_so_itself(every_role: Path) -> None:
+    doubts = {run.task: tuple(map(str, run.issues)) for run in load([every_role]).found if run.issues}
+    (path,) = (every_role / "2").glob("results_*.json")
+    assert doubts == {SNLI: (f"{SNLI}: its run in {path} is newer than the one shown but cannot be used",)}
+
+
+def test_in_a_comparison_temperatures_and_placements_are_models_of_their_own(every_role: Path) -> None:
+    (runs,) = load_apart([[every_role]])
+    assert not runs.with_role(Role.PLACED, Role.SWEPT)
+    # What is drawn again with another seed replaces what was drawn before.
+    assert {run.file.path.parent.name for run in runs.counting} == {"1", "2", "3", "4", "6", "8"}
+    assert {runs.labels[run.model] for run in runs.counting if run.task == LOW} != {"one"}
+    assert len({run.model for run in runs.counting if run.task == N02}) == 2
 
 
 # What is missing or wrong is named, and the rest is shown

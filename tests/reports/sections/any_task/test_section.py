@@ -120,3 +120,10 @@ def test_a_run_of_our_tasks_and_others_has_both(tmp_path: Path) -> None:
     assert [row[0] for row in found.summary.table.rows] == ["one"]
     (scores,) = (figure for figure in found.sections[1].figures if figure.name == "any_task_scores")
     assert scores.table.columns == ("task", "metric", "rows", "one")
+
+
+def test_a_task_without_rows_of_one_model_is_not_called_missing(tmp_path: Path) -> None:
+    for name, poll in (("one", MadeUp(RIGHT)), ("two", MadeUp([], figure=0.0))):
+        write_other_run(tmp_path / name, {"quiz": MadeUp(RIGHT), "poll": poll}, model=f"owner/{name}")
+    shown = figures(report(tmp_path))["any_task_differences"]
+    assert [str(issue) for issue in shown.issues] == ["two, not compared: poll: no rows were evaluated in two"]
