@@ -32,7 +32,7 @@ WITHOUT_SCORES = "bypass"
 """The metric that the harness reports instead of a task's own under ``--predict_only``."""
 AGAIN = "run it again"
 OLDER = "written by an older version of lm-eval-ext"
-MANY = 20
+MOST_METRICS_NAMED = 20
 """The most metrics that an error names."""
 ANYTHING = (-float("inf"), float("inf"))
 """The range of a figure of which nothing is known."""
@@ -76,7 +76,9 @@ def require_choice(choice: Choice, runs: Sequence[TaskRun]) -> None:
         (choice.filter, "filter", {reader for run in others for reader in run.readers}),
     ):
         if chosen and chosen not in found:
-            raise RowsError(f"no task has the {what} {chosen!r}; expected one of {named(sorted(found), MANY)}")
+            raise RowsError(
+                f"no task has the {what} {chosen!r}; expected one of {named(sorted(found), MOST_METRICS_NAMED)}"
+            )
 
 
 @dataclass(frozen=True)

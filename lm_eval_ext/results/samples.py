@@ -27,7 +27,7 @@ from lm_eval_ext.results.rows import ASKED, Coded, DatasetRows, Rows, Value
 from lm_eval_ext.results.runs import TaskRun
 from lm_eval_ext.results.sample_line import scored_in_draws, scores_of_draws
 
-FEW = 3
+MOST_LINES_NAMED = 3
 """The most bad lines of a file that are named; the rest are counted."""
 _FILTER = b'"filter": '
 COLUMN, ROW = "column", "row"
@@ -51,11 +51,11 @@ class LeftOut:
     def add(self, number: int, error: Exception) -> None:
         """Count a line, and keep the reason if it is among the first."""
         self.count += 1
-        if len(self.reasons) < FEW:
+        if len(self.reasons) < MOST_LINES_NAMED:
             self.reasons.append(f"line {number}: {_reason(error)}")
 
     def __str__(self) -> str:
-        more = f" and {self.count - FEW} more" if self.count > FEW else ""
+        more = f" and {self.count - MOST_LINES_NAMED} more" if self.count > MOST_LINES_NAMED else ""
         return f"{self.count} line{'s' if self.count > 1 else ''} skipped ({'; '.join(self.reasons)}{more})"
 
 

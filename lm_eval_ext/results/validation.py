@@ -24,7 +24,7 @@ from lm_eval_ext.verifiers.reasoning import is_cut_off
 
 NEARLY_ALL = 0.9
 """The share of answers from which on a task measures what went wrong, and hardly the model."""
-MANY = 0.1
+NOTICEABLE = 0.1
 """The share of answers cut off while reasoning from which on they lower a score noticeably."""
 LOOKED_AT = 20
 """The most empty answers of a task that are looked at, because there can be millions."""
@@ -215,7 +215,7 @@ def _may_need_template(run: TaskRun) -> str:
 def _cut_off(runs: Sequence[TaskRun], name: str) -> Iterator[Issue]:
     tasks: dict[str, list[str]] = {}
     for run in runs:
-        if _share_cut_off(run) >= MANY:
+        if _share_cut_off(run) >= NOTICEABLE:
             arguments = run.config.get("generation_kwargs")
             limit = arguments.get("max_gen_toks") if isinstance(arguments, dict) else None
             tasks.setdefault(f" of {limit}" if limit else "", []).append(run.name)
@@ -229,7 +229,7 @@ def _cut_off(runs: Sequence[TaskRun], name: str) -> Iterator[Issue]:
 def _share_cut_off(run: TaskRun) -> float:
     """Return the share of a task's answers that are cut off while reasoning, from some of those that are empty."""
     empty = _figure(run, EMPTY_RATE.name)
-    if empty < MANY or run.rows is None or EMPTY_RATE.name not in run.rows.values:
+    if empty < NOTICEABLE or run.rows is None or EMPTY_RATE.name not in run.rows.values:
         return 0.0
     rows = np.flatnonzero(run.rows.values[EMPTY_RATE.name] == 1)[:LOOKED_AT]
     texts = [generated(run.rows.line(int(row))) for row in rows]

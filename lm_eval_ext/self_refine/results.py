@@ -9,7 +9,7 @@ from itertools import groupby
 from math import isclose, isfinite
 from pathlib import Path
 
-from lm_eval_ext.results.comparability import Difference, differences
+from lm_eval_ext.results.comparability import UnlikeFact, differences
 from lm_eval_ext.results.issue import Issue
 from lm_eval_ext.results.load import find_runs
 from lm_eval_ext.results.runs import Role, TaskRun, newest
@@ -221,7 +221,7 @@ def _require_the_same_setting(runs: Sequence[_MethodRun]) -> None:
                 raise _unlike(one.method.base, difference.fact, *values)
 
 
-def _of_refinement(first: _MethodRun, second: _MethodRun) -> Iterator[Difference]:
+def _of_refinement(first: _MethodRun, second: _MethodRun) -> Iterator[UnlikeFact]:
     """Yield the differences between two runs that both refine."""
     if second.rounds is None:
         return
@@ -231,7 +231,7 @@ def _of_refinement(first: _MethodRun, second: _MethodRun) -> Iterator[Difference
     facts[VERSION] = [one.run.file.config.get(VERSION) for one in (first, second)]
     for fact, (found, other) in facts.items():
         if found != other:
-            yield Difference(fact, found, other)
+            yield UnlikeFact(fact, found, other)
 
 
 def _value_of(value: object, one: _MethodRun) -> str:
