@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from lm_eval_ext.reports.aggregates import replicates, without_each
 from lm_eval_ext.reports.gate.other_tasks import pseudo_values
 from lm_eval_ext.reports.statistics import Population, estimate, sign_flip_p
-from lm_eval_ext.results.other.aggregation import Aggregate, aggregate
+from lm_eval_ext.results.aggregation import Aggregate, aggregate
 
 PAIRS, MANY = 400, 200_000
 """Simulated pairs of runs; rows from which the true difference is computed."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lm_eval_ext.reports.statistics import Floats, Population, Replicates
-from lm_eval_ext.results.other.aggregation import Aggregate
+from lm_eval_ext.results.aggregation import Aggregate
 
 
 def terms_by_cluster(population: Population, dataset: str, clusters: NDArray[np.int32], terms: Floats) -> Floats:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import ceil, isnan, lcm, log, nan, sqrt
+from typing import Any
 from zlib import crc32
 
 import numpy as np
@@ -61,10 +62,13 @@ def estimate(replicates: Replicates) -> Estimate:
 
 
 class Counted(np.ndarray[tuple[int], np.dtype[np.float64]]):
-    """Replicates that know how many observations they stand on; what is computed from them is over the same ones.
+    """Replicates that know how many observations they stand on.
+
+    What is computed from several of them is over the same ones if they agree. If they do not, none of them is right for
+    all, and it is unknown unless ``over`` says it.
 
     Attributes:
-        rows: the number of dataset rows.
+        rows: the number of dataset rows; 0 if unknown.
         answers: the number of answers to them.
     """
 
@@ -72,8 +76,37 @@ class Counted(np.ndarray[tuple[int], np.dtype[np.float64]]):
     answers: int = 0
 
     def __array_finalize__(self, of: object) -> None:
-        """Take over the counts of the array that this one is made from."""
+        """Take over the counts of the array that this one is a view, a part or a copy of."""
         self.rows, self.answers = getattr(of, "rows", 0), getattr(of, "answers", 0)
+
+    def __array_ufunc__(
+        self, ufunc: np.ufunc, method: str, *inputs: Any, out: tuple[Any, ...] = (), **options: Any
+    ) -> Any:
+        """Compute without the counts, and give the result those of the operands if they agree."""
+        counts = {(one.rows, one.answers) for one in inputs if isinstance(one, Counted)}
+        if out:
+            options["out"] = tuple(map(_without_counts, out))
+        found = getattr(ufunc, method)(*map(_without_counts, inputs), **options)
+        if not isinstance(found, np.ndarray):
+            return found
+        result = out[0] if out else found
+        return _counted(result, *counts.pop()) if len(counts) == 1 else _counted(result, 0, 0)
+
+
+def _without_counts(value: Any) -> Any:
+    return value.view(np.ndarray) if isinstance(value, Counted) else value
+
+
+def _counted(replicates: Replicates, rows: int, answers: int) -> Counted:
+    counted = replicates if isinstance(replicates, Counted) else replicates.view(Counted)
+    counted.rows, counted.answers = rows, answers
+    return counted
+
+
+def over(found: Replicates, observed: Replicates) -> Replicates:
+    """Return replicates as over the observations of others: of several that do not agree, those that all stand on."""
+    rows, answers = (observed.rows, observed.answers) if isinstance(observed, Counted) else (0, 0)
+    return _counted(found.copy(), rows, answers)
 
 
 @dataclass(frozen=True)
@@ -116,9 +149,7 @@ class Ratio:
             quotient[1:] = np.nan
         elif self.limits is not None:
             quotient = spread(quotient, self.limits, rows, freedom, [SEED, self.key])
-        counted = quotient.view(Counted)
-        counted.rows, counted.answers = rows, self.answers
-        return counted
+        return _counted(quotient, rows, self.answers)
 
     def measured(self, name: str, limits: tuple[float, float] | None = (0.0, 1.0)) -> Ratio:
         """Return the same ratio with a name for what it measures, and its minimum and maximum.

@@ -1,1 +1,4 @@
 """The only reader of what ``lm_eval`` wrote: files, runs, samples, which model, in which setting."""
+
+PLACES = "a folder, a results_*.json file, an archive (.zip, .tar.gz), or hf://datasets/OWNER/NAME[@REVISION][/PATH]"
+"""Where results can be, for the help of commands."""

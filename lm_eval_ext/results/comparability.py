@@ -44,7 +44,7 @@ def fact(run: TaskRun, name: str) -> object:
 
 
 @dataclass(frozen=True)
-class Difference:
+class UnlikeFact:
     """A fact in which two runs differ.
 
     Attributes:
@@ -57,7 +57,7 @@ class Difference:
     second: object
 
 
-def differences(first: TaskRun, second: TaskRun, facts: Collection[str]) -> Iterator[Difference]:
+def differences(first: TaskRun, second: TaskRun, facts: Collection[str]) -> Iterator[UnlikeFact]:
     """Yield the facts, among those named, in which two runs differ.
 
     Args:
@@ -68,7 +68,7 @@ def differences(first: TaskRun, second: TaskRun, facts: Collection[str]) -> Iter
     for name in facts:
         one, other = fact(first, name), fact(second, name)
         if one != other:
-            yield Difference(name, one, other)
+            yield UnlikeFact(name, one, other)
 
 
 def asking_facts(run: TaskRun) -> tuple[str, ...]:
@@ -180,7 +180,7 @@ class Pair:
         _, mine, theirs = np.intersect1d(first.ids, second.ids, assume_unique=True, return_indices=True)
         return getattr(first, field)[mine], getattr(second, field)[theirs]
 
-    def _in_words(self, difference: Difference, colon: str = "") -> str:
+    def _in_words(self, difference: UnlikeFact, colon: str = "") -> str:
         return self._each(f"{difference.fact}{colon}", difference.first, difference.second)
 
     def _each(self, fact: str, before: object, after: object) -> str:

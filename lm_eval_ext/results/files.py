@@ -13,7 +13,7 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any
 
-from lm_eval_ext.results.issue import FEW
+from lm_eval_ext.results.issue import MOST_NAMED
 from lm_eval_ext.sources import RowsError
 
 if sys.version_info >= (3, 11):
@@ -141,7 +141,7 @@ class ResultFile:
                 if members > MOST_MEMBERS:
                     raise RowsError(f"{self.path}: group_subtasks: more than {MOST_MEMBERS:,} tasks in its groups")
         except CycleError as error:
-            circle = " -> ".join(map(shown, error.args[1][:FEW]))
+            circle = " -> ".join(map(shown, error.args[1][:MOST_NAMED]))
             raise RowsError(f"{self.path}: group_subtasks: a group contains itself ({circle})") from error
         return {name: found[name] for name in tree if tree[name]}
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 Severity = Literal["error", "warning", "note"]
 """``error``: no figure or no comparison; ``warning``: a figure may mislead; ``note``: for information."""
-FEW = 5
+MOST_NAMED = 5
 """The most names that a list spells out; the rest are counted."""
 
 
@@ -43,7 +43,7 @@ def note(text: str) -> Issue:
     return Issue("note", text)
 
 
-def named(names: Sequence[str], few: int = FEW) -> str:
+def named(names: Sequence[str], few: int = MOST_NAMED) -> str:
     """Return a list of names as text, shortened if it is long."""
     shown = ", ".join(names[:few])
     return f"{shown} and {len(names) - few} more" if len(names) > few else shown or "nothing"

@@ -2,48 +2,34 @@
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from lm_eval_ext.families.registry import FAMILIES
-from lm_eval_ext.results.comparability import unlike_runs
 from lm_eval_ext.results.files import ResultFile, find, read
 from lm_eval_ext.results.issue import Issue, error, named, note, warning
 from lm_eval_ext.results.models import EvaluatedModel, evaluated_model
 from lm_eval_ext.results.models import labels as labels_of
-from lm_eval_ext.results.names import GivenName, renamed
-from lm_eval_ext.results.other.choice import Choice, measured_alike, require_choice
-from lm_eval_ext.results.other.entries import other_task_runs
-from lm_eval_ext.results.other.samples import COLUMN, of_rows, read_other_samples, with_other_rows
-from lm_eval_ext.results.recognition import task_runs
+from lm_eval_ext.results.recognition import Choice, require_choice, task_runs, with_one_metric
 from lm_eval_ext.results.rows import DatasetRows
-from lm_eval_ext.results.runs import Runs, TaskRun, newest
-from lm_eval_ext.results.samples import read_samples
-from lm_eval_ext.results.sampling import Decoding, decoding, repeated, shown_once, sweeps, swept
-from lm_eval_ext.results.settings import placements, settings_that_differ, unified, wherever_placed
-from lm_eval_ext.results.symptoms import symptoms
-from lm_eval_ext.results.validation import (
-    disagreement,
-    replacements,
-    rows_that_differ,
-    versions_that_differ,
-    without_samples,
-)
+from lm_eval_ext.results.runs import GivenName, Role, Runs, TaskRun, newest, renamed
+from lm_eval_ext.results.samples import COLUMN, with_rows
+from lm_eval_ext.results.settings import merged
+from lm_eval_ext.results.validation import what_differs, what_went_wrong
 from lm_eval_ext.sources import RowsError
 
 Progress = Callable[[Sequence[TaskRun]], Iterable[TaskRun]]
 """Wraps the runs whose samples are about to be read, and yields them one by one."""
-What = tuple[EvaluatedModel, str, str]
-"""What the newest run counts of: a model, a task and a placement."""
+IN_FIGURES = (Role.COUNTS, Role.PLACED, Role.SWEPT)
+"""The roles of runs whose samples are read."""
 
 
 def load(paths: Sequence[Path], progress: Progress = lambda runs: runs, names: Sequence[GivenName] = ()) -> Runs:
     """Return the runs of our tasks in results files, with their samples.
 
-    If a model ran a task several times, the newest run counts, unless they are draws of a sweep (``sampling``).
+    If a model ran a task several times, the newest run counts, unless they are runs of a sweep (``Role``).
 
     Args:
         paths: results files, or folders whose ``results_*.json`` are all read.
@@ -85,51 +71,30 @@ def load_apart(
     """
     found = [find_runs(paths, sweep=sweep, others=others is not None) for paths in sides]
     if others is not None:
-        chosen, issues = measured_alike([run for side in found for run in side.runs], others)
-        require_choice(others, chosen)
-        left = iter(chosen)
-        found = [replace(side, runs=tuple(next(left) for _ in side.runs)) for side in found]
-        found[0] = replace(found[0], issues=(*found[0].issues, *issues))
-    common = _common_readers([run for side in found for run in (*side.runs, *side.draws, *side.placed)])
-    dataset_rows = DatasetRows()
-    labels = [labels_of(side.models) for side in found]
-    labels[0] = renamed(labels[0], [*found[0].runs, *found[0].placed], names)
+        found = measured_alike(found, others)
+        require_choice(others, [run for side in found for run in side.counting])
+    found[0] = replace(found[0], labels=renamed(found[0], names))
+    common = _common_readers([run for side in found for run in side.with_role(*IN_FIGURES)])
     column = others.cluster if others else ""
-    runs = [_loaded(side, of, common, (dataset_rows, column), progress) for side, of in zip(found, labels, strict=True)]
+    dataset_rows = DatasetRows()
+    runs = [_loaded(side, common, dataset_rows, column, progress) for side in found]
     if column and not any(isinstance(key, tuple) and key[:2] == (COLUMN, column) for key in dataset_rows):
         raise RowsError(f"no document has the column {column!r}; expected the name of a field of doc in the samples")
     return runs
 
 
-@dataclass(frozen=True)
-class FoundRuns:
-    """The contents of results files, without their samples.
+def measured_alike(sides: Sequence[Runs], choice: Choice) -> list[Runs]:
+    """Return sets of runs in which every task that is not ours counts by one metric and filter.
 
-    Attributes:
-        runs: the newest run of each task by each model.
-        models: in the order of the arguments, then by name.
-        groups: the tasks of each group.
-        unevaluated: tasks without rows in a model's newest run of them; ``runs`` may have an older one.
-        doubts: by model, task and placement, why the run that counts may not be the newest.
-        issues: what was left out or replaced, and why.
-        draws: all runs of the tasks in a sweep.
-        placed: the newest run of each task by each model at each other placement, where these are one model's.
+    Args:
+        sides: the runs, as ``find_runs`` returns them.
+        choice: what a user chooses about these tasks.
     """
-
-    runs: tuple[TaskRun, ...]
-    models: tuple[EvaluatedModel, ...]
-    groups: Mapping[str, tuple[str, ...]]
-    unevaluated: tuple[TaskRun, ...]
-    doubts: Mapping[What, tuple[Issue, ...]]
-    issues: tuple[Issue, ...]
-    draws: tuple[TaskRun, ...] = ()
-    placed: tuple[TaskRun, ...] = ()
-
-    @property
-    def empty(self) -> frozenset[str]:
-        """The tasks for which no model has evaluated rows."""
-        everything = (*self.runs, *self.placed)
-        return frozenset(run.task for run in self.unevaluated).difference(run.task for run in everything)
+    counting = [run for side in sides for run in side.counting]
+    alike, issues = with_one_metric(counting, choice)
+    instead = {id(run): other for run, other in zip(counting, alike, strict=True)}
+    first, *others = [replace(side, found=tuple(instead.get(id(run), run) for run in side.found)) for side in sides]
+    return [replace(first, issues=(*first.issues, *issues)), *others]
 
 
 def find_runs(
@@ -138,8 +103,8 @@ def find_runs(
     *,
     sweep: bool = False,
     others: bool = False,
-) -> FoundRuns:
-    """Return the runs in results files, without reading samples.
+) -> Runs:
+    """Return the runs in results files, each with its role, without reading samples.
 
     A file in a folder that is unreadable or not a results file is left out with an issue if there are others.
 
@@ -162,25 +127,23 @@ def find_runs(
     groups: dict[str, tuple[str, ...]] = {}
     foreign: set[str] = set()
     for path in find(paths):
-        try:
-            file = _read(path, named=path in paths)
-        except _UnreadError as reason:
-            unusable.append(error(str(reason)))
+        file = _read(path, named=path in paths)
+        if isinstance(file, Issue):
+            unusable.append(file)
             unread.append(path)
             continue
-        recognized = [task_runs(file, families), *([other_task_runs(file)] if others else [])]
-        found += [run for each in recognized for run in each.runs]
-        unusable += [issue for each in recognized for issue in each.issues]
-        unusable_tasks += [(task, file) for each in recognized for task in sorted(each.unusable)]
-        if not any(each.runs or each.issues for each in recognized):
+        recognized = task_runs(file, families, others=others)
+        found += recognized.runs
+        unusable += recognized.issues
+        unusable_tasks += [(task, file) for task in sorted(recognized.unusable)]
+        if not (recognized.runs or recognized.issues):
             tasks = sorted(file.content["results"])
             foreign |= set(tasks)
             issues.append(note(f"{path}: no results of {_ours(families)} ({named(tasks)}); ignored"))
         groups |= file.groups
-    found = unified(swept(wherever_placed(found)) if sweep else found)
+    found = merged(found, sweep=sweep)
     empty = {run.task: run for run in found if not run.count}
     unusable += [error(f"{run.file.path}, task {run.task!r}: no rows were evaluated") for run in empty.values()]
-    latest, _ = newest(found, _what)
     evaluated = [run for run in found if run.count]
     if not evaluated and unusable:
         raise RowsError(f"{'; '.join(map(str, unusable))}; expected at least one task with evaluated rows")
@@ -192,27 +155,50 @@ def find_runs(
             f"expected results_*.json files that `lm_eval --tasks … --output_path FOLDER` writes{which}"
         )
     issues += [error(f"{issue}; left out") for issue in unusable]
-    latest_draws, replaced = newest(evaluated, _draw if sweep else _what)
-    issues += replacements(replaced)
-    placed = [run for run in latest_draws.values() if sweep and run.placement]
-    once, draws = shown_once([run for run in latest_draws.values() if not (sweep and run.placement)])
-    chosen = {_what(run): run for run in (*once, *placed)}
-    unevaluated = [run for run in latest.values() if not run.count]
-    unusable_tasks += [(run.task, run.file) for run in unevaluated]
-    return FoundRuns(
-        tuple(once),
-        _in_order(evaluated, paths),
-        groups,
-        tuple(unevaluated),
-        {what: tuple(_doubts(run, unread, unusable_tasks)) for what, run in chosen.items()},
-        tuple(dict.fromkeys(issues)),
-        tuple(draws),
-        tuple(placed),
-    )
+    found, replaced = _with_roles(found, sweep=sweep)
+    unusable_tasks += [(run.task, run.file) for run in found if run.role is Role.UNEVALUATED]
+    with_doubts = tuple(replace(run, issues=tuple(_doubts(run, unread, unusable_tasks))) for run in found)
+    return Runs(with_doubts, _labels(evaluated, paths), groups, tuple(dict.fromkeys([*issues, *replaced])))
+
+
+def _with_roles(runs: Sequence[TaskRun], *, sweep: bool) -> tuple[list[TaskRun], list[Issue]]:
+    """Return the runs, each with its role and in the order of roles, and which of them newer ones replace.
+
+    A newer run replaces one of the same task by the same model and, in a sweep, with the same decoding. Of several
+    decodings, the one at the lowest temperature counts, and of its draws the one with the first seeds. A run without
+    rows replaces none.
+    """
+    latest, issues = newest([run for run in runs if run.count], _draw if sweep else _what)
+    of_task: dict[Hashable, list[TaskRun]] = {}
+    for run in latest.values():
+        of_task.setdefault(_what(run), []).append(run)
+    roles: list[tuple[TaskRun, Role]] = []
+    for decoded in of_task.values():
+        for place, run in enumerate(sorted(decoded, key=lambda run: run.decoding)):
+            elsewhere = sweep and run.placement
+            roles.append((run, Role.PLACED if elsewhere else Role.SWEPT if place else Role.COUNTS))
+    with_empty, _ = newest(runs, _what)
+    roles += [(run, Role.UNEVALUATED) for run in with_empty.values() if not run.count]
+    known = {id(run) for run, _ in roles}
+    roles += [(run, Role.OLDER) for run in runs if id(run) not in known]
+    roles.sort(key=lambda pair: [*Role].index(pair[1]))
+    return [replace(run, role=role) for run, role in roles], issues
+
+
+def _what(run: TaskRun) -> Hashable:
+    """Return what the newest run counts of: a model, a task and a placement."""
+    return run.model, run.task, run.placement
+
+
+def _draw(run: TaskRun) -> Hashable:
+    """Return what the newest run counts of in a sweep: a draw of the task at a temperature, if the family has any."""
+    return _what(run), run.decoding if run.schema.over_temperatures else None
 
 
 def _doubts(run: TaskRun, unread: Sequence[Path], unusable: Sequence[tuple[str, ResultFile]]) -> Iterator[Issue]:
-    """Yield why a run may not be the newest of its task: the one that would replace it cannot be used."""
+    """Yield why a run that counts may not be the newest of its task: the one that would replace it cannot be used."""
+    if run.role not in (Role.COUNTS, Role.PLACED):
+        return
     for path in unread:
         yield warning(f"{path} cannot be read and may be newer than the results shown")
     newer = [file for task, file in unusable if task == run.task and file.order > run.file.order]
@@ -221,16 +207,11 @@ def _doubts(run: TaskRun, unread: Sequence[Path], unusable: Sequence[tuple[str, 
         yield warning(f"{run.task}: its run in {path} is newer than the one shown but cannot be used")
 
 
-class _UnreadError(Exception):
-    """A file in a folder that is unreadable or not a results file."""
-
-
-def _read(path: Path, *, named: bool) -> ResultFile:
-    """Read a results file and check its groups.
+def _read(path: Path, *, named: bool) -> ResultFile | Issue:
+    """Return a results file with its groups checked, or why it cannot be used.
 
     Raises:
-        _UnreadError: it was found in a folder, and is unreadable or not a results file.
-        OSError, RowsError: the same for a file given by name.
+        OSError, RowsError: it cannot, and was given by name, not found in a folder.
     """
     try:
         if not named and not path.is_file():
@@ -238,32 +219,22 @@ def _read(path: Path, *, named: bool) -> ResultFile:
         file = read(path)
         # Groups are checked on first access.
         _ = file.groups
-    except RowsError as reason:
+    except (RowsError, OSError) as reason:
         if named:
             raise
-        raise _UnreadError(str(reason)) from reason
-    except OSError as reason:
-        if named:
-            raise
-        raise _UnreadError(f"{path}: {reason.strerror}") from reason
+        return error(f"{path}: {reason.strerror}" if isinstance(reason, OSError) else str(reason))
     return file
-
-
-def _what(run: TaskRun) -> What:
-    return run.model, run.task, run.placement
-
-
-def _draw(run: TaskRun) -> tuple[What, Decoding | None]:
-    """Return what a newer run replaces: the same task at the same temperature with the same seed."""
-    return _what(run), decoding(run) if run.schema.over_temperatures else None
 
 
 def _ours(families: Collection[str]) -> str:
     return "our tasks" if {*families} == {*FAMILIES} else f"{', '.join(families)} tasks"
 
 
-def _in_order(found: Sequence[TaskRun], paths: Sequence[Path]) -> tuple[EvaluatedModel, ...]:
-    """Return the models in the order of the arguments, those of one folder by name: 7B before 70B."""
+def _labels(found: Sequence[TaskRun], paths: Sequence[Path]) -> dict[EvaluatedModel, str]:
+    """Return the models' labels, in the order of the arguments, those of one folder by name: 7B before 70B.
+
+    Models that differ only in arguments or setting are next to each other.
+    """
     names = labels_of(dict.fromkeys(run.model for run in found))
     places: dict[EvaluatedModel, int] = {}
     for run in found:
@@ -274,48 +245,29 @@ def _in_order(found: Sequence[TaskRun], paths: Sequence[Path]) -> tuple[Evaluate
         model: [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", name.casefold())]
         for model, name in names.items()
     }
-    return tuple(sorted(names, key=lambda model: (places[model], in_words_and_numbers[model], names[model])))
+    return labels_of(sorted(names, key=lambda model: (places[model], in_words_and_numbers[model], names[model])))
 
 
 def _loaded(
-    found: FoundRuns,
-    names: Mapping[EvaluatedModel, str],
-    readers: Mapping[str, set[str]],
-    into: tuple[DatasetRows, str],
-    progress: Progress,
+    found: Runs, common: Mapping[str, set[str]], dataset_rows: DatasetRows, column: str, progress: Progress
 ) -> Runs:
-    issues = list(found.issues)
-    chosen = _same_readers(found.runs, readers, issues)
-    placed = _same_readers(found.placed, readers, issues)
-    others = _same_readers([run for run in found.draws if run not in found.runs], readers, [])
-    issues += sweeps(found.draws, names)
-    issues += placements(placed, names)
-    issues += versions_that_differ([*chosen, *others, *placed], found.groups)
-    issues += rows_that_differ([*chosen, *placed], names)
-    issues += settings_that_differ([*chosen, *placed], names)
-    # Each once: one of several draws is among the others, too.
-    read = [_with_samples(run, *into) for run in progress([*chosen, *placed, *others])]
-    counted, in_a_sweep = read[: len(chosen) + len(placed)], set(map(_draw, found.draws))
-    draws = [run for run in read if _draw(run) in in_a_sweep]
-    draws.sort(key=lambda run: (found.models.index(run.model), run.task, decoding(run)))
-    counted.sort(key=lambda run: (found.models.index(run.model), run.task, run.placement))
-    issues += repeated(counted, names)
-    issues += without_samples(counted)
-    counted = [replace(run, issues=(*run.issues, *found.doubts[_what(run)])) for run in counted]
-    issues += [issue for run in (*counted, *draws) for issue in run.issues]
-    issues += unlike_runs(counted, names)
-    issues += symptoms(counted, names)
-    elsewhere = {_what(run) for run in placed}
-    return Runs(
-        tuple(run for run in counted if _what(run) not in elsewhere),
-        names,
-        found.groups,
-        into[0],
-        found.empty,
-        tuple(dict.fromkeys(issues)),
-        tuple(draws),
-        tuple(run for run in counted if _what(run) in elsewhere),
-    )
+    """Return the runs with their samples, in order.
+
+    Args:
+        found: the runs, without their samples.
+        common: the readers of each task that every model's run of it has.
+        dataset_rows: the dataset rows that have been seen.
+        column: the column that groups the rows of tasks that are not ours.
+        progress: see ``Progress``.
+    """
+    readers = _readers_that_differ(found.with_role(Role.COUNTS, Role.PLACED), common)
+    chosen = [_read_alike(run, common[run.task]) for run in found.with_role(*IN_FIGURES)]
+    read = [with_rows(run, dataset_rows, column) for run in progress(chosen)]
+    places = {model: place for place, model in enumerate(found.models)}
+    read.sort(key=lambda run: (run.role is Role.SWEPT, places[run.model], run.task, run.placement, run.decoding))
+    runs = replace(found, found=(*read, *found.with_role(Role.OLDER, Role.UNEVALUATED)), dataset_rows=dataset_rows)
+    issues = [*found.issues, *readers, *what_differs(found), *what_went_wrong(runs)]
+    return replace(runs, issues=tuple(dict.fromkeys(issues)))
 
 
 def _common_readers(runs: Sequence[TaskRun]) -> dict[str, set[str]]:
@@ -326,16 +278,16 @@ def _common_readers(runs: Sequence[TaskRun]) -> dict[str, set[str]]:
     return common
 
 
-def _same_readers(runs: Sequence[TaskRun], common: Mapping[str, set[str]], issues: list[Issue]) -> list[TaskRun]:
-    """Return the runs, each with the best reader that every model's run of its task has."""
-    for task in sorted({run.task for run in runs}):
-        if not common[task]:
-            issues.append(
-                warning(
-                    f"{task}: the models have no answer reader in common; each is read by its own, so figures may "
-                    "differ for that reason"
-                )
-            )
+def _readers_that_differ(runs: Sequence[TaskRun], common: Mapping[str, set[str]]) -> list[Issue]:
+    """Return which tasks are not read by the best reader of each run, for another run lacks it."""
+    issues = [
+        warning(
+            f"{task}: the models have no answer reader in common; each is read by its own, so figures may "
+            "differ for that reason"
+        )
+        for task in sorted({run.task for run in runs})
+        if not common[task]
+    ]
     worse = {run.task: run.offered for run in runs if common[run.task] and run.offered not in common[run.task]}
     if worse:
         issues.append(
@@ -344,59 +296,9 @@ def _same_readers(runs: Sequence[TaskRun], common: Mapping[str, set[str]], issue
                 f"{named(sorted(set(worse.values())))}: all are shown with the best reader that all models have"
             )
         )
-    return [
-        replace(run, readers=tuple(sorted(run.readers, key=lambda reader: reader not in common[run.task])))
-        for run in runs
-    ]
+    return issues
 
 
-def _with_samples(run: TaskRun, dataset_rows: DatasetRows, column: str) -> TaskRun:
-    """Return a run with its rows, if its samples file exists.
-
-    Args:
-        run: the run.
-        dataset_rows: the dataset rows that have been seen.
-        column: the column that groups the rows of a task that is not ours.
-    """
-    path = run.samples_path
-    # Path.is_file raises if a name is too long for the file system; this does not.
-    if not os.path.isfile(path):  # noqa: PTH113 # as above
-        return run
-    numbers = dataset_rows.of(run.dataset)
-    if run.is_ours:
-        rows, wrong = read_samples(path, run.schema.of_task(run.metadata), run.metrics, run.readers, numbers)
-    else:
-        rows, limits, wrong = read_other_samples(run, column, numbers)
-    issues = []
-    if wrong.count:
-        issues.append(warning(f"{path}: {wrong}"))
-    if not len(rows):
-        issues.append(
-            warning(
-                f"{path}: no rows of the filter {run.reader!r}: its figures have no confidence intervals, and no "
-                "answers are shown"
-            )
-        )
-        return replace(run, issues=tuple(issues))
-    if len(rows) != run.count:
-        issues.append(
-            warning(
-                f"{path}: {len(rows)} rows here but {run.count} in the results; figures are computed from the rows here"
-            )
-        )
-    else:
-        issues += disagreement(run, rows) if run.is_ours else of_rows(run, rows)
-    if run.is_ours and (variants := run.schema.variants(run.metadata)) > 1:
-        whole = rows.in_every_variant(variants)
-        if lost := len(rows) - len(whole):
-            issues.append(
-                warning(
-                    f"{path}: {lost} of {len(rows)} answers left out, to rows that were not asked in all {variants} "
-                    f"variants; with --limit, use a multiple of {variants}"
-                )
-            )
-        rows = whole
-        if not len(rows):
-            return replace(run, issues=tuple(issues))
-    run = replace(run, issues=tuple(issues))
-    return replace(run, rows=rows) if run.is_ours else with_other_rows(run, rows, limits)
+def _read_alike(run: TaskRun, common: set[str]) -> TaskRun:
+    """Return a run with the best reader that every model's run of its task has first."""
+    return replace(run, readers=tuple(sorted(run.readers, key=lambda reader: reader not in common)))

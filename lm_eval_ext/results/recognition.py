@@ -1,21 +1,29 @@
-"""Which tasks in a results file are ours, according to the metadata they record; nothing is guessed."""
+"""The tasks in a results file: ours, according to the metadata they record, and any others.
+
+Nothing is guessed. Of a task that is not ours, one metric counts: the first in the harness's order, or the chosen one;
+the same for all models.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any
 
 from lm_eval_ext.families.family import Family
 from lm_eval_ext.families.registry import FAMILIES
-from lm_eval_ext.families.schema import PLACEMENT, Schema, is_count
+from lm_eval_ext.families.schema import PLACEMENT, SHARE, Metric, Schema, is_count
 from lm_eval_ext.metadata import PARAPHRASES
-from lm_eval_ext.results.files import LONGEST, ResultFile, TaskEntry, shown
-from lm_eval_ext.results.issue import Issue, error, named
+from lm_eval_ext.results.aggregation import DEFAULTS, MEAN
+from lm_eval_ext.results.files import LONGEST, ResultFile, TaskEntry, bare_name, metric_and_filter, shown
+from lm_eval_ext.results.issue import Issue, error, named, note
 from lm_eval_ext.results.models import evaluated_model
-from lm_eval_ext.results.runs import TaskRun
+from lm_eval_ext.results.runs import OTHER, TaskRun
+from lm_eval_ext.results.samples import stated
 from lm_eval_ext.row_seed import KEY as ROW_SEED
+from lm_eval_ext.sources import RowsError
 
 OURS = "rows_hash"
 """Metadata that only our tasks have, including older ones that did not record their family."""
@@ -25,14 +33,128 @@ WITHOUT_SCORES = "bypass"
 """The metric that the harness reports instead of a task's own under ``--predict_only``."""
 AGAIN = "run it again"
 OLDER = "written by an older version of lm-eval-ext"
+MOST_METRICS_NAMED = 20
+"""The most metrics that an error names."""
+ANYTHING = (-float("inf"), float("inf"))
+"""The range of a figure of which nothing is known."""
+_STDERR = "_stderr"
+_Found = tuple[str, TaskRun | str | None]
+"""The name of a task, and its run, or why it cannot be used; ``None`` if it does not count."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a user chooses about the tasks that are not ours.
+
+    Attributes:
+        figure: the metric that counts in the tasks that have it, or the filter whose answers count, or both:
+            ``METRIC``, ``METRIC,FILTER`` or ``,FILTER``. What is not chosen is the first one in the harness's order.
+        cluster: a column of the documents: rows with the same value are one observation. Empty: rows with the same
+            document are.
+    """
+
+    figure: str = ""
+    cluster: str = ""
+
+    def parts(self, metrics: Collection[str]) -> tuple[str, str]:
+        """Return the metric and the filter, each empty if it is not chosen.
+
+        Args:
+            metrics: the metrics that there are; their names may contain commas.
+        """
+        metric, comma, reader = self.figure.rpartition(",")
+        return (self.figure, "") if not comma or self.figure in metrics else (metric, reader)
+
+
+def require_choice(choice: Choice, runs: Sequence[TaskRun]) -> None:
+    """Raise if no task has what was chosen.
+
+    Args:
+        choice: the choice.
+        runs: the runs of all tasks.
+
+    Raises:
+        RowsError: no task that is not ours has the metric, or the filter.
+    """
+    others = [run for run in runs if not run.is_ours]
+    metrics = {metric for run in others for metric in run.metrics}
+    metric, reader = choice.parts(metrics)
+    for chosen, what, found in (
+        (metric, "metric", metrics),
+        (reader, "filter", {reader for run in others for reader in run.readers}),
+    ):
+        if chosen and chosen not in found:
+            raise RowsError(
+                f"no task has the {what} {chosen!r}; expected one of {named(sorted(found), MOST_METRICS_NAMED)}"
+            )
+
+
+def with_one_metric(runs: Sequence[TaskRun], choice: Choice) -> tuple[list[TaskRun], list[Issue]]:
+    """Return runs in which every task that is not ours counts by one metric and filter, whichever model ran it.
+
+    Two files can list a task's metrics and filters in different orders. Without a choice, those of the first run count
+    that all runs have.
+
+    Args:
+        runs: the runs of all models.
+        choice: what a user chooses.
+
+    Returns:
+        The runs in the same order, and notes on the tasks whose files have other metrics first.
+    """
+    places: dict[str, list[int]] = {}
+    for place, run in enumerate(runs):
+        if not run.is_ours:
+            places.setdefault(run.task, []).append(place)
+    found = list(runs)
+    mixed: dict[str, list[str]] = {}
+    for task, of_task in places.items():
+        alike = [runs[place] for place in of_task]
+        chosen, chosen_filter = choice.parts({metric.name for run in alike for metric in run.schema.headlines})
+        metric = _metric(alike, chosen)
+        if metric not in ("", chosen) and len({run.headline.name for run in alike}) > 1:
+            mixed.setdefault(metric, []).append(task)
+        order: tuple[str, ...] = ()
+        for place in of_task:
+            found[place] = _measured_by(runs[place], metric, (chosen_filter, *order))
+            order = order or found[place].readers
+    return found, [
+        note(f"the files list the metrics of {named(tasks)} in different orders: {metric} counts for all models")
+        for metric, tasks in mixed.items()
+    ]
+
+
+def _metric(runs: Sequence[TaskRun], chosen: str) -> str:
+    """Return the metric by which one task's runs count; empty if they have none in common."""
+    first, *others = [[metric.name for metric in run.schema.headlines] for run in runs]
+    if any(chosen in names for names in (first, *others)):
+        return chosen
+    return next((name for name in first if all(name in names for names in others)), "")
+
+
+def _measured_by(run: TaskRun, metric: str, filters: Sequence[str]) -> TaskRun:
+    """Return a run that counts by a metric if it has it, read by the first of some filters that it has."""
+    metrics = tuple(sorted(run.schema.headlines, key=lambda described: described.name != metric))
+    places = {reader: place for place, reader in reversed([*enumerate(filters)])}
+    readers = sorted(_readers_of(run.figures, metrics[0].name), key=lambda reader: places.get(reader, len(filters)))
+    schema = replace(run.schema, metrics=metrics, headlines=metrics)
+    return replace(run, family=replace(run.family, schema=schema), readers=tuple(readers), offered=readers[0])
+
+
+def _readers_of(figures: Mapping[str, Any], metric: str) -> list[str]:
+    """Return the filters under which a task has a figure of a metric, in the file's order."""
+    fields = filter(
+        None, (metric_and_filter(field) for field, value in figures.items() if isinstance(value, int | float))
+    )
+    return [reader for name, reader in fields if name == metric]
 
 
 @dataclass(frozen=True)
 class Recognized:
-    """Our tasks in a results file.
+    """The tasks in a results file.
 
     Attributes:
-        runs: the usable runs.
+        runs: the usable runs, those of our tasks first.
         unusable: the names of the unusable tasks.
         issues: why they are unusable.
     """
@@ -42,40 +164,38 @@ class Recognized:
     issues: tuple[Issue, ...]
 
 
-def task_runs(file: ResultFile, families: Collection[str]) -> Recognized:
-    """Return the runs of our tasks in a file, and which of them cannot be used.
+def task_runs(file: ResultFile, families: Collection[str], *, others: bool) -> Recognized:
+    """Return the runs of tasks in a file, and which of its tasks cannot be used.
 
     Args:
         file: the results.
         families: the families whose tasks count; a task of ours that records no family is always reported as unusable.
+        others: whether tasks that are not ours count, too.
     """
-    runs: list[TaskRun] = []
-    # Hundreds of tasks in a file can have the same fault.
-    unusable: dict[str, list[str]] = {}
-    for task, reason in file.malformed():
-        unusable.setdefault(reason, []).append(task)
-    for entry in file.tasks():
-        found = _recognized(file, entry, families)
-        if isinstance(found, TaskRun):
-            runs.append(found)
-        elif found:
-            unusable.setdefault(found, []).append(entry.task)
-    return unusable_tasks(file, runs, unusable)
-
-
-def unusable_tasks(file: ResultFile, runs: Sequence[TaskRun], unusable: Mapping[str, Sequence[str]]) -> Recognized:
-    """Return the runs of a file together with the tasks that cannot be used.
-
-    Args:
-        file: the results.
-        runs: the usable runs.
-        unusable: the names of tasks, by the reason why they cannot be used.
-    """
+    ours: list[_Found] = [*file.malformed()]
+    ours += [(entry.task, _recognized(file, entry, families)) for entry in file.tasks()]
+    of_others = [(entry.task, _other_run(file, entry)) for entry in _others(file)] if others else []
+    found = (*ours, *of_others)
     return Recognized(
-        tuple(runs),
-        frozenset(task for tasks in unusable.values() for task in tasks),
-        tuple(error(_about(file, tasks, reason)) for reason, tasks in unusable.items()),
+        tuple(run for _, run in found if isinstance(run, TaskRun)),
+        frozenset(task for task, reason in found if isinstance(reason, str)),
+        (*_unusable(file, ours), *_unusable(file, of_others)),
     )
+
+
+def _unusable(file: ResultFile, found: Sequence[_Found]) -> Iterator[Issue]:
+    """Yield which tasks cannot be used: hundreds of tasks in a file can have the same fault."""
+    tasks: dict[str, list[str]] = {}
+    for task, reason in found:
+        if isinstance(reason, str):
+            tasks.setdefault(reason, []).append(task)
+    for reason, of_reason in tasks.items():
+        these = named([shown(task) for task in of_reason])
+        yield error(
+            f"{file.path}, task {these}: {reason}"
+            if len(of_reason) == 1
+            else f"{file.path}, tasks {these}: {reason.replace(AGAIN, 'run them again')}"
+        )
 
 
 def _recognized(file: ResultFile, entry: TaskEntry, families: Collection[str]) -> TaskRun | str | None:
@@ -86,12 +206,22 @@ def _recognized(file: ResultFile, entry: TaskEntry, families: Collection[str]) -
         return _of_another_version(entry.metadata) if OURS in entry.metadata else None
     if family.name not in families:
         return None
-    effective = _effective(file, entry)
     if reason := _unlike_ours(entry, family.schema):
         return reason
+    counts = file.of_task("n-samples", entry.name_in_file)
+    effective = counts.get("effective") if isinstance(counts, dict) else None
     if not is_count(effective):
         return f"'effective' in n-samples is {shown(effective)}; expected the number of rows, as `lm_eval` writes it"
-    return _run(file, entry, family, effective)
+    # Tasks of other families, which refuse the key by now, recorded it all the same.
+    examples = entry.metadata.get("examples") if "examples" in family.schema.prompt_facts else None
+    questions = {
+        **{name: entry.metadata.get(name) for name in OTHER_QUESTIONS},
+        PLACEMENT: family.schema.placement(entry.metadata) or None,
+    }
+    readers = _readers(entry, family.schema)
+    return _run(
+        file, entry, family, readers, effective, source=entry.metadata["source"], examples=examples, questions=questions
+    )
 
 
 def _of_another_version(metadata: Mapping[str, Any]) -> str:
@@ -109,7 +239,8 @@ def _unlike_ours(entry: TaskEntry, schema: Schema) -> str | None:
     """Return why this version's tasks cannot have written an entry; ``None`` if they can have."""
     if missing := schema.missing_facts(entry.metadata):
         return _older(f"did not record {', '.join(missing)} in the metadata")
-    if former := _former_names(entry, schema):
+    there = {field.partition(",")[0] for field in entry.figures}
+    if former := {old: new for old, new in schema.former_names.items() if old in there}:
         names = " and ".join(f"{new!r} {old!r}" for old, new in former.items())
         return _older(f"called {names}")
     for fact, form in schema.wrong_facts(entry.metadata).items():
@@ -137,19 +268,6 @@ def _no_figures(entry: TaskEntry, schema: Schema) -> str | None:
     return None
 
 
-def _about(file: ResultFile, tasks: Sequence[str], reason: str) -> str:
-    these = named([shown(task) for task in tasks])
-    if len(tasks) == 1:
-        return f"{file.path}, task {these}: {reason}"
-    return f"{file.path}, tasks {these}: {reason.replace(AGAIN, 'run them again')}"
-
-
-def _former_names(entry: TaskEntry, schema: Schema) -> dict[str, str]:
-    """Return the former metric names among a task's figures, mapped to the current ones."""
-    there = {field.partition(",")[0] for field in entry.figures}
-    return {old: new for old, new in schema.former_names.items() if old in there}
-
-
 def _readers(entry: TaskEntry, schema: Schema) -> tuple[str, ...]:
     """Return the filters under which a task has a headline, the best first."""
     by_reader: dict[str, set[str]] = {}
@@ -161,20 +279,25 @@ def _readers(entry: TaskEntry, schema: Schema) -> tuple[str, ...]:
     return schema.best_first([reader for reader, metrics in by_reader.items() if headlines & metrics])
 
 
-def _run(file: ResultFile, entry: TaskEntry, family: Family, count: int) -> TaskRun:
-    readers = _readers(entry, family.schema)
+def _run(
+    file: ResultFile, entry: TaskEntry, family: Family, readers: tuple[str, ...], count: int, **of_model: Any
+) -> TaskRun:
+    """Return the run of a task.
+
+    Args:
+        file: the results.
+        entry: the task's entry.
+        family: its family.
+        readers: the filters that read its answers, the best first.
+        count: the number of evaluated rows.
+        of_model: what besides the number of few-shot examples decides which model it is, as for ``evaluated_model``.
+    """
     shots = entry.config.get("num_fewshot")
     if shots is None:
         # From 0.5 on, the harness records it only in a separate table.
         shots = file.of_task("n-shot", entry.name_in_file)
     stamp = file.path.stem.removeprefix("results_")
-    # Tasks of other families, which refuse the key by now, recorded it all the same.
-    examples = entry.metadata.get("examples") if "examples" in family.schema.prompt_facts else None
-    questions = {
-        **{name: entry.metadata.get(name) for name in OTHER_QUESTIONS},
-        PLACEMENT: family.schema.placement(entry.metadata) or None,
-    }
-    model = evaluated_model(file, shots, entry.metadata["source"], examples, questions)
+    model = evaluated_model(file, shots, **of_model)
     return TaskRun(
         model=model,
         task=entry.task,
@@ -191,6 +314,71 @@ def _run(file: ResultFile, entry: TaskEntry, family: Family, count: int) -> Task
     )
 
 
-def _effective(file: ResultFile, entry: TaskEntry) -> object:
-    of_task = file.of_task("n-samples", entry.name_in_file)
-    return of_task.get("effective") if isinstance(of_task, dict) else None
+def _others(file: ResultFile) -> Iterator[TaskEntry]:
+    """Yield the entry of each task that is not ours, once each."""
+    seen = set()
+    for name, figures in file.content["results"].items():
+        config, task = file.content["configs"].get(name, {}), bare_name(name)
+        if task in seen or name in file.groups or not isinstance(figures, dict) or not isinstance(config, dict):
+            continue
+        metadata = config.get("metadata") or {}
+        # What is malformed is reported with our tasks.
+        if isinstance(metadata, dict) and "family" not in metadata and OURS not in metadata:
+            seen.add(task)
+            yield TaskEntry(task, name, {**config, "metadata": _metadata(file, name, config)}, figures)
+
+
+def _other_run(file: ResultFile, entry: TaskEntry) -> TaskRun | str:
+    """Return the run of a task that is not ours by its first metric and filter, or why it cannot be used."""
+    name, figures = entry.name_in_file, entry.figures
+    if PurePath(name).name != name:
+        return "its name is a path; expected the name of a task"
+    pairs = [
+        (metric, reader)
+        for metric, reader in filter(None, map(metric_and_filter, figures))
+        if not metric.endswith(_STDERR) and isinstance(figures[f"{metric},{reader}"], int | float)
+    ]
+    if any(metric == WITHOUT_SCORES for metric, _ in pairs):
+        return f"made with --predict_only, which writes answers but no scores; {AGAIN} without this option"
+    if not pairs:
+        return 'no figures; expected entries like "acc,none" in results, as `lm_eval` writes them'
+    directions = _directions(file, name)
+    metrics = dict.fromkeys(
+        (*(metric for metric in directions if metric in dict(pairs)), *(metric for metric, _ in pairs))
+    )
+    described = tuple(Metric(metric, directions.get(metric), range=_range(entry, metric)) for metric in metrics)
+    effective = file.of_task("n-samples", name)
+    count = effective.get("effective") if isinstance(effective, dict) else figures.get("sample_len")
+    if not is_count(count):
+        return "no number of rows in n-samples; expected 'effective', as `lm_eval` writes it"
+    family = Family(OTHER, Schema(described, described, {}), "", "lm_eval_ext.reports.sections.any_task.section")
+    return _run(file, entry, family, tuple(_readers_of(figures, described[0].name)), count, source=None)
+
+
+def _directions(file: ResultFile, name: str) -> dict[str, bool | None]:
+    """Return whether higher is better, by metric, in the order of the task's metrics."""
+    found = file.of_task("higher_is_better", name)
+    entries = found.items() if isinstance(found, dict) else ()
+    return {metric: value if isinstance(value, bool) else None for metric, value in entries}
+
+
+def _range(entry: TaskEntry, metric: str) -> tuple[float, float]:
+    """Return the range of a metric as far as the results tell: a mean from 0 to 1 is taken to be a share."""
+    said = stated(entry.config, metric)
+    by_default = DEFAULTS.get(metric, MEAN)
+    values = [entry.figures[f"{metric},{reader}"] for reader in _readers_of(entry.figures, metric)]
+    is_mean = (said if isinstance(said, str) and said.isidentifier() else by_default) in (MEAN, "f1")
+    inside = all(SHARE[0] <= value <= SHARE[1] for value in values)
+    return SHARE if is_mean and inside else ANYTHING
+
+
+def _metadata(file: ResultFile, name: str, config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the metadata of a task with what our tasks record about themselves, as far as the results tell."""
+    given = config.get("metadata") or {}
+    data = [config.get(key) for key in ("dataset_path", "dataset_name", "dataset_kwargs")]
+    split = config.get("test_split") or config.get("validation_split") or config.get("training_split")
+    # Without its dataset, a task is the only one on its rows.
+    dataset = json.dumps([*data, split], sort_keys=True, default=str) if data[0] else bare_name(name)
+    version = file.of_task("versions", name)
+    version = given.get("version") if version is None else version
+    return {**given, "version": version, "dataset": dataset, "rows_hash": None}

@@ -10,8 +10,8 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from lm_eval_ext.results.aggregation import Aggregate
 from lm_eval_ext.results.files import is_too_deep
-from lm_eval_ext.results.other.aggregation import Aggregate
 from lm_eval_ext.results.sample_line import parsed
 
 ASKED = "asked "

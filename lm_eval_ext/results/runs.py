@@ -1,26 +1,57 @@
-"""The runs of our tasks in the files: one run of each task by each model, with the scores of its rows."""
+"""The runs of tasks in the files: which of several counts, what their models are called, how a group weighs them."""
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
 from functools import cached_property
+from math import isclose
 from pathlib import Path
 from typing import Any, TypeVar
 
 from lm_eval_ext.families.family import Family
 from lm_eval_ext.families.schema import Metric, Schema
-from lm_eval_ext.results.files import ResultFile, metric_and_filter
-from lm_eval_ext.results.issue import Issue
+from lm_eval_ext.results.files import ResultFile, bare_name, find, metric_and_filter
+from lm_eval_ext.results.issue import Issue, error, named, note, warning
 from lm_eval_ext.results.models import EvaluatedModel, Setting
 from lm_eval_ext.results.rows import DatasetRows, Rows
+from lm_eval_ext.sources import RowsError
 from lm_eval_ext.version_mark import without_mark
 
 Key = TypeVar("Key", bound=Hashable)
 
 OTHER = "other"
 """The family name of tasks that are not ours; each has a schema of its own, made from its results."""
+SEED = "seed"
+"""The argument, of a generation or of a model, that seeds it."""
+OF_RUN = ("random_seed", "numpy_seed", "torch_seed")
+"""The seeds of the harness (``--seed``) that a model can draw by."""
+
+
+class Role(Enum):
+    """What a run is among all runs in the files. Of a task by a model, at most one run counts."""
+
+    COUNTS = "in every figure"
+    PLACED = "states its instructions elsewhere than published: only in the figure on placements"
+    SWEPT = "at another temperature than the one that counts, or another draw: only in figures over temperatures"
+    OLDER = "replaced by a newer run: in no figure"
+    UNEVALUATED = "the newest run, but without rows: in no figure"
+
+
+@dataclass(frozen=True, order=True, slots=True)
+class Decoding:
+    """How a run's texts were decoded.
+
+    Attributes:
+        temperature: 0 for greedy decoding.
+        seeds: what distinguishes draws at one temperature; empty for greedy decoding, where it makes no difference.
+    """
+
+    temperature: float
+    seeds: str = ""
 
 
 @dataclass(frozen=True)
@@ -40,6 +71,7 @@ class TaskRun:
         samples_path: where the harness writes its samples: beside the results, with the same time in the name.
         setting: its settings that are not the harness's defaults; the model's own if all its tasks have the same.
         offered: the best reader in its file; a model that it is compared with may lack it.
+        role: whether it counts, and if not, what it is.
         issues: how its samples and results disagree, and why it may not be the newest.
         rows: its samples; ``None`` if there are none.
     """
@@ -56,6 +88,7 @@ class TaskRun:
     samples_path: Path
     setting: Setting
     offered: str
+    role: Role = Role.COUNTS
     issues: tuple[Issue, ...] = ()
     rows: Rows | None = None
 
@@ -111,6 +144,25 @@ class TaskRun:
         """Its headline metric."""
         return self.schema.headline(self.metrics)
 
+    @cached_property
+    def decoding(self) -> Decoding:
+        """How its texts were decoded, according to its generation arguments and its seeds."""
+        given = self.config.get("generation_kwargs")
+        arguments: dict[str, Any] = given if isinstance(given, dict) else {}
+        temperature = arguments.get("temperature", 1.0 if arguments.get("do_sample") else 0.0)
+        if isinstance(temperature, bool) or not isinstance(temperature, int | float):
+            return Decoding(0.0)
+        if arguments.get("do_sample") is False or temperature <= 0:
+            return Decoding(0.0)
+        seeds = [arguments.get(SEED), *(self.file.config.get(name) for name in OF_RUN)]
+        return Decoding(float(temperature), "/".join(str(seed) for seed in seeds if seed is not None))
+
+    @property
+    def has_samples(self) -> bool:
+        """Whether its samples file exists."""
+        # Path.is_file raises if a name is too long for the file system; this does not.
+        return os.path.isfile(self.samples_path)  # noqa: PTH113 # as above
+
     @property
     def is_ours(self) -> bool:
         """Whether it is a task of one of our families."""
@@ -132,51 +184,173 @@ class TaskRun:
 
 @dataclass(frozen=True)
 class Runs:
-    """All runs of our tasks that the files contain.
+    """The runs in results files, each with its role.
 
     Attributes:
-        runs: one for each model and task: models in the order of the arguments, then by name; tasks by name.
-        labels: a short name for each model.
+        found: all of them. Once their samples are loaded: those that count or are placed elsewhere, by model, task and
+            placement; then those of sweeps, by model, task and decoding; then those in no figure.
+        labels: a short name for each model, in the order of the arguments, then by name; models that differ only in
+            arguments or setting are next to each other.
         groups: the tasks of each group, with nested groups expanded.
-        dataset_rows: the dataset rows that the rows of all samples belong to.
-        empty: the tasks without evaluated rows.
         issues: what was left out or replaced, and why; what makes figures unreliable.
-        draws: of the tasks that a model was run on at several temperatures, or several times at one, all runs.
-        placed: the runs that state their instructions elsewhere than published, in the same order, where these are not
-            shown as those of another model.
+        dataset_rows: the dataset rows that the rows of all samples belong to.
     """
 
-    runs: tuple[TaskRun, ...]
+    found: tuple[TaskRun, ...]
     labels: Mapping[EvaluatedModel, str]
     groups: Mapping[str, tuple[str, ...]]
-    dataset_rows: DatasetRows
-    empty: frozenset[str]
     issues: tuple[Issue, ...]
-    draws: tuple[TaskRun, ...] = ()
-    placed: tuple[TaskRun, ...] = ()
+    dataset_rows: DatasetRows = field(default_factory=DatasetRows)
 
     @property
     def models(self) -> tuple[EvaluatedModel, ...]:
-        """The evaluated models, in the order of the arguments, then by name."""
+        """The evaluated models, in the order of the labels."""
         return tuple(self.labels)
 
+    def with_role(self, *roles: Role) -> tuple[TaskRun, ...]:
+        """Return the runs with one of these roles."""
+        return tuple(run for run in self.found if run.role in roles)
+
+    @cached_property
+    def counting(self) -> tuple[TaskRun, ...]:
+        """The run of each task by each model that counts."""
+        return self.with_role(Role.COUNTS)
+
+    @property
+    def swept(self) -> tuple[TaskRun, ...]:
+        """All runs of the tasks in a sweep, task by task: the one that counts, then the others by decoding."""
+        by_task: dict[tuple[EvaluatedModel, str], list[TaskRun]] = {}
+        for run in self.with_role(Role.COUNTS, Role.SWEPT):
+            by_task.setdefault((run.model, run.task), []).append(run)
+        return tuple(run for of_task in by_task.values() if len(of_task) > 1 for run in of_task)
+
+    @property
+    def empty(self) -> frozenset[str]:
+        """The tasks for which no model has evaluated rows."""
+        evaluated = {run.task for run in self.with_role(Role.COUNTS, Role.PLACED)}
+        return frozenset(run.task for run in self.with_role(Role.UNEVALUATED)) - evaluated
+
     def of(self, family: str, model: EvaluatedModel | None = None) -> tuple[TaskRun, ...]:
-        """Return the runs of a family's tasks, by all models or by one."""
-        return tuple(run for run in self.runs if run.family.name == family and model in (None, run.model))
+        """Return the runs of a family's tasks that count, by all models or by one."""
+        return tuple(run for run in self.counting if run.family.name == family and model in (None, run.model))
 
 
-def newest(
-    runs: Iterable[TaskRun], key: Callable[[TaskRun], Key]
-) -> tuple[dict[Key, TaskRun], list[tuple[TaskRun, TaskRun]]]:
-    """Return the newest of the runs that share a key, and pairs of each replaced run and its replacement.
+def newest(runs: Iterable[TaskRun], key: Callable[[TaskRun], Key]) -> tuple[dict[Key, TaskRun], list[Issue]]:
+    """Return the newest of the runs that share a key, and which runs a newer one replaces.
 
     Every reader of results uses this to decide which of two runs counts.
     """
     found: dict[Key, TaskRun] = {}
-    replaced = []
+    tasks: dict[tuple[Path, Issue], list[str]] = {}
     for run in sorted(runs, key=lambda run: run.file.order):
         older = found.get(key(run))
         if older is not None:
-            replaced.append((older, run))
+            tasks.setdefault((older.file.path, _why_replaced(older, run)), []).append(older.task)
         found[key(run)] = run
-    return found, replaced
+    return found, [
+        Issue(why.severity, f"{path}: not used for {named(replaced)}: {why}") for (path, why), replaced in tasks.items()
+    ]
+
+
+def _why_replaced(older: TaskRun, newer: TaskRun) -> Issue:
+    rows = "" if older.count == newer.count else f" ({newer.count} instead of {older.count} rows)"
+    # If two runs have the same date, it is unknown which is newer.
+    if older.file.date == newer.file.date:
+        return warning(f"{newer.file.path} has the same date and is used because its name sorts later{rows}")
+    return note(f"{newer.file.path} is newer{rows}")
+
+
+def possible_weights(name: str, runs: Sequence[TaskRun]) -> frozenset[bool] | Issue:
+    """Return whether a group's score can be the mean over its tasks, and over their rows, or why it is neither.
+
+    It can be both, for example if all its tasks have one score. In the set, ``True`` stands for the mean over tasks.
+
+    Args:
+        name: the name of the group.
+        runs: the runs of its tasks by one model.
+    """
+    figures = _figures(name, runs)
+    if figures is None:
+        return error("the results hold no score of this group, only of its tasks")
+    metric, reader = runs[0].headline.name, runs[0].reader
+    score = figures.get(f"{metric},{reader}")
+    if not isinstance(score, int | float):
+        scores = [field for field, value in figures.items() if "," in field and isinstance(value, int | float)]
+        return error(
+            f"its score in the results is of {named(scores)}, not of its tasks' {metric},{reader}; see --metric"
+            if scores
+            else "the harness gives this group no score, only its tasks"
+        )
+    # The runs' own figures can be means over several draws.
+    recorded = runs[0].file.content["results"].items()
+    of_tasks = {bare_name(task): found.get(f"{metric},{reader}") for task, found in recorded if isinstance(found, dict)}
+    known = [figure for run in runs if isinstance(figure := of_tasks.get(run.task), int | float)]
+    counts = [run.count for run in runs]
+    if len(known) == len(runs):
+        over_rows = sum(figure * count for figure, count in zip(known, counts, strict=True)) / sum(counts)
+        means = {False: over_rows, True: sum(known) / len(known)}
+        if possible := {alike for alike, mean in means.items() if isclose(score, mean, rel_tol=1e-9, abs_tol=1e-12)}:
+            return frozenset(possible)
+    return error(f"its {metric} in the results is neither the mean over its tasks nor that over their rows")
+
+
+def _figures(name: str, runs: Sequence[TaskRun]) -> Mapping[str, Any] | None:
+    """Return the figures of the group in the newest of its tasks' files; ``None`` if that does not have all tasks."""
+    file: ResultFile = max((run.file for run in runs), key=lambda file: file.order)
+    found = file.content["results"].get(name)
+    return found if isinstance(found, dict) and all(run.file.path == file.path for run in runs) else None
+
+
+@dataclass(frozen=True)
+class GivenName:
+    """A name for the model whose results are at a path.
+
+    Attributes:
+        path: a results file, or a folder with the results files of one model.
+        name: the model's name.
+    """
+
+    path: Path
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.path}={self.name}"
+
+
+def renamed(runs: Runs, given: Sequence[GivenName]) -> dict[EvaluatedModel, str]:
+    """Return the labels of the models, replaced by the given names.
+
+    Raises:
+        RowsError: a path has results of several models or of none, a model gets two names, or two models get one.
+    """
+    labels = runs.labels
+    chosen: dict[EvaluatedModel, GivenName] = {}
+    for each in given:
+        model = _model_at(each, runs)
+        other = chosen.setdefault(model, each)
+        if other.name != each.name:
+            raise RowsError(f"two names for the model {labels[model]!r}: {other} and {each}; expected one")
+    names = {model: chosen[model].name if model in chosen else label for model, label in labels.items()}
+    for model, each in chosen.items():
+        if any(other != model and name == each.name for other, name in names.items()):
+            raise RowsError(f"{each}: another model also has this name; expected a different name for each model")
+    return names
+
+
+def _model_at(given: GivenName, runs: Runs) -> EvaluatedModel:
+    files = {path.resolve() for path in find([given.path])}
+    in_use = runs.with_role(Role.COUNTS, Role.PLACED)
+    found = {run.model for run in in_use if run.file.path.resolve() in files}
+    models = [model for model in runs.labels if model in found]
+    if not models:
+        raise RowsError(
+            f"{given}: none of the results in use are from {given.path}; expected one of the folders or files that are "
+            "read, or one inside them"
+        )
+    if len(models) > 1:
+        labels = "; ".join(runs.labels[model] for model in models)
+        raise RowsError(
+            f"{given}: {given.path} has results of {len(models)} models ({labels}); expected one: give the folder or "
+            "file of one model"
+        )
+    return models[0]

@@ -1,57 +1,48 @@
-"""One model whose tasks were run in different settings, as their READMEs advise.
+"""One model whose tasks were run in different settings, as their READMEs advise: which runs are of one model.
 
-These are generation settings, few-shot examples, and the places where prompts state their instructions.
+These are generation settings, few-shot examples, temperatures, and the places where prompts state their instructions.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from lm_eval_ext.families.schema import PLACEMENT
 from lm_eval_ext.results.issue import Issue, named, note, warning
-from lm_eval_ext.results.models import BY_TASK, EXAMPLES, FEW_SHOT, GEN_KWARGS, EvaluatedModel, shortened
-from lm_eval_ext.results.runs import TaskRun
+from lm_eval_ext.results.models import (
+    BY_TASK,
+    EXAMPLES,
+    FEW_SHOT,
+    GEN_KWARGS,
+    EvaluatedModel,
+    Setting,
+    as_text,
+    shortened,
+)
+from lm_eval_ext.results.runs import SEED, Decoding, Role, Runs, TaskRun
 
 OPTIONS = (FEW_SHOT, GEN_KWARGS, EXAMPLES)
 """The settings that depend on the task. A chat template or a system instruction changes every prompt of a model."""
+SAMPLING = ("do_sample", SEED, "temperature")
+"""The generation arguments that a sweep varies."""
 
 
-def wherever_placed(runs: Sequence[TaskRun]) -> list[TaskRun]:
-    """Return the runs, with models that differ only in the placement merged into one.
+def merged(runs: Sequence[TaskRun], *, sweep: bool) -> list[TaskRun]:
+    """Return the runs, with models merged into one that differ only in settings that depend on the task.
 
-    Each run keeps its own ``setting``.
-    """
-    return [replace(run, model=_without(run.model, (PLACEMENT,))) if run.placement else run for run in runs]
-
-
-def placements(placed: Sequence[TaskRun], names: Mapping[EvaluatedModel, str]) -> list[Issue]:
-    """Return which tasks were run with their instructions elsewhere than published, and where they are shown.
+    These are its ``OPTIONS``, unless a task was run with several of them, because its runs must stay distinct. In a
+    sweep, they are also the placement of the instructions and what is sampled (``SAMPLING``), and a task may be run
+    with several of these. Each run keeps its own ``setting``.
 
     Args:
-        placed: these runs.
-        names: the names of the models.
+        runs: all runs in the files.
+        sweep: whether runs at several temperatures, and with several placements, are one model's.
     """
-    places: dict[EvaluatedModel, dict[str, dict[str, None]]] = {}
-    for run in placed:
-        places.setdefault(run.model, {}).setdefault(run.placement, {})[run.task] = None
-    return [
-        note(
-            f"{names[model]}: run with its instructions elsewhere ("
-            f"{'; '.join(f'{place}: {named(list(tasks))}' for place, tasks in of_model.items())}), which only the "
-            "figure on placements shows"
-        )
-        for model, of_model in places.items()
-    ]
-
-
-def unified(runs: Sequence[TaskRun]) -> list[TaskRun]:
-    """Return the runs, with models that differ only in ``OPTIONS`` merged into one.
-
-    A model is not merged if one of its tasks was also run with other options, because the two runs must stay distinct.
-    Each run keeps its own ``setting``.
-    """
+    if sweep:
+        runs = [replace(run, model=_without(run.model, (PLACEMENT,))) if run.placement else run for run in runs]
+        runs = _with_one_model_per_sweep(runs)
     tasks: dict[EvaluatedModel, set[str]] = {}
     for run in runs:
         tasks.setdefault(run.model, set()).add(run.task)
@@ -64,6 +55,40 @@ def unified(runs: Sequence[TaskRun]) -> list[TaskRun]:
         if len(apart) > 1:
             models |= dict.fromkeys(apart, _together(base, apart))
     return [replace(run, model=models.get(run.model, run.model)) for run in runs]
+
+
+def _with_one_model_per_sweep(runs: Sequence[TaskRun]) -> list[TaskRun]:
+    """Return the runs, with models that differ only in ``SAMPLING`` merged if one of their tasks has several decodings.
+
+    Only families whose report has a figure over temperatures take part.
+    """
+    bases = [
+        replace(run.model, setting=without_arguments(run, run.model.setting, SAMPLING))
+        if run.schema.over_temperatures
+        else run.model
+        for run in runs
+    ]
+    decodings: dict[tuple[EvaluatedModel, str], set[Decoding]] = {}
+    for run, base in zip(runs, bases, strict=True):
+        if run.schema.over_temperatures:
+            decodings.setdefault((base, run.task), set()).add(run.decoding)
+    swept = {model for (model, _), found in decodings.items() if len(found) > 1}
+    return [
+        replace(run, model=base) if run.schema.over_temperatures and base in swept else run
+        for run, base in zip(runs, bases, strict=True)
+    ]
+
+
+def without_arguments(run: TaskRun, setting: Setting, names: Collection[str]) -> Setting:
+    """Return a setting of a run without some of its generation arguments."""
+    given = run.file.config.get(GEN_KWARGS)
+    if isinstance(given, dict):
+        kept = as_text({name: value for name, value in given.items() if name not in names})
+    else:
+        parts = [part for part in as_text(given).split(",") if part.partition("=")[0].strip() not in names]
+        kept = ",".join(parts)
+    changed = ((name, kept if name == GEN_KWARGS and value != BY_TASK else value) for name, value in setting)
+    return tuple((name, value) for name, value in changed if value)
 
 
 def _without(model: EvaluatedModel, settings: Sequence[str]) -> EvaluatedModel:
@@ -94,16 +119,11 @@ def settings_of(runs: Sequence[TaskRun]) -> list[str]:
     ]
 
 
-def settings_that_differ(runs: Sequence[TaskRun], names: Mapping[EvaluatedModel, str]) -> list[Issue]:
-    """Return which models' tasks were run with different options: a warning if a figure mixes them, else a note.
-
-    Args:
-        runs: the runs of all models.
-        names: the names of the models.
-    """
+def settings_that_differ(runs: Runs) -> list[Issue]:
+    """Return which models' tasks were run with different options: a warning if a figure mixes them, else a note."""
     issues = []
-    for model, name in names.items():
-        of_model = [run for run in runs if run.model == model]
+    for model, name in runs.labels.items():
+        of_model = [run for run in runs.with_role(Role.COUNTS, Role.PLACED) if run.model == model]
         for option in OPTIONS:
             by_value = _runs_by_value(of_model, option)
             if len(by_value) == 1:

@@ -10,7 +10,7 @@ from pathlib import Path
 from lm_eval_ext.results.files import read_toml, shown
 from lm_eval_ext.results.issue import Issue, named, note, warning
 from lm_eval_ext.results.models import EvaluatedModel
-from lm_eval_ext.results.runs import Runs
+from lm_eval_ext.results.runs import Role, Runs
 from lm_eval_ext.sources import RowsError
 
 RECORDED = "model_num_parameters"
@@ -151,7 +151,7 @@ def _further(differences: str) -> str:
 
 
 def _recorded(runs: Runs, model: EvaluatedModel) -> int | None:
-    for run in (*runs.runs, *runs.placed):
+    for run in runs.with_role(Role.COUNTS, Role.PLACED):
         value = run.file.config.get(RECORDED)
         # The harness records -1 if it cannot tell.
         if run.model == model and isinstance(value, int) and not isinstance(value, bool) and value >= 1:

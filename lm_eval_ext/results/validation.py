@@ -1,40 +1,103 @@
-"""Checks on runs before figures are computed: what is missing, and what differs between models."""
+"""Checks on runs: what is missing, what differs between models, and signs that a run went wrong although it finished.
+
+The scores of such a run are plausible, low, and say little about the model.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from math import isclose
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 
+import numpy as np
+
+from lm_eval_ext.families.schema import EMPTY_RATE
+from lm_eval_ext.results.comparability import unlike_runs
 from lm_eval_ext.results.issue import Issue, named, note, warning
-from lm_eval_ext.results.models import EvaluatedModel
-from lm_eval_ext.results.rows import Rows
-from lm_eval_ext.results.runs import TaskRun
+from lm_eval_ext.results.models import EvaluatedModel, chat_template
+from lm_eval_ext.results.runs import Role, Runs, TaskRun
+from lm_eval_ext.results.sample_line import generated
+from lm_eval_ext.results.settings import settings_that_differ
 from lm_eval_ext.sources import EMBEDDED
+from lm_eval_ext.verifiers.reasoning import is_cut_off
+
+NEARLY_ALL = 0.9
+"""The share of answers from which on a task measures what went wrong, and hardly the model."""
+NOTICEABLE = 0.1
+"""The share of answers cut off while reasoning from which on they lower a score noticeably."""
+LOOKED_AT = 20
+"""The most empty answers of a task that are looked at, because there can be millions."""
+INVALID_RATE, INVALID_PRIOR = "invalid_rate", "invalid_prior"
+
+_CHAT_NAME = re.compile(r"(?<![a-z])(?:instruct|chat|assistant|it)(?![a-z])", re.IGNORECASE)
+_END_OF_TURN = re.compile(r"im_end|eot|end_of_turn|turn_end|<\|end\|>|<end_of_utterance>|<\|user\|>", re.IGNORECASE)
 
 
-def replacements(replaced: Sequence[tuple[TaskRun, TaskRun]]) -> list[Issue]:
-    """Return which runs were superseded by a newer run of the same task.
+def what_differs(runs: Runs) -> list[Issue]:
+    """Return how models and tasks differ in what was run, so that scores are not comparable or shown elsewhere.
 
     Args:
-        replaced: pairs of an older run and the newer one that replaced it.
+        runs: the runs; their samples are not needed.
     """
-    tasks: dict[tuple[Path, Issue], list[str]] = {}
-    for older, newer in replaced:
-        rows = "" if older.count == newer.count else f" ({newer.count} instead of {older.count} rows)"
-        # If two runs have the same date, it is unknown which is newer.
-        why = (
-            warning(f"{newer.file.path} has the same date and is used because its name sorts later{rows}")
-            if older.file.date == newer.file.date
-            else note(f"{newer.file.path} is newer{rows}")
-        )
-        tasks.setdefault((older.file.path, why), []).append(older.task)
     return [
-        Issue(why.severity, f"{path}: not used for {named(of_pair)}: {why}") for (path, why), of_pair in tasks.items()
+        *_sweeps(runs),
+        *_placements(runs),
+        *_versions(runs.with_role(Role.COUNTS, Role.PLACED, Role.SWEPT), runs.groups),
+        *_numbers_of_rows(runs),
+        *settings_that_differ(runs),
     ]
 
 
-def versions_that_differ(runs: Sequence[TaskRun], groups: Mapping[str, Sequence[str]]) -> list[Issue]:
+def what_went_wrong(runs: Runs) -> list[Issue]:
+    """Return what is missing or doubtful about runs, what figures make of it, and what is likely to have gone wrong.
+
+    Args:
+        runs: the runs, with their samples.
+    """
+    in_figures = runs.with_role(Role.COUNTS, Role.PLACED)
+    issues = [*_draws_of_rows(in_figures, runs.labels), *_without_samples(in_figures)]
+    issues += [issue for run in runs.with_role(Role.COUNTS, Role.PLACED, Role.SWEPT) for issue in run.issues]
+    issues += unlike_runs(in_figures, runs.labels)
+    for model, name in runs.labels.items():
+        of_model = [run for run in in_figures if run.model == model]
+        issues += _without_template(of_model, name)
+        issues += _cut_off(of_model, name)
+        issues += _empty(of_model, name)
+        issues += _invalid(of_model, name)
+    return issues
+
+
+def _sweeps(runs: Runs) -> list[Issue]:
+    """Return at which temperatures the tasks of a sweep were run, and which of them most figures show."""
+    tasks: dict[tuple[EvaluatedModel, str], list[str]] = {}
+    for (model, task), of_task in groupby(runs.swept, lambda run: (run.model, run.task)):
+        temperatures = [run.decoding.temperature for run in of_task]
+        counts = Counter(temperatures)
+        words = ", ".join(f"{value:g}" + (f" ({count} draws)" if count > 1 else "") for value, count in counts.items())
+        first = ", its first draw" if counts[temperatures[0]] > 1 else ""
+        text = f"temperatures {words}; all figures but those over temperatures show {temperatures[0]:g}{first}"
+        tasks.setdefault((model, text), []).append(task)
+    return [note(f"{runs.labels[model]}: {named(of_model)} at {text}") for (model, text), of_model in tasks.items()]
+
+
+def _placements(runs: Runs) -> list[Issue]:
+    """Return which tasks were run with their instructions elsewhere than published, and where they are shown."""
+    places: dict[EvaluatedModel, dict[str, list[str]]] = {}
+    for run in runs.with_role(Role.PLACED):
+        places.setdefault(run.model, {}).setdefault(run.placement, []).append(run.task)
+    return [
+        note(
+            f"{runs.labels[model]}: run with its instructions elsewhere ("
+            f"{'; '.join(f'{place}: {named(tasks)}' for place, tasks in of_model.items())}), which only the "
+            "figure on placements shows"
+        )
+        for model, of_model in places.items()
+    ]
+
+
+def _versions(runs: Sequence[TaskRun], groups: Mapping[str, Sequence[str]]) -> list[Issue]:
     """Return which tasks or groups were run in different versions or on different rows."""
     issues = []
     versions: dict[str, set[str]] = {}
@@ -73,13 +136,13 @@ def versions_that_differ(runs: Sequence[TaskRun], groups: Mapping[str, Sequence[
     return issues
 
 
-def rows_that_differ(runs: Sequence[TaskRun], names: Mapping[EvaluatedModel, str]) -> list[Issue]:
+def _numbers_of_rows(runs: Runs) -> list[Issue]:
     """Return which models were not evaluated on all rows."""
     issues = []
     of_limit: dict[tuple[EvaluatedModel, str], list[str]] = {}
     counts: dict[str, dict[int, str]] = {}
-    for run in runs:
-        counts.setdefault(run.name, {}).setdefault(run.count, names[run.model])
+    for run in runs.with_role(Role.COUNTS, Role.PLACED):
+        counts.setdefault(run.name, {}).setdefault(run.count, runs.labels[run.model])
         if limit := run.file.config.get("limit"):
             of_limit.setdefault((run.model, f"{limit:g}" if isinstance(limit, float) else str(limit)), []).append(
                 run.name
@@ -87,7 +150,7 @@ def rows_that_differ(runs: Sequence[TaskRun], names: Mapping[EvaluatedModel, str
     # Twenty models are usually evaluated with one limit.
     limited: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for (who, limit), tasks in of_limit.items():
-        limited.setdefault((limit, tuple(tasks)), []).append(names[who])
+        limited.setdefault((limit, tuple(tasks)), []).append(runs.labels[who])
     issues += [
         warning(f"{named(of_models)}: evaluated with --limit {limit}: {named(tasks)}")
         for (limit, tasks), of_models in limited.items()
@@ -101,27 +164,22 @@ def rows_that_differ(runs: Sequence[TaskRun], names: Mapping[EvaluatedModel, str
     return issues
 
 
-def disagreement(run: TaskRun, rows: Rows) -> list[Issue]:
-    """Return whether results and samples appear to be from different runs."""
-    numbers = (name for name in rows.values if run.schema.row_form(name) == "number")
-    for metric in (run.headline.name, *numbers):
-        said, found = run.figure(metric), float(rows.values[metric].mean())
-        if said is None or not isclose(said, found, rel_tol=1e-6, abs_tol=1e-9):
-            told = "no number" if said is None else said
-            return [
-                warning(
-                    f"{rows.path}: {metric} is {found:.6g} over its rows but {told} in the results; expected both to "
-                    "be from one run. Figures are computed from the rows"
-                )
-            ]
-    return []
+def _draws_of_rows(runs: Sequence[TaskRun], names: Mapping[EvaluatedModel, str]) -> list[Issue]:
+    """Return which tasks have several draws of each row in one run (``repeats``), and what figures show of them."""
+    tasks: dict[tuple[EvaluatedModel, str], list[str]] = {}
+    for run in runs:
+        if run.rows is not None and run.rows.drawn > 1:
+            first = "; entropies and distributions of letters are those of the first" if run.rows.letters else ""
+            text = f"{run.rows.drawn} draws per row, over which figures are means{first}"
+            tasks.setdefault((run.model, text), []).append(run.task)
+    return [note(f"{names[model]}: {named(of_model)}: {text}") for (model, text), of_model in tasks.items()]
 
 
-def without_samples(runs: Sequence[TaskRun]) -> list[Issue]:
+def _without_samples(runs: Sequence[TaskRun]) -> list[Issue]:
     """Return which results files have no samples next to them, each file once."""
     missing: dict[Path, list[TaskRun]] = {}
     for run in runs:
-        if run.rows is None and not run.issues:
+        if run.rows is None and not run.has_samples:
             missing.setdefault(run.file.path, []).append(run)
     return [
         warning(
@@ -131,3 +189,101 @@ def without_samples(runs: Sequence[TaskRun]) -> list[Issue]:
         )
         for path, of_file in missing.items()
     ]
+
+
+def _without_template(runs: Sequence[TaskRun], name: str) -> Iterator[Issue]:
+    found = {why: None for run in runs if (why := _may_need_template(run))}
+    if found:
+        yield warning(
+            f"{name}: was run without a chat template, but may be a chat model ({next(iter(found))}); if it is one, "
+            "its scores are too low: run it with --apply_chat_template"
+        )
+
+
+def _may_need_template(run: TaskRun) -> str:
+    """Return why a model may be a chat model that was run without its template; empty if nothing suggests it.
+
+    The results do not record whether the tokenizer has a template.
+    """
+    if _has_template(run):
+        return ""
+    if _CHAT_NAME.search(run.model.name):
+        return "by its name"
+    recorded = run.file.content.get("tokenizer_eos_token")
+    token = str(recorded[0]) if isinstance(recorded, list) and recorded else ""
+    return f"its end-of-text token is {token}" if _END_OF_TURN.search(token) else ""
+
+
+def _has_template(run: TaskRun) -> bool:
+    return chat_template(run.file) is not None
+
+
+def _cut_off(runs: Sequence[TaskRun], name: str) -> Iterator[Issue]:
+    tasks: dict[str, list[str]] = {}
+    for run in runs:
+        if _share_cut_off(run) >= NOTICEABLE:
+            arguments = run.config.get("generation_kwargs")
+            limit = arguments.get("max_gen_toks") if isinstance(arguments, dict) else None
+            tasks.setdefault(f" of {limit}" if limit else "", []).append(run.name)
+    for limit, of_limit in tasks.items():
+        yield warning(
+            f"{name}: many answers to {named(of_limit)} end inside a reasoning block, at the limit{limit} new tokens: "
+            "raise it, for example --gen_kwargs max_gen_toks=4096"
+        )
+
+
+def _share_cut_off(run: TaskRun) -> float:
+    """Return the share of a task's answers that are cut off while reasoning, from some of those that are empty."""
+    empty = _figure(run, EMPTY_RATE.name)
+    if empty < NOTICEABLE or run.rows is None or EMPTY_RATE.name not in run.rows.values:
+        return 0.0
+    rows = np.flatnonzero(run.rows.values[EMPTY_RATE.name] == 1)[:LOOKED_AT]
+    texts = [generated(run.rows.line(int(row))) for row in rows]
+    return empty * sum(map(is_cut_off, texts)) / len(texts) if texts else 0.0
+
+
+def _empty(runs: Sequence[TaskRun], name: str) -> Iterator[Issue]:
+    if tasks := [run.name for run in runs if _is_empty(run)]:
+        yield warning(
+            f"{name}: nearly all answers to {named(tasks)} are empty ({EMPTY_RATE.name} at least {NEARLY_ALL:g}): the "
+            "model stops at once, is cut off while it reasons, or the API withholds its answers; see resps in the "
+            "samples"
+        )
+
+
+def _invalid(runs: Sequence[TaskRun], name: str) -> Iterator[Issue]:
+    # A word that means the label by itself is what neutral tasks look for.
+    tasks = [
+        run
+        for run in runs
+        if not _is_empty(run) and _figure(run, INVALID_RATE) - _figure(run, INVALID_PRIOR) >= NEARLY_ALL
+    ]
+    if tasks:
+        # A template that the results record was applied.
+        advice = (
+            "with enough new tokens"
+            if all(map(_has_template, tasks))
+            else "with its chat template, and with enough new tokens"
+        )
+        mostly = ", ".join(dict.fromkeys(kind for run in tasks if (kind := _commonest_kind(run))))
+        yield warning(
+            f"{name}: nearly all answers to {named([run.name for run in tasks])} are invalid ({INVALID_RATE} at least "
+            f"{NEARLY_ALL:g}{f'; mostly {mostly}' if mostly else ''}): these scores say nothing about what it prefers; "
+            f"was it run {advice}?"
+        )
+
+
+def _commonest_kind(run: TaskRun) -> str:
+    kinds = [EMPTY_RATE.name, *(metric for metric in run.metrics if metric.startswith("invalid_"))]
+    shares = {kind: _figure(run, kind) for kind in kinds if kind != INVALID_RATE}
+    kind = max(shares, key=shares.__getitem__)
+    return kind if shares[kind] else ""
+
+
+def _is_empty(run: TaskRun) -> bool:
+    return _figure(run, EMPTY_RATE.name) >= NEARLY_ALL
+
+
+def _figure(run: TaskRun, metric: str) -> float:
+    """Return a figure; 0 if the task has no such metric, or its results predate it."""
+    return run.figure(metric) or 0.0

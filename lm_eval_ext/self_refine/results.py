@@ -9,11 +9,10 @@ from itertools import groupby
 from math import isclose, isfinite
 from pathlib import Path
 
-from lm_eval_ext.results.comparability import Difference, differences
+from lm_eval_ext.results.comparability import UnlikeFact, differences
 from lm_eval_ext.results.issue import Issue
 from lm_eval_ext.results.load import find_runs
-from lm_eval_ext.results.runs import TaskRun, newest
-from lm_eval_ext.results.validation import replacements
+from lm_eval_ext.results.runs import Role, TaskRun, newest
 from lm_eval_ext.self_refine.confusion import Confusion
 from lm_eval_ext.self_refine.method import base_of, is_refined, stops_early, strategy_of
 from lm_eval_ext.self_refine.metrics import COUNTS
@@ -150,12 +149,12 @@ def read_methods(paths: Sequence[Path]) -> tuple[tuple[MethodScores, ...], tuple
             the methods of a model were not run in the same setting.
     """
     found = find_runs(paths, [FAMILY])
-    if found.unevaluated:
-        first = found.unevaluated[0]
+    if unevaluated := found.with_role(Role.UNEVALUATED):
+        first = unevaluated[0]
         raise RowsError(
             f"{first.file.path}, task {first.task!r}: no row was evaluated; expected at least one. Run it again"
         )
-    chosen, replaced = newest(found.runs, lambda run: (method_of(run), run.task))
+    chosen, replaced = newest(found.counting, lambda run: (method_of(run), run.task))
     of_methods = [_MethodRun(run, method) for (method, _), run in sorted(chosen.items(), key=_order)]
     scores: list[MethodScores] = []
     for _, of_model in groupby(of_methods, lambda one: one.method.base):
@@ -164,7 +163,7 @@ def read_methods(paths: Sequence[Path]) -> tuple[tuple[MethodScores, ...], tuple
         _require_the_same_tasks(by_method)
         _require_the_same_setting(runs)
         scores += map(_scores, by_method)
-    return tuple(scores), (*found.issues, *replacements(replaced))
+    return tuple(scores), (*found.issues, *replaced)
 
 
 def _order(item: tuple[tuple[Method, str], TaskRun]) -> tuple[str, int, str]:
@@ -222,7 +221,7 @@ def _require_the_same_setting(runs: Sequence[_MethodRun]) -> None:
                 raise _unlike(one.method.base, difference.fact, *values)
 
 
-def _of_refinement(first: _MethodRun, second: _MethodRun) -> Iterator[Difference]:
+def _of_refinement(first: _MethodRun, second: _MethodRun) -> Iterator[UnlikeFact]:
     """Yield the differences between two runs that both refine."""
     if second.rounds is None:
         return
@@ -232,7 +231,7 @@ def _of_refinement(first: _MethodRun, second: _MethodRun) -> Iterator[Difference
     facts[VERSION] = [one.run.file.config.get(VERSION) for one in (first, second)]
     for fact, (found, other) in facts.items():
         if found != other:
-            yield Difference(fact, found, other)
+            yield UnlikeFact(fact, found, other)
 
 
 def _value_of(value: object, one: _MethodRun) -> str:

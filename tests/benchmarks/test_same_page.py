@@ -25,6 +25,6 @@ def test_a_made_up_model_answers_its_share_of_the_rows_like_the_first_run(tmp_pa
     blend(tmp_path / "right", tmp_path / "wrong", output, "blend-70", 70)
     (path,) = output.glob("results_*.json")
     assert json.loads(path.read_text(encoding="utf-8"))["config"]["model_args"] == {"pretrained": "blend-70"}
-    (run,) = load([output]).runs
+    (run,) = load([output]).counting
     assert run.rows is not None
     assert 0.6 < run.rows.values["acc"].mean() < 0.8

@@ -99,7 +99,7 @@ def test_the_figure_is_the_mean_over_rows_and_its_error_that_of_rows(drawn: tupl
 
 def test_the_reader_has_every_draw(drawn: tuple[dict[str, Any], Path]) -> None:
     runs = load([drawn[1]])
-    rows = runs.runs[0].rows
+    rows = runs.counting[0].rows
     assert rows is not None
     assert rows.drawn == 3
     assert rows.draws["acc"].tolist() == [line["draws"]["acc"] for line in drawn[0]["samples"][FLIPPED]]
@@ -117,7 +117,7 @@ def test_the_option_repeats_does_the_same(drawn: tuple[dict[str, Any], Path], tm
 
 def test_every_family_scores_every_draw(tmp_path: Path, sentence_data: None) -> None:
     once, twice = (evaluate(tmp_path / str(repeats), "oracle", list(OF_FAMILY.values()), repeats) for repeats in (1, 2))
-    runs = {run.task: run for run in load([tmp_path / "2"]).runs}
+    runs = {run.task: run for run in load([tmp_path / "2"]).counting}
     for task in OF_FAMILY.values():
         # The answers of the oracle are the same in each draw, so all figures are.
         drawn = {name: value for name, value in twice["results"][task].items() if not name.startswith("draws")}

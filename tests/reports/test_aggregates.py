@@ -7,7 +7,7 @@ import pytest
 
 from lm_eval_ext.reports.aggregates import replicates, terms_by_cluster, without_each
 from lm_eval_ext.reports.statistics import DRAWS, Population
-from lm_eval_ext.results.other.aggregation import Aggregate, aggregate
+from lm_eval_ext.results.aggregation import Aggregate, aggregate
 
 ROWS = 300
 LABELS = np.random.default_rng(7).integers(0, 2, (ROWS, 2))

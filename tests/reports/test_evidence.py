@@ -23,7 +23,7 @@ def lacking_prior_rate(folder: Path, *, samples: bool) -> Evidence:
 @pytest.mark.parametrize("samples", [True, False])
 def test_a_metric_missing_from_the_results_has_no_value(samples: bool, tmp_path: Path) -> None:
     evidence = lacking_prior_rate(tmp_path, samples=samples)
-    (run,) = evidence.runs.runs
+    (run,) = evidence.runs.counting
     assert np.isnan(evidence.ratio(run, "prior_rate").value).all()
     assert evidence.ratio(run, "acc").value[0] == 0.5
     assert not isnan(evidence.mean([run], "acc")[0])
@@ -32,6 +32,6 @@ def test_a_metric_missing_from_the_results_has_no_value(samples: bool, tmp_path:
 @pytest.mark.parametrize("samples", [True, False])
 def test_a_metric_unknown_to_the_family_is_an_error(samples: bool, tmp_path: Path) -> None:
     evidence = lacking_prior_rate(tmp_path, samples=samples)
-    (run,) = evidence.runs.runs
+    (run,) = evidence.runs.counting
     with pytest.raises(KeyError, match="accuracy"):
         evidence.ratio(run, "accuracy")

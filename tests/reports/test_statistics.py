@@ -20,6 +20,7 @@ from lm_eval_ext.reports.statistics import (
     estimate,
     holm,
     holm_levels,
+    over,
     sign_flip_p,
 )
 
@@ -149,6 +150,18 @@ def test_what_is_computed_from_replicates_is_over_as_many_rows_and_answers() -> 
     kept = np.where(np.arange(ROWS) < 10, answers(), nan)
     assert estimate(mean_of(kept).value).rows == 10
     assert estimate(np.zeros(1 + DRAWS)).rows == 0
+
+
+def test_what_is_computed_from_figures_over_different_rows_has_the_count_of_none_of_them() -> None:
+    many, few = mean_of(answers()).value, mean_of(np.where(np.arange(ROWS) < 10, answers(), nan)).value
+    for found in (many - few, few - many, np.maximum(few, many)):
+        assert (estimate(found).rows, estimate(found).answers) == (0, 0)
+    assert (many - few).tolist() == (np.asarray(many) - np.asarray(few)).tolist()
+    for observed, rows in ((many, ROWS), (few, 10)):
+        assert estimate(over(many - few, observed)).rows == rows
+    changed = many.copy()
+    changed -= few
+    assert (estimate(changed).rows, estimate(many).rows) == (0, ROWS)
 
 
 def test_tasks_over_the_same_rows_do_not_add_rows() -> None:

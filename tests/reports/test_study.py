@@ -291,7 +291,7 @@ def test_a_figure_exists_unless_it_is_nan(value: object, there: bool) -> None:
 
 def runs(folder: Path, scores: Mapping[str, Sequence[float]], *, samples: bool = True) -> tuple[TaskRun, ...]:
     write_run(folder, scores, samples=samples)
-    return load([folder]).runs
+    return load([folder]).counting
 
 
 def test_rows_missing_from_one_run_are_left_out(tmp_path: Path) -> None:
@@ -323,4 +323,4 @@ def test_row_hashes_must_match_unless_they_cover_more_than_the_dataset(
 ) -> None:
     write_run(tmp_path / "a", {GOLDEN: [1, 0]})
     write_run(tmp_path / "b", {SST2: [1, 0]}, metadata={"rows_hash": "others"})
-    assert shared_rows(load([tmp_path]).runs, same_hash=same_hash).reason == reason
+    assert shared_rows(load([tmp_path]).counting, same_hash=same_hash).reason == reason

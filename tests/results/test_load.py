@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,14 @@ import pytest
 
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.statistics import estimate
-from lm_eval_ext.results.load import load
-from lm_eval_ext.results.runs import Runs
+from lm_eval_ext.results.load import load, load_apart
+from lm_eval_ext.results.runs import Role, Runs, TaskRun
 from lm_eval_ext.sources import RowsError
 from tests.reports.files import CONFIG, SST2, STAMP, samples_of, verbalizer_line, write_run
+from tests.reports.manyifeval_files import of_model, row
+from tests.reports.sections.manyifeval.test_placements import N02, placed
+from tests.reports.sections.paired_mcq.test_section import LOW
+from tests.reports.sections.paired_mcq.test_temperatures import drawn
 
 SNLI = "verbalizer_snli_unnatural_flipped"
 
@@ -32,7 +37,7 @@ def texts(runs: Runs) -> tuple[str, ...]:
 def test_a_run_contains_its_rows_with_their_scores(tmp_path: Path) -> None:
     write_run(tmp_path, {SST2: [1, 0, 1, 1]})
     runs = load([tmp_path])
-    (run,) = runs.runs
+    (run,) = runs.counting
     assert (run.task, run.family.name, run.reader, run.count, run.headline.name) == (
         SST2,
         "verbalizer",
@@ -51,17 +56,17 @@ def test_a_run_contains_its_rows_with_their_scores(tmp_path: Path) -> None:
 def test_the_same_row_under_another_verbalizer_is_one_cluster(tmp_path: Path) -> None:
     write_run(tmp_path, {SST2: [1, 0], "verbalizer_sst2_natural_golden": [1, 1]})
     runs = load([tmp_path])
-    assert {run.dataset for run in runs.runs} == {"verbalizer sst2"}
+    assert {run.dataset for run in runs.counting} == {"verbalizer sst2"}
     assert runs.dataset_rows.of("verbalizer sst2") == {0: 0, 1: 1}
-    assert [run.rows.clusters.tolist() for run in runs.runs if run.rows is not None] == [[0, 1], [0, 1]]
+    assert [run.rows.clusters.tolist() for run in runs.counting if run.rows is not None] == [[0, 1], [0, 1]]
 
 
 def test_rows_of_two_datasets_are_never_the_same_row(tmp_path: Path) -> None:
     for name in ("sst2", "qqp"):
         write_run(tmp_path / name, {f"verbalizer_{name}_natural_golden": [1, 0]}, config=metadata(dataset=name))
     runs = load([tmp_path])
-    assert {run.dataset for run in runs.runs} == {"verbalizer sst2", "verbalizer qqp"}
-    assert [runs.dataset_rows.count(run.dataset) for run in runs.runs] == [2, 2]
+    assert {run.dataset for run in runs.counting} == {"verbalizer sst2", "verbalizer qqp"}
+    assert [runs.dataset_rows.count(run.dataset) for run in runs.counting] == [2, 2]
 
 
 def test_several_models_have_short_names(tmp_path: Path) -> None:
@@ -69,7 +74,7 @@ def test_several_models_have_short_names(tmp_path: Path) -> None:
     write_run(tmp_path / "b", {SST2: [0]}, arguments="pretrained=owner/large,dtype=float16")
     runs = load([tmp_path])
     assert sorted(runs.labels.values()) == ["large", "small"]
-    assert [runs.labels[run.model] for run in runs.runs] == list(runs.labels.values())
+    assert [runs.labels[run.model] for run in runs.counting] == list(runs.labels.values())
 
 
 def test_models_are_in_argument_order_and_within_a_folder_by_name(tmp_path: Path) -> None:
@@ -78,7 +83,7 @@ def test_models_are_in_argument_order_and_within_a_folder_by_name(tmp_path: Path
         write_run(tmp_path / folder, {SST2: [1]}, arguments={"pretrained": model})
     runs = load([tmp_path / "g", tmp_path / "f"])
     assert list(runs.labels.values()) == ["b", "a", "M-7b", "m-70b"]
-    assert [runs.labels[run.model] for run in runs.runs] == list(runs.labels.values())
+    assert [runs.labels[run.model] for run in runs.counting] == list(runs.labels.values())
 
 
 def test_groups_are_flattened_to_their_tasks(tmp_path: Path) -> None:
@@ -99,7 +104,7 @@ def test_the_row_of_a_group_is_not_a_task(tmp_path: Path) -> None:
     content = json.loads(path.read_text())
     content["results"]["verbalizer"] = content["results"][SST2]
     path.write_text(json.dumps(content))
-    assert [run.task for run in load([tmp_path]).runs] == [SST2]
+    assert [run.task for run in load([tmp_path]).counting] == [SST2]
 
 
 # Of several runs the newest
@@ -109,7 +114,7 @@ def test_a_file_given_in_several_ways_is_read_once(tmp_path: Path) -> None:
     path = write_run(tmp_path / "run", {SST2: [1]})
     (link := tmp_path / "link").symlink_to(tmp_path / "run")
     runs = load([tmp_path / "run", path, link])
-    assert [run.file.path for run in runs.runs] == [path]
+    assert [run.file.path for run in runs.counting] == [path]
     assert texts(runs) == ()
 
 
@@ -117,7 +122,7 @@ def test_the_newer_of_two_runs_is_used_and_the_older_one_named(tmp_path: Path) -
     newer = write_run(tmp_path / "1", {SST2: [1, 1]}, date=2000)
     older = write_run(tmp_path / "2", {SST2: [0, 0], SNLI: [1, 1]}, date=1000)
     runs = load([tmp_path])
-    assert {run.task: run.figure("acc") for run in runs.runs} == {SST2: 1.0, SNLI: 1.0}
+    assert {run.task: run.figure("acc") for run in runs.counting} == {SST2: 1.0, SNLI: 1.0}
     assert texts(runs) == (f"{older}: not used for {SST2}: {newer} is newer",)
 
 
@@ -135,11 +140,70 @@ def test_the_same_weights_in_other_settings_are_not_replaced(other: dict[str, An
     write_run(tmp_path / "1", {SST2: [1]})
     write_run(tmp_path / "2", {SST2: [0]}, date=2000, **other)
     runs = load([tmp_path])
-    assert len(runs.runs) == 2
+    assert len(runs.counting) == 2
     first, second = runs.labels.values()
     assert first != second
     assert sum(label.startswith("one, no ") for label in (first, second)) == 1
     assert texts(runs) == ()
+
+
+# Each run has one role
+
+
+@pytest.fixture
+def every_role(tmp_path: Path) -> Path:
+    """Return results of one model: rerun, at several temperatures, at two placements, and newest without rows."""
+    write_run(tmp_path / "1", {SST2: [1, 1], SNLI: [1]}, date=1000)
+    write_run(tmp_path / "2", {SST2: [0, 0], SNLI: []}, date=2000)
+    for name, placement in (("3", "after"), ("4", "system")):
+        (path,) = placed(tmp_path / name, placement, {N02: [row(1, [1, 1])]}).glob("results_*.json")
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"config": of_model("owner/one")}))
+    for name, temperature, seed in (("5", 0.5, 2), ("6", 0.0, 1), ("7", 0.5, 1), ("8", 0.5, 1)):
+        drawn(tmp_path / name, temperature, seed, [("q", "A", "A")])
+    return tmp_path
+
+
+def roles(runs: Sequence[TaskRun], *roles: Role) -> list[tuple[str, str, Role]]:
+    return [(run.name, run.file.path.parent.name, run.role) for run in runs if not roles or run.role in roles]
+
+
+def test_each_run_in_the_files_has_one_role_and_one_run_of_a_task_counts(every_role: Path) -> None:
+    runs = load([every_role])
+    assert roles(runs.found) == [
+        (N02, "3", Role.COUNTS),
+        (f"{N02} (system)", "4", Role.PLACED),
+        (LOW, "6", Role.COUNTS),
+        (SNLI, "1", Role.COUNTS),
+        (SST2, "2", Role.COUNTS),
+        # Of each temperature and seed, the newest.
+        (LOW, "8", Role.SWEPT),
+        (LOW, "5", Role.SWEPT),
+        (SST2, "1", Role.OLDER),
+        (LOW, "7", Role.OLDER),
+        (SNLI, "2", Role.UNEVALUATED),
+    ]
+    assert list(runs.labels.values()) == ["one"]
+    assert [run.task for run in runs.counting] == [N02, LOW, SNLI, SST2]
+    assert [run.file.path.parent.name for run in runs.swept] == ["6", "8", "5"]
+    assert runs.empty == frozenset(), "SNLI has an older run with rows"
+    # Samples are read of what a figure shows, and of nothing else.
+    read = {run.role for run in runs.found if run.rows is not None}
+    assert read == {Role.COUNTS, Role.PLACED, Role.SWEPT}
+
+
+def test_the_run_that_counts_in_place_of_one_without_rows_says_so_itself(every_role: Path) -> None:
+    doubts = {run.task: tuple(map(str, run.issues)) for run in load([every_role]).found if run.issues}
+    (path,) = (every_role / "2").glob("results_*.json")
+    assert doubts == {SNLI: (f"{SNLI}: its run in {path} is newer than the one shown but cannot be used",)}
+
+
+def test_in_a_comparison_temperatures_and_placements_are_models_of_their_own(every_role: Path) -> None:
+    (runs,) = load_apart([[every_role]])
+    assert not runs.with_role(Role.PLACED, Role.SWEPT)
+    # What is drawn again with another seed replaces what was drawn before.
+    assert {run.file.path.parent.name for run in runs.counting} == {"1", "2", "3", "4", "6", "8"}
+    assert {runs.labels[run.model] for run in runs.counting if run.task == LOW} != {"one"}
+    assert len({run.model for run in runs.counting if run.task == N02}) == 2
 
 
 # What is missing or wrong is named, and the rest is shown
@@ -148,7 +212,7 @@ def test_the_same_weights_in_other_settings_are_not_replaced(other: dict[str, An
 def test_without_samples_there_are_results_but_no_intervals(tmp_path: Path) -> None:
     path = write_run(tmp_path, {SST2: [1, 0]}, samples=False)
     runs = load([tmp_path])
-    figure = estimate(Evidence(runs).ratio(runs.runs[0], "acc").value)
+    figure = estimate(Evidence(runs).ratio(runs.counting[0], "acc").value)
     assert (figure.value, figure.has_interval) == (0.5, False)
     (note,) = texts(runs)
     assert note.startswith(f"{path}: no samples of {SST2} next to it (expected samples_{SST2}_{STAMP}.jsonl; run with")
@@ -168,7 +232,7 @@ def test_a_truncated_line_is_named_and_the_others_are_used(tmp_path: Path) -> No
     text = samples.read_bytes()
     samples.write_bytes(text[: len(text) - 40])
     runs = load([tmp_path])
-    assert estimate(Evidence(runs).ratio(runs.runs[0], "acc").value).value == 0.5
+    assert estimate(Evidence(runs).ratio(runs.counting[0], "acc").value).value == 0.5
     assert texts(runs) == (
         f"{samples}: 1 line skipped (line 3: truncated or not JSON)",
         f"{samples}: 2 rows here but 3 in the results; figures are computed from the rows here",
@@ -192,8 +256,8 @@ def test_a_malformed_sample_is_left_out(line: str, reason: str, tmp_path: Path) 
     first, _ = samples.read_text().splitlines()
     samples.write_text(f"{first}\n{line}\n")
     runs = load([tmp_path])
-    assert runs.runs[0].rows is not None
-    assert runs.runs[0].rows.values["acc"].tolist() == [1]
+    assert runs.counting[0].rows is not None
+    assert runs.counting[0].rows.values["acc"].tolist() == [1]
     assert texts(runs)[0].startswith(f"{samples}: 1 line skipped (line 2: {reason}")
 
 
@@ -202,8 +266,8 @@ def test_lines_of_a_filter_without_scores_are_not_read(tmp_path: Path) -> None:
     others = [json.dumps(verbalizer_line(number, number, filter="raw")) + "\n" for number in range(2)]
     samples.write_text("".join(others) + samples.read_text())
     runs = load([tmp_path])
-    assert runs.runs[0].rows is not None
-    assert runs.runs[0].rows.values["acc"].tolist() == [1, 0]
+    assert runs.counting[0].rows is not None
+    assert runs.counting[0].rows.values["acc"].tolist() == [1, 0]
     assert texts(runs) == ()
 
 
@@ -231,7 +295,7 @@ def test_different_rows_of_a_task_are_named(tmp_path: Path) -> None:
 def test_a_task_without_rows_is_left_out_and_named(tmp_path: Path) -> None:
     path = write_run(tmp_path, {SST2: [], SNLI: [1]})
     runs = load([tmp_path])
-    assert [run.task for run in runs.runs] == [SNLI]
+    assert [run.task for run in runs.counting] == [SNLI]
     assert texts(runs) == (f"{path}, task {SST2!r}: no rows were evaluated; left out",)
 
 
@@ -282,7 +346,7 @@ def test_any_score_that_disagrees_with_its_rows_is_a_warning(said: object, tmp_p
     content = json.loads(path.read_text())
     content["results"][SST2]["prior_rate,answer"] = said
     path.write_text(json.dumps(content))
-    (run,) = load([tmp_path]).runs
+    (run,) = load([tmp_path]).counting
     (issue,) = run.issues
     assert "prior_rate is 0.5 over its rows but " in issue.text
 
@@ -296,7 +360,7 @@ def test_a_task_without_evaluated_rows_is_known_by_name(tmp_path: Path) -> None:
 def test_an_invalid_date_is_replaced_by_the_modification_time(date: object, tmp_path: Path) -> None:
     path = write_run(tmp_path, {SST2: [1]})
     path.write_text(json.dumps(json.loads(path.read_text()) | {"date": date}))
-    assert load([tmp_path]).runs[0].file.date == path.stat().st_mtime
+    assert load([tmp_path]).counting[0].file.date == path.stat().st_mtime
 
 
 # What cannot be read at all

@@ -75,8 +75,8 @@ NO_ID = "doc_id is {}; expected the number of a row"
 def test_a_row_with_an_impossible_value_is_left_out(fields: Mapping[str, Any], reason: str, tmp_path: Path) -> None:
     samples = with_line(write_run(tmp_path, {SST2: [1, 0, 1]}), **fields)
     runs = load([tmp_path])
-    assert runs.runs[0].rows is not None
-    assert runs.runs[0].rows.ids.tolist() == [0, 1]
+    assert runs.counting[0].rows is not None
+    assert runs.counting[0].rows.ids.tolist() == [0, 1]
     assert texts(runs)[0] == f"{samples}: 1 line skipped (line 3: {reason})"
 
 
@@ -99,8 +99,8 @@ def test_malformed_samples_give_figures_without_intervals(content: bytes, tmp_pa
     samples = samples_of(write_run(tmp_path, {SST2: [1, 0]}))
     samples.write_bytes(content)
     runs = load([tmp_path])
-    assert runs.runs[0].rows is None
-    assert runs.runs[0].figure("acc") == 0.5
+    assert runs.counting[0].rows is None
+    assert runs.counting[0].figure("acc") == 0.5
     assert any(text.startswith(f"{samples}: no rows of the filter 'answer'") for text in texts(runs))
 
 
@@ -121,7 +121,7 @@ def test_a_score_outside_the_metrics_range_makes_the_task_unusable(value: float,
     path = write_run(tmp_path, {SST2: [1, 0], GOLDEN: [1]})
     changed(path, lambda content: content["results"][SST2].update({"acc,answer": value}))
     runs = load([tmp_path])
-    assert [run.task for run in runs.runs] == [GOLDEN]
+    assert [run.task for run in runs.counting] == [GOLDEN]
     (issue,) = runs.issues
     assert issue.severity == "error"
     assert issue.text.startswith(f"{path}, task '{SST2}': acc,answer is ")
@@ -162,7 +162,7 @@ def test_a_task_whose_name_is_a_path_is_not_read(name: str, tmp_path: Path) -> N
 
     changed(path, rename)
     runs = load([tmp_path])
-    assert [run.task for run in runs.runs] == [GOLDEN]
+    assert [run.task for run in runs.counting] == [GOLDEN]
     assert texts(runs) == (f"{path}, task {name!r}: its name is a path; expected the name of a task; left out",)
 
 
@@ -190,7 +190,7 @@ def test_a_malformed_entry_is_named_and_the_others_are_read(
     path = write_run(tmp_path, {SST2: [1], GOLDEN: [1]})
     changed(path, lambda content: content[table].update({SST2: value}))
     runs = load([tmp_path])
-    assert [run.task for run in runs.runs] == [GOLDEN]
+    assert [run.task for run in runs.counting] == [GOLDEN]
     assert texts(runs)[0].startswith(f"{path}, task '{SST2}': {reason}")
 
 
@@ -272,7 +272,7 @@ def test_a_malformed_file_in_a_folder_is_named_and_the_others_are_read(
     bad = tmp_path / "results_bad.json"
     bad.write_bytes(content)
     runs = load([tmp_path])
-    assert [run.task for run in runs.runs] == [SST2]
+    assert [run.task for run in runs.counting] == [SST2]
     first, doubt = runs.issues
     assert first.severity == "error"
     assert first.text.startswith(f"{bad}: {reason}")
@@ -347,15 +347,15 @@ def test_line_endings_and_a_byte_order_mark_have_no_effect(before: bytes, end: b
         file.write_bytes(before + file.read_bytes().replace(b"\n", end))
     runs = load([tmp_path])
     assert texts(runs) == ()
-    assert runs.runs[0].rows is not None
-    assert runs.runs[0].rows.values["acc"].tolist() == [1, 0, 1]
-    assert [runs.runs[0].rows.line(row)["doc_id"] for row in range(3)] == [0, 1, 2]
+    assert runs.counting[0].rows is not None
+    assert runs.counting[0].rows.values["acc"].tolist() == [1, 0, 1]
+    assert [runs.counting[0].rows.line(row)["doc_id"] for row in range(3)] == [0, 1, 2]
 
 
 @pytest.mark.parametrize("by", ["", '{"doc_id": 7}\n', "no JSON at all, and longer than any line was\n" * 9])
 def test_samples_that_change_after_they_were_read_are_not_shown(by: str, tmp_path: Path) -> None:
     samples = samples_of(write_run(tmp_path, {SST2: [1, 0]}))
-    rows = load([tmp_path]).runs[0].rows
+    rows = load([tmp_path]).counting[0].rows
     assert rows is not None
     samples.write_text(by)
     with pytest.raises(ValueError, match=r"."):
@@ -372,7 +372,7 @@ def test_for_two_runs_of_the_same_date_a_warning_names_the_one_in_use(tmp_path: 
     first, second = (write_run(tmp_path / side, {SST2: [acc]}) for side, acc in (("a", 1), ("b", 0)))
     for order in ([first, second], [second, first]):
         runs = load(order)
-        assert runs.runs[0].figure("acc") == 0
+        assert runs.counting[0].figure("acc") == 0
         (issue,) = runs.issues
         assert issue.severity == "warning"
         assert issue.text == (
@@ -413,10 +413,10 @@ def test_an_unusable_newer_run_casts_doubt_on_the_older_one(tmp_path: Path) -> N
     changed(newer, lambda content: content["results"][SST2].update({"acc,answer": 7}))
     runs = load([tmp_path])
     doubt = f"{SST2}: its run in {newer} is newer than the one shown but cannot be used"
-    assert {run.task: tuple(map(str, run.issues)) for run in runs.runs} == {SST2: (doubt,), GOLDEN: ()}
+    assert {run.task: tuple(map(str, run.issues)) for run in runs.counting} == {SST2: (doubt,), GOLDEN: ()}
     # An older one would not count anyway.
     changed(newer, lambda content: content.update({"date": 10}))
-    assert {run.issues for run in load([tmp_path]).runs} == {()}
+    assert {run.issues for run in load([tmp_path]).counting} == {()}
 
 
 @pytest.mark.parametrize("content", ["", '{"results": {}, "configs": {}}'], ids=["bad", "of nothing of ours"])

@@ -107,7 +107,7 @@ def test_our_task_without_any_of_its_metrics_is_named(tmp_path: Path) -> None:
 
 def test_a_task_is_recognized_by_its_facts_not_its_name(tmp_path: Path) -> None:
     write_run(tmp_path, {"my_own_task": [1, 0]})
-    (run,) = load([tmp_path]).runs
+    (run,) = load([tmp_path]).counting
     assert (run.task, run.family.name) == ("my_own_task", "verbalizer")
 
 
@@ -123,8 +123,8 @@ def test_a_task_whose_name_includes_its_groups_is_recognized(tmp_path: Path) -> 
     samples = path.with_name(f"samples_{SST2}_{path.stem.removeprefix('results_')}.jsonl")
     samples.rename(samples.with_name(samples.name.replace("samples_", "samples_level::")))
     runs = load([tmp_path])
-    (run,) = runs.runs
+    (run,) = runs.counting
     assert (run.task, run.shots, run.rows is not None) == (SST2, 4, True)
     assert dict(run.model.setting)["few-shot examples"] == "4"
     assert runs.groups == {"level": (SST2,)}
-    assert find_runs([tmp_path]).runs[0].count == 2
+    assert find_runs([tmp_path]).counting[0].count == 2

@@ -1,4 +1,4 @@
-"""Everything that reads results agrees on which run is newer and which model it belongs to."""
+"""Everything that reads results agrees on which run is newer, and on which model it is of and what that is called."""
 
 from __future__ import annotations
 
@@ -9,9 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from lm_eval_ext.cli import main
 from lm_eval_ext.reports.gains.results import read_scores
 from lm_eval_ext.results.load import load, load_apart
+from lm_eval_ext.results.runs import GivenName
 from lm_eval_ext.self_refine.results import read_methods
+from lm_eval_ext.sources import RowsError
+from tests.reports.files import SST2, write_run
 from tests.reports.gains.test_results import leaf, results
 from tests.reports.manyifeval_files import of_model, row, write_rows
 
@@ -27,7 +31,7 @@ def test_report_compare_and_table_agree_on_the_newest_run(newer: str, tmp_path: 
         path.write_text(json.dumps(content))
     accuracy = 1.0 if newer == "a" else 0.0
     (methods, issues) = read_methods([tmp_path])
-    (of_report,), (of_comparison,) = load([tmp_path]).runs, load_apart([[tmp_path]])[0].runs
+    (of_report,), (of_comparison,) = load([tmp_path]).counting, load_apart([[tmp_path]])[0].counting
     (of_table,) = methods
     assert of_report.figure("prompt_level_strict_acc") == accuracy
     assert of_comparison.figure("prompt_level_strict_acc") == accuracy
@@ -42,7 +46,7 @@ def test_report_compare_and_table_agree_on_the_newest_run(newer: str, tmp_path: 
 def test_report_and_gains_agree_on_the_newest_run_even_with_equal_dates(tmp_path: Path) -> None:
     for number, rouge_l in ((1, 0.2), (2, 0.3)):
         results(tmp_path / f"results_{number}.json", leaf("s1", "prompt", rouge_l), date=1.0)
-    (of_report,) = load([tmp_path]).runs
+    (of_report,) = load([tmp_path]).counting
     of_gains = read_scores([tmp_path])
     assert of_report.figure("rouge_l") == of_gains.scores[0].rouge_l == 0.3
     assert of_gains.model == of_report.model.full_name
@@ -58,3 +62,58 @@ def test_reading_results_needs_neither_reports_nor_the_harness() -> None:
     )
     process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert process.stdout.strip() == "[]"
+
+
+# Names that a user gives
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return a folder with runs of two checkpoints, one of which was also run again."""
+    for place, checkpoint, date in (("old", 500, 1000.0), ("new", 500, 2000.0), ("lr=0.1", 900, 1000.0)):
+        arguments = {"pretrained": f"/models/foo/checkpoint-{checkpoint}"}
+        write_run(tmp_path / place, {SST2: [1, 0]}, arguments=arguments, date=date)
+    return tmp_path
+
+
+def test_a_model_is_selected_by_folder_or_file(folder: Path) -> None:
+    (file,) = (folder / "lr=0.1").glob("results_*.json")
+    for path in (folder / "lr=0.1", file):
+        runs = load([folder], names=[GivenName(path, "fast")])
+        assert list(runs.labels.values()) == ["checkpoint-500", "fast"]
+
+
+def test_messages_about_a_model_use_its_given_name(folder: Path) -> None:
+    write_run(folder / "lr=0.1", {SST2: [1, 0, 1]}, arguments={"pretrained": "/models/foo/checkpoint-900"})
+    texts = [str(issue) for issue in load([folder], names=[GivenName(folder / "lr=0.1", "fast")]).issues]
+    assert any("3 of fast" in text for text in texts)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ([(".", "x")], "has results of 2 models (checkpoint-500; checkpoint-900); expected one"),
+        ([("old", "x")], "none of the results in use are from"),
+        ([("nowhere", "x")], "none of the results in use are from"),
+        ([("new", "x"), ("new", "y")], "two names for the model 'checkpoint-500'"),
+        ([("new", "x"), ("lr=0.1", "x")], "another model also has this name"),
+        ([("new", "checkpoint-900")], "another model also has this name"),
+    ],
+)
+def test_a_name_that_selects_no_single_model_is_an_error(
+    given: list[tuple[str, str]], message: str, folder: Path
+) -> None:
+    with pytest.raises(RowsError) as error:
+        load([folder], names=[GivenName(folder / path, name) for path, name in given])
+    assert message in str(error.value)
+
+
+def test_report_accepts_names(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = ["--name", f"{folder}/lr=0.1=fast one", "--name", f"{folder}/new=baseline"]
+    assert main(["report", str(folder), "-o", str(tmp_path / "page.html"), *names]) == 0
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert '<th scope="row">fast one</th>' in text
+    assert '<th scope="row">baseline</th>' in text
+    with pytest.raises(SystemExit):
+        main(["report", str(folder), "--name", "baseline"])
+    assert "'baseline'; expected RUNS=NAME" in capsys.readouterr().err

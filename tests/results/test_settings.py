@@ -1,4 +1,7 @@
-"""A model whose families need different settings is one model; runs of one task in two settings are not."""
+"""A model whose families need different settings is one model, and so is one at several temperatures.
+
+Runs of one task in two other settings are not.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lm_eval import simple_evaluate
+from lm_eval.loggers import EvaluationTracker
+from lm_eval.tasks import TaskManager
 
+from lm_eval_ext import tasks_dir
 from lm_eval_ext.cli import main
 from lm_eval_ext.reports.gate.units import Sides, Unit
 from lm_eval_ext.reports.page.provenance import provenance
 from lm_eval_ext.results.issue import note, warning
 from lm_eval_ext.results.load import load, load_apart
+from lm_eval_ext.results.runs import Decoding
+from lm_eval_ext.results.runs_as_one import OfOneSeed, as_one
 from lm_eval_ext.results.settings import settings_of
+from tests.conftest import save
 from tests.reports.files import SST2, write_run
 from tests.reports.manyifeval_files import of_model, row, write_rows
 
@@ -22,6 +32,7 @@ N01 = "manyifeval_n01"
 COT = "verbalizer_cot_sst2_unnatural_flipped"
 LONG = {"max_gen_toks": 8192}
 LONGEST = {"max_gen_toks": 16384}
+TASK = "text_mcq_opinionqa_low"
 
 
 def manyifeval(folder: Path, gen_kwargs: Mapping[str, Any] | None = None, pretrained: str = "owner/one") -> None:
@@ -40,11 +51,14 @@ def test_a_model_with_a_different_setting_per_family_is_one_model_with_a_note(tm
     manyifeval(tmp_path / "b", LONG)
     runs = load([tmp_path])
     assert list(runs.labels.values()) == ["one"]
-    assert {run.task: dict(run.setting) for run in runs.runs} == {SST2: {}, N01: {"gen_kwargs": "max_gen_toks=8192"}}
+    assert {run.task: dict(run.setting) for run in runs.counting} == {
+        SST2: {},
+        N01: {"gen_kwargs": "max_gen_toks=8192"},
+    }
     assert runs.issues == (
         note("one: gen_kwargs differ between families: default (verbalizer); max_gen_toks=8192 (manyifeval)"),
     )
-    assert settings_of(runs.runs) == ["gen_kwargs: default (verbalizer); max_gen_toks=8192 (manyifeval)"]
+    assert settings_of(runs.counting) == ["gen_kwargs: default (verbalizer); max_gen_toks=8192 (manyifeval)"]
     # The commands that ask for the same again have each run's own setting.
     given = [
         "--gen_kwargs max_gen_toks=8192" in value
@@ -73,7 +87,7 @@ def test_runs_of_one_task_in_two_settings_are_kept_apart(tmp_path: Path) -> None
     verbalizer(tmp_path / "b", LONGEST, date=2000)
     runs = load([tmp_path])
     assert list(runs.labels.values()) == ["one, gen_kwargs=max_gen_toks=8192", "one, gen_kwargs=max_gen_toks=16384"]
-    assert [run.figure("acc") for run in runs.runs] == [0.5, 0.5]
+    assert [run.figure("acc") for run in runs.counting] == [0.5, 0.5]
     assert runs.issues == ()
 
 
@@ -84,7 +98,7 @@ def test_unambiguous_runs_are_one_model_next_to_runs_that_are_kept_apart(tmp_pat
     verbalizer(tmp_path / "c", LONG, task=COT)
     manyifeval(tmp_path / "d", LONGEST)
     runs = load([tmp_path])
-    models = {run.task: runs.labels[run.model] for run in runs.runs if run.task != SST2}
+    models = {run.task: runs.labels[run.model] for run in runs.counting if run.task != SST2}
     assert models == {COT: "one, no few-shot examples, gen_kwargs differ by task", N01: models[COT]}
     assert len(runs.labels) == 3
 
@@ -127,3 +141,47 @@ def test_check_accepts_a_side_with_two_settings(tmp_path: Path, capsys: pytest.C
     verbalizer(tmp_path / "new" / "c", LONGEST)
     assert main(["check", str(tmp_path / "new"), "--against", str(tmp_path / "old"), "--max-drop", "1"]) == 2
     assert "results of 3 models or settings" in capsys.readouterr().err
+
+
+@pytest.mark.harness
+def test_draws_of_a_real_model_are_told_apart_by_temperature_and_seed(tiny_model: Path, tmp_path: Path) -> None:
+    texts = {}
+    for temperature, seed, repeats in ((None, 1, 1), (0.7, 1, 1), (0.7, 2, 1), (0.7, 3, 3)):
+        manager = TaskManager(
+            include_path=tasks_dir(),
+            include_defaults=False,
+            metadata={"source": "embedded", "answer_classifier": "rules", "repeats": repeats},
+        )
+        folder = tmp_path / ("repeated" if repeats > 1 else "single") / f"{temperature}-{seed}"
+        tracker = EvaluationTracker(output_path=str(folder))
+        drawn = f",do_sample=true,temperature={temperature}" if temperature else ""
+        results = simple_evaluate(
+            "hf",
+            model_args=f"pretrained={tiny_model},device=cpu",
+            tasks=[TASK],
+            task_manager=manager,
+            limit=2,
+            bootstrap_iters=0,
+            gen_kwargs=f"max_gen_toks=8{drawn}",
+            random_seed=seed,
+            numpy_random_seed=seed,
+            torch_random_seed=seed,
+            evaluation_tracker=tracker,
+            log_samples=True,
+        )
+        texts[temperature, seed] = [sample["resps"] for sample in results["samples"][TASK]]
+        save(results, tracker)
+    assert texts[0.7, 1] != texts[0.7, 2]
+    # Three draws of one run: another text each time.
+    assert all(len(draws) == 3 and len(set(draws)) > 1 for (draws,) in texts[0.7, 3])
+    runs = load([tmp_path / "single"])
+    assert len(runs.models) == 1
+    assert [run.decoding for run in runs.swept] == [Decoding(0.0), Decoding(0.7, "1/1/1"), Decoding(0.7, "2/2/2")]
+    assert [run.decoding for run in runs.counting] == [Decoding(0.0)]
+    # The same in two ways: several draws of each row.
+    seeds = [tmp_path / "single" / f"0.7-{seed}" for seed in (1, 2)]
+    together, (repeated,) = (
+        as_one([OfOneSeed(one, "a run") for one in load_apart([[path] for path in paths])]).counting
+        for paths in (seeds, [tmp_path / "repeated"])
+    )
+    assert [run.rows.drawn for run in (*together, repeated) if run.rows] == [2, 3]

@@ -12,7 +12,6 @@ from lm_eval_ext.results.comparability import differences
 from lm_eval_ext.results.issue import Issue
 from lm_eval_ext.results.load import find_runs
 from lm_eval_ext.results.runs import TaskRun, newest
-from lm_eval_ext.results.validation import replacements
 from lm_eval_ext.sources import RowsError
 
 FAMILY = "natural_instructions"
@@ -62,11 +61,11 @@ def read_scores(paths: Sequence[Path], model_per_encoding: bool = False) -> Enco
             encodings of a subtask were run on different rows or with different settings.
     """
     found = find_runs(paths, [FAMILY])
-    model = _one_model_per_encoding(found.runs) if model_per_encoding else _one_model(found.runs)
+    model = _one_model_per_encoding(found.counting) if model_per_encoding else _one_model(found.counting)
     # A newer run does not replace one in another setting.
-    examples = _the_same_everywhere(found.runs, "examples")
-    with_bleurt = [run for run in found.runs if run.metadata.get(SECOND)]
-    chosen, replaced = newest(found.runs, lambda run: run.task)
+    examples = _the_same_everywhere(found.counting, "examples")
+    with_bleurt = [run for run in found.counting if run.metadata.get(SECOND)]
+    chosen, replaced = newest(found.counting, lambda run: run.task)
     runs = [chosen[task] for task in sorted(chosen)]
     _require_one_task_each(runs)
     # The budget names the tokenizer, which each model has in its own folder.
@@ -76,7 +75,7 @@ def read_scores(paths: Sequence[Path], model_per_encoding: bool = False) -> Enco
         examples,
         _the_same_everywhere(with_bleurt, SECOND) if with_bleurt else None,
         tuple(map(_score, runs)),
-        (*found.issues, *replacements(replaced)),
+        (*found.issues, *replaced),
     )
 
 

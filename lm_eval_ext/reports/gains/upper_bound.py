@@ -13,7 +13,6 @@ from lm_eval_ext.results.comparability import differences
 from lm_eval_ext.results.issue import Issue
 from lm_eval_ext.results.load import find_runs
 from lm_eval_ext.results.runs import TaskRun, newest
-from lm_eval_ext.results.validation import replacements
 from lm_eval_ext.sources import RowsError
 
 SAME_ANSWERS = ("source", "instances_hash", "number of rows", "version", "generation_kwargs")
@@ -69,7 +68,7 @@ def task_specific(runs: Iterable[TaskRun]) -> tuple[dict[str, TaskRun], list[Iss
     Raises:
         RowsError: a subtask was run by several models or under several encodings.
     """
-    found, replaced = newest(runs, lambda run: (run.model, run.task))
+    found, issues = newest(runs, lambda run: (run.model, run.task))
     of_subtasks: dict[str, TaskRun] = {}
     for run in found.values():
         subtask = str(run.metadata["subtask"])
@@ -79,7 +78,7 @@ def task_specific(runs: Iterable[TaskRun]) -> tuple[dict[str, TaskRun], list[Iss
                 f"{subtask}: two runs as an upper bound, {_named(other)} ({other.file.path}) and {_named(run)} "
                 f"({run.file.path}); expected one: that of the model trained on this subtask"
             )
-    return dict(sorted(of_subtasks.items())), replacements(replaced)
+    return dict(sorted(of_subtasks.items())), issues
 
 
 def _named(run: TaskRun) -> str:
@@ -99,8 +98,8 @@ def read_upper_bound(paths: Sequence[Path], beside: Sequence[Path]) -> tuple[dic
             or it was run on other rows or with other settings than beside it.
     """
     found = find_runs(paths, [FAMILY])
-    bounds, issues = task_specific(found.runs)
-    for run in find_runs(beside, [FAMILY]).runs:
+    bounds, issues = task_specific(found.counting)
+    for run in find_runs(beside, [FAMILY]).counting:
         bound = bounds.get(str(run.metadata["subtask"]), run)
         for difference in differences(bound, run, SAME_ANSWERS):
             raise RowsError(

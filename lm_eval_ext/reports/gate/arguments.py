@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from lm_eval_ext.reports.errors import ReportError
-from lm_eval_ext.results.stored import PLACES
+from lm_eval_ext.results import PLACES
 
 RUN = f"the results and samples of one model: {PLACES}"
 DRAWS = f"{RUN}; or several, before and after --: the same run with other seeds"

@@ -28,13 +28,13 @@ from lm_eval_ext.reports.gate.sampled.measured import sampled
 from lm_eval_ext.reports.gate.units import Sides
 from lm_eval_ext.reports.other_tasks import add_options_to, chosen
 from lm_eval_ext.reports.wording import one_line, readable
-from lm_eval_ext.results.draws.runs_as_one import Draw, as_one
 from lm_eval_ext.results.files import files_at, find
 from lm_eval_ext.results.load import load_apart
-from lm_eval_ext.results.other.choice import Choice
+from lm_eval_ext.results.places import Opened, opened
+from lm_eval_ext.results.recognition import Choice
 from lm_eval_ext.results.runs import Runs
+from lm_eval_ext.results.runs_as_one import OfOneSeed, as_one
 from lm_eval_ext.results.settings import settings_of
-from lm_eval_ext.results.stored.places import Opened, opened
 from lm_eval_ext.sources import RowsError
 
 CANNOT_TELL = 2
@@ -252,7 +252,7 @@ def _checked(options: argparse.Namespace, before: Opened, after: Opened) -> int:
     ]
     contents = {}
     if options.junit is not None:
-        date = max(run.file.date for run in sides.after.runs)
+        date = max(run.file.date for run in sides.after.counting)
         properties = _properties(sides, titles) | {"required": options.require}
         contents[options.junit] = junit.document(findings, properties, date, notices, options.require)
     summary = markdown.document(findings, titles, notices, options.require)
@@ -321,9 +321,9 @@ def _read(before: Opened, after: Opened, names: tuple[str, str], others: Choice)
                     "expected one: give the folder or file of one"
                 )
             )
-    draws = [Draw(runs, place) for place, runs in zip(given, found, strict=True)]
+    each = [OfOneSeed(runs, place) for place, runs in zip(given, found, strict=True)]
     count = len(before.names)
-    sides = [as_one(of_side) for of_side in (draws[:count], draws[count:]) if of_side]
+    sides = [as_one(of_side) for of_side in (each[:count], each[count:]) if of_side]
     for runs, name in zip(sides, names, strict=False):
         for notice in _notices(runs, name):
             print(f"lm-eval-ext: {before.named(notice)}", file=sys.stderr)
@@ -340,7 +340,7 @@ def _titles(sides: Sides, before: Opened, after: Opened) -> tuple[str, str]:
 
 
 def _title(runs: Runs, places: Opened) -> str:
-    return one_line(f"{', '.join([*runs.labels.values(), *settings_of(runs.runs)])} ({_listed(places)})")
+    return one_line(f"{', '.join([*runs.labels.values(), *settings_of(runs.counting)])} ({_listed(places)})")
 
 
 def _listed(places: Opened) -> str:
@@ -351,11 +351,11 @@ def _properties(sides: Sides, titles: tuple[str, str]) -> dict[str, str]:
     properties = {"lm-eval-ext": __version__}
     for name, title, runs in zip(("baseline", "candidate"), titles, (sides.before, sides.after), strict=True):
         properties[name] = title
-        files = [run.file.content for run in runs.runs]
+        files = [run.file.content for run in runs.counting]
         for fact, values in (
             ("lm-eval", [content.get("lm_eval_version") for content in files]),
-            ("task versions", [run.metadata.get("version") for run in runs.runs]),
-            ("setting", settings_of(runs.runs) or ["default"]),
+            ("task versions", [run.metadata.get("version") for run in runs.counting]),
+            ("setting", settings_of(runs.counting) or ["default"]),
         ):
             properties[f"{name}: {fact}"] = ", ".join(sorted({str(value) for value in values}))
     return properties

@@ -203,7 +203,9 @@ def _about_runs(shown: Difference) -> str:
 
 def _as_two_runs(sides: Sides) -> Sides:
     """Return runs with several draws as two runs that differ as two runs with as many draws each do."""
-    halves = [replace(sides.before, runs=tuple(_half(run, sign) for run in sides.before.runs)) for sign in (0.5, -0.5)]
+    halves = [
+        replace(sides.before, found=tuple(_half(run, sign) for run in sides.before.found)) for sign in (0.5, -0.5)
+    ]
     return Sides(halves[0], halves[1], sides.names, sides.evidence)
 
 

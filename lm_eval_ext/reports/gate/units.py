@@ -10,8 +10,7 @@ from lm_eval_ext.families.schema import SHARE, Metric
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.results.comparability import Pair, of_an_older_run
 from lm_eval_ext.results.issue import Issue, Severity, error, named
-from lm_eval_ext.results.other.groups import possible_weights
-from lm_eval_ext.results.runs import Runs, TaskRun
+from lm_eval_ext.results.runs import Runs, TaskRun, possible_weights
 
 FEW = 3
 """The most tasks that a reason names; the rest are counted."""
@@ -188,7 +187,7 @@ def _obstacle(pairs: Sequence[Pair]) -> Issue | None:
 
 def tasks_of(runs: Runs) -> Mapping[str, TaskRun]:
     """Return the runs of a side, which has one model, by task."""
-    return {run.task: run for run in runs.runs}
+    return {run.task: run for run in runs.counting}
 
 
 def unlike(runs: Sequence[TaskRun]) -> Issue | None:

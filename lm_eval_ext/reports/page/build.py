@@ -10,7 +10,7 @@ from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Report, Section
 from lm_eval_ext.reports.page.provenance import provenance
 from lm_eval_ext.reports.page.summary import columns, summary
-from lm_eval_ext.results.runs import Runs
+from lm_eval_ext.results.runs import Role, Runs
 from lm_eval_ext.results.sizes import GivenSizes, sizes
 
 TITLE = "Does it do what it is told?"
@@ -35,7 +35,7 @@ def build(runs: Runs, *, given: GivenSizes | None = None, upper_bound: Runs | No
         # Only tasks without a headline here: not ours, or with other placements. The first figure says what matters.
         section, *others = sections
         first, *rest = section.figures
-        title = TITLE if runs.placed else TITLE_OF_OTHERS
+        title = TITLE if runs.with_role(Role.PLACED) else TITLE_OF_OTHERS
         return Report(title, first, (replace(section, figures=tuple(rest)), *others), origins, issues)
     return Report(TITLE, summary(evidence), sections, origins, issues)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
@@ -9,9 +10,8 @@ from typing import Any
 
 from lm_eval_ext.families.schema import FACTS
 from lm_eval_ext.results.files import ResultFile
-from lm_eval_ext.results.invocation import SEEDS, command
-from lm_eval_ext.results.models import Setting, arguments
-from lm_eval_ext.results.runs import Runs, TaskRun
+from lm_eval_ext.results.models import FEW_SHOT, Setting, arguments, as_text, chat_template
+from lm_eval_ext.results.runs import Role, Runs, TaskRun
 
 FROM_YAML = ("config_source", "note")
 """Metadata keys that a task's YAML or the harness adds."""
@@ -19,6 +19,8 @@ ABOUT_ROWS = ("rows_origin", "rows_evaluated", "rows_usable", "left_out", "singl
 """Facts about their rows that only some tasks record."""
 GIVEN = ("source",)
 """Facts that a user sets with ``--metadata``."""
+SEEDS = {"random_seed": 0, "numpy_seed": 1234, "torch_seed": 1234, "fewshot_seed": 1234}
+"""The seeds in the order of ``--seed``, with the harness's defaults."""
 
 
 def recorded(run: TaskRun) -> frozenset[str]:
@@ -35,12 +37,10 @@ def provenance(runs: Runs) -> tuple[tuple[str, Facts], ...]:
     Each file is a run, and so is each setting if a file's tasks have several.
     """
     found = []
-    shown_once = {(run.file.path, run.task) for run in runs.runs}
-    draws = (run for run in runs.draws if (run.file.path, run.task) not in shown_once)
-    everything = [*runs.runs, *runs.placed, *draws]
+    in_figures = [run for role in (Role.COUNTS, Role.PLACED, Role.SWEPT) for run in runs.with_role(role)]
     for model in runs.models:
         of_file: dict[tuple[str, Setting], list[TaskRun]] = {}
-        for run in everything:
+        for run in in_figures:
             if run.model == model:
                 of_file.setdefault((str(run.file.path), run.setting), []).append(run)
         if of_file:
@@ -116,3 +116,34 @@ def _named(runs: Runs, tasks: Sequence[str]) -> list[str]:
             named.append(name)
             left -= set(parts)
     return sorted(named) + sorted(left)
+
+
+def command(run: TaskRun, tasks: Sequence[str], metadata: Mapping[str, Any]) -> list[str]:
+    """Return the words of a command that repeats a run, as far as its results file records it.
+
+    Args:
+        run: one of the runs that the command produces.
+        tasks: names of tasks and groups, all run in the same setting as ``run``.
+        metadata: what was given with ``--metadata``.
+    """
+    config, content = run.file.config, run.file.content
+    words = ["lm_eval", "--model", str(config.get("model"))]
+    given = arguments(config.get("model_args"))
+    if given:
+        words += ["--model_args", ",".join(f"{name}={value}" for name, value in given.items())]
+    words += ["--tasks", ",".join(tasks)]
+    if metadata:
+        words += ["--metadata", json.dumps(metadata, sort_keys=True)]
+    if shots := dict(run.setting).get(FEW_SHOT):
+        words += ["--num_fewshot", shots]
+    seeds = [str(config.get(name)) for name in SEEDS]
+    if seeds != list(map(str, SEEDS.values())) and "None" not in seeds:
+        words += ["--seed", ",".join(seeds)]
+    for option in ("gen_kwargs", "limit", "batch_size"):
+        if value := as_text(config.get(option)):
+            words += [f"--{option}", value]
+    if chat_template(run.file):
+        words.append("--apply_chat_template")
+    if content.get("system_instruction"):
+        words += ["--system_instruction", str(content["system_instruction"])]
+    return [*words, "--output_path", "results", "--log_samples"]

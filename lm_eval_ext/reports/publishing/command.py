@@ -12,10 +12,10 @@ from lm_eval_ext.reports.output import require_apart, write
 from lm_eval_ext.reports.publishing import RELATIONSHIPS, every_eval_ever, hub_eval_results
 from lm_eval_ext.reports.publishing.published import HUB_ID, PublishedModel, limit, published
 from lm_eval_ext.reports.wording import one_line
+from lm_eval_ext.results import PLACES
 from lm_eval_ext.results.files import files_at
-from lm_eval_ext.results.names import GivenName
-from lm_eval_ext.results.stored import PLACES
-from lm_eval_ext.results.stored.places import opened
+from lm_eval_ext.results.places import opened
+from lm_eval_ext.results.runs import GivenName
 
 HUB_EVAL_RESULTS, EVERY_EVAL_EVER = "hub-eval-results", "every-eval-ever"
 NEEDED: Mapping[str, Mapping[str, str]] = {

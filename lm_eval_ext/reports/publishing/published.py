@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import inf, isfinite
 from pathlib import Path
 from typing import Any
@@ -13,12 +13,10 @@ from lm_eval_ext.families.schema import COUNT
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.results.files import shown
 from lm_eval_ext.results.issue import named
-from lm_eval_ext.results.load import FoundRuns, find_runs
+from lm_eval_ext.results.load import find_runs, measured_alike
 from lm_eval_ext.results.models import GGUF, EvaluatedModel
-from lm_eval_ext.results.models import labels as labels_of
-from lm_eval_ext.results.names import GivenName, renamed
-from lm_eval_ext.results.other.choice import Choice, measured_alike
-from lm_eval_ext.results.runs import TaskRun
+from lm_eval_ext.results.recognition import Choice
+from lm_eval_ext.results.runs import GivenName, Runs, TaskRun, renamed
 from lm_eval_ext.sources import EMBEDDED, EMBEDDED_NOTE
 
 HUB_ID = re.compile(r"[A-Za-z0-9](?:[\w.-]*\w)?/[A-Za-z0-9](?:[\w.-]*\w)?", re.ASCII)
@@ -132,7 +130,7 @@ class PublishedModel:
         return Score(name, metric, better, value, error, sum(each.count for each in runs), _range(run, metric), run)
 
 
-def published(paths: Sequence[Path], ids: Sequence[GivenName]) -> tuple[tuple[PublishedModel, ...], FoundRuns]:
+def published(paths: Sequence[Path], ids: Sequence[GivenName]) -> tuple[tuple[PublishedModel, ...], Runs]:
     """Return the models in results files, by id, and what was found in the files.
 
     Args:
@@ -144,15 +142,13 @@ def published(paths: Sequence[Path], ids: Sequence[GivenName]) -> tuple[tuple[Pu
         ReportError: a model has no id or shares it with another, or its rows are not to be published.
         RowsError: a file is not a results file, or an id is for no model.
     """
-    found = find_runs(paths, others=True)
-    alike, issues = measured_alike(found.runs, Choice())
-    found = replace(found, runs=tuple(alike), issues=(*found.issues, *issues))
-    labels = labels_of(found.models)
+    (found,) = measured_alike([find_runs(paths, others=True)], Choice())
+    labels = found.labels
     # A renamed label is the user's id; others are looked up in the results.
-    given = renamed(labels, found.runs, ids)
+    given = renamed(found, ids)
     models: dict[str, tuple[EvaluatedModel, PublishedModel]] = {}
     for model in found.models:
-        runs = tuple(run for run in found.runs if run.model == model)
+        runs = tuple(run for run in found.counting if run.model == model)
         _require_real(labels[model], runs)
         name = given[model] if given[model] != labels[model] else _id(model, labels[model], runs)
         if name in models:

@@ -50,7 +50,7 @@ def planted(run: Path, into: Path, lost: int, won: int) -> Sides:
     (runs,) = load_apart([[run]])
     scores: dict[str, dict[int, float]] = {}
     left, used = {1.0: lost, 0.0: won}, set()
-    for of_task in runs.runs:
+    for of_task in runs.counting:
         assert of_task.rows is not None
         for row, score in zip(of_task.rows.ids.tolist(), of_task.rows.values["acc"].tolist(), strict=True):
             if left[score] and (of_task.dataset, row) not in used:
@@ -379,10 +379,10 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Sides:
 def with_answers(runs: Runs, answers: Floats) -> Runs:
     """Return runs in which a row has the same answer under every verbalizer."""
     changed = []
-    for run in runs.runs:
+    for run in runs.counting:
         assert run.rows is not None
         changed.append(replace(run, rows=replace(run.rows, values={**run.rows.values, "acc": answers})))
-    return replace(runs, runs=tuple(changed))
+    return replace(runs, found=tuple(changed))
 
 
 def simulated(template: Sides, accuracies: tuple[float, float]) -> list[Sides]:

@@ -108,7 +108,7 @@ def test_without_samples_there_is_a_change_but_no_test(tmp_path: Path) -> None:
 
 def test_runs_without_common_rows_are_not_compared(tmp_path: Path) -> None:
     both = sides(tmp_path, {SST2: right(60), SNLI: right(60)}, {SST2: right(60), SNLI: right(60)})
-    samples = samples_of(both.after.runs[0].file.path)
+    samples = samples_of(both.after.counting[0].file.path)
     lines = [json.loads(line) for line in samples.read_text(encoding="utf-8").splitlines()]
     others = [{**line, "doc_id": line["doc_id"] + 100} for line in lines]
     samples.write_text("".join(json.dumps(line) + "\n" for line in others), encoding="utf-8")
@@ -179,7 +179,7 @@ def test_fractional_scores_have_the_p_value_of_a_t_test(result_folder: ResultFol
     task = "natural_instructions_subtask002_quoref_answer_generation_instance"
     # Every row of one task gains a tenth, except for three that lose everything.
     (runs,) = load_apart([[echo]])
-    (run,) = [run for run in runs.runs if run.task == task]
+    (run,) = [run for run in runs.counting if run.task == task]
     assert run.rows is not None
     old = dict(zip(run.rows.ids.tolist(), run.rows.values["rouge_l"].tolist(), strict=True))
     new = {row: 0.0 if row < 3 else score + 0.1 for row, score in old.items()}

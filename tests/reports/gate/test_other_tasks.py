@@ -19,7 +19,7 @@ from lm_eval_ext.reports.gate.check import Finding, check
 from lm_eval_ext.reports.gate.comparison import Compared, compare
 from lm_eval_ext.reports.gate.units import Sides, Unpaired
 from lm_eval_ext.results.load import load_apart
-from lm_eval_ext.results.other.choice import Choice
+from lm_eval_ext.results.recognition import Choice
 from tests.other_files import MadeUp, write_other_run
 from tests.own_tasks import RUNNABLE
 from tests.recorded_runs import unpacked
@@ -76,7 +76,9 @@ def test_every_task_and_group_of_a_real_run_is_compared(other_runs: list[Path]) 
 @pytest.mark.parametrize("side", [0, 1])
 def test_scores_are_those_of_the_harness(other_runs: list[Path], side: int) -> None:
     sides = sides_of(other_runs[0], other_runs[1])
-    (recorded,) = {id(run.file): run.file.content["results"] for run in (sides.before, sides.after)[side].runs}.values()
+    (recorded,) = {
+        id(run.file): run.file.content["results"] for run in (sides.before, sides.after)[side].counting
+    }.values()
     for each in compare(sides).compared:
         difference = each.difference
         unit = difference.unit

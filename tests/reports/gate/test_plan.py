@@ -20,10 +20,10 @@ from lm_eval_ext.reports.gate.plan import Planned, of_baseline, of_name, of_size
 from lm_eval_ext.reports.gate.simulation import Asked, outcome, simulated
 from lm_eval_ext.reports.gate.units import Sides
 from lm_eval_ext.reports.wording import MISSING
-from lm_eval_ext.results.draws.runs_as_one import Draw, as_one
 from lm_eval_ext.results.load import load_apart
-from lm_eval_ext.results.other.choice import Choice
+from lm_eval_ext.results.recognition import Choice
 from lm_eval_ext.results.runs import Runs
+from lm_eval_ext.results.runs_as_one import OfOneSeed, as_one
 from tests.other_files import MadeUp, write_other_run
 from tests.reports.files import SST2
 from tests.reports.gate.sampled.draws import write_draws
@@ -109,7 +109,7 @@ def test_several_draws_show_how_much_changes(tmp_path: Path) -> None:
     for draws in (2, 3, 4):
         values = (generator.random((draws, 500)) < chances).astype(float).tolist()
         folders = write_draws(tmp_path / str(draws), {SST2: values})
-        together = as_one([Draw(runs, "a run") for runs in load_apart([[folder] for folder in folders])])
+        together = as_one([OfOneSeed(runs, "a run") for runs in load_apart([[folder] for folder in folders])])
         plan = only(Sides(together, together, ("A", "B")), {SST2: 0.02})
         assert f"{draws} draws of each row" in plan.about
         # Two draws of a row differ with the variance 2 p (1 - p), of mean 2 * 2 / (3 * 4); means of n draws with less.
@@ -250,10 +250,10 @@ Answers = NDArray[np.float64]
 def with_answers(runs: Runs, answers: Answers) -> Runs:
     """Return runs with other answers, shape (rows, tasks)."""
     changed = []
-    for run, of_task in zip(runs.runs, answers.T, strict=True):
+    for run, of_task in zip(runs.counting, answers.T, strict=True):
         assert run.rows is not None
         changed.append(replace(run, rows=replace(run.rows, values={**run.rows.values, "acc": of_task})))
-    return replace(runs, runs=tuple(changed))
+    return replace(runs, found=tuple(changed))
 
 
 def retrained(generator: np.random.Generator, before: Answers, chances: Answers, drop: float) -> Answers:

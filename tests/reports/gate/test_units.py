@@ -172,7 +172,7 @@ def test_a_group_without_a_common_metric_is_split_into_tasks(tmp_path: Path, mcq
 def of_rows(folder: Path, changed: Mapping[str, Any]) -> Sides:
     """Return two runs of three rows; in the second one, row 1 has other fields."""
     both = sides(folder, {SST2: right(3, of=3)}, {SST2: right(3, of=3)})
-    for run, fields in ((both.before.runs[0], {}), (both.after.runs[0], changed)):
+    for run, fields in ((both.before.counting[0], {}), (both.after.counting[0], changed)):
         path = run.samples_path
         lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
         lines[1] |= fields
@@ -225,7 +225,7 @@ def test_rows_without_hashes_are_not_compared_and_this_is_reported(none: object,
 
 def test_a_differing_prompt_is_reported_before_an_unknown_one(tmp_path: Path) -> None:
     both = of_rows(tmp_path, {"prompt_hash": "other"})
-    samples = both.before.runs[0].samples_path
+    samples = both.before.counting[0].samples_path
     samples.write_text(samples.read_text(encoding="utf-8").replace('"prompt 2"', "null"), encoding="utf-8")
     first, second = load_apart([[tmp_path / "a"], [tmp_path / "b"]])
     assert warnings(unit(Sides(first, second, NAMES).take(SST2))) == ("different prompts for the same rows",)
@@ -253,7 +253,7 @@ def test_another_chat_template_is_only_a_note(tmp_path: Path) -> None:
 
 def test_a_warning_about_a_group_names_the_affected_tasks(tmp_path: Path) -> None:
     both = sides(tmp_path, BOTH, BOTH, groups=TREE)
-    samples = next(run for run in both.after.runs if run.task == SNLI).samples_path
+    samples = next(run for run in both.after.counting if run.task == SNLI).samples_path
     samples.write_text(samples.read_text(encoding="utf-8") + "{", encoding="utf-8")
     first, second = load_apart([[tmp_path / "a"], [tmp_path / "b"]])
     (warning,) = warnings(unit(Sides(first, second, NAMES).take("all")))
@@ -334,7 +334,7 @@ def test_prompts_of_one_chat_template_may_differ_because_it_can_print_the_date(t
 
 def test_prompts_are_not_compared_if_the_chat_templates_differ(tmp_path: Path) -> None:
     both = of_rows(tmp_path, {"prompt_hash": "other"})
-    path = both.after.runs[0].file.path
+    path = both.after.counting[0].file.path
     content = json.loads(path.read_text(encoding="utf-8")) | {"chat_template": "t", "chat_template_sha": "c"}
     path.write_text(json.dumps(content), encoding="utf-8")
     first, second = load_apart([[tmp_path / "a"], [tmp_path / "b"]])

@@ -64,7 +64,7 @@ def runs(tmp_path: Path) -> Runs:
 
 
 def candidates(runs: Runs, model: int, rows: Sequence[int], why: str) -> list[Candidate]:
-    return [Candidate(runs.runs[model], row, why, lambda line: {"target": line["target"]}) for row in rows]
+    return [Candidate(runs.counting[model], row, why, lambda line: {"target": line["target"]}) for row in rows]
 
 
 def test_every_behavior_is_shown_before_any_is_repeated(runs: Runs) -> None:
@@ -94,7 +94,7 @@ def test_models_take_turns(runs: Runs) -> None:
 def test_an_example_is_taken_verbatim_from_the_file(runs: Runs) -> None:
     (shown,), issues = examples(runs, [candidates(runs, 1, [3], "it teaches")])
     assert issues == ()
-    assert (shown.why, shown.model, shown.task) == ("it teaches", runs.labels[runs.runs[1].model], SST2)
+    assert (shown.why, shown.model, shown.task) == ("it teaches", runs.labels[runs.counting[1].model], SST2)
     assert (shown.prompt, shown.answer) == ("Review: review 3\n\nAnswer:", "negative")
     assert shown.facts == (("target", "positive"),)
 

@@ -25,7 +25,6 @@ from lm_eval_ext.reports.gate.units import Unit
 from lm_eval_ext.reports.statistics import Floats, Population
 from lm_eval_ext.results.rows import Rows
 from lm_eval_ext.results.runs import TaskRun
-from lm_eval_ext.results.sampling import decoding
 
 
 @dataclass(frozen=True)
@@ -180,7 +179,7 @@ def _noise(unit: Unit) -> Iterator[_Noise]:
 def _variance(run: TaskRun, draws: Floats) -> Floats:
     """Return the variance of the draws of each row; NaN if a single one was sampled."""
     # Greedy decoding draws nothing.
-    if draws.shape[1] == 1 and decoding(run).temperature == 0:
+    if draws.shape[1] == 1 and run.decoding.temperature == 0:
         return np.zeros(len(draws))
     return within_rows(draws)
 

@@ -37,8 +37,8 @@ class Against:
 def differences(evidence: Evidence) -> Iterator[Figure]:
     """Yield the figures of differences: of shares, and of what has another unit; none if there is one model."""
     runs = evidence.runs
-    others = replace(runs, runs=runs.of(OTHER), groups=_groups(runs))
-    first, *rest = [model for model in runs.models if others.of(OTHER, model)]
+    others = replace(runs, groups=_groups(runs))
+    first, *rest = [model for model in runs.models if runs.of(OTHER, model)]
     if not rest:
         return
     found = [Against(runs.labels[model], compare(_sides(others, first, model, evidence))) for model in rest]
@@ -59,10 +59,13 @@ def _groups(runs: Runs) -> dict[str, tuple[str, ...]]:
 
 
 def _sides(runs: Runs, first: EvaluatedModel, second: EvaluatedModel, evidence: Evidence) -> Sides:
-    before, after = (
-        replace(runs, runs=runs.of(OTHER, model), labels={model: runs.labels[model]}) for model in (first, second)
-    )
+    before, after = (_of_model(runs, model) for model in (first, second))
     return Sides(before, after, (runs.labels[first], runs.labels[second]), evidence)
+
+
+def _of_model(runs: Runs, model: EvaluatedModel) -> Runs:
+    found = tuple(run for run in runs.found if run.model == model and run.family.name == OTHER)
+    return replace(runs, found=found, labels={model: runs.labels[model]})
 
 
 def _by_evidence(listed: tuple[Against, Compared]) -> tuple[float, float, float, str]:

@@ -10,7 +10,7 @@ from lm_eval_ext.families.manyifeval.schema import COUSINS, DENSE, FORM, MIXED, 
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Bars, Curves, Figure, HeatMap, Panel
 from lm_eval_ext.reports.layout import COLUMN, drawn, evenly, heat_maps, panels, table
-from lm_eval_ext.reports.statistics import Ratio
+from lm_eval_ext.reports.statistics import Ratio, over
 from lm_eval_ext.reports.study import OWN, Entry, Measure, SameRows, Study
 from lm_eval_ext.results.runs import TaskRun
 
@@ -218,7 +218,10 @@ def reliability(study: Study) -> Figure:
         "followed (reliable@k of IFEval++). A wide gap means that whether the model obeys depends on how it is told. "
         f"{INTERVALS}",
         panels(cells, Curves, "instructions", by=("model",), **NUMBERED),
-        table(cells.with_columns({"gap": lambda line: line[MEAN] - line[RELIABLE]}), ("model", "instructions")),
+        table(
+            cells.with_columns({"gap": lambda line: over(line[MEAN] - line[RELIABLE], line[MEAN])}),
+            ("model", "instructions"),
+        ),
         metrics=(PROMPT_LEVEL, "reliable_at_*", "reliability_gap", "strict_acc_phrasing_*"),
     )
 

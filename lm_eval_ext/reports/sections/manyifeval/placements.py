@@ -22,7 +22,7 @@ from lm_eval_ext.reports.study import Cells
 from lm_eval_ext.reports.wording import figure as shown
 from lm_eval_ext.results.comparability import Pair
 from lm_eval_ext.results.issue import Issue, error, named, note
-from lm_eval_ext.results.runs import TaskRun
+from lm_eval_ext.results.runs import Role, TaskRun
 
 PUBLISHED, *OTHERS = SCHEMA.placements
 REPEATED = "repeat"
@@ -147,7 +147,7 @@ def placements(evidence: Evidence) -> Iterator[Figure]:
 
 def _tasks(evidence: Evidence) -> Iterator[Placed]:
     """Yield the tasks that models were run on with another placement than the published one."""
-    placed = [run for run in evidence.runs.placed if run.family.name == FAMILY]
+    placed = [run for run in evidence.runs.with_role(Role.PLACED) if run.family.name == FAMILY]
     known = {(run.model, run.task) for run in placed}
     by_task: dict[tuple[str, str], dict[str, TaskRun]] = {}
     for run in (*evidence.runs.of(FAMILY), *placed):

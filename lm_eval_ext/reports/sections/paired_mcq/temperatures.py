@@ -23,7 +23,6 @@ from lm_eval_ext.reports.statistics import Ratio, Replicates
 from lm_eval_ext.reports.study import UNKNOWN, Cells, Key, shared_rows
 from lm_eval_ext.results.issue import Issue, note, warning
 from lm_eval_ext.results.runs import TaskRun
-from lm_eval_ext.results.sampling import decoding
 
 RATES = {"mismatch": "mismatch", "refusal": "refusal"}
 ENTROPY = {"entropy_text": "entropy of the text", "entropy_first_token": "entropy of the first token"}
@@ -82,7 +81,7 @@ _FIGURES: Sequence[tuple[str, str, str, str, dict[str, str], Unit]] = (
 
 
 def _points(evidence: Evidence, issues: list[Issue]) -> Iterator[tuple[Key, Mapping[str, Replicates]]]:
-    of_family = [run for run in evidence.runs.draws if run.family.name == FAMILY]
+    of_family = [run for run in evidence.runs.swept if run.family.name == FAMILY]
     for (model, task), found in groupby(of_family, key=lambda run: (run.model, run.task)):
         runs, label = list(found), evidence.runs.labels[model]
         kept = [run for run in runs if _is_alike(runs[0], run)]
@@ -90,10 +89,10 @@ def _points(evidence: Evidence, issues: list[Issue]) -> Iterator[tuple[Key, Mapp
             issues.append(
                 warning(
                     f"{label}, {task}: {left_out} of {len(runs)} draws are left out, because "
-                    f"their rows or version differ from those at temperature {decoding(runs[0]).temperature:g}"
+                    f"their rows or version differ from those at temperature {runs[0].decoding.temperature:g}"
                 )
             )
-        for temperature, of_temperature in groupby(kept, key=lambda run: decoding(run).temperature):
+        for temperature, of_temperature in groupby(kept, key=lambda run: run.decoding.temperature):
             draws = list(of_temperature)
             yield (
                 (label, task, *facts(runs[0]).values(), temperature, len(draws)),

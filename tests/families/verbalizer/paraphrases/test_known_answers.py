@@ -89,7 +89,7 @@ def test_a_row_without_some_of_its_wordings_counts_for_no_figure_over_wordings(
     assert [sample["acc_paraphrase_1"] for sample in run.samples[NATURAL]] == [[1.0, 1], *[[0.0, 0]] * WORDINGS]
     assert f"{NATURAL}: --limit or --samples leave 1 rows without some of their 5 variants" in run.output
     (loaded,) = load_apart([[folder / "cut"]])
-    (read,) = loaded.runs
+    (read,) = loaded.counting
     assert read.rows is not None
     assert read.rows.values["acc"].tolist() == [1.0, 0.0, 0.0, 0.0, 0.0]
     assert any(f"1 of {asked} answers left out" in str(issue) for issue in loaded.issues)
@@ -168,6 +168,6 @@ def test_the_wordings_of_a_row_are_one_observation(runs: Mapping[str, Run], fold
         assert run.rows.clusters.tolist() == [number for number in range(ROWS) for _ in range(WORDINGS)]
     # The rows of a run without paraphrases are the same ones.
     (plain,) = load_apart([[folder / "oracle", folder / "plain"]])
-    clusters = {len(run.rows): run.rows.clusters.tolist() for run in plain.runs if run.task == NATURAL and run.rows}
+    clusters = {len(run.rows): run.rows.clusters.tolist() for run in plain.counting if run.task == NATURAL and run.rows}
     assert clusters[ROWS] == list(range(ROWS))
     assert set(clusters[ROWS * WORDINGS]) == set(clusters[ROWS])

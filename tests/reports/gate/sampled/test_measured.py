@@ -17,8 +17,8 @@ from lm_eval_ext.reports.gate.drop import drop_of
 from lm_eval_ext.reports.gate.sampled.components import ChangeComponents
 from lm_eval_ext.reports.gate.sampled.measured import Sampled, change_of, draws_to_decide, sampled
 from lm_eval_ext.reports.gate.units import Sides, Unit
-from lm_eval_ext.results.draws.runs_as_one import Draw, as_one
 from lm_eval_ext.results.load import load_apart
+from lm_eval_ext.results.runs_as_one import OfOneSeed, as_one
 from tests.reports.files import SST2
 from tests.reports.gate.sampled.draws import write_draws
 from tests.reports.gate.two_runs import NAMES, SNLI
@@ -30,8 +30,8 @@ AFTER = [[1.0, 1.0, 0.0, 1.0], [1.0, 0.0, 1.0, 1.0]]
 
 def sides_of(before: list[Path], after: list[Path]) -> Sides:
     found = load_apart([[folder] for folder in (*before, *after)])
-    draws = [Draw(runs, "a run") for runs in found]
-    return Sides(as_one(draws[: len(before)]), as_one(draws[len(before) :]), NAMES)
+    each = [OfOneSeed(runs, "a run") for runs in found]
+    return Sides(as_one(each[: len(before)]), as_one(each[len(before) :]), NAMES)
 
 
 def difference(sides: Sides, name: str = SST2) -> Difference:

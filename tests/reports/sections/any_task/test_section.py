@@ -15,7 +15,7 @@ from lm_eval_ext.reports.page.build import TITLE, TITLE_OF_OTHERS, build
 from lm_eval_ext.reports.page.export import as_csv
 from lm_eval_ext.reports.page.html import page
 from lm_eval_ext.results.load import load_apart
-from lm_eval_ext.results.other.choice import Choice
+from lm_eval_ext.results.recognition import Choice
 from tests.other_files import MadeUp, write_other_run
 from tests.reports.files import write_run
 
@@ -211,3 +211,10 @@ def test_rows_and_prompts_that_differ_under_one_name_are_a_warning(
     lines = [json.loads(line) | changed for line in samples.read_text(encoding="utf-8").splitlines()]
     samples.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     assert [issue.text for issue in report(tmp_path).issues if issue.severity == "warning"] == warned
+
+
+def test_a_task_without_rows_of_one_model_is_not_called_missing(tmp_path: Path) -> None:
+    for name, poll in (("one", MadeUp(RIGHT)), ("two", MadeUp([], figure=0.0))):
+        write_other_run(tmp_path / name, {"quiz": MadeUp(RIGHT), "poll": poll}, model=f"owner/{name}")
+    shown = figures(report(tmp_path))["any_task_differences"]
+    assert [str(issue) for issue in shown.issues] == ["two, not compared: poll: no rows were evaluated in two"]

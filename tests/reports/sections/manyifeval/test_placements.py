@@ -17,7 +17,7 @@ from lm_eval_ext.reports.sections.manyifeval.section import section
 from lm_eval_ext.results.comparability import Pair
 from lm_eval_ext.results.issue import error, note
 from lm_eval_ext.results.load import load, load_apart
-from lm_eval_ext.results.names import GivenName
+from lm_eval_ext.results.runs import GivenName, Role
 from tests.reports.conftest import ResultFolder
 from tests.reports.manyifeval_files import Line, row, write_rows
 from tests.reports.sections.reading_tables import figure, names, numbers, values
@@ -87,20 +87,25 @@ def test_the_policy_that_ignores_the_system_message_stops_listening_there(folder
 def test_placements_are_of_one_model_and_in_no_other_figure(folders: Mapping[str, Path]) -> None:
     runs = load([*folders.values()])
     assert list(runs.labels.values()) == [DEAF]
-    assert [(run.name, run.placement) for run in runs.runs] == [(N02, "")]
-    assert [run.name for run in runs.placed] == [f"{N02} (before)", f"{N02} (earlier_turn)", f"{N02} (system)"]
+    assert [(run.name, run.placement) for run in runs.counting] == [(N02, "")]
+    assert [run.name for run in runs.with_role(Role.PLACED)] == [
+        f"{N02} (before)",
+        f"{N02} (earlier_turn)",
+        f"{N02} (system)",
+    ]
     assert not any("different versions" in str(issue) for issue in runs.issues)
     report = build(runs)
     assert [values(cells) for cells in numbers(section_of(*folders.values()), "manyifeval_curse").values()] == [
         {"prompt level": 1.0, "instruction level": 1.0, "predicted": 1.0, "residual": 0.0}
     ]
     assert len(report.summary.table.rows) == 1
-    assert len(report.runs) == len(PLACEMENTS)
+    ((_, facts),) = report.runs
+    assert sum("command" in name for name, _ in facts) == len(PLACEMENTS)
 
 
 def test_a_comparison_still_refuses_to_mix_placements(folders: Mapping[str, Path]) -> None:
     before, after = load_apart([[folders["after"]], [folders["system"]]])
-    pair = Pair(before.runs[0], after.runs[0], ("A", "B"))
+    pair = Pair(before.counting[0], after.counting[0], ("A", "B"))
     assert pair.obstacle == error("version 1.1+embedded in A, 1.1+embedded+system in B")
 
 
@@ -108,7 +113,7 @@ def test_the_published_placement_by_name_is_that_of_a_run_without_one(tmp_path: 
     write_rows(tmp_path / "plain", {N02: [row(1, [1, 1])]})
     placed(tmp_path / "named", "after", {N03: [row(1, [1, 1, 1])]})
     runs = load([tmp_path])
-    assert (list(runs.labels.values()), runs.placed) == (["one"], ())
+    assert (list(runs.labels.values()), runs.with_role(Role.PLACED)) == (["one"], ())
 
 
 def test_only_rows_of_all_placements_count_and_differences_pair_them(tmp_path: Path) -> None:

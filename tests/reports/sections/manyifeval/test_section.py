@@ -129,7 +129,7 @@ def test_repetition_on_its_own_is_not_compared(key: int, version: float, reason:
 
 def test_the_types_are_those_in_the_rows(known: Section, result_folder: ResultFolder) -> None:
     runs = load([result_folder("drop_one", TASKS, limit=ROWS)])
-    recorded = {run.task: run for run in runs.runs}
+    recorded = {run.task: run for run in runs.counting}
     seen = 0
     for (model, name), cells in numbers(known, "manyifeval_types").items():
         if model == DROP_ONE:

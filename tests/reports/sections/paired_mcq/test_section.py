@@ -119,7 +119,7 @@ def test_letters_are_counted_as_shares_of_all_rows(known: Section) -> None:
 
 
 def test_entropy_and_position_bias_equal_those_of_the_harness(known: Section, folders: Mapping[str, Path]) -> None:
-    runs = load(list(folders.values())).runs
+    runs = load(list(folders.values())).counting
     compared = 0
     for run in runs:
         level, dataset = run.metadata["constraint"], "arc_challenge" if "arc" in run.task else "opinionqa"

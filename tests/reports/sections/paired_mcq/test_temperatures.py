@@ -98,7 +98,8 @@ def test_all_other_figures_show_the_lowest_temperature_once(sweep: Runs) -> None
     report = build(sweep)
     assert len(report.summary.table.rows) == 1
     # But every run can be repeated.
-    commands = [dict(facts)["command (reconstructed from the results)"] for _, facts in report.runs]
+    ((_, facts),) = report.runs
+    commands = [value for name, value in facts if "command" in name]
     assert ["temperature=0.5" in command for command in commands] == [False, True, True, False]
     assert "--seed 2," in commands[2]
     (section,) = report.sections
@@ -175,7 +176,7 @@ def test_a_single_temperature_has_no_figure(tmp_path: Path, temperatures: tuple[
 def test_draws_without_other_temperatures_are_shown_once_and_reported(tmp_path: Path) -> None:
     runs = load([drawn(tmp_path / "1", 0.7, 1, ROWS), drawn(tmp_path / "2", 0.7, 2, AGREE)])
     assert temperature_figures(Evidence(runs)) == ()
-    assert [run.figure("mismatch") for run in runs.runs] == [0.5]
+    assert [run.figure("mismatch") for run in runs.counting] == [0.5]
     told = f"one: {LOW} at temperatures 0.7 (2 draws); all figures but those over temperatures show 0.7, its first draw"
     assert note(told) in runs.issues
 
@@ -188,4 +189,4 @@ def test_another_setting_is_another_model(tmp_path: Path) -> None:
     path.write_text(json.dumps(content), encoding="utf-8")
     runs = load(folders)
     assert len(runs.labels) == 2
-    assert runs.draws == ()
+    assert runs.swept == ()

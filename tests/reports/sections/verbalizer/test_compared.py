@@ -238,7 +238,7 @@ def planted(folder: Path, right: Mapping[str, Sequence[Sequence[float]]], *, sam
         if not samples:
             file.unlink()
     path.write_text(json.dumps(content), encoding="utf-8")
-    return list(load([folder]).runs)
+    return list(load([folder]).counting)
 
 
 def test_one_hard_wording_is_more_than_chance(tmp_path: Path) -> None:

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lm_eval_ext.results.draws.runs_as_one import Draw, as_one
 from lm_eval_ext.results.load import load_apart
 from lm_eval_ext.results.runs import Runs
+from lm_eval_ext.results.runs_as_one import OfOneSeed, as_one
 from lm_eval_ext.sources import RowsError
 from tests.reports.files import SST2, samples_of
 from tests.reports.gate.sampled.draws import SAMPLING, write_draws
@@ -22,7 +22,7 @@ DRAWS = {SST2: [[1.0, 0.0, 0.0], [1.0, 1.0, 0.0]]}
 
 def together(folders: Sequence[Path]) -> Runs:
     found = load_apart([[folder] for folder in folders])
-    return as_one([Draw(runs, folder.name) for runs, folder in zip(found, folders, strict=True)])
+    return as_one([OfOneSeed(runs, folder.name) for runs, folder in zip(found, folders, strict=True)])
 
 
 def results_in(folder: Path) -> Path:
@@ -40,7 +40,7 @@ def edited(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
 
 def test_rows_have_the_draws_of_all_runs_and_their_mean(tmp_path: Path) -> None:
     runs = together(write_draws(tmp_path, DRAWS))
-    (run,) = runs.runs
+    (run,) = runs.counting
     assert run.rows is not None
     assert np.array_equal(run.rows.draws["acc"], [[1, 1], [0, 1], [0, 0]])
     assert run.rows.values["acc"].tolist() == [1.0, 0.5, 0.0]
@@ -52,7 +52,7 @@ def test_rows_in_another_order_are_matched_by_their_number(tmp_path: Path) -> No
     folders = write_draws(tmp_path, DRAWS)
     samples = samples_of(results_in(folders[1]))
     samples.write_text("".join(reversed(samples.read_text().splitlines(keepends=True))))
-    (run,) = together(folders).runs
+    (run,) = together(folders).counting
     assert run.rows is not None
     assert run.rows.values["acc"].tolist() == [1.0, 0.5, 0.0]
 
@@ -63,7 +63,7 @@ def test_a_run_with_several_draws_counts_with_each_of_them(tmp_path: Path) -> No
     line = json.loads(samples.read_text())
     line["draws"] = {name: [line[name]] * 3 for name in ("acc", "prior_rate", "invalid_rate")}
     samples.write_text(json.dumps(line) + "\n")
-    (run,) = together(folders).runs
+    (run,) = together(folders).counting
     assert run.rows is not None
     assert run.rows.values["acc"].tolist() == [0.75]
     assert run.figure("acc") == pytest.approx(0.75)
@@ -72,12 +72,12 @@ def test_a_run_with_several_draws_counts_with_each_of_them(tmp_path: Path) -> No
 def test_one_run_stays_as_it_is(tmp_path: Path) -> None:
     (folder,) = write_draws(tmp_path, {SST2: [[1.0, 0.0]]})
     (found,) = load_apart([[folder]])
-    assert as_one([Draw(found, "one")]) is found
+    assert as_one([OfOneSeed(found, "one")]) is found
 
 
 def test_runs_without_samples_have_mean_figures(tmp_path: Path) -> None:
     folders = write_draws(tmp_path, DRAWS, samples=False)
-    (run,) = together(folders).runs
+    (run,) = together(folders).counting
     assert run.rows is None
     assert run.figure("acc") == pytest.approx(0.5)
 
@@ -87,7 +87,7 @@ def test_the_harness_seeds_distinguish_draws_too(tmp_path: Path) -> None:
     for number, folder in enumerate(folders):
         edited(folder, lambda content: content["config"].update(model_args={"pretrained": "owner/one"}))
         edited(folder, lambda content, number=number: content["config"].update(torch_seed=number))  # type: ignore[misc]
-    assert together(folders).runs[0].rows is not None
+    assert together(folders).counting[0].rows is not None
 
 
 def test_a_seed_of_the_generation_distinguishes_draws(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_a_seed_of_the_generation_distinguishes_draws(tmp_path: Path) -> None:
             content["configs"][SST2]["generation_kwargs"] = {**SAMPLING, "seed": number}
 
         edited(folder, seeded)
-    (run,) = together(folders).runs
+    (run,) = together(folders).counting
     assert run.rows is not None
     assert run.rows.drawn == 2
     assert dict(run.setting)["gen_kwargs"] == "do_sample=True,temperature=0.7"
@@ -113,8 +113,8 @@ def test_a_row_with_another_number_of_draws_is_skipped(tmp_path: Path) -> None:
         line["draws"] = {name: [line[name]] * count for name in ("acc", "prior_rate", "invalid_rate")}
     samples.write_text("".join(json.dumps(line) + "\n" for line in lines))
     runs = together([folder])
-    assert runs.runs[0].rows is not None
-    assert runs.runs[0].rows.draws["acc"].tolist() == [[1, 1, 1]]
+    assert runs.counting[0].rows is not None
+    assert runs.counting[0].rows.draws["acc"].tolist() == [[1, 1, 1]]
     assert any("1 line skipped (line 2: 2 draws; expected 3, as in the lines before)" in str(i) for i in runs.issues)
 
 

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from lm_eval_ext.results.load import load_apart
-from lm_eval_ext.results.other.choice import Choice
-from lm_eval_ext.results.other.groups import possible_weights
-from lm_eval_ext.results.runs import Runs, TaskRun
+from lm_eval_ext.results.recognition import Choice
+from lm_eval_ext.results.runs import Runs, TaskRun, possible_weights
 from lm_eval_ext.sources import RowsError
 from tests.own_tasks import GROUPS, RUNNABLE
 from tests.reports.files import SST2, write_run
@@ -49,13 +48,13 @@ def runs_in(folder: Path, choice: Choice = FIRST) -> Runs:
 
 
 def run_of(runs: Runs, task: str) -> TaskRun:
-    (run,) = [run for run in runs.runs if run.task == task]
+    (run,) = [run for run in runs.counting if run.task == task]
     return run
 
 
 def test_every_task_has_its_main_metric_and_direction(other_runs: list[Path]) -> None:
     runs = runs_in(other_runs[0])
-    found = {run.task: (run.headline.name, run.headline.higher_is_better) for run in runs.runs}
+    found = {run.task: (run.headline.name, run.headline.higher_is_better) for run in runs.counting}
     assert found == {task: main for task, main in MAIN.items() if task in found}
     assert {*found} == {*RUNNABLE, *(f"{group}_{size}" for group in GROUPS for size in ("few", "many"))}
     # Nothing about them is a reason to doubt their figures.
@@ -107,7 +106,8 @@ def test_the_weighting_of_a_group_shows_in_its_score(other_runs: list[Path]) -> 
     # The second model's tasks in a group have different scores.
     runs = runs_in(other_runs[0])
     found: dict[str, object] = {
-        group: possible_weights(group, [run for run in runs.runs if run.task in runs.groups[group]]) for group in GROUPS
+        group: possible_weights(group, [run for run in runs.counting if run.task in runs.groups[group]])
+        for group in GROUPS
     }
     assert found == {group: {not by_size} for group, by_size in GROUPS.items()}
 
@@ -115,5 +115,5 @@ def test_the_weighting_of_a_group_shows_in_its_score(other_runs: list[Path]) -> 
 def test_our_tasks_are_not_read_a_second_time_as_others(tmp_path: Path) -> None:
     write_run(tmp_path, {SST2: [1.0, 0.0]})
     runs = runs_in(tmp_path)
-    assert [(run.task, run.family.name) for run in runs.runs] == [(SST2, "verbalizer")]
+    assert [(run.task, run.family.name) for run in runs.counting] == [(SST2, "verbalizer")]
     assert runs.issues == ()

@@ -15,7 +15,7 @@ from lm_eval.tasks import TaskManager
 
 from lm_eval_ext.harness.versions import HAS_SCORERS
 from lm_eval_ext.results.load import load_apart
-from lm_eval_ext.results.other.choice import Choice
+from lm_eval_ext.results.recognition import Choice
 from lm_eval_ext.results.runs import TaskRun
 from tests.conftest import save
 from tests.other_files import STAMP, MadeUp, write_other_run
@@ -34,7 +34,7 @@ def read(folder: Path, draws: list[list[object]]) -> TaskRun:
         line |= {"resps": [["x"] * len(of_row)], "scores_per_repeat": {"exact_match": of_row}}
     samples.write_text("".join(json.dumps(line) + "\n" for line in lines))
     (runs,) = load_apart([[folder]], others=Choice())
-    (run,) = runs.runs
+    (run,) = runs.counting
     return run
 
 
@@ -89,7 +89,7 @@ def test_real_repeats_are_read(tmp_path: Path) -> None:
     assert results is not None
     save(results, tracker)
     (runs,) = load_apart([[tmp_path / "out"]], others=Choice())
-    (run,) = runs.runs
+    (run,) = runs.counting
     assert run.rows is not None
     assert run.rows.drawn == 4
     # The harness's own name for the mean over draws.

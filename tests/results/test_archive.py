@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from lm_eval_ext.results.stored import archive
-from lm_eval_ext.results.stored.archive import extract
+from lm_eval_ext.results import archive
+from lm_eval_ext.results.archive import extract
 from lm_eval_ext.sources import RowsError
 
 NAME = "results_2026-01-02T03-04-05.678901.json"

@@ -4,81 +4,107 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lm_eval_ext.results.aggregation import over_draws
 from lm_eval_ext.results.comparability import Pair, asking_facts, differences
 from lm_eval_ext.results.issue import Issue, named, note, warning
-from lm_eval_ext.results.models import EvaluatedModel, labels
-from lm_eval_ext.results.other.aggregation import over_draws
+from lm_eval_ext.results.models import EvaluatedModel
+from lm_eval_ext.results.models import labels as labels_of
 from lm_eval_ext.results.rows import Rows
-from lm_eval_ext.results.runs import Runs, TaskRun
-from lm_eval_ext.results.sampling import decoding, seeds, without_seed
+from lm_eval_ext.results.runs import OF_RUN, SEED, Role, Runs, TaskRun
+from lm_eval_ext.results.settings import without_arguments
 from lm_eval_ext.sources import RowsError
 
 
 @dataclass(frozen=True)
-class Draw:
-    """A run of one model, as one of several draws.
+class OfOneSeed:
+    """The runs of one model with one seed, which give one draw of every row, or several.
 
     Attributes:
         runs: the run of each task.
-        name: where it is from, for messages.
+        place: where they are from, for messages.
     """
 
     runs: Runs
-    name: str
+    place: str
 
 
-def as_one(draws: Sequence[Draw]) -> Runs:
+def as_one(sides: Sequence[OfOneSeed]) -> Runs:
     """Return the runs of a model with several seeds as one run, whose rows have the draws of all of them.
 
     Args:
-        draws: the runs, each of one model, with one numbering of the datasets' rows and the same answer readers.
+        sides: the runs, with one numbering of the datasets' rows and the same answer readers.
 
     Raises:
         RowsError: two of them differ in anything but the seed, or do not differ in the seed; the message says in what.
     """
-    first, *others = draws
+    first, *others = sides
     if not others:
         return first.runs
     for other in others:
         if difference := next(_differences(first, other), None):
             raise RowsError(
-                f"{first.name} and {other.name} are not two draws of one run: {difference}; expected runs that differ "
-                "in the seed alone"
+                f"{first.place} and {other.place} are not two draws of one run: {difference}; expected runs that "
+                "differ in the seed alone"
             )
-    for number, one in enumerate(draws):
-        for other in draws[number + 1 :]:
-            _require_other_seeds(one, other)
-    by_task = [{run.task: without_seed(run) for run in draw.runs.runs} for draw in draws]
-    names = labels({run.model for run in by_task[0].values()})
-    together = [_together([of_draw[task] for of_draw in by_task]) for task in by_task[0]]
-    issues = [issue for draw in draws for issue in draw.runs.issues]
-    issues += [*_greedy(together), *_alike(draws)]
-    return replace(first.runs, runs=tuple(together), labels=names, issues=tuple(dict.fromkeys(issues)), draws=())
+    for one, other in combinations(sides, 2):
+        _require_other_seeds(one, other)
+    by_task = [{run.task: _without_seed(run) for run in side.runs.counting} for side in sides]
+    labels = labels_of({run.model for run in by_task[0].values()})
+    together = [_together([of_side[task] for of_side in by_task]) for task in by_task[0]]
+    issues = [issue for side in sides for issue in side.runs.issues]
+    issues += [*_greedy(together), *_alike(sides)]
+    not_counting = (run for run in first.runs.found if run.role is not Role.COUNTS)
+    return replace(first.runs, found=(*together, *not_counting), labels=labels, issues=tuple(dict.fromkeys(issues)))
 
 
-def _differences(one: Draw, other: Draw) -> Iterator[str]:
+def _seeds(run: TaskRun) -> dict[str, str]:
+    """Return the seeds that a run's draws depend on, those that are recorded, by name."""
+    found = {
+        "of the model": dict(run.model.arguments).get(SEED),
+        "of the generation": (run.config.get("generation_kwargs") or {}).get(SEED),
+        **{name.partition("_")[0]: run.file.config.get(name) for name in OF_RUN},
+    }
+    return {name: str(seed) for name, seed in found.items() if seed is not None}
+
+
+def _without_seed(run: TaskRun) -> TaskRun:
+    """Return a run without its seeds among the arguments of the model and of the generation."""
+    model = replace(
+        run.model,
+        arguments=tuple((name, value) for name, value in run.model.arguments if name != SEED),
+        setting=without_arguments(run, run.model.setting, (SEED,)),
+    )
+    given = run.config.get("generation_kwargs")
+    config = dict(run.config)
+    if isinstance(given, dict):
+        config["generation_kwargs"] = {name: value for name, value in given.items() if name != SEED}
+    return replace(run, model=model, setting=without_arguments(run, run.setting, (SEED,)), config=config)
+
+
+def _differences(one: OfOneSeed, other: OfOneSeed) -> Iterator[str]:
     """Yield in what two runs differ, besides the seed."""
-    tasks, others = ({run.task: without_seed(run) for run in draw.runs.runs} for draw in (one, other))
+    tasks, others = ({run.task: _without_seed(run) for run in side.runs.counting} for side in (one, other))
     for missing, where in ((tasks.keys() - others.keys(), other), (others.keys() - tasks.keys(), one)):
         if missing:
-            yield f"{where.name} lacks {min(missing)}"
-    names = one.name, other.name
+            yield f"{where.place} lacks {min(missing)}"
+    names = one.place, other.place
     for task, run in tasks.items():
         pair = Pair(run, others[task], names)
-        yield from (f"{task}: {each}" for each in _of_models(run.model, pair.after.model))
+        yield from (f"{task}: {each}" for each in _unlike_models(run.model, pair.after.model))
         if obstacle := pair.obstacle:
             yield f"{task}: {obstacle}"
         for difference in differences(pair.before, pair.after, asking_facts(run)):
             yield f"{task}: {difference.fact} {difference.first} and {difference.second}"
-        yield from (f"{task}: {each}" for each in _of_rows(pair))
+        yield from (f"{task}: {each}" for each in _unlike_rows(pair))
 
 
-def _of_models(one: EvaluatedModel, other: EvaluatedModel) -> Iterator[str]:
+def _unlike_models(one: EvaluatedModel, other: EvaluatedModel) -> Iterator[str]:
     if one.kind != other.kind:
         yield f"model {one.kind} and {other.kind}"
     for what, first, second in (
@@ -91,7 +117,7 @@ def _of_models(one: EvaluatedModel, other: EvaluatedModel) -> Iterator[str]:
                 yield f"{what} {name} {ours.get(name, 'none')} and {theirs.get(name, 'none')}"
 
 
-def _of_rows(pair: Pair) -> Iterator[str]:
+def _unlike_rows(pair: Pair) -> Iterator[str]:
     first, second = pair.before.rows, pair.after.rows
     if (first is None) != (second is None):
         yield f"{pair.names[0 if first is None else 1]} has no samples"
@@ -104,13 +130,13 @@ def _of_rows(pair: Pair) -> Iterator[str]:
             yield "other prompts for the same rows"
 
 
-def _require_other_seeds(one: Draw, other: Draw) -> None:
-    mine = {run.task: seeds(run) for run in one.runs.runs}
-    for run in other.runs.runs:
-        if seeds(run) == mine[run.task]:
-            said = ", ".join(f"{name} {value}" for name, value in seeds(run).items()) or "none recorded"
+def _require_other_seeds(one: OfOneSeed, other: OfOneSeed) -> None:
+    mine = {run.task: _seeds(run) for run in one.runs.counting}
+    for run in other.runs.counting:
+        if _seeds(run) == mine[run.task]:
+            said = ", ".join(f"{name} {value}" for name, value in _seeds(run).items()) or "none recorded"
             raise RowsError(
-                f"{one.name} and {other.name} have the same seeds ({said}) in {run.task}, so they are one draw, not "
+                f"{one.place} and {other.place} have the same seeds ({said}) in {run.task}, so they are one draw, not "
                 "two; expected another seed for each run: --seed 1, --seed 2, …"
             )
 
@@ -165,27 +191,26 @@ def _places(first: Rows, other: Rows) -> NDArray[np.int64]:
 
 
 def _greedy(runs: Sequence[TaskRun]) -> list[Issue]:
-    greedy = [run.task for run in runs if decoding(run).temperature == 0]
+    greedy = [run.task for run in runs if run.decoding.temperature == 0]
     said = (
         "decoded greedily, so a seed should change nothing; to sample, pass --gen_kwargs do_sample=true,temperature=…"
     )
     return [note(f"{named(greedy)}: {said}")] if greedy else []
 
 
-def _alike(draws: Sequence[Draw]) -> list[Issue]:
+def _alike(sides: Sequence[OfOneSeed]) -> list[Issue]:
     """Return which sampled runs have the same scores in every row, as if the seed that differs had no effect."""
     issues = []
-    for number, one in enumerate(draws):
-        of_one = {run.task: run for run in one.runs.runs if decoding(run).temperature > 0}
-        for other in draws[number + 1 :]:
-            same = [run.task for run in other.runs.runs if run.task in of_one and _same_scores(of_one[run.task], run)]
-            if same:
-                issues.append(
-                    warning(
-                        f"{one.name} and {other.name} have the same scores in every row of {named(same)}: if their "
-                        "answers are the same, they are one draw, and the seed that differs has no effect"
-                    )
+    for one, other in combinations(sides, 2):
+        of_one = {run.task: run for run in one.runs.counting if run.decoding.temperature > 0}
+        same = [run.task for run in other.runs.counting if run.task in of_one and _same_scores(of_one[run.task], run)]
+        if same:
+            issues.append(
+                warning(
+                    f"{one.place} and {other.place} have the same scores in every row of {named(same)}: if their "
+                    "answers are the same, they are one draw, and the seed that differs has no effect"
                 )
+            )
     return issues
 
 

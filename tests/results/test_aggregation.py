@@ -11,7 +11,7 @@ import sacrebleu
 from sklearn.metrics import f1_score, matthews_corrcoef
 
 from lm_eval_ext.families.schema import SHARE
-from lm_eval_ext.results.other.aggregation import Aggregate, aggregate
+from lm_eval_ext.results.aggregation import Aggregate, aggregate
 
 LABELS = np.random.default_rng(3).integers(0, 3, (40, 2))
 BINARY = LABELS % 2

@@ -1,1 +1,0 @@
-"""Several draws of each row: from one run that repeats its requests, or from runs with several seeds."""

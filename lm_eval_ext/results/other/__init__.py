@@ -1,1 +1,0 @@
-"""Tasks that are not ours: any task whose results and samples the harness wrote."""
