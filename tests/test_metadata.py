@@ -105,7 +105,7 @@ def test_every_key_that_some_task_refuses_is_tried() -> None:
 @pytest.mark.parametrize(
     ("task", "key"),
     [
-        *((OF_FAMILY[family], key) for family, taken in TAKEN.items() for key in VALUES.keys() - taken),
+        *((OF_FAMILY[family], key) for family, taken in TAKEN.items() for key in sorted(VALUES.keys() - taken)),
         ("manyifeval_cousins_n01", "form"),
         ("manyifeval_wide_n01", "form"),
         ("manyifeval_dense_n010", "keys"),
