@@ -231,10 +231,7 @@ def _ours(families: Collection[str]) -> str:
 
 
 def _labels(found: Sequence[TaskRun], paths: Sequence[Path]) -> dict[EvaluatedModel, str]:
-    """Return the models' labels, in the order of the arguments, those of one folder by name: 7B before 70B.
-
-    Models that differ only in arguments or setting are next to each other.
-    """
+    """Return the models' labels, in the order of the arguments, those of one folder by name: 7B before 70B."""
     names = labels_of(dict.fromkeys(run.model for run in found))
     places: dict[EvaluatedModel, int] = {}
     for run in found:
@@ -245,7 +242,8 @@ def _labels(found: Sequence[TaskRun], paths: Sequence[Path]) -> dict[EvaluatedMo
         model: [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", name.casefold())]
         for model, name in names.items()
     }
-    return labels_of(sorted(names, key=lambda model: (places[model], in_words_and_numbers[model], names[model])))
+    in_order = sorted(names, key=lambda model: (places[model], in_words_and_numbers[model], names[model]))
+    return {model: names[model] for model in in_order}
 
 
 def _loaded(
@@ -264,6 +262,8 @@ def _loaded(
     chosen = [_read_alike(run, common[run.task]) for run in found.with_role(*IN_FIGURES)]
     read = [with_rows(run, dataset_rows, column) for run in progress(chosen)]
     places = {model: place for place, model in enumerate(found.models)}
+    # Models that differ only in arguments or setting are shown next to each other.
+    found = replace(found, labels={model: found.labels[model] for model in labels_of(found.models)})
     read.sort(key=lambda run: (run.role is Role.SWEPT, places[run.model], run.task, run.placement, run.decoding))
     runs = replace(found, found=(*read, *found.with_role(Role.OLDER, Role.UNEVALUATED)), dataset_rows=dataset_rows)
     issues = [*found.issues, *readers, *what_differs(found), *what_went_wrong(runs)]

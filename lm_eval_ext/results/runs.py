@@ -187,10 +187,11 @@ class Runs:
     """The runs in results files, each with its role.
 
     Attributes:
-        found: all of them. Once their samples are loaded: those that count or are placed elsewhere, by model, task and
-            placement; then those of sweeps, by model, task and decoding; then those in no figure.
-        labels: a short name for each model, in the order of the arguments, then by name; models that differ only in
-            arguments or setting are next to each other.
+        found: all of them. Once their samples are loaded: those that count or are placed elsewhere, by model in the
+            order of the arguments, task and placement; then those of sweeps, by model, task and decoding; then those in
+            no figure.
+        labels: a short name for each model, in the order of the arguments, then by name. Once samples are loaded,
+            models that differ only in arguments or setting are next to each other.
         groups: the tasks of each group, with nested groups expanded.
         issues: what was left out or replaced, and why; what makes figures unreliable.
         dataset_rows: the dataset rows that the rows of all samples belong to.
