@@ -86,7 +86,7 @@ def levels_of(cells: Cells) -> tuple[str, ...]:
     return SCHEMA.in_order("constraint", set(cells.values("level")))
 
 
-def study(evidence: Evidence) -> Study:
+def study_of(evidence: Evidence) -> Study:
     """Return the family's runs by dataset and constraint level."""
     return Study.of(evidence, FAMILY, facts, {})
 

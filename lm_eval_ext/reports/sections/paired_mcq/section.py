@@ -27,7 +27,7 @@ from lm_eval_ext.reports.sections.paired_mcq.measures import (
     in_order,
     levels_of,
     measured,
-    study,
+    study_of,
 )
 from lm_eval_ext.reports.sections.paired_mcq.temperatures import temperature_figures
 from lm_eval_ext.reports.study import Cells
@@ -50,7 +50,7 @@ def section(evidence: Evidence) -> Section | None:
         FAMILY,
         "First token and text",
         "Is the letter with the highest first-token probability the answer that the model then writes?",
-        (*_figures(measured(study(evidence))), *temperature_figures(evidence)),
+        (*_figures(measured(study_of(evidence))), *temperature_figures(evidence)),
         shown,
         (*_issues(of_family), *not_shown),
     )
