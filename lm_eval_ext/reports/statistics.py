@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isnan, nan
+from typing import Any
 from zlib import crc32
 
 import numpy as np
@@ -52,7 +53,9 @@ def estimate(replicates: Replicates) -> Estimate:
 
 
 class Counted(np.ndarray[tuple[int], np.dtype[np.float64]]):
-    """Replicates that know how many observations they stand on; what is computed from them is over the same ones.
+    """Replicates that know how many observations they stand on.
+
+    What is computed from several of them knows it only if all stand on equally many.
 
     Attributes:
         rows: the number of dataset rows.
@@ -63,8 +66,25 @@ class Counted(np.ndarray[tuple[int], np.dtype[np.float64]]):
     answers: int = 0
 
     def __array_finalize__(self, of: object) -> None:
-        """Take over the counts of the array that this one is made from."""
+        """Take over the counts of the array that this one is a part or a copy of."""
         self.rows, self.answers = getattr(of, "rows", 0), getattr(of, "answers", 0)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        """Compute with the numbers; the result has the counts of the operands if these are equal."""
+        operands = [each for each in (*inputs, *options.get("out", ())) if isinstance(each, Counted)]
+        counts = {(each.rows, each.answers) for each in operands}
+        if "out" in options:
+            options["out"] = tuple(map(_plain, options["out"]))
+        found = getattr(ufunc, method)(*map(_plain, inputs), **options)
+        if len(counts) > 1 or not isinstance(found, np.ndarray):
+            return found
+        counted = found.view(Counted)
+        ((counted.rows, counted.answers),) = counts
+        return counted
+
+
+def _plain(operand: Any) -> Any:
+    return operand.view(np.ndarray) if isinstance(operand, Counted) else operand
 
 
 @dataclass(frozen=True)
