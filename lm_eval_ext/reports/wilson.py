@@ -23,6 +23,7 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import stdtrit
 
 Floats = NDArray[np.float64]
 
@@ -83,7 +84,5 @@ def _wilson(share: float, answers: float, quantiles: Floats) -> Floats:
 @lru_cache(maxsize=64)
 def _quantiles(freedom: int, number: int) -> Floats:
     """Return evenly spaced quantiles of a t distribution, in ascending order."""
-    from scipy.special import stdtrit  # noqa: PLC0415 # half a second, which other commands do not need
-
     found: Floats = stdtrit(freedom, (np.arange(number) + 0.5) / number)
     return found

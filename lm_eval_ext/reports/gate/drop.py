@@ -8,6 +8,7 @@ from math import inf, isinf, nan, sqrt
 from statistics import NormalDist
 
 import numpy as np
+from scipy.special import stdtr, stdtrit
 
 from lm_eval_ext.reports.gate.difference import Difference
 from lm_eval_ext.reports.statistics import Floats
@@ -58,8 +59,6 @@ class Drop:
 
     def limits(self, lower: float, upper: float) -> tuple[float, float]:
         """Return the one-sided limits at two levels, such as 0.05; NaN if there is no standard error."""
-        from scipy.special import stdtrit  # noqa: PLC0415 # half a second, which other commands do not need
-
         if isinf(self.error):
             return nan, nan
         below, above = (float(stdtrit(self.freedom, 1 - level)) * self.error for level in (lower, upper))
@@ -75,8 +74,6 @@ class Drop:
         return max(self.value, self.center)
 
     def _p(self, deviation: float) -> float:
-        from scipy.special import stdtr  # noqa: PLC0415 # as above
-
         return 1.0 if isinf(self.error) else float(stdtr(self.freedom, deviation / self.error))
 
 
@@ -206,8 +203,6 @@ def _variance_without_drop(drop: Drop) -> float:
 
 
 def _quantile(drop: Drop, level: float) -> float:
-    from scipy.special import stdtrit  # noqa: PLC0415 # as above
-
     return float(stdtrit(drop.freedom, 1 - level))
 
 

@@ -29,7 +29,7 @@ NARROW = 4
 
 def section(evidence: Evidence) -> Section | None:
     """Return the family's figures and most instructive answers; ``None`` if none of its tasks was run."""
-    found = study(evidence)
+    found = study_of(evidence)
     if not found.entries:
         return None
     shown, issues = examples(evidence.runs, candidates(found))
@@ -43,7 +43,7 @@ def section(evidence: Evidence) -> Section | None:
     )
 
 
-def study(evidence: Evidence) -> Study:
+def study_of(evidence: Evidence) -> Study:
     """Return the family's runs by the number of turns."""
     orders = {"group": GROUPS, "level": tuple(LEVELS.values()), "edition": EDITIONS}
     return Study.of(evidence, FAMILY, lambda run: {"turns": int(run.metadata["turns"])}, orders)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from lm_eval_ext.families.manyifeval.schema import DENSE, MIXED, OF_REPORTS, OF_SECTIONS, SECTION_TYPE
 from lm_eval_ext.reports.figure import Curves, Figure, HeatMap
 from lm_eval_ext.reports.layout import panels, table
-from lm_eval_ext.reports.sections.manyifeval.figures import MAP_EACH, by_type, of_kind
+from lm_eval_ext.reports.sections.manyifeval.runs import MAP_EACH, by_type, of_kind
 from lm_eval_ext.reports.statistics import Floats
 from lm_eval_ext.reports.study import OWN, Cells, Study
 from lm_eval_ext.results.issue import Issue, note

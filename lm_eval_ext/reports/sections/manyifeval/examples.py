@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lm_eval_ext.reports.sections.examples import Candidate, Line, one_of
-from lm_eval_ext.reports.sections.manyifeval.figures import INST_LEVEL, PROMPT_LEVEL, of_kind, type_metrics, type_name
+from lm_eval_ext.reports.sections.manyifeval.runs import INST_LEVEL, PROMPT_LEVEL, of_kind, type_metrics, type_name
 from lm_eval_ext.reports.study import Study, grouped
 from lm_eval_ext.results.rows import ASKED, Rows
 from lm_eval_ext.results.runs import TaskRun

@@ -16,7 +16,7 @@ from lm_eval_ext.reports.gate.comparison import over_rows
 from lm_eval_ext.reports.gate.difference import Difference
 from lm_eval_ext.reports.gate.units import Unit
 from lm_eval_ext.reports.layout import drawn, table
-from lm_eval_ext.reports.sections.manyifeval.figures import FAMILY, INST, INST_LEVEL, PROMPT, PROMPT_LEVEL, facts
+from lm_eval_ext.reports.sections.manyifeval.runs import FAMILY, INST, INST_LEVEL, PROMPT, PROMPT_LEVEL, facts
 from lm_eval_ext.reports.statistics import estimate, holm, sign_flip_p
 from lm_eval_ext.reports.study import Cells
 from lm_eval_ext.reports.wording import figure as shown

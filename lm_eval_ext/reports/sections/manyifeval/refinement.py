@@ -14,7 +14,7 @@ from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Bars, Curves, Estimate, Figure, HeatMap
 from lm_eval_ext.reports.layout import COLUMN, panels, shown, table
 from lm_eval_ext.reports.sections.examples import UNREADABLE, Line
-from lm_eval_ext.reports.sections.manyifeval.figures import ACCURACIES, PROMPT_LEVEL, of_kind
+from lm_eval_ext.reports.sections.manyifeval.runs import ACCURACIES, PROMPT_LEVEL, of_kind
 from lm_eval_ext.reports.statistics import Floats, Ratio
 from lm_eval_ext.reports.study import OWN, UNKNOWN, Cells, Entry, SharedRows, Study, grouped, shared_rows
 from lm_eval_ext.results.issue import Issue, error, named, note, warning

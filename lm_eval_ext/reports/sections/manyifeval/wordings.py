@@ -11,7 +11,7 @@ from lm_eval_ext.families.manyifeval.schema import COUSINS
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Estimate, Figure, Forest, Panel, Table, TableCell
 from lm_eval_ext.reports.sections.examples import UNREADABLE, Line
-from lm_eval_ext.reports.sections.manyifeval.figures import BY_TYPE, of_kind
+from lm_eval_ext.reports.sections.manyifeval.runs import BY_TYPE, of_kind
 from lm_eval_ext.reports.statistics import Floats, Ratio, Replicates, estimate
 from lm_eval_ext.reports.study import Study, grouped
 from lm_eval_ext.results.issue import Issue, note

@@ -62,12 +62,14 @@ class Measured:
             for key, by_letter in letters.items()
             for letter, both in by_letter.items()
         }
-        return cls(_cells(figures), _cells(readers), Cells((*ASKED, "letter"), of_letters))
+        # Older results lack some metrics.
+        drawn = [metric.name for metric in SCHEMA.metrics if metric.drawn]
+        return cls(_cells(figures, drawn), _cells(readers), Cells((*ASKED, "letter"), of_letters))
 
 
-def _cells(lines: Mapping[Key, Mapping[str, Estimate]]) -> Cells:
-    """Return cells with every column that any line has."""
-    columns = dict.fromkeys(column for line in lines.values() for column in line)
+def _cells(lines: Mapping[Key, Mapping[str, Estimate]], columns: Iterable[str] = ()) -> Cells:
+    """Return cells with some columns, and every other one that any line has."""
+    columns = dict.fromkeys((*columns, *(column for line in lines.values() for column in line)))
     return Cells(ASKED, {key: {column: line.get(column, MISSING) for column in columns} for key, line in lines.items()})
 
 
@@ -86,7 +88,7 @@ def levels_of(cells: Cells) -> tuple[str, ...]:
     return SCHEMA.in_order("constraint", set(cells.values("level")))
 
 
-def study(evidence: Evidence) -> Study:
+def study_of(evidence: Evidence) -> Study:
     """Return the family's runs by dataset and constraint level."""
     return Study.of(evidence, FAMILY, facts, {})
 

@@ -27,10 +27,10 @@ from lm_eval_ext.reports.sections.paired_mcq.measures import (
     in_order,
     levels_of,
     measured,
-    study,
+    study_of,
 )
 from lm_eval_ext.reports.sections.paired_mcq.temperatures import temperature_figures
-from lm_eval_ext.reports.study import Cells
+from lm_eval_ext.reports.study import Cells, exists
 from lm_eval_ext.results.issue import Issue, named, note, warning
 from lm_eval_ext.results.runs import TaskRun
 
@@ -50,7 +50,7 @@ def section(evidence: Evidence) -> Section | None:
         FAMILY,
         "First token and text",
         "Is the letter with the highest first-token probability the answer that the model then writes?",
-        (*_figures(measured(study(evidence))), *temperature_figures(evidence)),
+        (*_figures(measured(study_of(evidence))), *temperature_figures(evidence)),
         shown,
         (*_issues(of_family), *not_shown),
     )
@@ -147,7 +147,7 @@ def refusal_figure(found: Measured, interval: str = INTERVALS) -> Figure | None:
 
 def letters_figure(found: Measured) -> Figure | None:
     """Return Figures 3 and 7: how often each letter is chosen, by first tokens and by texts."""
-    biases = {key: line[BIAS] for key, line in found.figures.lines.items() if BIAS in line}
+    biases = {key: line[BIAS] for key, line in found.figures.lines.items()}
     asked = [key for key, _ in found.letters.split(*ASKED)]
     if not asked:
         return None
@@ -318,9 +318,8 @@ def _spread(line: Mapping[str, Estimate]) -> float:
 
 def having(cells: Cells, *metrics: str) -> Cells:
     """Return the lines that have any of the metrics."""
-    columns = [metric for metric in metrics if any(metric in line for line in cells.lines.values())]
-    known = cells.only(columns).known(*ASKED)
-    return replace(cells, lines={key: line for key, line in cells.lines.items() if columns and key in known.lines})
+    lines = {key: line for key, line in cells.lines.items() if any(exists(line[metric]) for metric in metrics)}
+    return replace(cells, lines=lines)
 
 
 def there(cells: Cells, names: Mapping[str, str]) -> dict[str, str]:

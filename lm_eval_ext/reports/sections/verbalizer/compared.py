@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from lm_eval_ext.families.verbalizer.schema import OF_WORDING, RELIABLE, SENSITIVITY
 from lm_eval_ext.reports.figure import Bars, Estimate, Figure, HeatMap
 from lm_eval_ext.reports.layout import COLUMN, panels, shown, table
-from lm_eval_ext.reports.sections.verbalizer.figures import (
+from lm_eval_ext.reports.sections.verbalizer.runs import (
     ACCURACY,
     DIRECT,
     FLIPPED,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lm_eval_ext.reports.sections.examples import Candidate, Line, one_of
-from lm_eval_ext.reports.sections.verbalizer.figures import DIRECT, FLIPPED, GOLDEN, THOUGHT
+from lm_eval_ext.reports.sections.verbalizer.runs import DIRECT, FLIPPED, GOLDEN, THOUGHT
 from lm_eval_ext.reports.study import Entry, Study
 from lm_eval_ext.results.runs import TaskRun
 

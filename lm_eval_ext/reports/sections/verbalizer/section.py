@@ -1,31 +1,55 @@
-"""The report's section on verbalizer manipulation."""
+"""The report's section on verbalizer manipulation (Li et al. 2024, Figures 2 and 3, section 4.4)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from lm_eval_ext.reports.evidence import Evidence
-from lm_eval_ext.reports.figure import Figure, Section
+from lm_eval_ext.reports.figure import Bars, Curves, Figure, HeatMap, Panel, Section
+from lm_eval_ext.reports.layout import COLUMN, panels, table
 from lm_eval_ext.reports.sections.examples import examples
 from lm_eval_ext.reports.sections.verbalizer.compared import chain_of_thought, few_shot, paraphrases
 from lm_eval_ext.reports.sections.verbalizer.examples import candidates
-from lm_eval_ext.reports.sections.verbalizer.figures import (
+from lm_eval_ext.reports.sections.verbalizer.runs import (
+    ACCURACY,
+    DIRECT,
     FAMILY,
-    by_dataset,
-    by_kind,
-    by_naturalness,
-    by_words,
-    invalid_answers,
-    other_tasks,
-    scaling,
-    study,
+    FLIPPED,
+    HEADS,
+    INTERVALS,
+    METRICS,
+    THOUGHT,
+    guessing,
+    incomplete,
+    kinds_of,
+    prompting,
+    study_of,
 )
-from lm_eval_ext.reports.study import Study
+from lm_eval_ext.reports.study import Cells, Study
+from lm_eval_ext.results.issue import note
+
+PANEL_EACH = 3
+"""Up to this many models get a panel each; with more, each naturalness gets one."""
+KINDS_OF_INVALID = {
+    "empty": "empty_rate",
+    "usual word": "invalid_prior",
+    "repeats the prompt": "invalid_echo",
+    "refuses": "invalid_refusal",
+    "several labels": "invalid_multiple",
+    "another form": "invalid_inflected",
+    "other": "invalid_other",
+}
+OF_SIZE = ("family", "parameters", "model")
+READING_OF_SIZES = (
+    "Each line is a family of models at several sizes; the axis is logarithmic. Larger models usually do better with "
+    "natural and neutral label words. With unnatural ones, the paper finds all shapes: better with size, worse with "
+    "size (inverse scaling), and first worse, then better (U-shaped)."
+)
 
 
 def section(evidence: Evidence) -> Section | None:
     """Return the family's figures and most instructive answers; ``None`` if none of its tasks was run."""
-    found = study(evidence)
+    found = study_of(evidence)
     if not (found.entries or found.others):
         return None
     shown, issues = examples(evidence.runs, candidates(found))
@@ -48,3 +72,204 @@ def _figures(found: Study) -> Iterator[Figure | None]:
     yield from (few_shot(found), paraphrases(found))
     if found.others:
         yield other_tasks(found)
+
+
+def by_naturalness(study: Study) -> Figure:
+    """Return Figure 2: accuracy under natural, neutral and unnatural label words."""
+    cells = study.means(study.entries, ("prompting", "model", "naturalness"), METRICS, within=1)
+    return Figure(
+        "verbalizer_naturalness",
+        "Does it label as instructed when the label words contradict their meaning?",
+        "Natural label words mean their labels (positive: “positive”), neutral ones mean nothing (“foo”), and "
+        "unnatural ones mean the opposite (positive: “negative”). A model that follows instructions does equally well "
+        "with all three; a model that follows its priors falls below random guessing with unnatural words. The prior "
+        "rate is the share of answers that give the label's usual word, regardless of the instruction. See Figure 2 of "
+        "the paper. " + INTERVALS,
+        panels(
+            cells.only(ACCURACY.keys()),
+            Bars,
+            "model",
+            "naturalness",
+            ("prompting",),
+            axis="accuracy",
+            **guessing(study.entries),
+        ),
+        table(cells, HEADS),
+        incomplete(study),
+        tuple(METRICS.values()),
+    )
+
+
+def by_words(study: Study) -> Figure:
+    """Return Figure 3: accuracy under each verbalizer."""
+    cells = study.means(study.entries, ("prompting", "model", ("naturalness", "words")), ACCURACY, within=1)
+    return Figure(
+        "verbalizer_words",
+        "Which label words does it use as instructed?",
+        "Accuracy with each verbalizer, over all datasets. The word for the affirmative label (positive, entailment, "
+        "duplicate …) comes first: unnatural “0/1” asks for “0” where “1” is usual. A model that follows instructions "
+        f"does equally well in all cells of its row. See Figure 3 of the paper. {INTERVALS}",
+        panels(cells, HeatMap, "model", "words", ("naturalness", "prompting"), axis="accuracy"),
+        table(cells.wide("naturalness", "words", heading="{words} ({naturalness})"), ("model", "prompting")),
+        incomplete(study),
+        ("acc",),
+    )
+
+
+def scaling(study: Study) -> Iterator[Figure]:
+    """Yield Figures 2 to 4 as accuracy against the number of parameters, if a family of models has several sizes."""
+    sizes = {entry["model"]: study.evidence.sizes.of.get(entry.run.model) for entry in study.entries}
+    known = sorted({(size.parameters, size.family) for size in sizes.values() if size})
+    families = dict.fromkeys(family for _, family in known)
+    if len(known) == len(families):
+        return
+    study = study.ordered(family=("", *families))
+    entries = [
+        entry.with_facts(family=size.family if size else "", parameters=size.parameters if size else 0)
+        for entry in study.entries
+        for size in [sizes[entry["model"]]]
+    ]
+    yield _by_size(
+        study,
+        study.means(entries, (OF_SIZE, ("prompting", "naturalness")), ACCURACY, compared=OF_SIZE),
+        "{naturalness}, {prompting}",
+        "verbalizer_scaling",
+        "Do larger models follow the instruction better?",
+        f"Accuracy with natural, neutral and unnatural label words, over all datasets. {READING_OF_SIZES} See Figure 2 "
+        f"of the paper. {INTERVALS}",
+    )
+    words = [
+        entry
+        for entry in entries
+        if (entry["prompting"], entry["words"]) == (THOUGHT, FLIPPED)
+        or (entry["prompting"] == DIRECT and entry["naturalness"] != "neutral")
+    ]
+    if words:
+        by = (OF_SIZE, ("prompting", "naturalness", "words"))
+        yield _by_size(
+            study,
+            study.means(words, by, ACCURACY, compared=OF_SIZE),
+            "{naturalness} {words}, {prompting}",
+            "verbalizer_scaling_words",
+            "With which label words do larger models do better?",
+            "Accuracy with each natural verbalizer and its reverse, over all datasets: the words for the affirmative "
+            "label come first. In the paper, models differ little between natural words and much between unnatural "
+            "ones; flipped golden words are the hardest, and a chain of thought helps larger models with them. See "
+            f"Figures 3 and 4 of the paper. {READING_OF_SIZES} {INTERVALS}",
+        )
+
+
+def _by_size(  # noqa: PLR0913, PLR0917 # the two figures differ in nothing else
+    study: Study, cells: Cells, heading: str, name: str, title: str, reading: str
+) -> Figure:
+    unknown = dict.fromkeys(about["model"] for about, _ in cells.about() if not about["family"])
+    cells = cells.where(lambda about: about["family"])
+    wide = cells.wide(*cells.by[len(OF_SIZE) :], heading=heading)
+    # A family has the same color in all panels, even if it is missing in some.
+    drawn = cells.known("family").with_fact("panel", heading)
+    options = {"axis": "accuracy", "x_axis": "parameters", "logarithmic": True, **guessing(study.entries)}
+    left_out = (note(f"not shown, because their size is unknown: {', '.join(unknown)}"),) if unknown else ()
+    return Figure(
+        name,
+        title,
+        reading,
+        panels(drawn, Curves, "parameters", "family", ("panel",), **options),
+        table(wide, ("family", "model", "parameters")),
+        (*incomplete(study), *left_out),
+        ("acc",),
+    )
+
+
+def by_dataset(study: Study) -> Figure:
+    """Return accuracy under natural, neutral and unnatural label words on each dataset (section 4.4)."""
+    cells = study.means(study.entries, ("prompting", "model", "dataset", "naturalness"), ACCURACY, within=1)
+    return Figure(
+        "verbalizer_datasets",
+        "On which datasets does it follow the instruction?",
+        "Accuracy by dataset, over all verbalizers of each naturalness. If accuracy is high with natural label words "
+        "and low with unnatural ones, the model can do the task but does not follow the instruction; if both are low, "
+        "it cannot do the task. The paper finds that sentiment labels (sst2, fp, emotion) are the easiest to reverse "
+        f"(section 4.4). {INTERVALS}",
+        _by_model_or_naturalness(cells, "dataset"),
+        table(cells.wide("naturalness", heading="{naturalness}"), ("model", "prompting", "dataset")),
+        incomplete(study),
+        ("acc",),
+    )
+
+
+def by_kind(study: Study) -> Figure | None:
+    """Return the mean accuracy over the datasets of each kind; ``None`` if no kind has several datasets."""
+    if all(len(members) == 1 for members in kinds_of({entry["dataset"] for entry in study.entries}).values()):
+        return None
+    of_prompting = {
+        how: kinds_of({entry["dataset"] for entry in study.entries if entry["prompting"] == how})
+        for how in (DIRECT, THOUGHT)
+    }
+    entries = [
+        entry.with_facts(kind=kind, datasets=", ".join(members))
+        for entry in study.entries
+        for kind, members in of_prompting[entry["prompting"]].items()
+        if entry["dataset"] in members
+    ]
+    cells = study.means(entries, ("prompting", "model", ("kind", "datasets"), "naturalness"), ACCURACY, within=1)
+    return Figure(
+        "verbalizer_kinds",
+        "In which kinds of tasks does it follow the instruction?",
+        "Accuracy over the datasets of each kind of task, with all verbalizers of each naturalness. In the paper, the "
+        "strongest models keep their accuracy in sentiment tasks if the label words are flipped and lose it in "
+        "inference, where a chain of thought helps most; paraphrase tasks are in between (section 4.4). " + INTERVALS,
+        _by_model_or_naturalness(cells, "kind"),
+        table(cells.wide("naturalness", heading="{naturalness}"), ("model", "prompting", "kind", "datasets")),
+        incomplete(study),
+        ("acc",),
+    )
+
+
+def _by_model_or_naturalness(cells: Cells, parts: str) -> tuple[Panel, ...]:
+    """Return a panel for each model, or of many models one for each naturalness."""
+    return tuple(
+        panel
+        for _, of_prompting in cells.split("prompting")
+        for panel in (
+            panels(of_prompting, HeatMap, parts, "naturalness", ("model", "prompting"), axis="accuracy")
+            if len(of_prompting.values("model")) <= PANEL_EACH
+            else panels(of_prompting, HeatMap, "model", parts, ("naturalness", "prompting"), axis="accuracy")
+        )
+    )
+
+
+def invalid_answers(study: Study) -> Figure | None:
+    """Return the shares of each kind of invalid answer; ``None`` if all results predate them."""
+    cells = study.means(study.entries, ("prompting", "naturalness", "model"), KINDS_OF_INVALID, within=1)
+    if not cells.known().lines:
+        return None
+    return Figure(
+        "verbalizer_invalid",
+        "What does it answer if it names no label word?",
+        "Shares of all answers, which add up to the invalid rate. Empty: nothing is left without the reasoning. Usual "
+        "word: a word for the label that the prompt does not allow. Repeats the prompt: most of the answer is copied "
+        "from the row or the instruction. Refuses: it apologises or declines. Several labels: it names them and "
+        f"chooses none. Another form: “entails” where the word is “entailment”. {INTERVALS}",
+        panels(cells, HeatMap, "model", COLUMN, ("naturalness", "prompting"), axis="share of the answers"),
+        table(cells, HEADS),
+        incomplete(study),
+        tuple(KINDS_OF_INVALID.values()),
+    )
+
+
+def other_tasks(study: Study) -> Figure:
+    """Return the figures of tasks that name no verbalizer, or test the same as another task."""
+    entries = [
+        entry.with_facts(prompting=prompting(entry.run), labels=len(entry.run.metadata["label_words"]) or None)
+        for entry in study.others
+    ]
+    cells = study.means(entries, (("model", "task", "prompting", "labels"),), METRICS)
+    return Figure(
+        "verbalizer_others",
+        "Other tasks",
+        "Accuracy: the answer is the word that the prompt asks for. Prior rate: it is the label's usual word. Invalid "
+        f"rate: it is none of the label words. The line marks random guessing. {INTERVALS}",
+        panels(cells, Bars, "task", COLUMN, ("model",), axis="share of the rows", **guessing(study.others)),
+        table(cells, ("model", "task", "prompting", "labels")),
+        metrics=tuple(METRICS.values()),
+    )

@@ -491,6 +491,14 @@ def test_with_many_reader_panels_each_dataset_shows_the_one_with_the_largest_dif
     assert "the table has all levels" in found.issues[0].text
 
 
+def test_results_without_the_part_that_is_due_to_refusals_have_bars_without_parts() -> None:
+    found = mismatch_figure(Measured.of({("one", "opinionqa", "low"): {"mismatch": Estimate(0.5)}}, {}, {}))
+    assert found is not None
+    (bars,) = [panel.mark for panel in found.panels]
+    assert isinstance(bars, Bars)
+    assert [(one.values, one.parts) for one in bars.series] == [((Estimate(0.5),), (0.0,))]
+
+
 def test_a_single_reader_is_not_compared() -> None:
     assert readers_figure(result("m", "low", rules=0.5)) is None
 

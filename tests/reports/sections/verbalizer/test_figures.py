@@ -11,7 +11,7 @@ from lm_eval_ext.families.verbalizer.datasets import DATASETS
 from lm_eval_ext.families.verbalizer.schema import KINDS
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Curves, HeatMap, Section
-from lm_eval_ext.reports.sections.verbalizer.figures import scopes_of
+from lm_eval_ext.reports.sections.verbalizer.runs import scopes_of
 from lm_eval_ext.reports.sections.verbalizer.section import section
 from lm_eval_ext.results.issue import note
 from lm_eval_ext.results.load import load

@@ -1,0 +1,98 @@
+"""The runs of verbalizer tasks, and what their figures have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from lm_eval_ext.families.verbalizer.schema import KINDS, SCHEMA
+from lm_eval_ext.reports.evidence import Evidence
+from lm_eval_ext.reports.study import Entry, Study
+from lm_eval_ext.results.issue import Issue
+from lm_eval_ext.results.runs import TaskRun
+
+FAMILY = "verbalizer"
+DIRECT, THOUGHT = (value.replace("_", " ") for value in SCHEMA.values["prompting"])
+GOLDEN, FLIPPED = "golden", "flipped"
+"""Two verbalizers with the same words: each label's own, and the other label's."""
+METRICS = {"accuracy": "acc", "prior rate": "prior_rate", "invalid rate": "invalid_rate"}
+ACCURACY = {"accuracy": "acc"}
+HEADS = {"model": "", "prompting": "", "naturalness": "label words"}
+INTERVALS = (
+    "Intervals are 95 % confidence intervals from a cluster bootstrap over rows; a row is resampled together with all "
+    "the label words it was asked with."
+)
+TOGETHER = "overall"
+
+
+def study_of(evidence: Evidence) -> Study:
+    """Return the family's runs by prompting, dataset, naturalness and words."""
+    return Study.of(
+        evidence,
+        FAMILY,
+        _facts,
+        {
+            "prompting": (DIRECT, THOUGHT),
+            "dataset": SCHEMA.values["dataset"],
+            "naturalness": SCHEMA.values["naturalness"],
+            "words": tuple(name.replace("_", "/") for name in SCHEMA.values["verbalizer"]),
+            "kind": tuple(KINDS),
+        },
+    )
+
+
+def _facts(run: TaskRun) -> Mapping[str, Any]:
+    """Return what a task tests; nothing for a user-defined task, which names no verbalizer."""
+    naturalness, words = run.metadata["naturalness"], run.metadata["verbalizer"]
+    if naturalness is None or words is None:
+        return {}
+    return {
+        "prompting": prompting(run),
+        "dataset": run.metadata["dataset"],
+        "naturalness": naturalness,
+        "words": words.replace("_", "/"),
+    }
+
+
+def prompting(run: TaskRun) -> str:
+    """Return how a task prompts, for display."""
+    return str(run.metadata["prompting"]).replace("_", " ")
+
+
+def guessing(entries: Iterable[Entry]) -> dict[str, Any]:
+    """Return the reference line of random guessing; none if it is not the same in all tasks."""
+    counts = {len(entry.run.metadata["label_words"]) for entry in entries}
+    return {
+        "reference": 1 / counts.pop() if len(counts) == 1 and 0 not in counts else None,
+        "reference_name": "random guessing",
+    }
+
+
+def kinds_of(datasets: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """Return the kinds of tasks that some datasets belong to, each with these of its datasets."""
+    found = {kind: tuple(name for name in members if name in datasets) for kind, members in KINDS.items()}
+    return {kind: members for kind, members in found.items() if members}
+
+
+def scopes_of(datasets: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """Return what means are over: all datasets, those of each kind if it is a part with several, and each by itself."""
+    kinds = {kind: members for kind, members in kinds_of(datasets).items() if 1 < len(members) < len(datasets)}
+    return {TOGETHER: datasets, **kinds, **{name: (name,) for name in datasets}}
+
+
+def in_scopes(entries: Sequence[Entry], datasets: tuple[str, ...]) -> Iterator[Entry]:
+    """Yield each entry for every scope that its dataset is in; a scope is known if all its datasets are."""
+    for scope, members in scopes_of(datasets).items():
+        for entry in entries:
+            if entry["dataset"] in members:
+                yield replace(entry.with_facts(scope=scope), asked=entry["dataset"])
+
+
+def incomplete(study: Study) -> tuple[Issue, ...]:
+    """Return which models were not run on all tasks that others were run on."""
+    return tuple(
+        issue
+        for how in (DIRECT, THOUGHT)
+        for issue in study.incomplete([entry for entry in study.entries if entry["prompting"] == how], f"{how} ")
+    )
