@@ -209,8 +209,8 @@ def _require_connection(hub: HubDataset) -> None:
 def _failed_connection(endpoint: str) -> str:
     """Return why nothing answers at an address, if so; whatever it answers is not looked at."""
     import http.client  # noqa: PLC0415 # only the hub needs them
-    import socket  # noqa: PLC0415
-    import urllib.request  # noqa: PLC0415
+    import socket  # noqa: PLC0415 # as above
+    import urllib.request  # noqa: PLC0415 # as above
 
     question = urllib.request.Request(endpoint, method="HEAD")  # noqa: S310 # the hub's
     try:

@@ -126,7 +126,7 @@ def download(data: Data, target: Path) -> None:
         OSError: they could not be downloaded, or not within ``ANSWER_SECONDS`` and ``DOWNLOAD_SECONDS``.
     """
     import subprocess  # noqa: PLC0415 # rarely needed
-    from tempfile import TemporaryDirectory  # noqa: PLC0415
+    from tempfile import TemporaryDirectory  # noqa: PLC0415 # as above
 
     # NLTK reads nothing that another account could have written, whatever the umask.
     target.mkdir(mode=0o755, parents=True, exist_ok=True)
