@@ -70,7 +70,7 @@ class Evidence:
         ratios = [self.ratio(run, metric) for run in runs]
         return (Ratio.mean if runs[0].schema.tasks_weigh_alike else Ratio.sum)(ratios).value
 
-    def share(self, run: TaskRun, metric: str, asked: str) -> Ratio:
+    def share(self, run: TaskRun, metric: str, asked: str, kept: NDArray[np.bool_] | None = None) -> Ratio:
         """Return the ratio of two sums over a task's rows, for example followed over asked.
 
         Without samples it is the task's own figure with the weight of one row, and must not be summed with others.
@@ -79,12 +79,15 @@ class Evidence:
             run: the task.
             metric: the column of the numerator.
             asked: the column of the denominator.
+            kept: which rows count, shape (rows,); ``None``: all of them. Without samples, all rows count.
         """
         if run.rows is None:
             value = run.figure(metric)
             return Ratio.of(np.nan if value is None else value, 1)
-        values = run.rows.values
-        return self.of_counts(run, values[metric], values[asked], metric)
+        part, whole = (run.rows.values[column] for column in (metric, asked))
+        if kept is not None:
+            part, whole = np.where(kept, part, 0.0), np.where(kept, whole, 0.0)
+        return self.of_counts(run, part, whole, metric)
 
     def every_variant(self, run: TaskRun, metric: str, measured: str) -> Ratio:
         """Return the share of a task's dataset rows that are right in every variant, a mean over draws if any.

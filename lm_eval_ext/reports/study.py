@@ -63,7 +63,7 @@ class Entry:
 OWN = ""
 """In place of a metric: that of each entry."""
 Measure = str | Callable[[Entry], Ratio]
-"""A metric, or what returns the ratio of an entry."""
+"""A metric, or what returns the ratio of an entry over the rows that it keeps."""
 
 
 def exists(value: object) -> bool:
@@ -315,7 +315,7 @@ class Study:
         if name not in run.metrics:
             return Ratio.of(np.nan, 1)
         if _is_share(entry, metric):
-            return self.evidence.share(run, name, ASKED + name)
+            return self.evidence.share(run, name, ASKED + name, entry.kept)
         if entry.kept is not None or name != run.headline.name:
             return self.evidence.ratio(run, name, entry.kept)
         # Those of headlines are kept, because most figures use them.

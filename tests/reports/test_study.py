@@ -19,6 +19,7 @@ from lm_eval_ext.results.issue import error, note, warning
 from lm_eval_ext.results.load import load
 from lm_eval_ext.results.runs import TaskRun
 from tests.reports.files import SST2
+from tests.reports.manyifeval_files import row, write_rows
 from tests.reports.sections.verbalizer.files import FOO_BAR, GOLDEN, NO_YES, SNLI, write_run
 
 ACC = {"accuracy": "acc"}
@@ -149,6 +150,20 @@ def test_each_entry_can_have_a_metric_of_its_own(tmp_path: Path) -> None:
         ("acc_wording_1",): None,
         ("prior_rate",): 0.25,
     }
+
+
+@pytest.mark.parametrize(("kept", "value"), [(None, 0.5), ([True, True, False], 0.75), ([False, False, True], 0.0)])
+def test_a_share_of_what_rows_ask_is_over_the_rows_that_the_entry_keeps(
+    kept: list[bool] | None, value: float, tmp_path: Path
+) -> None:
+    # Of the type, the rows ask for one, three and two.
+    metric = "strict_acc_punctuation_no_comma"
+    followed = ([1], [1, 1, 0], [0, 0])
+    rows = [row(number, of_row, repeated=True) for number, of_row in enumerate(followed)]
+    write_rows(tmp_path, {"manyifeval_n01": rows})
+    found = Study.of(Evidence(load([tmp_path])), "manyifeval", lambda run: {"repeat": False}, {})
+    entries = [replace(entry, kept=None if kept is None else np.array(kept)) for entry in found.entries]
+    assert values(found.means(entries, ("repeat",), {"followed": metric})) == {(False,): value}
 
 
 def test_a_mean_with_a_run_that_cannot_be_compared_is_unknown(tmp_path: Path) -> None:
