@@ -145,7 +145,10 @@ def _mark_groups() -> None:
     """Let the version of a group have the marks that all its tasks share, if all are ours: ``1.1+embedded``."""
     import functools  # noqa: PLC0415 # not at interpreter start
 
-    from lm_eval.api.group import Group  # noqa: PLC0415 # the harness is not imported at start
+    try:
+        from lm_eval.api.group import Group  # noqa: PLC0415 # the harness is not imported at start
+    except ImportError:
+        return
 
     original = Group.version.fget
     if getattr(original, "_lm_eval_ext", False):

@@ -160,9 +160,9 @@ def _with_rows(requests: Sequence[Instance]) -> list[RowInstance]:
         named = ", ".join(f"{task} ({count} requests)" for task, count in without.most_common(3))
         more = f" and {len(without) - 3} more tasks" if len(without) > 3 else ""
         raise ValueError(
-            f"--model {NAME}: rows whose answers it cannot refine: {named}{more}. Its judges and revisions use the "
-            f"instructions of the manyifeval tasks, but not those of the dense ones, which ask for a report with up to "
-            f"500. No request has been sent. Run other tasks without {NAME}"
+            f"--model {NAME}: rows without instructions: {named}{more}. Refinement uses the instructions of the "
+            f"manyifeval tasks, so only their answers can be refined; to it, the dense ones have none, because their "
+            f"reports are scored as a whole. No request has been sent. Run other tasks without {NAME}"
         )
     found: list[RowInstance] = list(requests)
     placed = next((request.shown.placement for request in found if request.shown.placement != PUBLISHED), None)
