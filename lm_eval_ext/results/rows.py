@@ -87,6 +87,11 @@ class Rows:
         """The number of draws of each row."""
         return next((of_metric.shape[1] for of_metric in self.draws.values()), 1)
 
+    def numbers(self, metric: str) -> NDArray[np.float64]:
+        """Return a metric's numbers, shape (rows,); NaN where older samples lack the metric."""
+        found = self.values.get(metric)
+        return np.full(len(self), np.nan) if found is None else found
+
     def draws_of(self, metric: str) -> NDArray[np.float64]:
         """Return a metric's numbers, shape (rows, draws); there is one draw of each row if there are not several."""
         return self.draws.get(metric, self.values[metric][:, None])

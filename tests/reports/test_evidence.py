@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from lm_eval_ext.reports.evidence import Evidence
+from lm_eval_ext.reports.page.build import build
 from lm_eval_ext.results.load import load
 from tests.reports.files import SST2, write_run
 
@@ -27,6 +28,13 @@ def test_a_metric_missing_from_the_results_has_no_value(samples: bool, tmp_path:
     assert np.isnan(evidence.ratio(run, "prior_rate").value).all()
     assert evidence.ratio(run, "acc").value[0] == 0.5
     assert not isnan(evidence.mean([run], "acc")[0])
+
+
+@pytest.mark.parametrize("samples", [True, False])
+def test_a_report_shows_results_without_a_metric(samples: bool, tmp_path: Path) -> None:
+    (section,) = build(lacking_prior_rate(tmp_path, samples=samples).runs).sections
+    assert "verbalizer_naturalness" in [figure.name for figure in section.figures]
+    assert bool(section.examples) is samples
 
 
 @pytest.mark.parametrize("samples", [True, False])

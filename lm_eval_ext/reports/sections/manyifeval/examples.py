@@ -126,7 +126,7 @@ def _repetition_hurts(runs: Runs, repeated: Runs) -> Iterator[Candidate]:
 BEHAVIORS: tuple[Callable[[Runs, Runs], Iterator[Candidate]], ...] = (
     _simple(
         "Follows {one_less} of {n} instructions, which counts as a failure at prompt level.",
-        _several(lambda rows, number: np.isclose(rows.values[INST_LEVEL], 1 - 1 / number)),
+        _several(lambda rows, number: np.isclose(rows.numbers(INST_LEVEL), 1 - 1 / number)),
     ),
     _curse,
     _simple(

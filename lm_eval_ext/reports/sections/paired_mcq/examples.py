@@ -30,6 +30,8 @@ def _another_option(rows: Rows) -> Chosen:
 
 def _depends_on_order(rows: Rows) -> Chosen:
     """Return the rows of the question whose answers vary most with the order of its options, if any do."""
+    if "entropy_text" not in rows.outcomes:
+        return _none(rows)
     clusters, differing = _by_question(rows, "entropy_text")
     most: Chosen = (clusters == differing.argmax()) & (differing.max() > 0)
     return most
@@ -37,7 +39,7 @@ def _depends_on_order(rows: Rows) -> Chosen:
 
 def _agree_throughout(rows: Rows) -> Chosen:
     """Return the matches whose question has the same answer for every order of its options."""
-    if "mismatch" not in rows.values:
+    if "mismatch" not in rows.values or "entropy_text" not in rows.outcomes:
         return _none(rows)
     clusters, differing = _by_question(rows, "entropy_text")
     same: Chosen = (rows.values["mismatch"] == 0) & (differing[clusters] == 0)

@@ -177,4 +177,4 @@ def _read(line: Line) -> str:
 
 def _values(run: TaskRun, metric: str) -> NDArray[np.float64]:
     assert run.rows is not None
-    return run.rows.values[metric]
+    return run.rows.numbers(metric)
