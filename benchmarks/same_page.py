@@ -28,11 +28,11 @@ LABELS = tuple(f"verbalizer_{name}_{words}" for name in DATASETS for words in WO
 THOUGHT = tuple(f"verbalizer_cot_{name}_{words}" for name in DATASETS for words in WORDS)
 SHOTS = tuple(f"verbalizer_{name}_{words}" for name in DATASETS for words in ("natural_golden", "unnatural_flipped"))
 OWN: Mapping[str, tuple[str, Sequence[str]]] = {
-    "my_sst2": ("verbalizer/direct/sst2_unnatural_flipped", ("naturalness:", "verbalizer:")),
-    "my_sst2_flipped": ("verbalizer/direct/sst2_unnatural_flipped", ()),
-    "my_n02": ("manyifeval/manyifeval_n02", ()),
-    "my_ifbench": ("ifbench/ifbench", ()),
-    "my_arc": ("paired_mcq/paired_mcq/arc_challenge_low", ()),
+    "my_sst2": ("verbalizer_sst2_unnatural_flipped", ("naturalness:", "verbalizer:")),
+    "my_sst2_flipped": ("verbalizer_sst2_unnatural_flipped", ()),
+    "my_n02": ("manyifeval_n02", ()),
+    "my_ifbench": ("ifbench", ()),
+    "my_arc": ("paired_mcq_arc_challenge_low", ()),
 }
 """A user's own tasks: copies of published ones, some without the lines that say what they test."""
 COUNTS = tuple(f"manyifeval_n{number:02}" for number in (1, 2, 3, 5))
@@ -194,7 +194,7 @@ def make(folder: Path) -> None:
 def own_leaf(tasks: Path, name: str) -> str:
     """Return a user's own task."""
     published, left_out = OWN[name]
-    path = tasks / f"{published}.yaml"
+    (path,) = tasks.glob(f"*/leaves/{published}.yaml")
     lines = path.read_text(encoding="utf-8").splitlines()
     kept = [line for line in lines if not line.startswith(("task:", "include:", "tag:", *left_out))]
     (template,) = (line.split()[1] for line in lines if line.startswith("include:"))

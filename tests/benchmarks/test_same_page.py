@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from benchmarks.same_page import blend, changed
+import pytest
+
+from benchmarks.same_page import OWN, blend, changed, own_leaf
 from lm_eval_ext.results.load import load
 from tests.reports.files import SST2, write_run
 
@@ -28,3 +30,12 @@ def test_a_made_up_model_answers_its_share_of_the_rows_like_the_first_run(tmp_pa
     (run,) = load([output]).counting
     assert run.rows is not None
     assert 0.6 < run.rows.values["acc"].mean() < 0.8
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_a_users_own_task_is_a_copy_of_a_published_one_under_another_name(name: str) -> None:
+    leaf = own_leaf(Path(__file__).parents[2] / "tasks", name)
+    template, named, *rest = leaf.splitlines()
+    assert Path(template.removeprefix("include: ")).is_file()
+    assert named == f"task: {name}"
+    assert rest
