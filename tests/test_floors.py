@@ -1,4 +1,4 @@
-"""What answers without content score on the published prompts."""
+"""What answers without content score on the published prompts, and what they would earn."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from lm_eval_ext.floors import FLOORS
-from lm_eval_ext.verifiers import EDITIONS, instructions_of
-from lm_eval_ext.verifiers.verify import Response
+from lm_eval_ext.floors import EXAMPLES, FLOORS, accepted, examples_in
+from lm_eval_ext.verifiers import EDITIONS, instruction, instructions_of
 
 # Rows of which all instructions are followed, strictly, as the published code judges and repaired.
 FLOORS_OF = {
@@ -21,11 +20,31 @@ FLOORS_OF = {
 @pytest.mark.parametrize("file", FLOORS_OF)
 def test_the_floors_of_the_published_prompts_are_those_documented(shared_data: Path, file: str) -> None:
     lines = (shared_data / "ifeval" / file).read_text(encoding="utf-8").splitlines()
-    passed = {name: [0, 0] for name in FLOORS}
-    for row in map(json.loads, lines):
-        instructions = instructions_of(row["instruction_id_list"], row["kwargs"])
-        for name, answer in FLOORS.items():
-            response = Response(answer(row["prompt"]))
-            for place, edition in enumerate(EDITIONS):
-                passed[name][place] += response.follows(instructions, edition).follow_all_instructions
-    assert {name: tuple(counts) for name, counts in passed.items()} == FLOORS_OF[file]
+    rows = [(row["prompt"], row["instruction_id_list"], row["kwargs"]) for row in map(json.loads, lines)]
+    of_rows, _ = accepted((prompt, instructions_of(ids, kwargs)) for prompt, ids, kwargs in rows)
+    assert of_rows.asked == len(rows)
+    found = {name: tuple(of_rows.followed[name, edition] for edition in EDITIONS) for name in FLOORS}
+    assert found == FLOORS_OF[file]
+
+
+def test_types_that_pay_for_nothing_come_first() -> None:
+    prompts = [
+        ("Say more.", (instruction("length_constraints:number_words", {"num_words": 9, "relation": "at least"}),)),
+        ("Say less.", (instruction("length_constraints:number_words", {"num_words": 9, "relation": "less than"}),)),
+        ("No commas", (instruction("punctuation:no_comma"),)),
+        ('End with "the end".', (instruction("startend:end_checker", {"end_phrase": "the end"}),)),
+    ]
+    of_rows, of_types = accepted(prompts)
+    assert [(name, found.asked, found.floor) for name, found in of_types.items()] == [
+        ("punctuation:no_comma", 1, 1.0),
+        ("length_constraints:number_words", 2, 0.5),
+        ("startend:end_checker", 1, 0.0),
+    ]
+    assert of_rows.share("ok", "faithful") == 0.5
+    # What the prompt has in quotation marks is its own example.
+    assert of_types["startend:end_checker"].share(EXAMPLES, "faithful") == 1
+
+
+def test_the_examples_of_a_prompt_are_what_it_quotes() -> None:
+    assert examples_in('Say "yes" or “no”, or `maybe`; not "this\nthing".') == "yes\nno\nmaybe"
+    assert examples_in("Say it.") == ""
