@@ -60,14 +60,18 @@ COMMANDS: Commands = {
         "lm_eval_ext.reports.page.command:add_report_to",
     ),
     "compare": (
-        "compare two runs: what changed, and is it more than noise?",
+        "compare a candidate with a baseline: what changed, and is it more than noise?",
         "lm_eval_ext.reports.gate.commands:add_compare_to",
+    ),
+    "plan": (
+        "say what a check of some size would see, before anything is run",
+        "lm_eval_ext.reports.gate.commands:add_plan_to",
     ),
     "check": (
         "check a candidate for regressions against a baseline; exit status 0: pass, 1: regression, 2: cannot tell",
         "lm_eval_ext.reports.gate.commands:add_check_to",
     ),
-    "export": (
+    "publish": (
         "write results in the format of a site that collects them; nothing is uploaded",
         "lm_eval_ext.reports.publishing.command:add_publish_to",
     ),

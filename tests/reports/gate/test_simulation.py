@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lm_eval_ext.reports.gate.simulation import Asked, outcome, simulated
+from lm_eval_ext.reports.gate.power import Asked, drops, simulate
 
 GROUP = Asked.alike(900, 3, 0.1)
 TWO_TASKS = Asked(np.repeat([1 / 100, 1 / 500], [100, 500]), (100, 500), 1, 0.1)
@@ -17,45 +17,45 @@ RUNS = Asked(np.full(300, 3.0), (300,), 3, shown=np.repeat([3.0, -3.0, 1.0, 0.0]
 @pytest.mark.parametrize("asked", [GROUP, TWO_TASKS, RUNS])
 @pytest.mark.parametrize("drop", [0.0, 0.05])
 def test_the_mean_of_the_measured_drops_is_the_true_one(asked: Asked, drop: float) -> None:
-    found = [one.value for one in simulated(asked, drop, 400)]
+    found = [one.value for one in drops(asked, drop, 400)]
     assert np.mean(found) == pytest.approx(drop, abs=4 * float(np.std(found)) / 20)
 
 
 def test_drops_vary_as_much_as_the_answers_that_change() -> None:
     # 10 % of 2,700 answers change, and 5 % more are lost.
     for drop, variance in ((0.0, 0.1), (0.05, 0.1 + 0.05 - 0.05**2)):
-        found = [one.value for one in simulated(GROUP, drop, 1000)]
+        found = [one.value for one in drops(GROUP, drop, 1000)]
         assert np.std(found) == pytest.approx((variance / 2700) ** 0.5, rel=0.1)
     # Of the first task, 100 answers make up half of the score.
-    found = [one.value for one in simulated(TWO_TASKS, 0.0, 1000)]
+    found = [one.value for one in drops(TWO_TASKS, 0.0, 1000)]
     assert np.std(found) == pytest.approx((0.25 * 0.1 / 100 + 0.25 * 0.1 / 500) ** 0.5, rel=0.1)
 
 
 def test_drops_vary_as_much_as_two_runs_differ() -> None:
     assert RUNS.shown is not None
-    found = [one.value for one in simulated(RUNS, 0.0, 1000)]
+    found = [one.value for one in drops(RUNS, 0.0, 1000)]
     # The sign of each row is left to chance: the mean change of the two runs is no drop of the next one.
     assert np.std(found) == pytest.approx(np.sqrt(np.sum(RUNS.shown**2)) / 900, rel=0.1)
 
 
 def test_a_score_that_is_no_share_drops_in_its_own_unit() -> None:
     asked = Asked(np.ones(50), (50,), 1, shown=np.random.default_rng(1).normal(0, 4, 50), is_share=False)
-    found = list(simulated(asked, 7.0, 300))
+    found = list(drops(asked, 7.0, 300))
     assert np.mean([one.value for one in found]) == pytest.approx(7, abs=0.2)
     assert not found[0].is_share
 
 
 def test_the_same_pairs_are_simulated_every_time() -> None:
-    first, second = ([one.value for one in simulated(GROUP, 0.02, 3)] for _ in range(2))
+    first, second = ([one.value for one in drops(GROUP, 0.02, 3)] for _ in range(2))
     assert first == second
 
 
 def test_an_allowed_drop_is_rarely_a_regression_and_a_large_one_often() -> None:
     # 200 pairs; at the bound itself 5 % are expected at most, give or take three standard errors of 0.015.
-    assert outcome(GROUP, 0.02, 0.02, 200).beyond <= 0.095
-    assert outcome(GROUP, 0.02, 0.02, 200).within <= 0.095
-    assert outcome(GROUP, 0.0, 0.02, 200).within > 0.9
-    assert outcome(GROUP, 0.05, 0.02, 200).beyond > 0.95
+    assert simulate(GROUP, 0.02, 0.02, 200).beyond <= 0.095
+    assert simulate(GROUP, 0.02, 0.02, 200).within <= 0.095
+    assert simulate(GROUP, 0.0, 0.02, 200).within > 0.9
+    assert simulate(GROUP, 0.05, 0.02, 200).beyond > 0.95
 
 
 @pytest.mark.slow
@@ -64,8 +64,8 @@ def test_an_allowed_drop_is_rarely_a_regression_and_a_large_one_often() -> None:
 )
 def test_the_gate_errs_in_at_most_one_of_twenty_of_2000_pairs(asked: Asked) -> None:
     for bound in (0.01, 0.02, 0.05):
-        found = outcome(asked, bound, bound, 2000)
+        found = simulate(asked, bound, bound, 2000)
         # Three standard errors of sqrt(0.05 * 0.95 / 2000) = 0.005.
         assert found.beyond <= 0.065, bound
         assert found.within <= 0.065, bound
-        assert outcome(asked, 0.0, bound, 2000).beyond <= 0.05
+        assert simulate(asked, 0.0, bound, 2000).beyond <= 0.05

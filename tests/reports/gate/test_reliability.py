@@ -9,7 +9,7 @@ from math import comb
 import numpy as np
 import pytest
 
-from lm_eval_ext.reports.gate.sampled.reliability import all_right, any_right
+from lm_eval_ext.reports.gate.sampled import all_right, any_right
 
 MOST = 6
 

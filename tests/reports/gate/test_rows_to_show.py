@@ -7,7 +7,7 @@ from math import inf
 import numpy as np
 import pytest
 
-from lm_eval_ext.reports.gate.drop import rows_to_decide, rows_to_show, smallest_regression
+from lm_eval_ext.reports.gate.power import rows_to_decide, rows_to_show, smallest_regression
 from lm_eval_ext.reports.paired import MeanChange
 from lm_eval_ext.reports.statistics import Floats
 

@@ -8,7 +8,9 @@ from math import inf, isnan, sqrt
 import numpy as np
 import pytest
 
-from lm_eval_ext.reports.gate.sampled.components import ChangeComponents, Components, DrawnChange, components
+from lm_eval_ext.reports.figure import Estimate
+from lm_eval_ext.reports.gate.sampled import ChangeComponents, Components, components
+from lm_eval_ext.reports.paired import Difference, MeanChange
 
 
 def test_draws_that_agree_vary_only_between_rows() -> None:
@@ -76,22 +78,23 @@ def test_draws_decide_if_the_rows_alone_vary_little_enough() -> None:
     assert found.decisive(0.01) == inf
 
 
+def of_rows(changes: list[float], datasets: tuple[int, ...], added: float, by_one: float) -> ChangeComponents:
+    values, weights = np.array(changes), np.ones(len(changes))
+    mean = MeanChange.of_rows(values, weights, datasets, len(changes))
+    difference = Difference(0.0, 0.0, Estimate(mean.value), mean, values, weights, datasets, len(changes))
+    return ChangeComponents.of(difference, added * weights, by_one * weights)
+
+
 def test_the_components_of_a_change_are_those_of_its_rows() -> None:
     # Variance of the changes: 1; of this, the draws at hand add 0.25.
-    found = DrawnChange(
-        np.array([1.0, -1.0, 0.0]), np.ones(3), np.full(3, 0.25), np.full(3, 0.5), rows_by_dataset=(3,)
-    ).components
+    found = of_rows([1.0, -1.0, 0.0], (3,), 0.25, 0.5)
     assert found == ChangeComponents(within=0.5, between=0.75, rows=3, scale=1.0)
 
 
 def test_datasets_are_strata_of_a_change() -> None:
     # Within each dataset, all rows change alike.
-    found = DrawnChange(
-        np.array([1.0, 1.0, 0.0, 0.0]), np.ones(4), np.zeros(4), np.zeros(4), rows_by_dataset=(2, 2)
-    ).components
-    assert found.between == 0.0
+    assert of_rows([1.0, 1.0, 0.0, 0.0], (2, 2), 0.0, 0.0).between == 0.0
 
 
 def test_rows_of_which_each_is_a_dataset_have_no_variance() -> None:
-    found = DrawnChange(np.array([1.0]), np.ones(1), np.zeros(1), np.ones(1), rows_by_dataset=(1,)).components
-    assert isnan(found.between)
+    assert isnan(of_rows([1.0], (1,), 0.0, 1.0).between)
