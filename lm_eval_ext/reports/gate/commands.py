@@ -65,7 +65,6 @@ def add_compare_to(parser: argparse.ArgumentParser) -> None:
         "are listed with the reason; issues with the files go to standard error. Of runs that sample (temperature "
         "above 0), each side can be several runs that differ in the seed alone."
     )
-    parser.epilog = "Example: lm-eval-ext compare results/new --against results/old --json changes.json"
     _add_sides_to(parser)
     _add_files_to(parser)
     parser.set_defaults(run=_compare)
@@ -86,7 +85,6 @@ def add_check_to(parser: argparse.ArgumentParser) -> None:
         "is inconclusive. Of runs that sample (temperature above 0), each side can be several runs that differ in the "
         "seed alone."
     )
-    parser.epilog = "Example: lm-eval-ext check results/new --against results/old --max-drop 0.02 --junit check.xml"
     _add_sides_to(parser)
     _add_bounds_to(parser)
     parser.add_argument(
@@ -116,7 +114,6 @@ def add_plan_to(parser: argparse.ArgumentParser) -> None:
         "or not worse, and how many rows would decide. The size is that of a baseline (--against), of tasks of ours "
         "(--tasks), or a number of rows (--rows)."
     )
-    parser.epilog = "Example: lm-eval-ext plan results/old-again --against results/old --max-drop 0.02"
     parser.add_argument(
         "candidate",
         metavar="AGAIN",
