@@ -1,9 +1,11 @@
-"""What several draws tell about a difference, from made-up runs."""
+"""What several draws per row tell: reliability, components of variance, and how many draws suffice."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
-from math import inf, isnan
+from itertools import combinations, product
+from math import comb, inf, isnan, sqrt
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +13,21 @@ import numpy as np
 import pytest
 
 from lm_eval_ext.reports.errors import ReportError
+from lm_eval_ext.reports.figure import Estimate
 from lm_eval_ext.reports.gate.measure import measured
-from lm_eval_ext.reports.gate.sampled import ChangeComponents, Sampled, change_of, draws_to_decide, sampled
+from lm_eval_ext.reports.gate.sampled import (
+    ChangeComponents,
+    Components,
+    Sampled,
+    all_right,
+    any_right,
+    change_of,
+    components,
+    draws_to_decide,
+    sampled,
+)
 from lm_eval_ext.reports.gate.units import Sides, Unit
+from lm_eval_ext.reports.paired import Difference, MeanChange
 from lm_eval_ext.results.load import load_apart
 from lm_eval_ext.results.runs_as_one import OfOneSeed, as_one
 from tests.reports.files import SST2
@@ -169,3 +183,126 @@ def test_a_group_pools_the_rows_of_its_tasks(tmp_path: Path) -> None:
     found = drawn(sides, unit=unit_of(sides, "group"))
     assert found.reliable is not None
     assert (found.reliable.before, found.reliable.after) == (0.25, 0.375)
+
+
+def test_draws_that_agree_vary_only_between_rows() -> None:
+    # Variances of the means 1, 0: 0.5; of the draws of a row: 0.
+    assert components(np.array([[1.0, 1.0], [0.0, 0.0]])) == Components(0.0, 0.5)
+
+
+def test_rows_that_agree_vary_only_within() -> None:
+    # The variance of 1, 0 is 0.5; that of the means is 0, less than the 0.25 that chance adds.
+    assert components(np.array([[1.0, 0.0], [0.0, 1.0]])) == Components(0.5, 0.0)
+
+
+def test_a_single_draw_has_no_variance_within_its_row() -> None:
+    found = components(np.array([[1.0], [0.0]]))
+    assert isnan(found.within)
+    assert isnan(found.between)
+
+
+def test_the_variance_within_rows_is_unbiased() -> None:
+    # Over all outcomes of three draws of two rows with chances 0.2 and 0.9.
+    chances = np.array([0.2, 0.9])
+    mean = 0.0
+    for outcome in product([0.0, 1.0], repeat=6):
+        draws = np.array(outcome).reshape(2, 3)
+        probability = np.prod(np.where(draws == 1, chances[:, None], 1 - chances[:, None]))
+        mean += float(probability) * components(draws).within
+    assert mean == pytest.approx((0.2 * 0.8 + 0.9 * 0.1) / 2)
+
+
+def test_the_error_of_a_change_has_a_part_that_draws_reduce() -> None:
+    # (0.1 + 0.4 / 4) / 100
+    found = ChangeComponents(within=0.4, between=0.1, rows=100)
+    assert found.error(4) == pytest.approx(sqrt(0.002))
+    assert ChangeComponents(0.4, 0.1, 100, scale=2.0).error(4) == pytest.approx(sqrt(0.002) / 2)
+
+
+def test_enough_draws_leave_little_to_gain() -> None:
+    found = ChangeComponents(within=0.4, between=0.1, rows=100)
+    # 0.4 / (0.1 * (1 / 0.95**2 - 1)) = 37.03
+    assert found.sufficient == 38
+    assert found.error(inf) >= 0.95 * found.error(38)
+    assert found.error(inf) < 0.95 * found.error(37)
+
+
+@pytest.mark.parametrize(
+    ("within", "between", "enough"), [(0.4, 0.0, inf), (0.0, 0.1, 1), (0.0, 0.0, 1), (0.001, 0.1, 1)]
+)
+def test_the_number_of_enough_draws_at_the_edges(within: float, between: float, enough: float) -> None:
+    assert ChangeComponents(within, between, rows=10).sufficient == enough
+
+
+def test_unknown_chance_in_draws_leaves_the_numbers_unknown() -> None:
+    found = ChangeComponents(within=float("nan"), between=float("nan"), rows=10)
+    assert isnan(found.sufficient)
+    assert isnan(found.decisive(0.1))
+
+
+def test_draws_decide_if_the_rows_alone_vary_little_enough() -> None:
+    found = ChangeComponents(within=0.4, between=0.1, rows=100)
+    # (0.1 + 0.4 / 8) / 100 = 0.0015
+    assert found.decisive(sqrt(0.0015)) == 8
+    assert found.decisive(sqrt(0.0015) * 0.999) == 9
+    # With any number of draws, (0.1 + 0) / 100 is left.
+    assert found.decisive(sqrt(0.001)) == inf
+    assert found.decisive(0.01) == inf
+
+
+def of_rows(changes: list[float], datasets: tuple[int, ...], added: float, by_one: float) -> ChangeComponents:
+    values, weights = np.array(changes), np.ones(len(changes))
+    mean = MeanChange.of_rows(values, weights, datasets, len(changes))
+    difference = Difference(0.0, 0.0, Estimate(mean.value), mean, values, weights, datasets, len(changes))
+    return ChangeComponents.of(difference, added * weights, by_one * weights)
+
+
+def test_the_components_of_a_change_are_those_of_its_rows() -> None:
+    # Variance of the changes: 1; of this, the draws at hand add 0.25.
+    found = of_rows([1.0, -1.0, 0.0], (3,), 0.25, 0.5)
+    assert found == ChangeComponents(within=0.5, between=0.75, rows=3, scale=1.0)
+
+
+def test_datasets_are_strata_of_a_change() -> None:
+    # Within each dataset, all rows change alike.
+    assert of_rows([1.0, 1.0, 0.0, 0.0], (2, 2), 0.0, 0.0).between == 0.0
+
+
+def test_rows_of_which_each_is_a_dataset_have_no_variance() -> None:
+    assert isnan(of_rows([1.0], (1,), 0.0, 1.0).between)
+
+
+MOST = 6
+
+
+def sizes() -> Iterator[tuple[int, int]]:
+    """Yield all numbers of draws up to a few, with all k."""
+    return ((draws, k) for draws in range(1, MOST + 1) for k in range(1, draws + 1))
+
+
+def test_they_are_the_shares_of_all_sets_of_k_draws() -> None:
+    for draws, k in sizes():
+        for right in range(draws + 1):
+            given = [True] * right + [False] * (draws - right)
+            sets = list(combinations(given, k))
+            every = sum(map(all, sets)) / len(sets)
+            some = sum(map(any, sets)) / len(sets)
+            counted = np.array([float(right)])
+            assert all_right(counted, draws, k) == pytest.approx([every])
+            assert any_right(counted, draws, k) == pytest.approx([some])
+
+
+@pytest.mark.parametrize("chance", [0.0, 0.3, 0.9, 1.0])
+def test_they_are_unbiased(chance: float) -> None:
+    for draws, k in sizes():
+        right = np.arange(draws + 1)
+        weights = np.array([comb(draws, n) * chance**n * (1 - chance) ** (draws - n) for n in right])
+        counted = right.astype(np.float64)
+        assert weights @ all_right(counted, draws, k) == pytest.approx(chance**k)
+        assert weights @ any_right(counted, draws, k) == pytest.approx(1 - (1 - chance) ** k)
+
+
+@pytest.mark.parametrize("k", [0, 4, -1])
+def test_k_must_be_a_number_of_draws(k: int) -> None:
+    with pytest.raises(ValueError, match=rf"k is {k}; expected a number from 1 to 3, the number of draws"):
+        all_right(np.array([1.0]), 3, k)
