@@ -140,7 +140,7 @@ def test_compare_and_check_refuse_to_mix_the_forms(
     assert "version 1.0 in the baseline, 1.0+mixed in the candidate" in capsys.readouterr().out
     assert main(["compare", sections, "--against", words]) == 1
     assert "nothing to compare" in (said := capsys.readouterr().err)
-    assert "version 1.0 in A, 1.0+mixed in B" in said
+    assert "version 1.0 in the baseline, 1.0+mixed in the candidate" in said
 
 
 def test_the_report_keeps_the_forms_apart(mixed_runs: Mapping[str, Run], mixed_folder: Path) -> None:
