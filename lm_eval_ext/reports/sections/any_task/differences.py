@@ -8,8 +8,8 @@ from math import inf, isnan
 
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Figure, Forest, Panel, Table, TableCell
-from lm_eval_ext.reports.gate.comparison import Compared, Comparison, compare
-from lm_eval_ext.reports.gate.comparison_text import by_issue, described, p_value
+from lm_eval_ext.reports.gate.findings import Finding, Outcome, compare
+from lm_eval_ext.reports.gate.text import by_issue, metric, name_with_tasks, p_value
 from lm_eval_ext.reports.gate.units import Sides
 from lm_eval_ext.results.issue import Issue, note
 from lm_eval_ext.results.models import EvaluatedModel
@@ -27,11 +27,11 @@ class Against:
 
     Attributes:
         label: the model's name.
-        comparison: the comparison.
+        outcome: the comparison.
     """
 
     label: str
-    comparison: Comparison
+    outcome: Outcome
 
 
 def differences(evidence: Evidence) -> Iterator[Figure]:
@@ -43,12 +43,7 @@ def differences(evidence: Evidence) -> Iterator[Figure]:
         return
     found = [Against(runs.labels[model], compare(_sides(others, first, model, evidence))) for model in rest]
     for name, is_share in (("any_task_differences", True), ("any_task_differences_in_units", False)):
-        listed = [
-            (each, one)
-            for each in found
-            for one in each.comparison.compared
-            if one.difference.unit.is_share is is_share
-        ]
+        listed = [(each, one) for each in found for one in each.outcome.findings if one.is_share is is_share]
         if listed:
             yield _figure(name, sorted(listed, key=_by_evidence), found, runs.labels[first])
 
@@ -68,21 +63,21 @@ def _of_model(runs: Runs, model: EvaluatedModel) -> Runs:
     return replace(runs, found=found, labels={model: runs.labels[model]})
 
 
-def _by_evidence(listed: tuple[Against, Compared]) -> tuple[float, float, float, str]:
+def _by_evidence(listed: tuple[Against, Finding]) -> tuple[float, float, float, str]:
     """Return a sort key: the smallest p-values first; without one, the largest change."""
     compared = listed[1]
     change = compared.difference.change
     p, adjusted = (inf if isnan(value) else value for value in (compared.p, compared.adjusted))
-    return adjusted, p, -abs(change.value), compared.difference.unit.name
+    return adjusted, p, -abs(change.value), compared.name
 
 
-def _figure(name: str, listed: Sequence[tuple[Against, Compared]], found: Sequence[Against], first: str) -> Figure:
-    is_share = listed[0][1].difference.unit.is_share
+def _figure(name: str, listed: Sequence[tuple[Against, Finding]], found: Sequence[Against], first: str) -> Figure:
+    is_share = listed[0][1].is_share
     panels = []
     for against in found if is_share else ():
         of_model = [compared for each, compared in listed if each is against][:DRAWN]
         if of_model:
-            names = tuple(_name(compared) for compared in of_model)
+            names = tuple(name_with_tasks(compared) for compared in of_model)
             changes = tuple(compared.difference.change for compared in of_model)
             panels.append(Panel(f"{against.label} minus {first}", Forest(names, changes, "change", "change")))
     shown = listed[:LISTED]
@@ -107,16 +102,11 @@ def _figure(name: str, listed: Sequence[tuple[Against, Compared]], found: Sequen
     )
 
 
-def _name(compared: Compared) -> str:
-    unit = compared.difference.unit
-    return f"{unit.name} ({len(unit.pairs)} tasks)" if unit.is_group else unit.name
-
-
-def _row(against: Against, compared: Compared) -> tuple[TableCell, ...]:
+def _row(against: Against, compared: Finding) -> tuple[TableCell, ...]:
     difference = compared.difference
     return (
-        _name(compared),
-        described(difference.unit.pairs[0].before),
+        name_with_tasks(compared),
+        metric(compared),
         against.label,
         difference.change,
         compared.verdict,
@@ -131,5 +121,5 @@ def _issues(found: Sequence[Against], left_out: int) -> Iterator[Issue]:
             f"{left_out} more differences, all with larger p-values, are left out: `compare` has those of two models."
         )
     for against in found:
-        for line in by_issue((each.name, str(each.issue)) for each in against.comparison.unpaired):
+        for line in by_issue((each.name, str(each.issue)) for each in against.outcome.unpaired):
             yield note(f"{against.label}, not compared: {line.strip()}")

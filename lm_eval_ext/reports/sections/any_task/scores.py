@@ -12,8 +12,8 @@ from lm_eval_ext.families.schema import SHARE
 from lm_eval_ext.reports.aggregates import replicates, terms_by_cluster
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Estimate
-from lm_eval_ext.reports.gate.comparison_text import described
-from lm_eval_ext.reports.gate.other_tasks import NORMAL
+from lm_eval_ext.reports.gate.measure import NORMAL
+from lm_eval_ext.reports.gate.text import described
 from lm_eval_ext.reports.gate.units import unlike, weights
 from lm_eval_ext.reports.statistics import estimate
 from lm_eval_ext.results.issue import Issue

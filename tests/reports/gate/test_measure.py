@@ -15,9 +15,8 @@ from lm_eval_ext.cli import main
 from lm_eval_ext.harness.versions import TESTED
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.gate.bounds import Bounds
-from lm_eval_ext.reports.gate.check import Finding, check
-from lm_eval_ext.reports.gate.comparison import Compared, compare
-from lm_eval_ext.reports.gate.units import Sides, Unpaired
+from lm_eval_ext.reports.gate.findings import Finding, check, compare
+from lm_eval_ext.reports.gate.units import Sides, Unit, Unpaired
 from lm_eval_ext.results.load import load_apart
 from lm_eval_ext.results.recognition import Choice
 from tests.other_files import MadeUp, write_other_run
@@ -43,13 +42,18 @@ def made_up(folder: Path, before: Mapping[str, MadeUp], after: Mapping[str, Made
     )
 
 
-def one(sides: Sides) -> Compared:
-    (found,) = compare(sides).compared
+def unit_of(found: Finding) -> Unit:
+    assert found.unit is not None
+    return found.unit
+
+
+def one(sides: Sides) -> Finding:
+    (found,) = compare(sides).findings
     return found
 
 
 def finding(sides: Sides, bounds: Bounds) -> Finding:
-    (found,) = check(sides, bounds.over(sides))
+    (found,) = check(sides, bounds.over(sides)).findings
     return found
 
 
@@ -62,14 +66,16 @@ BY_DEFAULT = Bounds(0.02, {}, "--max-drop")
 def test_every_task_and_group_of_a_real_run_is_compared(other_runs: list[Path]) -> None:
     comparison = compare(sides_of(other_runs[0], other_runs[1]))
     assert comparison.unpaired == ()
-    found = {each.difference.unit.name: each.difference for each in comparison.compared}
+    found = {each.name: each for each in comparison.findings}
     assert {*RUNNABLE, "colors", "shapes", "colors_few"} <= found.keys()
-    for name, difference in found.items():
+    for name, each in found.items():
         # The second model errs more often, in each of them.
-        assert difference.change.value * difference.sign < 0, name
+        difference = each.difference
+        assert each.verdict in ("worse", "unclear"), name
+        assert difference.change.value * unit_of(each).sign < 0, name
         assert difference.change.low <= difference.change.value <= difference.change.high
-        assert difference.unsampled is None
-        assert list(difference.unit.issues) == []
+        assert difference.unpaired is None
+        assert each.issues == ()
         assert 0 < difference.p <= 1
 
 
@@ -79,15 +85,15 @@ def test_scores_are_those_of_the_harness(other_runs: list[Path], side: int) -> N
     (recorded,) = {
         id(run.file): run.file.content["results"] for run in (sides.before, sides.after)[side].counting
     }.values()
-    for each in compare(sides).compared:
+    for each in compare(sides).findings:
         difference = each.difference
-        unit = difference.unit
+        unit = unit_of(each)
         figure = next(value for key, value in recorded[_in_file(unit.name, recorded)].items() if key == _field(each))
         assert (difference.before, difference.after)[side] == pytest.approx(figure, rel=1e-9), unit.name
 
 
-def _field(compared: Compared) -> str:
-    return f"{compared.difference.unit.headline.name},{compared.difference.unit.pairs[0].before.reader}"
+def _field(compared: Finding) -> str:
+    return f"{unit_of(compared).headline.name},{unit_of(compared).pairs[0].before.reader}"
 
 
 def _in_file(name: str, recorded: Mapping[str, object]) -> str:
@@ -96,7 +102,7 @@ def _in_file(name: str, recorded: Mapping[str, object]) -> str:
 
 def test_the_commands_take_a_real_run(other_runs: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
     before, after = map(str, other_runs)
-    assert main(["compare", before, after, "--metric", "acc_norm"]) == 0
+    assert main(["compare", after, "--against", before, "--metric", "acc_norm"]) == 0
     printed = capsys.readouterr().out
     assert "exact_match,strict-match ↑" in printed
     assert "acc_norm ↑" in printed
@@ -133,7 +139,7 @@ def test_a_row_without_a_story_is_an_observation_of_its_own(tmp_path: Path) -> N
     write_other_run(tmp_path / "b", {"quiz": MadeUp(LESS, stories=stories)}, model="owner/two")
     found = one(sides_of(tmp_path / "a", tmp_path / "b", Choice(cluster="story")))
     assert (found.difference.rows, found.difference.answers) == (7 + 30, 100)
-    assert found.difference.unit.issues == ()
+    assert found.issues == ()
 
 
 @pytest.mark.parametrize("figure", ["hits,at 5", "hits,at 5,none"])
@@ -143,7 +149,7 @@ def test_the_name_of_a_metric_may_have_a_comma(tmp_path: Path, figure: str) -> N
         write_other_run(tmp_path / folder, {"quiz": task}, model=folder)
     for choice in (FIRST, Choice(figure)):
         found = one(sides_of(tmp_path / "a", tmp_path / "b", choice))
-        assert found.difference.unit.headline.name == "hits,at 5"
+        assert unit_of(found).headline.name == "hits,at 5"
         assert found.difference.change.value == pytest.approx(-0.3)
         assert found.difference.answers == 100
 
@@ -204,13 +210,13 @@ def test_a_figure_that_is_no_known_function_of_its_rows_stands_alone(tmp_path: P
     assert [found.difference.before, found.difference.after] == pytest.approx([0.123, 0.321])
     assert not found.difference.change.has_interval
     assert isnan(found.p)
-    assert str(found.difference.unsampled) == "acc is no mean of its rows, nor another known aggregation"
+    assert str(found.difference.unpaired) == "acc is no mean of its rows, nor another known aggregation"
     assert finding(sides, BY_DEFAULT).verdict == "CANNOT TELL"
 
 
 def test_what_is_said_about_both_sides_of_a_task_names_it_once(tmp_path: Path) -> None:
     odd = {"quiz": MadeUp(RIGHT, 0.123, aggregation="def own(items): ...")}
-    unit = one(made_up(tmp_path, odd, odd)).difference.unit
+    unit = unit_of(one(made_up(tmp_path, odd, odd)))
     # The tables begin with the name of the task.
     said = "acc in the results is no mean of its rows, nor another known aggregation; it is shown without an interval"
     assert [str(issue) for issue in unit.issues] == [f"{said} and not tested"]
@@ -226,7 +232,7 @@ def test_without_samples_the_standard_errors_of_the_results_count(tmp_path: Path
     # The root of 0.03² + 0.04² is 0.05.
     assert found.p == pytest.approx(2 * stats.norm.sf(0.3 / 0.05))
     assert found.difference.change.low == pytest.approx(-0.3 - 1.96 * 0.05, abs=1e-4)
-    assert str(found.difference.unsampled).endswith(
+    assert str(found.difference.unpaired).endswith(
         "interval and p are from the standard errors in the results, unpaired"
     )
     assert finding(sides, BY_DEFAULT).verdict == "REGRESSION"
@@ -276,11 +282,11 @@ def test_a_run_of_any_version_can_be_compared_with_one_of_any_other(tmp_path: Pa
     for first, second in permutations(recorded.values(), 2):
         comparison = compare(sides_of(first, second))
         assert comparison.unpaired == ()
-        found = [each.difference for each in comparison.compared]
+        found = comparison.findings
         # The same model gave the same answers.
-        assert [each.unit.name for each in found if each.change.value] == []
+        assert [each.name for each in found if each.difference.change.value] == []
         assert len(found) == 9
-        assert [issue for each in found for issue in each.unit.issues] == []
+        assert [issue for each in found for issue in each.issues] == []
 
 
 def test_a_run_of_the_installed_version_can_be_compared_with_one_of_any_other(
@@ -289,9 +295,9 @@ def test_a_run_of_the_installed_version_can_be_compared_with_one_of_any_other(
     for version, folder in unpacked(tmp_path):
         comparison = compare(sides_of(other_runs[1], folder))
         assert {each.name for each in comparison.unpaired} <= {"told", "translated"}, version
-        found = [each.difference for each in comparison.compared]
-        assert [each.unit.name for each in found if abs(each.change.value) > 1e-9] == [], version
-        assert [issue for each in found for issue in each.unit.issues] == [], version
+        found = comparison.findings
+        assert [each.name for each in found if abs(each.difference.change.value) > 1e-9] == [], version
+        assert [issue for each in found for issue in each.issues] == [], version
 
 
 # Several draws
@@ -315,7 +321,7 @@ def test_several_runs_given_as_one_are_the_mean_of_their_scores(
 
     before = [write("a", 1, 20.0, RIGHT), write("a", 2, 24.0, LESS)]
     after = [write("b", 1, 29.0, LESS), write("b", 2, 29.0, LESS)]
-    assert main(["compare", *before, "--", *after]) == 0
+    assert main(["compare", *after, "--against", *before]) == 0
     # Further tables below the first have a line for each task, too.
     printed = reversed(capsys.readouterr().out.splitlines())
     lines = {line.split()[0]: line.split() for line in printed if line}
