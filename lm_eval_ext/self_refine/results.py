@@ -13,9 +13,8 @@ from lm_eval_ext.results.comparability import UnlikeFact, differences
 from lm_eval_ext.results.issue import Issue
 from lm_eval_ext.results.load import find_runs
 from lm_eval_ext.results.runs import Role, TaskRun, newest
-from lm_eval_ext.self_refine.confusion import Confusion
 from lm_eval_ext.self_refine.method import base_of, is_refined, stops_early, strategy_of
-from lm_eval_ext.self_refine.metrics import COUNTS
+from lm_eval_ext.self_refine.metrics import COUNTS, Confusion
 from lm_eval_ext.self_refine.strategies import NAME, STRATEGIES, ZERO_SHOT, strategy_named
 from lm_eval_ext.self_refine.table import MethodScores, TaskScore
 from lm_eval_ext.sources import RowsError

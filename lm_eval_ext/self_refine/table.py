@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import fsum
 
-from lm_eval_ext.self_refine.confusion import Confusion
+from lm_eval_ext.self_refine.metrics import Confusion
 from lm_eval_ext.self_refine.strategies import STRATEGIES
 from lm_eval_ext.sources import EMBEDDED, EMBEDDED_NOTE
 

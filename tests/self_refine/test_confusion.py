@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lm_eval_ext.self_refine.confusion import Confusion
+from lm_eval_ext.self_refine.metrics import Confusion
 
 
 def test_judgments_are_counted_by_truth_and_verdict() -> None:

@@ -10,8 +10,8 @@ import pytest
 from lm_eval_ext.families.manyifeval.schema import SCHEMA
 from lm_eval_ext.harness.aggregation import function_of
 from lm_eval_ext.models.self_refine import SelfRefineLM
+from lm_eval_ext.self_refine.loop import Feedback, Refined, Round
 from lm_eval_ext.self_refine.metrics import AGGREGATIONS, COUNTS, aggregation, scores
-from lm_eval_ext.self_refine.refined import Feedback, Refined, Round
 from tests.self_refine.scripted import ScriptedLM, request, row
 
 INSTRUCTIONS = row().instructions

@@ -15,7 +15,7 @@ from lm_eval.tasks import TaskManager
 
 from lm_eval_ext import tasks_dir
 from lm_eval_ext.cli import main
-from lm_eval_ext.self_refine.confusion import Confusion
+from lm_eval_ext.self_refine.metrics import Confusion
 from lm_eval_ext.self_refine.results import read_methods
 from lm_eval_ext.self_refine.strategies import NAME
 from lm_eval_ext.self_refine.table import MethodScores, TaskScore, markdown

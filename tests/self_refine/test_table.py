@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from lm_eval_ext.self_refine.confusion import Confusion
+from lm_eval_ext.self_refine.metrics import Confusion
 from lm_eval_ext.self_refine.strategies import STRATEGIES
 from lm_eval_ext.self_refine.table import MethodScores, TaskScore, by_round, line, markdown
 

@@ -20,9 +20,8 @@ from lm_eval_ext.reports.study import OWN, UNKNOWN, Cells, Entry, SharedRows, St
 from lm_eval_ext.results.issue import Issue, error, named, note, warning
 from lm_eval_ext.results.models import EvaluatedModel
 from lm_eval_ext.results.runs import TaskRun
-from lm_eval_ext.self_refine.confusion import Confusion
 from lm_eval_ext.self_refine.method import base_of, is_refined, stops_early, strategy_of
-from lm_eval_ext.self_refine.metrics import COUNTS
+from lm_eval_ext.self_refine.metrics import COUNTS, Confusion
 from lm_eval_ext.self_refine.strategies import STRATEGIES
 
 _ROUND = re.compile(rf"{PROMPT_LEVEL}_round_(\d+)")
