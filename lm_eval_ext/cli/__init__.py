@@ -51,7 +51,7 @@ COMMANDS: Commands = {
             ),
             "table": (
                 "compare methods of self-refinement: the paper's Table 2 from result files",
-                "lm_eval_ext.self_refine.command:add_table_to",
+                "lm_eval_ext.reports.sections.manyifeval.command:add_table_to",
             ),
         },
     ),

@@ -11,9 +11,9 @@ import pytest
 
 from lm_eval_ext.cli import main
 from lm_eval_ext.reports.gains.results import read_scores
+from lm_eval_ext.reports.sections.manyifeval.command import read_methods
 from lm_eval_ext.results.load import load, load_apart
 from lm_eval_ext.results.runs import GivenName
-from lm_eval_ext.self_refine.results import read_methods
 from lm_eval_ext.sources import RowsError
 from tests.reports.files import SST2, write_run
 from tests.reports.gains.test_results import leaf, results
@@ -30,14 +30,14 @@ def test_report_compare_and_table_agree_on_the_newest_run(newer: str, tmp_path: 
         content["configs"][N01]["generation_kwargs"] = {}
         path.write_text(json.dumps(content))
     accuracy = 1.0 if newer == "a" else 0.0
-    (methods, issues) = read_methods([tmp_path])
+    study, issues = read_methods([tmp_path])
     (of_report,), (of_comparison,) = load([tmp_path]).counting, load_apart([[tmp_path]])[0].counting
-    (of_table,) = methods
+    (of_table,) = study.entries
     assert of_report.figure("prompt_level_strict_acc") == accuracy
     assert of_comparison.figure("prompt_level_strict_acc") == accuracy
-    assert of_table.scores[0].prompt_level == accuracy
+    assert of_table.run.figure("prompt_level_strict_acc") == accuracy
     # Model and replaced runs are reported in the same way, too.
-    assert of_table.model == of_report.model.full_name == "hf pretrained=one"
+    assert of_table["base"] == of_report.model.full_name == "hf pretrained=one"
     assert issues == load([tmp_path]).issues
     older = "b" if newer == "a" else "a"
     assert str(issues[0]).startswith(f"{tmp_path / older}")
