@@ -99,7 +99,7 @@ COMMANDS: Commands = {
             ),
             "gains": (
                 "print how much each encoding of the instruction improves a model's score over a base encoding",
-                "lm_eval_ext.reports.gains.command:add_gains_to",
+                "lm_eval_ext.reports.sections.natural_instructions.command:add_gains_to",
             ),
             "export": (
                 "print encoded training pairs, one JSON object per line",

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from lm_eval_ext.cli import main
-from lm_eval_ext.reports.gains.results import read_scores
 from lm_eval_ext.reports.sections.manyifeval.command import read_methods
+from lm_eval_ext.reports.sections.natural_instructions.command import read_encodings
 from lm_eval_ext.results.load import load, load_apart
 from lm_eval_ext.results.runs import GivenName
 from lm_eval_ext.sources import RowsError
 from tests.reports.files import SST2, write_run
-from tests.reports.gains.test_results import leaf, results
 from tests.reports.manyifeval_files import of_model, row, write_rows
+from tests.reports.sections.natural_instructions.test_command import leaf, results
 
 N01 = "manyifeval_n01"
 
@@ -47,9 +47,9 @@ def test_report_and_gains_agree_on_the_newest_run_even_with_equal_dates(tmp_path
     for number, rouge_l in ((1, 0.2), (2, 0.3)):
         results(tmp_path / f"results_{number}.json", leaf("s1", "prompt", rouge_l), date=1.0)
     (of_report,) = load([tmp_path]).counting
-    of_gains = read_scores([tmp_path])
-    assert of_report.figure("rouge_l") == of_gains.scores[0].rouge_l == 0.3
-    assert of_gains.model == of_report.model.full_name
+    study, setting, _ = read_encodings([tmp_path])
+    assert of_report.figure("rouge_l") == study.entries[0].run.figure("rouge_l") == 0.3
+    assert setting["model"] == of_report.model.full_name
 
 
 def test_reading_results_needs_neither_reports_nor_the_harness() -> None:
