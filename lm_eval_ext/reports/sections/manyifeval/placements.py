@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import reduce
-from math import nan
+from itertools import chain
+from typing import Any
 
 import numpy as np
 
 from lm_eval_ext.families.manyifeval.schema import COUSINS, DENSE, MIXED, OF_REPORTS, OF_SECTIONS, SCHEMA, SINGLE, WIDE
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Curves, Estimate, Figure, Panel
-from lm_eval_ext.reports.layout import drawn, table
+from lm_eval_ext.reports.layout import MISSING, drawn, table
 from lm_eval_ext.reports.paired import Difference, difference_of
 from lm_eval_ext.reports.sections.manyifeval.runs import FAMILY, INST, INST_LEVEL, PROMPT, PROMPT_LEVEL, facts
-from lm_eval_ext.reports.statistics import estimate, holm
-from lm_eval_ext.reports.study import Cells
+from lm_eval_ext.reports.statistics import holm
+from lm_eval_ext.reports.study import OWN, Cells, Entry, Key, Study, grouped
 from lm_eval_ext.reports.wording import figure as shown
 from lm_eval_ext.results.issue import Issue, error, named, note
 from lm_eval_ext.results.runs import Role, TaskRun
@@ -39,88 +40,37 @@ KINDS: Mapping[str, str] = {
     MIXED: "sections of a report",
 }
 """What the titles of panels say of a kind of tasks, in the order of the panels."""
-OF_ROWS = {PROMPT_LEVEL: PROMPT, INST_LEVEL: INST}
-OF_REPORT = {DENSE: {OF_REPORTS[0].name: "share contained"}, MIXED: {OF_SECTIONS[0].name: "share followed"}}
-"""The metrics that are drawn, with the titles of their axes; those of reports by kind."""
+ACCURACY, INSTRUCTIONS = "accuracy", "instruction level"
+OF_ROWS = {ACCURACY: PROMPT, INSTRUCTIONS: INST}
+OF_REPORT = {DENSE: {ACCURACY: "share contained"}, MIXED: {ACCURACY: "share followed"}}
+"""The columns that are drawn, with the titles of their axes; those of reports by kind."""
 SIGNIFICANT = 0.05
-
-
-@dataclass(frozen=True)
-class Placed:
-    """One task of one model, at every placement that it was run with.
-
-    Attributes:
-        model, task: their names.
-        kind: what its rows ask, as a key of ``KINDS``.
-        number: the number of its instructions.
-        runs: by placement, the published one included if it was run, with the rows that all of them have.
-        left_out: how many rows some run lacks.
-        reason: why they are not compared, as text; empty if they are.
-    """
-
-    model: str
-    task: str
-    kind: str
-    number: int
-    runs: Mapping[str, TaskRun]
-    left_out: int
-    reason: str
-
-    @property
-    def accuracy(self) -> str:
-        """Its headline metric."""
-        return next(iter(self.runs.values())).headline.name
-
-    @property
-    def share(self) -> str:
-        """The metric of the share of instructions that are followed, which tells more where no row is right."""
-        return INST_LEVEL if INST_LEVEL in next(iter(self.runs.values())).metrics else self.accuracy
-
-    def figure(self, evidence: Evidence, place: str, metric: str) -> Estimate:
-        """Return a figure over the shared rows; NaN if the task was not run there, or has no such metric."""
-        run = self.runs.get(place)
-        return (
-            Estimate(nan) if run is None or metric not in run.metrics else estimate(evidence.ratio(run, metric).value)
-        )
-
-    def difference(self, place: str, metric: str) -> Difference | None:
-        """Return how a figure differs from that at the published placement, as in ``compare``; ``None`` if unknown."""
-        before, after = self.runs.get(PUBLISHED), self.runs.get(place)
-        if not before or not after or before is after or self.reason or not before.rows or not after.rows:
-            return None
-        if metric not in before.rows.values or metric not in after.rows.values:
-            return None
-        return difference_of([(before, after)], metric)
-
-    def change(self, evidence: Evidence, place: str, metric: str) -> Estimate:
-        """Return that difference; without an interval if there are no samples."""
-        if PUBLISHED not in self.runs or place == PUBLISHED or self.reason:
-            return Estimate(nan)
-        found = self.difference(place, metric)
-        if found is None:
-            there, published = (self.figure(evidence, each, metric).value for each in (place, PUBLISHED))
-            return Estimate(there - published)
-        return found.change
+Placed = Mapping[str, TaskRun]
+"""The runs of a task by placement, the published one included if it was run, with the rows that all of them have."""
 
 
 def placements(evidence: Evidence) -> Iterator[Figure]:
     """Yield the figure of accuracy by placement, if a model was run with another than the published one."""
-    tasks = list(_tasks(evidence))
-    if not tasks:
+    study, issues, apart = _placed(evidence)
+    if not study.entries:
         return
-    by_model: dict[str, list[Placed]] = {}
-    for task in tasks:
-        by_model.setdefault(task.model, []).append(task)
-    lines = {
-        (task.model, task.task, place): {
-            "accuracy": task.figure(evidence, place, task.accuracy),
-            f"accuracy minus {PUBLISHED}": task.change(evidence, place, task.accuracy),
-            "instruction level": task.figure(evidence, place, INST_LEVEL),
-            f"instruction level minus {PUBLISHED}": task.change(evidence, place, INST_LEVEL),
-        }
-        for task in tasks
-        for place in task.runs
+    tasks = {
+        key: {entry["placement"]: entry.run for entry in group}
+        for key, group in grouped(study.entries, ("model", "task")).items()
     }
+    by = ("model", "kind", "instructions", "task", "placement")
+    cells = study.means(study.entries, (by,), {ACCURACY: OWN, INSTRUCTIONS: INST_LEVEL})
+    compared = {key: runs for key, runs in tasks.items() if key not in apart}
+
+    def minus_published(metric: str = "") -> Callable[[dict[str, Any]], Estimate]:
+        return lambda line: _change(
+            evidence, compared.get((line["model"], line["task"]), {}), line["placement"], metric
+        )
+
+    changes = {ACCURACY: minus_published(), INSTRUCTIONS: minus_published(INST_LEVEL)}
+    named_changes = {f"{column} minus {PUBLISHED}": change for column, change in changes.items()}
+    columns = [*chain.from_iterable(zip(changes, named_changes, strict=True))]
+    models = cells.values("model")
     yield Figure(
         "manyifeval_placements",
         "Where does it stop listening?",
@@ -130,34 +80,54 @@ def placements(evidence: Evidence) -> Iterator[Figure]:
         "which all instructions are followed; of dense tasks, the share of the words or instructions. All figures of a "
         "task are over the rows that all its placements have. Intervals of curves are 95 % confidence intervals from a "
         "cluster bootstrap over task prompts; differences are paired by row, with the limits (95 %) that check uses.",
+        tuple(_panels(study, cells)),
+        table(cells.with_columns(named_changes).only(columns), ("model", "task", "placement")),
         tuple(
-            panel
-            for model, of_model in by_model.items()
-            for panel in _panels(evidence, of_model, model if len(by_model) > 1 else "")
+            issue
+            for model in models
+            for issue in (
+                note(f"{model}: {_in_words({task: runs for (of, task), runs in compared.items() if of == model})}"),
+                *issues[model],
+            )
         ),
-        table(Cells(("model", "task", "placement"), lines), ("model", "task", "placement")),
-        tuple(issue for model, of_model in by_model.items() for issue in _issues(model, of_model)),
         (PROMPT_LEVEL, INST_LEVEL, OF_REPORTS[0].name, OF_SECTIONS[0].name),
     )
 
 
-def _tasks(evidence: Evidence) -> Iterator[Placed]:
-    """Yield the tasks that models were run on with another placement than the published one."""
+def _placed(evidence: Evidence) -> tuple[Study, dict[str, list[Issue]], set[Key]]:
+    """Return the runs of tasks that models were run on with another placement than the published one.
+
+    Returns:
+        The runs; what was not compared, by model; and the models and tasks whose placements are not compared at all.
+    """
     placed = [run for run in evidence.runs.with_role(Role.PLACED) if run.family.name == FAMILY]
     known = {(run.model, run.task) for run in placed}
-    by_task: dict[tuple[str, str], dict[str, TaskRun]] = {}
+    entries = []
     for run in (*evidence.runs.of(FAMILY), *placed):
         if (run.model, run.task) in known:
-            of_task = by_task.setdefault((evidence.runs.labels[run.model], run.task), {})
-            of_task[run.placement or PUBLISHED] = run
-    found = []
-    for (model, task), at in by_task.items():
-        runs, left_out, reason = _on_shared_rows({place: at[place] for place in SCHEMA.placements if place in at})
-        asked = facts(next(iter(runs.values())))
-        kind = REPEATED if asked["repeat"] else asked["kind"]
-        found.append(Placed(model, task, kind, asked["instructions"], runs, left_out, reason))
-    models = [*evidence.runs.labels.values()]
-    yield from sorted(found, key=lambda one: (models.index(one.model), [*KINDS].index(one.kind), one.number, one.task))
+            asked = facts(run)
+            kind = REPEATED if asked["repeat"] else asked["kind"]
+            about = {"model": evidence.runs.labels[run.model], "task": run.task, "kind": kind}
+            about |= {"instructions": asked["instructions"], "placement": run.placement or PUBLISHED}
+            entries.append(Entry(run, about, asked=None, metric=run.headline.name))
+    orders = {"model": tuple(evidence.runs.labels.values()), "kind": tuple(KINDS), "placement": SCHEMA.placements}
+    shared: list[Entry] = []
+    issues: dict[str, list[Issue]] = {}
+    apart = set[Key]()
+    rank = [*KINDS].index
+    entries.sort(key=lambda one: (rank(one["kind"]), one["instructions"], one["task"]))
+    for key, group in grouped(entries, ("model", "task")).items():
+        runs, left_out, reason = _on_shared_rows({entry["placement"]: entry.run for entry in group})
+        shared += [replace(entry, run=runs[entry["placement"]]) for entry in group]
+        model, task = key
+        said = issues.setdefault(model, [])
+        if reason:
+            apart.add(key)
+            said.append(error(f"{model}: the placements of {task} are not compared: {reason}"))
+        elif left_out:
+            text = f"rows of {task} left out because not every placement has them: {left_out}"
+            said.append(note(f"{model}: {text}"))
+    return Study(evidence, tuple(shared), (), orders), issues, apart
 
 
 def _on_shared_rows(runs: dict[str, TaskRun]) -> tuple[dict[str, TaskRun], int, str]:
@@ -178,56 +148,78 @@ def _on_shared_rows(runs: dict[str, TaskRun]) -> tuple[dict[str, TaskRun], int, 
     return kept, len(every) - len(shared), ""
 
 
-def _panels(evidence: Evidence, tasks: Sequence[Placed], label: str) -> Iterator[Panel]:
-    """Yield panels for each kind of tasks, with a curve for each placement."""
-    kinds = dict.fromkeys(task.kind for task in tasks)
-    for kind in kinds:
-        # Of several tasks with one number of instructions, a curve has the first.
-        by_number = {task.number: task for task in reversed(tasks) if task.kind == kind}
-        for metric, level in OF_REPORT.get(kind, OF_ROWS).items():
-            lines = {
-                (number, WORDS[place]): {"": task.figure(evidence, place, metric)}
-                for place in SCHEMA.placements
-                for number, task in sorted(by_number.items())
-                if any(place in each.runs for each in by_number.values())
-            }
-            options = {"x_axis": "words" if kind == DENSE else "instructions", "axis": level}
-            mark = drawn(Cells(("n", "place"), lines), Curves, "n", "place", logarithmic=kind in OF_REPORT, **options)
-            parts = (label, KINDS[kind] if len(kinds) > 1 else "", level.partition(":")[0])
-            yield Panel(", ".join(filter(None, parts)), mark)
+def _difference(runs: Placed, place: str, metric: str = "") -> Difference | None:
+    """Return how a figure differs from that at the published placement, as in ``compare``; ``None`` if unknown.
+
+    Args:
+        runs: the runs of a task.
+        place: the placement.
+        metric: the figure; empty for the headline.
+    """
+    before, after = runs.get(PUBLISHED), runs.get(place)
+    if before is None or after is None or before is after or before.rows is None or after.rows is None:
+        return None
+    metric = metric or before.headline.name
+    known = metric in before.rows.values and metric in after.rows.values
+    return difference_of([(before, after)], metric) if known else None
 
 
-def _issues(model: str, tasks: Sequence[Placed]) -> Iterator[Issue]:
-    """Yield where a model listens less than at the published place, and what was not compared."""
-    yield note(f"{model}: {_in_words(tasks)}")
-    for task in tasks:
-        if task.reason:
-            yield error(f"{model}: the placements of {task.task} are not compared: {task.reason}")
-        elif task.left_out:
-            text = f"rows of {task.task} left out because not every placement has them: {task.left_out}"
-            yield note(f"{model}: {text}")
+def _change(evidence: Evidence, runs: Placed, place: str, metric: str) -> Estimate:
+    """Return that difference; without an interval if there are no samples."""
+    if PUBLISHED not in runs or place == PUBLISHED:
+        return MISSING
+    if found := _difference(runs, place, metric):
+        return found.change
+    both = (runs[each] for each in (place, PUBLISHED))
+    there, published = (evidence.ratio(run, metric or run.headline.name).value[0] for run in both)
+    return Estimate(float(there - published))
 
 
-def _in_words(tasks: Sequence[Placed]) -> str:
-    found = {
-        f"{task.task} {place}": (task, place, change)
-        for task in tasks
-        for place in OTHERS
-        if (change := task.difference(place, task.share))
-    }
+def _panels(study: Study, cells: Cells) -> Iterator[Panel]:
+    """Yield panels for each model and kind of tasks, with a curve for each placement."""
+    several = len(cells.values("model")) > 1
+    for (model,), of_model in cells.split("model"):
+        kinds = of_model.values("kind")
+        for (kind,), part in of_model.split("kind"):
+            # Of several tasks with one number of instructions, a curve has the first.
+            first = {about["instructions"]: about["task"] for about, _ in reversed([*part.about()])}
+            curves = part.where(lambda about, first=first: first[about["instructions"]] == about["task"])  # type: ignore[misc]
+            places = [WORDS[place] for place in study.in_order("placement", curves.values("placement"))]
+            in_words = curves.with_fact("place", lambda about: WORDS[about["placement"]])
+            for column, level in OF_REPORT.get(kind, OF_ROWS).items():
+                options = {"x_axis": "words" if kind == DENSE else "instructions", "axis": level, "columns": places}
+                options["logarithmic"] = kind in OF_REPORT
+                mark = drawn(in_words.only([column]), Curves, "instructions", "place", **options)
+                parts = (model if several else "", KINDS[kind] if len(kinds) > 1 else "", level.partition(":")[0])
+                yield Panel(", ".join(filter(None, parts)), mark)
+
+
+def _in_words(tasks: Mapping[str, Placed]) -> str:
+    """Return where a model listens less than at the published place.
+
+    It is by the share of the instructions that are followed, which tells more where no row is right.
+    """
+    found = {}
+    for task, runs in tasks.items():
+        share = INST_LEVEL if INST_LEVEL in next(iter(runs.values())).metrics else ""
+        of_task = {place: _difference(runs, place, share) for place in OTHERS}
+        found |= {(place, task): change for place, change in of_task.items() if change}
     if not found:
         return f"no task has samples both {WORDS[PUBLISHED]} and at another place, so the places are not compared"
-    adjusted = holm({name: change.p for name, (_, _, change) in found.items()})
+    adjusted = holm({" ".join(key): change.p for key, change in found.items()})
     said: dict[str, list[str]] = {"less": [], "more": [], "alike": []}
     for place in OTHERS:
-        compared = {name: (task, change) for name, (task, of, change) in found.items() if of == place}
-        clear = [
-            (task, change.change.value) for name, (task, change) in compared.items() if adjusted[name] < SIGNIFICANT
-        ]
+        at = {
+            task: (adjusted[f"{of} {task}"], change.change.value) for (of, task), change in found.items() if of == place
+        }
+        clear = {task: value for task, (p, value) in at.items() if p < SIGNIFICANT}
         for which, sign in (("less", -1), ("more", 1)):
-            if of_sign := [(task, value) for task, value in clear if sign * value > 0]:
-                said[which].append(f"{WORDS[place]} ({_changes_in_words(of_sign)})")
-        if compared and not clear:
+            if of_sign := [task for task, value in clear.items() if sign * value > 0]:
+                first, *others = of_sign
+                points = f"{shown(clear[first], 'change')} points in {first}"
+                also = f"; also in {named(others)}" if others else ""
+                said[which].append(f"{WORDS[place]} ({points}{also})")
+        if at and not clear:
             said["alike"].append(WORDS[place])
     less, more, alike = said.values()
     parts = [
@@ -240,10 +232,3 @@ def _in_words(tasks: Sequence[Placed]) -> str:
         f"instructions {WORDS[PUBLISHED]}: p < {SIGNIFICANT:g} in paired sign-flip tests, with Holm's correction for "
         f"{len(found)} comparisons"
     )
-
-
-def _changes_in_words(changes: Sequence[tuple[Placed, float]]) -> str:
-    """Return the changes in some tasks as text, the first in full and the others by name."""
-    (first, value), *others = changes
-    points = f"{shown(value, 'change')} points in {first.task}"
-    return f"{points}; also in {named([task.task for task, _ in others])}" if others else points

@@ -212,7 +212,7 @@ def feedback(entries: Sequence[Entry]) -> Cells:
         confusion = Confusion(*map(int, found.sum(axis=0))).unless_unread(unparsable)
         shares = {"precision": confusion.precision, "recall": confusion.recall, "F1": confusion.f1}
         known = {name: Estimate(nan if share is None else share) for name, share in shares.items()}
-        lines[(*key, total)] = {**known, "unparsable": Estimate(float(unparsable))}
+        lines |= {(*key, total): {**known, "unparsable": Estimate(float(unparsable))}}
     return Cells((*METHOD, "judgments"), lines)
 
 
@@ -353,7 +353,8 @@ def _judged_followed(study: Study, runs: Sequence[tuple[TaskRun, Floats | None]]
     for run, counts in runs:
         if counts is None:
             yes, no = (run.figure(COUNTS[place]) or 0.0 for place in LABELS[label])
-            ratios.append(Ratio(*(np.concatenate([[count], UNKNOWN[1:]]) for count in (yes, yes + no))))
+            total, count = (np.concatenate([[of_rows], UNKNOWN[1:]]) for of_rows in (yes, yes + no))
+            ratios.append(Ratio(total, count))
         else:
             whole = counts[:, followed] + counts[:, broken]
             ratios.append(study.evidence.of_counts(run, counts[:, followed], whole, label))

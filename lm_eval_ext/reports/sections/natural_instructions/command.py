@@ -103,9 +103,9 @@ def _gains(options: argparse.Namespace) -> int:
         for one in found["left_out"]
     ]
     if options.upper_bound:
-        bounds, issues = read_upper_bound(options.upper_bound, study)
+        bounds, issues_of_bounds = read_upper_bound(options.upper_bound, study)
         found["upper_bound"] = gaps(study, bounds)
-        said += map(str, issues)
+        said += map(str, issues_of_bounds)
         without = found["upper_bound"]["without_upper_bound"]
         said += [f"{subtask} is left out of the gaps: no upper bound" for subtask in without]
     for line in said:
@@ -253,8 +253,8 @@ def _by(
     found: dict[str, dict[str, Any]] = {}
     for about, line in means.wide("which", heading="{column} {which}").about():
         figures = {name: float(value[0]) for name, value in line.items()}
-        key = about[part], about["encoding"]
-        found.setdefault(key[0], {})[key[1]] = compared(figures, groups[(*key, "with")])
+        name, encoding = about[part], about["encoding"]
+        found.setdefault(name, {})[encoding] = compared(figures, groups[name, encoding, "with"])
     return found
 
 

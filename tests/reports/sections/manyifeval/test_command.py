@@ -612,8 +612,8 @@ def test_a_row_is_formatted_like_table_2(strategy: str, task: Content, row: str,
 
 def test_several_tasks_are_pooled_by_rows_and_judgments(tmp_path: Path) -> None:
     ten, forty = Confusion(6, 1, 2, 1), Confusion(24, 3, 8, 5)
-    judged = {"unparsable": 0.5, "requests": 3.0, "after": ((0.5, 0.75), (0.7, 0.85))}
-    more = {"unparsable": 0.25, "requests": 7.0, "after": ((0.1, 0.35), (0.5, 0.65))}
+    judged: Content = {"unparsable": 0.5, "requests": 3.0, "after": ((0.5, 0.75), (0.7, 0.85))}
+    more: Content = {"unparsable": 0.25, "requests": 7.0, "after": ((0.1, 0.35), (0.5, 0.65))}
     none: Content = {"feedback": Confusion(), "unparsable": "N/A"}
     method(
         tmp_path,
@@ -642,7 +642,7 @@ def test_request_counts_for_only_some_tasks_are_not_shown(tmp_path: Path) -> Non
 
 def test_models_are_sorted_by_name_and_methods_in_the_papers_order(tmp_path: Path) -> None:
     for model in ("b", "a"):
-        for strategy, of in reversed(STRATEGIES.items()):
+        for strategy, of in reversed([*STRATEGIES.items()]):
             method(tmp_path, strategy, refined() if of.refines else unjudged(), pretrained=model)
     assert [line for line in printed(tmp_path) if line.startswith("#")] == [f"### `hf pretrained={it}`" for it in "ab"]
     titles = [
@@ -661,7 +661,7 @@ def test_models_are_sorted_by_name_and_methods_in_the_papers_order(tmp_path: Pat
 
 def test_the_tables_are_markdown_with_footnotes(tmp_path: Path) -> None:
     names = ("manyifeval_n02", "manyifeval_n01")
-    source = {"source": "embedded"}
+    source: Content = {"source": "embedded"}
     write(tmp_path / "results_1.json", *(plain(name, 0.5, 50, **source) for name in names))
     same = ((0.5, 0.5), (0.5, 0.5))
     once: Content = {"inst": 0.5, "after": same, "requests": 1.0, **source}

@@ -371,7 +371,7 @@ def test_bleurt_is_compared_where_every_subtask_has_it(
     leaves = []
     for number, pair in enumerate(values):
         for encoding, bleurt in zip(("prompt", "all"), pair, strict=True):
-            one = leaf(f"s{number}", encoding, 0.5, **({} if bleurt is None else {"bleurt": "BLEURT-20"}))
+            one = leaf(f"s{number}", encoding, 0.5, bleurt=bleurt and "BLEURT-20")
             (figures,) = one["results"].values()
             figures |= {} if bleurt is None else {"bleurt,none": bleurt}
             leaves.append(one)
