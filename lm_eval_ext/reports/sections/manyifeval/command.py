@@ -11,6 +11,7 @@ from pathlib import Path
 
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.layout import shown
+from lm_eval_ext.reports.sections.manyifeval.curves import ACCURACIES, FAMILY
 from lm_eval_ext.reports.sections.manyifeval.refinement import (
     REQUESTS,
     UNPARSABLE,
@@ -19,7 +20,6 @@ from lm_eval_ext.reports.sections.manyifeval.refinement import (
     refinement_of,
     requests,
 )
-from lm_eval_ext.reports.sections.manyifeval.runs import ACCURACIES, FAMILY
 from lm_eval_ext.reports.study import Entry, Study, grouped
 from lm_eval_ext.reports.wording import one_line
 from lm_eval_ext.results.comparability import UnlikeFact, differences

@@ -16,9 +16,9 @@ import numpy as np
 from lm_eval_ext.reports.figure import Bars, Curves, Estimate, Figure, HeatMap
 from lm_eval_ext.reports.layout import COLUMN, panels, shown, table
 from lm_eval_ext.reports.sections.examples import UNREADABLE, Line
-from lm_eval_ext.reports.sections.manyifeval.runs import ACCURACIES, of_kind
+from lm_eval_ext.reports.sections.manyifeval.curves import ACCURACIES, of_kind
 from lm_eval_ext.reports.statistics import Floats, Ratio
-from lm_eval_ext.reports.study import OWN, UNKNOWN, Cells, Entry, SharedRows, Study, grouped, shared_rows
+from lm_eval_ext.reports.study import OWN, UNKNOWN, Cells, Entry, Key, SharedRows, Study, grouped, shared_rows
 from lm_eval_ext.results.issue import Issue, error, named, note, warning
 from lm_eval_ext.results.models import EvaluatedModel
 from lm_eval_ext.results.runs import TaskRun
@@ -191,7 +191,7 @@ def feedback(entries: Sequence[Entry]) -> Cells:
 
     Methods without judgments, or with a task whose judgments are missing from the results, are left out.
     """
-    lines = {}
+    lines: dict[Key, dict[str, Estimate]] = {}
     for key, of_method in grouped(entries, METHOD).items():
         counts = [[entry.run.figure(name) for name in COUNTS] for entry in of_method]
         if any(count is None for of_run in counts for count in of_run):

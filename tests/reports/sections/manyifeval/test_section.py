@@ -11,7 +11,7 @@ import pytest
 
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Curves, HeatMap, Section
-from lm_eval_ext.reports.sections.manyifeval.runs import type_name
+from lm_eval_ext.reports.sections.manyifeval.curves import type_name
 from lm_eval_ext.reports.sections.manyifeval.section import section
 from lm_eval_ext.results.issue import error, note, warning
 from lm_eval_ext.results.load import load
