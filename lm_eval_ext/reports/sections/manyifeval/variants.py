@@ -108,10 +108,19 @@ def repetition(study: Study) -> Figure | None:
         OF_PROMPTS,
     )
     last = "repeated minus different"
+    pairs = grouped(compared, ("model", "instructions"))
+
+    def change(line: dict[str, Any]) -> Any:
+        """Return the difference, paired by task prompt; without an interval if there are no samples."""
+        both = [entry.run for entry in pairs.get((line["model"], line["instructions"]), ()) if not entry.reason]
+        if len(both) < 2 or any(run.rows is None for run in both):
+            return line[REPEATED] - line[DIFFERENT]
+        return difference_of([(both[0], both[1])], PROMPT_LEVEL).change
+
     cells = (
         study.means(compared, ("model", "instructions", "which"), {"accuracy": PROMPT_LEVEL})
         .wide("which", heading="{which}")
-        .with_columns({last: lambda line: line[REPEATED] - line[DIFFERENT]})
+        .with_columns({last: change})
     )
     return Figure(
         "manyifeval_repetition",
@@ -119,7 +128,7 @@ def repetition(study: Study) -> Figure | None:
         "Prompt-level accuracy with n different instructions, and with the first one repeated n times, which makes the "
         "prompt as long but asks for only one thing. If the second stays level while the first falls, the number of "
         "instructions is what matters. Both are over the same task prompts. See Figure 8 of the paper (appendix C). "
-        f"{INTERVALS}",
+        f"{INTERVALS} The difference is paired by task prompt, with the limits (95 %) that check uses.",
         panels(cells.only([DIFFERENT, REPEATED]), Curves, "instructions", by=("model",), **NUMBERED),
         table(cells.only({DIFFERENT: "different", REPEATED: "repeated", last: last}), ("model", "instructions")),
         tuple(issues),
