@@ -51,7 +51,7 @@ COMMANDS: Commands = {
             ),
             "table": (
                 "compare methods of self-refinement: the paper's Table 2 from result files",
-                "lm_eval_ext.self_refine.command:add_table_to",
+                "lm_eval_ext.reports.sections.manyifeval.command:add_table_to",
             ),
         },
     ),
@@ -103,7 +103,7 @@ COMMANDS: Commands = {
             ),
             "gains": (
                 "print how much each encoding of the instruction improves a model's score over a base encoding",
-                "lm_eval_ext.reports.gains.command:add_gains_to",
+                "lm_eval_ext.reports.sections.natural_instructions.command:add_gains_to",
             ),
             "export": (
                 "print encoded training pairs, one JSON object per line",

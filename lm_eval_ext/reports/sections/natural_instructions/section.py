@@ -10,7 +10,6 @@ import numpy as np
 
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Bars, Figure, HeatMap, Panel, Section
-from lm_eval_ext.reports.gains.upper_bound import SAME_ANSWERS, task_specific
 from lm_eval_ext.reports.layout import drawn, panels, shown, table
 from lm_eval_ext.reports.sections.examples import examples
 from lm_eval_ext.reports.sections.natural_instructions.examples import candidates
@@ -20,10 +19,12 @@ from lm_eval_ext.reports.sections.natural_instructions.runs import (
     FAMILY,
     MOST_NAMED,
     ROUGE_L,
+    SAME_ANSWERS,
     TAKEN_AWAY,
     Comparable,
     Scope,
     comparable,
+    task_specific,
 )
 from lm_eval_ext.reports.statistics import Ratio
 from lm_eval_ext.reports.study import Cells, Key, exists

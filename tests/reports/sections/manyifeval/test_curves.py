@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from lm_eval_ext.reports.sections.manyifeval.dense import decay
+from lm_eval_ext.reports.sections.manyifeval.curves import decay
 
 NUMBERS = (10, 20, 50, 100, 200, 300, 400, 500)
 X = np.array(NUMBERS, dtype=np.float64)
