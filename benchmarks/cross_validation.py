@@ -14,8 +14,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from lm_eval_ext.classifier.encoder.adapter import ENCODER
 from lm_eval_ext.classifier.encoder.reader import encoder_reader
-from lm_eval_ext.classifier.encoder.training import train_encoder
+from lm_eval_ext.classifier.encoder.trainee import train_encoder
 from lm_eval_ext.classifier.evaluation.scores import evaluate
 from lm_eval_ext.classifier.evaluation.tables import as_markdown
 from lm_eval_ext.classifier.labelled import Labelled, labelled_file, question_key
@@ -23,7 +24,6 @@ from lm_eval_ext.classifier.reading import Reading
 from lm_eval_ext.classifier.rules import reader as rules
 from lm_eval_ext.classifier.rules import string_match
 from lm_eval_ext.classifier.training.generated import generated
-from lm_eval_ext.classifier.training.recipe import ENCODER
 
 FOLDS = 5
 

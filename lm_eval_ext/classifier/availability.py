@@ -6,9 +6,7 @@ import importlib.util
 from pathlib import Path
 
 from lm_eval_ext.sources import reason
-
-LIBRARIES = ("torch", "transformers", "peft")
-"""The libraries that loading or training a model needs."""
+from lm_eval_ext.training.run import LIBRARIES
 
 ADAPTER_WEIGHTS = "adapter_model.safetensors"
 """The file with an adapter's weights. Pickled weights can contain code and are not loaded."""
@@ -31,7 +29,7 @@ def unavailable(what: str) -> ReaderError:
 
 
 def require_libraries() -> None:
-    """Check, without importing them, that the libraries for loading or training a model are installed.
+    """Check, without importing them, that the libraries for loading a model, those for training one, are installed.
 
     Raises:
         ReaderError: a library is missing; the message names the extra that installs it.

@@ -19,8 +19,11 @@ from lm_eval_ext.classifier.causal.prompts import PromptOf
 from lm_eval_ext.classifier.placement import Placement
 from lm_eval_ext.classifier.reading import Answer
 from lm_eval_ext.sources import reason
+from lm_eval_ext.training.run import Recipe
 
 ADAPTER_CONFIG = "adapter_config.json"
+CAUSAL = Recipe(seed=0, epochs=3, batch_size=8, learning_rate=2e-4, rank=16)
+"""How an adapter is trained by default."""
 
 
 def require(path: str) -> None:

@@ -8,7 +8,10 @@ from pathlib import Path
 from lm_eval_ext.classifier.availability import ADAPTER_WEIGHTS
 from lm_eval_ext.classifier.encoder import weights
 from lm_eval_ext.classifier.encoder.encoding import ENCODING
+from lm_eval_ext.training.run import Recipe
 
+ENCODER = Recipe(seed=0, epochs=2, batch_size=16, learning_rate=1.5e-3, rank=16)
+"""How an adapter is trained by default, and the ones in this package were."""
 EMBEDDED = tuple(Path(__file__).resolve().parent / "adapters" / number for number in "12")
 """The folders of the adapters that come with this package. Their probabilities are averaged: two adapters of different
 trainings err on different wordings (Lakshminarayanan et al. 2017, "Deep Ensembles")."""

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from importlib import metadata
 from pathlib import Path
 
-from lm_eval_ext.classifier.availability import LIBRARIES
 from lm_eval_ext.classifier.encoder import adapter
 from lm_eval_ext.classifier.evaluation.batches import readings
 from lm_eval_ext.classifier.evaluation.scores import evaluate
@@ -18,7 +16,7 @@ from lm_eval_ext.classifier.evaluation.tables import as_markdown
 from lm_eval_ext.classifier.labelled import Labelled, question_key
 from lm_eval_ext.classifier.reading import Reader
 from lm_eval_ext.classifier.training.division import Data, Division, questions, sha256
-from lm_eval_ext.classifier.training.recipe import Recipe
+from lm_eval_ext.training.run import RECORD, Recipe, versions
 
 
 def card(  # noqa: PLR0913 # everything that describes a training run
@@ -34,7 +32,6 @@ def card(  # noqa: PLR0913 # everything that describes a training run
         share: the requested fraction of questions to hold out.
         recipe: the hyperparameters; their seed is also that of the split.
     """
-    packages = ["lm-eval-ext", *LIBRARIES]
     lines = [
         "---",
         "library_name: peft",
@@ -60,7 +57,7 @@ def card(  # noqa: PLR0913 # everything that describes a training run
         f"- mode {mode}, seed {recipe.seed}, epochs {recipe.epochs}",
         f"- batch size {recipe.batch_size}, learning rate {recipe.learning_rate}, rank {recipe.rank}",
         *_base(folder),
-        "- " + ", ".join(f"{package} {metadata.version(package)}" for package in packages),
+        "- " + ", ".join(f"{package} {version}" for package, version in versions().items()),
         *_records(folder),
         "",
         "## Scores",
@@ -116,7 +113,7 @@ def _records(folder: Path) -> list[str]:
     """Return the files in which training recorded its settings, next to the adapter."""
     lines = []
     for file in sorted(folder.glob("*.json")):
-        if file.name in ("training.json", adapter.DESCRIPTION):
+        if file.name in (RECORD, adapter.DESCRIPTION):
             lines += ["", f"`{file.name}`:", "", "```json", file.read_text(encoding="utf-8").strip(), "```"]
     return lines
 

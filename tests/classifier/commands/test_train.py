@@ -19,11 +19,10 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.classifier.availability import ReaderError
 from lm_eval_ext.classifier.encoder.weights import REPOSITORY, REVISION, WeightsError, base_folder
 from lm_eval_ext.classifier.training import division, generated
-from lm_eval_ext.classifier.training.checkpoint import Checkpoint
 from lm_eval_ext.cli import main
+from lm_eval_ext.training.run import Checkpoint
 from tests.classifier.encoder.tiny_base import as_the_base, write_tiny_base
 from tests.classifier.labelled_rows import labelled_rows, write
 from tests.cli.test_cli import COMMAND
@@ -185,7 +184,7 @@ def test_a_killed_training_run_continues_to_the_same_adapter(
     base_lm: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
-    from lm_eval_ext.classifier.training import loop  # noqa: PLC0415 # torch may be absent
+    from lm_eval_ext.training import loop  # noqa: PLC0415 # torch may be absent
 
     data = write(tmp_path / "rows.jsonl", *labelled_rows(20))
     recipe = ["--epochs", "3", "--batch-size", "4", "--learning-rate", "0.01", "--rank", "4", "--samples", "12"]
@@ -254,16 +253,6 @@ def test_a_diverging_training_is_an_error_and_leaves_nothing(  # noqa: PLR0913, 
     assert "stopped; the same command continues" not in said.err
     assert said.out == ""
     assert list(tmp_path.iterdir()) == [data]
-
-
-@pytest.mark.parametrize("damage", [b"", b"PK not a checkpoint"])
-def test_a_damaged_checkpoint_is_reported(tmp_path: Path, damage: bytes) -> None:
-    pytest.importorskip("torch", reason="torch is not installed (extra: classifier)")
-    path = tmp_path / "checkpoint.pt"
-    assert Checkpoint(path, {}).load() is None
-    path.write_bytes(damage)
-    with pytest.raises(ReaderError, match=r"is damaged \(.*\); delete it to start over, .*\n.*checkpoint\.pt"):
-        Checkpoint(path, {}).load()
 
 
 @pytest.mark.parametrize(

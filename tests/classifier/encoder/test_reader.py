@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.classifier.availability import ADAPTER_WEIGHTS, EXTRA, LIBRARIES, RULES_ONLY, ReaderError
+from lm_eval_ext.classifier.availability import ADAPTER_WEIGHTS, EXTRA, RULES_ONLY, ReaderError
 from lm_eval_ext.classifier.encoder import adapter, weights
 from lm_eval_ext.classifier.encoder.adapter import AdapterError, describe
 from lm_eval_ext.classifier.encoder.reader import default_reader, encoder_reader, require_default
@@ -24,6 +24,7 @@ from lm_eval_ext.classifier.labelled import Labelled, labelled_file
 from lm_eval_ext.classifier.reading import Answer, Option, Reader, Reading
 from lm_eval_ext.classifier.rules import reader as rules
 from lm_eval_ext.classifier.training.generated import generated
+from lm_eval_ext.training.run import LIBRARIES
 
 Value = str | list[str]
 

@@ -10,7 +10,7 @@ from lm_eval_ext.classifier.reading import Answer, Option, Reading
 
 pytest.importorskip("torch", reason="torch is not installed (extra: classifier)")
 
-from lm_eval_ext.classifier.encoder.training import TrainingTarget, target
+from lm_eval_ext.classifier.encoder.trainee import TrainingTarget, target
 
 # Choices: each option, then refusal, several, none.
 PLAIN = tuple(map(Option, "ABC", ("Often", "Rarely", "Never")))

@@ -16,11 +16,11 @@ import pytest
 
 from lm_eval_ext.classifier.availability import ADAPTER_WEIGHTS
 from lm_eval_ext.classifier.encoder import adapter, weights
+from lm_eval_ext.classifier.encoder.adapter import ENCODER
 from lm_eval_ext.classifier.labelled import Labelled
 from lm_eval_ext.classifier.rules import reader as rules
-from lm_eval_ext.classifier.training.checkpoint import Checkpoint
 from lm_eval_ext.classifier.training.generated import generated
-from lm_eval_ext.classifier.training.recipe import ENCODER
+from lm_eval_ext.training.run import Checkpoint
 from tests.classifier.encoder.tiny_base import as_the_base, sha256_of, write_tiny_base
 
 pytest.importorskip("torch", reason="torch is not installed (extra: classifier)")
@@ -31,8 +31,8 @@ pytest.importorskip(weights.PACKAGE, reason=f"{weights.PIP_PACKAGE} (the base we
 import torch
 
 from lm_eval_ext.classifier.encoder.reader import encoder_reader
-from lm_eval_ext.classifier.encoder.training import train_encoder
-from lm_eval_ext.classifier.training import loop
+from lm_eval_ext.classifier.encoder.trainee import train_encoder
+from lm_eval_ext.training import loop
 
 MOST_BYTES = 3_000_000
 
@@ -114,9 +114,9 @@ def test_the_same_seed_writes_the_same_bytes_in_any_process(
     program = (
         "import sys; from dataclasses import replace; from pathlib import Path\n"
         "from lm_eval_ext.classifier.encoder import weights\n"
-        "from lm_eval_ext.classifier.training.recipe import ENCODER\n"
-        "from lm_eval_ext.classifier.encoder.training import train_encoder\n"
-        "from tests.classifier.encoder.test_training import few\n"
+        "from lm_eval_ext.classifier.encoder.adapter import ENCODER\n"
+        "from lm_eval_ext.classifier.encoder.trainee import train_encoder\n"
+        "from tests.classifier.encoder.test_trainee import few\n"
         "weights.SHA256 = sys.argv[2]\n"
         "train_encoder(few(), Path(sys.argv[1]), replace(ENCODER, seed=0, epochs=1))\n"
     )

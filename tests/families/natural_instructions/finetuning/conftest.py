@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.families.natural_instructions.training.lamps import (
+from tests.families.natural_instructions.finetuning.lamps import (
     LAMPS,
     OTHER,
     folder_with_lamps,

@@ -1,10 +1,11 @@
-"""``lm-eval-ext natural-instructions train``: subtasks in, a folder that the harness evaluates out."""
+"""``lm-eval-ext natural-instructions``: ``train`` makes a folder that the harness evaluates, ``export`` pairs."""
 
 from __future__ import annotations
 
 import json
 import os
 import random
+import re
 import signal
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,8 +15,13 @@ import numpy as np
 import pytest
 
 from lm_eval_ext.cli import main
+from lm_eval_ext.families.natural_instructions.finetuning.command import NON_EVALUATION, require_unseen, subtasks_named
+from lm_eval_ext.families.natural_instructions.read import read
+from lm_eval_ext.families.natural_instructions.rows import evaluated
+from lm_eval_ext.families.natural_instructions.subtasks import EVALUATION, SUBTASKS
+from lm_eval_ext.training.run import Checkpoint, TrainingError
 from tests.conftest import EvaluateEach, Harness
-from tests.families.natural_instructions.training.lamps import EVALUATED, LAMPS, OTHER, folder_with_lamps, tiny_bart
+from tests.families.natural_instructions.finetuning.lamps import EVALUATED, LAMPS, OTHER, folder_with_lamps, tiny_bart
 
 INSTANCE = f"natural_instructions_{LAMPS}_instance"
 QUICK = ("--evaluated", str(EVALUATED), "--batch-size", "16", "--device", "cpu")
@@ -24,6 +30,16 @@ QUICK = ("--evaluated", str(EVALUATED), "--batch-size", "16", "--device", "cpu")
 def train(base: Path, source: str, output: Path, *options: str, encoding: str = "instance") -> int:
     given = ["--base", str(base), "--source", source, "--output", str(output), "--encoding", encoding]
     return main(["natural-instructions", "train", *given, *QUICK, *options])
+
+
+def export(*arguments: str) -> int:
+    return main(["natural-instructions", "export", *arguments])
+
+
+def exported(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[Mapping[str, Any]]:
+    capsys.readouterr()
+    assert export(*arguments) == 0
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
 
 def task_specific(base: Path, source: str, output: Path, *options: str) -> Path:
@@ -94,20 +110,22 @@ def test_a_memorized_subtask_is_answered_in_the_harness(
 
 
 def killed_after(step: int, arguments: Sequence[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run the command in a process that is killed after a step: it can neither clean up nor finish writing."""
-    from lm_eval_ext.families.natural_instructions.training import fit  # noqa: PLC0415 # torch
+    """Run the command in a process that is killed in saving a step: it can neither clean up nor finish writing."""
+    from lm_eval_ext.training import loop  # noqa: PLC0415 # torch
 
-    report = fit._Report.on_log
+    save = Checkpoint.save
 
-    def kill(self: Any, given: Any, state: Any, control: Any, logs: Mapping[str, Any], **more: Any) -> None:
-        if state.global_step == step:
+    def kill(checkpoint: Checkpoint, state: Mapping[str, Any]) -> None:
+        if len(state["losses"]) == step:
+            checkpoint.path.with_name(f"{checkpoint.path.name}.partial").write_bytes(b"PK")
             os.kill(os.getpid(), signal.SIGKILL)
-        report(self, given, state, control, logs, **more)
+        save(checkpoint, state)
 
     child = os.fork()
     if child == 0:
         try:
-            monkeypatch.setattr(fit._Report, "on_log", kill)
+            monkeypatch.setattr(loop, "SECONDS", 0)
+            monkeypatch.setattr(Checkpoint, "save", kill)
             main(arguments)
         finally:
             os._exit(1)
@@ -116,8 +134,13 @@ def killed_after(step: int, arguments: Sequence[str], monkeypatch: pytest.Monkey
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a process to kill")
 @pytest.mark.parametrize("kind", ["bart", "causal"])
-def test_a_killed_training_continues_and_ends_with_the_same_weights(
-    kind: str, lamp_files: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+def test_a_killed_training_continues_and_ends_with_the_same_weights(  # noqa: PLR0913, PLR0917 # fixtures
+    kind: str,
+    lamp_files: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    request: pytest.FixtureRequest,
 ) -> None:
     base: Path = request.getfixturevalue(kind)
     given = ("--subtasks", OTHER, "--epochs", "2", "--instances", "80", "--learning-rate", "0.005")
@@ -125,14 +148,16 @@ def test_a_killed_training_continues_and_ends_with_the_same_weights(
     killed = tmp_path / "killed"
     arguments = ["--base", str(base), "--source", lamp_files, "--output", str(killed), "--encoding", "instance"]
     # 80 pairs make 5 steps per epoch, and each is saved: the 8th, in the second epoch, is lost.
-    killed_after(8, ["natural-instructions", "train", *arguments, *QUICK, *given], monkeypatch)
-    unfinished = tmp_path / "killed.unfinished"
-    assert not killed.exists()
-    assert (unfinished / "checkpoint-7").is_dir()
-    # As if the kill had come in the middle of writing the last checkpoint.
-    (unfinished / "checkpoint-7" / "trainer_state.json").write_text('{"epoch": 1.', encoding="utf-8")
-    assert train(base, lamp_files, killed, *given) == 0
-    assert not unfinished.exists()
+    command = ["natural-instructions", "train", *arguments, *QUICK, *given]
+    killed_after(8, command, monkeypatch)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".killed.unfinished", "whole"]
+    # Another training does not continue from there, and does not destroy it.
+    capsys.readouterr()
+    assert main([*command, "--seed", "1"]) == 1
+    assert "seed (0, now 1); repeat its command to continue it, delete it to start over" in capsys.readouterr().err
+    assert main(command) == 0
+    assert "training: continuing after step 7 of 10\n" in capsys.readouterr().err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["killed", "whole"]
     whole = tmp_path / "whole"
     assert (killed / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
     assert record_of(killed) == record_of(whole)
@@ -143,17 +168,23 @@ def test_a_trained_model_is_not_trained_again_but_another_recipe_is_an_error(
 ) -> None:
     given = ("--supervision", "task-specific", "--subtasks", LAMPS, "--epochs", "5", "--learning-rate")
     before = (learned / "model.safetensors").stat().st_mtime_ns
-    leftover = learned.with_name(f"{LAMPS}.unfinished")
-    leftover.mkdir()
     assert train(bart, lamp_files, learned.parent, *given, "0.01") == 0
     assert f"{learned}: already trained" in capsys.readouterr().err
-    assert not leftover.exists()
     assert train(bart, lamp_files, learned.parent, *given, "0.02") == 1
     assert (
         f"{learned} has a model that was trained with other arguments: learning_rate 0.01, not 0.02. Give another "
         "--output"
     ) in capsys.readouterr().err
     assert (learned / "model.safetensors").stat().st_mtime_ns == before
+
+
+@pytest.mark.parametrize("content", ["{", "[]"])
+def test_a_damaged_record_is_reported(
+    content: str, bart: Path, lamp_files: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "training.json").write_text(content, encoding="utf-8")
+    assert train(bart, lamp_files, tmp_path, "--subtasks", OTHER, "--instances", "16") == 1
+    assert re.search(r"training.json: not JSON|with other arguments", capsys.readouterr().err)
 
 
 def test_generalization_adds_a_few_instances_of_evaluated_subtasks_on_request(
@@ -267,13 +298,6 @@ def test_a_folder_with_something_else_is_not_touched(
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 
 
-def exported(source: str, subtask: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
-    capsys.readouterr()
-    arguments = ["--source", source, "--subtasks", subtask, "--encoding", "instance"]
-    assert main(["natural-instructions", "export", *arguments]) == 0
-    return capsys.readouterr().out.splitlines()
-
-
 @pytest.mark.harness
 def test_a_real_subtask_is_trained_and_evaluated_end_to_end(
     shared_data: Path, tmp_path: Path, harness: Harness, capsys: pytest.CaptureFixture[str]
@@ -290,7 +314,8 @@ def test_a_real_subtask_is_trained_and_evaluated_end_to_end(
     # 500 - 100: 1/16 and 1/8 are for development and tests.
     assert record["pairs"] == 400 - 25 - 50
     assert falls(record["loss_per_epoch"])
-    shown = {json.loads(line)["prompt"] for line in exported(str(source), name, capsys)}
+    pairs = exported(capsys, "--source", str(source), "--subtasks", name, "--encoding", "instance")
+    shown = {pair["prompt"] for pair in pairs}
     task = f"natural_instructions_{name}_instance"
     run = harness(
         *("--model", "hf", "--model_args", f"pretrained={tmp_path / 'out' / name},backend=seq2seq"),
@@ -304,3 +329,106 @@ def test_a_real_subtask_is_trained_and_evaluated_end_to_end(
     # What is evaluated was not trained on.
     assert len(shown) == 325
     assert not {sample["doc"]["prompt"] for sample in run.samples[task]} & shown
+
+
+def test_export_prints_pairs_and_their_numbers(lamp_files: str, capsys: pytest.CaptureFixture[str]) -> None:
+    given = ("--source", lamp_files, "--subtasks", LAMPS, OTHER, "--encoding", "prompt", "--evaluated", "12")
+    assert export(*given, "--split", "dev") == 0
+    printed = capsys.readouterr()
+    rows = [json.loads(line) for line in printed.out.splitlines()]
+    assert len(rows) == 48
+    assert {name: value for name, value in rows[0].items() if name not in ("index", "prompt", "references")} == {
+        "subtask": LAMPS,
+        "encoding": "prompt",
+        "completion": f" {rows[0]['references'][0]}",
+        "split": "dev",
+    }
+    assert rows[0]["prompt"].startswith("Prompt: Say whether the ferry waits.\ninput: place")
+    assert printed.err.splitlines() == [
+        f"{LAMPS}: 24 pairs (dev) of 400 instances: 316 train, 24 dev, 48 test, 12 kept for the evaluation",
+        f"{OTHER}: 24 pairs (dev) of 400 instances: 316 train, 24 dev, 48 test, 12 kept for the evaluation",
+        "2 of 2 subtasks have fewer pairs than the paper's 500: 24",
+    ]
+
+
+def test_ten_instances_are_the_first_of_the_training_split(lamp_files: str, capsys: pytest.CaptureFixture[str]) -> None:
+    given = ("--source", lamp_files, "--subtasks", LAMPS, "--encoding", "instance")
+    ten = exported(capsys, *given, "--instances", "10")
+    assert len(ten) == 10
+    assert ten == exported(capsys, *given)[:10]
+
+
+def test_a_tokenizer_decides_what_fits(lamp_files: str, causal: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = ("--source", lamp_files, "--subtasks", LAMPS, "--encoding", "instance", "--tokenizer", str(causal))
+    # "input : place1 place2 shows red output :" is 8 tokens, and 16 are for the answer.
+    assert len(exported(capsys, *given, "--instances", "5", "--max-length", "24")) == 5
+    assert export(*given, "--max-length", "23", "--instances", "5") == 0
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "; 5 left out: too long for the context\n" in printed.err
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (("--encoding", "everything"), "lm-eval-ext: --encoding everything: expected one of instance, prompt, "),
+        (("--encoding", "all", "--subtasks", "evaluation"), "no file for 'subtask002_quoref_answer_generation' in "),
+    ],
+)
+def test_what_cannot_be_exported_is_reported_and_nothing_printed(
+    options: tuple[str, ...], complaint: str, lamp_files: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert export("--source", lamp_files, "--subtasks", LAMPS, *options) == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert complaint in printed.err
+
+
+def test_no_evaluated_instance_of_a_real_subtask_is_exported(
+    shared_data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = shared_data / "natural_instructions" / "eval_tasks"
+    for path in sorted(source.glob("*.json")):
+        instances = read(path, path.stem).instances
+        asked = {instances[index].input.strip() for index in evaluated(len(instances))}
+        given = ("--source", str(source), "--subtasks", path.stem, "--encoding", "instance", "--max-length", "4096")
+        rows = [row for split in ("train", "dev", "test") for row in exported(capsys, *given, "--split", split)]
+        indices = {row["index"] for row in rows}
+        assert not {instances[index].input.strip() for index in indices} & asked
+        # ROUGE sees no reference of one instance of subtask 044.
+        unseen = 1 if "subtask044" in path.stem else 0
+        assert len(rows) == len(indices) == len(instances) - 100 - unseen
+
+
+def test_the_sets_are_the_12_evaluation_subtasks_and_the_other_49() -> None:
+    assert subtasks_named(["evaluation"]) == EVALUATION
+    assert subtasks_named(["non-evaluation"]) == NON_EVALUATION
+    assert len(NON_EVALUATION) == 49
+    assert set(subtasks_named(["evaluation", "non-evaluation"])) == set(SUBTASKS)
+
+
+def test_names_and_patterns_name_each_subtask_once_and_in_their_order() -> None:
+    assert subtasks_named(["mine", "subtask03[34]*", EVALUATION[5]]) == (
+        "mine",
+        "subtask033_winogrande_answer_generation",
+        "subtask034_winogrande_question_modification_object",
+    )
+
+
+@pytest.mark.parametrize(
+    ("word", "complaint"),
+    [
+        ("subtask9*", "--subtasks subtask9*: no subtask matches; expected names such as subtask002_quoref"),
+        ("subtask033_winogrande_answer_generator", "no such subtask; did you mean subtask033_winogrande_answer_gen"),
+    ],
+)
+def test_a_typo_is_reported(word: str, complaint: str) -> None:
+    with pytest.raises(TrainingError) as error:
+        subtasks_named([word])
+    assert complaint in str(error.value)
+
+
+def test_generalization_trains_on_no_evaluated_subtask() -> None:
+    require_unseen(["mine", *NON_EVALUATION])
+    with pytest.raises(TrainingError, match=f"^--subtasks {EVALUATION[0]}: in the evaluation split"):
+        require_unseen(["mine", EVALUATION[0]])

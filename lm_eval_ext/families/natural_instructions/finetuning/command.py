@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import difflib
+import fnmatch
 import json
 import os
 import shlex
@@ -11,21 +13,25 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from lm_eval_ext.cli.parser import count, positive
+from lm_eval_ext.cli.parser import count
 from lm_eval_ext.cli.progress import counted
 from lm_eval_ext.families.natural_instructions.budget import NEW_TOKENS, budget_of
 from lm_eval_ext.families.natural_instructions.encodings import ALL_ENCODINGS, ENCODINGS
+from lm_eval_ext.families.natural_instructions.finetuning.pairs import SIZES, Material, Request, pairs_hash, pairs_of
 from lm_eval_ext.families.natural_instructions.rows import PUBLISHED
-from lm_eval_ext.families.natural_instructions.subtasks import SUBTASKS
-from lm_eval_ext.families.natural_instructions.training import folders
-from lm_eval_ext.families.natural_instructions.training import recipe as defaults
-from lm_eval_ext.families.natural_instructions.training.errors import TrainingError, require_libraries
-from lm_eval_ext.families.natural_instructions.training.material import Material, Request, pairs_of
-from lm_eval_ext.families.natural_instructions.training.recipe import Recipe, pairs_hash
-from lm_eval_ext.families.natural_instructions.training.selection import SETS, require_unseen, subtasks_named
-from lm_eval_ext.families.natural_instructions.training.splits import SIZES
+from lm_eval_ext.families.natural_instructions.subtasks import EVALUATION, SUBTASKS
 from lm_eval_ext.sources import EMBEDDED, HUB
+from lm_eval_ext.training.run import Recipe, TrainingError, add_recipe_to, recipe_of, require_libraries
 
+RECIPES = {
+    "seq2seq": Recipe(seed=0, epochs=3, batch_size=16, learning_rate=5e-5, rank=None),
+    "causal": Recipe(seed=0, epochs=3, batch_size=16, learning_rate=2e-4, rank=16),
+}
+"""The default recipe by kind of model: usual values for BART-base as a whole, and for LoRA adapters."""
+NON_EVALUATION = tuple(name for name in SUBTASKS if name not in EVALUATION)
+"""The 49 subtasks outside the evaluation split. The paper trains on 26 (section 6.1) and does not list them."""
+SETS = {"evaluation": EVALUATION, "non-evaluation": NON_EVALUATION}
+"""Names of several subtasks."""
 NAMED = "names of subtasks or of your own task files, patterns such as 'subtask03*'"
 DEFAULT_SUBTASKS = {"generalization": "non-evaluation", "task-specific": "evaluation"}
 """The subtasks of each setting of Table 2."""
@@ -99,25 +105,7 @@ def add_train_to(train: argparse.ArgumentParser) -> None:
         help="with generalization: also N training instances of each of --plus-subtasks (10 in the paper's Table 7)",
     )
     train.add_argument("--plus-subtasks", metavar="NAME", nargs="+", help="default: evaluation")
-    train.add_argument(
-        "--epochs",
-        metavar="N",
-        type=count,
-        default=defaults.EPOCHS,
-        help="passes over the pairs (default: %(default)s)",
-    )
-    train.add_argument(
-        "--batch-size",
-        metavar="N",
-        type=count,
-        default=defaults.BATCH_SIZE,
-        help="pairs per step (default: %(default)s)",
-    )
-    rates = ", ".join(f"{rate} ({kind})" for kind, rate in defaults.LEARNING_RATES.items())
-    train.add_argument("--learning-rate", metavar="RATE", type=positive, help=f"default: {rates}")
-    train.add_argument(
-        "--rank", metavar="N", type=count, help=f"the rank of a causal model's adapter (default: {defaults.RANK})"
-    )
+    add_recipe_to(train, RECIPES)
     train.add_argument(
         "--device", choices=("cpu", "cuda", "mps"), help="one device is used; default: the accelerator, if there is one"
     )
@@ -132,11 +120,10 @@ def _train(options: argparse.Namespace) -> int:
         require_unseen(subtasks)
     request = _request_of(options)
     require_libraries()
-    from lm_eval_ext.families.natural_instructions.training.base import backend_of  # noqa: PLC0415 # torch, an extra
-    from lm_eval_ext.families.natural_instructions.training.fit import require_device  # noqa: PLC0415 # as above
+    from lm_eval_ext.families.natural_instructions.finetuning import trainee  # noqa: PLC0415 # torch, an extra
 
-    require_device(options.device)
-    backend = backend_of(options.base)
+    trainee.require_device(options.device)
+    backend = trainee.backend_of(options.base)
     if backend != "causal" and options.rank:
         raise TrainingError(f"--rank is for causal models; {options.base} is an encoder-decoder, trained as a whole")
     output = options.output.resolve()
@@ -169,7 +156,7 @@ class _Job:
 
 
 def _run(job: _Job, options: argparse.Namespace, request: Request, backend: str) -> None:
-    from lm_eval_ext.families.natural_instructions.training import fit  # noqa: PLC0415 # torch, as above
+    from lm_eval_ext.families.natural_instructions.finetuning import trainee  # noqa: PLC0415 # torch, as above
 
     budget = budget_of({"pretrained": options.base}, NEW_TOKENS)
     few = replace(request, instances=options.plus)
@@ -179,29 +166,24 @@ def _run(job: _Job, options: argparse.Namespace, request: Request, backend: str)
         print(line, file=sys.stderr)
     material.require_pairs()
     dev = Material.of(pairs_of(name, "dev", request, budget) for name in counted(job.subtasks, " subtasks"))
-    recipe = Recipe(
-        base=options.base,
-        backend=backend,
-        supervision=options.supervision,
-        encoding=options.encoding,
-        subtasks=job.subtasks,
-        plus=options.plus,
-        plus_subtasks=job.plus,
-        evaluated=options.evaluated,
-        instances=options.instances,
-        seed=options.seed,
-        epochs=options.epochs,
-        batch_size=options.batch_size,
-        learning_rate=options.learning_rate or defaults.LEARNING_RATES[backend],
-        rank=(options.rank or defaults.RANK) if backend == "causal" else None,
-        pairs_hash=pairs_hash(material.pairs, dev.pairs),
-    )
-    if folders.is_trained(job.output, recipe):
-        # Left by a training that was killed after its model had taken its place.
-        folders.remove_unfinished(job.output)
+    recipe = recipe_of(options, RECIPES[backend])
+    described = {
+        "base": options.base,
+        "backend": backend,
+        "supervision": options.supervision,
+        "encoding": options.encoding,
+        "subtasks": job.subtasks,
+        "plus": options.plus,
+        "plus_subtasks": job.plus,
+        "evaluated": options.evaluated,
+        "instances": options.instances,
+        **asdict(recipe),
+        "pairs_hash": pairs_hash(material.pairs, dev.pairs),
+    }
+    if trainee.is_trained(job.output, described):
         print(f"{job.output}: already trained", file=sys.stderr)
     else:
-        fit.train(recipe, material, dev, job.output, options.device)
+        trainee.train(options.base, recipe, described, material, dev, job.output, options.device)
     print(f"{job.output}\n{_evaluation(job, options, backend)}", flush=True)
 
 
@@ -266,3 +248,46 @@ def _request_of(options: argparse.Namespace) -> Request:
     if options.encoding not in ALL_ENCODINGS:
         raise TrainingError(f"--encoding {options.encoding}: expected one of {', '.join(ALL_ENCODINGS)}")
     return Request(options.encoding, options.source, options.evaluated, options.instances, options.seed)
+
+
+def subtasks_named(given: Sequence[str]) -> tuple[str, ...]:
+    """Return the subtasks that words of a command line name, each once, in the order of the words.
+
+    Args:
+        given: names of subtasks or of any task file, patterns such as ``subtask03*``, or names of ``SETS``.
+
+    Raises:
+        TrainingError: a pattern matches nothing, or a name resembles a subtask's but is none.
+    """
+    return tuple(dict.fromkeys(name for word in given for name in _named(word)))
+
+
+def _named(word: str) -> Sequence[str]:
+    if word in SETS:
+        return SETS[word]
+    if any(sign in word for sign in "*?["):
+        found = fnmatch.filter(SUBTASKS, word)
+        if not found:
+            raise TrainingError(
+                f"--subtasks {word}: no subtask matches; expected names such as {EVALUATION[0]}, patterns such as "
+                f"'subtask03*', or {' or '.join(SETS)}"
+            )
+        return found
+    if word not in SUBTASKS and (near := difflib.get_close_matches(word, SUBTASKS, cutoff=0.9)):
+        raise TrainingError(f"--subtasks {word}: no such subtask; did you mean {near[0]}?")
+    return [word]
+
+
+def require_unseen(subtasks: Sequence[str]) -> None:
+    """Check that a model of the generalization setting is trained on no subtask of the evaluation split.
+
+    Raises:
+        TrainingError: it would be; the message names the subtasks.
+    """
+    evaluated = [name for name in subtasks if name in EVALUATION]
+    if evaluated:
+        raise TrainingError(
+            f"--subtasks {' '.join(evaluated)}: in the evaluation split, which a model must not have seen in the "
+            "setting 'generalization'. To train on a subtask that is evaluated, choose --supervision task-specific; to "
+            "add a few of its instances, --plus 10"
+        )

@@ -1,4 +1,4 @@
-"""Trains the encoder's adapter: a listwise choice among the options, refusal, several and none."""
+"""The encoder as a trainee: batches of encoded answers, and the loss of a choice among options and other outcomes."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ import torch
 from torch.nn import functional
 
 from lm_eval_ext.classifier.encoder import weights
-from lm_eval_ext.classifier.encoder.adapter import describe
+from lm_eval_ext.classifier.encoder.adapter import ENCODER, describe
 from lm_eval_ext.classifier.encoder.calibration import fitted_temperature
 from lm_eval_ext.classifier.encoder.encoding import MARKERS, Encoded, encode
-from lm_eval_ext.classifier.encoder.network import base_encoder, batch_of, with_new_adapter
+from lm_eval_ext.classifier.encoder.network import base_encoder, batch_of, lora_of
+from lm_eval_ext.classifier.labelled import digest
 from lm_eval_ext.classifier.reading import Reading, refusal_option
 from lm_eval_ext.classifier.rules import reader as rules
-from lm_eval_ext.classifier.training.checkpoint import Checkpoint, digest, versions
-from lm_eval_ext.classifier.training.loop import Loop
-from lm_eval_ext.classifier.training.recipe import ENCODER, Recipe
 from lm_eval_ext.cli.progress import counted
+from lm_eval_ext.training.loop import Loop, seeded, with_lora
+from lm_eval_ext.training.run import Checkpoint, Recipe, versions
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -71,17 +71,16 @@ def train_encoder(
         checkpoint: the file for the state of an unfinished run, from which the same call continues.
 
     Raises:
-        ReaderError: the checkpoint belongs to another run.
+        TrainingError: the training diverges, or the checkpoint belongs to another run.
         WeightsError: the base weights are not available.
     """
     folder = weights.base_folder()
     described = {"mode": "encoder", **asdict(recipe), "rows": digest(rows), **versions()}
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(recipe.seed)
+    with seeded(recipe.seed, "cpu"):
         model = _trained(rows, folder, recipe, Checkpoint(checkpoint, described) if checkpoint else None)
     model.save_pretrained(output, safe_serialization=True)
     _sort_modules(output / "adapter_config.json")
-    describe(output, _temperature(model, weights.tokenizer(folder), calibration))
+    describe(output, _temperature(model, weights.tokenizer(folder), calibration, recipe.batch_size))
 
 
 def _sort_modules(config: Path) -> None:
@@ -94,36 +93,31 @@ def _sort_modules(config: Path) -> None:
 def _trained(rows: Sequence[Labelled], folder: Path, recipe: Recipe, checkpoint: Checkpoint | None) -> Any:
     draw = random.Random(recipe.seed)  # noqa: S311 # reproducible by design
     tokenizer = weights.tokenizer(folder)
-    model = with_new_adapter(base_encoder(folder), tokenizer, recipe.rank)
-    parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    optimizer = torch.optim.AdamW(parameters, lr=recipe.learning_rate, weight_decay=WEIGHT_DECAY)
+    model = with_lora(base_encoder(folder), recipe.rank, lora_of(tokenizer))
     plain: list[Labelled] = []
     others: list[Labelled] = []
     for row in counted(rows, "row"):
         (others if rules.decide(row.answer) is None else plain).append(row)
     taken = math.ceil(PLAIN_SHARE * len(plain))
-    steps = math.ceil((len(others) + taken) / recipe.batch_size)
-    scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: _rate(step, recipe.epochs * steps))
     loop = Loop(
         model,
-        optimizer,
-        scheduler,
+        recipe,
         lambda: _batches([*others, *draw.sample(plain, taken)], tokenizer, draw, recipe.batch_size),
         lambda batch: _loss(model, batch),
-        steps,
-        recipe.epochs,
-        CLIP,
+        rate=_rate,
+        weight_decay=WEIGHT_DECAY,
+        clip=CLIP,
     )
     loop.run(checkpoint)
     return model
 
 
-def _temperature(model: Any, tokenizer: Tokenizer, rows: Sequence[Labelled]) -> float:
+def _temperature(model: Any, tokenizer: Tokenizer, rows: Sequence[Labelled], size: int) -> float:
     scores, choices = [], []
     pairs = [(encoded, target(encoded, row)) for row in rows for encoded in [encode(row.answer, tokenizer)]]
     pairs.sort(key=_length)
-    for at in range(0, len(pairs), ENCODER.batch_size):
-        batch = pairs[at : at + ENCODER.batch_size]
+    for at in range(0, len(pairs), size):
+        batch = pairs[at : at + size]
         with torch.inference_mode():
             kind, _ = model(*batch_of([encoded for encoded, _ in batch]))
         scores += [one[: len(encoded.choices)] for one, (encoded, _) in zip(kind, batch, strict=True)]

@@ -1,25 +1,24 @@
-"""Trains a LoRA adapter for a causal language model to answer the published classifiers' prompt."""
+"""The causal reader as a trainee: a LoRA adapter learns to answer the published classifiers' prompt with a letter."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from lm_eval_ext.classifier.availability import unavailable
-from lm_eval_ext.classifier.causal.model import CausalModel, load_base, require_model
-from lm_eval_ext.classifier.causal.prompts import NO_CORRECT_ANSWER, REFUSE, classifier_prompt
-from lm_eval_ext.classifier.labelled import Labelled
-from lm_eval_ext.classifier.placement import Placement
-from lm_eval_ext.classifier.training.checkpoint import Checkpoint, digest, versions
-from lm_eval_ext.classifier.training.recipe import CAUSAL, Recipe
-from lm_eval_ext.sources import RowsError
+import torch
 
-TRAINING = "training.json"
-"""The file in which ``train_causal`` records, next to the adapter, how it was trained."""
+from lm_eval_ext.classifier.availability import unavailable
+from lm_eval_ext.classifier.causal.model import CAUSAL, CausalModel, load_base, require_model
+from lm_eval_ext.classifier.causal.prompts import NO_CORRECT_ANSWER, REFUSE, classifier_prompt
+from lm_eval_ext.classifier.labelled import Labelled, digest
+from lm_eval_ext.classifier.placement import Placement
+from lm_eval_ext.sources import RowsError
+from lm_eval_ext.training.loop import Loop, seeded, shuffled, with_lora
+from lm_eval_ext.training.run import RECORD, Checkpoint, Recipe, versions
+
 DEFAULT = Placement()
 
 
@@ -52,7 +51,8 @@ def train_causal(  # noqa: PLR0913 # what is trained, how and where
         checkpoint: the file for the state of an unfinished run, from which the same call continues.
 
     Raises:
-        ReaderError: the base cannot be loaded, or the checkpoint belongs to another run.
+        ReaderError: the base cannot be loaded.
+        TrainingError: the training diverges, or the checkpoint belongs to another run.
         RowsError: no row is left to train on.
     """
     kept = trainable(rows)
@@ -60,11 +60,18 @@ def train_causal(  # noqa: PLR0913 # what is trained, how and where
         raise RowsError("no rows to train on: the answer is a single letter, but every label is several options")
     require_model(base, None)
     device = placement.chosen_device
-    with _seeded(recipe.seed, device):
+    with seeded(recipe.seed, device):
         model = _with_new_adapter(load_base(base, None, placement), base, recipe.rank)
         examples = [_example(model, row) for row in kept]
         training = _training(kept, base, model, recipe, placement)
-        losses = _fit(model.network, examples, recipe, Checkpoint(checkpoint, training) if checkpoint else None)
+        order = torch.Generator().manual_seed(recipe.seed)
+        loop = Loop(
+            model.network,
+            recipe,
+            lambda: shuffled(examples, recipe.batch_size, order),
+            lambda batch: _loss(model.network, batch),
+        )
+        losses, _ = loop.run(Checkpoint(checkpoint, training) if checkpoint else None)
         model.network.save_pretrained(str(output))
     record = {
         "mode": "causal",
@@ -75,7 +82,7 @@ def train_causal(  # noqa: PLR0913 # what is trained, how and where
         "rows_left_out": len(rows) - len(kept),
         "loss_per_epoch": losses,
     }
-    (output / TRAINING).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+    (output / RECORD).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
 
 
 def _training(
@@ -94,29 +101,8 @@ def _training(
     }
 
 
-@contextmanager
-def _seeded(seed: int, device: str) -> Iterator[None]:
-    """Seed torch's generators within the context, those of the CPU and of the device, and restore them afterwards."""
-    import torch  # noqa: PLC0415 # seconds, and an extra
-
-    gpus = [device] if torch.device(device).type == "cuda" else []
-    # Not torch.manual_seed: it also seeds the other accelerators' generators, which fork_rng would have to restore.
-    with torch.random.fork_rng(devices=gpus):
-        torch.default_generator.manual_seed(seed)
-        for gpu in gpus:
-            # Otherwise, the generator of the current GPU would be seeded, which may be another one.
-            with torch.cuda.device(gpu):
-                torch.cuda.manual_seed(seed)
-        yield
-
-
-def _with_new_adapter(model: CausalModel, base: str, rank: int) -> CausalModel:
-    import peft  # noqa: PLC0415 # seconds, and an extra
-
-    config = peft.LoraConfig(
-        task_type="CAUSAL_LM", r=rank, lora_alpha=2 * rank, lora_dropout=0.0, target_modules="all-linear"
-    )
-    network = peft.get_peft_model(model.network, config)
+def _with_new_adapter(model: CausalModel, base: str, rank: int | None) -> CausalModel:
+    network = with_lora(model.network, rank)
     written = network.peft_config["default"]
     written.base_model_name_or_path = str(Path(base).resolve()) if Path(base).is_dir() else base
     written.revision = getattr(model.network.config, "_commit_hash", None)
@@ -138,41 +124,8 @@ def _example(model: CausalModel, row: Labelled) -> tuple[list[int], int]:
     return model.question(row.answer, classifier_prompt), token
 
 
-def _fit(
-    network: Any, examples: Sequence[tuple[Sequence[int], int]], recipe: Recipe, checkpoint: Checkpoint | None
-) -> list[float]:
-    """Train the adapter in place and return each epoch's mean loss."""
-    import torch  # noqa: PLC0415 # seconds, and an extra
-
-    from lm_eval_ext.classifier.training.loop import Loop  # noqa: PLC0415 # torch
-
-    starts = range(0, len(examples), recipe.batch_size)
-    optimizer = torch.optim.AdamW(
-        [weight for weight in network.parameters() if weight.requires_grad], lr=recipe.learning_rate, weight_decay=0.0
-    )
-    schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, total_iters=recipe.epochs * len(starts))
-    order = torch.Generator().manual_seed(recipe.seed)
-
-    def batches() -> list[list[tuple[Sequence[int], int]]]:
-        shuffled = torch.randperm(len(examples), generator=order).tolist()
-        return [[examples[place] for place in shuffled[start : start + recipe.batch_size]] for start in starts]
-
-    def loss(batch: Sequence[tuple[Sequence[int], int]]) -> torch.Tensor:
-        of_batch: torch.Tensor = _loss(network, batch)
-        return of_batch
-
-    losses = Loop(network, optimizer, schedule, batches, loss, len(starts), recipe.epochs).run(checkpoint)
-    sizes = [min(recipe.batch_size, len(examples) - start) for start in starts]
-    return [
-        sum(loss * size for loss, size in zip(losses[first : first + len(sizes)], sizes, strict=True)) / len(examples)
-        for first in range(0, len(losses), len(sizes))
-    ]
-
-
-def _loss(network: Any, batch: Sequence[tuple[Sequence[int], int]]) -> Any:
-    """Return the mean cross-entropy of the answers' tokens: a scalar tensor."""
-    import torch  # noqa: PLC0415 # seconds, and an extra
-
+def _loss(network: Any, batch: Sequence[tuple[Sequence[int], int]]) -> torch.Tensor:
+    """Return the mean cross-entropy of the answers' tokens."""
     lengths = [len(question) for question, _ in batch]
     longest = max(lengths)
     device = network.device
