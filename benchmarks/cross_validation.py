@@ -22,7 +22,7 @@ from lm_eval_ext.classifier.evaluation.tables import as_markdown
 from lm_eval_ext.classifier.labelled import Labelled, labelled_file, question_key
 from lm_eval_ext.classifier.reading import Reading
 from lm_eval_ext.classifier.rules import reader as rules
-from lm_eval_ext.classifier.rules import string_match
+from lm_eval_ext.classifier.rules.reader import string_match
 from lm_eval_ext.classifier.training.generated import generated
 
 FOLDS = 5
@@ -88,7 +88,7 @@ def _report(rows: Sequence[Labelled], encoder: Sequence[Reading]) -> str:
     answers = [row.answer for row in rows]
     plain = rules.read(answers)
     readings = {
-        "string_match": string_match.read(answers),
+        "string_match": string_match(answers),
         "rules": plain,
         "encoder": encoder,
         "default": [one if one.certainty else other for one, other in zip(plain, encoder, strict=True)],

@@ -15,7 +15,7 @@ from lm_eval_ext.classifier.encoder.weights import WeightsError
 from lm_eval_ext.classifier.placement import Placement
 from lm_eval_ext.classifier.reading import Reader
 from lm_eval_ext.classifier.rules import reader as rules
-from lm_eval_ext.classifier.rules import string_match
+from lm_eval_ext.classifier.rules.reader import string_match
 
 NAMES = ("string_match", "rules", "encoder", "default")
 """The readers that come with this package, in order of cost."""
@@ -47,7 +47,7 @@ def reader(name: str, placement: Placement = DEFAULT) -> Reader:
         ReaderError: there is no such reader, or it cannot be loaded.
     """
     if name == "string_match":
-        return string_match.read
+        return string_match
     if name == "rules":
         return rules.read
     if _is_llm(name):

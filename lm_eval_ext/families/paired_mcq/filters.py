@@ -68,9 +68,9 @@ class StringMatchFilter(ReadingFilter):
 
     def reader(self) -> Reader:
         """Return the reader."""
-        from lm_eval_ext.classifier.rules import string_match  # noqa: PLC0415 # each filter imports its own reader
+        from lm_eval_ext.classifier.rules.reader import string_match  # noqa: PLC0415 # each filter imports its own reader
 
-        return string_match.read
+        return string_match
 
 
 class RulesFilter(ReadingFilter):
