@@ -14,16 +14,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from lm_eval_ext.classifier.encoder.adapter import ENCODER
+from lm_eval_ext.classifier.corpus.generated import generated
 from lm_eval_ext.classifier.encoder.reader import encoder_reader
 from lm_eval_ext.classifier.encoder.trainee import train_encoder
-from lm_eval_ext.classifier.evaluation.scores import evaluate
-from lm_eval_ext.classifier.evaluation.tables import as_markdown
+from lm_eval_ext.classifier.encoder.weights import ENCODER
+from lm_eval_ext.classifier.evaluation import as_markdown, evaluate
 from lm_eval_ext.classifier.labelled import Labelled, labelled_file, question_key
 from lm_eval_ext.classifier.reading import Reading
 from lm_eval_ext.classifier.rules import reader as rules
 from lm_eval_ext.classifier.rules.reader import string_match
-from lm_eval_ext.classifier.training.generated import generated
 
 FOLDS = 5
 

@@ -12,19 +12,16 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval_ext.classifier import readers
-from lm_eval_ext.classifier.availability import ReaderError, require_libraries
+from lm_eval_ext.classifier.availability import DTYPES, Placement, ReaderError, require_libraries
 from lm_eval_ext.classifier.causal.model import CAUSAL
+from lm_eval_ext.classifier.corpus import division
+from lm_eval_ext.classifier.corpus.card import card
 from lm_eval_ext.classifier.encoder import weights
-from lm_eval_ext.classifier.encoder.adapter import ENCODER
 from lm_eval_ext.classifier.encoder.reader import encoder_reader
-from lm_eval_ext.classifier.evaluation.batches import BATCH, readings
-from lm_eval_ext.classifier.evaluation.scores import evaluate
-from lm_eval_ext.classifier.evaluation.tables import as_json, as_markdown
+from lm_eval_ext.classifier.encoder.weights import ENCODER
+from lm_eval_ext.classifier.evaluation import BATCH, as_json, as_markdown, evaluate, readings
 from lm_eval_ext.classifier.labelled import answer_of_row, labelled_file, numbered_rows
-from lm_eval_ext.classifier.placement import DTYPES, Placement
 from lm_eval_ext.classifier.reading import Reader, Reading
-from lm_eval_ext.classifier.training import division
-from lm_eval_ext.classifier.training.card import card
 from lm_eval_ext.cli.parser import count, share
 from lm_eval_ext.cli.progress import with_progress
 from lm_eval_ext.training.run import CHECKPOINT, add_recipe_to, recipe_of, renamed_at_the_end, require_free

@@ -133,7 +133,7 @@ COMMANDS: Commands = {
 ERRORS = frozenset(
     {
         "lm_eval_ext.classifier.availability.ReaderError",
-        "lm_eval_ext.classifier.encoder.adapter.AdapterError",
+        "lm_eval_ext.classifier.encoder.weights.AdapterError",
         "lm_eval_ext.classifier.encoder.weights.WeightsError",
         "lm_eval_ext.families.natural_instructions.bleurt.BleurtError",
         "lm_eval_ext.reports.errors.ReportError",

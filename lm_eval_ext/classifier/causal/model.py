@@ -6,7 +6,7 @@ Only safetensors weights are loaded. torch, transformers and peft are imported w
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
@@ -14,13 +14,19 @@ from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
 
-from lm_eval_ext.classifier.availability import ADAPTER_WEIGHTS, ReaderError, file_of, is_offline, unavailable
-from lm_eval_ext.classifier.causal.prompts import PromptOf
-from lm_eval_ext.classifier.placement import Placement
+from lm_eval_ext.classifier.availability import (
+    ADAPTER_WEIGHTS,
+    Placement,
+    ReaderError,
+    file_of,
+    is_offline,
+    unavailable,
+)
 from lm_eval_ext.classifier.reading import Answer
 from lm_eval_ext.sources import reason
 from lm_eval_ext.training.run import Recipe
 
+PromptOf = Callable[[Answer], str]
 ADAPTER_CONFIG = "adapter_config.json"
 CAUSAL = Recipe(seed=0, epochs=3, batch_size=8, learning_rate=2e-4, rank=16)
 """How an adapter is trained by default."""

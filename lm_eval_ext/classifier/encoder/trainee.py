@@ -1,4 +1,4 @@
-"""The encoder as a trainee: batches of encoded answers, and the loss of a choice among options and other outcomes."""
+"""The encoder as a trainee: batches of encoded answers, the loss of a choice, and the calibration of its certainty."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ import torch
 from torch.nn import functional
 
 from lm_eval_ext.classifier.encoder import weights
-from lm_eval_ext.classifier.encoder.adapter import ENCODER, describe
-from lm_eval_ext.classifier.encoder.calibration import fitted_temperature
 from lm_eval_ext.classifier.encoder.encoding import MARKERS, Encoded, encode
 from lm_eval_ext.classifier.encoder.network import base_encoder, batch_of, lora_of
+from lm_eval_ext.classifier.encoder.weights import ENCODER, describe_adapter
 from lm_eval_ext.classifier.labelled import digest
 from lm_eval_ext.classifier.reading import Reading, refusal_option
 from lm_eval_ext.classifier.rules import reader as rules
@@ -80,7 +79,7 @@ def train_encoder(
         model = _trained(rows, folder, recipe, Checkpoint(checkpoint, described) if checkpoint else None)
     model.save_pretrained(output, safe_serialization=True)
     _sort_modules(output / "adapter_config.json")
-    describe(output, _temperature(model, weights.tokenizer(folder), calibration, recipe.batch_size))
+    describe_adapter(output, _temperature(model, weights.tokenizer(folder), calibration, recipe.batch_size))
 
 
 def _sort_modules(config: Path) -> None:
@@ -174,3 +173,29 @@ def _loss(model: Any, batch: Sequence[tuple[Encoded, TrainingTarget]]) -> torch.
         counted[row, : len(target_.members)] = True
     choice_loss = functional.cross_entropy(kind, wanted)
     return choice_loss + functional.binary_cross_entropy_with_logits(member[counted], members[counted])
+
+
+TEMPERATURES = [round(0.5 + 0.05 * step, 2) for step in range(91)]
+"""The temperatures to choose from: 0.5 to 5."""
+
+
+def fitted_temperature(scores: Sequence[torch.Tensor], choices: Sequence[int]) -> float:
+    """Return the temperature with which the right choices are most likely.
+
+    Args:
+        scores: per answer, the score of each choice, shape (choices,).
+        choices: per answer, the index of the right choice.
+
+    Returns:
+        The temperature with the lowest mean cross-entropy; 1 if there are no answers.
+    """
+    if not scores:
+        return 1.0
+    return min(TEMPERATURES, key=lambda temperature: _cross_entropy(scores, choices, temperature))
+
+
+def _cross_entropy(scores: Sequence[torch.Tensor], choices: Sequence[int], temperature: float) -> float:
+    return sum(
+        functional.cross_entropy(one.float() / temperature, torch.tensor(choice)).item()
+        for one, choice in zip(scores, choices, strict=True)
+    )

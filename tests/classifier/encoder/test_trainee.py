@@ -1,7 +1,8 @@
-"""Training the encoder's adapter: it learns, the same seed gives the same bytes, and nothing else is changed."""
+"""Training the encoder's adapter: what it predicts, that it learns, and that the same seed gives the same bytes."""
 
 from __future__ import annotations
 
+import math
 import os
 import random
 import subprocess
@@ -15,11 +16,13 @@ from typing import Any
 import pytest
 
 from lm_eval_ext.classifier.availability import ADAPTER_WEIGHTS
-from lm_eval_ext.classifier.encoder import adapter, weights
-from lm_eval_ext.classifier.encoder.adapter import ENCODER
+from lm_eval_ext.classifier.corpus.generated import generated
+from lm_eval_ext.classifier.encoder import weights
+from lm_eval_ext.classifier.encoder.encoding import Encoded
+from lm_eval_ext.classifier.encoder.weights import ENCODER
 from lm_eval_ext.classifier.labelled import Labelled
+from lm_eval_ext.classifier.reading import Answer, Option, Reading
 from lm_eval_ext.classifier.rules import reader as rules
-from lm_eval_ext.classifier.training.generated import generated
 from lm_eval_ext.training.run import Checkpoint
 from tests.classifier.encoder.tiny_base import as_the_base, sha256_of, write_tiny_base
 
@@ -31,7 +34,13 @@ pytest.importorskip(weights.PACKAGE, reason=f"{weights.PIP_PACKAGE} (the base we
 import torch
 
 from lm_eval_ext.classifier.encoder.reader import encoder_reader
-from lm_eval_ext.classifier.encoder.trainee import train_encoder
+from lm_eval_ext.classifier.encoder.trainee import (
+    TEMPERATURES,
+    TrainingTarget,
+    fitted_temperature,
+    target,
+    train_encoder,
+)
 from lm_eval_ext.training import loop
 
 MOST_BYTES = 3_000_000
@@ -114,7 +123,7 @@ def test_the_same_seed_writes_the_same_bytes_in_any_process(
     program = (
         "import sys; from dataclasses import replace; from pathlib import Path\n"
         "from lm_eval_ext.classifier.encoder import weights\n"
-        "from lm_eval_ext.classifier.encoder.adapter import ENCODER\n"
+        "from lm_eval_ext.classifier.encoder.weights import ENCODER\n"
         "from lm_eval_ext.classifier.encoder.trainee import train_encoder\n"
         "from tests.classifier.encoder.test_trainee import few\n"
         "weights.SHA256 = sys.argv[2]\n"
@@ -169,10 +178,10 @@ def test_another_seed_writes_other_bytes_and_the_global_random_state_is_unchange
 
 
 def test_an_adapter_trained_on_rows_that_the_rules_can_read_is_small_and_contains_no_pickle(of_real_base: Path) -> None:
-    adapter.check(of_real_base)
+    weights.check_adapter(of_real_base)
     assert {path.name for path in of_real_base.iterdir()} >= {
         ADAPTER_WEIGHTS,
-        adapter.DESCRIPTION,
+        weights.DESCRIPTION,
         "adapter_config.json",
     }
     assert {path.suffix for path in of_real_base.iterdir()} <= {".safetensors", ".json", ".md"}
@@ -180,7 +189,72 @@ def test_an_adapter_trained_on_rows_that_the_rules_can_read_is_small_and_contain
 
 
 def test_the_shipped_adapters_are_ones_that_training_could_write(of_real_base: Path) -> None:
-    for folder in adapter.EMBEDDED:
-        adapter.check(folder)
+    for folder in weights.EMBEDDED:
+        weights.check_adapter(folder)
         # As many numbers, of the same kind.
         assert len(weights_of(folder)) == len(weights_of(of_real_base))
+
+
+# Choices: each option, then refusal, several, none.
+PLAIN = tuple(map(Option, "ABC", ("Often", "Rarely", "Never")))
+OF_PLAIN = Encoded(ids=(1,) * 6, choices=(0, 1, 2, 3, 4, 5), letters=("A", "B", "C"), named=(-1,) * 6)
+# "Refused" is B: it is not a separate choice, and the options after it move up.
+REFUSABLE = tuple(map(Option, "ABCD", ("Often", "Refused", "Rarely", "Never")))
+OF_REFUSABLE = Encoded(ids=(1,) * 6, choices=(0, 1, 2, 3, 4, 5), letters=("A", "C", "D"), named=(-1,) * 6)
+REFUSAL, SEVERAL, NONE = 3, 4, 5
+
+
+@pytest.mark.parametrize(
+    ("label", "choice", "members"),
+    [
+        (Reading("option", ("A",)), 0, (True, False, False)),
+        (Reading("option", ("C",)), 2, (False, False, True)),
+        (Reading("refused"), REFUSAL, (False, False, False)),
+        (Reading("several", ("A", "C")), SEVERAL, (True, False, True)),
+        (Reading("several", ("A", "B", "C")), SEVERAL, (True, True, True)),
+        (Reading("none"), NONE, (False, False, False)),
+        (Reading("contradiction"), NONE, (False, False, False)),
+    ],
+)
+def test_a_label_is_a_choice_and_its_members(label: Reading, choice: int, members: tuple[bool, ...]) -> None:
+    assert target(OF_PLAIN, Labelled(Answer("", PLAIN), label)) == TrainingTarget(choice, members)
+
+
+@pytest.mark.parametrize(
+    ("label", "choice", "members"),
+    [
+        (Reading("option", ("B",)), REFUSAL, (False, False, False)),
+        (Reading.refusal(REFUSABLE), REFUSAL, (False, False, False)),
+        (Reading("option", ("A",)), 0, (True, False, False)),
+        (Reading("option", ("C",)), 1, (False, True, False)),
+        (Reading("option", ("D",)), 2, (False, False, True)),
+        # Several, the refusal among them: the refusal is no member, as it has no place among the options.
+        (Reading("several", ("B", "D")), SEVERAL, (False, False, True)),
+        (Reading("none"), NONE, (False, False, False)),
+    ],
+)
+def test_the_refused_option_is_the_refusal_choice(label: Reading, choice: int, members: tuple[bool, ...]) -> None:
+    assert target(OF_REFUSABLE, Labelled(Answer("", REFUSABLE), label)) == TrainingTarget(choice, members)
+
+
+def test_a_network_that_is_surer_than_right_is_cooled_to_its_accuracy() -> None:
+    # It is right three times of four and says so with odds of e^4 to 1. Odds of 3 to 1 need 4 / T = ln 3: T = 3.64.
+    scores = [torch.tensor([4.0, 0.0])] * 4
+    found = fitted_temperature(scores, [0, 0, 0, 1])
+    assert found == pytest.approx(4 / math.log(3), abs=0.03)
+
+
+def test_a_network_that_is_less_sure_than_right_is_sharpened() -> None:
+    # Right nineteen times of twenty, with odds of e^2: 2 / T = ln 19, T = 0.68.
+    scores = [torch.tensor([2.0, 0.0])] * 20
+    assert fitted_temperature(scores, [0] * 19 + [1]) == pytest.approx(2 / math.log(19), abs=0.03)
+
+
+def test_answers_may_have_different_numbers_of_choices_and_the_bounds_hold() -> None:
+    scores = [torch.tensor([9.0, 0.0]), torch.tensor([9.0, 0.0, 0.0])]
+    assert fitted_temperature(scores, [0, 0]) == TEMPERATURES[0]
+    assert fitted_temperature(scores, [1, 1]) == TEMPERATURES[-1]
+
+
+def test_without_answers_the_certainty_stays_as_it_is() -> None:
+    assert fitted_temperature([], []) == 1

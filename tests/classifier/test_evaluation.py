@@ -1,20 +1,25 @@
-"""The paper's tables over labels and readings: scores, intervals, slices, errors by kind."""
+"""The paper's tables over labels and readings: scores, intervals, slices, errors by kind, accuracy by certainty."""
 
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
 import pytest
 
-from lm_eval_ext.classifier.evaluation.scores import (
+from lm_eval_ext.classifier.evaluation import (
+    EDGES,
+    CertaintyBin,
     Evaluation,
+    as_json,
+    as_markdown,
     error_kinds,
     evaluate,
+    reliability,
     said,
     scores,
     wilson,
 )
-from lm_eval_ext.classifier.evaluation.tables import as_json, as_markdown
 from lm_eval_ext.classifier.labelled import Labelled
 from lm_eval_ext.classifier.reading import Answer, Option, Reading
 
@@ -185,3 +190,25 @@ def test_the_json_contains_the_figures_of_the_tables() -> None:
     assert found["errors"]["default"] == {"option read as another option": 1}
     (certain,) = found["reliability"]["default"]  # all five have certainty 1
     assert certain == {"above": 0.99, "most": 1.0, "rows": 5, "certainty": 1.0, "accuracy": 0.8}
+
+
+def certain(*certainties: float) -> list[Reading]:
+    return [Reading("option", ("A",), certainty) for certainty in certainties]
+
+
+def test_a_bin_has_the_mean_certainty_and_the_share_of_right_readings() -> None:
+    (low, high) = reliability(certain(0.6, 0.7, 0.96, 0.97, 0.98), [True, False, True, True, False])
+    assert (low.above, low.most, low.rows, low.accuracy) == (0.5, 0.7, 2, 0.5)
+    assert low.certainty == pytest.approx(0.65)
+    assert (high.above, high.most, high.rows, high.accuracy) == (0.95, 0.99, 3, 2 / 3)
+    assert high.certainty == pytest.approx(0.97)
+
+
+def test_a_bound_belongs_to_the_bin_below_it() -> None:
+    found = reliability(certain(*EDGES[1:]), [True] * 7)
+    assert [(one.above, one.most) for one in found] == list(pairwise(EDGES))
+
+
+def test_an_abstention_is_in_no_bin() -> None:
+    assert reliability([Reading("none", (), 0.0)], [True]) == []
+    assert reliability([Reading("none", (), 0.0), *certain(1.0)], [True, False]) == [CertaintyBin(0.99, 1.0, 1, 1.0, 0)]

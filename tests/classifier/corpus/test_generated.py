@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.classifier.labelled import Labelled
-from lm_eval_ext.classifier.reading import REFUSED, refusal_option
-from lm_eval_ext.classifier.training import generated as responses
-from lm_eval_ext.classifier.training.generated import (
+from lm_eval_ext.classifier.corpus import generated as responses
+from lm_eval_ext.classifier.corpus.generated import (
     CORPUS,
     KINDS,
+    LISTS,
     NO_ANSWER,
+    PHRASES,
     UNDECIDED,
     Frame,
     frames,
@@ -28,7 +28,8 @@ from lm_eval_ext.classifier.training.generated import (
     is_kept_aside,
     questions,
 )
-from lm_eval_ext.classifier.training.slots import LISTS, PHRASES
+from lm_eval_ext.classifier.labelled import Labelled
+from lm_eval_ext.classifier.reading import REFUSED, refusal_option
 
 FORMS = ("{}letter{}", "{}text{}", "{}text_core{}", "{}text_lower{}")
 CHOSEN = {form.format("", number) for form in FORMS for number in ("", "2", "3")}

@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 from lm_eval_ext.classifier import readers
-from lm_eval_ext.classifier.availability import ReaderError
+from lm_eval_ext.classifier.availability import Placement, ReaderError
 from lm_eval_ext.classifier.causal import model as causal_model
 from lm_eval_ext.classifier.causal import reader as causal_reader
 from lm_eval_ext.classifier.causal.model import CausalModel
-from lm_eval_ext.classifier.placement import Placement
 from lm_eval_ext.classifier.reading import Answer
 from tests.classifier.causal.models import DRINKS
 

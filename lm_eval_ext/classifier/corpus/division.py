@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from lm_eval_ext.classifier.corpus import generated as responses
 from lm_eval_ext.classifier.labelled import Labelled, labelled_file, question_key, split_by_question
 from lm_eval_ext.classifier.rules import reader as rules
-from lm_eval_ext.classifier.training import generated as responses
 from lm_eval_ext.sources import RowsError
 
 CALIBRATION = 1000

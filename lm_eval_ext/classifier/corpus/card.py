@@ -9,13 +9,11 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from lm_eval_ext.classifier.encoder import adapter
-from lm_eval_ext.classifier.evaluation.batches import readings
-from lm_eval_ext.classifier.evaluation.scores import evaluate
-from lm_eval_ext.classifier.evaluation.tables import as_markdown
+from lm_eval_ext.classifier.corpus.division import Data, Division, questions, sha256
+from lm_eval_ext.classifier.encoder import weights
+from lm_eval_ext.classifier.evaluation import as_markdown, evaluate, readings
 from lm_eval_ext.classifier.labelled import Labelled, question_key
 from lm_eval_ext.classifier.reading import Reader
-from lm_eval_ext.classifier.training.division import Data, Division, questions, sha256
 from lm_eval_ext.training.run import RECORD, Recipe, versions
 
 
@@ -97,15 +95,15 @@ def _division(division: Division, share: float, seed: int) -> list[str]:
 
 def _base(folder: Path) -> list[str]:
     """Describe an adapter's base from the adapter's files; for a local base, its name and its weights' hashes."""
-    ours, its = folder / adapter.DESCRIPTION, folder / "adapter_config.json"
+    ours, its = folder / weights.DESCRIPTION, folder / "adapter_config.json"
     described = json.loads((ours if ours.is_file() else its).read_text(encoding="utf-8"))
     base = described["base" if ours.is_file() else "base_model_name_or_path"]
     revision = described.get("revision")
     local = Path(base).is_dir()
     lines = [f"- base `{Path(base).name if local else base}`" + (f", revision `{revision}`" if revision else "")]
     if local:
-        weights = sorted(Path(base).glob("*.safetensors"))
-        lines += [f"- base weights {path.name}: SHA-256 `{sha256(path)}`" for path in weights]
+        files = sorted(Path(base).glob("*.safetensors"))
+        lines += [f"- base weights {path.name}: SHA-256 `{sha256(path)}`" for path in files]
     return lines
 
 
@@ -113,7 +111,7 @@ def _records(folder: Path) -> list[str]:
     """Return the files in which training recorded its settings, next to the adapter."""
     lines = []
     for file in sorted(folder.glob("*.json")):
-        if file.name in (RECORD, adapter.DESCRIPTION):
+        if file.name in (RECORD, weights.DESCRIPTION):
             lines += ["", f"`{file.name}`:", "", "```json", file.read_text(encoding="utf-8").strip(), "```"]
     return lines
 

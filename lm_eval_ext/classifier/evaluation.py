@@ -1,15 +1,16 @@
-"""Scores readers on labeled answers, with confidence intervals and error counts."""
+"""Evaluates readers on labeled answers: scores with intervals, errors, certainty, as JSON or the paper's tables."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
+from typing import Any
 
-from lm_eval_ext.classifier.evaluation.reliability import CertaintyBin, reliability
 from lm_eval_ext.classifier.labelled import Labelled
-from lm_eval_ext.classifier.reading import Option, Reading, refusal_option
+from lm_eval_ext.classifier.reading import Option, Reader, Reading, refusal_option
 
 Z_95 = 1.959963984540054
 """The standard normal distribution's 97.5 % quantile."""
@@ -215,3 +216,154 @@ def _kind(reading: Reading, options: Sequence[Option]) -> str:
 
 def _error(label: str, reading: str) -> str:
     return f"{label} read as {f'another {reading}' if label == reading else reading}"
+
+
+EDGES = (0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)
+"""The bounds of the bins of certainty; a bin includes its upper bound."""
+
+
+@dataclass(frozen=True, slots=True)
+class CertaintyBin:
+    """The readings of a range of certainty.
+
+    Attributes:
+        above: the certainty is greater than this,
+        most: and at most this.
+        rows: the number of readings.
+        certainty: their mean certainty.
+        accuracy: the fraction of them that is right.
+    """
+
+    above: float
+    most: float
+    rows: int
+    certainty: float
+    accuracy: float
+
+
+def reliability(readings: Sequence[Reading], right: Sequence[bool]) -> list[CertaintyBin]:
+    """Return the non-empty bins of a reader's readings, the least certain first; abstentions are in none.
+
+    Args:
+        readings: its readings.
+        right: for each of them, whether it is right.
+    """
+    judged = [(reading.certainty, is_right) for reading, is_right in zip(readings, right, strict=True)]
+    bins = []
+    for above, most in pairwise(EDGES):
+        inside = [(certainty, is_right) for certainty, is_right in judged if above < certainty <= most]
+        if inside:
+            certainty = sum(one for one, _ in inside) / len(inside)
+            accuracy = sum(is_right for _, is_right in inside) / len(inside)
+            bins.append(CertaintyBin(above, most, len(inside), certainty, accuracy))
+    return bins
+
+
+BATCH = 256
+"""Rows per batch, so that memory use does not grow with the file."""
+
+
+def readings(reader: Reader, rows: Sequence[Labelled], name: str) -> list[Reading]:
+    """Return a reader's readings of rows, showing its progress under its name."""
+    from tqdm import tqdm  # noqa: PLC0415 # only for many rows
+
+    found: list[Reading] = []
+    with tqdm(total=len(rows), desc=name, unit="response", disable=None) as progress:
+        for start in range(0, len(rows), BATCH):
+            batch = [row.answer for row in rows[start : start + BATCH]]
+            found += reader(batch)
+            progress.update(len(batch))
+    return found
+
+
+def as_json(evaluation: Evaluation) -> dict[str, Any]:
+    """Return an evaluation as JSON.
+
+    Its fields are ``slices`` (each with ``overall``, ``by_model`` and ``mean``), ``errors`` and ``reliability``.
+    """
+    return {
+        "slices": [
+            {
+                "name": part.name,
+                "overall": {evaluator: asdict(cell) for evaluator, cell in part.overall.items()},
+                "by_model": {
+                    evaluator: {model: asdict(cell) for model, cell in cells.items()}
+                    for evaluator, cells in part.by_model.items()
+                },
+                "mean": {
+                    evaluator: dict(zip(("accuracy", "macro_f1", "weighted_f1"), part.mean(evaluator), strict=True))
+                    for evaluator in part.overall
+                },
+            }
+            for part in evaluation.slices
+        ],
+        "errors": {evaluator: dict(kinds) for evaluator, kinds in evaluation.errors.items()},
+        "reliability": {evaluator: [asdict(one) for one in bins] for evaluator, bins in evaluation.reliability.items()},
+    }
+
+
+def as_markdown(evaluation: Evaluation) -> str:
+    """Return an evaluation as Markdown tables with aligned columns.
+
+    Each slice has the paper's Table 2 (with rows and intervals) and Table 4 (accuracy / macro-F1 / weighted-F1 per
+    model and their mean). Each evaluator's accuracy by certainty and its errors by kind follow.
+    """
+    parts = [_slice_as_markdown(part) for part in evaluation.slices]
+    bins = [_bin(evaluator, one) for evaluator, found in evaluation.reliability.items() for one in found]
+    if bins:
+        header = ["Evaluator", "Certainty", "Rows", "Mean certainty", "Acc"]
+        parts.append("### Accuracy by certainty, all rows\n\n" + table(header, bins))
+    errors = [
+        [evaluator, kind, str(count)] for evaluator, kinds in evaluation.errors.items() for kind, count in kinds.items()
+    ]
+    if errors:
+        parts.append("### Errors, all rows\n\n" + table(["Evaluator", "Error", "Rows"], errors))
+    return "\n\n".join(parts) + "\n"
+
+
+def _bin(evaluator: str, one: CertaintyBin) -> list[str]:
+    certainty = f"{one.above:g} - {one.most:g}"
+    return [evaluator, certainty, str(one.rows), f"{one.certainty:.3f}", f"{100 * one.accuracy:.1f} %"]
+
+
+def _slice_as_markdown(part: Slice) -> str:
+    overall = [
+        [
+            evaluator,
+            str(cell.rows),
+            f"{100 * cell.accuracy:.1f} %",
+            f"{100 * cell.low:.1f} - {100 * cell.high:.1f} %",
+            f"{cell.macro_f1:.3f}",
+            f"{cell.weighted_f1:.3f}",
+        ]
+        for evaluator, cell in part.overall.items()
+    ]
+    models = list(next(iter(part.by_model.values())))
+    by_model = [
+        [
+            evaluator,
+            *(_cell(cell.accuracy, cell.macro_f1, cell.weighted_f1) for cell in cells.values()),
+            _cell(*part.mean(evaluator)),
+        ]
+        for evaluator, cells in part.by_model.items()
+    ]
+    return (
+        f"### Rows: {part.name}\n\n"
+        + table(["Evaluator", "Rows", "Acc", "95 % interval", "Macro F1", "Weighted F1"], overall)
+        + "\n\nAcc / macro-F1 / weighted-F1 by model\n\n"
+        + table(["Evaluator", *models, "Avg"], by_model)
+    )
+
+
+def _cell(accuracy: float, macro_f1: float, weighted_f1: float) -> str:
+    return f"{100 * accuracy:.1f}/{macro_f1:.3f}/{weighted_f1:.3f}"
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a Markdown table with aligned columns."""
+    widths = [max(len(row[column]) for row in [header, *rows]) for column in range(len(header))]
+    rule = ["-" * width for width in widths]
+    return "\n".join(
+        "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |"
+        for row in [header, rule, *rows]
+    )
