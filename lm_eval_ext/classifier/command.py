@@ -13,9 +13,9 @@ from typing import Any
 
 from lm_eval_ext.classifier import readers
 from lm_eval_ext.classifier.availability import DTYPES, Placement, ReaderError, require_libraries
-from lm_eval_ext.classifier.causal.model import CAUSAL
+from lm_eval_ext.classifier.causal.reader import CAUSAL
 from lm_eval_ext.classifier.corpus import division
-from lm_eval_ext.classifier.corpus.card import card
+from lm_eval_ext.classifier.corpus.division import card
 from lm_eval_ext.classifier.encoder import weights
 from lm_eval_ext.classifier.encoder.reader import encoder_reader
 from lm_eval_ext.classifier.encoder.weights import ENCODER

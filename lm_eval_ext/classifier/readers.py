@@ -13,7 +13,6 @@ from lm_eval_ext.classifier.availability import (
     require_libraries,
     unavailable,
 )
-from lm_eval_ext.classifier.causal import model as causal_model
 from lm_eval_ext.classifier.causal import reader as causal
 from lm_eval_ext.classifier.encoder import reader as encoder
 from lm_eval_ext.classifier.encoder import weights
@@ -140,12 +139,12 @@ def _expanded(name: str) -> str:
 
 
 def _require_causal(name: str) -> None:
-    if file_of(name, causal_model.ADAPTER_CONFIG) is None and file_of(name, "config.json") is None:
+    if file_of(name, causal.ADAPTER_CONFIG) is None and file_of(name, "config.json") is None:
         raise unavailable(
             f"{_place(name)} does not contain a reader: expected {weights.DESCRIPTION} or "
-            f"{causal_model.ADAPTER_CONFIG} (an adapter) or config.json (a model)"
+            f"{causal.ADAPTER_CONFIG} (an adapter) or config.json (a model)"
         )
-    causal_model.require(name)
+    causal.require(name)
 
 
 def _place(name: str) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lm_eval_ext.classifier.causal.model import CAUSAL
+from lm_eval_ext.classifier.causal.reader import CAUSAL
 from lm_eval_ext.classifier.labelled import Labelled
 from lm_eval_ext.classifier.reading import Answer, Reading
 from tests.classifier.causal.models import DRINKS, EPOCHS, rows_to_learn, with_louder_output

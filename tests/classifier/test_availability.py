@@ -9,9 +9,8 @@ import pytest
 
 from lm_eval_ext.classifier import readers
 from lm_eval_ext.classifier.availability import Placement, ReaderError
-from lm_eval_ext.classifier.causal import model as causal_model
 from lm_eval_ext.classifier.causal import reader as causal_reader
-from lm_eval_ext.classifier.causal.model import CausalModel
+from lm_eval_ext.classifier.causal.reader import CausalModel
 from lm_eval_ext.classifier.reading import Answer
 from tests.classifier.causal.models import DRINKS
 
@@ -53,10 +52,10 @@ def test_missing_values_are_the_defaults() -> None:
 @pytest.mark.filterwarnings("ignore:for base_model:UserWarning")  # that nothing can be copied to "meta"
 def test_a_model_and_its_adapter_are_on_the_device_and_the_base_has_the_type(learned: Path) -> None:
     # "meta" is a device of torch without memory: nothing can be computed there, but things are placed as anywhere.
-    network = causal_model.load(str(learned), Placement("meta", "bfloat16")).network
+    network = causal_reader.load(str(learned), Placement("meta", "bfloat16")).network
     assert {weight.device.type for weight in network.parameters()} == {"meta"}
     assert network.get_base_model().lm_head.weight.dtype == torch.bfloat16
-    saved = causal_model.load(str(learned), Placement("cpu")).network
+    saved = causal_reader.load(str(learned), Placement("cpu")).network
     assert saved.get_base_model().lm_head.weight.dtype == torch.float32
 
 
@@ -83,5 +82,5 @@ def test_bfloat16_reads_as_float32_does_where_the_model_is_certain(learned: Path
 
 @pytest.mark.usefixtures("offline")
 def test_readers_that_differ_in_their_batch_size_share_a_model(learned: Path) -> None:
-    one, two = (causal_model.load(str(learned), Placement("cpu", batch_size=size)) for size in (1, 2))
+    one, two = (causal_reader.load(str(learned), Placement("cpu", batch_size=size)) for size in (1, 2))
     assert one is two

@@ -11,8 +11,15 @@ from typing import Any
 import torch
 
 from lm_eval_ext.classifier.availability import Placement, unavailable
-from lm_eval_ext.classifier.causal.model import CAUSAL, CausalModel, load_base, require_model
-from lm_eval_ext.classifier.causal.reader import NO_CORRECT_ANSWER, REFUSE, classifier_prompt
+from lm_eval_ext.classifier.causal.reader import (
+    CAUSAL,
+    NO_CORRECT_ANSWER,
+    REFUSE,
+    CausalModel,
+    classifier_prompt,
+    load_base,
+    require_model,
+)
 from lm_eval_ext.classifier.labelled import Labelled, digest
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.training.loop import Loop, seeded, shuffled, with_lora

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from lm_eval_ext.classifier.availability import Placement, ReaderError
-from lm_eval_ext.classifier.causal.model import CAUSAL
-from lm_eval_ext.classifier.causal.reader import adapter_reader
+from lm_eval_ext.classifier.causal.reader import CAUSAL, adapter_reader
 from lm_eval_ext.classifier.labelled import Labelled
 from lm_eval_ext.classifier.reading import Answer, Reading
 from lm_eval_ext.sources import RowsError
