@@ -21,6 +21,8 @@ from lm_eval_ext.classifier.causal.reader import (
 from lm_eval_ext.classifier.reading import Answer, Option, Reading
 from tests.classifier.causal.models import DRINKS, WITH_REFUSED, moved
 
+pytestmark = pytest.mark.usefixtures("offline")
+
 
 def test_the_classifiers_prompt_is_the_published_one() -> None:
     answer = Answer(" I like it hot.\n\nB. Coffee", DRINKS)
@@ -84,8 +86,6 @@ def test_letters_that_are_not_offered_are_ignored() -> None:
     assert "D" not in classifier_letters(Answer("", DRINKS))
     assert list(llm_letters(Answer("", DRINKS))) == ["A", "B", "C"]
 
-
-pytestmark = pytest.mark.usefixtures("offline")
 
 ANSWERS = [
     Answer("tea", DRINKS),
@@ -173,9 +173,6 @@ def test_a_response_longer_than_the_model_can_hold_is_shortened_in_the_middle(le
 
 def test_no_answers_give_no_readings(learned: Path) -> None:
     assert adapter_reader(str(learned))([]) == []
-
-
-pytestmark = pytest.mark.usefixtures("offline")
 
 
 def test_an_adapter_with_pickled_weights_is_refused(learned: Path, tmp_path: Path) -> None:

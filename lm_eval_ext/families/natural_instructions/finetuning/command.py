@@ -46,7 +46,6 @@ def add_export_to(export: argparse.ArgumentParser) -> None:
         "tasks evaluate are in none of them. Standard error has the numbers of each subtask."
     )
     _add_pairs_to(export)
-    export.add_argument("--subtasks", metavar="NAME", nargs="+", required=True, help=f"{NAMED}, or {' or '.join(SETS)}")
     export.add_argument("--split", choices=tuple(SIZES), default="train", help="default: train")
     export.add_argument(
         "--tokenizer",
@@ -60,7 +59,7 @@ def add_export_to(export: argparse.ArgumentParser) -> None:
 
 
 def _export(options: argparse.Namespace) -> int:
-    request, subtasks = _request_of(options), subtasks_named(options.subtasks)
+    subtasks, request = _wanted(options)
     budget = budget_of({"tokenizer": options.tokenizer, "max_length": options.max_length}, NEW_TOKENS)
     # All files are read before anything is printed, so that an error leaves no half of an export.
     material = Material.of(pairs_of(name, options.split, request, budget) for name in counted(subtasks, " subtasks"))
@@ -90,13 +89,7 @@ def add_train_to(train: argparse.ArgumentParser) -> None:
         help="generalization (the default): one model, trained on no subtask of the evaluation split; task-specific: "
         "one model for each subtask, in DIR/SUBTASK, the upper bound",
     )
-    _add_pairs_to(train)
-    train.add_argument(
-        "--subtasks",
-        metavar="NAME",
-        nargs="+",
-        help=f"{NAMED}, evaluation (the default of task-specific) or non-evaluation (that of generalization)",
-    )
+    _add_pairs_to(train, "evaluation (the default of task-specific) or non-evaluation (that of generalization)")
     train.add_argument(
         "--plus",
         metavar="N",
@@ -114,11 +107,10 @@ def add_train_to(train: argparse.ArgumentParser) -> None:
 
 def _train(options: argparse.Namespace) -> int:
     is_specific = options.supervision == "task-specific"
-    subtasks = subtasks_named(options.subtasks or [DEFAULT_SUBTASKS[options.supervision]])
+    subtasks, request = _wanted(options)
     plus = _plus(options, subtasks)
     if not is_specific:
         require_unseen(subtasks)
-    request = _request_of(options)
     require_libraries()
     from lm_eval_ext.families.natural_instructions.finetuning import trainee  # noqa: PLC0415 # torch, an extra
 
@@ -203,9 +195,11 @@ def _evaluation(job: _Job, options: argparse.Namespace, backend: str) -> str:
     return shlex.join([*words, *(["--metadata", json.dumps(metadata)] if metadata else [])])
 
 
-def _add_pairs_to(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
+def _add_pairs_to(parser: argparse.ArgumentParser, default_sets: str = "") -> None:
+    """Add the options that say which pairs are made; those of ``export`` and ``train`` differ in a default."""
     default = Request("")
+    sets = default_sets or f"or {' or '.join(SETS)}"
+    parser.add_argument("--subtasks", metavar="NAME", nargs="+", required=not default_sets, help=f"{NAMED}, {sets}")
     parser.add_argument("--encoding", required=True, metavar="ENCODING", help="for example prompt, all or instance")
     parser.add_argument(
         "--source", default=default.source, help=f'"{HUB}" (the default), "{EMBEDDED}", or a folder with task files'
@@ -239,15 +233,16 @@ def _seed(text: str) -> int:
     return int(text)
 
 
-def _request_of(options: argparse.Namespace) -> Request:
-    """Return which pairs to make.
+def _wanted(options: argparse.Namespace) -> tuple[tuple[str, ...], Request]:
+    """Return the subtasks, and which pairs to make of each.
 
     Raises:
-        TrainingError: there is no such encoding.
+        TrainingError: there is no such encoding or subtask.
     """
     if options.encoding not in ALL_ENCODINGS:
         raise TrainingError(f"--encoding {options.encoding}: expected one of {', '.join(ALL_ENCODINGS)}")
-    return Request(options.encoding, options.source, options.evaluated, options.instances, options.seed)
+    subtasks = subtasks_named(options.subtasks or [DEFAULT_SUBTASKS[options.supervision]])
+    return subtasks, Request(options.encoding, options.source, options.evaluated, options.instances, options.seed)
 
 
 def subtasks_named(given: Sequence[str]) -> tuple[str, ...]:
