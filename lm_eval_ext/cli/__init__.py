@@ -107,11 +107,11 @@ COMMANDS: Commands = {
             ),
             "export": (
                 "print encoded training pairs, one JSON object per line",
-                "lm_eval_ext.families.natural_instructions.training.command:add_export_to",
+                "lm_eval_ext.families.natural_instructions.finetuning.command:add_export_to",
             ),
             "train": (
                 "fine-tune a model on subtasks: the upper bound, or generalization to unseen subtasks",
-                "lm_eval_ext.families.natural_instructions.training.command:add_train_to",
+                "lm_eval_ext.families.natural_instructions.finetuning.command:add_train_to",
             ),
             "errors": (
                 "analyze errors by hand: draw answers to label, and count the labels (section 6.4)",
@@ -164,12 +164,12 @@ EXAMPLES: Mapping[str, str] = {
 ERRORS = frozenset(
     {
         "lm_eval_ext.classifier.availability.ReaderError",
-        "lm_eval_ext.classifier.encoder.adapter.AdapterError",
+        "lm_eval_ext.classifier.encoder.weights.AdapterError",
         "lm_eval_ext.classifier.encoder.weights.WeightsError",
         "lm_eval_ext.families.natural_instructions.bleurt.BleurtError",
-        "lm_eval_ext.families.natural_instructions.training.errors.TrainingError",
         "lm_eval_ext.reports.errors.ReportError",
         "lm_eval_ext.sources.RowsError",
+        "lm_eval_ext.training.run.TrainingError",
         "lm_eval_ext.verifiers.nltk_data.MissingDataError",
     }
 )
