@@ -9,7 +9,7 @@ from typing import Any
 from lm_eval_ext.regrade.prompts import Prompts, plain
 from lm_eval_ext.results.sample_line import is_sample, responses_in
 from lm_eval_ext.sources import RowsError, row_of_line
-from lm_eval_ext.verifiers.verify import COLUMNS, ROW_FIELDS
+from lm_eval_ext.verifiers.verify import COLUMNS, GROUND_TRUTH, ROW_FIELDS
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,8 @@ def answered(where: str, line: bytes, prompts: Prompts | None) -> tuple[Answered
 def _require(where: str, row: Mapping[str, Any], fields: tuple[str, ...]) -> None:
     for field in fields:
         if field not in row:
-            hint = "; --prompts FILE supplies the instructions by key" if field in COLUMNS else ""
+            supplied = f"; --prompts FILE supplies the instructions by key; {GROUND_TRUTH!r}, as in IF-RLVR, holds both"
+            hint = supplied if field in COLUMNS else ""
             raise RowsError(f"{where}: no field {field!r}; expected {', '.join(fields)}; found {', '.join(row)}{hint}")
 
 
