@@ -81,9 +81,10 @@ def test_a_malformed_row_is_an_error_that_names_it(changed: dict[str, Any], mess
 
 
 def test_if_rlvrs_ground_truth_is_read_and_its_instructions_are_rewarded() -> None:
-    asked = {"instruction_id": ["count:count_unique", "punctuation:no_comma"], "kwargs": [None, {}]}
+    exec(code("IF-RLVR's data sets"), {})  # noqa: S102 # it is in this repository
+    asked = {"instruction_id": ["punctuation:punctuation_dot", "punctuation:no_comma"], "kwargs": [None, {}]}
     columns = {"ground_truth": [json.dumps([asked]), repr([asked])], "dataset": ["ifeval", "ifeval"]}
-    assert ShareFollowed()(["Red foxes run", "Red, red"], **columns) == [1.0, 0.5]
+    assert ShareFollowed()(["Red foxes run", "Red, blue"], **columns) == [1.0, 0.5]
     with pytest.raises(RowError, match=r"^row 2 of the batch \('Hi'\): 'ground_truth': expected \[\{.*, found '42'$"):
         ShareFollowed()(["a", "b"], prompts=["Hello", "Hi"], ground_truth=[repr([asked]), "42"])
 

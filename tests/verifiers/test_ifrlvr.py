@@ -308,6 +308,24 @@ def test_the_editions_differ_as_often_as_documented(recorded: list[dict[str, Any
     }
 
 
+REFUSAL = "I'm sorry, but I can't help with that request."
+
+
+def test_what_ok_and_a_refusal_earn_is_as_documented(recorded: list[dict[str, Any]]) -> None:
+    drawn = {(row["id"], json.dumps(row["kwargs"], sort_keys=True)) for row in recorded}
+    earned: Counter[tuple[str, int]] = Counter()
+    for name, arguments in drawn:
+        checker = instruction(name, json.loads(arguments))
+        verdicts = [checker.follows(Text(answer), edition) for answer in ("ok", REFUSAL) for edition in EDITIONS]
+        earned.update({(name, column): followed for column, followed in enumerate(verdicts)})
+    of_type = Counter(name for name, _ in drawn)
+    shares = {name: [f"{earned[name, column] / of_type[name]:.0%}" for column in range(4)] for name in IDS}
+    documented = re.findall(r"^\| `([a-z_:0-9]+)`" + 4 * r" \| (\d+) %" + r" \|$", PAGE, re.MULTILINE)
+    assert {name: [f"{share}%" for share in documented_shares] for name, *documented_shares in documented} == {
+        name: found for name, found in shares.items() if set(found) != {"0%"}
+    }
+
+
 def test_ids_arguments_and_wordings_are_the_published_ones(shared_data: Path) -> None:
     path = shared_data / "ifeval/ifrlvr_instructions.json"
     if not path.is_file():
