@@ -56,9 +56,9 @@ def answered(where: str, line: bytes, prompts: Prompts | None) -> tuple[Answered
         return (Answered(where, joined, asked, _response(where, row)),)
     if is_sample(row):
         return tuple(_of_sample(where, row, _asked_of_sample(where, row["doc"])))
-    row = plain(where, row)
-    _require(where, row, ROW_FIELDS)
-    return (Answered(where, row, row, _response(where, row)),)
+    plain_row = plain(where, row)
+    _require(where, plain_row, ROW_FIELDS)
+    return (Answered(where, plain_row, plain_row, _response(where, row)),)
 
 
 def _require(where: str, row: Mapping[str, Any], fields: tuple[str, ...]) -> None:

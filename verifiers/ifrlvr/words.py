@@ -218,8 +218,11 @@ class StartEnd(Checker):
     """
 
     def faithful(self, text: Text) -> bool:
-        first = next(text.each_token(), None)
-        return first is not None and first.lower() == text.tokens[-1].lower()
+        first = next(text.each_token(), "").lower()
+        # Most texts need not be tokenized: a token of ASCII letters and digits is part of the text.
+        if not first or (first.isascii() and first.isalnum() and not text.stripped.lower().endswith(first)):
+            return False
+        return first == text.tokens[-1].lower()
 
     def repaired(self, text: Text) -> bool:
         words = text.whole_words
@@ -293,7 +296,12 @@ class CountUnique(Checker):
     """
 
     def faithful(self, text: Text) -> bool:
-        return len(set(text.tokens)) == len(text.tokens)
+        seen: set[str] = set()
+        for token in text.each_token():
+            if token in seen:
+                return False
+            seen.add(token)
+        return True
 
     def repaired(self, text: Text) -> bool:
         words = _words(text)
