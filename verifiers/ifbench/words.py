@@ -12,6 +12,7 @@ from itertools import islice, pairwise
 
 from lm_eval_ext.verifiers import tokens
 from lm_eval_ext.verifiers.checker import Checker, Count, Positive, Trimmed, checker
+from lm_eval_ext.verifiers.markdown import BLANK_LINES
 from lm_eval_ext.verifiers.text import Text, without_punctuation
 
 PRIMES = frozenset({2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97})
@@ -22,7 +23,6 @@ VOWELS = frozenset("aeiou")
 MOST_VOWELS = 3
 _CLUSTER = re.compile("[b-df-hj-np-tv-z]{2}")
 _STRIPPED = string.punctuation + " "
-_BLANK_LINES = re.compile(r"\n[^\S\n]*\n")
 _VERBS = ("VB", "MD")
 """The beginnings of the tags of verbs; MD is an auxiliary such as "can"."""
 
@@ -32,7 +32,7 @@ def _with_letters(text: Text) -> list[str]:
     return [word.lower() for word in text.whole_words if any(map(str.isalpha, word))]
 
 
-def _letters(word: str) -> str:
+def letters_of(word: str) -> str:
     """Return the letters of a word without their accents."""
     # Letter by letter: sorting the accents of a whole word takes quadratic time.
     return "".join(filter(str.isalpha, (part for letter in word for part in unicodedata.normalize("NFD", letter))))
@@ -74,7 +74,7 @@ class Vowel(Checker):
         return "\n" not in text.stripped and len(VOWELS.intersection(text.lower)) <= MOST_VOWELS
 
     def repaired(self, text: Text) -> bool:
-        if _BLANK_LINES.search(text.stripped) or len(_with_letters(text)) < 2:
+        if BLANK_LINES.search(text.stripped) or len(_with_letters(text)) < 2:
             return False
         return (
             len(VOWELS.intersection(unicodedata.normalize("NFD", letter)[0] for letter in set(text.lower)))
@@ -112,7 +112,7 @@ class Palindrome(Checker):
         return sum(map(_is_palindrome, text.unpunctuated.lower().split())) >= PALINDROMES
 
     def repaired(self, text: Text) -> bool:
-        return len(set(filter(_is_palindrome, map(_letters, _with_letters(text))))) >= PALINDROMES
+        return len(set(filter(_is_palindrome, map(letters_of, _with_letters(text))))) >= PALINDROMES
 
 
 def _is_palindrome(word: str) -> bool:
