@@ -27,6 +27,7 @@ from lm_eval_ext.families.manyifeval.compose import INSTRUCTIONS, Composition, T
 from lm_eval_ext.families.manyifeval.fresh.compose import compose_draw
 from lm_eval_ext.families.manyifeval.fresh.pool import FIFTEEN, Pool
 from lm_eval_ext.families.manyifeval.fresh.prompts import prompts
+from lm_eval_ext.families.manyifeval.frozen import Part, composition
 from lm_eval_ext.families.manyifeval.instruction_row import InstructionRow
 from lm_eval_ext.families.manyifeval.prompt import prompt_of
 from lm_eval_ext.families.manyifeval.reconstruction import IFEVAL, IFEVAL_SPLIT, reconstruct
@@ -152,14 +153,19 @@ def _all_rows(source: str, split: str, row_seed: int | None, wide: bool) -> tupl
         return _fresh_rows(source, split, row_seed, wide)
     table = _table(source, split)
     if _content(table) != Content.FINISHED:
-        composer = _wide().compose_wide if wide else compose
-        return tuple(row for task in tasks(source, split) for row in nested(task, composer(task)))
+        return tuple(row for task in tasks(source, split) for row in nested(task, _composition(task, wide)))
     if wide:
         raise RowsError(
             f"{table.origin}: its rows are finished, with instructions of their own, and none are drawn; use bare task "
             f"prompts ({', '.join(BARE_FIELDS)} only) or another source"
         )
     return published.rows_of(table)
+
+
+def _composition(task: Task, wide: bool) -> Composition:
+    part: Part = "wide" if wide else "fifteen"
+    composer = _wide().compose_wide if wide else compose
+    return composition(part, task, (_wide().FRESH if wide else FIFTEEN).respond) or composer(task)
 
 
 def _fresh_rows(source: str, split: str, row_seed: int, wide: bool) -> tuple[InstructionRow, ...]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from lm_eval_ext.families.manyifeval.arguments import is_sensible
 from lm_eval_ext.families.manyifeval.cousins.phrasings import PHRASINGS, has_phrasings, phrased
+from lm_eval_ext.families.manyifeval.frozen import frozen, row_id
 from lm_eval_ext.families.manyifeval.instruction_row import InstructionRow
 from lm_eval_ext.families.manyifeval.prompt import with_lines
 from lm_eval_ext.families.manyifeval.witness import respond
@@ -48,11 +49,13 @@ class Cousin:
         number: 0 for the row itself, up to ``COUSINS`` - 1.
         phrasings: the wording of each instruction, in the prompt's order. Over all variants of a row, each of its
             instructions has each wording once.
+        rejected: the number of draws before this one, for which no response was found.
     """
 
     row: InstructionRow
     number: int
     phrasings: tuple[int, ...]
+    rejected: int = 0
 
 
 def cousins(row: InstructionRow, row_seed: int | None = None) -> Iterator[Cousin]:
@@ -74,25 +77,36 @@ def cousins(row: InstructionRow, row_seed: int | None = None) -> Iterator[Cousin
     yield Cousin(row, 0, (0,) * len(row.instructions))
     # A Latin square: instruction i has wording (number x its factor) modulo 5, which is another one in each variant.
     factors = [generator.randrange(1, PHRASINGS) for _ in row.instructions]
-    for number in range(1, COUSINS):
+    known = frozen("cousins").get(row_id(row.key, row.prompt), []) if row_seed is None else []
+    for number, (rejected, witness) in enumerate(known or [(None, None)] * (COUSINS - 1), start=1):
         worded = [number * factor % PHRASINGS for factor in factors]
-        yield _cousin(row, number, worded, generator)
+        yield _cousin(row, number, worded, generator, rejected, witness)
 
 
-def _cousin(row: InstructionRow, number: int, worded: Sequence[int], generator: random.Random) -> Cousin:
-    for _ in range(ATTEMPTS):
+def _cousin(  # noqa: PLR0913, PLR0917 # the state of a draw, and what is frozen of it
+    row: InstructionRow,
+    number: int,
+    worded: Sequence[int],
+    generator: random.Random,
+    rejected: int | None,
+    known: str | None,
+) -> Cousin:
+    for draw in range(ATTEMPTS):
         order = generator.sample(range(len(row.instructions)), len(row.instructions))
         instructions = tuple(_moved(row.instructions[index], generator) for index in order)
+        if rejected is not None and draw < rejected:
+            continue
         # A row of IFEval's may ask for an unlikely number of letters by itself.
         if is_sensible(row.instructions) and not is_sensible(instructions):
             continue
-        witness = respond(instructions)
-        if witness is None or respond(instructions, range(len(instructions))) is None:
+        witness = known or respond(instructions)
+        if witness is None or not (known or respond(instructions, range(len(instructions)))):
             continue
         phrasings = tuple(worded[index] for index in order)
         lines = [phrased(each, wording) for each, wording in zip(instructions, phrasings, strict=True)]
         prompt = with_lines(row.task_prompt, lines)
-        return Cousin(InstructionRow(row.key, row.task_prompt, prompt, instructions, witness), number, phrasings)
+        variant = InstructionRow(row.key, row.task_prompt, prompt, instructions, witness)
+        return Cousin(variant, number, phrasings, draw)
     raise RowsError(f"task prompt {row.key}: no variant of its {len(row.instructions)} instructions has a witness")
 
 

@@ -20,6 +20,7 @@ from lm_eval_ext.families.manyifeval.dense.mixed.types import (
 )
 from lm_eval_ext.families.manyifeval.dense.mixed.witness import respond
 from lm_eval_ext.families.manyifeval.dense.rows import SUBJECTS, word_list
+from lm_eval_ext.families.manyifeval.frozen import frozen, row_id
 from lm_eval_ext.row_seed import generator_name
 from lm_eval_ext.verifiers import Checker
 
@@ -76,15 +77,15 @@ def _row(key: int, subject: str, count: int, row_seed: int | None) -> MixedRow:
     # The place of an instruction in the list says nothing about that of its section in the report.
     generator.shuffle(drawn)
     about, instructions = zip(*drawn, strict=True)
-    witness = report(about, instructions)
-    if witness is None:
-        raise RuntimeError(f"report {key} with {count} instructions, row seed {row_seed}: a section has no witness")
     lines = [f"- Section {number} {worded(each)}." for number, each in drawn]
     headings = (
         "Section 1 and Section 2" if sections == 2 else f"Section 1, Section 2 and so on up to Section {sections}"
     )
     lead = LEAD.format(sections=sections, headings=headings, count=count)
     prompt = "\n".join([f"Write a business report on {subject}. {lead}", "", *lines])
+    witness = frozen("sections").get(row_id(key, prompt)) or report(about, instructions)
+    if witness is None:
+        raise RuntimeError(f"report {key} with {count} instructions, row seed {row_seed}: a section has no witness")
     return MixedRow(key, prompt, about, instructions, witness)
 
 
