@@ -316,7 +316,7 @@ def test_the_wheel_contains_exactly_the_package_the_tasks_the_docs_and_the_pth_f
         "lm_eval_ext/classifier/training/corpus/frames.jsonl",
         "lm_eval_ext/embedded/sst2_validation.jsonl",
         "lm_eval_ext/families/manyifeval/default_rows/fifteen.jsonl.gz",
-        "lm_eval_ext/families/manyifeval/keywords.txt",
+        "lm_eval_ext/families/instructions/keywords.txt",
         "lm_eval_ext/families/manyifeval/recipe.jsonl",
         "lm_eval_ext/reports/page/page.html.jinja",
         "lm_eval_ext/verifiers/text.py",

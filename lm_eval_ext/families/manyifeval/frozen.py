@@ -15,17 +15,17 @@ from importlib.resources import files
 from typing import Any, Literal
 
 from lm_eval_ext.families.digest import digest
-from lm_eval_ext.families.manyifeval.compose import Composition, Task
+from lm_eval_ext.families.instructions.compose import Composition, Task
+from lm_eval_ext.families.instructions.writer import respond
 from lm_eval_ext.families.manyifeval.instruction_row import InstructionRow
-from lm_eval_ext.families.manyifeval.witness import Respond
 from lm_eval_ext.verifiers import instruction
 
 Part = Literal["fifteen", "wide", "cousins", "sections"]
 """A file. ``fifteen`` and ``wide``: by task prompt, the ``instructions`` out of ManyIFEval's 15, or out of the larger
 pool, each as its id and arguments, or as its place among those that the task prompt came with (their arguments are
-IFEval's); the ``witness`` that follows all ten; of few-shot examples also ``answers``, to the first instruction, to the
-first two, and so on. ``cousins``: by prompt, of each variant the number of draws before it and its witness. ``sections``:
-by prompt, the witness of a report in sections."""
+IFEval's); the ``witness`` that follows all ten; of few-shot examples also ``answers``, to the first instruction, to
+the first two, and so on. ``cousins``: by prompt, of each variant the number of draws before it and its witness.
+``sections``: by prompt, the witness of a report in sections."""
 
 
 def row_id(key: int | str, prompt: str) -> str:
@@ -40,18 +40,18 @@ def frozen(part: Part) -> Mapping[str, Any]:
     return dict(map(json.loads, gzip.decompress(packed).decode().splitlines()))
 
 
-def composition(part: Part, task: Task, respond: Respond) -> Composition | None:
+def composition(part: Part, task: Task) -> Composition | None:
     """Return the ten instructions of one of our task prompts; ``None`` for any other.
 
     Args:
         part: ``fifteen`` or ``wide``.
         task: the task prompt.
-        respond: writes the witness where no document contains it, in the training split.
     """
     found = frozen(part).get(row_id(task.key, task.task_prompt))
     if found is None:
         return None
     chosen = tuple(task.own[one] if isinstance(one, int) else instruction(*one) for one in found["instructions"])
+    # No document contains the witness of a row of the training split.
     witness = found.get("witness") or respond(chosen)
     return Composition(chosen, witness) if witness else None
 

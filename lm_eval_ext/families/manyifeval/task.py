@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 import datasets
 
 from lm_eval_ext import sources
+from lm_eval_ext.families.instructions.compose import INSTRUCTIONS
+from lm_eval_ext.families.instructions.writer import respond
 from lm_eval_ext.families.leaf import refuse_rows
-from lm_eval_ext.families.manyifeval.answers import PlacedAnswers, respond
-from lm_eval_ext.families.manyifeval.compose import INSTRUCTIONS
+from lm_eval_ext.families.manyifeval.answers import PlacedAnswers
 from lm_eval_ext.families.manyifeval.frozen import demonstration
 from lm_eval_ext.families.manyifeval.instruction_row import InstructionRow
 from lm_eval_ext.families.manyifeval.placed_task import PlacedTask
@@ -63,6 +64,8 @@ class ManyIFEvalTask(PlacedTask):
 
     FAMILY = "manyifeval"
     TAKES = ("row_seed", PLACEMENT, "keys")
+    # In the first, other types and arguments were dealt to the rows of a seed.
+    ROW_SEED_EDITION = 2
 
     @classmethod
     def datasets(cls) -> Mapping[str, str]:

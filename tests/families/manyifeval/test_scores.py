@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, cast
 
 import pytest
+from lm_eval_ext.families.manyifeval.arguments import ARGUMENTS
 
 from lm_eval_ext.families.instructions import share_followed
-from lm_eval_ext.families.manyifeval.arguments import ARGUMENTS
 from lm_eval_ext.families.manyifeval.scores import (
     ProcessResults,
     Residual,
