@@ -62,11 +62,11 @@ class Composition:
 
     Attributes:
         instructions: the instructions, none of which conflict.
-        witness: a response that follows all of them strictly, in both editions.
+        witness: a response that follows all of them strictly, in both editions; ``None`` if none is known.
     """
 
     instructions: tuple[Checker, ...]
-    witness: str
+    witness: str | None
 
 
 class Card(NamedTuple):

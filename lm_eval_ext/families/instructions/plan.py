@@ -65,7 +65,7 @@ class Plan:
         opening: its first words; ``second``: its second word and its last but one.
         last, postscript: its last line, if that matters, and the marker of a postscript.
         english: whether it must be recognized as English.
-        title, quoted, comma, labels, thesis, title_case, emoji: whether it has one, or is in it.
+        title, quoted, comma, labels, thesis, title_case, emoji, question: whether it has one, or is in it.
         kinds: the marks of the other kinds of sentences; of three sentences, each mark ends one.
     """
 
@@ -100,7 +100,6 @@ class Plan:
     emoji: bool = False
     question: bool = False
     kinds: str = ""
-    no_conjunction: bool = False
 
     @property
     def is_possible(self) -> bool:

@@ -7,7 +7,7 @@ both editions, and it is only returned if every verdict is as intended.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -57,8 +57,12 @@ def respond(instructions: Sequence[Checker], broken: Collection[int] = ()) -> st
     return next((text for text in written if text and is_as_intended(text, instructions, broken)), None)
 
 
-def break_one(instructions: Sequence[Checker], respond: Callable[..., str | None] = respond) -> str | None:
-    """Return a text that breaks exactly one instruction, if possible also under loose verdicts."""
+def break_one(instructions: Sequence[Checker]) -> str | None:
+    """Return a text that breaks exactly one instruction, or ``None`` if none was found.
+
+    It breaks the first instruction that can also be broken under loose verdicts; if there is none, the first that can
+    be broken under strict verdicts. A repeated instruction is broken in all its places.
+    """
     strictly: str | None = None
     for chosen in dict.fromkeys(instructions):
         text = respond(instructions, [index for index, other in enumerate(instructions) if other == chosen])
@@ -191,7 +195,8 @@ class _Writer:
         pieces += [f"{next(self.stock)}, {next(self.stock)}"] if plan.comma else []
         pieces += [next(self._english(), "")] if plan.english else []
         for letter, bounds in plan.letters.items():
-            missing = bounds.low - " ".join([self._joined(), *pieces]).lower().count(letter)
+            # Not in the first and the last line, which the loose variants cut off.
+            missing = bounds.low - " ".join([*map(str, self._lines()[1:-1]), *pieces]).lower().count(letter)
             # At least two in a row, because a single capital would count as a capitalized word.
             pieces += [letter * max(2, missing)] if missing > 0 else []
         inside = cycle(self.first[self.reserved - 1 :] if len(self.first) > 1 else self.first)

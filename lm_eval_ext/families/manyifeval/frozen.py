@@ -52,8 +52,7 @@ def composition(part: Part, task: Task) -> Composition | None:
         return None
     chosen = tuple(task.own[one] if isinstance(one, int) else instruction(*one) for one in found["instructions"])
     # No document contains the witness of a row of the training split.
-    witness = found.get("witness") or respond(chosen)
-    return Composition(chosen, witness) if witness else None
+    return Composition(chosen, found.get("witness") or respond(chosen))
 
 
 def demonstration(part: Part, row: InstructionRow) -> str | None:
