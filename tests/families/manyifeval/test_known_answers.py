@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 from lm_eval import simple_evaluate
 from lm_eval.tasks import TaskManager
-from lm_eval_ext.families.manyifeval.witness import respond
 
 from lm_eval_ext import tasks_dir
+from lm_eval_ext.families.instructions.writer import respond
 from lm_eval_ext.families.manyifeval.rows import rows
 from lm_eval_ext.families.manyifeval.scores import scores, type_metric
 from lm_eval_ext.regrade.regrade import accuracies, regrade
