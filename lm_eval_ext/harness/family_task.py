@@ -137,6 +137,8 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
     TAKES: ClassVar[Collection[str]] = ("row_seed",)
     """The keys of ``--metadata`` that change the rows or the prompts of these tasks; they refuse the others of
     ``metadata.KEYS`` that do so elsewhere."""
+    ROW_SEED_EDITION: ClassVar[int] = 1
+    """See ``row_seed.chosen_row_seed``."""
     METADATA: ClassVar[Mapping[str, Any]] = {}
     """Metadata of every leaf, for families without a YAML template."""
 
@@ -148,7 +150,7 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
         chosen = {key: value for key, value in metadata.items() if key not in of_model}
         refuse_keys_of_others(config["task"], chosen, self.TAKES)
         self.source = sources.chosen_source(metadata)
-        self.row_seed = chosen_row_seed(config["task"], metadata)
+        self.row_seed = chosen_row_seed(config["task"], metadata, self.ROW_SEED_EDITION)
         self.asking = Asking()
         self.variants: tuple[str, int] | None = None
         self._incomplete: Collection[Any] = ()

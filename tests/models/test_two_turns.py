@@ -11,7 +11,7 @@ from lm_eval.api.model import LM, CachingLM
 
 from lm_eval_ext.families.ifbench.answers import FirstAnswers, PolicyAnswers
 from lm_eval_ext.families.ifbench.request import TwoTurnsInstance
-from lm_eval_ext.families.ifbench.row import IFBenchRow
+from lm_eval_ext.families.ifbench.rows import IFBenchRow
 from lm_eval_ext.models.reference import ReferenceLM
 from lm_eval_ext.models.two_turns import TwoTurnsLM
 from lm_eval_ext.models.wrapping import WrappingLM

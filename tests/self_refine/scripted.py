@@ -8,8 +8,7 @@ from lm_eval.api.instance import Instance
 from lm_eval.api.model import LM
 
 from lm_eval_ext.families.manyifeval.answers import PolicyAnswers
-from lm_eval_ext.families.manyifeval.instruction_row import InstructionRow
-from lm_eval_ext.families.manyifeval.prompt import prompt_of
+from lm_eval_ext.families.manyifeval.instruction_row import InstructionRow, prompt_of
 from lm_eval_ext.families.manyifeval.request import RowInstance, Shown
 from lm_eval_ext.verifiers import instructions_of
 from tests.across_versions import plain_instance

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from lm_eval_ext.families.ifbench.row import IFBenchRow
+from lm_eval_ext.families.ifbench.rows import IFBenchRow
 from lm_eval_ext.families.ifbench.turns import Turns
 from lm_eval_ext.families.ifbench.witness import break_one, respond
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from lm_eval_ext.families.ifbench.row import IFBenchRow
+from lm_eval_ext.families.ifbench.rows import IFBenchRow
 from lm_eval_ext.harness.known_answers import KnownAnswers, KnownInstance
 
 

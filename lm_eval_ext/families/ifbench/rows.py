@@ -16,9 +16,9 @@ from typing import Any
 
 from lm_eval_ext import sources
 from lm_eval_ext.families.digest import digest
-from lm_eval_ext.families.ifbench.row import IFBenchRow
 from lm_eval_ext.families.instructions import check_keys, instructions_of_row
 from lm_eval_ext.sources import HubDataset, RowsError, Table
+from lm_eval_ext.verifiers import Checker
 from lm_eval_ext.verifiers.checker import checker_type
 
 ONE_TURN, TWO_TURNS = "ifbench", "ifbench_two_turns"
@@ -36,6 +36,28 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
 }
 ROLES = ("user", "assistant", "user")
 """The roles of a conversation. The published answer in the middle is another model's and is not used."""
+
+
+@dataclass(frozen=True)
+class IFBenchRow:
+    """A row of IFBench.
+
+    Attributes:
+        key: the key of the row.
+        prompt: the prompt for the model; with two turns, the first message.
+        instructions: what the answer is judged by, in the row's order.
+        second: with two turns, the message that follows the model's answer and asks for the instructions; else empty.
+    """
+
+    key: int | str
+    prompt: str
+    instructions: tuple[Checker, ...]
+    second: str = ""
+
+    @property
+    def identity(self) -> tuple[int | str, str, str]:
+        """What distinguishes the row from all others: a prompt may recur with several second messages under one key."""
+        return (self.key, self.prompt, self.second) if self.second else (self.key, "", "")
 
 
 @dataclass(frozen=True)

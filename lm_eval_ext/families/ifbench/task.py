@@ -13,8 +13,17 @@ import datasets
 from lm_eval_ext import sources
 from lm_eval_ext.families.ifbench.answers import FirstAnswers, PolicyAnswers
 from lm_eval_ext.families.ifbench.request import TwoTurnsInstance
-from lm_eval_ext.families.ifbench.row import IFBenchRow
-from lm_eval_ext.families.ifbench.rows import HUB, ONE_TURN, TEST, TWO_TURNS, Selection, all_rows, rows, rows_hash
+from lm_eval_ext.families.ifbench.rows import (
+    HUB,
+    ONE_TURN,
+    TEST,
+    TWO_TURNS,
+    IFBenchRow,
+    Selection,
+    all_rows,
+    rows,
+    rows_hash,
+)
 from lm_eval_ext.families.ifbench.scores import ProcessResults, more_metrics
 from lm_eval_ext.families.ifbench.turns import Turns
 from lm_eval_ext.families.ifbench.witness import respond

@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from lm_eval_ext.families.manyifeval import witness
-from lm_eval_ext.families.manyifeval.arguments import ARGUMENTS
+from lm_eval_ext.families.instructions.writer import break_one, respond
 from lm_eval_ext.families.manyifeval.instruction_row import InstructionRow
 from lm_eval_ext.families.manyifeval.placement import Placement
-from lm_eval_ext.verifiers import Checker, Response
-
-
-def respond(instructions: Sequence[Checker], broken: Collection[int] = ()) -> str | None:
-    """Return a response as ``witness.respond``, to instructions of the larger pool as well."""
-    if all(one.id in ARGUMENTS for one in instructions):
-        return witness.respond(instructions, broken)
-    from lm_eval_ext.families.manyifeval.wide import witness as wide  # noqa: PLC0415 # imports IFBench's checkers
-
-    return wide.respond(instructions, broken)
+from lm_eval_ext.verifiers import Response
 
 
 def _oracle(row: InstructionRow) -> str | None:
@@ -26,7 +16,7 @@ def _oracle(row: InstructionRow) -> str | None:
 
 
 def _drop_one(row: InstructionRow) -> str | None:
-    return witness.break_one(row.instructions, respond)
+    return break_one(row.instructions)
 
 
 def _ignore(row: InstructionRow) -> str | None:

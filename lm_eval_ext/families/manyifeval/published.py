@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from lm_eval_ext.families.instructions import check_keys, instructions_of_row
-from lm_eval_ext.families.manyifeval.compose import INSTRUCTIONS
+from lm_eval_ext.families.instructions.compose import INSTRUCTIONS
 from lm_eval_ext.families.manyifeval.instruction_row import InstructionRow
 from lm_eval_ext.sources import RowsError, Table
 from lm_eval_ext.verifiers import Checker

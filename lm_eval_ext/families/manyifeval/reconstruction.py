@@ -16,7 +16,7 @@ from importlib.resources import files
 from typing import Any
 
 from lm_eval_ext.families.instructions import check_keys, instructions_of_row
-from lm_eval_ext.families.manyifeval.compose import Task
+from lm_eval_ext.families.instructions.compose import Task
 from lm_eval_ext.sources import HubDataset, RowsError, Table
 
 IFEVAL = HubDataset("google/IFEval")

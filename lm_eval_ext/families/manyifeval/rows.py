@@ -6,7 +6,9 @@ The task of single instructions has a row for each instruction of each task prom
 * ``"embedded"``: task prompts written for this project;
 * a file or a folder: the published rows, a copy of IFEval to reconstruct them from, or bare task prompts.
 
-Under a row seed, the task prompts come out of a grammar instead (``fresh``), except for a user's own bare ones.
+The instructions of the default rows are data (``frozen``). Under a row seed, the task prompts come out of a grammar
+(``prompts``), except for a user's own bare ones. Their instructions are composed (``instructions.compose``), and so are
+those of a user's own task prompts.
 """
 
 from __future__ import annotations
@@ -17,18 +19,16 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cache
 from pathlib import Path
-from types import ModuleType
 
 from lm_eval_ext import sources
 from lm_eval_ext.families.digest import digest
 from lm_eval_ext.families.instructions import check_keys
+from lm_eval_ext.families.instructions.compose import INSTRUCTIONS, Composition, Task, compose
+from lm_eval_ext.families.instructions.kinds import FIFTEEN, WIDE
 from lm_eval_ext.families.manyifeval import published
-from lm_eval_ext.families.manyifeval.compose import INSTRUCTIONS, Composition, Task, compose
-from lm_eval_ext.families.manyifeval.fresh.compose import compose_draw
-from lm_eval_ext.families.manyifeval.fresh.pool import FIFTEEN, Pool
-from lm_eval_ext.families.manyifeval.fresh.prompts import prompts
-from lm_eval_ext.families.manyifeval.instruction_row import InstructionRow
-from lm_eval_ext.families.manyifeval.prompt import prompt_of
+from lm_eval_ext.families.manyifeval.frozen import composition
+from lm_eval_ext.families.manyifeval.instruction_row import InstructionRow, prompt_of
+from lm_eval_ext.families.manyifeval.prompts import prompts
 from lm_eval_ext.families.manyifeval.reconstruction import IFEVAL, IFEVAL_SPLIT, reconstruct
 from lm_eval_ext.row_seed import KEY
 from lm_eval_ext.sources import RowsError, Table
@@ -148,27 +148,26 @@ def all_rows(source: str, split: str, row_seed: int | None = None, wide: bool = 
 # Apart from all_rows, whose callers leave arguments out: the cache would take them for others and compose again.
 @cache
 def _all_rows(source: str, split: str, row_seed: int | None, wide: bool) -> tuple[InstructionRow, ...]:
+    pool = WIDE if wide else FIFTEEN
     if row_seed is not None:
-        return _fresh_rows(source, split, row_seed, wide)
+        of_draw = _own_tasks(source, split, row_seed) or tuple(
+            Task(key, prompt) for key, prompt in enumerate(prompts(row_seed, *PARTS[split]), start=PARTS[split][0] + 1)
+        )
+        composed = compose(of_draw, pool, row_seed, len(of_draw))
+        return tuple(row for task, each in zip(of_draw, composed, strict=True) for row in nested(task, each))
     table = _table(source, split)
     if _content(table) != Content.FINISHED:
-        composer = _wide().compose_wide if wide else compose
-        return tuple(row for task in tasks(source, split) for row in nested(task, composer(task)))
+        return tuple(
+            row
+            for task in tasks(source, split)
+            for row in nested(task, composition(pool.name, task) or compose([task], pool, None, task.key)[0])
+        )
     if wide:
         raise RowsError(
             f"{table.origin}: its rows are finished, with instructions of their own, and none are drawn; use bare task "
             f"prompts ({', '.join(BARE_FIELDS)} only) or another source"
         )
     return published.rows_of(table)
-
-
-def _fresh_rows(source: str, split: str, row_seed: int, wide: bool) -> tuple[InstructionRow, ...]:
-    of_draw = _own_tasks(source, split, row_seed) or tuple(
-        Task(key, prompt) for key, prompt in enumerate(prompts(row_seed, *PARTS[split]), start=PARTS[split][0] + 1)
-    )
-    pool: Pool = _wide().FRESH if wide else FIFTEEN
-    composed = compose_draw(of_draw, pool, row_seed)
-    return tuple(row for task, each in zip(of_draw, composed, strict=True) for row in nested(task, each))
 
 
 def _own_tasks(source: str, split: str, row_seed: int) -> tuple[Task, ...]:
@@ -187,12 +186,6 @@ def _own_tasks(source: str, split: str, row_seed: int) -> tuple[Task, ...]:
             f"bare task prompts ({', '.join(BARE_FIELDS)} only) or another source"
         )
     return _bare(table) if content == Content.BARE else ()
-
-
-def _wide() -> ModuleType:
-    from lm_eval_ext.families.manyifeval.wide import compose as module  # noqa: PLC0415 # imports IFBench's checkers
-
-    return module
 
 
 def tasks(source: str, split: str) -> tuple[Task, ...]:

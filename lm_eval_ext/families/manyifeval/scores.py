@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lm_eval_ext.families.instructions import Occurrences, accuracies, by_kind, share_followed, verdicts
-from lm_eval_ext.families.manyifeval.arguments import ARGUMENTS
+from lm_eval_ext.families.instructions.kinds import FIFTEEN
 from lm_eval_ext.families.manyifeval.schema import SCHEMA
 from lm_eval_ext.families.schema import EMPTY_RATE
 from lm_eval_ext.verifiers import Checker, Response, Verdict, instructions_of
@@ -45,7 +45,7 @@ def scores_of(
     strict = found["strict"]
     result: dict[str, RowValue] = {**accuracies(response, found)}
     result["curse_residual"] = (float(strict.follow_all_instructions), strict.share, len(instructions))
-    by_type = by_kind(ARGUMENTS, [instruction.id for instruction in instructions], strict)
+    by_type = by_kind(FIFTEEN.weights, [instruction.id for instruction in instructions], strict)
     return result | {type_metric(name): occurrences for name, occurrences in by_type.items()}
 
 
@@ -59,12 +59,12 @@ def more_metrics() -> list[dict[str, Any]]:
         "aggregation": "mean",
         "higher_is_better": EMPTY_RATE.higher_is_better,
     }
-    metrics = [SCHEMA.metric(type_metric(name)) for name in ARGUMENTS]
+    metrics = [SCHEMA.metric(type_metric(name)) for name in FIFTEEN.weights]
     return [
         empty,
         *(
             {"metric": type_metric(name), "aggregation": share_followed, "higher_is_better": metric.higher_is_better}
-            for name, metric in zip(ARGUMENTS, metrics, strict=True)
+            for name, metric in zip(FIFTEEN.weights, metrics, strict=True)
         ),
     ]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 import datasets
 
 from lm_eval_ext import sources
+from lm_eval_ext.families.instructions.compose import INSTRUCTIONS
+from lm_eval_ext.families.instructions.writer import respond
 from lm_eval_ext.families.leaf import refuse_rows
-from lm_eval_ext.families.manyifeval.answers import PlacedAnswers, respond
-from lm_eval_ext.families.manyifeval.compose import INSTRUCTIONS
+from lm_eval_ext.families.manyifeval.answers import PlacedAnswers
+from lm_eval_ext.families.manyifeval.frozen import demonstration
 from lm_eval_ext.families.manyifeval.instruction_row import InstructionRow
 from lm_eval_ext.families.manyifeval.placed_task import PlacedTask
 from lm_eval_ext.families.manyifeval.placement import Placement, placed
@@ -62,6 +64,8 @@ class ManyIFEvalTask(PlacedTask):
 
     FAMILY = "manyifeval"
     TAKES = ("row_seed", PLACEMENT, "keys")
+    # In the first, other types and arguments were dealt to the rows of a seed.
+    ROW_SEED_EDITION = 2
 
     @classmethod
     def datasets(cls) -> Mapping[str, str]:
@@ -135,18 +139,7 @@ class ManyIFEvalTask(PlacedTask):
         Raises:
             RowsError: there are fewer than ``n``.
         """
-        found = rows_of(self._selection, FEWSHOT)
-        if n > len(found) or not all(row.witness for row in found):
-            raise RowsError(
-                f"source {self.source!r}: --num_fewshot {n} asks for more few-shot examples than the "
-                f"{sum(bool(row.witness) for row in found)} task prompts with a known answer in the {FEWSHOT} split"
-            )
-        # Not the rows' own witnesses: they follow all ten instructions, even those that the prompt does not ask for.
-        # In the larger pool, it may be that only these are known.
-        answers = [respond(row.instructions) or row.witness for row in found[:n]]
-        return [
-            document(replace(row, witness=answer), self.placement) for row, answer in zip(found, answers, strict=False)
-        ]
+        return [document(row, self.placement) for row in demonstrated(self._selection, n)]
 
     def known_answers(self, doc: dict[str, Any]) -> KnownAnswers:
         """Return answers that follow all instructions, all but one, or none of them."""
@@ -186,6 +179,25 @@ class ManyIFEvalTask(PlacedTask):
         """Return, for each metric, whether a higher value is better."""
         own: dict[str, bool | None] = super().higher_is_better()
         return own | {name: SCHEMA.metric(name).higher_is_better for name in self._of_refinement}
+
+
+def demonstrated(selection: Selection, n: int) -> Iterator[InstructionRow]:
+    """Yield the first ``n`` few-shot rows of a selection, each with an answer.
+
+    Raises:
+        RowsError: there are fewer than ``n``.
+    """
+    found = rows_of(selection, FEWSHOT)
+    if n > len(found) or not all(row.witness for row in found):
+        raise RowsError(
+            f"source {selection.source!r}: --num_fewshot {n} asks for more few-shot examples than the "
+            f"{sum(bool(row.witness) for row in found)} task prompts with a known answer in the {FEWSHOT} split"
+        )
+    for row in found[:n]:
+        known = demonstration("wide" if selection.wide else "fifteen", row) if selection.row_seed is None else None
+        # Not the row's own witness: it follows all ten instructions, even those that the prompt does not ask for.
+        # In the larger pool, it may be that only this one is known.
+        yield replace(row, witness=known or respond(row.instructions) or row.witness)
 
 
 def _number_of_instructions(task: str, count: object) -> int:

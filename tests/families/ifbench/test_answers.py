@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lm_eval_ext.families.ifbench.answers import FirstAnswers, PolicyAnswers
-from lm_eval_ext.families.ifbench.row import IFBenchRow
+from lm_eval_ext.families.ifbench.rows import IFBenchRow
 from lm_eval_ext.families.ifbench.turns import Turns
 from lm_eval_ext.verifiers import instruction
 

@@ -17,9 +17,9 @@ from lm_eval import simple_evaluate
 from lm_eval.tasks import TaskManager
 
 from lm_eval_ext import tasks_dir
+from lm_eval_ext.families.instructions.writer import respond
 from lm_eval_ext.families.manyifeval.rows import rows
 from lm_eval_ext.families.manyifeval.scores import scores, type_metric
-from lm_eval_ext.families.manyifeval.witness import respond
 from lm_eval_ext.regrade.regrade import accuracies, regrade
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import instructions_of

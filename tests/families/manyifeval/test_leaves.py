@@ -12,7 +12,7 @@ from lm_eval.tasks import TaskManager
 
 from lm_eval_ext import tasks_dir
 from lm_eval_ext.families.manyifeval.dense.rows import COUNTS
-from lm_eval_ext.families.manyifeval.prompt import prompt_of
+from lm_eval_ext.families.manyifeval.instruction_row import prompt_of
 from lm_eval_ext.families.manyifeval.rows import Selection, rows, rows_hash
 from lm_eval_ext.families.manyifeval.scores import type_metric
 from lm_eval_ext.verifiers import instructions_of

@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from lm_eval_ext.families.instructions import share_followed
-from lm_eval_ext.families.manyifeval.arguments import ARGUMENTS
+from lm_eval_ext.families.instructions.kinds import FIFTEEN
 from lm_eval_ext.families.manyifeval.scores import (
     ProcessResults,
     Residual,
@@ -63,7 +63,7 @@ def test_a_row_has_six_levels(
 def by_type(response: str, instructions: list[Checker]) -> dict[str, Any]:
     """Return (followed, occurrences) of the types that occur; the others are there too, with none."""
     found = {name: value for name, value in scores(response, instructions).items() if name.startswith("strict_acc_")}
-    assert set(found) == {type_metric(name) for name in ARGUMENTS}
+    assert set(found) == {type_metric(name) for name in FIFTEEN.weights}
     return {name: value for name, value in found.items() if value != (0, 0)}
 
 

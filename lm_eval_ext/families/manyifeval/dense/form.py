@@ -109,12 +109,16 @@ class Mixed(Form):
     target = "witness"
 
     def __init__(self) -> None:
-        from lm_eval_ext.families.manyifeval.dense.mixed import answers, rows, scores  # noqa: PLC0415 # IFBench's checkers
-        from lm_eval_ext.families.manyifeval.dense.mixed.types import TYPES  # noqa: PLC0415 # as above
+        from lm_eval_ext.families.instructions.kinds import SECTION_TYPES  # noqa: PLC0415 # IFBench's checkers
+        from lm_eval_ext.families.manyifeval.dense import (  # noqa: PLC0415 # as above
+            section_answers,
+            section_scores,
+            sections,
+        )
 
-        self._answers, self._rows = answers.MixedAnswers, rows
-        self._types = [scores.type_metric(name) for name in TYPES]
-        self.process_results = scores.ProcessSections()
+        self._answers, self._rows = section_answers.MixedAnswers, sections
+        self._types = [section_scores.type_metric(name) for name in SECTION_TYPES]
+        self.process_results = section_scores.ProcessSections()
 
     tokens_per_instruction = 17
     new_tokens_per_instruction = 20

@@ -170,7 +170,9 @@ def test_no_answer_is_composed_before_it_is_asked_for(monkeypatch: pytest.Monkey
     task = make(LEAVES[0], FORM)
     doc = task.eval_docs[0]
     composed: list[str] = []
-    monkeypatch.setattr("lm_eval_ext.families.manyifeval.dense.mixed.answers.report", lambda *_: composed.append("one"))
+    monkeypatch.setattr(
+        "lm_eval_ext.families.manyifeval.dense.section_answers.report", lambda *_: composed.append("one")
+    )
     answers = task.known_answers(doc)
     assert answers["oracle"] == answers["ignore_system"] == doc["witness"]
     assert {"drop_one", "ignore_system"} <= set(answers)

@@ -1,0 +1,256 @@
+"""Composes rows: ten instructions for each task prompt that a response can follow together, with such a response.
+
+All task prompts of a draw are composed at once, so that every draw measures the same thing. Types and arguments are
+dealt before any row is composed, position by position: whatever the seed, the first n instructions of the rows have
+nearly the same mix of types, and each type has arguments from all parts of its range. If a row then has no witness, it
+swaps an instruction with the one at the same position of another row, which changes neither mix.
+
+The default rows are data (``manyifeval.frozen``).
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from itertools import count, product
+from string import ascii_lowercase
+from typing import Any, NamedTuple
+
+from lm_eval_ext.families.instructions.kinds import USUAL_WORDS, Draws, Pool, conflicting, prose_has
+from lm_eval_ext.families.instructions.writer import respond
+from lm_eval_ext.row_seed import generator_name
+from lm_eval_ext.verifiers import Checker, instruction
+from lm_eval_ext.verifiers.ifeval.keywords import LetterFrequency
+from lm_eval_ext.verifiers.ifeval.length import NumberWords
+
+SEED = 20261125
+"""The seed of every draw here; changing it changes scores."""
+INSTRUCTIONS = 10
+DEALS = 20
+"""Maximum number of deals until every row has a witness; one is typical for 100 rows."""
+WORDINGS = 3
+"""Maximum number of draws of a row's keywords before one of its instructions is swapped."""
+EXCHANGES = 30
+"""Maximum number of exchanges that are tried for a row without a witness before everything is dealt anew: most rows
+need a few, and some cannot be helped, because more than one of their instructions is in the way."""
+HALVINGS = 7
+"""How often the range of levels is halved: 128 parts, more than a type has occurrences in 100 rows of ten."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A task prompt before it gets its instructions.
+
+    Attributes:
+        key: its number or name.
+        task_prompt: the bare task.
+        own: the instructions that it came with.
+    """
+
+    key: int | str
+    task_prompt: str
+    own: tuple[Checker, ...] = ()
+
+
+@dataclass(frozen=True)
+class Composition:
+    """The ten instructions of a task prompt, in order.
+
+    Attributes:
+        instructions: the instructions, none of which conflict.
+        witness: a response that follows all of them strictly, in both editions; ``None`` if none is known.
+    """
+
+    instructions: tuple[Checker, ...]
+    witness: str | None
+
+
+class Card(NamedTuple):
+    """An instruction before it has its words: its type, and the level of its other arguments."""
+
+    type: str
+    level: float
+
+
+def compose(tasks: Sequence[Task], pool: Pool, row_seed: int | None, *draw: object) -> tuple[Composition, ...]:
+    """Return ten instructions for each task prompt that can be followed together, with responses that follow them.
+
+    Another response is known to each that follows none of them.
+
+    Args:
+        tasks: the task prompts; instructions that they came with are not kept.
+        pool: the instruction types.
+        row_seed: see ``row_seed``.
+        draw: what distinguishes this draw from others with the same seed.
+
+    Raises:
+        RuntimeError: none were found, which cannot happen unless task prompts contain nearly all keywords.
+    """
+    generator = random.Random(generator_name(SEED, row_seed, *draw))  # noqa: S311 # reproducible by design
+    for _ in range(DEALS):
+        hands = _deal(len(tasks), pool, generator)
+        found = [_composed(task, hand, pool, generator) for task, hand in zip(tasks, hands, strict=True)]
+        if all(one or _swap(number, tasks, hands, found, pool, generator) for number, one in enumerate(found)):
+            return tuple(composed for composed in found if composed)
+    raise RuntimeError(
+        f"{len(tasks)} task prompts, the first with key {tasks[0].key!r}: {DEALS} deals of instructions, none of which "
+        "has all witnesses"
+    )
+
+
+def _deal(rows: int, pool: Pool, generator: random.Random) -> list[list[Card]]:
+    types = deal_types(rows, INSTRUCTIONS, pool, generator)
+    spread = {name: levels(random.Random(generator.getrandbits(64))) for name in pool.weights}  # noqa: S311 # as above
+    hands: list[list[Card]] = [[] for _ in range(rows)]
+    for position in range(INSTRUCTIONS):
+        for hand, names in zip(hands, types, strict=True):
+            hand.append(Card(names[position], next(spread[names[position]])))
+    return hands
+
+
+def deal_types(rows: int, number: int, pool: Pool, generator: random.Random) -> list[list[str]]:
+    """Return some types for each of ``rows`` rows, none of which conflict.
+
+    A random draw would give a type to a row with some probability: its weight among the types that conflict with none
+    that the row has. Here each type is owed that probability, row by row, and the type that is owed most is dealt. So
+    the number of rows with a type, among their first n, stays close to what a random draw gives on average.
+
+    Args:
+        rows: the number of rows.
+        number: the number of types in a row.
+        pool: the types.
+        generator: a seeded generator, which is advanced.
+    """
+    dealt: list[list[str]] = [[] for _ in range(rows)]
+    owed: defaultdict[str, float] = defaultdict(float)
+    given: Counter[str] = Counter()
+    for _ in range(number):
+        for row in generator.sample(dealt, rows):
+            free = [name for name in pool.weights if not any(conflicting(name, other) for other in row)]
+            total = sum(pool.weights[name] for name in free)
+            for name in free:
+                owed[name] += pool.weights[name] / total
+            # In random order, because of ties.
+            chosen = max(generator.sample(free, len(free)), key=lambda name: owed[name] - given[name])
+            given[chosen] += 1
+            row.append(chosen)
+    return dealt
+
+
+def levels(generator: random.Random) -> Iterator[float]:
+    """Yield numbers from 0 (inclusive) to 1 (exclusive) without end, in random order but evenly spread.
+
+    Of any first m numbers, half lie in each half of the range, a quarter in each quarter, and so on down to
+    ``2**-HALVINGS``, all give or take one (a van der Corput sequence, scrambled as Owen does).
+    """
+    swapped: dict[tuple[int, int], int] = {}
+    for number in count():
+        place = 0
+        for halving in range(HALVINGS):
+            part = (halving, place)
+            if part not in swapped:
+                swapped[part] = generator.getrandbits(1)
+            place = 2 * place + ((number >> halving & 1) ^ swapped[part])
+        yield (place + generator.random()) / 2**HALVINGS
+
+
+@dataclass
+class Level:
+    """Decides one choice after another by a level.
+
+    The first choice takes the part of the range in which the level lies; the next one, the part of that part, and so
+    on. So choices are as independent of each other as at random, and as evenly spread over many levels as these are.
+
+    Attributes:
+        rest: from 0 (inclusive) to 1 (exclusive).
+    """
+
+    rest: float
+
+    def choice(self, options: Sequence[Any]) -> Any:
+        """Return one of some options."""
+        scaled = self.rest * len(options)
+        part = min(int(scaled), len(options) - 1)
+        self.rest = scaled - part
+        return options[part]
+
+
+@cache
+def keywords() -> tuple[str, ...]:
+    """Return the words from which keywords are drawn; no word is part of another."""
+    return tuple((files(__package__) / "keywords.txt").read_text(encoding="utf-8").split())
+
+
+def without(words: Iterable[str], text: str) -> list[str]:
+    """Return the words that are not part of a text, and of which it is none."""
+    return [word for word in words if word not in text and text not in word]
+
+
+def is_sensible(instructions: Sequence[Checker]) -> bool:
+    """Tell whether prose about the task can contain its drawn letter the required number of times (``prose_has``)."""
+    words = max((number.num_words for number in instructions if isinstance(number, NumberWords)), default=USUAL_WORDS)
+    return all(
+        prose_has(one.letter, one.let_relation, one.let_frequency, words)
+        for one in instructions
+        if isinstance(one, LetterFrequency) and one.letter in ascii_lowercase
+    )
+
+
+def _composed(task: Task, hand: Sequence[Card], pool: Pool, generator: random.Random) -> Composition | None:
+    for _ in range(WORDINGS):
+        free = without(keywords(), task.task_prompt.casefold())
+        words = iter(generator.sample(free, len(free)))
+        instructions = tuple(
+            instruction(card.type, Draws(Level(card.level).choice, words).arguments(pool.arguments(card.type)))
+            for card in hand
+        )
+        if not is_sensible(instructions):
+            return None  # whatever its words
+        witness = respond(instructions)
+        if witness is not None and respond(instructions, range(INSTRUCTIONS)) is not None:
+            return Composition(instructions, witness)
+    return None
+
+
+def _swap(  # noqa: PLR0913, PLR0917 # the state of a draw
+    number: int,
+    tasks: Sequence[Task],
+    hands: list[list[Card]],
+    found: list[Composition | None],
+    pool: Pool,
+    generator: random.Random,
+) -> bool:
+    """Give a row without a witness an instruction of another row, in exchange for its own at that position.
+
+    Returns:
+        Whether both have a witness now; if not, after ``EXCHANGES`` attempts, nothing has changed.
+    """
+    exchanges = [*product(range(len(hands)), range(INSTRUCTIONS))]
+    tried = 0
+    for other, position in generator.sample(exchanges, len(exchanges)):
+        both = number, other
+        cards = {one: [*hands[one]] for one in both}
+        cards[number][position], cards[other][position] = hands[other][position], hands[number][position]
+        if other == number or any(_conflicts(cards[one], position) for one in both):
+            continue
+        if (tried := tried + 1) > EXCHANGES:
+            return False
+        composed: dict[int, Composition] = {}
+        for one in both:
+            if (new := _composed(tasks[one], cards[one], pool, generator)) is None:
+                break
+            composed[one] = new
+        else:
+            for one in both:
+                hands[one], found[one] = cards[one], composed[one]
+            return True
+    return False
+
+
+def _conflicts(hand: Sequence[Card], position: int) -> bool:
+    others = (card.type for place, card in enumerate(hand) if place != position)
+    return any(conflicting(hand[position].type, other) for other in others)

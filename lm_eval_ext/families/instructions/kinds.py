@@ -1,0 +1,611 @@
+"""The types of instructions that rows are composed of: one record for each, with all that composing needs to know.
+
+A new type is a checker in ``verifiers``, a record here, and what a text needs to follow it in ``plan``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from string import ascii_lowercase
+from typing import Any, Literal
+
+from lm_eval_ext.verifiers import Checker, instruction
+from lm_eval_ext.verifiers.checker import RELATIONS
+
+
+@dataclass(frozen=True)
+class Words:
+    """Stands for words of a row's own, each of which one instruction names.
+
+    Attributes:
+        count: their number, in a list; 0 for one word that is not in a list.
+    """
+
+    count: int = 0
+
+
+WORD = Words()
+LETTER = object()
+"""Stands for the letter of which a section may need many."""
+
+Arguments = Mapping[str, Any] | tuple[Mapping[str, Any], ...]
+"""For each argument its value, or what it is drawn from: a range or a tuple of options, ranges by the relation that is
+drawn before, ``Words`` or ``LETTER``. Or several such mappings, one of which is drawn first."""
+
+
+@dataclass
+class Draws:
+    """What arguments are drawn with.
+
+    Attributes:
+        choice: draws one of some options.
+        words: words to be named, each once.
+        letter: a letter that no drawn text may have, because the number of its occurrences is asked for; empty if none.
+    """
+
+    choice: Callable[[Sequence[Any]], Any]
+    words: Iterator[str]
+    letter: str = ""
+
+    def word(self) -> str:
+        """Return the next word to be named.
+
+        Raises:
+            LookupError: none is left.
+        """
+        for word in self.words:
+            if self._may_have(word):
+                return word
+        raise LookupError("no word is left that an instruction could name; expected a shorter task prompt")
+
+    def arguments(self, drawn_from: Arguments) -> dict[str, Any]:
+        """Return the arguments of one instruction."""
+        given: dict[str, Any] = {}
+        for name, options in (self._one(drawn_from) if isinstance(drawn_from, tuple) else drawn_from).items():
+            if isinstance(options, Mapping):
+                given[name] = self._one(options[given["relation"]])
+            elif isinstance(options, Words):
+                given[name] = [self.word() for _ in range(options.count)] if options.count else self.word()
+            elif isinstance(options, range | tuple):
+                given[name] = self._one(options)
+            else:
+                given[name] = self.letter if options is LETTER else options
+        return given
+
+    def _one(self, options: Sequence[Any]) -> Any:
+        return self.choice([one for one in options if not isinstance(one, str) or self._may_have(one)])
+
+    def _may_have(self, text: str) -> bool:
+        return not self.letter or self.letter not in text
+
+
+@dataclass(frozen=True)
+class InSection:
+    """A type where it is about one of several sections of a text.
+
+    Attributes:
+        slot: see ``Kind``; also an instruction may be about something else in a section.
+        statement: what it says of the section, without a subject and a period.
+        arguments: what its arguments are drawn from.
+        excludes: see ``Kind``.
+    """
+
+    slot: str
+    statement: str
+    arguments: Arguments = field(default_factory=dict)
+    excludes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A type of instructions.
+
+    Attributes:
+        id: its checker's id.
+        slot: what it is about: two types with one slot exclude each other; empty if it is only about sections.
+        arguments: what its arguments are drawn from.
+        wide: the same in the larger pool, if it differs.
+        excludes: the types of other slots that exclude it.
+        phrasings: of ManyIFEval's 15, other wordings than the published one, which mean the same.
+        section: the type where it is about a section; ``None`` if it cannot be.
+    """
+
+    id: str
+    slot: str = ""
+    arguments: Arguments = field(default_factory=dict)
+    wide: Arguments | None = None
+    excludes: tuple[str, ...] = ()
+    phrasings: tuple[str, ...] = ()
+    section: InSection | None = None
+
+
+# Frequency of letters in English prose, per thousand letters, rounded.
+_FREQUENCY = dict(
+    zip(
+        ascii_lowercase,
+        (82, 15, 28, 43, 127, 22, 20, 61, 70, 2, 8, 40, 24, 67, 75, 19, 1, 60, 63, 91, 28, 10, 24, 2, 20, 1),
+        strict=True,
+    )
+)
+LETTERS_PER_WORD = 5
+USUAL_WORDS = 100
+"""Assumed number of words if no number is required."""
+
+
+def prose_has(letter: str, relation: str, number: int, words: int = USUAL_WORDS) -> bool:
+    """Tell whether prose about a task can contain a letter so many times.
+
+    The expected count is that in English prose of ``words`` words. An upper limit must be at least half of it, and a
+    lower limit at most three times the expected count plus three.
+    """
+    expected = _FREQUENCY[letter] * words * LETTERS_PER_WORD / 1000
+    return 2 * number >= expected if relation == "less than" else number <= 3 * expected + 3
+
+
+LETTERS = tuple(
+    {"letter": letter, "let_frequency": number, "let_relation": relation}
+    for relation, number, letter in product(RELATIONS, range(1, 11), ascii_lowercase)
+    if prose_has(letter, relation, number)
+)
+"""What is sensible in a text of usual length, from few to many."""
+ENDINGS = (
+    "nothing else is planned",
+    "the board has agreed",
+    "this is all for now",
+    "more will follow soon",
+    "the figures are final",
+    "no further steps are needed",
+    "that is still an open point",
+    "the next report has the rest",
+    "both sides are satisfied",
+    "there is no other solution",
+)
+SECTION_LETTERS = "cgkmvw"
+"""Of the letter that a section needs; none is in a conjunction, a relation or in P.S."""
+SENTENCES = ("section:exact_sentences", "length_constraints:number_sentences")
+"""Whether a title, a bullet point or a postscript is a sentence is a matter of taste."""
+
+KINDS: tuple[Kind, ...] = (
+    Kind(
+        "keywords:existence",
+        "existence",
+        arguments={"keywords": Words(2)},
+        phrasings=(
+            "Use all of these keywords in the response: {keywords}.",
+            "The response must contain the keywords {keywords}.",
+            "Make sure that every one of the keywords {keywords} occurs in your response.",
+            "Your response has to mention the keywords {keywords}.",
+        ),
+        section=InSection("existence", 'contains the word "{keywords[0]}"', {"keywords": Words(1)}),
+    ),
+    Kind(
+        "keywords:frequency",
+        "frequency",
+        arguments={"keyword": WORD, "relation": RELATIONS, "frequency": range(1, 4)},
+        phrasings=(
+            "Use the word {keyword} {relation} {frequency} times in your response.",
+            "The word {keyword} must occur {relation} {frequency} times in the response.",
+            "Your response should contain the word {keyword} {relation} {frequency} times.",
+            "Make sure that {keyword} appears as a word {relation} {frequency} times.",
+        ),
+        section=InSection(
+            "frequency",
+            'contains the word "{keyword}" at least {frequency} times',
+            {"keyword": WORD, "frequency": (2, 3), "relation": "at least"},
+        ),
+    ),
+    Kind(
+        "keywords:forbidden_words",
+        "forbidden",
+        arguments={"forbidden_words": Words(2)},
+        phrasings=(
+            "Avoid the keywords {forbidden_words} in your response.",
+            "The response must not contain any of the keywords {forbidden_words}.",
+            "Do not use these words anywhere in the response: {forbidden_words}.",
+            "None of the keywords {forbidden_words} may occur in your response.",
+        ),
+        section=InSection(
+            "forbidden", 'does not contain the word "{forbidden_words[0]}"', {"forbidden_words": Words(1)}
+        ),
+    ),
+    Kind(
+        "keywords:letter_frequency",
+        "letter",
+        arguments=LETTERS,
+        phrasings=(
+            "Use the letter {letter} {let_relation} {let_frequency} times in your response.",
+            "The letter {letter} must occur {let_relation} {let_frequency} times in the response.",
+            "Your response should contain the letter {letter} {let_relation} {let_frequency} times.",
+            "Make sure that the letter {letter} appears {let_relation} {let_frequency} times.",
+        ),
+        section=InSection(
+            "letter",
+            'contains the letter "{letter}" at least {let_frequency} times',
+            {"letter": LETTER, "let_frequency": (3, 4, 5), "let_relation": "at least"},
+        ),
+    ),
+    Kind(
+        "length_constraints:number_paragraphs",
+        "length",
+        arguments={"num_paragraphs": range(2, 6)},
+        phrasings=(
+            "Write {num_paragraphs} paragraphs, and put the markdown divider *** between them.",
+            "Your response must have exactly {num_paragraphs} paragraphs. Separate them with the markdown divider: ***",
+            "Divide the response into {num_paragraphs} paragraphs with the markdown divider *** between one and "
+            "the next.",
+            "Use the markdown divider *** to separate the paragraphs, of which there should be {num_paragraphs}.",
+        ),
+    ),
+    Kind(
+        "length_constraints:number_words",
+        "length",
+        arguments={"relation": RELATIONS, "num_words": range(100, 501)},
+        wide={"relation": RELATIONS, "num_words": {"at least": range(100, 501), "less than": range(250, 501)}},
+        phrasings=(
+            "Your response should have {relation} {num_words} words.",
+            "Write {relation} {num_words} words.",
+            "The response must contain {relation} {num_words} words.",
+            "Keep the length of your response to {relation} {num_words} words.",
+        ),
+        section=InSection(
+            "words",
+            "has {relation} {num_words} words",
+            {"relation": RELATIONS, "num_words": {"at least": range(35, 56, 5), "less than": range(40, 61, 5)}},
+        ),
+    ),
+    Kind(
+        "section:exact_sentences",
+        section=InSection("sentences", "has exactly {num_sentences} sentences", {"num_sentences": (2, 3, 4)}),
+    ),
+    Kind(
+        "length_constraints:number_sentences",
+        "length",
+        arguments={"relation": RELATIONS, "num_sentences": {"at least": range(2, 21), "less than": range(4, 21)}},
+        wide={"relation": RELATIONS, "num_sentences": range(8, 21)},
+        excludes=("ratio:sentence_type", "ratio:sentence_balance"),
+        phrasings=(
+            "Answer with {relation} {num_sentences} sentences.",
+            "Write {relation} {num_sentences} sentences.",
+            "The response must consist of {relation} {num_sentences} sentences.",
+            "Use {relation} {num_sentences} sentences in your response.",
+        ),
+        section=InSection(
+            "sentences", "has at least {num_sentences} sentences", {"num_sentences": (3, 4, 5), "relation": "at least"}
+        ),
+    ),
+    Kind(
+        "length_constraints:nth_paragraph_first_word",
+        "length",
+        arguments=tuple(
+            {"num_paragraphs": count, "nth_paragraph": nth, "first_word": WORD}
+            for count in range(2, 6)
+            for nth in range(2, count + 1)
+        ),
+    ),
+    Kind(
+        "count:word_count_range",
+        "length",
+        arguments=tuple({"min_words": low, "max_words": range(low + 50, low + 151)} for low in range(150, 351)),
+        section=InSection(
+            "words",
+            "has {min_words} to {max_words} words",
+            tuple({"min_words": low, "max_words": low + 20} for low in range(20, 36, 5)),
+        ),
+    ),
+    Kind("count:unique_word_count", "length", arguments={"N": range(80, 151)}),
+    Kind(
+        "detectable_content:number_placeholders",
+        "placeholders",
+        arguments={"num_placeholders": range(1, 5)},
+        phrasings=(
+            "Include at least {num_placeholders} placeholders in square brackets, such as [address].",
+            "Use {num_placeholders} or more placeholders in the response, each in square brackets like [address].",
+            "Your response should have at least {num_placeholders} placeholders in square brackets, for example "
+            "[address].",
+            "Put at least {num_placeholders} placeholders, written in square brackets as in [address], into the "
+            "response.",
+        ),
+        section=InSection(
+            "placeholders",
+            "contains at least {num_placeholders} placeholders in square brackets, such as [date]",
+            {"num_placeholders": (2, 3)},
+        ),
+    ),
+    Kind(
+        "detectable_format:number_bullet_lists",
+        "list",
+        arguments={"num_bullets": range(1, 6)},
+        phrasings=(
+            "Include exactly {num_bullets} bullet points in markdown, such as: * This is point 1. * This is point 2",
+            "Your response must have {num_bullets} markdown bullet points, no more and no fewer, in this form: * "
+            "This is point 1. * This is point 2",
+            "Use exactly {num_bullets} bullet points, written in markdown like this: * This is point 1. * This is"
+            " point 2",
+            "There should be exactly {num_bullets} bullet points in your answer. Write them in markdown: * This "
+            "is point 1. * This is point 2",
+        ),
+        section=InSection(
+            "list",
+            'contains exactly {num_bullets} bullet points, each on a line that starts with "* "',
+            {"num_bullets": (2, 3, 4)},
+            excludes=SENTENCES,
+        ),
+    ),
+    Kind("format:list", "list", arguments={"sep": ("=>", "->", "~")}),
+    # Dividers of paragraphs, and highlights, have asterisks without a hyphen after them.
+    Kind(
+        "format:sub-bullets",
+        "list",
+        excludes=("length_constraints:number_paragraphs", "detectable_format:number_highlighted_sections"),
+    ),
+    Kind(
+        "detectable_format:number_highlighted_sections",
+        "highlights",
+        arguments={"num_highlights": range(1, 6)},
+        section=InSection(
+            "highlights", "highlights at least {num_highlights} of its words like *this*", {"num_highlights": (2, 3)}
+        ),
+    ),
+    # Sections have numbers and are written as they are.
+    Kind(
+        "detectable_format:multiple_sections",
+        "parts",
+        arguments={"section_spliter": ("Section", "Part", "Chapter"), "num_sections": range(2, 6)},
+        excludes=("count:numbers", "format:thesis", "change_case:english_capital", "change_case:english_lowercase"),
+    ),
+    # Nothing comes before the first label, and labels are written as they are.
+    Kind(
+        "format:output_template",
+        "parts",
+        excludes=(
+            "detectable_format:title",
+            "format:thesis",
+            "words:start_verb",
+            "words:words_position",
+            "change_case:english_capital",
+            "change_case:english_lowercase",
+        ),
+    ),
+    Kind(
+        "section:first_letter",
+        section=InSection("beginning", 'starts with the letter "{letter}"', {"letter": tuple("abcdefhlmoprst")}),
+    ),
+    Kind(
+        "detectable_format:title",
+        "beginning",
+        phrasings=(
+            "Give your answer a title in double angular brackets, such as <<poem of joy>>.",
+            "Include a title, and wrap it in double angular brackets like this: <<poem of joy>>.",
+            "The response must have a title that is wrapped in double angular brackets, for example <<poem of joy>>.",
+            "Add a title to your response. Put it in double angular brackets, as in <<poem of joy>>.",
+        ),
+        section=InSection(
+            "beginning", "contains a title in double angular brackets, such as <<title>>", excludes=SENTENCES
+        ),
+    ),
+    Kind("format:thesis", "beginning", excludes=("change_case:english_capital", "format:title_case")),
+    Kind("words:start_verb", "beginning"),
+    Kind(
+        "change_case:english_capital",
+        "case",
+        phrasings=(
+            "Write the entire response in English and in capital letters only.",
+            "Use only capital letters in your whole response, which should be in English.",
+            "The complete response must be in English, with all letters capitalized.",
+            "Answer in English and in all capitals, from the first letter to the last.",
+        ),
+    ),
+    Kind(
+        "change_case:english_lowercase",
+        "case",
+        phrasings=(
+            "Write the entire response in English and in lowercase letters only. Use no capital letters.",
+            "Use only lowercase letters in your whole response, which should be in English, and no capitals.",
+            "The complete response must be in English and in lowercase, without any capital letter.",
+            "Answer in English without capital letters: everything must be in lowercase.",
+        ),
+    ),
+    Kind("section:lowercase", section=InSection("case", "contains no capital letters")),
+    Kind("section:capitals", section=InSection("case", "is written in capital letters only")),
+    Kind(
+        "change_case:capital_word_frequency",
+        "case",
+        arguments={"capital_relation": RELATIONS, "capital_frequency": range(1, 21)},
+        phrasings=(
+            "Use words with all capital letters {capital_relation} {capital_frequency} times in your response.",
+            "The response must contain words in all capital letters {capital_relation} {capital_frequency} times.",
+            "Words that are written in all capitals should occur {capital_relation} {capital_frequency} times.",
+            "Make sure that words in capital letters throughout appear {capital_relation} {capital_frequency} times.",
+        ),
+        section=InSection(
+            "case",
+            "contains at least {capital_frequency} words in all capital letters",
+            {"capital_frequency": (2, 3), "capital_relation": "at least"},
+        ),
+    ),
+    Kind("format:title_case", "case"),
+    # A quotation mark comes first, and ends the last sentence, which IFBench's code then does not count.
+    Kind(
+        "startend:quotation",
+        "quotes",
+        excludes=("words:start_verb", "format:thesis", "ratio:sentence_type", "ratio:sentence_balance"),
+        phrasings=(
+            "Put your whole response in double quotation marks.",
+            "The entire response must be enclosed in double quotation marks.",
+            "Begin and end your response with a double quotation mark, so that all of it is quoted.",
+            "Enclose everything that you write in one pair of double quotation marks.",
+        ),
+        section=InSection("quotes", "is enclosed in double quotation marks"),
+    ),
+    Kind("format:quotes", "quotes"),
+    Kind("format:quote_unquote", "quotes"),
+    Kind(
+        "startend:end_checker",
+        "ending",
+        arguments={
+            "end_phrase": ("That is all there is to say", "The rest is up to the reader", "Here the answer ends")
+        },
+        section=InSection("ending", 'ends with the words "{end_phrase}"', {"end_phrase": ENDINGS}),
+    ),
+    # A response begins in one way.
+    Kind(
+        "words:words_position",
+        "ending",
+        arguments={"keyword": WORD},
+        excludes=("detectable_format:title", "format:thesis", "startend:quotation"),
+    ),
+    Kind(
+        "detectable_content:postscript",
+        "postscript",
+        arguments={"postscript_marker": ("P.S.", "P.P.S")},
+        section=InSection(
+            "ending",
+            'ends with a postscript that starts with "{postscript_marker}"',
+            {"postscript_marker": "P.S."},
+            excludes=(*SENTENCES, "section:lowercase"),
+        ),
+    ),
+    Kind(
+        "punctuation:no_comma",
+        "comma",
+        phrasings=(
+            "Do not use any commas in your response.",
+            "Your entire response must not contain a single comma.",
+            "Avoid commas in the whole response.",
+            "Write the response without commas.",
+        ),
+        section=InSection("comma", "contains no comma"),
+    ),
+    Kind("count:punctuation", "marks", excludes=("punctuation:no_comma",)),
+    Kind("ratio:sentence_type", "marks"),
+    Kind("ratio:sentence_balance", "marks"),
+    # The last thing of each sentence is an emoji; "P.S." ends one.
+    Kind(
+        "format:emoji",
+        "marks",
+        excludes=("detectable_content:postscript", "startend:end_checker", "words:words_position"),
+    ),
+    Kind("section:question", section=InSection("question", "contains a question")),
+    Kind(
+        "count:conjunctions",
+        "conjunctions",
+        arguments={"small_n": range(3, 7)},
+        section=InSection(
+            "conjunctions",
+            "contains at least {small_n} different ones of these words: and, but, for, nor, or, so, yet",
+            {"small_n": (3, 4)},
+        ),
+    ),
+    Kind(
+        "count:numbers",
+        "numbers",
+        arguments={"N": range(3, 13)},
+        section=InSection("numbers", "contains exactly {N} numbers, written in digits", {"N": (2, 3, 4)}),
+    ),
+    # Names are written as in the list.
+    Kind(
+        "count:person_names",
+        "names",
+        arguments={"N": range(3, 13)},
+        excludes=("change_case:english_capital", "change_case:english_lowercase"),
+    ),
+    Kind("count:pronouns", "pronouns", arguments={"N": range(5, 21)}),
+    Kind("count:keywords_multiple", "counted keywords", arguments={f"keyword{number}": WORD for number in range(1, 6)}),
+    Kind("format:parentheses", "parentheses"),
+    Kind("ratio:stop_words", "stop words", arguments={"percentage": range(20, 46)}),
+    Kind("sentence:keyword", "keyword", arguments={"word": WORD, "N": range(2, 6)}),
+    Kind(
+        "words:keywords_specific_position", "position", arguments={"keyword": WORD, "n": range(2, 6), "m": range(2, 7)}
+    ),
+    Kind("words:palindrome", "palindromes"),
+    Kind("words:repeats", "repeats", arguments={"small_n": range(8, 13)}),
+)
+"""Every type. Some values in IFEval's ranges would make a row absurd and are not drawn: "1 paragraphs", fewer sentences
+than the bullet points already make, or a letter that prose of the required length cannot avoid (or cannot contain so
+often). Of the larger pool, a response of a page can follow every instruction."""
+
+BY_ID: Mapping[str, Kind] = {kind.id: kind for kind in KINDS}
+_ABOUT_SECTIONS = (
+    *("existence", "forbidden", "frequency", "letter", "words", "sentences", "case", "beginning", "ending", "comma"),
+    *("list", "placeholders", "highlights", "question", "numbers", "quotes", "conjunctions"),
+)
+"""The slots of sections, in the order in which they are drawn."""
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Types of instructions that a response to any task prompt can follow.
+
+    Attributes:
+        name: the pool's name.
+        weights: how often each type is drawn, relative to the others, where none conflicts; whole numbers.
+    """
+
+    name: Literal["fifteen", "wide"]
+    weights: Mapping[str, int]
+
+    def arguments(self, name: str) -> Arguments:
+        """Return what the arguments of a type are drawn from."""
+        kind = BY_ID[name]
+        return kind.wide if self.name == "wide" and kind.wide is not None else kind.arguments
+
+
+WIDE = Pool("wide", {kind.id: 1 for kind in KINDS if kind.slot})
+"""The larger pool."""
+_SLOTS = Counter(kind.slot for kind in KINDS if kind.phrasings)
+# Each slot as often as any other, and each type of a slot as often as the others of that slot.
+FIFTEEN = Pool("fifteen", {kind.id: max(_SLOTS.values()) // _SLOTS[kind.slot] for kind in KINDS if kind.phrasings})
+"""ManyIFEval's 15 (Table 4). Two in one slot conflict (section 3.1: one variant each of length and case)."""
+SECTIONS = tuple(
+    tuple(kind.id for kind in KINDS if kind.section and kind.section.slot == slot) for slot in _ABOUT_SECTIONS
+)
+"""The types of instructions about sections, by slot."""
+SECTION_TYPES = tuple(name for slot in SECTIONS for name in slot)
+PHRASINGS = 5
+"""The number of wordings of each of the 15: the published one, and the others."""
+
+
+def conflicting(first: str, second: str) -> bool:
+    """Tell whether two ids may not occur in one response; an id conflicts with itself."""
+    one, other = BY_ID[first], BY_ID[second]
+    return one.slot == other.slot or second in one.excludes or first in other.excludes
+
+
+def conflicting_in_section(first: str, second: str) -> bool:
+    """Tell whether two ids may not be about one section; an id conflicts with itself."""
+    one, other = BY_ID[first].section, BY_ID[second].section
+    if one is None or other is None:
+        raise ValueError(f"{first} and {second}: expected types of instructions about sections")
+    return one.slot == other.slot or second in one.excludes or first in other.excludes
+
+
+def in_section(name: str, draws: Draws) -> Checker:
+    """Return an instruction about a section, with drawn arguments."""
+    section = BY_ID[name].section
+    if section is None:
+        raise ValueError(f"{name}: expected a type of instructions about sections")
+    return instruction(name, draws.arguments(section.arguments))
+
+
+def stated(given: Checker) -> str:
+    """Return what an instruction says of its section, without a subject and a period."""
+    section = BY_ID[given.id].section
+    values = given.arguments()
+    if values.get("relation") == "less than":
+        values["relation"] = "fewer than"
+    return section.statement.format(**values) if section else given.describe()
+
+
+def phrased(given: Checker, phrasing: int) -> str:
+    """Return one of ManyIFEval's 15 instructions in one of its wordings.
+
+    Args:
+        given: the instruction.
+        phrasing: 0 for the published wording, up to ``PHRASINGS`` - 1.
+    """
+    if phrasing == 0:
+        return given.describe()
+    return BY_ID[given.id].phrasings[phrasing - 1].format(**given.arguments())

@@ -1,0 +1,234 @@
+"""What a text must have to follow or break verifiable instructions: of IFEval, of IFBench, and about sections."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+from lm_eval_ext.verifiers import own
+from lm_eval_ext.verifiers.checker import Checker, Relation
+from lm_eval_ext.verifiers.ifbench import count, ratio, sentence, words
+from lm_eval_ext.verifiers.ifbench import format as formats
+from lm_eval_ext.verifiers.ifeval import format as layout
+from lm_eval_ext.verifiers.ifeval import keywords, language, length, startend
+
+CASES = frozenset({"upper", "lower", "mixed"})
+CONJUNCTIONS = ["and", "but", "for", "nor", "or", "so", "yet"]
+PRONOUNS = (
+    *("she", "him", "they", "us", "we", "them", "his", "hers", "ours", "theirs", "myself", "herself", "themselves"),
+    *("whose", "whom", "mine", "yours", "himself", "itself", "our", "their", "your"),
+)
+PALINDROMES = "level radar civic kayak refer rotor madam tenet stats sagas"
+MARKS = "such marks: one; two! three? four?! five, six"
+NEST = "alpha (bravo [charlie {delta (echo [foxtrot])}])"
+QUOTES = 'Ann wrote "Bob read \'Cal said "yes" twice\' aloud" today'
+EXPLAINED = 'the sign said "closed" because the bridge broke'
+QUOTED_LAST = 'the sign on the bridge said "closed".'
+
+
+@dataclass
+class Bounds:
+    """How often something may occur: at least ``low`` and, if ``high`` is given, at most ``high`` times."""
+
+    low: int = 0
+    high: int | None = None
+
+    def narrow(self, low: int = 0, high: int | None = None) -> None:
+        """Add further bounds."""
+        self.low = max(self.low, low)
+        self.high = high if self.high is None else self.high if high is None else min(self.high, high)
+
+    def relate(self, relation: Relation, target: int, follow: bool) -> None:
+        """Require that ``relation`` to ``target`` holds, or is broken."""
+        self.narrow(target) if (relation == "at least") == follow else self.narrow(high=target - 1)
+
+    @property
+    def are_possible(self) -> bool:
+        """Whether any number satisfies the bounds."""
+        return self.high is None or self.low <= self.high
+
+
+@dataclass
+class Plan:
+    """What a text must have.
+
+    Attributes:
+        words, sentences, capitals, unique, stop_words: bounds of counts; of stop words, in percent of the words.
+        letters, phrases: bounds of counts, by letter and by phrase.
+        pieces: what it must contain, in the middle of a sentence or as one.
+        paragraphs, divider: how many there are, and what is between them; ``nth``: the first word of one of them.
+        placed: words by their sentence and their place in it, from 1; the last place is 0.
+        bullets, headings: lines of a list, and lines above paragraphs.
+        cases: the allowed cases: all upper case (``"upper"``), all lower case (``"lower"``), both (``"mixed"``).
+        first, not_first: a letter that it must, or must not, begin with.
+        opening: its first words; ``second``: its second word and its last but one.
+        last, postscript: its last line, if that matters, and the marker of a postscript.
+        english: whether it must be recognized as English.
+        title, quoted, comma, labels, thesis, title_case, emoji, question: whether it has one, or is in it.
+        kinds: the marks of the other kinds of sentences; of three sentences, each mark ends one.
+    """
+
+    words: Bounds = field(default_factory=Bounds)
+    sentences: Bounds = field(default_factory=Bounds)
+    capitals: Bounds = field(default_factory=Bounds)
+    unique: Bounds = field(default_factory=Bounds)
+    stop_words: Bounds = field(default_factory=Bounds)
+    letters: dict[str, Bounds] = field(default_factory=lambda: defaultdict(Bounds))
+    phrases: dict[str, Bounds] = field(default_factory=lambda: defaultdict(Bounds))
+    pieces: list[str] = field(default_factory=list)
+    paragraphs: int = 1
+    divider: str = "\n\n***\n\n"
+    nth: tuple[int, str] | None = None
+    placed: list[tuple[int, int, str]] = field(default_factory=list)
+    bullets: list[str] = field(default_factory=list)
+    headings: list[str] = field(default_factory=list)
+    cases: frozenset[str] = CASES
+    first: str = ""
+    not_first: str = ""
+    opening: str = ""
+    second: str = ""
+    last: str = ""
+    postscript: str = ""
+    english: bool = False
+    title: bool = False
+    quoted: bool = False
+    comma: bool = False
+    labels: bool = False
+    thesis: bool = False
+    title_case: bool = False
+    emoji: bool = False
+    question: bool = False
+    kinds: str = ""
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether its parts do not contradict each other."""
+        bounds = (self.words, self.sentences, self.capitals, *self.letters.values(), *self.phrases.values())
+        return bool(self.cases) and self.paragraphs > 0 and all(one.are_possible for one in bounds)
+
+
+def plan_for(instructions: Sequence[Checker], broken: Collection[int] = ()) -> Plan | None:
+    """Return what a text must have to follow all instructions except those at the indices ``broken``.
+
+    Returns:
+        The plan, or ``None`` if the demands are mutually exclusive, or an instruction is of an unknown type.
+    """
+    plan = Plan()
+    if not all(_enter(plan, one, index not in broken) for index, one in enumerate(instructions)):
+        return None
+    return plan if plan.is_possible else None
+
+
+def _enter(plan: Plan, instruction: Checker, follow: bool) -> bool:  # noqa: PLR0912, PLR0915 # one case per type
+    match instruction:
+        case keywords.Existence(several):
+            for phrase in several:
+                plan.phrases[phrase.casefold()].relate("at least", 1, follow)
+        case keywords.ForbiddenWords(several):
+            for phrase in several:
+                plan.phrases[phrase.casefold()].relate("less than", 1, follow)
+        case keywords.Frequency(phrase, number, relation):
+            plan.phrases[phrase.casefold()].relate(relation, number, follow)
+        case keywords.LetterFrequency(letter, number, relation):
+            plan.letters[letter].relate(relation, number, follow)
+        case length.NumberWords(number, relation):
+            plan.words.relate(relation, number, follow)
+        case length.NumberSentences(number, relation):
+            plan.sentences.relate(relation, number, follow)
+        case own.ExactSentences(number):
+            plan.sentences.narrow(number + (not follow), number + (not follow))
+        case length.NumberParagraphs(number):
+            plan.paragraphs = number + (not follow)
+        case layout.NumberPlaceholders(number):
+            plan.pieces += ["[{}]"] * (number if follow else 0)
+        case layout.NumberBulletLists(number):
+            plan.bullets += ["* {}"] * (number + (not follow))
+        case layout.Title():
+            plan.title = follow
+        case language.EnglishCapital() | own.Capitals():
+            plan.cases &= {"upper"} if follow else CASES - {"upper"}
+            plan.english |= follow and isinstance(instruction, language.EnglishCapital)
+        case language.EnglishLowercase() | own.Lowercase():
+            plan.cases &= {"lower"} if follow else CASES - {"lower"}
+            plan.english |= follow and isinstance(instruction, language.EnglishLowercase)
+        case language.CapitalWordFrequency(number, relation):
+            plan.capitals.relate(relation, number, follow)
+        case startend.Quotation():
+            plan.quoted = follow
+        case keywords.NoComma():
+            plan.comma = not follow
+        case own.FirstLetter(letter):
+            plan.first, plan.not_first = (letter, "") if follow else ("", letter)
+        case count.WordCountRange(low, high):
+            plan.words.narrow(*((low, high) if follow else (high + 1, None)))
+        case count.Conjunctions(number):
+            plan.pieces += [" ".join(CONJUNCTIONS[:number])] * follow
+        case formats.SubBullets():
+            plan.bullets = ["* {}", "  - {}", "* {}", "  - {}"] if follow else plan.bullets or ["* {}"]
+        case formats.QuoteUnquote():
+            plan.pieces += [EXPLAINED] * follow
+            plan.last = plan.last if follow else plan.last or QUOTED_LAST
+        case ratio.StopWords(percentage):
+            plan.stop_words.narrow(*((0, percentage) if follow else (percentage + 1, 100)))
+        case words.Repeats(number):
+            plan.pieces += [] if follow else [" ".join(["barley"] * (number + 1))]
+        case _ if not follow:
+            pass  # a text that does nothing for it breaks it
+        case own.Question():
+            plan.question = True
+        case length.NthParagraphFirstWord(number, nth, word):
+            plan.paragraphs, plan.divider, plan.nth = number, "\n\n", (nth, word)
+        case layout.Postscript(marker):
+            plan.postscript = marker
+        case layout.NumberHighlightedSections(number):
+            plan.pieces += ["*{}*"] * number
+        case layout.MultipleSections(mark, number):
+            plan.headings = [f"{mark} {place}" for place in range(1, number + 1)]
+        case startend.EndChecker(phrase):
+            plan.last = phrase
+        case count.UniqueWordCount(number):
+            plan.unique.narrow(number)
+        case count.KeywordsMultiple():
+            named = (getattr(instruction, f"keyword{number}") for number in range(1, 6))
+            plan.pieces.append(" ".join(" ".join([word] * n) for word, n in zip(named, count.TIMES, strict=True)))
+        case count.Numbers(number):
+            # With a word after them: a number and a period need not end a sentence.
+            plan.pieces.append(" ".join([*(str(11 + place) for place in range(number)), "{}"]))
+        case count.PersonNames(number):
+            plan.pieces.append(" ".join(count.NAMES[:number]))
+        case count.Pronouns(number):
+            plan.pieces.append(" ".join(PRONOUNS[:number]))
+        case count.Punctuation():
+            plan.pieces.append(MARKS)
+        case formats.List(mark):
+            plan.bullets = [f"{mark} {{}}"] * 2
+        case formats.Emoji():
+            plan.emoji = True
+        case formats.OutputTemplate():
+            plan.labels = True
+        case formats.Parentheses():
+            plan.pieces.append(NEST)
+        case formats.Quotes():
+            plan.pieces.append(QUOTES)
+        case formats.Thesis():
+            plan.thesis = True
+        case formats.TitleCase():
+            plan.title_case = True
+        case ratio.SentenceType():
+            plan.kinds = "?"
+        case ratio.SentenceBalance():
+            plan.kinds = "?!"
+        case sentence.Keyword(word, number):
+            plan.placed.append((number, 0, word))
+        case words.KeywordsSpecificPosition(word, number, place):
+            plan.placed.append((number, place, word))
+        case words.Palindrome():
+            plan.pieces.append(PALINDROMES)
+        case words.StartVerb():
+            plan.opening = "consider"
+        case words.WordsPosition(word):
+            plan.second = word
+        case _:
+            return False
+    return True

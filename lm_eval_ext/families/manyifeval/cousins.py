@@ -1,0 +1,120 @@
+"""Cousins: rows that mean the same as a row, in other words, in another order, with slightly other arguments.
+
+A model that follows a row but not its cousins follows it by luck of the wording. IFEval++ (Dong et al., 2025) calls the
+share of rows whose k cousins are all followed reliable@k.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from lm_eval_ext.families.instructions.compose import is_sensible
+from lm_eval_ext.families.instructions.kinds import FIFTEEN, PHRASINGS, phrased
+from lm_eval_ext.families.instructions.writer import respond
+from lm_eval_ext.families.manyifeval.frozen import frozen, row_id
+from lm_eval_ext.families.manyifeval.instruction_row import InstructionRow, with_lines
+from lm_eval_ext.row_seed import generator_name
+from lm_eval_ext.sources import RowsError
+from lm_eval_ext.verifiers import Checker, instruction
+
+COUSINS = PHRASINGS
+"""The number of variants of a row, the row itself included."""
+SEED = 20261123
+"""The seed of every draw here; changing it changes scores."""
+ATTEMPTS = 50
+
+STEPS: Mapping[str, tuple[int, int]] = {
+    "frequency": (1, 1),
+    "let_frequency": (1, 1),
+    "num_words": (10, 100),
+    "num_sentences": (1, 1),
+    "num_paragraphs": (1, 2),
+    "num_placeholders": (1, 1),
+    "num_bullets": (1, 1),
+    "capital_frequency": (1, 1),
+}
+"""The arguments that a cousin may change: by how much, and the smallest value it may have afterwards. A limit that must
+not be reached ("less than") is only raised, so that it never becomes impossible or absurd."""
+
+
+@dataclass(frozen=True)
+class Cousin:
+    """One variant of a row.
+
+    Attributes:
+        row: the variant, with a witness of its own.
+        number: 0 for the row itself, up to ``COUSINS`` - 1.
+        phrasings: the wording of each instruction, in the prompt's order. Over all variants of a row, each of its
+            instructions has each wording once.
+        rejected: the number of draws before this one, for which no response was found.
+    """
+
+    row: InstructionRow
+    number: int
+    phrasings: tuple[int, ...]
+    rejected: int = 0
+
+
+def cousins(row: InstructionRow, row_seed: int | None = None) -> Iterator[Cousin]:
+    """Yield the variants of a row, the row itself first.
+
+    Args:
+        row: a composed row.
+        row_seed: see ``row_seed``.
+
+    Raises:
+        RowsError: the row has an instruction without other wordings, or a variant has no witness.
+    """
+    if strange := [instruction.id for instruction in row.instructions if instruction.id not in FIFTEEN.weights]:
+        raise RowsError(
+            f"task prompt {row.key}: {strange[0]!r} has no other wordings; expected one of the 15 of Table 4"
+        )
+    name = generator_name(SEED, row_seed, row.key, len(row.instructions))
+    generator = random.Random(name)  # noqa: S311 # reproducible by design
+    yield Cousin(row, 0, (0,) * len(row.instructions))
+    # A Latin square: instruction i has wording (number x its factor) modulo 5, which is another one in each variant.
+    factors = [generator.randrange(1, PHRASINGS) for _ in row.instructions]
+    known = frozen("cousins").get(row_id(row.key, row.prompt), []) if row_seed is None else []
+    for number, (rejected, witness) in enumerate(known or [(None, None)] * (COUSINS - 1), start=1):
+        worded = [number * factor % PHRASINGS for factor in factors]
+        yield _cousin(row, number, worded, generator, rejected, witness)
+
+
+def _cousin(  # noqa: PLR0913, PLR0917 # the state of a draw, and what is frozen of it
+    row: InstructionRow,
+    number: int,
+    worded: Sequence[int],
+    generator: random.Random,
+    rejected: int | None,
+    known: str | None,
+) -> Cousin:
+    for draw in range(ATTEMPTS):
+        order = generator.sample(range(len(row.instructions)), len(row.instructions))
+        instructions = tuple(_moved(row.instructions[index], generator) for index in order)
+        if rejected is not None and draw < rejected:
+            continue
+        # A row of IFEval's may ask for an unlikely number of letters by itself.
+        if is_sensible(row.instructions) and not is_sensible(instructions):
+            continue
+        witness = known or respond(instructions)
+        if witness is None or not (known or respond(instructions, range(len(instructions)))):
+            continue
+        phrasings = tuple(worded[index] for index in order)
+        lines = [phrased(each, wording) for each, wording in zip(instructions, phrasings, strict=True)]
+        prompt = with_lines(row.task_prompt, lines)
+        variant = InstructionRow(row.key, row.task_prompt, prompt, instructions, witness)
+        return Cousin(variant, number, phrasings, draw)
+    raise RowsError(f"task prompt {row.key}: no variant of its {len(row.instructions)} instructions has a witness")
+
+
+def _moved(given: Checker, generator: random.Random) -> Checker:
+    """Return an instruction with its number moved by at most a step."""
+    arguments = given.arguments()
+    name = next((name for name in arguments if name in STEPS), None)
+    if name is None:
+        return given
+    step, least = STEPS[name]
+    by = generator.choice((0, step) if "less than" in arguments.values() else (-step, 0, step))
+    return instruction(given.id, arguments | {name: max(least, arguments[name] + by)})

@@ -1,0 +1,305 @@
+"""Generated responses: exactly the chosen instructions are followed, strictly and in both editions."""
+
+from __future__ import annotations
+
+import random
+import string
+from collections.abc import Sequence
+from itertools import combinations, product
+from typing import Any
+
+import pytest
+
+from lm_eval_ext.families.instructions import is_as_intended
+from lm_eval_ext.families.instructions.compose import keywords
+from lm_eval_ext.families.instructions.kinds import SECTION_TYPES, WIDE, Draws
+from lm_eval_ext.families.instructions.plan import Bounds, plan_for
+from lm_eval_ext.families.instructions.writer import break_one, respond
+from lm_eval_ext.families.manyifeval.answers import POLICIES, PolicyAnswers
+from lm_eval_ext.families.manyifeval.dense.sections import PER_SECTION, mixed_rows
+from lm_eval_ext.families.manyifeval.instruction_row import InstructionRow
+from lm_eval_ext.families.manyifeval.rows import all_rows
+from lm_eval_ext.verifiers import EDITIONS, Checker, Response, instruction
+from tests.families.manyifeval.table_4 import FIFTEEN
+
+AT_LEAST, LESS_THAN = "at least", "less than"
+
+# instruction -> arguments, the ends of IFEval's ranges among them and numbers beyond
+ARGUMENTS: dict[str, list[dict[str, Any]]] = {
+    "keywords:existence": [{"keywords": words} for words in (["fox"], ["fox", "hen"], ["red fox"], ["e"])],
+    "keywords:frequency": [
+        {"keyword": word, "frequency": count, "relation": relation}
+        for word, count, relation in product(["fox", "that"], [1, 2, 3, 50], [AT_LEAST, LESS_THAN])
+    ],
+    "keywords:forbidden_words": [{"forbidden_words": words} for words in (["fox"], ["fox", "hen"], ["the"], ["e"])],
+    "keywords:letter_frequency": [
+        {"letter": letter, "let_frequency": count, "let_relation": relation}
+        for letter, count, relation in product(string.ascii_lowercase, [1, 10, 100], [AT_LEAST, LESS_THAN])
+    ],
+    "length_constraints:number_paragraphs": [{"num_paragraphs": count} for count in (1, 2, 5, 20)],
+    "length_constraints:number_words": [
+        {"num_words": count, "relation": relation} for count, relation in product([20, 100, 500], [AT_LEAST, LESS_THAN])
+    ],
+    "length_constraints:number_sentences": [
+        {"num_sentences": count, "relation": relation}
+        for count, relation in product([2, 3, 20, 100], [AT_LEAST, LESS_THAN])
+    ],
+    "detectable_content:number_placeholders": [{"num_placeholders": count} for count in (1, 2, 4, 20)],
+    "detectable_format:number_bullet_lists": [{"num_bullets": count} for count in (0, 1, 2, 5, 20)],
+    "detectable_format:title": [{}],
+    "change_case:english_capital": [{}],
+    "change_case:english_lowercase": [{}],
+    "change_case:capital_word_frequency": [
+        {"capital_frequency": count, "capital_relation": relation}
+        for count, relation in product([1, 2, 20, 200], [AT_LEAST, LESS_THAN])
+    ],
+    "startend:quotation": [{}],
+    "punctuation:no_comma": [{}],
+}
+
+
+def verdicts(text: str | None, instructions: Sequence[Checker]) -> list[tuple[bool, ...]]:
+    """Return the strict verdicts, edition by edition."""
+    assert text is not None
+    return [Response(text).follows(instructions, edition).follow_instruction_list for edition in EDITIONS]
+
+
+def test_the_table_above_lists_all_fifteen_instructions() -> None:
+    assert set(ARGUMENTS) == FIFTEEN
+
+
+@pytest.mark.parametrize("name", sorted({*WIDE.weights} - FIFTEEN))
+def test_every_instruction_of_the_larger_pool_can_be_followed_and_broken(name: str) -> None:
+    generator = random.Random(name)  # noqa: S311 # reproducible by design
+    words = iter(generator.sample(keywords(), len(keywords())))
+    alone = [instruction(name, Draws(generator.choice, words).arguments(WIDE.arguments(name)))]
+    assert verdicts(respond(alone), alone) == [(True,), (True,)]
+    assert verdicts(respond(alone, [0]), alone) == [(False,), (False,)]
+
+
+SUBSETS = [broken for size in range(PER_SECTION + 1) for broken in combinations(range(PER_SECTION), size)]
+
+
+def test_any_of_a_sections_instructions_can_be_broken_and_the_others_followed() -> None:
+    judged = set()
+    for row in mixed_rows(50):
+        for number in (1, 4, 8):
+            about = [one for one, section in zip(row.instructions, row.sections, strict=True) if section == number]
+            for broken in SUBSETS:
+                text = respond(about, broken)
+                assert text is not None, (about, broken)
+                assert is_as_intended(text, about, broken)
+            judged |= {one.id for one in about}
+    assert judged == set(SECTION_TYPES)
+
+
+def test_a_chosen_instruction_is_broken_and_the_others_are_followed() -> None:
+    instructions = [
+        instruction("count:numbers", {"N": 4}),
+        instruction("format:emoji", {}),
+        instruction("words:repeats", {"small_n": 8}),
+        instruction("punctuation:no_comma", {}),
+    ]
+    for broken in range(4):
+        expected = tuple(index != broken for index in range(4))
+        assert verdicts(respond(instructions, [broken]), instructions) == [expected] * 2
+
+
+# What a plan that breaks "at least" and follows "less than" has in common: as many at most; and the other way round.
+@pytest.mark.parametrize(
+    ("relation", "target", "follow", "expected"),
+    [
+        (AT_LEAST, 3, True, Bounds(3, None)),
+        (AT_LEAST, 3, False, Bounds(0, 2)),  # not at least three: two at most
+        (LESS_THAN, 3, True, Bounds(0, 2)),  # strictly less
+        (LESS_THAN, 3, False, Bounds(3, None)),
+        (AT_LEAST, 0, False, Bounds(0, -1)),  # always true, so it cannot be broken
+    ],
+)
+def test_opposite_relations_are_opposite_bounds(relation: Any, target: int, follow: bool, expected: Bounds) -> None:
+    bounds = Bounds()
+    bounds.relate(relation, target, follow)
+    assert bounds == expected
+    assert bounds.are_possible is (target > 0)
+
+
+def test_instructions_that_exclude_each_other_have_a_plan_if_one_is_broken() -> None:
+    both = [
+        instruction("keywords:frequency", {"keyword": word, "frequency": 3, "relation": relation})
+        for word, relation in (("oak", AT_LEAST), ("OAK", LESS_THAN))
+    ]
+    assert plan_for(both) is None
+    for broken, bounds in ((0, Bounds(0, 2)), (1, Bounds(3, None))):
+        plan = plan_for(both, [broken])
+        assert plan is not None
+        assert plan.phrases == {"oak": bounds}
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_every_single_instruction_can_be_followed_and_broken(name: str) -> None:
+    for arguments in ARGUMENTS[name]:
+        alone = [instruction(name, arguments)]
+        assert verdicts(respond(alone), alone) == [(True,), (True,)], arguments
+        assert verdicts(respond(alone, [0]), alone) == [(False,), (False,)], arguments
+
+
+def letter(which: str, count: int, relation: str) -> Checker:
+    return instruction("keywords:letter_frequency", {"letter": which, "let_frequency": count, "let_relation": relation})
+
+
+def words(count: int, relation: str) -> Checker:
+    return instruction("length_constraints:number_words", {"num_words": count, "relation": relation})
+
+
+def sentences(count: int, relation: str) -> Checker:
+    return instruction("length_constraints:number_sentences", {"num_sentences": count, "relation": relation})
+
+
+def present(*keywords: str) -> Checker:
+    return instruction("keywords:existence", {"keywords": keywords})
+
+
+def absent(*keywords: str) -> Checker:
+    return instruction("keywords:forbidden_words", {"forbidden_words": keywords})
+
+
+def paragraphs(count: int) -> Checker:
+    return instruction("length_constraints:number_paragraphs", {"num_paragraphs": count})
+
+
+COMMA = instruction("punctuation:no_comma")
+TITLE = instruction("detectable_format:title")
+QUOTATION = instruction("startend:quotation")
+CAPITAL = instruction("change_case:english_capital")
+SMALL = instruction("change_case:english_lowercase")
+PLACEHOLDERS = instruction("detectable_content:number_placeholders", {"num_placeholders": 3})
+
+# instructions, indices to break, whether there is a response
+TOGETHER: dict[str, tuple[list[Checker], list[int], bool]] = {
+    "all capitals and all small": ([CAPITAL, SMALL], [], False),
+    "not all small and all capitals": ([SMALL, CAPITAL], [0], True),
+    "all capitals and not all small": ([CAPITAL, SMALL], [1], True),
+    "a word present and absent": ([present("fox"), absent("Fox")], [], False),
+    "a word present, another absent": ([present("fox"), absent("hen")], [], True),
+    "a word present and a word that contains it absent": ([present("fox"), absent("foxglove")], [], True),
+    "a word present that contains an absent one": ([present("foxglove"), absent("fox")], [], True),
+    "a word present without its letter": ([present("zebra"), letter("z", 1, LESS_THAN)], [], False),
+    "a word present with its letter once": ([present("zebra"), letter("z", 2, LESS_THAN)], [], True),
+    "a letter five times and fewer than five": ([letter("q", 5, AT_LEAST), letter("q", 5, LESS_THAN)], [], False),
+    "a letter exactly four times": ([letter("q", 4, AT_LEAST), letter("q", 5, LESS_THAN)], [], True),
+    "fifty sentences in nine words": ([sentences(50, AT_LEAST), words(9, LESS_THAN)], [], False),
+    "two sentences in a hundred words": ([sentences(3, LESS_THAN), words(100, AT_LEAST)], [], True),
+    "five paragraphs in one sentence": ([sentences(2, LESS_THAN), paragraphs(5)], [], True),
+    "a comma within quotation marks": ([QUOTATION, COMMA], [1], True),
+    "placeholders and a title in capitals": ([CAPITAL, TITLE, PLACEHOLDERS], [], True),
+    "no letter e at all": ([letter("e", 1, LESS_THAN)], [], True),
+    "neither e nor t": ([letter("e", 1, LESS_THAN), letter("t", 1, LESS_THAN)], [], True),
+    "no vowel": ([letter(vowel, 1, LESS_THAN) for vowel in "aeiou"], [], False),
+    "every letter ten times": ([letter(each, 10, AT_LEAST) for each in string.ascii_lowercase], [], True),
+    "the same instruction twice": ([TITLE, TITLE], [], True),
+    "the same instruction followed and broken": ([TITLE, TITLE], [0], False),
+    "a comma among marks and none": ([COMMA, instruction("count:punctuation")], [], False),
+    "a section in both cases": ([instruction("section:lowercase"), instruction("section:capitals")], [], False),
+    "one that is not in any pool": ([TITLE, instruction("detectable_format:json_format")], [], False),
+    # At least nothing cannot be broken, fewer than nothing not followed.
+    "at least 0 words broken": ([words(0, AT_LEAST)], [0], False),
+    "fewer than 0 words": ([words(0, LESS_THAN)], [], False),
+    "no sentence at all": ([sentences(1, LESS_THAN)], [], False),
+    "no paragraph at all": ([paragraphs(0)], [], False),
+    "not no paragraph": ([paragraphs(0)], [0], True),
+}
+
+
+@pytest.mark.parametrize(("instructions", "broken", "possible"), TOGETHER.values(), ids=TOGETHER.keys())
+def test_only_contradictory_instructions_have_no_response(
+    instructions: list[Checker], broken: list[int], possible: bool
+) -> None:
+    text = respond(instructions, broken)
+    if possible:
+        intended = tuple(index not in broken for index in range(len(instructions)))
+        assert verdicts(text, instructions) == [intended, intended]
+    else:
+        assert text is None
+
+
+def test_the_same_instructions_get_the_same_response() -> None:
+    instructions = [COMMA, TITLE, words(100, AT_LEAST), letter("q", 5, AT_LEAST)]
+    assert respond(instructions) == respond(list(instructions))
+    assert break_one(instructions) == break_one(list(instructions))
+
+
+@pytest.fixture(scope="module", params=["embedded", "real"])
+def rows(request: pytest.FixtureRequest) -> tuple[InstructionRow, ...]:
+    """Return the 1,000 test rows of a source."""
+    source = "embedded" if request.param == "embedded" else str(request.getfixturevalue("shared_data") / "ifeval")
+    return all_rows(source, "test")
+
+
+def test_drop_one_breaks_exactly_one_instruction_of_every_row(rows: tuple[InstructionRow, ...]) -> None:
+    assert len(rows) == 1000
+    for row in rows:
+        found = verdicts(break_one(row.instructions), row.instructions)
+        assert found[0] == found[1], row
+        assert found[0].count(False) == 1, row
+
+
+def test_ignore_breaks_every_instruction_of_every_row(rows: tuple[InstructionRow, ...]) -> None:
+    for row in rows:
+        assert verdicts(PolicyAnswers(row)["ignore"], row.instructions) == [(False,) * len(row.instructions)] * 2, row
+
+
+def test_the_dropped_instruction_is_also_broken_loosely_if_possible() -> None:
+    # Loose takes the asterisks off, and the divider between two paragraphs with them: then there is one again.
+    one = paragraphs(1)
+    alone = Response(break_one([one]) or "")
+    assert alone.follows([one]).follow_instruction_list == (False,)
+    assert alone.follows([one], loose=True).follow_instruction_list == (True,)
+    for both in ([one, COMMA], [COMMA, one]):
+        response = Response(break_one(both) or "")
+        for edition in EDITIONS:
+            verdict = dict(zip(both, response.follows(both, edition, loose=True).follow_instruction_list, strict=True))
+            assert verdict == {one: True, COMMA: False}
+
+
+def test_a_repeated_instruction_is_dropped_in_every_position() -> None:
+    repeated = [COMMA, COMMA, COMMA]
+    assert verdicts(break_one(repeated), repeated) == [(False, False, False)] * 2
+    # Read from a file, equal instructions are not one and the same object.
+    among_others = [COMMA, TITLE, instruction("punctuation:no_comma")]
+    assert among_others[0] is not among_others[2]
+    assert verdicts(break_one(among_others), among_others) == [(False, True, False)] * 2
+
+
+def test_instructions_that_cannot_be_broken_are_skipped() -> None:
+    always = words(0, AT_LEAST)
+    assert break_one([always]) is None
+    assert verdicts(break_one([always, TITLE]), [always, TITLE]) == [(True, False)] * 2
+    # Even if the one that can be broken is only broken strictly.
+    one = paragraphs(1)
+    assert verdicts(break_one([one, always]), [one, always]) == [(False, True)] * 2
+
+
+def test_the_policies_answer_rows_with_and_without_a_witness() -> None:
+    instructions = (TITLE, COMMA)
+    row = InstructionRow("made up", "Say it.", "Say it.", instructions)
+    answers = PolicyAnswers(row)
+    assert set(answers) == set(POLICIES) == {"oracle", "drop_one", "ignore"}
+    assert len(answers) == 3
+    assert verdicts(answers["oracle"], instructions) == [(True, True)] * 2
+    assert verdicts(answers["drop_one"], instructions) == [(False, True)] * 2
+    assert verdicts(answers["ignore"], instructions) == [(False, False)] * 2
+    assert (
+        PolicyAnswers(InstructionRow("made up", "Say it.", "Say it.", instructions, witness="as it is"))["oracle"]
+        == "as it is"
+    )
+
+
+def test_a_row_without_a_known_answer_is_named_with_the_policy() -> None:
+    row = InstructionRow(17, "Say it.", "Say it.", (CAPITAL, SMALL))
+    with pytest.raises(ValueError, match=r"key 17, 2 instructions: no answer is known for policy 'oracle'"):
+        PolicyAnswers(row)["oracle"]
+
+
+def test_an_unknown_policy_is_a_missing_key() -> None:
+    with pytest.raises(KeyError, match="orakel"):
+        PolicyAnswers(InstructionRow(1, "Say it.", "Say it.", (TITLE,)))["orakel"]

@@ -1,0 +1,57 @@
+"""What the policies of the reference model answer, and the figures that follow."""
+
+from __future__ import annotations
+
+import pytest
+
+from lm_eval_ext.families.manyifeval.dense.rows import COUNTS
+from lm_eval_ext.families.manyifeval.dense.section_answers import POLICIES, MixedAnswers
+from lm_eval_ext.families.manyifeval.dense.section_scores import scores
+from lm_eval_ext.families.manyifeval.dense.sections import MixedRow, mixed_rows
+from lm_eval_ext.families.manyifeval.dense.thirds import in_thirds
+
+pytestmark = pytest.mark.usefixtures("sentence_data")
+
+
+def expected(policy: str, row: MixedRow) -> dict[str, float]:
+    """Return the figures that a policy implies, from the row's list alone."""
+    count = len(row.instructions)
+    half = max(row.sections) // 2
+    followed = {
+        "oracle": [True] * count,
+        "first_half": [place < count // 2 for place in range(count)],
+        "drop_one": [place < count - 1 for place in range(count)],
+        "first_sections": [number <= half for number in row.sections],
+    }.get(policy, [False] * count)
+    omitted = {"first_sections": 0.5, "ignore": 1.0}.get(policy, 0.0)
+    thirds = in_thirds(followed)
+    return {
+        "instructions_followed": sum(followed) / count,
+        "instructions_omitted": omitted,
+        "instructions_broken": 1 - sum(followed) / count - omitted,
+        "primacy": thirds[0] - thirds[2],
+    }
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("count", [COUNTS[0], COUNTS[2], COUNTS[-1]])
+def test_the_scores_are_those_that_the_policy_implies(policy: str, count: int) -> None:
+    for row in mixed_rows(count)[:: 1 if count < 100 else 10]:
+        found = scores(MixedAnswers(row)[policy], row.sections, row.instructions)
+        figures = expected(policy, row)
+        assert {name: found[name] for name in figures} == pytest.approx(figures, abs=1e-12), (policy, row.key)
+
+
+def test_the_figures_of_some_policies_depend_on_the_number_alone() -> None:
+    row = mixed_rows(50)[0]
+    assert expected("first_half", row)["primacy"] == 1.0
+    assert expected("drop_one", row)["primacy"] == pytest.approx(1 / 17)
+    assert expected("first_sections", row)["instructions_followed"] == 0.5
+
+
+def test_policies_are_listed_without_building_their_answers() -> None:
+    answers = MixedAnswers(mixed_rows(10)[0])
+    assert set(answers) == set(POLICIES)
+    assert len(answers) == len(POLICIES)
+    assert "oracle" in answers
+    assert "prior" not in answers

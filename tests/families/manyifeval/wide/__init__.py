@@ -1,1 +1,0 @@
-"""ManyIFEval with the larger pool."""
