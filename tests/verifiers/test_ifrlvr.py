@@ -250,6 +250,7 @@ def test_both_editions(name: str, arguments: dict[str, Any], text: str, verdicts
         ("Fox Inc. grew. Fox Inc. It grew", ["Fox Inc. grew.", "Fox Inc", "It grew"]),
         ('He said "no." She left.', ['He said "no".', "She left."]),
         ("a Ph.D. i.e. a B. Then\nnothing", ["a Ph.D. i.e. a B. Then nothing"]),
+        ("a Ph.D.A. came", ["a Ph.D.A.", "came"]),
         ("etc. etc", ["etc.", "etc"]),
         ("one<stop> <stop>two", ["one", "", "two"]),
     ],
