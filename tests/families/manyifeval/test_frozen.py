@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import runpy
 from collections import Counter
 from itertools import combinations
@@ -10,11 +11,12 @@ from pathlib import Path
 import pytest
 
 from lm_eval_ext import tasks_dir
+from lm_eval_ext.families.digest import digest
 from lm_eval_ext.families.instructions import compose, writer
 from lm_eval_ext.families.instructions.kinds import BY_ID, FIFTEEN, WIDE, conflicting
 from lm_eval_ext.families.manyifeval import cousins, task
 from lm_eval_ext.families.manyifeval.dense import sections
-from lm_eval_ext.families.manyifeval.frozen import frozen
+from lm_eval_ext.families.manyifeval.frozen import Part, frozen
 from lm_eval_ext.families.manyifeval.rows import FEWSHOT, TEST, Selection, _all_rows, all_rows, tasks
 from lm_eval_ext.families.manyifeval.task import demonstrated
 from lm_eval_ext.verifiers import EDITIONS, Checker, Response
@@ -26,6 +28,20 @@ GENERATOR = Path(tasks_dir()) / "_default_rows.py"
 def test_the_files_are_what_the_generator_writes(shared_data: Path) -> None:
     for part, rows in runpy.run_path(str(GENERATOR))["files"](str(shared_data / "ifeval")):
         assert {row: plain(value) for row, value in rows} == frozen(part), part
+
+
+# Documents and few-shot prompts contain these answers. Where one has to change, so has metadata.version of the tasks.
+PINNED: dict[Part, str] = {
+    "fifteen": "0371ebb7d3ae6616",
+    "wide": "c1741b4ae9c06f5f",
+    "cousins": "da1b2db872a7762a",
+    "sections": "dd4ff4970fd4e420",
+}
+
+
+@pytest.mark.parametrize("part", PINNED)
+def test_the_default_rows_and_their_answers_have_not_changed(part: Part) -> None:
+    assert digest(json.dumps(frozen(part))) == PINNED[part]
 
 
 def plain(value: object) -> object:

@@ -17,12 +17,12 @@ from lm_eval import simple_evaluate
 from lm_eval.tasks import TaskManager
 
 from lm_eval_ext import tasks_dir
-from lm_eval_ext.families.instructions.writer import respond
-from lm_eval_ext.families.manyifeval.rows import rows
+from lm_eval_ext.families.manyifeval.rows import Selection, rows
 from lm_eval_ext.families.manyifeval.scores import scores, type_metric
+from lm_eval_ext.families.manyifeval.task import demonstrated
 from lm_eval_ext.regrade.regrade import accuracies, regrade
 from lm_eval_ext.sources import RowsError
-from lm_eval_ext.verifiers import instructions_of
+from lm_eval_ext.verifiers import Response, instructions_of
 from lm_eval_ext.verifiers.reasoning import without_reasoning
 from tests.conftest import SHARED, EvaluateEach, Harness, Run
 from tests.families.manyifeval.files import published_rows, write_jsonl
@@ -211,9 +211,10 @@ def test_few_shot_examples_precede_every_row_and_follow_their_instructions(harne
     run = evaluate(harness, "oracle", "embedded", tasks, "--num_fewshot", "2", "--limit", "5")
     for task, repeat in (("manyifeval_n03", False), ("manyifeval_repeat_n03", True)):
         assert run.results["n-shot"][task] == 2
-        shown = rows("embedded", "fewshot", 3, repeat)[:2]
+        shown = list(demonstrated(Selection("embedded", 3, repeat), 2))
+        assert all(Response(row.witness or "").follows(row.instructions).follow_all_instructions for row in shown)
         # Each follows what its prompt asks for and no more: the rows' own witnesses follow all ten.
-        before = "".join(f"{row.prompt} {respond(row.instructions)}\n\n" for row in shown)
+        before = "".join(f"{row.prompt} {row.witness}\n\n" for row in shown)
         for sample in run.samples[task]:
             assert sample["arguments"]["gen_args_0"]["arg_0"] == before + sample["doc"]["prompt"]
             assert sample["prompt_level_strict_acc"] == 1.0
