@@ -11,7 +11,7 @@ from lm_eval_ext.reports.figure import Bars, Curves, Figure, HeatMap, Panel, Sec
 from lm_eval_ext.reports.layout import COLUMN, drawn, evenly, heat_maps, panels, table
 from lm_eval_ext.reports.sections.examples import examples
 from lm_eval_ext.reports.sections.manyifeval.dense import dense, mixed
-from lm_eval_ext.reports.sections.manyifeval.examples import candidates
+from lm_eval_ext.reports.sections.manyifeval.examples import candidates, facts
 from lm_eval_ext.reports.sections.manyifeval.placements import placements
 from lm_eval_ext.reports.sections.manyifeval.refinement import refinement
 from lm_eval_ext.reports.sections.manyifeval.runs import (
@@ -56,7 +56,7 @@ def section(evidence: Evidence) -> Section | None:
     placed = tuple(placements(evidence))
     if not found.entries and not placed:
         return None
-    shown, issues = examples(evidence.runs, candidates(found))
+    shown, issues = examples(evidence.runs, candidates(found), facts)
     return Section(
         FAMILY,
         "Many instructions at once",

@@ -13,7 +13,7 @@ from lm_eval_ext.reports.figure import Bars, Figure, HeatMap, Panel, Section
 from lm_eval_ext.reports.gains.upper_bound import SAME_ANSWERS, task_specific
 from lm_eval_ext.reports.layout import drawn, panels, shown, table
 from lm_eval_ext.reports.sections.examples import examples
-from lm_eval_ext.reports.sections.natural_instructions.examples import candidates
+from lm_eval_ext.reports.sections.natural_instructions.examples import candidates, facts
 from lm_eval_ext.reports.sections.natural_instructions.runs import (
     ADDED,
     BLEURT,
@@ -51,7 +51,7 @@ def section(evidence: Evidence) -> Section | None:
     issues += not_compared
     if len(runs.checkpoints) > 1:
         issues.append(warning(f"No BLEURT: runs were scored with different checkpoints, {named(runs.checkpoints)}."))
-    examples_of, not_shown = examples(evidence.runs, candidates(runs))
+    examples_of, not_shown = examples(evidence.runs, candidates(runs), facts)
     return Section(
         FAMILY,
         "Natural Instructions",

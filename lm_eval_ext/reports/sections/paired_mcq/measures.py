@@ -100,16 +100,15 @@ def facts(run: TaskRun) -> dict[str, Any]:
     return {"dataset": dataset, "level": str(run.metadata["constraint"])}
 
 
-def measured(found: Study) -> Measured:
-    """Return what was measured in all runs."""
-    # If several tasks share a dataset and level, all but one are shown by name.
+def entries_of(found: Study) -> list[Entry]:
+    """Return all runs by model; if several tasks share a dataset and level, all but one are shown by name."""
     others = (entry.with_facts(dataset=entry["task"]) for entry in found.others)
     models = found.in_order("model", (entry["model"] for entry in (*found.entries, *found.others)))
-    entries = sorted((*found.entries, *others), key=lambda entry: models.index(entry["model"]))
-    return _of_entries(found.evidence, entries)
+    return sorted((*found.entries, *others), key=lambda entry: models.index(entry["model"]))
 
 
-def _of_entries(evidence: Evidence, entries: Iterable[Entry]) -> Measured:
+def measured(evidence: Evidence, entries: Iterable[Entry]) -> Measured:
+    """Return what was measured in some runs."""
     figures: dict[Key, dict[str, Estimate]] = {}
     readers: dict[Key, dict[str, Estimate]] = {}
     letters: dict[Key, dict[str, tuple[Estimate, Estimate]]] = {}

@@ -15,7 +15,7 @@ from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Bars, Estimate, Figure, Panel, Section, Unit
 from lm_eval_ext.reports.layout import COLUMN, drawn, panels, table
 from lm_eval_ext.reports.sections.examples import examples
-from lm_eval_ext.reports.sections.paired_mcq.examples import candidates
+from lm_eval_ext.reports.sections.paired_mcq.examples import candidates, facts
 from lm_eval_ext.reports.sections.paired_mcq.measures import (
     ASKED,
     BIAS,
@@ -24,6 +24,7 @@ from lm_eval_ext.reports.sections.paired_mcq.measures import (
     INTERVALS,
     TEXT,
     Measured,
+    entries_of,
     in_order,
     levels_of,
     measured,
@@ -45,12 +46,14 @@ def section(evidence: Evidence) -> Section | None:
     of_family = evidence.runs.of(FAMILY)
     if not of_family:
         return None
-    shown, not_shown = examples(evidence.runs, candidates(of_family))
+    found = study_of(evidence)
+    entries = entries_of(found)
+    shown, not_shown = examples(evidence.runs, candidates(entries), facts)
     return Section(
         FAMILY,
         "First token and text",
         "Is the letter with the highest first-token probability the answer that the model then writes?",
-        (*_figures(measured(study_of(evidence))), *temperature_figures(evidence)),
+        (*_figures(measured(evidence, entries)), *temperature_figures(evidence)),
         shown,
         (*_issues(of_family), *not_shown),
     )
