@@ -13,7 +13,6 @@ from lm_eval_ext.reports.gate.difference import Difference
 from lm_eval_ext.reports.gate.drop import (
     LEVEL,
     MOST_ROWS,
-    Drop,
     drop_of,
     rows_to_decide,
     rows_to_show,
@@ -22,6 +21,7 @@ from lm_eval_ext.reports.gate.drop import (
 from lm_eval_ext.reports.gate.limits import limited
 from lm_eval_ext.reports.gate.sampled.measured import Sampled, draws_to_decide, sampled
 from lm_eval_ext.reports.gate.units import Sides, Unpaired
+from lm_eval_ext.reports.paired import MeanChange
 from lm_eval_ext.reports.statistics import holm, holm_levels
 from lm_eval_ext.results.issue import Issue, error, note, warning
 
@@ -92,7 +92,7 @@ class Tested:
     """
 
     difference: Difference
-    drop: Drop
+    drop: MeanChange
     most: float
     p: float
     level: float
@@ -120,7 +120,7 @@ def check(
     """
     differences, findings = compared(sides, bounds)
     drops = {name: drop_of(difference) for name, difference in differences.items()}
-    p = {name: drop.p_beyond(bounds[name]) for name, drop in drops.items()}
+    p = {name: drop.p_above(bounds[name]) for name, drop in drops.items()}
     adjusted, levels = holm(p), holm_levels(p, LEVEL)
     for name, difference in differences.items():
         drawn = sampled(difference, sides.evidence.population, k)
@@ -188,7 +188,7 @@ def _judge(tested: Tested) -> Finding:
         verdict = "REGRESSION"
     elif warnings:
         verdict = "CANNOT TELL"
-    elif drop.p_within(most) < LEVEL:
+    elif drop.p_below(most) < LEVEL:
         verdict = "NOT WORSE"
     elif blind := _blind(tested):
         verdict = "CANNOT TELL"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isnan, nan
 
@@ -10,15 +10,12 @@ import numpy as np
 
 from lm_eval_ext.reports.figure import Estimate
 from lm_eval_ext.reports.gate.difference import Difference
-from lm_eval_ext.reports.gate.drop import drop_of_changes
 from lm_eval_ext.reports.gate.other_tasks import is_mean_of_rows, of_aggregates, unknown_aggregation, unpaired
 from lm_eval_ext.reports.gate.units import FEW, Sides, Unit, Unpaired
-from lm_eval_ext.reports.statistics import Floats, Population, holm
+from lm_eval_ext.reports.paired import Measure
+from lm_eval_ext.reports.paired import difference_of as difference_of_rows
+from lm_eval_ext.reports.statistics import holm
 from lm_eval_ext.results.issue import Issue, named, warning
-from lm_eval_ext.results.rows import Rows
-
-ONE_SIDE = 0.025
-"""The level of each end of a 95 % interval."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +105,7 @@ def difference_of(unit: Unit, sides: Sides) -> Difference:
         return _of_figures(unit, unknown)
     metric, population = unit.headline.name, sides.evidence.population
     if is_mean_of_rows(unit):
-        return over_rows(unit, population, lambda rows: rows.values[metric])
+        return over_rows(unit, metric)
     return of_aggregates(unit, population)
 
 
@@ -138,51 +135,23 @@ def _pooled(figures: Sequence[float | None], weights: Sequence[int]) -> float:
     return float(np.average(known, weights=weights))
 
 
-def over_rows(unit: Unit, population: Population, values: Callable[[Rows], Floats]) -> Difference:
-    """Return how the mean of some values of the rows that both sides have differs.
-
-    Args:
-        unit: what is compared; both sides have samples.
-        population: the resamples.
-        values: returns a value for each row of a task, shape (rows,).
-    """
-    changes: dict[str, Floats] = {}
-    counts: dict[str, Floats] = {}
-    before = after = 0.0
-    answers = lost = added = 0
-    for pair in unit.pairs:
-        first, second = pair.before.rows, pair.after.rows
-        if first is None or second is None:
-            raise ValueError(f"{pair.before.task}: no samples")
-        both, mine, theirs = np.intersect1d(first.ids, second.ids, assume_unique=True, return_indices=True)
-        lost, added = lost + len(first) - len(both), added + len(second) - len(both)
-        if not len(both):
-            continue
-        answers += len(both)
-        weight = 1 / len(both) if unit.tasks_weigh_alike else 1.0
-        old, new = values(first)[mine], values(second)[theirs]
-        before, after = before + weight * old.sum(), after + weight * new.sum()
-        dataset, clusters = pair.before.dataset, first.clusters[mine]
-        for sums, of_answers in ((changes, weight * (new - old)), (counts, np.full(len(both), weight))):
-            sums[dataset] = sums.get(dataset, 0.0) + population.by_cluster(dataset, clusters, of_answers)
-    if not answers:
-        return Difference(unit, nan, nan, Estimate(nan), lost=lost, added=added)
-    by_row, weight_by_row = (
-        np.concatenate([sums[dataset][of_dataset > 0] for dataset, of_dataset in counts.items()])
-        for sums in (changes, counts)
+def over_rows(unit: Unit, measure: Measure) -> Difference:
+    """Return how the mean of a measure over the rows that both sides have differs; both have samples."""
+    found = difference_of_rows(
+        [(pair.before, pair.after) for pair in unit.pairs],
+        measure,
+        tasks_weigh_alike=unit.tasks_weigh_alike,
+        is_share=unit.is_share,
     )
-    total = sum(float(of_dataset.sum()) for of_dataset in counts.values())
-    rows_by_dataset = tuple(int(np.count_nonzero(of_dataset)) for of_dataset in counts.values())
-    change = drop_of_changes(by_row, weight_by_row, rows_by_dataset, answers, is_share=unit.is_share)
     return Difference(
         unit,
-        float(before / total),
-        float(after / total),
-        Estimate(change.value, *change.limits(ONE_SIDE, ONE_SIDE)),
-        by_row,
-        weight_by_row,
-        rows_by_dataset,
-        answers,
-        lost,
-        added,
+        found.before,
+        found.after,
+        found.change,
+        found.by_row,
+        found.weight_by_row,
+        found.rows_by_dataset,
+        found.answers,
+        found.lost,
+        found.added,
     )

@@ -10,6 +10,7 @@ from lm_eval_ext.reports.aggregates import replicates, terms_by_cluster, without
 from lm_eval_ext.reports.figure import Estimate
 from lm_eval_ext.reports.gate.difference import Difference
 from lm_eval_ext.reports.gate.units import FEW, Unit
+from lm_eval_ext.reports.paired import in_common
 from lm_eval_ext.reports.statistics import Floats, Population, estimate
 from lm_eval_ext.results.comparability import Pair
 from lm_eval_ext.results.issue import Issue, named, warning
@@ -58,19 +59,19 @@ def of_aggregates(unit: Unit, population: Population) -> Difference:
         first, second = pair.before.rows, pair.after.rows
         if first is None or second is None:
             raise ValueError(f"{pair.before.task}: no samples")
-        both, mine, theirs = np.intersect1d(first.ids, second.ids, assume_unique=True, return_indices=True)
-        lost, added, answers = lost + len(first) - len(both), added + len(second) - len(both), answers + len(both)
-        if not len(both):
+        mine, theirs = in_common(first, second)
+        lost, added, answers = lost + len(first) - len(mine), added + len(second) - len(mine), answers + len(mine)
+        if not len(mine):
             continue
         dataset, clusters = pair.before.dataset, first.clusters[mine]
-        asked = population.by_cluster(dataset, clusters, np.ones(len(both))) > 0
+        asked = population.by_cluster(dataset, clusters, np.ones(len(mine))) > 0
         sides = [
             (of_side, terms_by_cluster(population, dataset, clusters, of_side.terms[rows]))
             for of_side, rows in ((first.aggregates[metric], mine), (second.aggregates[metric], theirs))
         ]
         old, new = (replicates(population, dataset, *of_side) for of_side in sides)
         without = [without_each(of_side, sums[asked]) for of_side, sums in sides]
-        weight = 1.0 if unit.tasks_weigh_alike else float(len(both))
+        weight = 1.0 if unit.tasks_weigh_alike else float(len(mine))
         total, before, after = total + weight, before + weight * old[0], after + weight * new[0]
         changes.append(weight * (new - old))
         contributions = pseudo_values(float(new[0] - old[0]), without[1] - without[0])

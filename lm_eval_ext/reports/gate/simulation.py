@@ -15,7 +15,8 @@ from statistics import fmean
 
 import numpy as np
 
-from lm_eval_ext.reports.gate.drop import LEVEL, Drop, drop_of_changes
+from lm_eval_ext.reports.gate.drop import LEVEL
+from lm_eval_ext.reports.paired import MeanChange
 from lm_eval_ext.reports.statistics import Floats
 
 SEED = 20231101
@@ -68,7 +69,7 @@ class Outcome:
 
     beyond: float
     within: float
-    typical: Drop
+    typical: MeanChange
 
 
 def outcome(asked: Asked, drop: float, bound: float, pairs: int, level: float = LEVEL) -> Outcome:
@@ -83,15 +84,15 @@ def outcome(asked: Asked, drop: float, bound: float, pairs: int, level: float = 
     """
     drops = list(simulated(asked, drop, pairs))
     error = fmean(one.error for one in drops)
-    typical = Drop(drop, drop, error, drops[0].freedom, asked.rows, asked.rows * asked.answers, asked.is_share)
+    typical = MeanChange(drop, drop, error, drops[0].freedom, asked.rows, asked.rows * asked.answers, asked.is_share)
     return Outcome(
-        fmean(one.p_beyond(bound) < level for one in drops),
-        fmean(one.p_within(bound) < LEVEL for one in drops),
+        fmean(one.p_above(bound) < level for one in drops),
+        fmean(one.p_below(bound) < LEVEL for one in drops),
         typical,
     )
 
 
-def simulated(asked: Asked, drop: float, pairs: int) -> Iterator[Drop]:
+def simulated(asked: Asked, drop: float, pairs: int) -> Iterator[MeanChange]:
     """Yield the measured drop of each of some pairs of runs.
 
     Args:
@@ -110,7 +111,7 @@ def simulated(asked: Asked, drop: float, pairs: int) -> Iterator[Drop]:
             # What was lost cannot be lost again.
             worse += weights / asked.answers * generator.binomial(asked.answers - lost, min(1.0, drop / _left(asked)))
         for of_pair, changes in zip(weights, worse, strict=True):
-            yield drop_of_changes(
+            yield MeanChange.of_rows(
                 changes, of_pair, asked.rows_by_dataset, asked.rows * asked.answers, is_share=asked.is_share
             )
 

@@ -14,6 +14,7 @@ from math import ceil, inf, nan
 
 import numpy as np
 
+from lm_eval_ext.reports.paired import squared_deviations
 from lm_eval_ext.reports.statistics import Floats
 
 TOLERANCE = 0.05
@@ -125,11 +126,8 @@ class DrawnChange:
     def components(self) -> ChangeComponents:
         """The components of its variance; NaN between rows if there are too few of them."""
         rows, total = len(self.changes), float(self.weights.sum())
-        deviations = self.changes - self.weights * float(self.changes.sum()) / total
-        starts = np.cumsum([0, *self.rows_by_dataset[:-1]])
-        means = np.add.reduceat(deviations, starts) / self.rows_by_dataset
         freedom = rows - len(self.rows_by_dataset)
-        squares = float(np.sum((deviations - np.repeat(means, self.rows_by_dataset)) ** 2))
+        squares = squared_deviations(self.changes, self.weights, self.rows_by_dataset)
         between = squares / freedom - float(self.added.mean()) if freedom > 0 else nan
         return ChangeComponents(float(self.added_by_one.mean()), _not_negative(between), rows, total / rows)
 

@@ -22,6 +22,7 @@ from lm_eval_ext.reports.gate.sampled.components import (
 )
 from lm_eval_ext.reports.gate.sampled.reliability import all_right, any_right
 from lm_eval_ext.reports.gate.units import Unit
+from lm_eval_ext.reports.paired import in_common
 from lm_eval_ext.reports.statistics import Floats, Population
 from lm_eval_ext.results.rows import Rows
 from lm_eval_ext.results.runs import TaskRun
@@ -79,7 +80,7 @@ def sampled(difference: Difference, population: Population, k: int | None = None
         raise ReportError(f"--k {k}: {unit.name} has {_in_words(draws)} draws per row; expected at most {min(draws)}")
     right = partial(_right, unit)
     reliable, any_of = (
-        over_rows(unit, population, partial(_estimated, estimator, size, right)) if _is_right_or_wrong(unit) else None
+        over_rows(unit, partial(_estimated, estimator, size, right)) if _is_right_or_wrong(unit) else None
         for estimator in (all_right, any_right)
     )
     return Sampled(unit, draws, size, reliable, any_of, _sides(unit), change_of(difference, population))
@@ -168,9 +169,9 @@ def _noise(unit: Unit) -> Iterator[_Noise]:
         first, second = pair.before.rows, pair.after.rows
         if first is None or second is None:
             raise ValueError(f"{pair.before.task}: no samples")
-        both, mine, theirs = np.intersect1d(first.ids, second.ids, assume_unique=True, return_indices=True)
-        if len(both):
-            weight = 1 / len(both) if unit.tasks_weigh_alike else 1.0
+        mine, theirs = in_common(first, second)
+        if len(mine):
+            weight = 1 / len(mine) if unit.tasks_weigh_alike else 1.0
             before = weight**2 * _variance(pair.before, first.draws_of(metric)[mine])
             after = weight**2 * _variance(pair.after, second.draws_of(metric)[theirs])
             yield _Noise(pair.before.dataset, first.clusters[mine], (first.drawn, second.drawn), before, after)

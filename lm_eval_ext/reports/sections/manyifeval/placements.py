@@ -12,15 +12,12 @@ import numpy as np
 from lm_eval_ext.families.manyifeval.schema import COUSINS, DENSE, MIXED, OF_REPORTS, OF_SECTIONS, SCHEMA, SINGLE, WIDE
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Curves, Estimate, Figure, Panel
-from lm_eval_ext.reports.gate.comparison import over_rows
-from lm_eval_ext.reports.gate.difference import Difference
-from lm_eval_ext.reports.gate.units import Unit
 from lm_eval_ext.reports.layout import drawn, table
+from lm_eval_ext.reports.paired import Difference, difference_of
 from lm_eval_ext.reports.sections.manyifeval.runs import FAMILY, INST, INST_LEVEL, PROMPT, PROMPT_LEVEL, facts
-from lm_eval_ext.reports.statistics import estimate, holm, sign_flip_p
+from lm_eval_ext.reports.statistics import estimate, holm
 from lm_eval_ext.reports.study import Cells
 from lm_eval_ext.reports.wording import figure as shown
-from lm_eval_ext.results.comparability import Pair
 from lm_eval_ext.results.issue import Issue, error, named, note
 from lm_eval_ext.results.runs import Role, TaskRun
 
@@ -86,25 +83,24 @@ class Placed:
             Estimate(nan) if run is None or metric not in run.metrics else estimate(evidence.ratio(run, metric).value)
         )
 
-    def difference(self, evidence: Evidence, place: str, metric: str) -> Difference | None:
+    def difference(self, place: str, metric: str) -> Difference | None:
         """Return how a figure differs from that at the published placement, as in ``compare``; ``None`` if unknown."""
         before, after = self.runs.get(PUBLISHED), self.runs.get(place)
         if not before or not after or before is after or self.reason or not before.rows or not after.rows:
             return None
         if metric not in before.rows.values or metric not in after.rows.values:
             return None
-        unit = Unit(self.task, False, FAMILY, before.headline, (Pair(before, after, (PUBLISHED, place)),), False)
-        return over_rows(unit, evidence.population, lambda rows: rows.values[metric])
+        return difference_of([(before, after)], metric)
 
     def change(self, evidence: Evidence, place: str, metric: str) -> Estimate:
         """Return that difference; without an interval if there are no samples."""
         if PUBLISHED not in self.runs or place == PUBLISHED or self.reason:
             return Estimate(nan)
-        found = self.difference(evidence, place, metric)
+        found = self.difference(place, metric)
         if found is None:
             there, published = (self.figure(evidence, each, metric).value for each in (place, PUBLISHED))
             return Estimate(there - published)
-        return replace(found.change, rows=found.rows, answers=found.answers)
+        return found.change
 
 
 def placements(evidence: Evidence) -> Iterator[Figure]:
@@ -140,7 +136,7 @@ def placements(evidence: Evidence) -> Iterator[Figure]:
             for panel in _panels(evidence, of_model, model if len(by_model) > 1 else "")
         ),
         table(Cells(("model", "task", "placement"), lines), ("model", "task", "placement")),
-        tuple(issue for model, of_model in by_model.items() for issue in _issues(evidence, model, of_model)),
+        tuple(issue for model, of_model in by_model.items() for issue in _issues(model, of_model)),
         (PROMPT_LEVEL, INST_LEVEL, OF_REPORTS[0].name, OF_SECTIONS[0].name),
     )
 
@@ -201,9 +197,9 @@ def _panels(evidence: Evidence, tasks: Sequence[Placed], label: str) -> Iterator
             yield Panel(", ".join(filter(None, parts)), mark)
 
 
-def _issues(evidence: Evidence, model: str, tasks: Sequence[Placed]) -> Iterator[Issue]:
+def _issues(model: str, tasks: Sequence[Placed]) -> Iterator[Issue]:
     """Yield where a model listens less than at the published place, and what was not compared."""
-    yield note(f"{model}: {_in_words(evidence, tasks)}")
+    yield note(f"{model}: {_in_words(tasks)}")
     for task in tasks:
         if task.reason:
             yield error(f"{model}: the placements of {task.task} are not compared: {task.reason}")
@@ -212,16 +208,16 @@ def _issues(evidence: Evidence, model: str, tasks: Sequence[Placed]) -> Iterator
             yield note(f"{model}: {text}")
 
 
-def _in_words(evidence: Evidence, tasks: Sequence[Placed]) -> str:
+def _in_words(tasks: Sequence[Placed]) -> str:
     found = {
         f"{task.task} {place}": (task, place, change)
         for task in tasks
         for place in OTHERS
-        if (change := task.difference(evidence, place, task.share))
+        if (change := task.difference(place, task.share))
     }
     if not found:
         return f"no task has samples both {WORDS[PUBLISHED]} and at another place, so the places are not compared"
-    adjusted = holm({name: sign_flip_p(change.by_row) for name, (_, _, change) in found.items()})
+    adjusted = holm({name: change.p for name, (_, _, change) in found.items()})
     said: dict[str, list[str]] = {"less": [], "more": [], "alike": []}
     for place in OTHERS:
         compared = {name: (task, change) for name, (task, of, change) in found.items() if of == place}

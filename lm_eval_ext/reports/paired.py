@@ -1,0 +1,288 @@
+"""The same rows of two runs: how a score changed, row by row, with its limits.
+
+Answers are paired, and each row of a dataset is one observation, however many answers there are to it: the answers to a
+row succeed and fail together. Datasets are strata. ``compare``, ``check`` and the differences on a page all use this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from math import inf, isinf, nan, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtr, stdtrit
+
+from lm_eval_ext.reports.figure import Estimate
+from lm_eval_ext.reports.statistics import Floats, sign_flip_p
+from lm_eval_ext.results.rows import Rows
+from lm_eval_ext.results.runs import TaskRun
+
+ONE_SIDE = 0.025
+"""The level of each end of a 95 % interval."""
+
+Measure = str | Callable[[Rows], Floats]
+"""A metric, or what returns a number for each row of a task, shape (rows,)."""
+
+
+@dataclass(frozen=True)
+class MeanChange:
+    """The mean change over rows, and what its limits are computed from.
+
+    The limits are those of a t distribution around ``center``. This is the mean over the rows and two made-up rows, of
+    which one gets better and the other worse (Bonett and Price 2012, for one answer per row; with K answers, the
+    made-up rows change by the square root of K of them, as independent answers would). Without these, equal answers to
+    few rows would seem to exclude every change. Where the center would tell more than the measured change, the latter
+    counts.
+
+    Attributes:
+        value: the measured change.
+        center: the change with the made-up rows, slightly closer to zero.
+        error: the standard error of ``center``; infinite if there are too few rows for one.
+        freedom: the degrees of freedom: rows minus datasets.
+        rows: the number of dataset rows.
+        answers: the number of pairs of answers to them; 0 if there are none.
+        is_share: whether the score is a share; another score has no made-up rows, and its change no ends.
+    """
+
+    value: float
+    center: float
+    error: float
+    freedom: int
+    rows: int
+    answers: int = 0
+    is_share: bool = True
+
+    @classmethod
+    def of_rows(
+        cls, changes: Floats, weights: Floats, rows_by_dataset: Sequence[int], answers: int, *, is_share: bool = True
+    ) -> MeanChange:
+        """Return the mean change of rows.
+
+        Args:
+            changes: the sum of the changes of all answers to each row, shape (rows,).
+            weights: the sum of the weights of these answers, shape (rows,).
+            rows_by_dataset: the number of rows of each dataset, in the order of the rows; datasets are strata.
+            answers: the number of pairs of answers.
+            is_share: whether the score is a share.
+        """
+        rows, total = len(changes), float(weights.sum())
+        value = float(changes.sum()) / total
+        freedom = rows - len(rows_by_dataset)
+        if freedom < 1:
+            return cls(value, value, inf, 0, rows, answers, is_share)
+        squares = squared_deviations(changes, weights, rows_by_dataset)
+        if not is_share:
+            # Rows that are all equal do not tell how rows vary.
+            error = sqrt(squares * rows / freedom) / total if squares else inf
+            return cls(value, value, error, freedom, rows, answers, is_share)
+        made_up = 2 * (total / rows) ** 2 / (answers / rows)
+        with_both = total * (rows + 2) / rows
+        error = sqrt(squares * rows / freedom + made_up) / with_both
+        return cls(value, float(changes.sum()) / with_both, error, freedom, rows, answers)
+
+    def __neg__(self) -> MeanChange:
+        """Return the change in the other direction."""
+        return MeanChange(
+            -self.value, -self.center, self.error, self.freedom, self.rows, self.answers, is_share=self.is_share
+        )
+
+    def p_above(self, bound: float) -> float:
+        """Return the one-sided p-value of "the true change is at most ``bound``"."""
+        return self._p(bound - self._low)
+
+    def p_below(self, bound: float) -> float:
+        """Return the one-sided p-value of "the true change is at least ``bound``"."""
+        return self._p(self._high - bound)
+
+    def limits(self, lower: float, upper: float) -> tuple[float, float]:
+        """Return the one-sided limits at two levels, such as 0.05; NaN if there is no standard error."""
+        if isinf(self.error):
+            return nan, nan
+        below, above = (float(stdtrit(self.freedom, 1 - level)) * self.error for level in (lower, upper))
+        low, high = self._low - below, self._high + above
+        return (max(-1.0, low), min(1.0, high)) if self.is_share else (low, high)
+
+    @property
+    def _low(self) -> float:
+        return min(self.value, self.center)
+
+    @property
+    def _high(self) -> float:
+        return max(self.value, self.center)
+
+    def _p(self, deviation: float) -> float:
+        return 1.0 if isinf(self.error) else float(stdtr(self.freedom, deviation / self.error))
+
+
+def squared_deviations(changes: Floats, weights: Floats, rows_by_dataset: Sequence[int]) -> float:
+    """Return the sum of the squared deviations of rows from what their dataset's rows have in common."""
+    deviations = changes - float(changes.sum()) / float(weights.sum()) * weights
+    means = np.add.reduceat(deviations, np.cumsum([0, *rows_by_dataset[:-1]])) / rows_by_dataset
+    return float(np.sum((deviations - np.repeat(means, rows_by_dataset)) ** 2))
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How a score differs over the rows that both sides have.
+
+    Attributes:
+        before, after: the scores: means over all answers, or over the tasks where these have equal weight.
+        change: after minus before, with its 95 % interval.
+        by_row: the sum of the changes of all answers to each row of the datasets, shape (rows,).
+        weight_by_row: the sum of the weights of these answers, shape (rows,).
+        rows_by_dataset: the number of rows of each dataset, in the order of the rows.
+        answers: the number of pairs of answers.
+        lost, added: the numbers of answers that only the first, or only the second, side has.
+        is_share: whether the score is a share, from 0 to 1.
+    """
+
+    before: float
+    after: float
+    change: Estimate
+    by_row: Floats = field(default_factory=lambda: np.empty(0))
+    weight_by_row: Floats = field(default_factory=lambda: np.empty(0))
+    rows_by_dataset: tuple[int, ...] = ()
+    answers: int = 0
+    lost: int = 0
+    added: int = 0
+    is_share: bool = True
+
+    @property
+    def rows(self) -> int:
+        """The number of dataset rows compared."""
+        return len(self.by_row)
+
+    @property
+    def mean(self) -> MeanChange:
+        """The change with what its limits at any level are computed from."""
+        return MeanChange.of_rows(
+            self.by_row, self.weight_by_row, self.rows_by_dataset, self.answers, is_share=self.is_share
+        )
+
+    @property
+    def p(self) -> float:
+        """The two-sided p-value of no change, of a paired sign-flip test over rows; NaN if nothing is paired."""
+        return sign_flip_p(self.by_row) if self.answers else nan
+
+
+@dataclass(frozen=True)
+class _Answers:
+    """Pairs of answers to the same questions.
+
+    Attributes:
+        clusters: the dataset row of each, shape (answers,).
+        before, after: what is measured, shape (answers,).
+        lost, added: the numbers of answers that only one side has.
+    """
+
+    clusters: NDArray[np.int32]
+    before: Floats
+    after: Floats
+    lost: int
+    added: int
+
+
+def difference_of(
+    pairs: Iterable[tuple[TaskRun, TaskRun]],
+    measure: Measure,
+    *,
+    tasks_weigh_alike: bool = False,
+    is_share: bool = True,
+) -> Difference:
+    """Return how the mean of a metric differs between the runs of two sides.
+
+    Two runs of one task are paired answer by answer. Runs of different tasks over one dataset (other verbalizers, other
+    numbers of instructions) are paired row by row: each side counts with the mean of its answers to the row. What only
+    one side has, or has a number for, does not count.
+
+    Args:
+        pairs: for each task the run of the first side and that of the second, both with samples; their datasets' rows
+            are numbered alike.
+        measure: what is compared.
+        tasks_weigh_alike: whether the score is the mean over tasks, not over all answers.
+        is_share: whether the measure is a share, from 0 to 1.
+
+    Returns:
+        The difference; NaN if nothing can be paired.
+
+    Raises:
+        ValueError: a run has no samples.
+    """
+    changes: dict[str, list[tuple[NDArray[np.int32], Floats, float]]] = {}
+    before = after = 0.0
+    answers = lost = added = 0
+    for first, second in pairs:
+        paired = _answers(first, second, measure)
+        count = len(paired.clusters)
+        lost, added, answers = lost + paired.lost, added + paired.added, answers + count
+        if not count:
+            continue
+        weight = 1 / count if tasks_weigh_alike else 1.0
+        before, after = before + weight * paired.before.sum(), after + weight * paired.after.sum()
+        changes.setdefault(first.dataset, []).append((paired.clusters, weight * (paired.after - paired.before), weight))
+    if not answers:
+        return Difference(nan, nan, Estimate(nan), lost=lost, added=added, is_share=is_share)
+    of_datasets = [_by_row(of_dataset) for of_dataset in changes.values()]
+    by_row, weight_by_row = (np.concatenate(columns) for columns in zip(*of_datasets, strict=True))
+    rows_by_dataset = tuple(len(rows) for rows, _ in of_datasets)
+    total = sum(float(weights.sum()) for _, weights in of_datasets)
+    mean = MeanChange.of_rows(by_row, weight_by_row, rows_by_dataset, answers, is_share=is_share)
+    change = Estimate(mean.value, *mean.limits(ONE_SIDE, ONE_SIDE), rows=len(by_row), answers=answers)
+    return Difference(
+        float(before / total),
+        float(after / total),
+        change,
+        by_row,
+        weight_by_row,
+        rows_by_dataset,
+        answers,
+        lost,
+        added,
+        is_share,
+    )
+
+
+def in_common(before: Rows, after: Rows) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return where each of two runs of one task has the rows that both have."""
+    _, first, second = np.intersect1d(before.ids, after.ids, assume_unique=True, return_indices=True)
+    return first, second
+
+
+def _answers(before: TaskRun, after: TaskRun, measure: Measure) -> _Answers:
+    """Return the pairs of answers of two runs, without those that one side has no number for."""
+    first, second = before.rows, after.rows
+    if first is None or second is None:
+        raise ValueError(f"{before.task if first is None else after.task}: no samples")
+    old, new = (rows.numbers(measure) if isinstance(measure, str) else measure(rows) for rows in (first, second))
+    if before.task == after.task:
+        mine, theirs = in_common(first, second)
+        clusters = first.clusters[mine]
+    else:
+        (ours, old), (others, new) = _means(first.clusters, old), _means(second.clusters, new)
+        clusters, mine, theirs = np.intersect1d(ours, others, assume_unique=True, return_indices=True)
+    lost, added = len(old) - len(mine), len(new) - len(theirs)
+    old, new = old[mine], new[theirs]
+    known = ~(np.isnan(old) | np.isnan(new))
+    return _Answers(clusters[known], old[known], new[known], lost, added)
+
+
+def _means(clusters: NDArray[np.int32], values: Floats) -> tuple[NDArray[np.int32], Floats]:
+    """Return the dataset rows of answers, and the mean of the answers to each."""
+    rows, of = np.unique(clusters, return_inverse=True)
+    return rows, np.bincount(of, values) / np.bincount(of)
+
+
+def _by_row(answers: Sequence[tuple[NDArray[np.int32], Floats, float]]) -> tuple[Floats, Floats]:
+    """Return the sums of the changes and of the weights over each row of a dataset that was asked, shape (rows,) each.
+
+    Args:
+        answers: for each task, the dataset rows of its answers, their weighted changes, and the weight of each.
+    """
+    length = 1 + max(int(clusters.max()) for clusters, _, _ in answers)
+    changes, weights = np.zeros(length), np.zeros(length)
+    for clusters, of_answers, weight in answers:
+        changes += np.bincount(clusters, of_answers, length)
+        weights += np.bincount(clusters, np.full(len(clusters), weight), length)
+    return changes[weights > 0], weights[weights > 0]

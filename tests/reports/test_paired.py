@@ -1,0 +1,161 @@
+"""How much a score changed over the rows that two runs share, and how often the limits of a change are right."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import inf, isnan, sqrt
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from lm_eval_ext.reports.paired import Difference, MeanChange, difference_of
+from lm_eval_ext.reports.statistics import Floats
+from lm_eval_ext.results.load import load_apart
+from tests.reports.files import SST2, write_run
+from tests.reports.gate.two_runs import GOLDEN, Scores, right
+
+
+def difference(folder: Path, before: Scores, after: Scores) -> Difference:
+    """Return the difference between two runs, the first task of one with the first of the other, and so on."""
+    write_run(folder / "a", before, arguments={"pretrained": "owner/one"})
+    write_run(folder / "b", after, arguments={"pretrained": "owner/two"})
+    first, second = load_apart([[folder / "a"], [folder / "b"]])
+    by_task = [{run.task: run for run in runs.counting} for runs in (first, second)]
+    return difference_of(
+        [(by_task[0][one], by_task[1][other]) for one, other in zip(before, after, strict=True)], "acc"
+    )
+
+
+def test_runs_of_one_task_are_paired_answer_by_answer(tmp_path: Path) -> None:
+    found = difference(tmp_path, {SST2: right(60)}, {SST2: right(50, of=70, skip=10)})
+    assert (found.rows, found.answers, found.lost, found.added) == (70, 70, 30, 0)
+    assert found.before == pytest.approx(60 / 70)
+    assert found.after == pytest.approx(50 / 70)
+    # Ten lost, none won.
+    assert found.change.value == pytest.approx(-10 / 70)
+    assert (found.change.rows, found.change.answers) == (70, 70)
+    assert (found.change.low, found.change.high) == found.mean.limits(0.025, 0.025)
+    assert found.p == pytest.approx(stats.binomtest(0, 10).pvalue)
+
+
+def test_runs_of_different_tasks_over_one_dataset_are_paired_by_its_rows(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", {GOLDEN: right(60), SST2: right(40)})
+    (runs,) = load_apart([[tmp_path / "a"]])
+    first, second = (next(run for run in runs.counting if run.task == task) for task in (GOLDEN, SST2))
+    assert second.rows is not None
+    # The doc_id of a task says nothing about that of another one; the row of the dataset does.
+    other = replace(second, rows=replace(second.rows, ids=second.rows.ids + 50))
+    found = difference_of([(first, other)], "acc")
+    assert (found.rows, found.answers, found.lost, found.added) == (100, 100, 0, 0)
+    assert np.array_equal(found.by_row, np.repeat([0.0, -1.0, 0.0], [40, 20, 40]))
+
+
+def test_several_tasks_over_one_dataset_are_one_observation_for_each_row(tmp_path: Path) -> None:
+    found = difference(tmp_path, {SST2: right(60), GOLDEN: right(60)}, {SST2: right(68), GOLDEN: right(68)})
+    assert (found.rows, found.answers, found.rows_by_dataset) == (100, 200, (100,))
+    assert found.p == pytest.approx(2 / 2**8)
+
+
+def test_a_row_that_a_side_has_no_number_for_does_not_count(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", {SST2: right(60)})
+    (runs,) = load_apart([[tmp_path / "a"]])
+    (run,) = runs.counting
+    assert run.rows is not None
+    holes = np.where(np.arange(100) < 10, np.nan, 1.0)
+    lacking = replace(run, rows=replace(run.rows, values={"acc": holes}))
+    found = difference_of([(run, lacking)], "acc")
+    assert (found.rows, found.after) == (90, 1.0)
+    assert found.before == pytest.approx(50 / 90)
+    nothing = difference_of([(run, lacking)], lambda rows: np.full(len(rows), np.nan))
+    assert isnan(nothing.change.value)
+    assert isnan(nothing.p)
+
+
+def test_runs_without_samples_cannot_be_paired(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", {SST2: right(60)}, samples=False)
+    (runs,) = load_apart([[tmp_path / "a"]])
+    with pytest.raises(ValueError, match=f"{SST2}: no samples"):
+        difference_of([(runs.counting[0], runs.counting[0])], "acc")
+
+
+def change(changes: Floats, answers: int = 1, datasets: tuple[int, ...] = ()) -> MeanChange:
+    """Return the mean of the changes of rows with so many answers each."""
+    rows = len(changes)
+    return MeanChange.of_rows(changes, np.full(rows, float(answers)), datasets or (rows,), answers * rows)
+
+
+def test_with_one_answer_to_each_row_it_is_the_interval_of_bonett_and_price() -> None:
+    # Their equation (2): proportions with one added to each of the changed cells and two to the number of rows.
+    lost, won, rows = 9, 4, 60
+    worse, better = (lost + 1) / (rows + 2), (won + 1) / (rows + 2)
+    center, error = worse - better, sqrt((worse + better - (worse - better) ** 2) / (rows + 2))
+    found = change(np.array([1.0] * lost + [-1.0] * won + [0.0] * (rows - lost - won)))
+    assert found.value == pytest.approx(5 / 60)
+    assert found.center == pytest.approx(center)
+    # Theirs divides by the number of rows, ours by the degrees of freedom.
+    assert found.error == pytest.approx(error, rel=0.01)
+    t = stats.t.ppf(0.95, rows - 1)
+    assert found.limits(0.05, 0.05) == pytest.approx((center - t * found.error, 5 / 60 + t * found.error))
+
+
+def test_limits_and_p_values_say_the_same() -> None:
+    found = change(np.array([1.0] * 12 + [-1.0] * 3 + [0.0] * 85))
+    low, high = found.limits(0.05, 0.025)
+    assert found.p_above(low) == pytest.approx(0.05)
+    assert found.p_below(high) == pytest.approx(0.025)
+    assert found.p_above(low - 0.01) < 0.05 < found.p_above(low + 0.01)
+
+
+def test_the_measured_change_is_within_its_limits() -> None:
+    for sign in (1.0, -1.0):
+        low, high = change(np.full(40, 4 * sign), answers=4).limits(0.05, 0.05)
+        assert low <= sign <= high
+
+
+def test_equal_answers_exclude_only_changes_of_which_rows_would_show_one() -> None:
+    # Without a change in n rows, at most about 3 / n of all rows change (the rule of three, 95 %).
+    for rows in (20, 100, 900):
+        _, high = change(np.zeros(rows)).limits(0.05, 0.05)
+        assert high == pytest.approx(3 / rows, rel=0.35)
+
+
+def test_datasets_vary_around_their_own_means() -> None:
+    # One dataset is entirely lost, the other unchanged: more rows like these would say the same.
+    changes = np.array([-1.0] * 50 + [0.0] * 50)
+    assert change(changes, datasets=(50, 50)).error < 0.3 * change(changes).error
+
+
+def test_one_row_of_each_dataset_has_no_error() -> None:
+    found = change(np.array([-1.0, 0.0]), datasets=(1, 1))
+    assert (found.error, found.p_above(0.0), found.p_below(0.9)) == (inf, 1.0, 1.0)
+    assert all(map(isnan, found.limits(0.05, 0.05)))
+
+
+def simulated(accuracy: float, true_drop: float, rows: int, answers: int) -> Floats:
+    """Return changes of rows, shape (500, rows): answers to a row succeed together, and a tenth are given anew."""
+    generator = np.random.default_rng([rows, answers, round(1000 * accuracy), round(1000 * true_drop)])
+    chances = np.full((500, rows, 1), 1.0)
+    if accuracy < 1:
+        chances = generator.beta(2 * accuracy, 2 * (1 - accuracy), (500, rows, 1))
+    before = generator.random((500, rows, answers)) < chances
+    anew = generator.random((500, rows, answers)) < 0.1
+    after = np.where(anew, generator.random((500, rows, answers)) < chances, before)
+    after &= generator.random((500, rows, answers)) >= true_drop / accuracy
+    changes: Floats = after.sum(2) - before.sum(2).astype(np.float64)
+    return changes
+
+
+@pytest.mark.parametrize("accuracy", [0.5, 0.9, 0.98, 1.0])
+@pytest.mark.parametrize(("rows", "answers"), [(100, 1), (100, 27), (300, 3)])
+@pytest.mark.parametrize("bound", [0.0, 0.02])
+def test_a_drop_as_large_as_the_bound_is_seldom_called_beyond_or_within_it(
+    accuracy: float, rows: int, answers: int, bound: float
+) -> None:
+    drops = [-change(changes, answers) for changes in simulated(accuracy, bound, rows, answers)]
+    beyond = sum(found.p_above(bound) < 0.05 for found in drops) / 500
+    within = sum(found.p_below(bound) < 0.05 for found in drops) / 500
+    # 5 % and three standard errors of 1 %.
+    assert beyond < 0.08
+    assert within < 0.08
