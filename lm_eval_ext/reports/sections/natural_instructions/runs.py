@@ -183,23 +183,16 @@ class Comparable:
             By scope, model and encoding, the ``gain``, and the ``relative`` one, to the base's mean (the last column of
             Table 3).
         """
-        both = ("with", "base")
-        means = self.study.means(
+        found = self.study.gains(
             _in_scopes(self._with_bases(bases), scopes),
-            ("scope", "model", "encoding", "which"),
-            {metric: metric},
-            lines=product((scope.name for scope in scopes), self.models, bases, both),
+            ("scope", "model", "encoding"),
+            "which",
+            ("base", "with"),
+            metric,
+            lines=product((scope.name for scope in scopes), self.models, bases),
         )
-        return (
-            means.wide("which", heading="{which}")
-            .with_columns(
-                {
-                    "gain": lambda line: line["with"] - line["base"],
-                    "relative": lambda line: relative_gain(line["with"], line["base"]),
-                }
-            )
-            .only(["gain", "relative"])
-        )
+        relative = found.with_columns({"relative": lambda line: relative_gain(line["with"], line["base"])})
+        return relative.only(["gain", "relative"])
 
     def _with_bases(self, bases: Mapping[str, str]) -> Iterator[Entry]:
         """Yield each run, and that of its base, with the rows that both have."""

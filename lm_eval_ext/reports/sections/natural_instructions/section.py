@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import nan
-
-import numpy as np
 
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Bars, Figure, HeatMap, Panel, Section
+from lm_eval_ext.reports.gains.gains import relative_gain
 from lm_eval_ext.reports.gains.upper_bound import SAME_ANSWERS, task_specific
 from lm_eval_ext.reports.layout import drawn, panels, shown, table
 from lm_eval_ext.reports.sections.examples import examples
@@ -26,7 +24,7 @@ from lm_eval_ext.reports.sections.natural_instructions.runs import (
     comparable,
 )
 from lm_eval_ext.reports.statistics import Ratio
-from lm_eval_ext.reports.study import Cells, Key, exists
+from lm_eval_ext.reports.study import PAIRED, Cells, Key, change, exists, grouped
 from lm_eval_ext.results.comparability import differences
 from lm_eval_ext.results.issue import Issue, named, note, warning
 from lm_eval_ext.results.runs import TaskRun
@@ -35,6 +33,7 @@ INTERVALS = (
     "Intervals are 95 % confidence intervals from a cluster bootstrap over the instances of each subtask, with the "
     "same resamples for every encoding and model."
 )
+OF_GAINS = f"{PAIRED} Those of relative gains are from a cluster bootstrap over instances."
 BY_SCOPE = {"model": "", "scope": "mean over"}
 UPPER_BOUND = "task-specific models (upper bound)"
 
@@ -109,7 +108,7 @@ def _gain(runs: Comparable) -> Iterator[Figure]:
         f"What does an encoding gain over “{runs.base}”?",
         f"Difference in mean ROUGE-L, in percentage points, between an encoding and “{runs.base}” on the same "
         f"instances; above 0, the added instructions help. The table also gives the gain relative to “{runs.base}”, in "
-        f"percent. {INTERVALS} See the last column of Table 3.",
+        f"percent. {OF_GAINS} See the last column of Table 3.",
         panels(gains.only(["gain"]), Bars, "model", "encoding", ("scope",), **options),
         table(_side_by_side(gains), BY_SCOPE, "change"),
         metrics=(ROUGE_L,),
@@ -163,7 +162,7 @@ def _by_part(runs: Comparable, parts: _Parts, scopes: Sequence[Scope]) -> Iterat
         f"natural_instructions_gain_by_{parts.name.replace(' ', '_')}",
         parts.title,
         f"Difference in mean ROUGE-L, in percentage points, from “{runs.base}” on the same instances of a "
-        f"{parts.name}'s subtasks. Above 0, the encoding helps; below 0, it hurts. {INTERVALS} {parts.see}",
+        f"{parts.name}'s subtasks. Above 0, the encoding helps; below 0, it hurts. {OF_GAINS} {parts.see}",
         panels(named_parts.only(["gain"]), HeatMap, "part", "encoding", ("model",), **options),
         table(counted, {"model": "", "scope": parts.name, "subtasks": ""}, "change"),
         metrics=(ROUGE_L,),
@@ -182,7 +181,7 @@ def _bleurt(runs: Comparable) -> Iterator[Figure]:
         "How good are the answers by BLEURT?",
         f"BLEURT, computed by {runs.checkpoints[0]}, best over the references; each subtask has the same weight. "
         "Higher is better; the range depends on the checkpoint. The table also has the gain over "
-        f"“{runs.base}” on the same instances. {INTERVALS} See Table 3 of the paper.",
+        f"“{runs.base}” on the same instances. {INTERVALS} {PAIRED} See Table 3 of the paper.",
         panels(cells, Bars, "model", "encoding", ("scope",), untold=("scope",), axis="BLEURT", unit="number"),
         table(wide, BY_SCOPE, "number"),
         metrics=(BLEURT,),
@@ -208,7 +207,7 @@ def _ablation(runs: Comparable) -> Iterator[Figure]:
         "Which fields of an instruction help, and which hurt?",
         f"Change in mean ROUGE-L, in percentage points, over {runs.ablated.name}, when a field is removed from the "
         "full instruction (below 0: the field helped), and when it is added to the prompt (above 0: it helps). "
-        f"{INTERVALS} See Table 4 of the paper.",
+        f"{PAIRED} See Table 4 of the paper.",
         tuple(found),
         table(cells, ("model", "encoding", "compared with"), "change"),
         metrics=(ROUGE_L,),
@@ -271,18 +270,19 @@ def _gap(evidence: Evidence, runs: Comparable, bounds: Mapping[str, TaskRun]) ->
     lines: dict[Key, dict[str, object]] = {
         (UPPER_BOUND, encoding): {"ROUGE-L": best, "gap": None, "gap, relative (%)": None}
     }
+    below = grouped((entry for entry in runs.entries if entry["subtask"] in bounds), ("model", "encoding"))
     for about, line in means.known("model", "encoding").about():
-        found = line[ROUGE_L]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            relative = np.where(bound > 0, (bound - found) / bound, nan)
-        of_line = {"ROUGE-L": found, "gap": bound - found, "gap, relative (%)": relative}
-        lines[about["model"], about["encoding"]] = of_line
+        found, key = line[ROUGE_L], (about["model"], about["encoding"])
+        pairs = [(entry.run, bounds[entry["subtask"]]) for entry in below[key]]
+        gap, relative = change(pairs, ROUGE_L, bound - found), 0 - relative_gain(found, bound)
+        lines[key] = {"ROUGE-L": found, "gap": gap, "gap, relative (%)": relative}
     return Figure(
         "natural_instructions_upper_bound",
         "How far is each encoding from a model trained on the subtask?",
         f"Mean ROUGE-L over {number}, in percent; the line is the mean of task-specific models, each trained on "
         "instances of the subtask that it answers (the first row of Table 3). The table has the gap to it, in "
-        "percentage points and relative to it, with 95 % confidence intervals on the same instances.",
+        "percentage points and relative to it, on the same instances. "
+        f"{OF_GAINS}",
         (Panel("", drawn(means, Bars, "model", "encoding", axis="ROUGE-L", **options)),),
         table(Cells(("model", "encoding"), lines), ("model", "encoding")),
         metrics=(ROUGE_L,),
