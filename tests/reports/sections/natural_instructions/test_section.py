@@ -95,15 +95,6 @@ def test_the_examples_show_an_echo_and_a_right_answer(known: Section) -> None:
     assert echo.answer in echo.prompt
 
 
-def test_the_section_is_the_same_for_the_same_runs(known: Section, folders: list[Path]) -> None:
-    assert section_of(*folders) == known
-
-
-def test_runs_of_other_families_give_no_section(result_folder: ResultFolder) -> None:
-    folder = result_folder("refuser", ("text_mcq_opinionqa_medium",), limit=30, answer_classifier="rules")
-    assert section(Evidence(load([folder]))) is None
-
-
 # Figures by hand
 
 Scores = Mapping[tuple[str, str], Sequence[float]]
