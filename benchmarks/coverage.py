@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import betaln
 
 from lm_eval_ext.reports.figure import Estimate
-from lm_eval_ext.reports.gate.simulation import SEED
+from lm_eval_ext.reports.gate.power import SEED
 from lm_eval_ext.reports.statistics import Floats, Population, Ratio, Replicates, estimate
 
 CORRELATION = 1 / 3

@@ -14,16 +14,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from lm_eval_ext.classifier.corpus.generated import generated
 from lm_eval_ext.classifier.encoder.reader import encoder_reader
-from lm_eval_ext.classifier.encoder.training import train_encoder
-from lm_eval_ext.classifier.evaluation.scores import evaluate
-from lm_eval_ext.classifier.evaluation.tables import as_markdown
+from lm_eval_ext.classifier.encoder.trainee import train_encoder
+from lm_eval_ext.classifier.encoder.weights import ENCODER
+from lm_eval_ext.classifier.evaluation import as_markdown, evaluate
 from lm_eval_ext.classifier.labelled import Labelled, labelled_file, question_key
 from lm_eval_ext.classifier.reading import Reading
 from lm_eval_ext.classifier.rules import reader as rules
-from lm_eval_ext.classifier.rules import string_match
-from lm_eval_ext.classifier.training.generated import generated
-from lm_eval_ext.classifier.training.recipe import ENCODER
+from lm_eval_ext.classifier.rules.reader import string_match
 
 FOLDS = 5
 
@@ -88,7 +87,7 @@ def _report(rows: Sequence[Labelled], encoder: Sequence[Reading]) -> str:
     answers = [row.answer for row in rows]
     plain = rules.read(answers)
     readings = {
-        "string_match": string_match.read(answers),
+        "string_match": string_match(answers),
         "rules": plain,
         "encoder": encoder,
         "default": [one if one.certainty else other for one, other in zip(plain, encoder, strict=True)],

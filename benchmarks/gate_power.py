@@ -1,6 +1,6 @@
 """Simulates how often `check` finds what: ``python -m benchmarks.gate_power``.
 
-`lm_eval_ext.reports.gate.simulation` says how. Of the answers, 10 % change between two runs of equal quality.
+`lm_eval_ext.reports.gate.power` says how. Of the answers, 10 % change between two runs of equal quality.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 
 from lm_eval_ext.reports.gate.plan import CHANGED
-from lm_eval_ext.reports.gate.simulation import Asked, outcome
+from lm_eval_ext.reports.gate.power import Asked, simulate
 
 SIZES = tuple(Asked.alike(rows, answers, CHANGED) for rows, answers in ((100, 1), (900, 3), (2700, 3)))
 """A task, a group of tasks, and as many rows as three such groups."""
@@ -26,7 +26,7 @@ def main() -> None:
         print("| true drop | " + " | ".join(f"{each.rows:,} rows, {each.answers} each" for each in SIZES) + " |")
         print("|---:|" + "---:|" * len(SIZES))
         for drop in DROPS:
-            found = [outcome(each, drop, bound, options.pairs) for each in SIZES]
+            found = [simulate(each, drop, bound, options.pairs) for each in SIZES]
             cells = " | ".join(f"{each.beyond:.1%} / {each.within:.1%}" for each in found)
             print(f"| {drop:g} | {cells} |", flush=True)
 

@@ -13,15 +13,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from lm_eval_ext.classifier.corpus.generated import generated, is_kept_aside
 from lm_eval_ext.classifier.encoder.reader import encoder_reader
-from lm_eval_ext.classifier.encoder.training import train_encoder
-from lm_eval_ext.classifier.evaluation.reliability import reliability
-from lm_eval_ext.classifier.evaluation.scores import agree
+from lm_eval_ext.classifier.encoder.trainee import train_encoder
+from lm_eval_ext.classifier.encoder.weights import ENCODER
+from lm_eval_ext.classifier.evaluation import agree, reliability
 from lm_eval_ext.classifier.labelled import Labelled
 from lm_eval_ext.classifier.reading import Reading
 from lm_eval_ext.classifier.rules import reader as rules
-from lm_eval_ext.classifier.training.generated import generated, is_kept_aside
-from lm_eval_ext.classifier.training.recipe import ENCODER
 
 WORDINGS: Mapping[str, frozenset[str]] = {
     "several: lists left open": frozenset(

@@ -16,7 +16,7 @@ from benchmarks.ratio import Ratio
 from lm_eval_ext.classifier.labelled import labelled_file
 from lm_eval_ext.classifier.reading import Answer, Reader, Reading
 from lm_eval_ext.classifier.rules import reader as rules
-from lm_eval_ext.classifier.rules import string_match
+from lm_eval_ext.classifier.rules.reader import string_match
 
 REAL = Path(__file__).resolve().parents[2] / "shared" / "data" / "mcq" / "mismatch_train.jsonl"
 CORES = 2
@@ -35,7 +35,7 @@ def measure(folder: Path | None = None) -> Iterator[Ratio]:
         print(f"readers: skipped, because {REAL} does not exist")
         return
     answers = [row.answer for row in labelled_file(REAL)]
-    readers: dict[str, Reader] = {"string_match": string_match.read, "rules": rules.read} | _with_encoder(folder)
+    readers: dict[str, Reader] = {"string_match": string_match, "rules": rules.read} | _with_encoder(folder)
     taken = _seconds(readers, answers)
     for name in [name for name in readers if name != "encoder"]:
         yield Ratio(

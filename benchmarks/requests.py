@@ -19,7 +19,7 @@ from lm_eval_ext import tasks_dir
 from lm_eval_ext.families.verbalizer.datasets import DATASETS
 from lm_eval_ext.sources import EMBEDDED_FOLDER
 
-LEAVES = Path(tasks_dir()) / "verbalizer" / "direct"
+LEAVES = Path(tasks_dir()) / "verbalizer" / "leaves"
 
 PEER_DOCS = """
 import random
@@ -55,7 +55,7 @@ def _write_peer(folder: Path) -> Path:
     names = []
     for path in sorted(LEAVES.glob("*.yaml")):
         leaf = yaml.safe_load(path.read_text(encoding="utf-8"))
-        if "task" in leaf and "group" not in leaf:
+        if not leaf["task"].startswith("verbalizer_cot_"):
             names.append(leaf["task"])
             (folder / path.name).write_text(_peer_leaf(leaf), encoding="utf-8")
     group = {"group": "verbalizer", "task": names}

@@ -16,8 +16,8 @@ import argparse
 import numpy as np
 from numpy.typing import NDArray
 
-from lm_eval_ext.reports.gate.drop import LEVEL
-from lm_eval_ext.reports.gate.sampled.reliability import all_right
+from lm_eval_ext.reports.gate.power import LEVEL
+from lm_eval_ext.reports.gate.sampled import all_right
 from lm_eval_ext.reports.paired import MeanChange
 from lm_eval_ext.reports.statistics import Floats, Population, Replicates, estimate
 

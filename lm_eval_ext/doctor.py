@@ -13,7 +13,7 @@ from huggingface_hub import HfApi, constants
 
 from lm_eval_ext import autoload, sources, start, tasks_dir
 from lm_eval_ext.classifier.availability import require_libraries
-from lm_eval_ext.classifier.encoder import adapter, weights
+from lm_eval_ext.classifier.encoder import weights
 from lm_eval_ext.families.registry import FAMILIES
 from lm_eval_ext.harness import installation
 from lm_eval_ext.harness.versions import OLDEST, TESTED
@@ -151,8 +151,8 @@ def _words() -> Finding:
 def _reader() -> Finding:
     try:
         require_libraries()
-        for folder in adapter.EMBEDDED:
-            adapter.check(folder)
+        for folder in weights.EMBEDDED:
+            weights.check_adapter(folder)
         weights.base_folder(fetch=False)
     except ValueError as error:
         return Finding("reader", False, str(error), required=False)

@@ -179,18 +179,22 @@ def manyifeval() -> Iterator[File]:
         leaves = {f"{form}_n{count:{digits}}": count for count in counts}
         for name, count in leaves.items():
             yield _leaf("manyifeval", name, (f"instructions: {count}", *lines), template)
-        of_reports = form == "manyifeval_dense"
-        version = _version("_dense" if of_reports else "_manyifeval")
-        yield _group("manyifeval", form, leaves, OF_REPORTS if of_reports else OF_INSTRUCTIONS, version)
+        metrics = OF_REPORTS if form == "manyifeval_dense" else OF_INSTRUCTIONS
+        yield _group("manyifeval", form, leaves, metrics, _version(template))
     yield _leaf("manyifeval", "manyifeval_single", ("instructions: 1", "single: true"), "_manyifeval")
 
 
 def _version(template: str) -> str:
-    """Return ``metadata.version`` of a template of manyifeval, which a group of its leaves has, too."""
-    found = re.search(r"version: ([\d.]+)", (HERE / "manyifeval" / template).read_text(encoding="utf-8"))
-    if not found:
-        raise ValueError(f"{template}: no version; expected metadata: {{version: 1.0}}")
-    return found[1]
+    """Return ``metadata.version`` of a template of manyifeval, which a group of its leaves has, too.
+
+    A template may have that of the one it includes.
+    """
+    text = (HERE / "manyifeval" / template).read_text(encoding="utf-8")
+    if found := re.search(r"version: ([\d.]+)", text):
+        return found[1]
+    if included := re.search(r"^include: (.*)$", text, re.MULTILINE):
+        return _version(included[1])
+    raise ValueError(f"{template}: no version; expected metadata: {{version: 1.0}}")
 
 
 def ifbench() -> Iterator[File]:

@@ -150,6 +150,12 @@ def test_the_index_lists_every_page() -> None:
     assert {page for page in PAGES if page.parent in (INDEX.parent, ROOT / "tasks")} - {INDEX} <= listed
 
 
+def test_the_site_has_every_page_in_its_navigation() -> None:
+    listed = {ROOT / name for name in re.findall(r"[\w/-]+\.md", text_of(ROOT / "mkdocs.yml").partition("\nnav:")[2])}
+    of_models = {page for page in PAGES if "adapters" in page.parts}
+    assert listed == {*PAGES} - of_models - {INDEX}
+
+
 @pytest.mark.parametrize("page", [README, ROOT / "docs/harness-versions.md"], ids=lambda page: page.name)
 def test_every_supported_harness_is_named(page: Path) -> None:
     assert [version for version in TESTED if version not in text_of(page)] == []

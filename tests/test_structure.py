@@ -88,6 +88,10 @@ FORBIDDEN = [
     ("verifiers", "results"),
     ("classifier", "harness"),
     ("classifier", "families"),
+    # Trainees know the training, but the training knows none of them.
+    ("training", "classifier"),
+    ("training", "families"),
+    ("training", "harness"),
     ("self_refine", "harness"),
     ("self_refine", "families"),
     ("families", "models"),

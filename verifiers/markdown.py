@@ -13,7 +13,8 @@ _FREE_DIVIDER = re.compile(r"(?<!\S)\*\*\*(?!\S)")
 _ANY_DIVIDER = re.compile(r"(?<!\*)\*\*\*(?!\*)")
 _NO_EMPHASIS = re.compile(r"\\[*_]|`[^`\n]*`")
 _RUN = re.compile(r"\*+|_+")
-_BLANK_LINES = re.compile(r"\n[^\S\n]*\n")
+BLANK_LINES = re.compile(r"\n[^\S\n]*\n")
+"""What divides paragraphs."""
 NESTED = 2
 """Minimum indentation of a nested item, in columns."""
 _OPENING_QUOTES = "\"“'‘"
@@ -83,7 +84,7 @@ def count_emphases(lines: Iterable[str]) -> int:
     A piece may span lines, but not a blank one; code and escaped marks are skipped.
     """
     text = _NO_EMPHASIS.sub("", "\n".join(_without_fenced_code(lines)))
-    return sum(map(_count_in_paragraph, _BLANK_LINES.split(text)))
+    return sum(map(_count_in_paragraph, BLANK_LINES.split(text)))
 
 
 def _count_in_paragraph(text: str) -> int:

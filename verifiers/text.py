@@ -147,6 +147,11 @@ class Text:
         """The sentences that NLTK's splitter finds."""
         return tuple(sentences.split(self.raw))
 
+    @cached_property
+    def ifeval_sentences(self) -> tuple[str, ...]:
+        """The sentences by IFEval's own rules, which need no data and know few abbreviations."""
+        return tuple(sentences.split_as_ifeval(self.raw))
+
     def each_sentence(self) -> Iterator[str]:
         """Return an iterator over the sentences that splits no further than it is read."""
         return iter(self.__dict__.get("sentences") or sentences.split(self.raw))

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import ast
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 from lm_eval_ext.verifiers.checker import EDITIONS, Checker, Edition, instruction
 from lm_eval_ext.verifiers.reasoning import without_reasoning
 from lm_eval_ext.verifiers.text import Text
 
-ROW_FIELDS = ("response", "instruction_id_list", "kwargs")
+COLUMNS = ("instruction_id_list", "kwargs")
+"""IFEval's columns that say which instructions a row has, and with which arguments."""
+GROUND_TRUTH = "ground_truth"
+"""The column that says both in IF-RLVR's data sets."""
+ROW_FIELDS = ("response", *COLUMNS)
+_SHOWN = 120
+"""How many characters of a wrong ``ground_truth`` an error shows."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +116,43 @@ def instructions_of(ids: Sequence[str], kwargs: Sequence[Mapping[str, Any] | Non
     return tuple(instruction(name, arguments) for name, arguments in zip(ids, kwargs, strict=True))
 
 
+def unpacked(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a row with IFEval's columns, taken out of ``ground_truth`` where it has that column instead.
+
+    Args:
+        row: of a published data set of IF-RLVR, whose ``ground_truth`` is
+            ``[{"instruction_id": [...], "kwargs": [...]}]``, as JSON, as a Python literal or as a list; or any other
+            row, which is returned as it is.
+
+    Raises:
+        ValueError: ``ground_truth`` is something else.
+    """
+    if GROUND_TRUTH not in row or any(column in row for column in COLUMNS):
+        return row
+    packed = _literal(row[GROUND_TRUTH])
+    [entry] = packed if isinstance(packed, (list, tuple)) and len(packed) == 1 else [None]
+    entry = _literal(entry)
+    if not isinstance(entry, Mapping) or not {"instruction_id", "kwargs"} <= entry.keys():
+        found = repr(row[GROUND_TRUTH])
+        raise ValueError(
+            'expected [{"instruction_id": [...], "kwargs": [...]}] with one object, as JSON or as a Python literal, '
+            f"found {found if len(found) <= _SHOWN else f'{found[:_SHOWN]}…'}"
+        )
+    return {**row, "instruction_id_list": entry["instruction_id"], "kwargs": entry["kwargs"]}
+
+
+def _literal(value: object) -> object:
+    """Return what a text says in JSON or in Python; any other value, and a text that says nothing, as it is."""
+    if not isinstance(value, str):
+        return value
+    for read in (json.loads, ast.literal_eval):
+        try:
+            return cast(object, read(value))
+        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+            continue
+    return value
+
+
 def verify(  # noqa: PLR0913 # half of them are options, and have names
     response: str,
     instruction_id_list: Sequence[str],
@@ -144,7 +189,8 @@ def verify_all(
     """Yield the verdict of each row.
 
     Args:
-        rows: rows with ``response``, ``instruction_id_list`` and ``kwargs``; other fields are ignored.
+        rows: rows with ``response``, ``instruction_id_list`` and ``kwargs``, or with ``response`` and ``ground_truth``
+            (see ``unpacked``); other fields are ignored.
         edition: as in ``verify``.
         loose: as in ``verify``.
         strip_reasoning: as in ``verify``.
@@ -153,7 +199,11 @@ def verify_all(
         TypeError, ValueError: as ``verify``, or a field is missing. Raised when the row is reached; the message gives
             its number.
     """
-    for number, row in enumerate(rows, start=1):
+    for number, packed in enumerate(rows, start=1):
+        try:
+            row = unpacked(packed)
+        except ValueError as error:
+            raise ValueError(f"row {number}: {GROUND_TRUTH}: {error}") from error
         missing = [field for field in ROW_FIELDS if field not in row]
         if missing:
             raise ValueError(f"row {number}: no field {', '.join(missing)}; found {', '.join(row)}")

@@ -5,11 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from lm_eval_ext.annotation.distribution import figures
-from lm_eval_ext.annotation.drawn import Wanted, answers
-from lm_eval_ext.annotation.form import COLUMNS, MODES
-from lm_eval_ext.annotation.labels import as_lines, hand_labels
-from lm_eval_ext.classifier.evaluation.tables import table
+from lm_eval_ext.annotation.form import COLUMNS, MODES, Wanted, answers
+from lm_eval_ext.annotation.labels import as_lines, figures, hand_labels
+from lm_eval_ext.classifier.evaluation import table
 from lm_eval_ext.cli.parser import count
 from lm_eval_ext.cli.progress import counted
 from lm_eval_ext.reports.output import write

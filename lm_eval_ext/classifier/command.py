@@ -3,36 +3,31 @@
 from __future__ import annotations
 
 import argparse
-import errno
 import json
-import shutil
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from lm_eval_ext.classifier import readers
-from lm_eval_ext.classifier.availability import ReaderError, require_libraries
-from lm_eval_ext.classifier.causal.training import train_causal, trainable
+from lm_eval_ext.classifier.availability import DTYPES, Placement, ReaderError, require_libraries
+from lm_eval_ext.classifier.causal.reader import CAUSAL
+from lm_eval_ext.classifier.corpus import division
+from lm_eval_ext.classifier.corpus.division import card
 from lm_eval_ext.classifier.encoder import weights
 from lm_eval_ext.classifier.encoder.reader import encoder_reader
-from lm_eval_ext.classifier.evaluation.batches import BATCH, readings
-from lm_eval_ext.classifier.evaluation.scores import evaluate
-from lm_eval_ext.classifier.evaluation.tables import as_json, as_markdown
+from lm_eval_ext.classifier.encoder.weights import ENCODER
+from lm_eval_ext.classifier.evaluation import BATCH, as_json, as_markdown, evaluate, readings
 from lm_eval_ext.classifier.labelled import answer_of_row, labelled_file, numbered_rows
-from lm_eval_ext.classifier.placement import DTYPES, Placement
 from lm_eval_ext.classifier.reading import Reader, Reading
-from lm_eval_ext.classifier.training import division
-from lm_eval_ext.classifier.training.card import card
-from lm_eval_ext.classifier.training.recipe import DEFAULTS, Recipe
-from lm_eval_ext.cli.parser import count, positive, share
+from lm_eval_ext.cli.parser import count, share
 from lm_eval_ext.cli.progress import with_progress
+from lm_eval_ext.training.run import CHECKPOINT, add_recipe_to, recipe_of, renamed_at_the_end, require_free
 
-CHECKPOINT = "checkpoint.pt"
-"""The file with the state of an unfinished training run."""
+DEFAULTS = {"encoder": ENCODER, "causal": CAUSAL}
+"""The default recipes by mode."""
 
 
 def add_train_to(train: argparse.ArgumentParser) -> None:
@@ -69,12 +64,7 @@ def add_train_to(train: argparse.ArgumentParser) -> None:
         help="train on only N of DATA's rows, drawn at random (80 and 1000 in the paper's Table 2); default: "
         "all that are not held out",
     )
-    train.add_argument("--epochs", metavar="N", type=count, help=_default("epochs"))
-    train.add_argument("--batch-size", metavar="N", type=count, help=f"rows per step; {_default('batch_size')}")
-    train.add_argument("--learning-rate", metavar="RATE", type=positive, help=_default("learning_rate"))
-    train.add_argument(
-        "--rank", metavar="N", type=count, help=f"the rank of the adapter's matrices; {_default('rank')}"
-    )
+    add_recipe_to(train, DEFAULTS)
     _add_placement_to(train, batch_size=False)
     train.add_argument(
         "--held-out",
@@ -93,10 +83,6 @@ def add_train_to(train: argparse.ArgumentParser) -> None:
     train.set_defaults(run=_train)
 
 
-def _default(name: str) -> str:
-    return "default: " + ", ".join(f"{getattr(recipe, name)} ({mode})" for mode, recipe in DEFAULTS.items())
-
-
 def _train(options: argparse.Namespace) -> int:
     if options.mode == "causal" and options.base is None:
         raise ReaderError("--mode causal needs --base: the folder or hub id of a causal language model")
@@ -110,7 +96,10 @@ def _train(options: argparse.Namespace) -> int:
         raise ReaderError(f"{placement}: --mode encoder trains on the CPU, so that its result is always the same")
     require_libraries()
     output = options.output.resolve()
-    _require_free(output)
+    require_free(output)
+    from lm_eval_ext.classifier.causal.trainee import train_causal, trainable  # noqa: PLC0415 # torch
+    from lm_eval_ext.classifier.encoder.trainee import train_encoder  # noqa: PLC0415 # torch
+
     divided = division.divide(
         [division.from_file(path) for path in options.data],
         division.generated(options.generated, options.seed) if options.generated else None,
@@ -123,12 +112,10 @@ def _train(options: argparse.Namespace) -> int:
         usable = trainable(divided.taught) if options.mode == "causal" else divided.taught
         divided = replace(divided, taught=division.sample(usable, options.samples, options.seed))
     rows = divided.trained_on
-    recipe = _recipe(options)
-    with _renamed_at_the_end(output) as folder:
+    recipe = recipe_of(options, DEFAULTS[options.mode])
+    with renamed_at_the_end(output) as folder:
         checkpoint = folder / CHECKPOINT
         if options.mode == "encoder":
-            from lm_eval_ext.classifier.encoder.training import train_encoder  # noqa: PLC0415 # torch
-
             aside = division.calibration(options.seed)
             train_encoder(rows, folder, recipe, calibration=aside, checkpoint=checkpoint)
         else:
@@ -141,47 +128,12 @@ def _train(options: argparse.Namespace) -> int:
     return 0
 
 
-def _recipe(options: argparse.Namespace) -> Recipe:
-    default = DEFAULTS[options.mode]
-    given = {name: getattr(options, name) for name in ("epochs", "batch_size", "learning_rate", "rank")}
-    return replace(default, seed=options.seed, **{name: value for name, value in given.items() if value is not None})
-
-
 def _readers(mode: str, folder: Path, placement: Placement) -> Mapping[str, Reader]:
     """Return the readers whose scores a model card has: those that need no training, and the new adapter's."""
     named = {name: readers.reader(name) for name in ("string_match", "rules")}
     if mode == "encoder":
         return named | {"adapter": encoder_reader(folder), "rules, then adapter": readers.reader(str(folder))}
     return named | {"adapter": readers.reader(str(folder), placement)}
-
-
-def _require_free(output: Path) -> None:
-    if output.exists() and not (output.is_dir() and not any(output.iterdir())):
-        raise FileExistsError(errno.EEXIST, "--output exists and is not an empty folder", str(output))
-
-
-@contextmanager
-def _renamed_at_the_end(output: Path) -> Iterator[Path]:
-    """Yield a folder next to the requested one, which is renamed to it at the end.
-
-    If training is stopped, only its checkpoint stays; without one, nothing does.
-    """
-    output.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = output.parent / f".{output.name}.unfinished"
-    unfinished.mkdir(exist_ok=True)
-    checkpoint = unfinished / CHECKPOINT
-    try:
-        yield unfinished
-        checkpoint.unlink(missing_ok=True)
-        if output.is_dir():
-            output.rmdir()
-        unfinished.rename(output)
-    except BaseException as error:
-        if not checkpoint.is_file():
-            shutil.rmtree(unfinished, ignore_errors=True)
-        elif not isinstance(error, ReaderError):
-            print(f"training: stopped; the same command continues from {checkpoint}", file=sys.stderr)
-        raise
 
 
 def add_evaluate_to(judge: argparse.ArgumentParser) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -182,6 +183,11 @@ def question_key(row: Labelled) -> str:
 
 def _plain(text: str) -> str:
     return " ".join(text.split()).casefold()
+
+
+def digest(rows: Sequence[Labelled]) -> str:
+    """Return 16 hexadecimal digits that identify rows and their order."""
+    return hashlib.sha256("\n".join(map(repr, rows)).encode(errors="surrogatepass")).hexdigest()[:16]
 
 
 def split_by_question(rows: Sequence[Labelled], share: float, seed: int) -> tuple[list[Labelled], list[Labelled]]:

@@ -5,17 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from lm_eval_ext.classifier.availability import file_of, folder_of, is_offline, require_libraries, unavailable
-from lm_eval_ext.classifier.causal import model as causal_model
+from lm_eval_ext.classifier.availability import (
+    Placement,
+    file_of,
+    folder_of,
+    is_offline,
+    require_libraries,
+    unavailable,
+)
 from lm_eval_ext.classifier.causal import reader as causal
-from lm_eval_ext.classifier.encoder import adapter
 from lm_eval_ext.classifier.encoder import reader as encoder
-from lm_eval_ext.classifier.encoder.adapter import AdapterError
-from lm_eval_ext.classifier.encoder.weights import WeightsError
-from lm_eval_ext.classifier.placement import Placement
+from lm_eval_ext.classifier.encoder import weights
+from lm_eval_ext.classifier.encoder.weights import AdapterError, WeightsError
 from lm_eval_ext.classifier.reading import Reader
 from lm_eval_ext.classifier.rules import reader as rules
-from lm_eval_ext.classifier.rules import string_match
+from lm_eval_ext.classifier.rules.reader import string_match
 
 NAMES = ("string_match", "rules", "encoder", "default")
 """The readers that come with this package, in order of cost."""
@@ -47,7 +51,7 @@ def reader(name: str, placement: Placement = DEFAULT) -> Reader:
         ReaderError: there is no such reader, or it cannot be loaded.
     """
     if name == "string_match":
-        return string_match.read
+        return string_match
     if name == "rules":
         return rules.read
     if _is_llm(name):
@@ -78,7 +82,7 @@ def require(name: str) -> None:
     require_libraries()
     if name in NAMES:
         _require_encoder(None)
-    elif file_of(name, adapter.DESCRIPTION):
+    elif file_of(name, weights.DESCRIPTION):
         _require_encoder(folder_of(name))
     else:
         _require_causal(name)
@@ -126,7 +130,7 @@ def _is_llm(name: str) -> bool:
 
 
 def _is_causal_adapter(name: str) -> bool:
-    return name not in NAMES and file_of(name, adapter.DESCRIPTION) is None
+    return name not in NAMES and file_of(name, weights.DESCRIPTION) is None
 
 
 def _expanded(name: str) -> str:
@@ -135,12 +139,12 @@ def _expanded(name: str) -> str:
 
 
 def _require_causal(name: str) -> None:
-    if file_of(name, causal_model.ADAPTER_CONFIG) is None and file_of(name, "config.json") is None:
+    if file_of(name, causal.ADAPTER_CONFIG) is None and file_of(name, "config.json") is None:
         raise unavailable(
-            f"{_place(name)} does not contain a reader: expected {adapter.DESCRIPTION} or "
-            f"{causal_model.ADAPTER_CONFIG} (an adapter) or config.json (a model)"
+            f"{_place(name)} does not contain a reader: expected {weights.DESCRIPTION} or "
+            f"{causal.ADAPTER_CONFIG} (an adapter) or config.json (a model)"
         )
-    causal_model.require(name)
+    causal.require(name)
 
 
 def _place(name: str) -> str:

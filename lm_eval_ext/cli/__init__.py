@@ -51,7 +51,7 @@ COMMANDS: Commands = {
             ),
             "table": (
                 "compare methods of self-refinement: the paper's Table 2 from result files",
-                "lm_eval_ext.self_refine.command:add_table_to",
+                "lm_eval_ext.reports.sections.manyifeval.command:add_table_to",
             ),
         },
     ),
@@ -60,14 +60,18 @@ COMMANDS: Commands = {
         "lm_eval_ext.reports.page.command:add_report_to",
     ),
     "compare": (
-        "compare two runs: what changed, and is it more than noise?",
+        "compare a candidate with a baseline: what changed, and is it more than noise?",
         "lm_eval_ext.reports.gate.commands:add_compare_to",
+    ),
+    "plan": (
+        "say what a check of some size would see, before anything is run",
+        "lm_eval_ext.reports.gate.commands:add_plan_to",
     ),
     "check": (
         "check a candidate for regressions against a baseline; exit status 0: pass, 1: regression, 2: cannot tell",
         "lm_eval_ext.reports.gate.commands:add_check_to",
     ),
-    "export": (
+    "publish": (
         "write results in the format of a site that collects them; nothing is uploaded",
         "lm_eval_ext.reports.publishing.command:add_publish_to",
     ),
@@ -99,15 +103,15 @@ COMMANDS: Commands = {
             ),
             "gains": (
                 "print how much each encoding of the instruction improves a model's score over a base encoding",
-                "lm_eval_ext.reports.gains.command:add_gains_to",
+                "lm_eval_ext.reports.sections.natural_instructions.command:add_gains_to",
             ),
             "export": (
                 "print encoded training pairs, one JSON object per line",
-                "lm_eval_ext.families.natural_instructions.training.command:add_export_to",
+                "lm_eval_ext.families.natural_instructions.finetuning.command:add_export_to",
             ),
             "train": (
                 "fine-tune a model on subtasks: the upper bound, or generalization to unseen subtasks",
-                "lm_eval_ext.families.natural_instructions.training.command:add_train_to",
+                "lm_eval_ext.families.natural_instructions.finetuning.command:add_train_to",
             ),
             "errors": (
                 "analyze errors by hand: draw answers to label, and count the labels (section 6.4)",
@@ -130,15 +134,42 @@ COMMANDS: Commands = {
     ),
 }
 
+EXAMPLES: Mapping[str, str] = {
+    "tasks-path": "",
+    "doctor": "--source embedded",
+    "rows": "verbalizer_sst2_unnatural_flipped --source embedded",
+    "verify": "responses.jsonl --prompts prompts.jsonl > judged.jsonl",
+    "manyifeval export": "--source embedded --split test > rows.jsonl",
+    "manyifeval table": "results",
+    "report": "results -o report.html",
+    "compare": "results/new --against results/old --json changes.json",
+    "check": "results/new --against results/old --max-drop 0.02 --junit check.xml",
+    "plan": "results/old-again --against results/old --max-drop 0.02",
+    "publish": "results --format hub-eval-results -o published --benchmark manyifeval=owner/dataset:manyifeval",
+    "classifier train": "labelled.jsonl --output my-adapter",
+    "classifier evaluate": "labelled.jsonl",
+    "classifier read": "rows.jsonl > read.jsonl",
+    "classifier annotate": "results --task paired_mcq_opinionqa_medium --output sheet.csv",
+    "classifier labels": "sheet.csv --export figures",
+    "natural-instructions score": "predictions.jsonl",
+    "natural-instructions gains": "results",
+    "natural-instructions export": "--source task_files --encoding all --subtasks evaluation > pairs.jsonl",
+    "natural-instructions train": "--base facebook/bart-base --source task_files --encoding all --output bart",
+    "natural-instructions errors sample": "results --output sheet.csv",
+    "natural-instructions errors tally": "sheet.csv",
+    "natural-instructions statistics": "task_files",
+}
+"""What follows a command in the example with which its help ends."""
+
 ERRORS = frozenset(
     {
         "lm_eval_ext.classifier.availability.ReaderError",
-        "lm_eval_ext.classifier.encoder.adapter.AdapterError",
+        "lm_eval_ext.classifier.encoder.weights.AdapterError",
         "lm_eval_ext.classifier.encoder.weights.WeightsError",
         "lm_eval_ext.families.natural_instructions.bleurt.BleurtError",
-        "lm_eval_ext.families.natural_instructions.training.errors.TrainingError",
         "lm_eval_ext.reports.errors.ReportError",
         "lm_eval_ext.sources.RowsError",
+        "lm_eval_ext.training.run.TrainingError",
         "lm_eval_ext.verifiers.nltk_data.MissingDataError",
     }
 )
@@ -223,6 +254,7 @@ def _add(commands: Commands, parser: Parser, words: Sequence[str]) -> None:
             continue
         if isinstance(content, str):
             _imported(content)(command)
+            command.epilog = f"Example: {command.prog} {EXAMPLES[command.prog.partition(' ')[2]]}".rstrip()
         else:
             _add(content, command, words[1:])
 

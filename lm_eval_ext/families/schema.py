@@ -85,6 +85,8 @@ class Schema:
         over_temperatures: whether the report compares a task's runs at several temperatures.
         placements: where a run may state a task's instructions (``PLACEMENT``), the published place first; empty if
             there is only one place.
+        sizes: by a pattern for the names of published tasks and groups, how many dataset rows they are over, and how
+            many answers to each row they ask for.
         former_names: maps the names of metrics in older versions of lm-eval-ext to the current names.
     """
 
@@ -101,6 +103,7 @@ class Schema:
     tasks_weigh_alike: bool = False
     over_temperatures: bool = False
     placements: tuple[str, ...] = ()
+    sizes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     former_names: Mapping[str, str] = field(default_factory=dict)
 
     def metric(self, name: str) -> Metric:

@@ -19,7 +19,7 @@ try:
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(f"this needs Inspect ({error}): pip install 'lm-eval-ext[inspect]'") from error
 
-from lm_eval_ext.integrations.rows import COLUMNS, Judging, RowError, row_instructions
+from lm_eval_ext.integrations.rows import Judging, RowError, row_columns, row_instructions
 from lm_eval_ext.verifiers import Edition
 
 _FILES = (".jsonl", ".json")
@@ -118,4 +118,4 @@ def record_to_sample(row: Mapping[str, Any]) -> Sample:
     if not isinstance(row.get("prompt"), str):
         raise RowError(f"{where}: 'prompt' must be text, found {row.get('prompt')!r}")
     row_instructions(row, where)
-    return Sample(input=row["prompt"], id=row.get("key"), metadata={name: row[name] for name in COLUMNS})
+    return Sample(input=row["prompt"], id=row.get("key"), metadata=row_columns(row, where))

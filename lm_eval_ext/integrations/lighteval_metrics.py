@@ -16,7 +16,7 @@ try:
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(f"this needs lighteval ({error}): pip install 'lm-eval-ext[lighteval]'") from error
 
-from lm_eval_ext.integrations.rows import COLUMNS, Judging, RowError, named, row_instructions, words
+from lm_eval_ext.integrations.rows import Judging, RowError, named, row_columns, row_instructions, words
 from lm_eval_ext.verifiers import Edition
 
 
@@ -30,7 +30,7 @@ def instruction_prompt(line: Mapping[str, Any], task_name: str = "") -> Doc:
     if not isinstance(line.get("prompt"), str):
         raise RowError(f"{where}: 'prompt' must be text, found {line.get('prompt')!r}")
     row_instructions(line, where)
-    specific = {name: line[name] for name in COLUMNS}
+    specific = row_columns(line, where)
     return Doc(task_name=task_name, query=line["prompt"], choices=[""], gold_index=0, specific=specific)
 
 

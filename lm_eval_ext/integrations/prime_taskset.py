@@ -20,7 +20,7 @@ except ModuleNotFoundError as error:
         "that has no verifiers/ of its own, which would hide it"
     ) from error
 
-from lm_eval_ext.integrations.rows import COLUMNS, Judging, RowError, row_instructions
+from lm_eval_ext.integrations.rows import Judging, RowError, row_columns, row_instructions
 from lm_eval_ext.integrations.training import refuse_tests
 from lm_eval_ext.verifiers import Edition, Verdict
 
@@ -64,7 +64,7 @@ class InstructionTask(vf.Task[InstructionData, vf.State, InstructionTaskConfig])
         # Not trace.last_reply, which is stripped.
         reply = trace.root_reply if trace.root_reply is not None else "".join(replies[-1:])
         where = f"task {self.data.idx}"
-        row = {name: getattr(self.data, name) for name in COLUMNS}
+        row = {"instruction_id_list": self.data.instruction_id_list, "kwargs": self.data.kwargs}
         judging = Judging(self.config.edition, self.config.strip_reasoning)
         return judging.verdict(reply, row_instructions(row, where), where, self.config.loose)
 
@@ -100,5 +100,5 @@ class InstructionTaskset(vf.Taskset[InstructionTask, InstructionTasksetConfig]):
         if not isinstance(row, dict) or not isinstance(row.get("prompt"), str):
             raise RowError(f"{where}: expected an object with a 'prompt' that is text, found {line[:80]!r}")
         refuse_tests(row_instructions(row, where), where, self.config.allow_test_instructions)
-        data = InstructionData(prompt=row["prompt"], **{name: row[name] for name in COLUMNS})
+        data = InstructionData(prompt=row["prompt"], **row_columns(row, where))
         return InstructionTask(data, self.config.task)

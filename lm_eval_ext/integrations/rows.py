@@ -1,4 +1,4 @@
-"""Judges a row of another library: its instructions are named by two columns, as in IFEval's rows."""
+"""Judges a row of another library: its instructions are named by IFEval's two columns, or by IF-RLVR's one."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from lm_eval_ext.verifiers import EDITIONS, Checker, Edition, Response, Verdict, instructions_of
+from lm_eval_ext.verifiers import EDITIONS, Checker, Edition, Response, Verdict, instructions_of, unpacked
+from lm_eval_ext.verifiers.verify import COLUMNS, GROUND_TRUTH
 
-COLUMNS = ("instruction_id_list", "kwargs")
-"""The columns that say which instructions a row has, and with which arguments."""
 _SHOWN = 60
 """How many characters of a prompt an error shows."""
 
@@ -67,24 +66,41 @@ def words(edition: Edition) -> tuple[str, str]:
     return ("strict", "loose") if edition == "faithful" else ("repaired", "repaired_loose")
 
 
+def row_columns(row: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Return the two columns of IFEval's rows that name a row's instructions, also out of ``ground_truth``.
+
+    Args:
+        row: with these columns, or with IF-RLVR's (see ``unpacked``).
+        where: names the row in errors.
+
+    Raises:
+        RowError: a column is missing, or ``ground_truth`` is malformed.
+    """
+    with _naming(f"{where}: {GROUND_TRUTH!r}"):
+        plain = unpacked(row)
+    missing = [name for name in COLUMNS if name not in plain]
+    if missing:
+        raise RowError(
+            f"{where}: no {' and no '.join(map(repr, missing))}; expected 'instruction_id_list' and 'kwargs', "
+            f"as in IFEval's rows, or {GROUND_TRUTH!r}, as in IF-RLVR's; "
+            f"found {', '.join(map(repr, row)) or 'nothing'}"
+        )
+    return {name: plain[name] for name in COLUMNS}
+
+
 def row_instructions(row: Mapping[str, Any], where: str) -> tuple[Checker, ...]:
     """Return the checkers of a row.
 
     Args:
-        row: with the two columns of IFEval's rows.
+        row: see ``row_columns``.
         where: names the row in errors.
 
     Raises:
-        RowError: a column is missing, or its values are not instructions with their arguments.
+        RowError: as ``row_columns``, or the values are not instructions with their arguments.
     """
-    missing = [name for name in COLUMNS if name not in row]
-    if missing:
-        raise RowError(
-            f"{where}: no {' and no '.join(map(repr, missing))}; expected 'instruction_id_list' and 'kwargs', "
-            f"as in IFEval's rows; found {', '.join(map(repr, row)) or 'nothing'}"
-        )
+    columns = row_columns(row, where)
     with _naming(where):
-        instructions = instructions_of(row["instruction_id_list"], row["kwargs"])
+        instructions = instructions_of(columns["instruction_id_list"], columns["kwargs"])
     if not instructions:
         raise RowError(f"{where}: no instructions; expected at least one")
     return instructions

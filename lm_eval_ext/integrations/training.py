@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from lm_eval_ext.integrations.rows import RowError
-from lm_eval_ext.verifiers import Checker, ifeval, own
+from lm_eval_ext.verifiers import Checker, ifeval, ifrlvr, own
 
 _LIBRARY = f"{own.__name__.rpartition('.')[0]}."
-_FOR_TRAINING = (f"{ifeval.__name__}.", f"{own.__name__}.")
-"""The parts of the library whose instructions may be trained on: IFEval's, and this package's own."""
+_FOR_TRAINING = tuple(f"{part.__name__}." for part in (ifeval, ifrlvr, own))
+"""The parts of the library whose instructions may be trained on: IFEval's, IF-RLVR's, and this package's own."""
 
 
 def is_for_tests(instruction: type[Checker]) -> bool:
     """Return whether an instruction type must not be trained on.
 
-    Models are trained on IFEval's 25 instructions, and whoever registers a checker of their own may train on it. Every
-    other part of the library belongs to a benchmark of instructions unlike those, such as IFBench.
+    Models are trained on IFEval's 25 instructions and IF-RLVR's 29, and whoever registers a checker of their own may
+    train on it. Every other part of the library belongs to a benchmark of instructions unlike those, such as IFBench.
     """
     module = f"{instruction.__module__}."
     return module.startswith(_LIBRARY) and not module.startswith(_FOR_TRAINING)
@@ -39,6 +39,6 @@ def refuse_tests(instructions: Iterable[Checker], where: str, allow_test_instruc
         if is_for_tests(type(instruction)):
             raise RowError(
                 f"{where}: {instruction.id!r} is an instruction for tests (IFBench); a model that was rewarded for it "
-                "no longer shows there whether it follows unfamiliar instructions; train on IFEval's instructions, or "
-                "pass allow_test_instructions=True if the model is never tested with it"
+                "no longer shows there whether it follows unfamiliar instructions; train on those of IFEval and "
+                "IF-RLVR, or pass allow_test_instructions=True if the model is never tested with it"
             )

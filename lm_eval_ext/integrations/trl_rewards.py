@@ -5,8 +5,8 @@
     >>> reward(["Red and blue."], instruction_id_list=[["punctuation:no_comma"]], kwargs=[[{}]])
     [1.0]
 
-TRL passes the columns of the dataset by name; ``instruction_id_list`` and ``kwargs`` are IFEval's. TRL itself is not
-imported.
+TRL passes the columns of the dataset by name; ``instruction_id_list`` and ``kwargs`` are IFEval's, ``ground_truth`` is
+IF-RLVR's. TRL itself is not imported.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lm_eval_ext.integrations.rows import COLUMNS, Judging, RowError, named, row_instructions
+from lm_eval_ext.integrations.rows import Judging, RowError, named, row_instructions
 from lm_eval_ext.integrations.training import refuse_tests
 from lm_eval_ext.verifiers import Edition, Verdict
+from lm_eval_ext.verifiers.verify import COLUMNS, GROUND_TRUTH
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,8 @@ class InstructionReward(ABC):
         Args:
             completions: texts, or conversations of messages, of which the assistant's last one is judged.
             prompts: as the dataset has them; only to name rows in errors.
-            columns: ``instruction_id_list`` and ``kwargs``, one value per completion; others are ignored.
+            columns: ``instruction_id_list`` and ``kwargs``, or ``ground_truth``, one value per completion; others are
+                ignored.
 
         Raises:
             RowError: a row is malformed or has an instruction for tests; the message names it. There is no reward for
@@ -93,7 +95,7 @@ def _rows(
     completions: Sequence[Any], prompts: Sequence[Any] | None, columns: Mapping[str, Any]
 ) -> Iterator[tuple[str, Any, dict[str, Any]]]:
     """Yield each row's name, completion and instruction columns."""
-    given = {name: columns[name] for name in COLUMNS if name in columns}
+    given = {name: columns[name] for name in (*COLUMNS, GROUND_TRUTH) if name in columns}
     for name, values in given.items():
         if not isinstance(values, Sequence) or isinstance(values, str) or len(values) != len(completions):
             raise RowError(f"column {name!r}: expected {len(completions)} values, one per completion")

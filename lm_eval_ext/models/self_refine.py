@@ -15,15 +15,14 @@ from lm_eval_ext.families.manyifeval.request import RowInstance
 from lm_eval_ext.harness.known_answers import KnownInstance
 from lm_eval_ext.harness.lm import LM, Instance
 from lm_eval_ext.models.wrapping import WrappingLM
-from lm_eval_ext.self_refine import prompts
 from lm_eval_ext.self_refine.loop import First, Judge, Question, Revise, refine
-from lm_eval_ext.self_refine.strategies import ARGUMENTS, DEFAULT, NAME, STRATEGIES, strategy_named
+from lm_eval_ext.self_refine.strategies import ARGUMENTS, DEFAULT, NAME, STRATEGIES, VERSION, reply, strategy_named
 
 if TYPE_CHECKING:
     from lm_eval_ext.harness.known_answers import KnownAnswers
-    from lm_eval_ext.self_refine.refined import Refined
+    from lm_eval_ext.self_refine.loop import Refined
 
-_VERSION = {f"{NAME}_version": prompts.VERSION}
+_VERSION = {f"{NAME}_version": VERSION}
 
 log = logging.getLogger(f"lm_eval.models.{NAME}")
 """A child of the harness's logger, because the harness shows no other progress messages."""
@@ -98,7 +97,7 @@ class SelfRefineLM(WrappingLM):
             log.info("%s, %s: %d requests for %d rows", NAME, step, len(questions), len({it.row for it in questions}))
             replies = self.base.generate_until([self._request(rows[it.row], it) for it in questions])
             # An API that withholds a completion returns None.
-            return [reply or "" for reply in replies]
+            return [said or "" for said in replies]
 
         return refine([request.row for request in rows], self.strategy, self.rounds, ask, early_stop=self.early_stop)
 
@@ -119,9 +118,7 @@ class SelfRefineLM(WrappingLM):
     def _known_answers(self, request: RowInstance, question: Judge | Revise) -> KnownAnswers:
         if isinstance(question, Revise):
             return RepairedAnswers(request.row, question.broken)
-        return Judgments(
-            request.row, question.answer, question.instructions, lambda found: prompts.reply(found, self.strategy)
-        )
+        return Judgments(request.row, question.answer, question.instructions, lambda found: reply(found, self.strategy))
 
     def get_model_info(self) -> dict[str, Any]:
         """Return what the harness writes to the results: the base LM's description and the version of our prompts."""

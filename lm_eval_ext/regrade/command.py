@@ -24,7 +24,8 @@ def add_verify_to(verify: argparse.ArgumentParser) -> None:
         "rows",
         metavar="ROWS.jsonl",
         help="samples of manyifeval or ifeval tasks (lm_eval --log_samples); or rows with response, "
-        "instruction_id_list and kwargs (as in google/IFEval; null arguments are ignored); or, with --prompts, "
+        "instruction_id_list and kwargs (as in google/IFEval; null arguments are ignored), or with response and "
+        "ground_truth (as in IF-RLVR's data sets); or, with --prompts, "
         'rows with key and response; "-": standard input',
     )
     verify.add_argument(
@@ -73,7 +74,7 @@ def _judge(lines: Iterable[bytes], origin: str, options: argparse.Namespace) -> 
     if len(strict) > rows:
         print(f"{'responses':28}{len(strict)}", file=sys.stderr)
     for name, value in accuracies(strict, loose, options.edition).items():
-        print(f"{name:28}{value:.4f}", file=sys.stderr)
+        print(f"{name:27} {value:.4f}", file=sys.stderr)
     if prompts and len(answered) < len(prompts.by_key):
         missing = [key for key in prompts.by_key if key not in answered]
         print(

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval_ext.sources import RowsError, row_of_line
+from lm_eval_ext.verifiers.verify import COLUMNS, GROUND_TRUTH, unpacked
 
-FIELDS = ("key", "prompt", "instruction_id_list", "kwargs")
+FIELDS = ("key", "prompt", *COLUMNS)
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,8 @@ def read_prompts(path: Path) -> Prompts:
     """Return the prompts of a file.
 
     Args:
-        path: JSON lines with ``key``, ``prompt``, ``instruction_id_list`` and ``kwargs``.
+        path: JSON lines with ``key``, ``prompt``, ``instruction_id_list`` and ``kwargs``; or with ``ground_truth`` (see
+            ``verifiers.unpacked``) in place of the latter two.
 
     Raises:
         OSError: the file cannot be opened.
@@ -71,8 +73,20 @@ def read_prompts(path: Path) -> Prompts:
     return Prompts(str(path), by_key, by_text)
 
 
-def _row(where: str, line: bytes) -> dict[str, Any]:
-    row = row_of_line(where, line)
+def plain(where: str, row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a row with IFEval's columns, taken out of ``ground_truth`` where it has that column instead.
+
+    Raises:
+        RowsError: ``ground_truth`` is malformed; the message names file, row and field.
+    """
+    try:
+        return unpacked(row)
+    except ValueError as error:
+        raise RowsError(f"{where}, field {GROUND_TRUTH!r}: {error}") from error
+
+
+def _row(where: str, line: bytes) -> Mapping[str, Any]:
+    row = plain(where, row_of_line(where, line))
     for field in FIELDS:
         if field not in row:
             raise RowsError(f"{where}: no field {field!r}; expected {', '.join(FIELDS)}; found {', '.join(row)}")

@@ -6,12 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lm_eval_ext.regrade.prompts import Prompts
+from lm_eval_ext.regrade.prompts import Prompts, plain
 from lm_eval_ext.results.sample_line import is_sample, responses_in
 from lm_eval_ext.sources import RowsError, row_of_line
-from lm_eval_ext.verifiers.verify import ROW_FIELDS
-
-INSTRUCTIONS = ("instruction_id_list", "kwargs")
+from lm_eval_ext.verifiers.verify import COLUMNS, GROUND_TRUTH, ROW_FIELDS
 
 
 @dataclass(frozen=True)
@@ -38,9 +36,10 @@ def answered(where: str, line: bytes, prompts: Prompts | None) -> tuple[Answered
 
     Args:
         where: file and row, for messages.
-        line: a JSON object in UTF-8: a row with ``instruction_id_list``, ``kwargs`` and ``response``; a line of the
-            harness's samples, whose ``doc`` has the former two; or, with ``prompts``, a row with ``response`` and the
-            ``key`` (or ``prompt``) of the prompt that it answers.
+        line: a JSON object in UTF-8: a row with ``response``, ``instruction_id_list`` and ``kwargs``, or with
+            ``ground_truth`` (see ``unpacked``) in place of the latter two; a line of the harness's samples, whose
+            ``doc`` has them; or, with ``prompts``, a row with ``response`` and the ``key`` (or ``prompt``) of the
+            prompt that it answers.
         prompts: supplies the instructions, if given.
 
     Raises:
@@ -53,23 +52,26 @@ def answered(where: str, line: bytes, prompts: Prompts | None) -> tuple[Answered
             asked = prompts.of(row)
         except ValueError as error:
             raise RowsError(f"{where}: {error}") from error
-        joined = {**asked, **row, **{field: asked[field] for field in INSTRUCTIONS}}
+        joined = {**asked, **row, **{field: asked[field] for field in COLUMNS}}
         return (Answered(where, joined, asked, _response(where, row)),)
     if is_sample(row):
         return tuple(_of_sample(where, row, _asked_of_sample(where, row["doc"])))
-    _require(where, row, ROW_FIELDS)
-    return (Answered(where, row, row, _response(where, row)),)
+    plain_row = plain(where, row)
+    _require(where, plain_row, ROW_FIELDS)
+    return (Answered(where, plain_row, plain_row, _response(where, row)),)
 
 
 def _require(where: str, row: Mapping[str, Any], fields: tuple[str, ...]) -> None:
     for field in fields:
         if field not in row:
-            hint = "; --prompts FILE supplies the instructions by key" if field in INSTRUCTIONS else ""
+            supplied = f"; --prompts FILE supplies the instructions by key; {GROUND_TRUTH!r}, as in IF-RLVR, holds both"
+            hint = supplied if field in COLUMNS else ""
             raise RowsError(f"{where}: no field {field!r}; expected {', '.join(fields)}; found {', '.join(row)}{hint}")
 
 
 def _asked_of_sample(where: str, doc: Mapping[str, Any]) -> Mapping[str, Any]:
-    for field in INSTRUCTIONS:
+    doc = plain(f"{where}, field 'doc'", doc)
+    for field in COLUMNS:
         if field not in doc:
             raise RowsError(
                 f"{where}, field 'doc': no field {field!r}; expected samples of a task with verifiable instructions, "

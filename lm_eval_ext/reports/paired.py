@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import inf, isinf, nan, sqrt
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +18,7 @@ from scipy.special import stdtr, stdtrit
 
 from lm_eval_ext.reports.figure import Estimate
 from lm_eval_ext.reports.statistics import Floats, sign_flip_p
+from lm_eval_ext.results.issue import Issue
 from lm_eval_ext.results.rows import Rows
 from lm_eval_ext.results.runs import TaskRun
 
@@ -130,41 +133,46 @@ class Difference:
     Attributes:
         before, after: the scores: means over all answers, or over the tasks where these have equal weight.
         change: after minus before, with its 95 % interval.
+        mean: the change with what its limits at any level are computed from.
         by_row: the sum of the changes of all answers to each row of the datasets, shape (rows,).
         weight_by_row: the sum of the weights of these answers, shape (rows,).
         rows_by_dataset: the number of rows of each dataset, in the order of the rows.
         answers: the number of pairs of answers.
         lost, added: the numbers of answers that only the first, or only the second, side has.
-        is_share: whether the score is a share, from 0 to 1.
+        unpaired: why there are no pairs of answers, where the scores are those in the results.
     """
 
     before: float
     after: float
     change: Estimate
+    mean: MeanChange
     by_row: Floats = field(default_factory=lambda: np.empty(0))
     weight_by_row: Floats = field(default_factory=lambda: np.empty(0))
     rows_by_dataset: tuple[int, ...] = ()
     answers: int = 0
     lost: int = 0
     added: int = 0
-    is_share: bool = True
+    unpaired: Issue | None = None
+
+    @classmethod
+    def none(cls, lost: int, added: int) -> Difference:
+        """Return that of two sides without an answer in common."""
+        return cls(nan, nan, Estimate(nan), MeanChange(nan, nan, inf, 0, 0), lost=lost, added=added)
 
     @property
     def rows(self) -> int:
         """The number of dataset rows compared."""
         return len(self.by_row)
 
-    @property
-    def mean(self) -> MeanChange:
-        """The change with what its limits at any level are computed from."""
-        return MeanChange.of_rows(
-            self.by_row, self.weight_by_row, self.rows_by_dataset, self.answers, is_share=self.is_share
-        )
-
-    @property
+    @cached_property
     def p(self) -> float:
-        """The two-sided p-value of no change, of a paired sign-flip test over rows; NaN if nothing is paired."""
-        return sign_flip_p(self.by_row) if self.answers else nan
+        """The two-sided p-value of no change; NaN if there is no test.
+
+        It is that of a paired sign-flip test over rows or, if nothing is paired, of the standard error in the results.
+        """
+        if self.answers:
+            return sign_flip_p(self.by_row)
+        return nan if isinf(self.mean.error) else 2 * NormalDist().cdf(-abs(self.change.value) / self.mean.error)
 
 
 @dataclass(frozen=True)
@@ -223,8 +231,8 @@ def difference_of(
         before, after = before + weight * paired.before.sum(), after + weight * paired.after.sum()
         changes.setdefault(first.dataset, []).append((paired.clusters, weight * (paired.after - paired.before), weight))
     if not answers:
-        return Difference(nan, nan, Estimate(nan), lost=lost, added=added, is_share=is_share)
-    of_datasets = [_by_row(of_dataset) for of_dataset in changes.values()]
+        return Difference.none(lost, added)
+    of_datasets = [sums_by_row(of_dataset) for of_dataset in changes.values()]
     by_row, weight_by_row = (np.concatenate(columns) for columns in zip(*of_datasets, strict=True))
     rows_by_dataset = tuple(len(rows) for rows, _ in of_datasets)
     total = sum(float(weights.sum()) for _, weights in of_datasets)
@@ -234,13 +242,13 @@ def difference_of(
         float(before / total),
         float(after / total),
         change,
+        mean,
         by_row,
         weight_by_row,
         rows_by_dataset,
         answers,
         lost,
         added,
-        is_share,
     )
 
 
@@ -274,11 +282,11 @@ def _means(clusters: NDArray[np.int32], values: Floats) -> tuple[NDArray[np.int3
     return rows, np.bincount(of, values) / np.bincount(of)
 
 
-def _by_row(answers: Sequence[tuple[NDArray[np.int32], Floats, float]]) -> tuple[Floats, Floats]:
-    """Return the sums of the changes and of the weights over each row of a dataset that was asked, shape (rows,) each.
+def sums_by_row(answers: Sequence[tuple[NDArray[np.int32], Floats, float]]) -> tuple[Floats, Floats]:
+    """Return the sums of values and of weights over each row of a dataset that was asked, shape (rows,) each.
 
     Args:
-        answers: for each task, the dataset rows of its answers, their weighted changes, and the weight of each.
+        answers: for each task, the dataset rows of its answers, their values, and the weight of each answer.
     """
     length = 1 + max(int(clusters.max()) for clusters, _, _ in answers)
     changes, weights = np.zeros(length), np.zeros(length)

@@ -48,6 +48,11 @@ def figure(value: float, unit: Unit, decimals: int = 1) -> str:
     return _minus(text if any(digit in text for digit in "123456789") else text.lstrip("+-"))
 
 
+def amount(value: float, *, is_share: bool) -> str:
+    """Return the size of a change in its unit, to three digits: ``2 points`` of a share, else a number."""
+    return f"{100 * value:.3g} points" if is_share else f"{value:.3g}"
+
+
 def magnitude(count: int) -> str:
     """Return a large number to two or three digits: ``70M``, ``1.4B``."""
     for unit, letter in ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "K")):

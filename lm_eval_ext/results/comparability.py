@@ -80,7 +80,7 @@ OTHER_PROMPTS = "different prompts for the same rows"
 
 
 @dataclass(frozen=True)
-class Pair:
+class PairOfRuns:
     """One task, as run by both sides.
 
     Attributes:
@@ -202,7 +202,7 @@ def unlike_runs(runs: Sequence[TaskRun], names: Mapping[EvaluatedModel, str]) ->
     tasks: dict[tuple[str, str, str], list[str]] = {}
     for run in runs:
         before = first.setdefault(run.name, run)
-        pair = Pair(before, run, (names[before.model], names[run.model]))
+        pair = PairOfRuns(before, run, (names[before.model], names[run.model]))
         if before is not run and (issue := pair.unlike):
             tasks.setdefault((issue.text, *pair.names), []).append(run.name)
     models: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}

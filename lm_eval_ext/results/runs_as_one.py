@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lm_eval_ext.results.aggregation import over_draws
-from lm_eval_ext.results.comparability import Pair, asking_facts, differences
+from lm_eval_ext.results.comparability import PairOfRuns, asking_facts, differences
 from lm_eval_ext.results.issue import Issue, named, note, warning
 from lm_eval_ext.results.models import EvaluatedModel
 from lm_eval_ext.results.models import labels as labels_of
@@ -95,7 +95,7 @@ def _differences(one: OfOneSeed, other: OfOneSeed) -> Iterator[str]:
             yield f"{where.place} lacks {min(missing)}"
     names = one.place, other.place
     for task, run in tasks.items():
-        pair = Pair(run, others[task], names)
+        pair = PairOfRuns(run, others[task], names)
         yield from (f"{task}: {each}" for each in _unlike_models(run.model, pair.after.model))
         if obstacle := pair.obstacle:
             yield f"{task}: {obstacle}"
@@ -117,7 +117,7 @@ def _unlike_models(one: EvaluatedModel, other: EvaluatedModel) -> Iterator[str]:
                 yield f"{what} {name} {ours.get(name, 'none')} and {theirs.get(name, 'none')}"
 
 
-def _unlike_rows(pair: Pair) -> Iterator[str]:
+def _unlike_rows(pair: PairOfRuns) -> Iterator[str]:
     first, second = pair.before.rows, pair.after.rows
     if (first is None) != (second is None):
         yield f"{pair.names[0 if first is None else 1]} has no samples"

@@ -15,12 +15,88 @@ from functools import partial
 from itertools import islice
 from typing import Protocol
 
-from lm_eval_ext.self_refine import prompts
 from lm_eval_ext.self_refine.judgment import concluded, verdict, verdicts
-from lm_eval_ext.self_refine.refined import Feedback, Refined, Round, followed
-from lm_eval_ext.self_refine.strategies import Strategy
-from lm_eval_ext.verifiers import Checker
+from lm_eval_ext.self_refine.strategies import Strategy, improve, judge_one, judge_together, revise
+from lm_eval_ext.verifiers import Checker, Response
 from lm_eval_ext.verifiers.reasoning import without_reasoning
+
+
+@dataclass(frozen=True)
+class Feedback:
+    """The feedback on one answer.
+
+    Attributes:
+        verdicts: per instruction, whether it is judged followed; ``None`` if the judgment could not be parsed.
+        replies: the judge's replies, one for all instructions or one for each; empty if no model judges.
+    """
+
+    verdicts: tuple[bool | None, ...]
+    replies: tuple[str, ...] = ()
+
+    @property
+    def broken(self) -> tuple[int, ...]:
+        """The indices of the instructions to repair: those not judged followed.
+
+        They include instructions whose judgment could not be parsed: only an explicit verdict exempts an instruction.
+        """
+        return tuple(index for index, verdict in enumerate(self.verdicts) if not verdict)
+
+
+@dataclass(frozen=True)
+class Round:
+    """One answer.
+
+    Attributes:
+        answer: the model's answer, including reasoning.
+        feedback: the feedback on it; ``None`` if it was not judged.
+    """
+
+    answer: str
+    feedback: Feedback | None = None
+
+    @property
+    def is_revised(self) -> bool:
+        """Whether a next round revises the answer: it does so unless all instructions are judged followed."""
+        return self.feedback is None or bool(self.feedback.broken)
+
+
+class Refined(str):
+    """The last answer, together with the rounds that led to it.
+
+    The harness treats it as an ordinary string; a filter that builds a new string from it loses the rounds.
+
+    Attributes:
+        rounds: the answers, including the first one.
+        planned: the planned number of rounds; with early stopping, a row whose instructions are all judged followed has
+            fewer.
+    """
+
+    __slots__ = ("planned", "rounds")
+
+    rounds: tuple[Round, ...]
+    planned: int
+
+    def __new__(cls, rounds: Sequence[Round], planned: int) -> Refined:
+        """Return the last round's answer."""
+        refined = super().__new__(cls, rounds[-1].answer)
+        refined.rounds = tuple(rounds)
+        refined.planned = planned
+        return refined
+
+    def __reduce__(self) -> tuple[type[Refined], tuple[tuple[Round, ...], int]]:
+        """Keep the rounds when pickling, for the harness's cache of responses and for other processes."""
+        return Refined, (self.rounds, self.planned)
+
+    @property
+    def requests(self) -> int:
+        """The number of requests to the base LM: for the first answer, for revisions and for judgments."""
+        revisions = sum(one.is_revised for one in self.rounds[:-1])
+        return 1 + revisions + sum(len(one.feedback.replies) for one in self.rounds if one.feedback)
+
+
+def followed(answer: str, instructions: Sequence[Checker]) -> tuple[bool, ...]:
+    """Return, per instruction, the faithful strict verdict on an answer whose reasoning has been removed."""
+    return Response(answer).follows(instructions).follow_instruction_list
 
 
 class Instructed(Protocol):
@@ -158,10 +234,10 @@ def _feedback(
 def _judge(state: _Row, strategy: Strategy) -> list[Judge]:
     task, answer, instructions = state.row.task_prompt, state.answer, state.instructions
     if not strategy.each:
-        prompt = prompts.judge_together(task, instructions, answer, strategy.cot)
+        prompt = judge_together(task, instructions, answer, strategy.cot)
         return [Judge(state.index, prompt, answer, tuple(range(len(instructions))))]
     return [
-        Judge(state.index, prompts.judge_one(task, instruction, answer, strategy.cot), answer, (index,))
+        Judge(state.index, judge_one(task, instruction, answer, strategy.cot), answer, (index,))
         for index, instruction in enumerate(instructions)
     ]
 
@@ -178,7 +254,7 @@ def _read(replies: Iterator[str], count: int, strategy: Strategy) -> Feedback:
 def _revise(state: _Row) -> Revise:
     task, answer, feedback = state.row.task_prompt, state.answer, state.rounds[-1].feedback
     if feedback is None:
-        return Revise(state.index, prompts.improve(task, state.instructions, answer), ())
+        return Revise(state.index, improve(task, state.instructions, answer), ())
     instructions = state.instructions
     broken = [instructions[index] for index in feedback.broken]
-    return Revise(state.index, prompts.revise(task, broken, answer), feedback.broken)
+    return Revise(state.index, revise(task, broken, answer), feedback.broken)

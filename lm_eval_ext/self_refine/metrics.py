@@ -1,4 +1,4 @@
-"""The additional metrics of refined answers: accuracy by round, quality of the feedback, cost.
+"""The additional metrics of refined answers: accuracy by round, quality of the feedback (Table 2; Figure 9), cost.
 
 Every row has every metric, even for rounds in which it was no longer refined, because the harness gathers metrics by
 name.
@@ -7,12 +7,123 @@ name.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple
+from dataclasses import astuple, dataclass
 from typing import Any, Final, Literal
 
-from lm_eval_ext.self_refine.confusion import Confusion
-from lm_eval_ext.self_refine.refined import Refined, Round, followed
+from lm_eval_ext.self_refine.loop import Refined, Round, followed
 from lm_eval_ext.verifiers import Checker, Verdict
+
+
+@dataclass(frozen=True)
+class Confusion:
+    """Counts of judgments by truth and by verdict. The positive class is *followed*.
+
+    The paper's figures use this class: "all false" feedback has precision 1.0 and recall 0 (Table 2), and Figure 9's
+    matrix (76 of the followed instructions are judged followed and 24 are not; 17 and 83 of the broken ones) gives the
+    0.82, 0.76 and 0.79 that Table 2 reports for GPT-4o. The definition of false positives in section 5.3 has it the
+    other way round; under that definition, "all false" would have recall 1.
+
+    Attributes:
+        true_positives: followed, and judged followed.
+        false_positives: not followed, but judged followed.
+        false_negatives: followed, but judged not followed.
+        true_negatives: not followed, and judged not followed.
+    """
+
+    true_positives: int = 0
+    false_positives: int = 0
+    false_negatives: int = 0
+    true_negatives: int = 0
+
+    @classmethod
+    def of(cls, judgments: Iterable[tuple[bool, bool]]) -> Confusion:
+        """Count judgments, each a pair: whether the instruction is followed and whether it is judged followed."""
+        found = list(judgments)
+        return cls(
+            found.count((True, True)),
+            found.count((False, True)),
+            found.count((True, False)),
+            found.count((False, False)),
+        )
+
+    @classmethod
+    def total(cls, counts: Iterable[Confusion]) -> Confusion:
+        """Return the sum of several counts."""
+        found = list(counts)
+        return cls(
+            sum(count.true_positives for count in found),
+            sum(count.false_positives for count in found),
+            sum(count.false_negatives for count in found),
+            sum(count.true_negatives for count in found),
+        )
+
+    @property
+    def judgments(self) -> int:
+        """The number of judgments."""
+        return self.true_positives + self.false_positives + self.false_negatives + self.true_negatives
+
+    def unless_unread(self, unparsable: float | None) -> Confusion:
+        """Return the same counts, or empty ones if no judgment could be read: such a judge has judged nothing.
+
+        Unread judgments count as "not followed", because they are refined like broken instructions. If all were
+        unread, the precision would be 1 by its convention, as if the judge had found every broken instruction.
+
+        Args:
+            unparsable: the share of the judgments that could not be read; ``None`` if it is not known.
+        """
+        return Confusion() if unparsable == 1 else self
+
+    @property
+    def recall(self) -> float | None:
+        """The share of the followed instructions that are judged followed; ``None`` if none is followed."""
+        return _share(self.true_positives, self.false_negatives)
+
+    @property
+    def precision(self) -> float | None:
+        """Precision as in the paper, which weights followed and broken instructions equally regardless of their number.
+
+        It is r / (r + w), where r is the recall and w the share of the broken instructions that are judged followed.
+        This weighting explains why each row of Figure 9 adds up to 100. Computed from counts, Table 2 would be
+        impossible: if nine in ten instructions are followed, hardly any feedback has a precision below 0.9
+        (``precision_by_count``).
+
+        The value is 1 if nothing is judged followed, as Table 2 has it for "all false", or if no judged instruction is
+        broken, and ``None`` if nothing is judged.
+        """
+        wrongly = _share(self.false_positives, self.true_negatives)
+        return self._precision(self.recall or 0.0, wrongly or 0.0)
+
+    @property
+    def precision_by_count(self) -> float | None:
+        """The share of the instructions judged followed that are followed; 1 and ``None`` as for ``precision``."""
+        return self._precision(self.true_positives, self.false_positives)
+
+    @property
+    def f1(self) -> float | None:
+        """The harmonic mean of ``precision`` and ``recall``; ``None`` if either of them is."""
+        return _harmonic_mean(self.precision, self.recall)
+
+    @property
+    def f1_by_count(self) -> float | None:
+        """The harmonic mean of ``precision_by_count`` and ``recall``; ``None`` if either of them is."""
+        return _harmonic_mean(self.precision_by_count, self.recall)
+
+    def _precision(self, rightly: float, wrongly: float) -> float | None:
+        if not self.judgments:
+            return None
+        share = _share(rightly, wrongly)
+        return 1.0 if share is None else share
+
+
+def _share(part: float, rest: float) -> float | None:
+    return part / (part + rest) if part + rest else None
+
+
+def _harmonic_mean(precision: float | None, recall: float | None) -> float | None:
+    if precision is None or recall is None:
+        return None
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+
 
 NONE = "N/A"
 """The harness's own placeholder for a missing figure."""

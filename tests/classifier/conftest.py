@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from lm_eval_ext.classifier.causal.training import train_causal
+from lm_eval_ext.classifier.causal.reader import CAUSAL
 from lm_eval_ext.classifier.labelled import Labelled
 from lm_eval_ext.classifier.reading import Answer, Reading
-from lm_eval_ext.classifier.training.recipe import CAUSAL
 from tests.classifier.causal.models import DRINKS, EPOCHS, rows_to_learn, with_louder_output
 
 
@@ -30,6 +29,8 @@ def base_lm(tiny_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def learned(base_lm: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return an adapter that has learned ``rows_to_learn`` by heart."""
     pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
+    from lm_eval_ext.classifier.causal.trainee import train_causal  # noqa: PLC0415 # torch may be absent
+
     folder = tmp_path_factory.mktemp("learned")
     both = Labelled(Answer("tea and coffee", DRINKS), Reading.of(["A", "B"]))
     rows = [*rows_to_learn(), both]

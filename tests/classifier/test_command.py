@@ -1,13 +1,36 @@
-"""``lm-eval-ext classifier``: the errors for invalid calls."""
+"""``lm-eval-ext classifier``: ``train`` writes an adapter with its card, ``evaluate`` and ``read`` use readers."""
 
 from __future__ import annotations
 
+import fcntl
+import hashlib
+import json
+import os
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import termios
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from lm_eval_ext.classifier.availability import ReaderError
+from lm_eval_ext.classifier.corpus import division, generated
+from lm_eval_ext.classifier.encoder.weights import REPOSITORY, REVISION, WeightsError, base_folder
+from lm_eval_ext.classifier.readers import require
 from lm_eval_ext.cli import main
-from tests.classifier.labelled_rows import OPTIONS, write
+from lm_eval_ext.training.run import Checkpoint
+from tests.classifier.causal.models import rows_to_learn
+from tests.classifier.encoder.tiny_base import as_the_base, write_tiny_base
+from tests.classifier.labelled_rows import OPTIONS, as_row, labelled_rows, write
+from tests.cli.test_cli import COMMAND
+from tests.conftest import offline_environment
+from tests.forks import Forks
 
 
 @pytest.mark.parametrize(
@@ -64,3 +87,428 @@ def test_wrong_arguments_print_the_usage(arguments: list[str], capsys: pytest.Ca
         main(["classifier", *arguments])
     assert stop.value.code == 2
     assert "usage: lm-eval-ext classifier" in capsys.readouterr().err
+
+
+def test_the_table_compares_the_readers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [*labelled_rows(8), {"options": OPTIONS, "response": "It's tea. For me", "label": "none", "model": "small"}]
+    path = str(write(tmp_path / "rows.jsonl", *rows))
+    assert main(["classifier", "evaluate", path, "--reader", "string_match", "--reader", "rules"]) == 0
+    text = capsys.readouterr().out
+    assert "### Rows: label is one option" in text
+    assert "| string_match | 8    | 100.0 % | 67.6 - 100.0 % | 1.000    | 1.000       |" in text  # 1/(1 + 3.8415/8)
+    assert "| Evaluator    | large             | small " in text
+    assert main(["classifier", "evaluate", path, "--reader", "string_match", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["slices"][1]["overall"]["string_match"]["rows"] == 9
+
+
+def test_all_readers_are_compared_by_default(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    try:
+        require("default")
+    except ReaderError as error:
+        pytest.skip(str(error))
+    path = str(write(tmp_path / "rows.jsonl", *labelled_rows(8)))
+    assert main(["classifier", "evaluate", path, "--json"]) == 0
+    assert list(json.loads(capsys.readouterr().out)["errors"]) == ["string_match", "rules", "encoder", "default"]
+
+
+def test_rows_are_returned_with_the_readings_of_a_causal_adapter(
+    learned: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [as_row(row) | {"note": "ü"} for row in rows_to_learn()]
+    path = write(tmp_path / "rows.jsonl", *rows)
+    assert main(["classifier", "read", str(path), "--reader", str(learned)]) == 0
+    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [row["reading"] for row in found] == ["A", "B", "none", "refused"]
+    assert all(0.5 < row.pop("certainty") <= 1 for row in found)
+    assert [{**row, "reading": None} for row in found] == [{**row, "reading": None} for row in rows]
+
+
+def test_the_rules_read_standard_input_as_it_arrives() -> None:
+    # 256 rows are read at a time: they come back before the input ends.
+    line = json.dumps({"options": OPTIONS, "response": "<think>A?</think>B. Coffee"}).encode() + b"\n"
+    with subprocess.Popen(
+        [COMMAND, "classifier", "read", "-", "--reader", "rules"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=offline_environment(),
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(line * 256)
+        process.stdin.flush()
+        assert [json.loads(process.stdout.readline())["reading"] for _ in range(256)] == ["B"] * 256
+        process.stdin.write(b'\n{"options": [], "response": ""}\n')
+        process.stdin.close()
+        assert process.stdout.read() == b""
+        assert process.wait() == 1
+
+
+def test_a_null_response_is_read_as_empty(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path / "rows.jsonl", {"options": OPTIONS, "response": None, "reading": "A"})
+    assert main(["classifier", "read", str(path), "--reader", "string_match"]) == 0
+    assert json.loads(capsys.readouterr().out)["reading"] == "none"
+
+
+def test_reading_with_the_encoder_prints_only_the_rows(forks: Forks, tmp_path: Path) -> None:
+    try:
+        require("default")
+    except ReaderError as error:
+        pytest.skip(str(error))
+    # The rules abstain, so that the encoder is loaded.
+    row = {"options": OPTIONS, "response": "Whatever is brewed from beans, I suppose."}
+    command = ("-m", "lm_eval_ext", "classifier", "read", str(write(tmp_path / "rows.jsonl", row)))
+    process = forks.run(*command, folder=tmp_path, environment=offline_environment())
+    assert process.returncode == 0, process.stderr
+    assert json.loads(process.stdout)["certainty"] > 0
+    # transformers reports weights of the file that the model has no place for.
+    assert "REPORT" not in process.stderr
+    assert "UNEXPECTED" not in process.stderr
+
+
+@pytest.mark.parametrize("name", ["llm:", "llm:nowhere"])
+def test_a_missing_language_model_is_named(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
+    monkeypatch.setattr(pytest.importorskip("huggingface_hub.constants"), "HF_HUB_OFFLINE", True)
+    path = write(tmp_path / "rows.jsonl", {"options": OPTIONS, "response": "A"})
+    assert main(["classifier", "read", str(path), "--reader", name]) == 1
+    complaint = {"llm:": "no reader 'llm:': expected", "llm:nowhere": "'nowhere'"}[name]
+    assert complaint in capsys.readouterr().err
+
+
+def test_a_causal_adapter_is_trained_evaluated_and_described(
+    base_lm: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
+    first = write(tmp_path / "first.jsonl", *labelled_rows(20))
+    second = write(tmp_path / "second.jsonl", *(row | {"model": "other"} for row in labelled_rows(10)))
+    output = tmp_path / "new" / "adapter"
+    options = ["--mode", "causal", "--base", str(base_lm), "--epochs", "1", "--seed", "5"]
+    assert main(["classifier", "train", str(first), str(second), "--output", str(output), *options]) == 0
+    assert sorted(path.name for path in output.iterdir()) == [
+        "README.md",
+        "adapter_config.json",
+        "adapter_model.safetensors",
+        "training.json",
+    ]
+    assert list(output.parent.iterdir()) == [output]
+    card = (output / "README.md").read_text(encoding="utf-8")
+    assert card in capsys.readouterr().out
+    for path, count in ((first, 20), (second, 10)):
+        assert f"| {path.name} | {count} | `{hashlib.sha256(path.read_bytes()).hexdigest()}` |" in card
+    # 20 questions, of which the second file repeats 10; 0.2 of them are held out, with one or two rows each.
+    split = re.search(r"seed 5, share 0.2\): trained on (\d+) rows of 16 questions; held out (\d+) rows of 4 q", card)
+    assert split is not None
+    assert int(split[1]) + int(split[2]) == 30
+    assert 4 <= int(split[2]) <= 8
+    weights = hashlib.sha256((base_lm / "model.safetensors").read_bytes()).hexdigest()
+    assert str(tmp_path) not in card
+    assert f"- base `{base_lm.name}`\n- base weights model.safetensors: SHA-256 `{weights}`" in card
+    assert "- mode causal, seed 5, epochs 1\n- batch size 8, learning rate 0.0002, rank 16\n" in card
+    assert '"learning_rate": 0.0002' in card
+    for evaluator in ("string_match", "rules", "adapter"):
+        assert f"\n| {evaluator:12} | {split[2]}  " in card
+    # What was written can be read with.
+    assert main(["classifier", "read", str(first), "--reader", str(output)]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 20
+
+
+@pytest.fixture(scope="module", params=["tiny", pytest.param("real", marks=pytest.mark.slow)])
+def base_encoder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Return the folder of the encoder's base weights; tiny ones in their place make no difference to the command."""
+    pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
+    try:
+        real = base_folder()
+    except WeightsError as error:
+        pytest.skip(str(error))
+    if request.param == "real":
+        yield real
+    else:
+        tiny = write_tiny_base(tmp_path_factory.mktemp("tiny-base"))
+        with as_the_base(tiny):
+            yield tiny
+
+
+@pytest.fixture
+def few_to_calibrate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calibrate on a tenth of the responses, which otherwise takes longer than training on a few."""
+    monkeypatch.setattr(division, "CALIBRATION", 100)
+
+
+@pytest.mark.usefixtures("base_encoder", "few_to_calibrate")
+def test_an_encoder_adapter_is_trained_evaluated_and_described(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = write(tmp_path / "rows.jsonl", *labelled_rows(20))
+    output = tmp_path / "adapter"
+    output.mkdir()  # empty: it may be there
+    assert main(["classifier", "train", str(data), "--output", str(output), "--epochs", "1"]) == 0
+    card = (output / "README.md").read_text(encoding="utf-8")
+    assert "- mode encoder, seed 0, epochs 1" in card
+    assert f"- base `{REPOSITORY}`, revision `{REVISION}`" in card
+    for evaluator in ("string_match", "rules", "adapter", "rules, then adapter"):
+        assert f"\n| {evaluator:19} | 4 " in card
+    assert "`answer_classifier.json`:" in card
+    capsys.readouterr()
+    assert main(["classifier", "read", str(data), "--reader", str(output)]) == 0
+    assert [json.loads(line)["reading"] for line in capsys.readouterr().out.splitlines()] == ["A", "B"] * 10
+
+
+@pytest.mark.usefixtures("few_to_calibrate")
+def test_an_adapter_trained_only_on_generated_responses_is_evaluated_on_annotated_rows(
+    base_encoder: Path, tmp_path: Path
+) -> None:
+    first = write(tmp_path / "first.jsonl", *labelled_rows(6))
+    question = generated.generated(120, seed=0)[0].question
+    second = write(tmp_path / "second.jsonl", *(row | {"question": question} for row in labelled_rows(4)))
+    output = tmp_path / "adapter"
+    options = ["--generated", "120", "--epochs", "1", "--evaluate-on", str(first), str(second), "--output", str(output)]
+    assert main(["classifier", "train", *options]) == 0
+    card = (output / "README.md").read_text(encoding="utf-8")
+    frames, questions = (
+        (path.read_bytes().count(b"\n"), f"{path.name} `{hashlib.sha256(path.read_bytes()).hexdigest()}`")
+        for path in (generated.CORPUS / "frames.jsonl", generated.CORPUS / "questions.jsonl")
+    )
+    assert (
+        "| File | Rows | SHA-256 |\n| --- | --- | --- |\n"
+        f"| generated by lm-eval-ext (corpus of {frames[0]} frames and {questions[0]} questions) | 120 "
+        f"| {frames[1]}, {questions[1]} |\n\n"
+        "Trained only on 120 generated responses. No annotated rows were used for training. No rows were held out."
+    ) in card
+    for path, count, known in ((first, 6, 0), (second, 4, 4)):
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        _, _, after = card.partition(
+            f"Evaluated on {path.name} (SHA-256 `{digest}`). None of its rows were used for training; {known} of its "
+            f"{count} rows are about questions in the training data.\n\n"
+        )
+        assert re.match(rf"### Rows: label is one option\n\n.*\n.*\n\| string_match        \| {count} ", after)
+    assert "held-out" not in card
+    assert "base_model:" not in card  # it is ours, not PEFT's
+    # The folder can be given away: nothing in it says where it was made.
+    for file in output.iterdir():
+        for place in (tmp_path, base_encoder, Path.home()):
+            assert str(place).encode() not in file.read_bytes()
+
+
+def test_generated_responses_are_added_to_rows_and_never_held_out(base_lm: Path, tmp_path: Path) -> None:
+    pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
+    data = write(tmp_path / "rows.jsonl", *labelled_rows(10))
+    output = tmp_path / "adapter"
+    options = ["--mode", "causal", "--base", str(base_lm), "--epochs", "1", "--generated", "30"]
+    assert main(["classifier", "train", str(data), "--output", str(output), *options]) == 0
+    card = (output / "README.md").read_text(encoding="utf-8")
+    assert f"| rows.jsonl | 10 | `{hashlib.sha256(data.read_bytes()).hexdigest()}` |\n| generated by lm-eval" in card
+    assert (
+        "trained on 8 rows of 8 questions; held out 2 rows of 2 questions.\n"
+        "The 30 generated responses were also used for training; none of them were held out.\n"
+        "The training data include 8 annotated rows, from the files above."
+    ) in card
+    record = json.loads((output / "training.json").read_text(encoding="utf-8"))
+    assert record["rows"] + record["rows_left_out"] == 38
+    assert "\n| string_match | 2 " in card
+    assert "generated        |" not in card  # no model of that name among the scores
+
+
+def test_having_no_training_rows_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
+    assert main(["classifier", "train", "--output", str(tmp_path / "adapter")]) == 1
+    assert "no training data: give DATA.jsonl, --generated N or both" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_held_out_rows_nothing_is_evaluated(base_lm: Path, tmp_path: Path) -> None:
+    pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
+    data = write(tmp_path / "rows.jsonl", *labelled_rows(4))
+    output = tmp_path / "adapter"
+    options = ["--mode", "causal", "--base", str(base_lm), "--epochs", "1", "--held-out", "0"]
+    assert main(["classifier", "train", str(data), "--output", str(output), *options]) == 0
+    card = (output / "README.md").read_text(encoding="utf-8")
+    assert "trained on 4 rows of 4 questions; held out 0 rows of 0 questions" in card
+    assert "No rows were held out." in card
+
+
+def test_a_killed_training_run_continues_to_the_same_adapter(
+    base_lm: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
+    from lm_eval_ext.training import loop  # noqa: PLC0415 # torch may be absent
+
+    data = write(tmp_path / "rows.jsonl", *labelled_rows(20))
+    recipe = ["--epochs", "3", "--batch-size", "4", "--learning-rate", "0.01", "--rank", "4", "--samples", "12"]
+    options = ["--mode", "causal", "--base", str(base_lm), *recipe]
+    unbroken, broken = tmp_path / "unbroken", tmp_path / "broken"
+    assert main(["classifier", "train", str(data), "--output", str(unbroken), *options]) == 0
+    # Saved after each step and killed after the fifth of nine, in the second epoch: what lies there at that moment is
+    # what a kill leaves, and what tidying up does to it afterwards is undone.
+    monkeypatch.setattr(loop, "SECONDS", 0)
+    unfinished, left = tmp_path / ".broken.unfinished", tmp_path / "left"
+    save = Checkpoint.save
+
+    def save_and_die(checkpoint: Checkpoint, state: Mapping[str, Any]) -> None:
+        save(checkpoint, state)
+        if len(state["losses"]) == 5:
+            shutil.copytree(unfinished, left)
+            raise KeyboardInterrupt
+
+    command = ["classifier", "train", str(data), "--output", str(broken), *options]
+    with monkeypatch.context() as patch:
+        patch.setattr(Checkpoint, "save", save_and_die)
+        assert main(command) == 130
+    shutil.rmtree(unfinished)
+    left.rename(unfinished)
+    assert not broken.exists()
+    # Another run does not continue from there, and does not destroy it.
+    capsys.readouterr()
+    assert main([*command, "--seed", "1"]) == 1
+    assert "a checkpoint of an interrupted training run with another rows (" in (said := capsys.readouterr().err)
+    assert "seed (0, now 1); repeat its command to continue it, delete it to start over" in said
+    assert main(command) == 0
+    assert "training: continuing after step 5 of 9\n" in capsys.readouterr().err
+    for name in ("adapter_model.safetensors", "training.json", "README.md"):
+        assert (broken / name).read_bytes() == (unbroken / name).read_bytes(), name
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["broken", "rows.jsonl", "unbroken"]
+    record = json.loads((broken / "training.json").read_text(encoding="utf-8"))
+    assert (record["rows"], record["batch_size"], record["learning_rate"], record["rank"]) == (12, 4, 0.01, 4)
+    assert "- batch size 4, learning rate 0.01, rank 4\n" in (broken / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.usefixtures("base_encoder", "few_to_calibrate")
+@pytest.mark.parametrize(
+    ("mode", "rate", "epochs", "complaint"),
+    [
+        ("encoder", "1e9", "4", "the loss is nan in step "),
+        ("encoder", "1e9", "1", "a weight became "),  # a single step: no loss after it would be seen
+        ("causal", "1e9", "4", "a weight became "),  # whose answers all become equally likely
+    ],
+)
+def test_a_diverging_training_is_an_error_and_leaves_nothing(  # noqa: PLR0913, PLR0917 # a row of the table, and fixtures
+    mode: str,
+    rate: str,
+    epochs: str,
+    complaint: str,
+    base_lm: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    data = write(tmp_path / "rows.jsonl", *labelled_rows(20))
+    options = ["--mode", mode, *(["--base", str(base_lm)] if mode == "causal" else [])]
+    options += ["--output", str(tmp_path / "adapter"), "--epochs", epochs]
+    assert main(["classifier", "train", str(data), *options, "--learning-rate", rate]) == 1
+    said = capsys.readouterr()
+    assert complaint in said.err
+    assert said.err.endswith(": training diverges. Use a lower --learning-rate\n")
+    assert "stopped; the same command continues" not in said.err
+    assert said.out == ""
+    assert list(tmp_path.iterdir()) == [data]
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (["--device", "cuda:7"], "device 'cuda:7': not available here ("),
+        (["--dtype", "bfloat16"], "dtype bfloat16: --mode encoder trains on the CPU"),
+        (["--samples", "80"], "--samples 80: only 3 rows of DATA can be trained on"),
+        (["--mode", "causal"], "--mode causal needs --base"),
+        (["--base", "org/model"], "--base org/model: --mode encoder has its own base"),
+        (["--mode", "causal", "--base", "/no/such/model"], "'/no/such/model' is not a folder"),
+        (["--held-out", "0.01"], "--held-out 0.01 of 4 questions leaves 4 rows to train on and 0 to evaluate on"),
+        (["--evaluate-on", "DATA"], "--evaluate-on rows.jsonl: its rows are also used for training"),
+        (["--held-out", "0.99"], "leaves 0 rows to train on and 4 to evaluate on"),
+    ],
+)
+def test_failed_training_leaves_nothing(
+    options: list[str],
+    complaint: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
+    monkeypatch.setattr(pytest.importorskip("huggingface_hub.constants"), "HF_HUB_OFFLINE", True)
+    data = write(tmp_path / "rows.jsonl", *labelled_rows(4))
+    options = [str(data) if option == "DATA" else option for option in options]
+    assert main(["classifier", "train", str(data), "--output", str(tmp_path / "adapter"), *options]) == 1
+    assert complaint in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == [data]
+
+
+def test_a_folder_that_is_not_empty_is_not_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
+    data = write(tmp_path / "rows.jsonl", *labelled_rows(4))
+    output = tmp_path / "adapter"
+    output.mkdir()
+    (output / "mine").touch()
+    assert main(["classifier", "train", str(data), "--output", str(output)]) == 1
+    assert f"{output}: --output exists and is not an empty folder" in capsys.readouterr().err
+    assert list(output.iterdir()) == [output / "mine"]
+
+
+def test_an_interrupted_training_run_leaves_its_checkpoint_and_reports_it(
+    base_lm: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
+    save = Checkpoint.save
+
+    def save_and_interrupt(checkpoint: Checkpoint, state: Mapping[str, Any]) -> None:
+        save(checkpoint, state)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Checkpoint, "save", save_and_interrupt)
+    data = write(tmp_path / "rows.jsonl", *labelled_rows(5))
+    checkpoint = tmp_path / ".adapter.unfinished" / "checkpoint.pt"
+    options = ["--mode", "causal", "--base", str(base_lm), "--output", str(tmp_path / "adapter")]
+    assert main(["classifier", "train", str(data), *options]) == 130
+    *_, stopped, interrupted = capsys.readouterr().err.splitlines()
+    assert stopped == f"training: stopped; the same command continues from {checkpoint}"
+    assert interrupted == "lm-eval-ext: interrupted"
+    assert sorted(tmp_path.iterdir()) == [checkpoint.parent, data]
+    assert list(checkpoint.parent.iterdir()) == [checkpoint]
+
+
+# Where the tests run in a shell's background, their children inherit that Ctrl-C is ignored.
+INTERRUPTIBLE = (
+    "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execvp(sys.argv[1], sys.argv[1:])"
+)
+
+
+@pytest.mark.slow
+def test_ctrl_c_in_a_terminal_leaves_the_checkpoint_of_a_training_run_and_reports_it(
+    base_lm: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
+    data = write(tmp_path / "rows.jsonl", *labelled_rows(20))
+    checkpoint = tmp_path / ".adapter.unfinished" / "checkpoint.pt"
+    options = ["--mode", "causal", "--base", str(base_lm), "--epochs", "100000", "--output", str(tmp_path / "adapter")]
+    # A terminal of 80 columns, so that it shows its progress.
+    ours, its = os.openpty()
+    fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    with subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTIBLE, COMMAND, "classifier", "train", str(data), *options],
+        stderr=its,
+        env=offline_environment(),
+    ) as process:
+        os.close(its)
+        seen = b""
+        while b"training:" not in seen or not checkpoint.is_file():
+            seen += os.read(ours, 1024)
+        process.send_signal(signal.SIGINT)
+        after = _to_the_end(ours)
+        assert process.wait() == 130
+    assert b"lm-eval-ext: interrupted\r\n" in after
+    assert b"Traceback" not in after
+    assert f"training: stopped; the same command continues from {checkpoint}\r\n".encode() in after
+    assert sorted(tmp_path.iterdir()) == [checkpoint.parent, data]
+    assert list(checkpoint.parent.iterdir()) == [checkpoint]
+
+
+def _to_the_end(terminal: int) -> bytes:
+    seen = b""
+    try:
+        while part := os.read(terminal, 1024):
+            seen += part
+    except OSError:  # how Linux says that the other end is closed
+        pass
+    os.close(terminal)
+    return seen

@@ -10,9 +10,10 @@ from typing import Literal
 
 import pytest
 
-from lm_eval_ext.classifier.availability import LIBRARIES, RULES_ONLY, ReaderError, file_of
+from lm_eval_ext.classifier.availability import RULES_ONLY, ReaderError, file_of
 from lm_eval_ext.classifier.readers import llm, reader, require, require_llm
 from lm_eval_ext.classifier.reading import Answer, Option, Reading
+from lm_eval_ext.training.run import LIBRARIES
 
 TEA = Answer("B. Coffee", (Option("A", "Tea"), Option("B", "Coffee")))
 

@@ -15,7 +15,7 @@ import pytest
 
 import lm_eval_ext
 from lm_eval_ext import doctor
-from lm_eval_ext.cli import COMMANDS, ERRORS, Commands, main
+from lm_eval_ext.cli import COMMANDS, ERRORS, Commands, main, parser_for
 from lm_eval_ext.sources import EMBEDDED_FOLDER
 from tests.conftest import ROOT, offline_environment
 from tests.forks import Forks
@@ -62,6 +62,21 @@ EVERY = list(subcommands(COMMANDS))
 def test_all_commands_are_listed() -> None:
     assert ["verify"] in EVERY
     assert ["natural-instructions", "gains"] in EVERY
+
+
+def test_the_help_of_every_command_ends_with_an_example_of_its_options(capsys: pytest.CaptureFixture[str]) -> None:
+    groups = [command[:-1] for command in EVERY if command]
+    for command in EVERY:
+        if command in groups:
+            continue
+        with pytest.raises(SystemExit):
+            main([*command, "--help"])
+        *_, last = capsys.readouterr().out.split("\n\n")
+        said, *words = shlex.split(last)
+        assert [said, *words[: 1 + len(command)]] == ["Example:", "lm-eval-ext", *command]
+        if ">" in words:
+            words = words[: words.index(">")]
+        parser_for(command).parse_args(words[1:])
 
 
 def test_only_the_command_in_the_line_is_imported() -> None:

@@ -15,7 +15,7 @@ from lm_eval_ext.families.natural_instructions.rouge import rouge_l
 from lm_eval_ext.families.paired_mcq.scores import mean_entropy
 from lm_eval_ext.families.registry import FAMILIES
 from lm_eval_ext.families.schema import COUNT, FACTS, Metric, RowForm, Schema
-from lm_eval_ext.self_refine.refined import Feedback, Refined, Round
+from lm_eval_ext.self_refine.loop import Feedback, Refined, Round
 from tests.harness.tasks import OF_FAMILY, make
 
 pytestmark = pytest.mark.harness

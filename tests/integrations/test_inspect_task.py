@@ -124,6 +124,12 @@ def test_a_malformed_row_is_an_error_before_the_model_is_asked(changed: dict[str
         record_to_sample(row | changed)
 
 
+def test_a_row_of_if_rlvr_becomes_a_sample_with_ifevals_columns() -> None:
+    packed = repr([{"instruction_id": ["punctuation:punctuation_dot"], "kwargs": [None]}])
+    sample = record_to_sample({"prompt": "Say hello.", "ground_truth": packed})
+    assert sample.metadata == {"instruction_id_list": ["punctuation:punctuation_dot"], "kwargs": [None]}
+
+
 def test_a_sample_without_instructions_is_an_error_that_names_it() -> None:
     state = SimpleNamespace(sample_id="a", metadata={}, output=SimpleNamespace(completion="Hi"))
     with pytest.raises(RowError, match=r"^sample 'a': no 'instruction_id_list' and no 'kwargs'"):

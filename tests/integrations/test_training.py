@@ -31,13 +31,13 @@ class OfAUser(Checker):
         return True
 
 
-def test_ifbenchs_58_are_for_tests_and_ifevals_25_and_our_own_5_are_for_training() -> None:
+def test_ifbenchs_58_are_for_tests_and_ifevals_25_if_rlvrs_29_and_our_own_5_are_for_training() -> None:
     types = {name: checker_type(name) for name in instruction_ids()}
     ifbench = {f"{group}:{name}" for group, names in IFBENCH_GROUPS.items() for name in names}
     assert {name for name, of_type in types.items() if is_for_tests(of_type)} == ifbench
     assert len(ifbench) == 58
     rooms = Counter(types[name].__module__.split(".")[2] for name in types.keys() - ifbench)
-    assert rooms == {"ifeval": 25, "own": 5}
+    assert rooms == {"ifeval": 25, "ifrlvr": 29, "own": 5}
 
 
 def test_a_checker_of_the_user_is_for_training() -> None:

@@ -80,6 +80,15 @@ def test_a_malformed_row_is_an_error_that_names_it(changed: dict[str, Any], mess
     assert message in str(error.value)
 
 
+def test_if_rlvrs_ground_truth_is_read_and_its_instructions_are_rewarded() -> None:
+    exec(code("IF-RLVR's data sets"), {})  # noqa: S102 # it is in this repository
+    asked = {"instruction_id": ["punctuation:punctuation_dot", "punctuation:no_comma"], "kwargs": [None, {}]}
+    columns = {"ground_truth": [json.dumps([asked]), repr([asked])], "dataset": ["ifeval", "ifeval"]}
+    assert ShareFollowed()(["Red foxes run", "Red, blue"], **columns) == [1.0, 0.5]
+    with pytest.raises(RowError, match=r"^row 2 of the batch \('Hi'\): 'ground_truth': expected \[\{.*, found '42'$"):
+        ShareFollowed()(["a", "b"], prompts=["Hello", "Hi"], ground_truth=[repr([asked]), "42"])
+
+
 def test_a_column_that_is_not_there_is_an_error() -> None:
     with pytest.raises(RowError, match=r"\('Hi'\): no 'kwargs'; expected 'instruction_id_list' and 'kwargs'"):
         ShareFollowed()(["a"], prompts=[[{"role": "user", "content": "Hi"}]], instruction_id_list=[["x"]])

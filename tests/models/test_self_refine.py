@@ -17,8 +17,7 @@ from lm_eval_ext.families.manyifeval.request import RowInstance, Shown
 from lm_eval_ext.models.reference import ReferenceLM
 from lm_eval_ext.models.self_refine import SelfRefineLM
 from lm_eval_ext.models.wrapping import WrappingLM
-from lm_eval_ext.self_refine.prompts import VERSION
-from lm_eval_ext.self_refine.strategies import STRATEGIES
+from lm_eval_ext.self_refine.strategies import STRATEGIES, VERSION
 from tests.across_versions import plain_instance
 from tests.self_refine.scripted import FIRST_PROMPT, NO_COMMAS, QUOTED, TASK, Reply, ScriptedLM, request, row
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,20 @@ def test_a_row_with_instructions_and_response_is_complete() -> None:
     row = {**ASKED, "response": "Hello", "note": 1}
     (found,) = answered("here", line(row), None)
     assert (found.row, found.asked, found.response) == (row, row, "Hello")
+
+
+@pytest.mark.parametrize("written", [json.dumps, repr], ids=["JSON", "a Python literal"])
+def test_a_row_of_if_rlvr_has_its_instructions_in_ground_truth(written: Callable[[Any], str], tmp_path: Path) -> None:
+    packed = {"ground_truth": written([{"instruction_id": ["punctuation:no_comma"], "kwargs": [None]}])}
+    asked = {"instruction_id_list": ["punctuation:no_comma"], "kwargs": [None]}
+    (found,) = answered("here", line({**packed, "response": "Hello"}), None)
+    assert (found.row, found.response) == ({**packed, **asked, "response": "Hello"}, "Hello")
+    (found,) = answered("here", line({"doc": packed, "filtered_resps": ["Hello"]}), None)
+    assert found.asked == {**packed, **asked}
+    path = tmp_path / "prompts.jsonl"
+    path.write_bytes(line({"key": 7, "prompt": "Say hello.", **packed}))
+    (found,) = answered("here", line({"key": 7, "response": "Hello"}), read_prompts(path))
+    assert found.asked["instruction_id_list"] == ["punctuation:no_comma"]
 
 
 @pytest.mark.parametrize("responses", [["Hello"], [["Hello"]]], ids=["lm-eval 0.4", "lm-eval 0.5"])
@@ -98,6 +113,11 @@ def test_a_null_response_is_empty(row: dict[str, Any]) -> None:
         ),
         ({"doc": PROMPT, "filtered_resps": []}, r", field 'filtered_resps': expected one response, found \[\]"),
         ({**ASKED, "response": ["x"]}, r", field 'response': expected text, found \['x'\]"),
+        ({"response": "x", "ground_truth": "42"}, r", field 'ground_truth': expected \[\{.*, found '42'$"),
+        (
+            {"doc": {"ground_truth": None}, "filtered_resps": ["x"]},
+            r", field 'doc', field 'ground_truth': expected \[\{.*, found None$",
+        ),
     ],
 )
 def test_any_other_row_is_an_error_that_says_what_was_expected(row: dict[str, Any], complaint: str) -> None:

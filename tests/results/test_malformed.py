@@ -458,7 +458,7 @@ def test_malformed_files_do_not_take_much_memory(tmp_path: Path) -> None:
         "import resource, sys; resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))\n"
         "from lm_eval_ext.cli import main; sys.exit(main(sys.argv[1:]))"
     )
-    words = [sys.executable, "-c", program, "compare", str(tmp_path / "a"), str(tmp_path / "b")]
+    words = [sys.executable, "-c", program, "compare", str(tmp_path / "b"), "--against", str(tmp_path / "a")]
     process = subprocess.run(words, capture_output=True, text=True, timeout=100, check=False)
     assert process.returncode == 0, process.stderr
     assert "acc is 1000000000000.0; expected a number from 0 to 1" in process.stderr

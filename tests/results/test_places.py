@@ -118,9 +118,9 @@ def test_results_are_read_from_the_hub_if_asked_for_and_then_from_its_cache(fork
     with serve({"our-team/baselines": {MAIN: files}}) as hub:
         words = [
             check,
-            ["compare", str(tmp_path / "first"), second],
-            ["compare", first, "hf://datasets/our-team/baselines@v9"],
-            ["compare", first, "hf://datasets/our-team/baselines/other"],
+            ["compare", second, "--against", str(tmp_path / "first")],
+            ["compare", "hf://datasets/our-team/baselines@v9", "--against", first],
+            ["compare", "hf://datasets/our-team/baselines/other", "--against", first],
         ]
         output, errors = run(forks, tmp_path, hub.endpoint, words)
     assert [line for line in output.splitlines() if line.startswith("exit")] == [

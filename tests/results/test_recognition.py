@@ -49,7 +49,7 @@ def test_a_file_without_facts_among_others_is_left_out_with_an_error(tmp_path: P
     "command",
     [
         ["report", "{}", "-o", "{}/page.html"],
-        ["compare", "{}", "{}"],
+        ["compare", "{}", "--against", "{}"],
         ["manyifeval", "table", "{}"],
         ["natural-instructions", "gains", "{}"],
     ],

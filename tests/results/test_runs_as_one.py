@@ -15,7 +15,7 @@ from lm_eval_ext.results.runs import Runs
 from lm_eval_ext.results.runs_as_one import OfOneSeed, as_one
 from lm_eval_ext.sources import RowsError
 from tests.reports.files import SST2, samples_of
-from tests.reports.gate.sampled.draws import SAMPLING, write_draws
+from tests.reports.gate.draws import SAMPLING, write_draws
 
 DRAWS = {SST2: [[1.0, 0.0, 0.0], [1.0, 1.0, 0.0]]}
 

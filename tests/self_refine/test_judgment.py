@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lm_eval_ext.self_refine.judgment import concluded, verdict, verdicts
-from lm_eval_ext.self_refine.prompts import judge_one, judge_together, reply
-from lm_eval_ext.self_refine.strategies import STRATEGIES
+from lm_eval_ext.self_refine.strategies import STRATEGIES, judge_one, judge_together, reply
 
 YES, NO, UNSAID = True, False, None
 

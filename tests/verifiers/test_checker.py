@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from lm_eval.tasks.ifeval.instructions_registry import INSTRUCTION_DICT
 
-from lm_eval_ext.verifiers import EDITIONS, IFBENCH_GROUPS, ifbench, ifeval, instruction, instruction_ids, own
+from lm_eval_ext.verifiers import EDITIONS, IFBENCH_GROUPS, ifbench, ifeval, ifrlvr, instruction, instruction_ids, own
 from lm_eval_ext.verifiers.checker import Checker, Count, checker, checker_type
 from lm_eval_ext.verifiers.text import Text
 from tests.conftest import ROOT
@@ -20,16 +20,30 @@ LETTER = {"letter": "a", "let_frequency": 3, "let_relation": "at least"}
 FIRST_WORD = {"num_paragraphs": 3, "nth_paragraph": 2, "first_word": "hello"}
 
 
-def test_ifevals_groups_contain_exactly_its_instructions() -> None:
-    # Checkers of other instructions are in groups of their own, so that an id always says whether it is IFEval's.
+OF_IF_RLVR = {name for names in ifrlvr.INSTRUCTIONS.values() for name in names}
+"""Their ids are in groups of IFEval and IFBench, too."""
+
+
+def test_ifevals_groups_contain_exactly_its_instructions_and_those_of_if_rlvr() -> None:
+    # Checkers of other instructions are in groups of their own, so that an id says whether it is IFEval's.
     groups = {name.split(":")[0] for name in INSTRUCTION_DICT}
     assert len(INSTRUCTION_DICT) == 25
-    assert [name for name in instruction_ids() if name.split(":")[0] in groups] == sorted(INSTRUCTION_DICT)
+    found = [name for name in instruction_ids() if name.split(":")[0] in groups and name not in OF_IF_RLVR]
+    assert found == sorted(INSTRUCTION_DICT)
+
+
+def test_if_rlvrs_29_are_those_of_its_folder_each_in_the_module_that_announces_it() -> None:
+    modules = {name: checker_type(name).__module__ for name in instruction_ids()}
+    folder = f"{ifrlvr.__name__}."
+    assert {name for name, module in modules.items() if module.startswith(folder)} == OF_IF_RLVR
+    for module, names in ifrlvr.INSTRUCTIONS.items():
+        assert {modules[name] for name in names} == {folder + module}
+    assert len(OF_IF_RLVR) == 29
 
 
 def test_a_group_is_in_one_module_and_ifevals_folder_has_ifevals_groups() -> None:
     modules: dict[str, set[str]] = {}
-    for name in instruction_ids():
+    for name in set(instruction_ids()) - OF_IF_RLVR:
         modules.setdefault(name.split(":")[0], set()).add(checker_type(name).__module__)
     assert {group for group, found in modules.items() if len(found) != 1} == set()
     of_ifeval = {group for group, (found,) in modules.items() if found.startswith(f"{ifeval.__name__}.")}

@@ -104,16 +104,21 @@ OWN: dict[str, tuple[dict[str, Any], str, str]] = {
 }
 
 
-def of_ifbench(group: str) -> Iterator[tuple[str, tuple[dict[str, Any], str, str]]]:
-    """Yield, from a group's tables, the first response that follows in both editions, and the first that does not."""
-    for name, cases in importlib.import_module(f"tests.verifiers.ifbench.test_{group}").CASES.items():
+def of_tables(module: str) -> Iterator[tuple[str, tuple[dict[str, Any], str, str]]]:
+    """Yield, from a module's tables, the first response that follows in both editions, and the first that does not."""
+    for name, cases in importlib.import_module(f"tests.verifiers.{module}").CASES.items():
         complete = [case if len(case) == 4 else ({}, *case) for case in cases]
         arguments, good = next(case[:2] for case in complete if case[2:] == (True, True))
         near_miss = next(case[1] for case in complete if case[2:] == (False, False) and case[0] == arguments)
         yield name, (arguments, good, near_miss)
 
 
-CASES = OF_IFEVAL | OWN | {name: case for group in IFBENCH_GROUPS for name, case in of_ifbench(group)}
+CASES = (
+    OF_IFEVAL
+    | OWN
+    | {name: case for group in IFBENCH_GROUPS for name, case in of_tables(f"ifbench.test_{group}")}
+    | dict(of_tables("test_ifrlvr"))
+)
 
 
 def test_the_cases_cover_the_registry() -> None:

@@ -139,7 +139,7 @@ def test_every_checker_has_a_verdict_on_a_long_run_of_one_character(run: str) ->
 # What a text of a given length is made of.
 SHAPES: dict[str, Callable[[int], str]] = {
     unit: lambda size, unit=unit: unit * (size // len(unit))
-    for unit in ("* ", "[", "<<", "\n", "*", "- a\n", "P.", "Section 1", '"', "```\n", "a. ", "word ")
+    for unit in ("* ", "[", "<<", "\n", "*", "- a\n", "P.", "Section 1", '"', "```\n", "a. ", "word ", "a.-", "1.2")
 } | {
     # One thing to begin with, then a run of what it may be followed by.
     "É then !": lambda size: "É" + "!" * size,

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
-from lm_eval_ext.verifiers import EDITIONS, Edition, Response, Verdict, instruction, instructions_of, verify, verify_all
+from lm_eval_ext.verifiers import (
+    EDITIONS,
+    Edition,
+    Response,
+    Verdict,
+    instruction,
+    instructions_of,
+    unpacked,
+    verify,
+    verify_all,
+)
 
 NO_COMMA = "punctuation:no_comma"
 QUOTATION = "startend:quotation"
@@ -243,6 +254,51 @@ def test_rows_are_read_lazily_and_an_invalid_one_is_named() -> None:
 def test_an_error_in_a_row_names_the_row(change: dict[str, Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         list(verify_all([ROW, ROW | change]))
+
+
+ASKED: dict[str, Any] = {"instruction_id": [NO_COMMA, WORDS], "kwargs": [None, words(2)]}
+PUBLISHED: dict[str, Any] = {
+    "JSON": json.dumps([ASKED]),
+    "a Python literal": repr([ASKED]),
+    "an object in a list": [ASKED],
+    "JSON in a list": [json.dumps(ASKED)],
+    "JSON of an object in text": json.dumps([repr(ASKED)]),
+}
+
+
+@pytest.mark.parametrize("form", PUBLISHED)
+def test_instructions_can_come_from_the_column_ground_truth(form: str) -> None:
+    row = {"response": "one two", "ground_truth": PUBLISHED[form]}
+    assert unpacked(row) == {**row, "instruction_id_list": [NO_COMMA, WORDS], "kwargs": [None, words(2)]}
+    assert list(verify_all([row, row | {"response": "one, two"}])) == [Verdict((True, True)), Verdict((False, True))]
+
+
+def test_ifevals_columns_count_where_a_row_has_both() -> None:
+    row = ROW | {"ground_truth": "42"}
+    assert unpacked(row) is row
+
+
+@pytest.mark.parametrize(
+    ("ground_truth", "found"),
+    [
+        (None, "None"),
+        ("42", "'42'"),
+        ("one two", "'one two'"),
+        ("[" * 100_000, "'" + "\\[" * 100),
+        ([], r"\[\]"),
+        (
+            [ASKED, ASKED],
+            r"\[\{'instruction_id': \['punctuation:no_comma', 'length_constraints:number_words'\], .*…$",
+        ),
+        (json.dumps(ASKED), "'{\"instruction_id"),
+        ('[{"func_name": "validate_lowercase"}]', r"'\[\{\"func_name\": \"validate_lowercase\"\}\]'$"),
+        ([{"instruction_id": [NO_COMMA]}], r"\[\{'instruction_id': \['punctuation:no_comma'\]\}\]$"),
+    ],
+)
+def test_another_ground_truth_is_an_error_that_says_what_was_expected(ground_truth: object, found: str) -> None:
+    expected = r"expected \[\{\"instruction_id\": \[...\], \"kwargs\": \[...\]\}\] with one object, as JSON or as a "
+    with pytest.raises(ValueError, match=rf"^row 2: ground_truth: {expected}Python literal, found {found}"):
+        list(verify_all([ROW, {"response": "x", "ground_truth": ground_truth}]))
 
 
 def test_edition_and_loose_apply_to_every_row() -> None:

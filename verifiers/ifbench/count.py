@@ -208,7 +208,7 @@ class WordsJapanese(Checker):
     """Every ``N``-th word has a Japanese character, unless it is a number; words are divided by white space.
 
     Faithful: marks without a letter or digit count as words, and if they are not ASCII they are not Japanese. Repaired:
-    such marks are no words; the iteration mark and katakana of half width are Japanese.
+    such marks are no words; the iteration mark and katakana of half width are Japanese; and there is an ``N``-th word.
     """
 
     N: Positive
@@ -222,7 +222,7 @@ class WordsJapanese(Checker):
 
     def repaired(self, text: Text) -> bool:
         words = [chunk for chunk in text.chunks if any(map(str.isalnum, chunk))][self.N - 1 :: self.N]
-        return all(_ANY_JAPANESE.search(word) or not any(map(str.isalpha, word)) for word in words)
+        return bool(words) and all(_ANY_JAPANESE.search(word) or not any(map(str.isalpha, word)) for word in words)
 
 
 def ordinal(number: int) -> str:

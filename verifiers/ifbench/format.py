@@ -125,7 +125,7 @@ class Newline(Checker):
 
     Faithful: once ASCII punctuation is removed, there are as many lines as words, counting lines of white space: one of
     them makes up for a line of two words. A lone mark such as "—" is a word, and a text of only punctuation follows.
-    Repaired: no line has two words, and one has a word.
+    Repaired: no line has two words, and two lines have one.
     """
 
     def faithful(self, text: Text) -> bool:
@@ -134,7 +134,7 @@ class Newline(Checker):
 
     def repaired(self, text: Text) -> bool:
         counts = [sum(1 for chunk in line.split() if any(map(str.isalnum, chunk))) for line in text.lines]
-        return max(counts) == 1
+        return max(counts) == 1 < sum(counts)
 
 
 @checker("format:emoji", "Please use an emoji at the end of every sentence.")
@@ -233,8 +233,8 @@ class QuoteUnquote(Checker):
     """Every quoted phrase is followed by an explanation without quotes.
 
     Faithful: no two straight double marks touch but for white space, and none ends the response but for other ASCII
-    punctuation and digits. Repaired: also curly marks; between one quotation and the next, and after the last, there is
-    a word.
+    punctuation and digits. Repaired: also curly marks; there is a quotation; between one and the next, and after the
+    last, there is a word.
     """
 
     def faithful(self, text: Text) -> bool:

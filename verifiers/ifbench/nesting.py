@@ -143,22 +143,23 @@ def _marks(paragraph: str) -> Iterator[tuple[str, bool]]:
 
 
 def quotations_are_followed_by_words(text: str) -> bool:
-    """Return whether a word stands between any two quotations in straight double marks, and after the last mark.
+    """Return whether there are quotations in straight double marks, with a word after each of them.
 
-    A quotation does not go on over a blank line. A mark after a digit, of inches, begins none.
+    The word stands before the next quotation; and one stands after the last mark. A quotation does not go on over a
+    blank line. A mark after a digit, of inches, begins none.
     """
     last = max((match.start() for match in _DOUBLE.finditer(text)), default=None)
     if last is not None and not _has_word(text[last:]):
         return False
-    unexplained = False
+    unexplained = quoted = False
     for paragraph in _PARAGRAPH.split(text):
         explained_from = 0
         for begin, end in _quotations(paragraph):
             if unexplained and not _has_word(paragraph[explained_from:begin]):
                 return False
-            unexplained, explained_from = True, end
+            unexplained, quoted, explained_from = True, True, end
         unexplained = unexplained and not _has_word(paragraph[explained_from:])
-    return not unexplained
+    return quoted and not unexplained
 
 
 def _quotations(paragraph: str) -> Iterator[tuple[int, int]]:

@@ -76,8 +76,8 @@ class RepeatSpan(Checker):
         return text.stripped.lower() == self._characters().strip().lower()
 
     def repaired(self, text: Text) -> bool:
-        spans = {_copied(self._characters()), _copied(" ".join(self._words()))} - {""}
-        return _copied(text.raw) in spans
+        spans = {as_copied(self._characters()), as_copied(" ".join(self._words()))} - {""}
+        return as_copied(text.raw) in spans
 
     def _characters(self) -> str:
         return self.prompt_to_repeat[self.n_start : self.n_end + 1]
@@ -86,5 +86,6 @@ class RepeatSpan(Checker):
         return self.prompt_to_repeat.split()[self.n_start : self.n_end + 1]
 
 
-def _copied(text: str) -> str:
+def as_copied(text: str) -> str:
+    """Return a text as a reader compares it with a copy: white space as blanks, without the marks that enclose it."""
     return " ".join(fold(text).strip(_QUOTATION).split())

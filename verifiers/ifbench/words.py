@@ -12,6 +12,7 @@ from itertools import islice, pairwise
 
 from lm_eval_ext.verifiers import tokens
 from lm_eval_ext.verifiers.checker import Checker, Count, Positive, Trimmed, checker
+from lm_eval_ext.verifiers.markdown import BLANK_LINES
 from lm_eval_ext.verifiers.text import Text, without_punctuation
 
 PRIMES = frozenset({2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97})
@@ -22,7 +23,6 @@ VOWELS = frozenset("aeiou")
 MOST_VOWELS = 3
 _CLUSTER = re.compile("[b-df-hj-np-tv-z]{2}")
 _STRIPPED = string.punctuation + " "
-_BLANK_LINES = re.compile(r"\n[^\S\n]*\n")
 _VERBS = ("VB", "MD")
 """The beginnings of the tags of verbs; MD is an auxiliary such as "can"."""
 
@@ -32,7 +32,7 @@ def _with_letters(text: Text) -> list[str]:
     return [word.lower() for word in text.whole_words if any(map(str.isalpha, word))]
 
 
-def _letters(word: str) -> str:
+def letters_of(word: str) -> str:
     """Return the letters of a word without their accents."""
     # Letter by letter: sorting the accents of a whole word takes quadratic time.
     return "".join(filter(str.isalpha, (part for letter in word for part in unicodedata.normalize("NFD", letter))))
@@ -43,7 +43,7 @@ class Alphabet(Checker):
     """Each word begins with the letter after that of the word before; "a" follows "z". Any letter may be the first.
 
     Faithful: marks other than ASCII punctuation are words, or the first letter of one. Repaired: they are not, dashes
-    divide words, and accents do not matter.
+    divide words, accents do not matter, and there is a next word.
     """
 
     def faithful(self, text: Text) -> bool:
@@ -53,7 +53,7 @@ class Alphabet(Checker):
 
     def repaired(self, text: Text) -> bool:
         first = [unicodedata.normalize("NFD", word[0])[0].lower() for word in text.whole_words]
-        return bool(first) and _is_loop(first)
+        return len(first) > 1 and _is_loop(first)
 
 
 def _is_loop(letters: list[str]) -> bool:
@@ -67,14 +67,14 @@ class Vowel(Checker):
     """One paragraph with at most three of the vowels a, e, i, o, u.
 
     Faithful: one line; letters with accents are no vowels. Repaired: blank lines divide paragraphs, a letter with an
-    accent counts as that letter, and there is a word.
+    accent counts as that letter, and a paragraph has more than one word.
     """
 
     def faithful(self, text: Text) -> bool:
         return "\n" not in text.stripped and len(VOWELS.intersection(text.lower)) <= MOST_VOWELS
 
     def repaired(self, text: Text) -> bool:
-        if _BLANK_LINES.search(text.stripped) or not any(map(str.isalpha, text.raw)):
+        if BLANK_LINES.search(text.stripped) or len(_with_letters(text)) < 2:
             return False
         return (
             len(VOWELS.intersection(unicodedata.normalize("NFD", letter)[0] for letter in set(text.lower)))
@@ -112,7 +112,7 @@ class Palindrome(Checker):
         return sum(map(_is_palindrome, text.unpunctuated.lower().split())) >= PALINDROMES
 
     def repaired(self, text: Text) -> bool:
-        return len(set(filter(_is_palindrome, map(_letters, _with_letters(text))))) >= PALINDROMES
+        return len(set(filter(_is_palindrome, map(letters_of, _with_letters(text))))) >= PALINDROMES
 
 
 def _is_palindrome(word: str) -> bool:
@@ -160,8 +160,8 @@ def _most_frequent(words: Iterable[str]) -> int:
 class NoConsecutive(Checker):
     """No two words in a row begin with the same letter, in any case.
 
-    Faithful: digits and marks other than ASCII punctuation count as letters. Repaired: they do not, nor do accents
-    matter.
+    Faithful: digits and marks other than ASCII punctuation count as letters. Repaired: they do not, accents do not
+    matter, and there are two words.
     """
 
     def faithful(self, text: Text) -> bool:
@@ -170,7 +170,7 @@ class NoConsecutive(Checker):
 
     def repaired(self, text: Text) -> bool:
         first = [unicodedata.normalize("NFD", word[0])[0].lower() for word in text.whole_words]
-        return all(letter != after or not letter.isalpha() for letter, after in pairwise(first))
+        return len(first) > 1 and all(letter != after or not letter.isalpha() for letter, after in pairwise(first))
 
 
 @checker("words:odd_even_syllables", "Alternate between words with odd and even numbers of syllables.")
@@ -178,7 +178,8 @@ class OddEvenSyllables(Checker):
     """Words with an odd and an even number of syllables alternate; syllapy counts them.
 
     Faithful: a number has none, and a mark that is not ASCII has one. Repaired: marks are no words, a number fits
-    anywhere, and the silent "e" of words such as "walked" and "makes" that syllapy does not know is no syllable.
+    anywhere, the silent "e" of words such as "walked" and "makes" that syllapy does not know is no syllable, and there
+    are two words.
     """
 
     def faithful(self, text: Text) -> bool:
@@ -192,7 +193,7 @@ class OddEvenSyllables(Checker):
         first = {
             (spoken_syllables(word) + place) % 2 for place, word in enumerate(words) if not any(map(str.isdigit, word))
         }
-        return bool(words) and len(first) <= 1
+        return len(words) > 1 and len(first) <= 1
 
 
 @lru_cache(maxsize=65_536)
@@ -224,7 +225,7 @@ class LastFirst(Checker):
     """The last word of each sentence is the first of the next, in any case; sentences are Punkt's.
 
     Faithful: marks after the first word ("end,") and marks other than ASCII punctuation are part of it. Repaired: they
-    are not.
+    are not, and there is a next sentence.
     """
 
     def faithful(self, text: Text) -> bool:
@@ -236,7 +237,7 @@ class LastFirst(Checker):
 
     def repaired(self, text: Text) -> bool:
         spoken = [words for sentence in text.sentences if (words := _with_letters(Text(sentence)))]
-        return bool(spoken) and all(words[-1] == after[0] for words, after in pairwise(spoken))
+        return len(spoken) > 1 and all(words[-1] == after[0] for words, after in pairwise(spoken))
 
 
 @checker(
@@ -247,7 +248,7 @@ class ParagraphLastFirst(Checker):
     """Each paragraph ends with the word that it begins with, in any case; a paragraph is a line.
 
     Faithful: marks after the first word, marks before the last one, and marks other than ASCII punctuation are part of
-    them. Repaired: they are not.
+    them. Repaired: they are not, and some paragraph has more than one word.
     """
 
     def faithful(self, text: Text) -> bool:
@@ -256,7 +257,7 @@ class ParagraphLastFirst(Checker):
 
     def repaired(self, text: Text) -> bool:
         paragraphs = [words for line in text.lines if (words := _with_letters(Text(line)))]
-        return bool(paragraphs) and all(words[0] == words[-1] for words in paragraphs)
+        return max(map(len, paragraphs), default=0) > 1 and all(words[0] == words[-1] for words in paragraphs)
 
 
 @checker("words:start_verb", "The response must start with a verb.")

@@ -25,7 +25,7 @@ from lm_eval_ext.verifiers.text import Text
 _IN_PLACE_OF_A_NON_LETTER = random.Random(0).choice(string.ascii_letters).lower()  # noqa: S311 # reproducible by design
 
 
-def _count(keyword: str, owner: str, text: Text) -> int:
+def count_matches(keyword: str, owner: str, text: Text) -> int:
     """Return how often a keyword occurs, counted as in IFEval: anywhere, as a regular expression, in any case."""
     quick = phrases.occurrences(keyword, text)
     return len(phrases.as_regex(keyword, owner).findall(text.raw)) if quick is None else quick
@@ -46,7 +46,7 @@ class Existence(Checker):
     keywords: Phrases
 
     def faithful(self, text: Text) -> bool:
-        return all(_count(keyword, self.id, text) for keyword in self.keywords)
+        return all(count_matches(keyword, self.id, text) for keyword in self.keywords)
 
     def require_judgeable(self) -> None:
         for keyword in self.keywords:
@@ -69,7 +69,7 @@ class Frequency(Checker):
     relation: Relation
 
     def faithful(self, text: Text) -> bool:
-        return compare(_count(self.keyword, self.id, text), self.relation, self.frequency)
+        return compare(count_matches(self.keyword, self.id, text), self.relation, self.frequency)
 
     def require_judgeable(self) -> None:
         phrases.as_regex(self.keyword, self.id)

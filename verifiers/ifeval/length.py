@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Annotated
 
 import regex
@@ -13,7 +14,6 @@ from lm_eval_ext.verifiers.text import Text, fold
 
 _IFEVAL_DIVIDER = "***"
 """IFEval also removes one white space on either side, which does not change which paragraphs are blank."""
-_BLANK_LINES = re.compile(r"\n[^\S\n]*\n")
 _FIRST_WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+(?:['-][\p{L}\p{M}\p{N}]+)*")
 
 
@@ -58,18 +58,21 @@ class NumberParagraphs(Checker):
     num_paragraphs: Count
 
     def faithful(self, text: Text) -> bool:
-        return self._is_number_of(text.raw.split(_IFEVAL_DIVIDER))
+        return are_paragraphs(text.raw.split(_IFEVAL_DIVIDER), self.num_paragraphs)
 
     def repaired(self, text: Text) -> bool:
         pieces = markdown.split_at_dividers(text.lines)
-        return self._is_number_of([piece if any(map(str.isalnum, piece)) else "" for piece in pieces])
+        spoken = [piece if any(map(str.isalnum, piece)) else "" for piece in pieces]
+        return are_paragraphs(spoken, self.num_paragraphs)
 
-    def _is_number_of(self, pieces: list[str]) -> bool:
-        blank = [not piece.strip() for piece in pieces]
-        if any(blank[1:-1]):
-            return False
-        at_the_ends = blank[0] + blank[-1] if len(blank) > 1 else blank[0]
-        return len(pieces) - at_the_ends == self.num_paragraphs
+
+def are_paragraphs(pieces: Sequence[str], count: int) -> bool:
+    """Return whether pieces of a text are so many paragraphs: only the first and the last one may be blank."""
+    blank = [not piece.strip() for piece in pieces]
+    if any(blank[1:-1]):
+        return False
+    at_the_ends = blank[0] + blank[-1] if len(blank) > 1 else blank[0]
+    return len(pieces) - at_the_ends == count
 
 
 @checker(
@@ -106,6 +109,6 @@ class NthParagraphFirstWord(Checker):
         return "".join(map(str.lower, re.split(r"[.,?!'\"]", word, maxsplit=1)[0])) == self.first_word
 
     def repaired(self, text: Text) -> bool:
-        words = [_FIRST_WORD.search(paragraph) for paragraph in _BLANK_LINES.split(text.folded)]
+        words = [_FIRST_WORD.search(paragraph) for paragraph in markdown.BLANK_LINES.split(text.folded)]
         first = [word[0].lower() for word in words if word]
         return len(first) == self.num_paragraphs and first[self.nth_paragraph - 1] == fold(self.first_word.strip())

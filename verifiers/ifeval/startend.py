@@ -12,7 +12,8 @@ _MARKS = {'"': '"', "“": "”", "„": "“”", "«": "»", "「": "」", "�
 """Opening quotation marks, and the marks that close each."""
 _AROUND = "*_ \t\r\n"
 _CLOSING = "\"'*_)]}>` "
-_SIX_ASTERISKS = re.compile(r"(?<!\*)\*{6}(?!\*)")
+SIX_ASTERISKS = re.compile(r"(?<!\*)\*{6}(?!\*)")
+"""Six asterisks that are not part of a longer run."""
 
 
 @checker("startend:quotation", "Wrap your entire response with double quotation marks.")
@@ -105,7 +106,7 @@ class TwoResponses(Checker):
         return _are_two(text.raw.split("******"))
 
     def repaired(self, text: Text) -> bool:
-        pieces = _SIX_ASTERISKS.split(text.raw)
+        pieces = SIX_ASTERISKS.split(text.raw)
         return _are_two([piece if any(map(str.isalnum, piece)) else "" for piece in pieces])
 
 

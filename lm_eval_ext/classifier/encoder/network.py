@@ -80,25 +80,14 @@ def base_encoder(folder: Path) -> AnswerEncoder:
     return encoder
 
 
-def with_new_adapter(encoder: AnswerEncoder, tokenizer: Tokenizer, rank: int) -> Any:
-    """Add a trainable LoRA adapter to the encoder: all dense layers, the markers' embeddings, the scoring layers.
-
-    Args:
-        encoder: the encoder.
-        tokenizer: its tokenizer.
-        rank: the rank of the adapter's matrices; its alpha is twice the rank.
-    """
-    from peft import LoraConfig, get_peft_model  # noqa: PLC0415 # seconds, and only training needs it
-
-    config = LoraConfig(
-        r=rank,
-        lora_alpha=2 * rank,
-        lora_dropout=DROPOUT,
-        target_modules=LAYERS,
-        modules_to_save=["listed", "mentioned"],
-        trainable_token_indices={"word_embeddings": [tokenizer.token_to_id(name) for name in marker_names()]},
-    )
-    return get_peft_model(encoder, config)
+def lora_of(tokenizer: Tokenizer) -> dict[str, Any]:
+    """Return what an adapter of the encoder changes: all dense layers, the markers' embeddings, the scoring layers."""
+    return {
+        "lora_dropout": DROPOUT,
+        "target_modules": LAYERS,
+        "modules_to_save": ["listed", "mentioned"],
+        "trainable_token_indices": {"word_embeddings": [tokenizer.token_to_id(name) for name in marker_names()]},
+    }
 
 
 def batch_of(encoded: Sequence[Encoded]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tqdm import tqdm
 
 from lm_eval_ext.classifier.availability import require_libraries
-from lm_eval_ext.classifier.encoder import adapter, weights
+from lm_eval_ext.classifier.encoder import weights
 from lm_eval_ext.classifier.encoder.encoding import Encoded, encode
 from lm_eval_ext.classifier.reading import Answer, Option, Reader, Reading
 from lm_eval_ext.classifier.rules import reader as rules
@@ -67,12 +67,12 @@ def require_default(folder: Path | None = None) -> None:
     """
     require_libraries()
     for each in _folders(folder):
-        adapter.check(each)
+        weights.check_adapter(each)
     weights.base_folder()
 
 
 def _folders(folder: Path | None) -> tuple[Path, ...]:
-    return adapter.EMBEDDED if folder is None else (folder,)
+    return weights.EMBEDDED if folder is None else (folder,)
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def _loaded(folder: Path) -> _Loaded:
 
     base = weights.base_folder()
     model = PeftModel.from_pretrained(base_encoder(base), str(folder))
-    return _Loaded(model.merge_and_unload().eval(), weights.tokenizer(base), adapter.temperature(folder))
+    return _Loaded(model.merge_and_unload().eval(), weights.tokenizer(base), weights.temperature_of(folder))
 
 
 def _read(answers: Sequence[Answer], loaded: Sequence[_Loaded]) -> list[Reading]:

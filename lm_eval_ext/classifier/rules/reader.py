@@ -1,19 +1,15 @@
-"""Careful rules: they read an answer if it is clear and abstain otherwise."""
+"""Careful rules, which read an answer if it is clear and abstain otherwise, and the paper's baseline."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import pairwise
 
 from lm_eval_ext.classifier.reading import Answer, Option, Reading, refusal_option
-from lm_eval_ext.classifier.rules import after_refusal, phrases
-from lm_eval_ext.classifier.rules.after_refusal import chosen_after_refusal
-from lm_eval_ext.classifier.rules.contradictions import contradiction, mixed_pairs
-from lm_eval_ext.classifier.rules.grouping import is_line, outside_lists, runs
-from lm_eval_ext.classifier.rules.left_open import left_open
-from lm_eval_ext.classifier.rules.mentions import OptionMention, mentions, plain
-from lm_eval_ext.classifier.rules.stance import is_committed, is_denied, sentence_before
+from lm_eval_ext.classifier.rules import phrases
+from lm_eval_ext.classifier.rules.mentions import OptionMention, is_line, mentions, outside_lists, plain, runs
 
 ABSTAINED = Reading("none", (), 0.0)
 """The reading if the rules abstain."""
@@ -74,7 +70,7 @@ def _chosen(text: str, found: Run, kept: Sequence[Run], listed: set[str], option
         if not named - {refusal_option(options)}:
             return None if _turns_to_text(text, found) else Reading.refusal(options)
         chosen = chosen_after_refusal(text, found, kept, listed)
-        return Reading.of([*chosen], after_refusal.CERTAINTY) if chosen else None
+        return Reading.of([*chosen], AFTER_REFUSAL) if chosen else None
     if not chosen and len({mention.letter for mention in found}) == 1:
         chosen = {mention.letter for mention in found if _stands_alone(text, mention)}
     return Reading.of([*chosen]) if chosen else None
@@ -158,3 +154,169 @@ def _stands_alone(text: str, mention: OptionMention) -> bool:
     if is_denied(text, mention):
         return False
     return is_line(text, mention) or mention.end - mention.start >= MOST * len(text)
+
+
+AFTER_REFUSAL = 0.9
+"""The certainty of the reading: annotators sometimes call such an answer a refusal."""
+
+
+def chosen_after_refusal(text: str, found: Run, kept: Sequence[Run], listed: set[str]) -> set[str]:
+    """Return the letters that a response plainly chooses although it begins by declining.
+
+    Args:
+        text: the plain response.
+        found: its mentions outside lists of options.
+        kept: the runs that it commits to; all of them choose the same letters.
+        listed: the letters that it leaves open.
+
+    Returns:
+        The letters, or none if it is unclear whether what the response names is its answer: a letter that it names is
+        not among them, or the choice is made for others or under a condition.
+    """
+    letters = {mention.letter for mention in found if mention.how != "text"}
+    for run in kept:
+        if {mention.letter for mention in run} >= letters and _is_plain_choice(text, run):
+            return {mention.letter for mention in run}
+    if kept:
+        return set()
+    alone = len(letters) == 1 and any(_is_paragraph(text, mention) for mention in found)
+    return letters if alone else listed
+
+
+def _is_plain_choice(text: str, run: Run) -> bool:
+    """Tell whether words commit to a run by letter, in a sentence that makes no condition and speaks of nobody else."""
+    if not any(mention.how in ("both", "letter") and is_committed(text, mention) for mention in run):
+        return False
+    return phrases.CONDITION.search(sentence_before(text, run[0].start)) is None
+
+
+def _is_paragraph(text: str, mention: OptionMention) -> bool:
+    """Tell whether a letter with its text is a line of its own: "B. Rarely"."""
+    return mention.how == "both" and is_line(text, mention) and phrases.LINE_ENDS.match(text, mention.end) is not None
+
+
+Pair = tuple[OptionMention, OptionMention]
+"""A letter and the text beside it, in the order of the response."""
+
+LABEL_DISTANCE = 14
+"""Maximum number of characters between a letter and the text that it labels."""
+CONTRADICTION = 0.9
+"""The certainty of the reading. Of seventeen such answers in the annotated data, two are labelled with the letter."""
+
+
+def mixed_pairs(text: str, found: Sequence[OptionMention], runs: Sequence[Sequence[OptionMention]]) -> list[Pair]:
+    """Return the pairs of a letter and another option's text at the edges of runs that the response commits to."""
+    return [
+        (one, two)
+        for one, two in pairwise(found)
+        if any(run[-1] is one or run[0] is two for run in runs) and _is_mixed(text, one, two)
+    ]
+
+
+def contradiction(text: str, found: Sequence[OptionMention], pairs: Sequence[Pair]) -> Reading | None:
+    """Return the reading of a response with mixed pairs.
+
+    Args:
+        text: the plain response.
+        found: its mentions.
+        pairs: its mixed pairs, at least one.
+
+    Returns:
+        A ``contradiction`` if the letter is given before the text, the text ends the sentence, and nothing else in the
+        response settles which of the two is meant; otherwise ``None``.
+    """
+    letters = {one.letter for one, _ in pairs}
+    texts = {two.letter for _, two in pairs}
+    clear = all(_is_clear(text, one, two) for one, two in pairs)
+    paired = {id(mention) for pair in pairs for mention in pair}
+    settled = any(
+        id(mention) not in paired and (mention.how in ("both", "letter") or is_committed(text, mention))
+        for mention in found
+    )
+    if not clear or settled or len(letters) > 1 or len(texts) > 1:
+        return None
+    return Reading("contradiction", (), CONTRADICTION)
+
+
+def _is_clear(text: str, one: OptionMention, two: OptionMention) -> bool:
+    # After a blank line, the text may begin a remark on an option that was not chosen.
+    together = "\n\n" not in text[one.end : two.start]
+    return one.how == "letter" and together and phrases.TEXT_ENDS.match(text, two.end) is not None
+
+
+def _is_mixed(text: str, one: OptionMention, two: OptionMention) -> bool:
+    return (
+        {one.how, two.how} == {"letter", "text"}
+        and one.letter != two.letter
+        and two.start - one.end < LABEL_DISTANCE
+        and phrases.LABELS.fullmatch(text, one.end, two.start) is not None
+    )
+
+
+def left_open(text: str, runs: Sequence[Sequence[OptionMention]], refusal: str | None) -> set[str]:
+    """Return the letters of the only list in a response that says that each of them may be the answer.
+
+    Args:
+        text: the plain response.
+        runs: its mentions, grouped by being named together.
+        refusal: the letter of the option that offers a refusal, if any.
+
+    Returns:
+        At least two letters, or none. If a letter is named outside the list, the rules cannot tell; nor can they if the
+        refusal is in it, because then the response only says that there are options.
+    """
+    by_letter = [run for run in runs if any(mention.how != "text" for mention in run)]
+    if len(by_letter) != 1 or len({mention.letter for mention in by_letter[0]}) < 2:
+        return set()
+    (run,) = by_letter
+    if any(mention.letter == refusal or is_denied(text, mention) for mention in run):
+        return set()
+    before, after = text[max(0, run[0].start - BEFORE) : run[0].start], text[run[-1].end : run[-1].end + AFTER]
+    if phrases.OF_OTHERS.search(before):
+        return set()
+    if not (phrases.OPEN_BEFORE.search(before) or phrases.OPEN_AFTER.match(after)):
+        return set()
+    return {mention.letter for mention in run}
+
+
+BEFORE, AFTER = 130, 60
+"""Number of characters before and after a mention that are searched for words about it."""
+
+SENTENCE = 400
+"""Maximum number of characters of a sentence that are searched."""
+
+
+def is_committed(text: str, mention: OptionMention) -> bool:
+    """Tell whether the words around a mention commit to it."""
+    before, after = text[max(0, mention.start - BEFORE) : mention.start], text[mention.end : mention.end + AFTER]
+    if phrases.CONFIRMED.match(after):
+        return True
+    # The words that commit may be part of the mention: "choose B".
+    has_cue = mention.how != "text" and phrases.CUE.match(text, mention.start)
+    return bool(has_cue or phrases.COMMITMENT.search(before)) and not phrases.THEIRS.search(before)
+
+
+def is_denied(text: str, mention: OptionMention) -> bool:
+    """Tell whether the words around a mention may deny it."""
+    before, after = text[max(0, mention.start - BEFORE) : mention.start], text[mention.end : mention.end + AFTER]
+    return phrases.DENIAL.search(before) is not None or phrases.REJECTED.match(after) is not None
+
+
+def sentence_before(text: str, place: int) -> str:
+    """Return the part of a sentence, or of a line, that stands before a place in it."""
+    begin = max(text.rfind(mark, max(0, place - SENTENCE), place) for mark in (". ", "\n", "! ", "? "))
+    return text[max(begin + 1, place - SENTENCE) : place]
+
+
+_LETTER = re.compile(r"[A-Z]\.")
+
+
+def string_match(answers: Sequence[Answer]) -> list[Reading]:
+    """Return, per answer, the option whose letter is the first capital letter followed by a period (appendix A.4).
+
+    The reading is ``none`` if there is no such letter or if no option has it. The period is literal: the paper
+    prints the pattern without an escape, but its published accuracy (55 %) is close to that of the escaped pattern
+    (57.8 % on the paper's training set).
+    """
+    found = [(_LETTER.search(answer.text), [option.letter for option in answer.options]) for answer in answers]
+    return [Reading.of([match[0][0]] if match and match[0][0] in letters else []) for match, letters in found]

@@ -86,4 +86,9 @@ SCHEMA = Schema(
     row_key="key",
     row_keys_of_variants={COUSINS: "key"},
     placements=PLACEMENTS,
+    sizes={
+        "manyifeval|manyifeval_single": (100, 10),
+        "manyifeval_repeat": (100, 9),
+        r"manyifeval(_repeat)?_n\d\d": (100, 1),
+    },
 )

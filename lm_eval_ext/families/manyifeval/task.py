@@ -29,8 +29,8 @@ from lm_eval_ext.harness.aggregation import function_of
 from lm_eval_ext.harness.family_task import Documents
 from lm_eval_ext.harness.known_answers import KnownAnswers
 from lm_eval_ext.harness.versions import maybe_delimit, resolve_field
+from lm_eval_ext.self_refine.loop import Refined
 from lm_eval_ext.self_refine.metrics import aggregation, scores
-from lm_eval_ext.self_refine.refined import Refined
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import instructions_of, sentences
 from lm_eval_ext.verifiers.ifeval.language import CapitalWordFrequency

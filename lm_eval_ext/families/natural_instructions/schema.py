@@ -39,4 +39,9 @@ SCHEMA = Schema(
     rows_fact="instances_hash",
     prompt_facts=("prompt_budget", "examples"),
     tasks_weigh_alike=True,
+    # Of each subtask, 100 instances.
+    sizes={
+        f"natural_instructions_({'|'.join(ENCODINGS)})": (100 * len(EVALUATION), 1),
+        r"natural_instructions_subtask\d+_\w+": (100, 1),
+    },
 )

@@ -68,9 +68,9 @@ class StringMatchFilter(ReadingFilter):
 
     def reader(self) -> Reader:
         """Return the reader."""
-        from lm_eval_ext.classifier.rules import string_match  # noqa: PLC0415 # each filter imports its own reader
+        from lm_eval_ext.classifier.rules.reader import string_match  # noqa: PLC0415 # each filter imports its own reader
 
-        return string_match.read
+        return string_match
 
 
 class RulesFilter(ReadingFilter):
@@ -88,7 +88,7 @@ class ClassifierFilter(ReadingFilter):
 
     Args:
         name: see ``lm_eval_ext.classifier.readers.reader``.
-        placement: where it runs, if it is a causal model; see ``lm_eval_ext.classifier.placement``.
+        placement: where it runs, if it is a causal model; see ``lm_eval_ext.classifier.availability``.
     """
 
     def __init__(self, name: str = "default", **placement: Any) -> None:
@@ -98,7 +98,7 @@ class ClassifierFilter(ReadingFilter):
     def reader(self) -> Reader:
         """Return the reader, after loading its weights."""
         from lm_eval_ext.classifier import readers  # noqa: PLC0415 # imports torch, unless the name is rules
-        from lm_eval_ext.classifier.placement import Placement  # noqa: PLC0415 # as above
+        from lm_eval_ext.classifier.availability import Placement  # noqa: PLC0415 # as above
 
         return readers.reader(self._name, Placement.of(self._placement))
 
@@ -109,7 +109,7 @@ class LLMFilter(ReadingFilter):
     Args:
         path: the model: a folder, or an id on the hub.
         shots: 0 or 4.
-        placement: where it runs; see ``lm_eval_ext.classifier.placement``.
+        placement: where it runs; see ``lm_eval_ext.classifier.availability``.
     """
 
     def __init__(self, path: str, shots: Literal[0, 4] = 4, **placement: Any) -> None:
@@ -119,7 +119,7 @@ class LLMFilter(ReadingFilter):
     def reader(self) -> Reader:
         """Return the reader, after loading its weights."""
         from lm_eval_ext.classifier import readers  # noqa: PLC0415 # torch
-        from lm_eval_ext.classifier.placement import Placement  # noqa: PLC0415 # as above
+        from lm_eval_ext.classifier.availability import Placement  # noqa: PLC0415 # as above
 
         return readers.llm(self._path, self._shots, Placement.of(self._placement))
 

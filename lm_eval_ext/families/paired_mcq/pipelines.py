@@ -15,7 +15,7 @@ DEFAULT, RULES = "default", "rules"
 CLASSIFIER = "mcq_classifier"
 SHOTS = (0, 4)
 PLACEMENT = ("device", "dtype", "batch_size")
-"""What ``answer_…`` says about where a causal language model runs; see ``lm_eval_ext.classifier.placement``."""
+"""What ``answer_…`` says about where a causal language model runs; see ``lm_eval_ext.classifier.availability``."""
 
 Pipeline = Mapping[str, Any]
 
@@ -68,8 +68,7 @@ def _classifies(pipeline: Pipeline) -> bool:
 
 def _require(task: str, placement: Mapping[str, Any]) -> None:
     if placement:
-        from lm_eval_ext.classifier.availability import ReaderError  # noqa: PLC0415 # only if a model is placed
-        from lm_eval_ext.classifier.placement import Placement  # noqa: PLC0415 # as above
+        from lm_eval_ext.classifier.availability import Placement, ReaderError  # noqa: PLC0415 # if a model is placed
 
         try:
             Placement.of(placement)

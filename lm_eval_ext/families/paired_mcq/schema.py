@@ -47,4 +47,14 @@ SCHEMA = Schema(
     over_temperatures=True,
     former_names={"consistency_first_token": "entropy_first_token", "consistency_text": "entropy_text"},
     readers=("classifier", "llm", "rules", "string_match"),
+    # Every question is asked in ten shuffles.
+    sizes={
+        f"(paired|text)_mcq_{dataset}_({'|'.join(INSTRUCTIONS)})": (questions, 10)
+        for dataset, questions in (
+            ("opinionqa", 414),
+            ("arc_challenge", 1172),
+            ("commonsense_qa", 1221),
+            ("mmlu", 14042),
+        )
+    },
 )

@@ -37,6 +37,10 @@ OF_WORDING, SENSITIVITY, RELIABLE = "acc_paraphrase_", "prompt_sensitivity", "re
 """The metrics of a task that asks every row in several wordings: the accuracy with one wording, by its number; the
 highest of these minus the lowest; and the share of rows that are right in all of so many wordings."""
 
+_NATURALNESS = {"natural": 3, "neutral": 6, "unnatural": 3}
+"""How many verbalizers each has (Table 1)."""
+_DATASETS = tuple(dataset for datasets in KINDS.values() for dataset in datasets)
+
 SCHEMA = Schema(
     metrics=(
         *OF_ANSWERS,
@@ -58,10 +62,18 @@ SCHEMA = Schema(
     levels=("prompting", "naturalness"),
     values={
         "prompting": ("direct", "chain_of_thought"),
-        "dataset": tuple(dataset for datasets in KINDS.values() for dataset in datasets),
-        "naturalness": ("natural", "neutral", "unnatural"),
+        "dataset": _DATASETS,
+        "naturalness": tuple(_NATURALNESS),
         # Verbalizers that swap each other's words are adjacent.
         "verbalizer": ("golden", "flipped", "foo_bar", "bar_foo", "sfo_lax", "lax_sfo", "lake_river", "river_lake"),
     },
     row_keys_of_variants={PARAPHRASES: ROW},
+    # Of each dataset, 100 rows.
+    sizes={
+        **{rf"verbalizer(_cot)?_{kind}": (100 * len(_DATASETS), number) for kind, number in _NATURALNESS.items()},
+        r"verbalizer(_cot)?": (100 * len(_DATASETS), 12),
+        rf"verbalizer(_cot)?_({'|'.join(_DATASETS)})": (100, 12),
+        rf"verbalizer(_cot)?_({'|'.join(_NATURALNESS)})_\w+": (100 * len(_DATASETS), 1),
+        rf"verbalizer(_cot)?_({'|'.join(_DATASETS)})_({'|'.join(_NATURALNESS)})_\w+": (100, 1),
+    },
 )

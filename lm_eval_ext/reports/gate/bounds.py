@@ -11,7 +11,7 @@ from pathlib import Path
 
 from lm_eval_ext.families.schema import SHARE
 from lm_eval_ext.reports.errors import ReportError
-from lm_eval_ext.reports.gate.units import Sides, lowest
+from lm_eval_ext.reports.gate.units import Sides, lowest_levels
 from lm_eval_ext.results.files import read_toml, shown
 
 EXAMPLE = 'max_drop = 0.02 for everything, or [tasks] with lines like "verbalizer_unnatural = 0.01", or both'
@@ -30,6 +30,17 @@ class Bounds:
     default: float | None
     named: Mapping[str, float]
     where: str
+
+    def of(self, name: str) -> float:
+        """Return the bound of a task or group.
+
+        Raises:
+            ReportError: there is none.
+        """
+        found = self.named.get(name, self.default)
+        if found is None:
+            raise ReportError(f"{name}: {self.where} has no bound for it; expected its name in [tasks], or max_drop")
+        return found
 
     def over(self, sides: Sides) -> dict[str, float]:
         """Return what to check, each with its bound.
@@ -53,7 +64,7 @@ class Bounds:
         for name, most in self.named.items():
             if most > 1 and _is_share(name, sides):
                 raise ReportError(_not_a_share(f"{self.where}, [tasks], {name!r}", most))
-        rest = () if self.default is None else lowest(sides.before)
+        rest = () if self.default is None else lowest_levels(sides.before)
         return {**{name: (self.default or 0.0) if _is_share(name, sides) else nan for name in rest}, **self.named}
 
 
@@ -67,6 +78,34 @@ def _is_share(name: str, sides: Sides) -> bool:
 def _meant(name: str, sides: Sides) -> str:
     close = get_close_matches(name, sides.known, n=3)
     return f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
+
+
+def bounds_of(max_drop: float | None, path: Path | None) -> Bounds:
+    """Return the bounds that are given on the command line.
+
+    Args:
+        max_drop: the bound for everything that the file does not name.
+        path: the file of bounds.
+
+    Raises:
+        OSError: the file cannot be read.
+        RowsError: it is not TOML.
+        ReportError: there is no bound, or the default is there twice; see also ``read_bounds``.
+    """
+    if path is None:
+        if max_drop is None:
+            raise ReportError("no bound given; expected --max-drop 0.02, for two percentage points, or --bounds FILE")
+        return Bounds(max_drop, {}, "--max-drop")
+    bounds = read_bounds(path)
+    if max_drop is None:
+        if bounds.default is None and not bounds.named:
+            raise ReportError(f"{path}: no bound; expected max_drop, or names in [tasks]")
+        return bounds
+    if bounds.default is not None:
+        raise ReportError(
+            f"{path}: has max_drop = {bounds.default:g}, but --max-drop is also given; expected only one of them"
+        )
+    return Bounds(max_drop, bounds.named, bounds.where)
 
 
 def read_bounds(path: Path) -> Bounds:

@@ -1,4 +1,8 @@
-"""``lm-eval-ext compare`` and ``lm-eval-ext check``: what changed between two runs, and whether to release."""
+"""``lm-eval-ext compare``, ``check`` and ``plan``: what changed, whether to release, and what a check would see.
+
+All three name their runs alike: ``CANDIDATE… --against BASELINE…``, where several paths on a side are the same run with
+other seeds.
+"""
 
 from __future__ import annotations
 
@@ -6,28 +10,27 @@ import argparse
 import os
 import sys
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from math import isfinite
 from pathlib import Path
 
 from lm_eval_ext import __version__
+from lm_eval_ext.cli.parser import count, share
 from lm_eval_ext.cli.progress import counted
 from lm_eval_ext.reports import output
 from lm_eval_ext.reports.errors import ReportError
-from lm_eval_ext.reports.gate import check_text, junit, markdown
-from lm_eval_ext.reports.gate.arguments import RUN, add_k_to, add_runs_to, two_sides
-from lm_eval_ext.reports.gate.bounds import Bounds, read_bounds
-from lm_eval_ext.reports.gate.check import Finding, check, status
-from lm_eval_ext.reports.gate.comparison import compare
-from lm_eval_ext.reports.gate.comparison_text import by_issue, text
-from lm_eval_ext.reports.gate.plan_command import add_plan_to, planned, without_plan
-from lm_eval_ext.reports.gate.sampled import text as sampled_text
-from lm_eval_ext.reports.gate.sampled.measured import sampled
+from lm_eval_ext.reports.gate.bounds import Bounds, bounds_of
+from lm_eval_ext.reports.gate.findings import Finding, Outcome, check, compare
+from lm_eval_ext.reports.gate.formats import FAILED, as_csv, as_json, junit, markdown
+from lm_eval_ext.reports.gate.plan import CHANGED, Planned, of_baseline, of_name, of_size
+from lm_eval_ext.reports.gate.plan import text as plan_text
+from lm_eval_ext.reports.gate.text import by_issue, check_text, compare_text, sampled_text
 from lm_eval_ext.reports.gate.units import Sides
 from lm_eval_ext.reports.other_tasks import add_options_to, chosen
 from lm_eval_ext.reports.wording import one_line, readable
+from lm_eval_ext.results import PLACES
 from lm_eval_ext.results.files import files_at, find
 from lm_eval_ext.results.load import load_apart
 from lm_eval_ext.results.places import Opened, opened
@@ -40,30 +43,37 @@ from lm_eval_ext.sources import RowsError
 CANNOT_TELL = 2
 """Exit status of ``check``."""
 PRINTED = Path("-")
-"""What ``--markdown`` takes for standard output."""
-EXPECTED_OF_COMPARE = "two runs, A B, or the draws of each side: A… -- B…"
+"""What an option for a file takes for standard output."""
+FILES: Mapping[str, str] = {
+    "markdown": "as GitHub-flavored Markdown, for a job summary",
+    "json": "as JSON, with all digits",
+    "csv": "as CSV, with all digits",
+}
+"""The files that ``compare`` and ``check`` write, by the name of the option."""
+RUN = f"the results and samples of one model: {PLACES}; or several: the same run with other seeds"
+NAMES = ("baseline", "candidate")
+THE_SIDES = ("the baseline", "the candidate")
 
 
-def add_compare_to(compare: argparse.ArgumentParser) -> None:
+def add_compare_to(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``compare``."""
-    compare.description = (
+    parser.description = (
         "Reads what `lm_eval --output_path FOLDER --log_samples` wrote for two models, or for one model at two "
         "points in time. For every task and group that both have, it prints the headline metric of each, the "
         "paired difference with a 95 % confidence interval (dataset rows are the observations), and the p-value "
         "of a two-sided paired randomization test, raw and after Holm correction. Tasks that cannot be compared "
         "are listed with the reason; issues with the files go to standard error. Of runs that sample (temperature "
-        "above 0), each side can be several runs that differ in the seed alone: `compare a1 a2 a3 -- b1 b2 b3`."
+        "above 0), each side can be several runs that differ in the seed alone."
     )
-    add_runs_to(compare, "RUN")
-    add_k_to(compare)
-    add_options_to(compare)
-    compare.set_defaults(run=_compare)
+    _add_sides_to(parser)
+    _add_files_to(parser)
+    parser.set_defaults(run=_compare)
 
 
-def add_check_to(check: argparse.ArgumentParser) -> None:
+def add_check_to(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``check``."""
-    check.description = (
-        "Reads what `lm_eval --output_path FOLDER --log_samples` wrote for a baseline and for a candidate. "
+    parser.description = (
+        "Reads what `lm_eval --output_path FOLDER --log_samples` wrote for a candidate and for a baseline. "
         "The drop of the headline metric of each task or group has one-sided 95 % limits, from answers paired by "
         "dataset row. REGRESSION: the lower limit (Holm correction) is beyond the allowed drop. NOT WORSE: the upper "
         "limit is within it. INCONCLUSIVE: neither; the message says how many rows would decide. This passes if the "
@@ -72,34 +82,19 @@ def add_check_to(check: argparse.ArgumentParser) -> None:
         "names. Exit status: 0 pass; 1 regression; 2 cannot tell: a task, its "
         "samples or some rows are missing or differ, prompts, settings, gold answers or answer readers differ, samples "
         "and results disagree, the rows are too few, the command itself failed, or, with --require no-worse, something "
-        "is inconclusive. Of runs that "
-        "sample (temperature above 0), each side can be several runs that differ in the seed alone: `check c1 c2 c3 -- "
-        "b1 b2 b3`, the baseline's last."
+        "is inconclusive. Of runs that sample (temperature above 0), each side can be several runs that differ in the "
+        "seed alone."
     )
-    add_runs_to(check, "CANDIDATE", optional="none with --plan")
-    check.add_argument("--against", metavar="BASELINE", help=f"the baseline: {RUN}")
-    add_k_to(check)
-    check.add_argument(
-        "--max-drop",
-        metavar="SHARE",
-        type=_share,
-        help="the largest allowed drop of a metric: 0.02 is two percentage points",
-    )
-    check.add_argument(
-        "--bounds",
-        metavar="FILE.toml",
-        type=Path,
-        help="bounds by task or group: a table [tasks] with lines like `verbalizer_unnatural = 0.01`, and max_drop for "
-        "everything else; without max_drop only what is named is checked",
-    )
-    check.add_argument(
+    _add_sides_to(parser)
+    _add_bounds_to(parser)
+    parser.add_argument(
         "--require",
         choices=("no-regression", "no-worse"),
         default="no-regression",
         help="no-regression (the default): what is inconclusive passes, with a remark; no-worse: only what is "
         "shown to be not worse passes",
     )
-    check.add_argument(
+    parser.add_argument(
         "--resolution",
         metavar="SHARE",
         type=_share,
@@ -107,17 +102,81 @@ def add_check_to(check: argparse.ArgumentParser) -> None:
         help="what is inconclusive passes only if the rows could have shown a true drop of this size, or of twice the "
         "allowed one if that is more (0.1 by default: ten percentage points); otherwise nothing can be told",
     )
-    check.add_argument("--junit", metavar="FILE.xml", type=_file, help="also write the findings as JUnit XML, for CI")
-    check.add_argument(
-        "--markdown",
-        metavar="FILE",
-        type=Path,
-        help="also write the verdict as GitHub-flavored Markdown, for a job summary; -: to standard output, instead of "
-        "the text",
+    parser.add_argument("--junit", metavar="FILE.xml", type=_file, help="also write the findings as JUnit XML, for CI")
+    _add_files_to(parser)
+    parser.set_defaults(run=_check)
+
+
+def add_plan_to(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``plan``."""
+    parser.description = (
+        "Says, before anything is run, how often a check of some size calls true drops of 0 to 10 points a regression "
+        "or not worse, and how many rows would decide. The size is that of a baseline (--against), of tasks of ours "
+        "(--tasks), or a number of rows (--rows)."
     )
-    add_options_to(check)
-    add_plan_to(check)
-    check.set_defaults(run=_check)
+    parser.add_argument(
+        "candidate",
+        metavar="AGAIN",
+        nargs="*",
+        help="a second run of the baseline, which shows how much changes by itself; with other seeds, several",
+    )
+    parser.add_argument("--against", metavar="BASELINE", nargs="+", help=f"the baseline: {RUN}")
+    parser.add_argument("--tasks", metavar="NAME,NAME", help="tasks and groups of ours, as in lm_eval --tasks")
+    parser.add_argument("--rows", metavar="N", type=count, help="the number of dataset rows")
+    parser.add_argument(
+        "--answers-per-row", metavar="K", type=count, help="with --rows: how many answers to each; 1 by default"
+    )
+    parser.add_argument(
+        "--changed",
+        metavar="SHARE",
+        type=share,
+        help="the share of the answers whose score changes between two runs of equal quality; by default, what two "
+        "runs or several draws of the baseline show, or else 0.1",
+    )
+    _add_bounds_to(parser)
+    add_options_to(parser)
+    parser.set_defaults(run=_plan)
+
+
+def _add_sides_to(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("candidate", metavar="CANDIDATE", nargs="+", help=RUN)
+    parser.add_argument(
+        "--against", metavar="BASELINE", nargs="+", required=True, help="what it is compared with, likewise"
+    )
+    parser.add_argument(
+        "--k",
+        type=count,
+        metavar="K",
+        help="of several draws per row: show how often K draws are all right, and how often any of K is; by default, "
+        "as many as the side with fewer draws has",
+    )
+    add_options_to(parser)
+
+
+def _add_bounds_to(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--max-drop",
+        metavar="SHARE",
+        type=_share,
+        help="the largest allowed drop of a metric: 0.02 is two percentage points",
+    )
+    parser.add_argument(
+        "--bounds",
+        metavar="FILE.toml",
+        type=Path,
+        help="bounds by task or group: a table [tasks] with lines like `verbalizer_unnatural = 0.01`, and max_drop for "
+        "everything else; without max_drop only what is named is checked",
+    )
+
+
+def _add_files_to(parser: argparse.ArgumentParser) -> None:
+    for name, what in FILES.items():
+        parser.add_argument(
+            f"--{name}",
+            metavar="FILE",
+            type=Path,
+            help=f"also write the findings {what}; -: to standard output, instead of the text",
+        )
 
 
 def _share(text: str) -> float:
@@ -141,29 +200,21 @@ def _file(text: str) -> Path:
 
 
 def _compare(options: argparse.Namespace) -> int:
-    before, after = two_sides(options.runs, options.after, EXPECTED_OF_COMPARE)
-    with opened([*before, *after]) as places:
-        return _compared(options, *places.split(len(before)))
-
-
-def _compared(options: argparse.Namespace, before: Opened, after: Opened) -> int:
-    try:
-        sides = _read(before, after, ("A", "B"), chosen(options))
-    except RowsError as error:
-        raise RowsError(one_line(str(error))) from error
-    comparison = compare(sides)
-    if not comparison.compared:
-        reasons = by_issue((each.name, str(each.issue)) for each in comparison.unpaired)
-        found = [f"{_listed(before)} and {_listed(after)}: nothing to compare", *reasons]
-        raise ReportError("\n".join(map(one_line, found)))
-    population = sides.evidence.population
-    drawn = [sampled(each.difference, population, options.k) for each in comparison.compared]
-    lines = [
-        *text(comparison, sides.names, _titles(sides, before, after)),
-        *sampled_text.text([each for each in drawn if each], sides.names, options.k),
-    ]
-    _print(map(before.named, lines))
-    return 0
+    _require_apart(options)
+    _require_writable(options)
+    with opened([*options.against, *options.candidate]) as places:
+        before, after = places.split(len(options.against))
+        try:
+            sides = _read(before, after, THE_SIDES, chosen(options))
+        except RowsError as error:
+            raise RowsError(one_line(str(error))) from error
+        outcome = _with_names(compare(sides, options.k), before)
+        if not outcome.findings:
+            reasons = by_issue((each.name, str(each.issue)) for each in outcome.unpaired)
+            found = [f"{_listed(before)} and {_listed(after)}: nothing to compare", *reasons]
+            raise ReportError("\n".join(map(one_line, found)))
+        _show(options, outcome, sides, before, after)
+        return 0
 
 
 def _check(options: argparse.Namespace) -> int:
@@ -175,12 +226,8 @@ def _check(options: argparse.Namespace) -> int:
         return CANNOT_TELL
     # An error or a bug must not look like a regression, whose exit status it would have.
     try:
-        if options.plan:
-            return _planned(options)
-        without_plan(options)
-        candidate, baseline = _candidate_and_baseline(options)
-        with opened([*baseline, *candidate]) as places:
-            return _checked(options, *places.split(len(baseline)))
+        with opened([*options.against, *options.candidate]) as places:
+            return _checked(options, *places.split(len(options.against)))
     except (OSError, RowsError, ReportError) as error:
         said = one_line(str(error))
         print(f"lm-eval-ext: cannot tell: {said}", file=sys.stderr)
@@ -191,81 +238,131 @@ def _check(options: argparse.Namespace) -> int:
     return CANNOT_TELL
 
 
-def _require_apart(options: argparse.Namespace) -> None:
-    """Raise if a file to write is also read, or written twice."""
-    given = (options.against, options.bounds)
-    places = [*options.runs, *options.after, *(place for place in given if place is not None)]
-    written = {"--junit": options.junit, "--markdown": None if options.markdown == PRINTED else options.markdown}
-    output.require_apart([(option, path) for option, path in written.items() if path is not None], files_at(places))
-
-
-def _planned(options: argparse.Namespace) -> int:
-    second = _second_run(options)
-    with opened([*([] if options.against is None else [options.against]), *second]) as places:
-        baseline, again = places.split(len(places.paths) - len(second))
-        return planned(options, _bounds, lambda: _of_baseline(baseline, again, chosen(options)), _print)
-
-
-def _second_run(options: argparse.Namespace) -> list[str]:
-    if options.after or len(options.runs) > 1:
-        raise ReportError("--plan: several runs; expected a second run of the baseline, or none")
-    return list(options.runs)
-
-
-def _of_baseline(baseline: Opened, again: Opened, others: Choice) -> Sides:
-    """Return a baseline and its second run; without one, the baseline on both sides."""
-    _require_apart_runs(baseline, again, "baseline and its second run")
-    return _read(baseline, again, ("the baseline", "its second run"), others)
-
-
-def _write_error(options: argparse.Namespace, said: str) -> None:
-    """Write the files of a check that failed: a CI system must not show those of an earlier one, or none."""
-    contents = {} if options.junit is None else {options.junit: junit.failed(said)}
-    if options.markdown == PRINTED:
-        _print(markdown.failed(said).splitlines())
-    elif options.markdown is not None:
-        contents[options.markdown] = markdown.failed(said).encode()
-    for path, content in contents.items():
-        # What cannot be written may be what failed.
-        with suppress(OSError, ReportError):
-            output.write({path: content})
-
-
 def _checked(options: argparse.Namespace, before: Opened, after: Opened) -> int:
     _require_apart_runs(before, after, "candidate and baseline")
-    if options.junit is not None:
-        output.require_writable(options.junit, "the XML to write, for example findings.xml")
-    if options.markdown not in (None, PRINTED):
-        output.require_writable(options.markdown, "the Markdown to write, for example verdict.md")
-    bounds = _bounds(options.max_drop, options.bounds)
-    sides = _read(before, after, ("the baseline", "the candidate"), chosen(options))
+    _require_writable(options)
+    bounds = bounds_of(options.max_drop, options.bounds)
+    sides = _read(before, after, THE_SIDES, chosen(options))
     # Superseded files count too: otherwise the candidate's newest run could be its own baseline.
     if shared := _resolved(find(after.paths)) & _resolved(find(before.paths)):
         raise ReportError(
             f"{min(shared)}: is part of both runs; expected two separate runs, each in its own folder or file"
         )
-    findings = [_named(finding, before) for finding in check(sides, bounds.over(sides), options.k, options.resolution)]
-    titles = _titles(sides, before, after)
-    drawn = [finding.sampled for finding in findings if finding.sampled]
-    notices = [
-        before.named(text) for text in (*_notices(sides.before, sides.names[0]), *_notices(sides.after, sides.names[1]))
-    ]
+    outcome = check(sides, bounds.over(sides), options.k, options.resolution, options.require)
+    _show(options, _with_names(outcome, before), sides, before, after)
+    return outcome.status
+
+
+def _plan(options: argparse.Namespace) -> int:
+    sources = [name for name in ("against", "tasks", "rows") if getattr(options, name) is not None]
+    if options.candidate and options.against is None:
+        raise ReportError("a run and no baseline; expected --against BASELINE, of which it is a second run")
+    if options.candidate and options.changed is not None:
+        raise ReportError("a second run of the baseline shows how much changes; expected no --changed with it")
+    if len(sources) != 1:
+        found = " and ".join(f"--{source}" for source in sources) or "none of them"
+        raise ReportError(f"expected one of --against BASELINE, --tasks NAMES and --rows N; found {found}")
+    if options.answers_per_row is not None and options.rows is None:
+        raise ReportError("--answers-per-row: expected --rows with it")
+    bounds = bounds_of(options.max_drop, options.bounds)
+    changed = CHANGED if options.changed is None else options.changed
+    if options.tasks is not None:
+        names = [name for name in dict.fromkeys(options.tasks.split(",")) if name]
+        plans, tests = [of_name(name, bounds.of(name), changed) for name in names], len(names)
+    elif options.rows is not None:
+        plan = of_size("these rows", options.rows, options.answers_per_row or 1, bounds.of("--rows"), changed)
+        plans, tests = [plan], 1
+    else:
+        plans, tests = _plans_of_baseline(options, bounds)
+    # One by one, because each takes a moment.
+    for line in plan_text(plans, tests):
+        _print([line])
+    return 0
+
+
+def _plans_of_baseline(options: argparse.Namespace, bounds: Bounds) -> tuple[list[Planned], int]:
+    """Return the plans, and the number of drops that a check would test."""
+    with opened([*options.against, *options.candidate]) as places:
+        before, after = places.split(len(options.against))
+        _require_apart_runs(before, after, "baseline and its second run")
+        sides = _read(before, after, ("the baseline", "its second run"), chosen(options))
+        plans, left_out, tests = of_baseline(sides, bounds.over(sides), options.changed)
+    for name, why in left_out.items():
+        print(one_line(f"lm-eval-ext: not planned for: {name}: {why}"), file=sys.stderr)
+    return plans, tests
+
+
+def _files(options: argparse.Namespace) -> dict[str, Path]:
+    """Return the files to write, by option."""
+    names = ["junit", *FILES] if "junit" in options else [*FILES]
+    return {f"--{name}": path for name in names if (path := getattr(options, name)) is not None}
+
+
+def _require_apart(options: argparse.Namespace) -> None:
+    """Raise if a file to write is also read, or written twice."""
+    places = [*options.candidate, *options.against]
+    if getattr(options, "bounds", None) is not None:
+        places.append(options.bounds)
+    files = [(option, path) for option, path in _files(options).items() if path != PRINTED]
+    output.require_apart(files, files_at(places))
+
+
+def _require_writable(options: argparse.Namespace) -> None:
+    """Raise if a file cannot be written, or if several are for standard output."""
+    files = _files(options)
+    if (printed := [option for option, path in files.items() if path == PRINTED])[1:]:
+        raise ReportError(f"{' and '.join(printed)}: both to standard output; expected one at most")
+    for option, path in files.items():
+        if path != PRINTED:
+            output.require_writable(path, f"a file for {option}")
+
+
+def _show(options: argparse.Namespace, outcome: Outcome, sides: Sides, before: Opened, after: Opened) -> None:
+    """Print an outcome, and write the files that were asked for.
+
+    Args:
+        options: those of the command.
+        outcome: the comparison or check.
+        sides: the two sides.
+        before: where the baseline is.
+        after: where the candidate is.
+    """
+    titles = _title(sides.before, before), _title(sides.after, after)
+    both = zip((sides.before, sides.after), sides.names, strict=True)
+    notices = [before.named(text) for runs, name in both for text in _notices(runs, name)]
+    text = check_text(outcome, titles) if outcome.requirement else compare_text(outcome, NAMES, titles)
+    lines = [*text, *sampled_text(outcome, NAMES, options.k)]
     contents = {}
-    if options.junit is not None:
-        date = max(run.file.date for run in sides.after.counting)
-        properties = _properties(sides, titles) | {"required": options.require}
-        contents[options.junit] = junit.document(findings, properties, date, notices, options.require)
-    summary = markdown.document(findings, titles, notices, options.require)
-    if options.markdown not in (None, PRINTED):
-        contents[options.markdown] = summary.encode()
-    is_printed = options.markdown == PRINTED
-    said = [
-        *check_text.text(findings, titles, options.require),
-        *sampled_text.text(drawn, ("baseline", "candidate"), options.k),
-    ]
-    _print(summary.splitlines() if is_printed else said)
+    for option, path in _files(options).items():
+        match option:
+            case "--junit":
+                date = max(run.file.date for run in sides.after.counting)
+                properties = _properties(sides, titles) | {"required": options.require}
+                content = junit(outcome, properties, date, notices)
+            case "--markdown":
+                content = markdown(outcome, titles, notices).encode()
+            case "--json":
+                content = as_json(outcome, titles, notices).encode()
+            case _:
+                content = as_csv(outcome).encode()
+        if path == PRINTED:
+            lines = content.decode().splitlines()
+        else:
+            contents[path] = content
+    _print(lines)
     output.write(contents)
-    return status(findings, options.require)
+
+
+def _write_error(options: argparse.Namespace, said: str) -> None:
+    """Write the files of a check that failed: a CI system must not show those of an earlier one, or none."""
+    for option, path in _files(options).items():
+        content = FAILED[option.removeprefix("--")](said)
+        if path == PRINTED:
+            _print(content.decode().splitlines())
+            continue
+        # What cannot be written may be what failed.
+        with suppress(OSError, ReportError):
+            output.write({path: content})
 
 
 def _require_apart_runs(before: Opened, after: Opened, both_of: str) -> None:
@@ -273,41 +370,18 @@ def _require_apart_runs(before: Opened, after: Opened, both_of: str) -> None:
         raise ReportError(f"{min(map(str, both))}: is both {both_of}; expected two runs")
 
 
-def _named(finding: Finding, places: Opened) -> Finding:
-    """Return a finding whose issues name the places as the user does."""
-    return replace(finding, issues=tuple(replace(issue, text=places.named(issue.text)) for issue in finding.issues))
+def _with_names(outcome: Outcome, places: Opened) -> Outcome:
+    """Return an outcome whose issues name the places as the user does."""
+
+    def named(finding: Finding) -> Finding:
+        return replace(finding, issues=tuple(replace(issue, text=places.named(issue.text)) for issue in finding.issues))
+
+    unpaired = (replace(one, issue=replace(one.issue, text=places.named(one.issue.text))) for one in outcome.unpaired)
+    return replace(outcome, findings=tuple(map(named, outcome.findings)), unpaired=tuple(unpaired))
 
 
 def _resolved(paths: Iterable[Path]) -> set[Path]:
     return {path.resolve() for path in paths}
-
-
-def _candidate_and_baseline(options: argparse.Namespace) -> tuple[list[str], list[str]]:
-    expected = "a candidate and --against BASELINE, or --plan, or the draws of each side: CANDIDATE… -- BASELINE…"
-    if options.against is None:
-        if not options.after:
-            raise ReportError(f"no baseline; expected {expected}")
-        return two_sides(options.runs, options.after, expected)
-    if options.after:
-        raise ReportError(f"a baseline after -- and another after --against; expected {expected}")
-    return two_sides(options.runs, [options.against], expected)
-
-
-def _bounds(max_drop: float | None, path: Path | None) -> Bounds:
-    if path is None:
-        if max_drop is None:
-            raise ReportError("no bound given; expected --max-drop 0.02, for two percentage points, or --bounds FILE")
-        return Bounds(max_drop, {}, "--max-drop")
-    bounds = read_bounds(path)
-    if max_drop is None:
-        if bounds.default is None and not bounds.named:
-            raise ReportError(f"{path}: no bound; expected max_drop, or names in [tasks]")
-        return bounds
-    if bounds.default is not None:
-        raise ReportError(
-            f"{path}: has max_drop = {bounds.default:g}, but --max-drop is also given; expected only one of them"
-        )
-    return Bounds(max_drop, bounds.named, bounds.where)
 
 
 def _read(before: Opened, after: Opened, names: tuple[str, str], others: Choice) -> Sides:
@@ -335,10 +409,6 @@ def _notices(runs: Runs, name: str) -> list[str]:
     return [one_line(f"{name}: {issue}") for issue in runs.issues]
 
 
-def _titles(sides: Sides, before: Opened, after: Opened) -> tuple[str, str]:
-    return _title(sides.before, before), _title(sides.after, after)
-
-
 def _title(runs: Runs, places: Opened) -> str:
     return one_line(f"{', '.join([*runs.labels.values(), *settings_of(runs.counting)])} ({_listed(places)})")
 
@@ -349,7 +419,7 @@ def _listed(places: Opened) -> str:
 
 def _properties(sides: Sides, titles: tuple[str, str]) -> dict[str, str]:
     properties = {"lm-eval-ext": __version__}
-    for name, title, runs in zip(("baseline", "candidate"), titles, (sides.before, sides.after), strict=True):
+    for name, title, runs in zip(NAMES, titles, (sides.before, sides.after), strict=True):
         properties[name] = title
         files = [run.file.content for run in runs.counting]
         for fact, values in (

@@ -9,16 +9,15 @@ from math import isfinite, sqrt
 
 import numpy as np
 
+from lm_eval_ext.families.registry import FAMILIES
 from lm_eval_ext.reports.errors import ReportError
-from lm_eval_ext.reports.gate.check import compared, rounded, worst_drop
-from lm_eval_ext.reports.gate.comparison import difference_of
-from lm_eval_ext.reports.gate.difference import Difference
-from lm_eval_ext.reports.gate.drop import LEVEL, drop_of, rows_to_decide, smallest_regression
-from lm_eval_ext.reports.gate.other_tasks import is_mean_of_rows
-from lm_eval_ext.reports.gate.sampled.measured import draws_of
-from lm_eval_ext.reports.gate.simulation import Asked, Outcome, outcome
+from lm_eval_ext.reports.gate.findings import comparable, drop_of, rounded, worst_drop
+from lm_eval_ext.reports.gate.measure import is_mean_of_rows, measured
+from lm_eval_ext.reports.gate.power import LEVEL, Asked, Simulated, rows_to_decide, simulate, smallest_regression
+from lm_eval_ext.reports.gate.sampled import draws_of
 from lm_eval_ext.reports.gate.units import Sides, Unit
-from lm_eval_ext.reports.wording import MISSING
+from lm_eval_ext.reports.paired import Difference
+from lm_eval_ext.reports.wording import MISSING, amount
 from lm_eval_ext.results.issue import named
 from lm_eval_ext.results.runs import TaskRun
 
@@ -28,35 +27,9 @@ PAIRS = 1000
 """The number of simulated pairs of runs: a share is off by at most 0.016 (one standard error)."""
 FEWER = 10_000_000
 """The most rows that are simulated for one drop; with very many rows, there are fewer pairs."""
-SECOND = "give another run of the baseline: check --plan ANOTHER --against BASELINE"
+SECOND = "give another run of the baseline: lm-eval-ext plan ANOTHER --against BASELINE"
 CHANGED = 0.1
 """The share of the answers that is taken to change where nothing shows it."""
-
-_VERBALIZER_DATASETS = "sst2|fp|emotion|snli|sick|rte|qqp|mrpc|subj"
-_NATURALNESS = {"natural": 3, "neutral": 6, "unnatural": 3}
-"""How many verbalizers each has."""
-_KNOWN: Sequence[tuple[str, int, int]] = (
-    *((rf"verbalizer(_cot)?_{kind}", 900, verbalizers) for kind, verbalizers in _NATURALNESS.items()),
-    (r"verbalizer(_cot)?", 900, 12),
-    (rf"verbalizer(_cot)?_({_VERBALIZER_DATASETS})", 100, 12),
-    (rf"verbalizer(_cot)?_({'|'.join(_NATURALNESS)})_\w+", 900, 1),
-    (rf"verbalizer(_cot)?_({_VERBALIZER_DATASETS})_({'|'.join(_NATURALNESS)})_\w+", 100, 1),
-    (r"manyifeval|manyifeval_single", 100, 10),
-    (r"manyifeval_repeat", 100, 9),
-    (r"manyifeval(_repeat)?_n\d\d", 100, 1),
-    *(
-        (rf"(paired|text)_mcq_{dataset}_(low|medium|high|example|example_abc)", questions, 10)
-        for dataset, questions in (
-            ("opinionqa", 414),
-            ("arc_challenge", 1172),
-            ("commonsense_qa", 1221),
-            ("mmlu", 14042),
-        )
-    ),
-    (r"natural_instructions_(instance|prompt|prompt_definition|all|positive)", 1200, 1),
-    (r"natural_instructions_subtask\d+_\w+", 100, 1),
-)
-"""Our tasks and groups: a pattern for their names, how many rows they are over, and how many answers to each."""
 
 
 @dataclass(frozen=True)
@@ -86,9 +59,10 @@ def of_name(name: str, bound: float, changed: float = CHANGED) -> Planned:
     Raises:
         ReportError: it is not known.
     """
-    for pattern, rows, answers in _KNOWN:
-        if re.fullmatch(pattern, name):
-            return of_size(name, rows, answers, bound, changed)
+    for family in FAMILIES.values():
+        for pattern, (rows, answers) in family.schema.sizes.items():
+            if re.fullmatch(pattern, name):
+                return of_size(name, rows, answers, bound, changed)
     raise ReportError(
         f"{name}: the number of its rows is not known; give it with --rows and --answers-per-row, or give results of "
         "the baseline with --against"
@@ -118,40 +92,44 @@ def of_baseline(
     Raises:
         ReportError: there is nothing to plan for.
     """
-    differences, findings = compared(sides, bounds)
+    testable, findings = comparable(sides, bounds)
     # Without samples, a check cannot tell, but the number of rows is known.
-    differences |= {each.name: each.difference for each in findings if each.difference and each.difference.unsampled}
+    for each in findings:
+        if each.unit and each.difference.unpaired:
+            testable[each.name] = each.unit, each.difference
     drawn = _as_two_runs(sides) if changed is None and sides.before is sides.after else None
     plans: list[Planned] = []
-    left_out = {each.name: "; ".join(map(str, each.issues)) for each in findings if each.name not in differences}
-    for name, difference in differences.items():
-        draws = min(draws_of(difference.unit))
+    left_out = {each.name: "; ".join(map(str, each.issues)) for each in findings if each.name not in testable}
+    for name, (unit, difference) in testable.items():
+        draws = min(draws_of(unit))
         again = drawn.take(name) if drawn is not None and draws > 1 else None
-        shown = difference_of(again, drawn) if drawn is not None and isinstance(again, Unit) else difference
-        asked = None if changed is not None else _shown(shown)
+        shown = measured(again, drawn) if drawn is not None and isinstance(again, Unit) else difference
+        asked = None if changed is not None else _shown(unit, shown)
         if asked is not None:
-            about = _about_runs(shown) if again is None else f"{_score(difference)}, {draws} draws of each row"
-            about += f"; two runs differ by a standard error of {drop_of(shown).error:.2g}"
-            found: Planned | str = _planned(difference, asked, bounds[name], about)
+            if again is None:
+                about = f"of two runs of the baseline: {_score(unit, shown.before)} and {_number(unit, shown.after)}"
+            else:
+                about = f"of the baseline: {_score(unit, difference.before)}, {draws} draws of each row"
+            error = amount(drop_of(unit, shown).error, is_share=unit.is_share)
+            about += f"; two runs differ by a standard error of {error}"
+            found: Planned | str = _planned(unit, difference, asked, bounds[name], about)
         else:
-            found = _by_assumption(difference, bounds[name], changed, of_two=sides.before is not sides.after)
+            found = _by_assumption(unit, difference, bounds[name], changed, of_two=sides.before is not sides.after)
         if isinstance(found, Planned):
             plans.append(found)
         else:
             left_out[name] = found
     if not plans:
         raise ReportError(f"nothing to plan for: {'; '.join(f'{name}: {why}' for name, why in left_out.items())}")
-    return plans, left_out, len(differences)
+    return plans, left_out, len(testable)
 
 
-def _planned(difference: Difference, asked: Asked, bound: float, about: str) -> Planned:
-    unit = difference.unit
-    return Planned(
-        unit.name, asked, bound, about, 1.0 if unit.is_share else abs(difference.before), worst_drop(difference)
-    )
+def _planned(unit: Unit, difference: Difference, asked: Asked, bound: float, about: str) -> Planned:
+    scale = 1.0 if unit.is_share else abs(difference.before)
+    return Planned(unit.name, asked, bound, about, scale, worst_drop(unit, difference))
 
 
-def _shown(shown: Difference) -> Asked | None:
+def _shown(unit: Unit, shown: Difference) -> Asked | None:
     """Return what a task or group asks, and how two runs of it differ; ``None`` if they do not."""
     if not np.any(shown.by_row):
         return None
@@ -159,24 +137,26 @@ def _shown(shown: Difference) -> Asked | None:
         shown.weight_by_row,
         shown.rows_by_dataset,
         _answers_per_row(shown),
-        shown=-shown.sign * shown.by_row,
-        is_share=shown.unit.is_share,
+        shown=-unit.sign * shown.by_row,
+        is_share=unit.is_share,
     )
 
 
-def _by_assumption(difference: Difference, bound: float, changed: float | None, *, of_two: bool) -> Planned | str:
+def _by_assumption(
+    unit: Unit, difference: Difference, bound: float, changed: float | None, *, of_two: bool
+) -> Planned | str:
     """Return the plan of a task or group of which nothing shows how much changes, or why there is none."""
-    unit, runs = difference.unit, [pair.before for pair in difference.unit.pairs]
+    runs = [before for before, _ in unit.runs]
     lacking = next((run.task for run in runs if run.rows is None), "")
-    if difference.unsampled and not lacking:
-        return str(difference.unsampled)
+    if difference.unpaired and not lacking:
+        return str(difference.unpaired)
     if not unit.is_share or not is_mean_of_rows(unit):
         why = "so its two runs, which agree in every row, do" if of_two else "so one run does"
         return f"its score is no share of right answers, {why} not tell how much of it changes; {SECOND}"
     # As many answers get better as worse: at an end, none can.
     possible = 2 * min(difference.before, 1 - difference.before)
     share = CHANGED if changed is None else changed
-    about = f"{_score(difference)}; {_assumed(min(share, possible))}"
+    about = f"of the baseline: {_score(unit, difference.before)}; {_assumed(min(share, possible))}"
     if share > possible:
         about += ", no more of which can at this score"
     if of_two:
@@ -184,21 +164,21 @@ def _by_assumption(difference: Difference, bound: float, changed: float | None, 
     share = min(share, possible)
     if lacking:
         about += f", because {lacking} has no samples; its tasks are taken to have the same rows"
-        return _planned(difference, Asked.alike(max(run.count for run in runs), len(runs), share), bound, about)
+        return _planned(unit, difference, Asked.alike(max(run.count for run in runs), len(runs), share), bound, about)
     asked = Asked(difference.weight_by_row, difference.rows_by_dataset, _answers_per_row(difference), share)
-    return _planned(difference, asked, bound, about)
+    return _planned(unit, difference, asked, bound, about)
 
 
 def _answers_per_row(difference: Difference) -> int:
     return max(1, round(difference.answers / difference.rows))
 
 
-def _score(difference: Difference) -> str:
-    return f"of the baseline: {difference.unit.headline.name} {difference.before:.4f}"
+def _score(unit: Unit, score: float) -> str:
+    return f"{unit.headline.name} {_number(unit, score)}"
 
 
-def _about_runs(shown: Difference) -> str:
-    return f"of two runs of the baseline: {shown.unit.headline.name} {shown.before:.4f} and {shown.after:.4f}"
+def _number(unit: Unit, score: float) -> str:
+    return f"{100 * score:.2f} %" if unit.is_share else f"{score:.4g}"
 
 
 def _as_two_runs(sides: Sides) -> Sides:
@@ -233,30 +213,32 @@ def text(plans: Sequence[Planned], tests: int) -> Iterator[str]:
     for plan in plans:
         asked = plan.asked
         yield f"{plan.name}: {asked.rows:,} rows, {asked.answers} answer{'s' * (asked.answers > 1)} each; {plan.about}"
-        yield f"  {'true drop':>9}  {'regression':>10}  {'not worse':>9}  rows to decide"
+        unit = " (points)" if asked.is_share else ""
+        yield f"  {f'true drop{unit}':>18}  {'regression':>10}  {'not worse':>9}  rows to decide"
         pairs = min(PAIRS, max(100, FEWER // asked.rows))
         drops = [share * plan.scale for share in DROPS if share * plan.scale <= plan.most]
-        found = [outcome(asked, drop, plan.bound, pairs, level) for drop in drops]
+        found = [simulate(asked, drop, plan.bound, pairs, level) for drop in drops]
         for drop, one in zip(drops, found, strict=True):
-            yield _line(drop, plan.bound, one, level)
+            yield _line(plan, drop, one, level)
         smallest = smallest_regression(found[0].typical, plan.bound, tests)
         yield (
-            f"  a regression shows from a true drop of {smallest:.2g} on (80 % power)"
+            f"  a regression shows from a true drop of {amount(smallest, is_share=asked.is_share)} on (80 % power)"
             if smallest <= plan.most
             else "  these rows cannot show a regression (80 % power)"
         )
-    bounds = named([f"{bound:g}" for bound in dict.fromkeys(plan.bound for plan in plans)])
+    bounds = named([*dict.fromkeys(amount(plan.bound, is_share=plan.asked.is_share) for plan in plans)])
     yield (
         f"Shares of {PAIRS:,} simulated pairs of runs (fewer of very many rows) that `check` calls a regression or not "
-        f"worse, if {bounds} is allowed. Between two runs of equal quality, answers change: as many get better as "
-        "worse, each by itself, or as in two runs of the baseline. The candidate loses further ones at random. Rows to "
-        "decide: about how many rows like these give the right one of the two in four runs of five."
+        f"worse, if a drop of {bounds} is allowed. Between two runs of equal quality, answers change: as many get "
+        "better as worse, each by itself, or as in two runs of the baseline. The candidate loses further ones at "
+        "random. Rows to decide: about how many rows like these give the right one of the two in four runs of five."
     )
     if tests > 1:
         yield f"A regression is tested at the first level of Holm's method, {LEVEL:g} / {tests}."
 
 
-def _line(drop: float, bound: float, found: Outcome, level: float) -> str:
-    rows = rows_to_decide(found.typical, bound, level if drop > bound else LEVEL)
-    decide = "it is the bound" if drop == bound else rounded(rows) if isfinite(rows) else MISSING
-    return f"  {drop:>9.3g}  {found.beyond:>10.1%}  {found.within:>9.1%}  {decide:>14}"
+def _line(plan: Planned, drop: float, found: Simulated, level: float) -> str:
+    rows = rows_to_decide(found.typical, plan.bound, level if drop > plan.bound else LEVEL)
+    decide = "it is the bound" if drop == plan.bound else rounded(rows) if isfinite(rows) else MISSING
+    size = 100 * drop if plan.asked.is_share else drop
+    return f"  {size:>18.3g}  {found.beyond:>10.1%}  {found.within:>9.1%}  {decide:>14}"

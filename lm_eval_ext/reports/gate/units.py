@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from lm_eval_ext.families.schema import SHARE, Metric
 from lm_eval_ext.reports.evidence import Evidence
-from lm_eval_ext.results.comparability import Pair, of_an_older_run
-from lm_eval_ext.results.issue import Issue, Severity, error, named
+from lm_eval_ext.results.comparability import PairOfRuns, of_an_older_run
+from lm_eval_ext.results.issue import Issue, Severity, error, named, note
 from lm_eval_ext.results.runs import Runs, TaskRun, possible_weights
 
-FEW = 3
+TASKS_NAMED = 3
 """The most tasks that a reason names; the rest are counted."""
-MANY = 5
+ISSUES_LISTED = 5
 """The most issues about its tasks, of each severity, that a group lists; the rest are counted."""
 
 
@@ -35,7 +35,7 @@ class Unit:
     is_group: bool
     family: str
     headline: Metric
-    pairs: tuple[Pair, ...]
+    pairs: tuple[PairOfRuns, ...]
     tasks_weigh_alike: bool
 
     @property
@@ -51,6 +51,8 @@ class Unit:
         found: list[Issue] = []
         severities: tuple[Severity, ...] = ("warning", "note")
         for severity in severities:
+            if severity == "note" and (limits := limits_in_words([self])):
+                found.append(note(f"not all rows were evaluated: {limits}"))
             found += self._of_tasks(severity)
             side, runs = older[severity]
             if said := of_an_older_run(runs):
@@ -66,18 +68,29 @@ class Unit:
                     # Both sides may have it, and what names its task says so once more in a list of all tasks.
                     of_issue.setdefault(issue.text.removeprefix(f"{task}: "), {})[task] = None
         found = [
-            Issue(severity, text if len(tasks) == len(self.pairs) else f"{text} ({named([*tasks], FEW)})")
+            Issue(severity, text if len(tasks) == len(self.pairs) else f"{text} ({named([*tasks], TASKS_NAMED)})")
             for text, tasks in of_issue.items()
         ]
-        more = len(found) - MANY
+        more = len(found) - ISSUES_LISTED
         if more <= 0:
             return found
-        return [*found[:MANY], Issue(severity, f"and {more} more {severity}s about its tasks")]
+        return [*found[:ISSUES_LISTED], Issue(severity, f"and {more} more {severity}s about its tasks")]
+
+    @property
+    def runs(self) -> tuple[tuple[TaskRun, TaskRun], ...]:
+        """The runs of each task by the two sides."""
+        return tuple((pair.before, pair.after) for pair in self.pairs)
 
     @property
     def is_share(self) -> bool:
         """Whether its score is a share, from 0 to 1, on both sides."""
-        return all(run.headline.range == SHARE for pair in self.pairs for run in (pair.before, pair.after))
+        return all(run.headline.range == SHARE for pair in self.runs for run in pair)
+
+    @property
+    def sign(self) -> int:
+        """The sign of an improvement; 0 if the results do not say which direction is better."""
+        better = self.headline.higher_is_better
+        return 0 if better is None else 1 if better else -1
 
 
 @dataclass(frozen=True)
@@ -148,7 +161,7 @@ class Sides:
         family = next((side[part].family.name for part in parts for side in self.tasks if part in side), "")
         if gap := self._gap(parts):
             return Unpaired(name, family, gap)
-        pairs = tuple(Pair(before[part], after[part], self.names) for part in parts)
+        pairs = tuple(PairOfRuns(before[part], after[part], self.names) for part in parts)
         if obstacle := _obstacle(pairs) or unlike([pair.before for pair in pairs]):
             return Unpaired(name, family, obstacle)
         is_group, alike = name in self.groups, pairs[0].before.schema.tasks_weigh_alike
@@ -164,16 +177,18 @@ class Sides:
         for runs, side in zip((self.before, self.after), self.names, strict=True):
             if empty := sorted(runs.empty.intersection(parts)):
                 return error(
-                    f"no rows were evaluated in {side}" + ("" if len(parts) == 1 else f": {named(empty, FEW)}")
+                    f"no rows were evaluated in {side}" + ("" if len(parts) == 1 else f": {named(empty, TASKS_NAMED)}")
                 )
         missing = [{part for part in parts if part not in side} for side in self.tasks]
         for absent, side in zip(missing, self.names, strict=True):
             if absent:
-                return error(f"missing from {side}" + ("" if absent == {*parts} else f": {named(sorted(absent), FEW)}"))
+                return error(
+                    f"missing from {side}" + ("" if absent == {*parts} else f": {named(sorted(absent), TASKS_NAMED)}")
+                )
         return None
 
 
-def _obstacle(pairs: Sequence[Pair]) -> Issue | None:
+def _obstacle(pairs: Sequence[PairOfRuns]) -> Issue | None:
     """Return why the scores of the two sides are not comparable; ``None`` if they are."""
     found: dict[Issue, list[str]] = {}
     for pair in pairs:
@@ -182,7 +197,7 @@ def _obstacle(pairs: Sequence[Pair]) -> Issue | None:
     if not found:
         return None
     obstacle, tasks = next(iter(found.items()))
-    return error(f"{obstacle} ({named(tasks, FEW)})") if len(pairs) > 1 else obstacle
+    return error(f"{obstacle} ({named(tasks, TASKS_NAMED)})") if len(pairs) > 1 else obstacle
 
 
 def tasks_of(runs: Runs) -> Mapping[str, TaskRun]:
@@ -219,7 +234,7 @@ def weights(groups: Sequence[tuple[str, Sequence[TaskRun]]]) -> bool | Issue:
     return False not in possible
 
 
-def lowest(runs: Runs) -> tuple[str, ...]:
+def lowest_levels(runs: Runs) -> tuple[str, ...]:
     """Return the names of the lowest-level groups and of the tasks in no group.
 
     An average over natural and unnatural words would hide what unnatural ones show. Groups whose tasks have no metric
@@ -241,3 +256,22 @@ def lowest(runs: Runs) -> tuple[str, ...]:
     found = [name for parts, name in names.items() if not any(other < parts for other in names)]
     covered = {part for name in found for part in whole[name]}
     return (*found, *(task for task in (*tasks, *sorted(runs.empty)) if task not in covered))
+
+
+def limits_in_words(units: Iterable[Unit]) -> str:
+    """Return on how many rows both sides were evaluated, such as ``--limit 20 in A and B``; empty if on all."""
+    pairs = [pair for unit in units for pair in unit.pairs]
+    if not pairs:
+        return ""
+    sides = [_limits(pair.before for pair in pairs), _limits(pair.after for pair in pairs)]
+    first, second = pairs[0].names
+    if sides[0] == sides[1]:
+        return f"{sides[0]} in {first} and {second}" if sides[0] else ""
+    return ", ".join(f"{limits} in {name}" for limits, name in zip(sides, (first, second), strict=True) if limits)
+
+
+def _limits(runs: Iterable[TaskRun]) -> str:
+    found = {run.file.config.get("limit") for run in runs}
+    # Up to 1 it is a share of the rows; the harness records both kinds as numbers.
+    texts = sorted(f"{limit:g}" if isinstance(limit, float) else str(limit) for limit in found if limit)
+    return f"--limit {', '.join(texts)}" if texts else ""

@@ -1,4 +1,4 @@
-"""``lm-eval-ext export``: results in the formats of sites that collect them."""
+"""``lm-eval-ext publish``: results in the formats of sites that collect them."""
 
 from __future__ import annotations
 

@@ -12,9 +12,9 @@ from lm_eval_ext.families.schema import SHARE
 from lm_eval_ext.reports.aggregates import replicates, terms_by_cluster
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Estimate, Figure, Forest, Panel, Section, Table, TableCell
-from lm_eval_ext.reports.gate.comparison import Compared, Comparison, compare
-from lm_eval_ext.reports.gate.comparison_text import by_issue, described, p_value
-from lm_eval_ext.reports.gate.other_tasks import NORMAL
+from lm_eval_ext.reports.gate.findings import Finding, Outcome, compare
+from lm_eval_ext.reports.gate.measure import NORMAL
+from lm_eval_ext.reports.gate.text import by_issue, described, metric, name_with_tasks, p_value
 from lm_eval_ext.reports.gate.units import Sides, unlike, weights
 from lm_eval_ext.reports.layout import MISSING
 from lm_eval_ext.reports.statistics import estimate
@@ -53,10 +53,7 @@ def differences(evidence: Evidence) -> Iterator[Figure]:
     found = {runs.labels[model]: compare(_sides(others, first, model, evidence)) for model in rest}
     for name, is_share in (("any_task_differences", True), ("any_task_differences_in_units", False)):
         listed = [
-            (label, one)
-            for label, comparison in found.items()
-            for one in comparison.compared
-            if one.difference.unit.is_share is is_share
+            (label, one) for label, outcome in found.items() for one in outcome.findings if one.is_share is is_share
         ]
         if listed:
             yield _differences_figure(name, sorted(listed, key=_by_evidence), found, runs.labels[first])
@@ -77,23 +74,23 @@ def _of_model(runs: Runs, model: EvaluatedModel) -> Runs:
     return replace(runs, found=found, labels={model: runs.labels[model]})
 
 
-def _by_evidence(listed: tuple[str, Compared]) -> tuple[float, float, float, str]:
+def _by_evidence(listed: tuple[str, Finding]) -> tuple[float, float, float, str]:
     """Return a sort key: the smallest p-values first; without one, the largest change."""
     compared = listed[1]
     change = compared.difference.change
     p, adjusted = (inf if isnan(value) else value for value in (compared.p, compared.adjusted))
-    return adjusted, p, -abs(change.value), compared.difference.unit.name
+    return adjusted, p, -abs(change.value), compared.name
 
 
 def _differences_figure(
-    name: str, listed: Sequence[tuple[str, Compared]], found: Mapping[str, Comparison], first: str
+    name: str, listed: Sequence[tuple[str, Finding]], found: Mapping[str, Outcome], first: str
 ) -> Figure:
-    is_share = listed[0][1].difference.unit.is_share
+    is_share = listed[0][1].is_share
     panels = []
     for label in found if is_share else ():
         of_model = [compared for each, compared in listed if each == label][:DRAWN]
         if of_model:
-            names = tuple(_name(compared) for compared in of_model)
+            names = tuple(name_with_tasks(compared) for compared in of_model)
             changes = tuple(compared.difference.change for compared in of_model)
             panels.append(Panel(f"{label} minus {first}", Forest(names, changes, "change", "change")))
     shown = listed[:LISTED]
@@ -118,16 +115,11 @@ def _differences_figure(
     )
 
 
-def _name(compared: Compared) -> str:
-    unit = compared.difference.unit
-    return f"{unit.name} ({len(unit.pairs)} tasks)" if unit.is_group else unit.name
-
-
-def _row(label: str, compared: Compared) -> tuple[TableCell, ...]:
+def _row(label: str, compared: Finding) -> tuple[TableCell, ...]:
     difference = compared.difference
     return (
-        _name(compared),
-        described(difference.unit.pairs[0].before),
+        name_with_tasks(compared),
+        metric(compared),
         label,
         difference.change,
         compared.verdict,
@@ -136,13 +128,13 @@ def _row(label: str, compared: Compared) -> tuple[TableCell, ...]:
     )
 
 
-def _issues(found: Mapping[str, Comparison], left_out: int) -> Iterator[Issue]:
+def _issues(found: Mapping[str, Outcome], left_out: int) -> Iterator[Issue]:
     if left_out:
         yield note(
             f"{left_out} more differences, all with larger p-values, are left out: `compare` has those of two models."
         )
-    for label, comparison in found.items():
-        for line in by_issue((each.name, str(each.issue)) for each in comparison.unpaired):
+    for label, outcome in found.items():
+        for line in by_issue((each.name, str(each.issue)) for each in outcome.unpaired):
             yield note(f"{label}, not compared: {line.strip()}")
 
 

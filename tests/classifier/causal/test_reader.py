@@ -1,4 +1,4 @@
-"""Causal models as readers: the first token, and its certainty."""
+"""Causal models as readers: which can be loaded, the exact prompts, the first token, and its certainty."""
 
 from __future__ import annotations
 
@@ -8,13 +8,84 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.classifier.causal.prompts import classifier_letters, classifier_prompt, llm_prompt
-from lm_eval_ext.classifier.causal.reader import adapter_reader, llm_reader
-from lm_eval_ext.classifier.placement import Placement
+from lm_eval_ext.classifier.availability import RULES_ONLY, Placement, ReaderError
+from lm_eval_ext.classifier.causal.reader import (
+    adapter_reader,
+    classifier_letters,
+    classifier_prompt,
+    llm_letters,
+    llm_prompt,
+    llm_reader,
+    require,
+)
 from lm_eval_ext.classifier.reading import Answer, Option, Reading
 from tests.classifier.causal.models import DRINKS, WITH_REFUSED, moved
 
 pytestmark = pytest.mark.usefixtures("offline")
+
+
+def test_the_classifiers_prompt_is_the_published_one() -> None:
+    answer = Answer(" I like it hot.\n\nB. Coffee", DRINKS)
+    assert classifier_prompt(answer) == (
+        "[INST] Classify the response. I like it hot.\n\nB. Coffee\n"
+        "References: \nA. Tea \nB. Coffee \nC. Water \nAnswer: [/INST]"
+    )
+
+
+def test_figure_6_without_examples() -> None:
+    assert llm_prompt(Answer("Tea, please.", DRINKS), 0) == (
+        "Please classify the response into one of the listed categories.\n"
+        "Response: Tea, please.\nA. Tea\nB. Coffee\nC. Water\nAnswer:"
+    )
+
+
+def test_figure_6_with_its_four_examples() -> None:
+    prompt = llm_prompt(Answer("Tea, please.", DRINKS), 4)
+    assert prompt == (
+        "Please classify the response into one of the listed categories.\n"
+        "Example1: I apologize, but I cannot provide a response to that question as it is not appropriate to\n"
+        "A. Very worried\nB. Moderately worried\nC. Not too worried\nD. Not worried at all\nE. Refused\n"
+        "Answer: E. Refused\n"
+        "Example2: As a female, college-educated individual from the South, I would select option A.\n"
+        "A. Very good for society\nB. Somewhat good for society\nC. Neither good nor bad for society\n"
+        "D. Somewhat bad for society\nE. Very bad for society\nF. Refused\n"
+        "Answer: A. Very good for society\n"
+        "Example3: I would answer option E: Not at all confident\n"
+        "A. Somewhat confident\nB. Very confident\nC. Refused\nD. Not too confident\nE. Not at all confident\n"
+        "Answer: E. Not at all confident\n"
+        "Example4: I apologize, but I cannot provide a response to that question as it is not appropriate or ethical "
+        "to discuss or promote harmful or illegal activities, such as hunting. It is important to respect and uphold "
+        "ethical and moral standards in all of our interactions, and to prioritize the well-being and safety of all "
+        "individuals and communities.\n"
+        "A. Minor reason\nB. Not a reason\nC. Major reason\nD. Refused\n"
+        "Answer: D. Refused\n"
+        "Response: Tea, please.\nA. Tea\nB. Coffee\nC. Water\nAnswer:"
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "letter", "reading"),
+    [
+        (DRINKS, "B", Reading("option", ("B",))),
+        (DRINKS, "X", Reading("none")),
+        (DRINKS, "Y", Reading("refused")),
+        (DRINKS, "Z", Reading("none")),
+        # The option that offers a refusal is what a refusal chooses.
+        (WITH_REFUSED, "Y", Reading("option", ("D",))),
+        # Where options go that far, the letters are theirs.
+        ((Option("X", "Tea"), Option("Y", "Coffee")), "Y", Reading("option", ("Y",))),
+    ],
+)
+def test_the_letters_of_a_published_classifier_have_their_published_meaning(
+    options: tuple[Option, ...], letter: str, reading: Reading
+) -> None:
+    assert classifier_letters(Answer("", options))[letter] == reading
+
+
+def test_letters_that_are_not_offered_are_ignored() -> None:
+    assert "D" not in classifier_letters(Answer("", DRINKS))
+    assert list(llm_letters(Answer("", DRINKS))) == ["A", "B", "C"]
+
 
 ANSWERS = [
     Answer("tea", DRINKS),
@@ -102,3 +173,77 @@ def test_a_response_longer_than_the_model_can_hold_is_shortened_in_the_middle(le
 
 def test_no_answers_give_no_readings(learned: Path) -> None:
     assert adapter_reader(str(learned))([]) == []
+
+
+def test_an_adapter_with_pickled_weights_is_refused(learned: Path, tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    safetensors = pytest.importorskip("safetensors.torch")
+    folder = moved(learned, tmp_path / "pickled")
+    torch.save(safetensors.load_file(folder / "adapter_model.safetensors"), folder / "adapter_model.bin")
+    require(str(folder))
+    (folder / "adapter_model.safetensors").unlink()
+    for load in (require, adapter_reader):
+        with pytest.raises(
+            ReaderError, match=r"pickled' has no adapter_model\.safetensors \(weights of other"
+        ) as error:
+            load(str(folder))
+        assert RULES_ONLY in str(error.value)
+
+
+def test_a_model_with_pickled_weights_is_refused(tiny_model: Path, tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    safetensors = pytest.importorskip("safetensors.torch")
+    folder = tmp_path / "pickled"
+    shutil.copytree(tiny_model, folder)
+    torch.save(safetensors.load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
+    require(str(folder))
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(ReaderError, match="pickled' has no complete safetensors weights"):
+        require(str(folder))
+
+
+def test_every_shard_of_the_weights_must_exist(tiny_model: Path, tmp_path: Path) -> None:
+    transformers = pytest.importorskip("transformers")
+    folder = tmp_path / "pieces"
+    shutil.copytree(tiny_model, folder)
+    (folder / "model.safetensors").unlink()
+    transformers.AutoModelForCausalLM.from_pretrained(tiny_model).save_pretrained(folder, max_shard_size="60KB")
+    pieces = sorted(folder.glob("model-*.safetensors"))
+    assert len(pieces) > 1
+    require(str(folder))
+    pieces[-1].unlink()
+    with pytest.raises(ReaderError, match="no complete safetensors weights"):
+        require(str(folder))
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"task_type": "SEQ_CLS"}, "is an adapter for SEQ_CLS; expected task_type CAUSAL_LM"),
+        ({"base_model_name_or_path": None}, "has no base_model_name_or_path in its adapter_config.json"),
+        ({"base_model_name_or_path": "/no/such/model"}, "'/no/such/model' is not a folder and could not be loaded"),
+        ({"base_model_name_or_path": "owner/never-fetched"}, "the model 'owner/never-fetched' is not a folder"),
+    ],
+)
+def test_an_adapter_that_cannot_be_loaded_says_why(
+    learned: Path, tmp_path: Path, changes: dict[str, object], complaint: str
+) -> None:
+    folder = moved(learned, tmp_path / "changed", **changes)
+    with pytest.raises(ReaderError) as error:
+        require(str(folder))
+    assert complaint in str(error.value)
+    assert RULES_ONLY in str(error.value)
+
+
+@pytest.mark.parametrize("content", ["{", "[]"])
+def test_an_invalid_configuration_is_named(learned: Path, tmp_path: Path, content: str) -> None:
+    folder = moved(learned, tmp_path / "changed")
+    (folder / "adapter_config.json").write_text(content, encoding="utf-8")
+    with pytest.raises(ReaderError, match=r"adapter_config\.json"):
+        require(str(folder))
+
+
+def test_weights_that_do_not_fit_raise_our_error(learned: Path, tmp_path: Path) -> None:
+    folder = moved(learned, tmp_path / "changed", r=4)
+    with pytest.raises(ReaderError, match="changed' could not be loaded: "):
+        adapter_reader(str(folder))

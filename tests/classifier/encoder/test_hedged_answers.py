@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from lm_eval_ext.classifier.availability import LIBRARIES
+from lm_eval_ext.classifier.corpus.generated import frames
 from lm_eval_ext.classifier.encoder import weights
 from lm_eval_ext.classifier.encoder.reader import default_reader
-from lm_eval_ext.classifier.evaluation.scores import agree
+from lm_eval_ext.classifier.evaluation import agree
 from lm_eval_ext.classifier.labelled import Labelled, labelled_file
 from lm_eval_ext.classifier.reading import REFUSED, Reading
 from lm_eval_ext.classifier.rules import reader as rules
-from lm_eval_ext.classifier.training.generated import frames
-from tests.classifier.training.test_generated import runs
+from lm_eval_ext.training.run import LIBRARIES
+from tests.classifier.corpus.test_generated import runs
 
 ROWS = labelled_file(Path(__file__).parent / "hedged_answers.jsonl")
 

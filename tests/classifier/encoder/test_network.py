@@ -158,10 +158,11 @@ def test_two_encoders_with_the_same_base_are_equal(base: Path) -> None:
 def test_an_adapter_trains_low_rank_matrices_markers_and_scores_but_not_the_base(base: Path) -> None:
     pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
     tokenizers: Any = pytest.importorskip("tokenizers")
-    from lm_eval_ext.classifier.encoder.network import base_encoder, with_new_adapter  # noqa: PLC0415 # torch may be absent
+    from lm_eval_ext.classifier.encoder.network import base_encoder, lora_of  # noqa: PLC0415 # torch may be absent
+    from lm_eval_ext.training.loop import with_lora  # noqa: PLC0415 # as above
 
     tokenizer = tokenizers.Tokenizer(tokenizers.models.WordLevel({word: at for at, word in enumerate(WORDS)}, "[PAD]"))
-    model = with_new_adapter(base_encoder(base), tokenizer, rank=8)
+    model = with_lora(base_encoder(base), 8, lora_of(tokenizer))
     trained = {name: parameter.shape for name, parameter in model.named_parameters() if parameter.requires_grad}
     low_rank = {name: shape for name, shape in trained.items() if ".lora_" in name}
     others = {name: shape for name, shape in trained.items() if ".lora_" not in name}

@@ -15,15 +15,16 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.classifier.availability import ADAPTER_WEIGHTS, EXTRA, LIBRARIES, RULES_ONLY, ReaderError
-from lm_eval_ext.classifier.encoder import adapter, weights
-from lm_eval_ext.classifier.encoder.adapter import AdapterError, describe
+from lm_eval_ext.classifier.availability import ADAPTER_WEIGHTS, EXTRA, RULES_ONLY, ReaderError
+from lm_eval_ext.classifier.corpus.generated import generated
+from lm_eval_ext.classifier.encoder import weights
 from lm_eval_ext.classifier.encoder.reader import default_reader, encoder_reader, require_default
-from lm_eval_ext.classifier.evaluation.scores import agree
+from lm_eval_ext.classifier.encoder.weights import AdapterError, describe_adapter
+from lm_eval_ext.classifier.evaluation import agree
 from lm_eval_ext.classifier.labelled import Labelled, labelled_file
 from lm_eval_ext.classifier.reading import Answer, Option, Reader, Reading
 from lm_eval_ext.classifier.rules import reader as rules
-from lm_eval_ext.classifier.training.generated import generated
+from lm_eval_ext.training.run import LIBRARIES
 
 Value = str | list[str]
 
@@ -251,7 +252,7 @@ def test_the_default_reader_is_the_rules_and_the_encoder_where_they_abstain(
 
 def test_the_certainty_of_agreeing_adapters_is_the_mean_of_theirs(encoder: Reader) -> None:
     answers = [Answer(text, METAL) for text in ("Copper, I think.", "Surely tin.", "Iron? No. Lead? Yes, lead.")]
-    both, *each = (read(answers) for read in (encoder, *map(encoder_reader, adapter.EMBEDDED)))
+    both, *each = (read(answers) for read in (encoder, *map(encoder_reader, weights.EMBEDDED)))
     agreeing = [three for three in zip(both, *each, strict=True) if three[1].value == three[2].value]
     assert agreeing
     for mean, first, second in agreeing:
@@ -263,8 +264,8 @@ def test_the_certainty_of_agreeing_adapters_is_the_mean_of_theirs(encoder: Reade
 @pytest.mark.usefixtures("_model")
 def test_no_model_is_needed_where_the_rules_read(tmp_path: Path) -> None:
     errors: Any = pytest.importorskip("safetensors")
-    describe(tmp_path, 1.0)
-    shutil.copy(adapter.EMBEDDED[0] / "adapter_config.json", tmp_path)
+    describe_adapter(tmp_path, 1.0)
+    shutil.copy(weights.EMBEDDED[0] / "adapter_config.json", tmp_path)
     (tmp_path / ADAPTER_WEIGHTS).write_bytes(b"broken")
     read = default_reader(tmp_path)
     assert [reading.value for reading in read([Answer("B.", METAL), Answer("The answer is D.", METAL)])] == ["B", "D"]
@@ -304,12 +305,12 @@ def empty(_: Path) -> None:
 
 
 def foreign(folder: Path) -> None:
-    (folder / adapter.DESCRIPTION).write_text('{"base": "somebody/another-encoder"}', encoding="utf-8")
+    (folder / weights.DESCRIPTION).write_text('{"base": "somebody/another-encoder"}', encoding="utf-8")
     (folder / ADAPTER_WEIGHTS).write_bytes(b"not looked into")
 
 
 def pickled(folder: Path) -> None:
-    describe(folder, 1.0)
+    describe_adapter(folder, 1.0)
     (folder / "adapter_model.bin").write_bytes(b"not looked into")
 
 

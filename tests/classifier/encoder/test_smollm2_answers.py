@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from lm_eval_ext.classifier.availability import LIBRARIES
 from lm_eval_ext.classifier.encoder import weights
 from lm_eval_ext.classifier.encoder.reader import default_reader
-from lm_eval_ext.classifier.evaluation.scores import agree
+from lm_eval_ext.classifier.evaluation import agree
 from lm_eval_ext.classifier.labelled import labelled_file
 from lm_eval_ext.classifier.rules import reader as rules
+from lm_eval_ext.training.run import LIBRARIES
 
 PATH = Path(__file__).parent / "smollm2_answers.jsonl"
 ROWS = labelled_file(PATH)

@@ -1,9 +1,10 @@
-"""The base weights: where they are looked up, and the errors if they are missing or different."""
+"""The base weights, where they are looked up, and what an adapter for them says; what differs is an error."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,8 +12,22 @@ from typing import Any
 
 import pytest
 
+from lm_eval_ext.classifier.availability import ADAPTER_WEIGHTS
 from lm_eval_ext.classifier.encoder import weights
-from lm_eval_ext.classifier.encoder.weights import FILES, FOLDER_VARIABLE, WeightsError, base_folder, tokenizer
+from lm_eval_ext.classifier.encoder.weights import (
+    DESCRIBED,
+    DESCRIPTION,
+    FILES,
+    FOLDER_VARIABLE,
+    TEMPERATURE,
+    AdapterError,
+    WeightsError,
+    base_folder,
+    check_adapter,
+    describe_adapter,
+    temperature_of,
+    tokenizer,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -180,3 +195,72 @@ def test_another_vocabulary_is_rejected(installed: Path, tmp_path: Path) -> None
         tokenizer(tmp_path)
     assert str(tmp_path / "tokenizer.json") in str(error.value)
     assert f"expected {weights.VOCABULARY_SHA256}" in str(error.value)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return a folder with an adapter's weights, which are not looked into, and no description."""
+    (tmp_path / ADAPTER_WEIGHTS).touch()
+    return tmp_path
+
+
+def test_a_described_adapter_is_accepted(folder: Path) -> None:
+    describe_adapter(folder, 1.25)
+    check_adapter(folder)
+    assert temperature_of(folder) == 1.25
+    written = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
+    assert written["base"] == weights.REPOSITORY
+    assert written["revision"] == weights.REVISION
+    assert isinstance(written["encoding"], int)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("encoding", 0),
+        ("base", "somebody/another-encoder"),
+        ("revision", "0" * 40),
+        ("more", True),
+        (TEMPERATURE, 0),
+        (TEMPERATURE, "1"),
+        (TEMPERATURE, None),
+    ],
+)
+def test_an_adapter_for_another_base_or_encoding_is_rejected(folder: Path, field: str, value: object) -> None:
+    (folder / DESCRIPTION).write_text(json.dumps(DESCRIBED | {TEMPERATURE: 1.0} | {field: value}), encoding="utf-8")
+    with pytest.raises(AdapterError) as error:
+        check_adapter(folder)
+    assert str(folder / DESCRIPTION) in str(error.value)
+    assert f"{field!r}: {value!r}" in str(error.value)
+    assert f"expected {DESCRIBED} and a temperature above 0; retrain the adapter" in str(error.value)
+
+
+@pytest.mark.parametrize("content", [b"[]", b"null", b'{"encoding": 1}', b'"text"'])
+def test_an_incomplete_description_is_rejected(folder: Path, content: bytes) -> None:
+    (folder / DESCRIPTION).write_bytes(content)
+    with pytest.raises(AdapterError, match=re.escape("expected {'encoding'")):
+        check_adapter(folder)
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b'{"base": "\xff"}'])
+def test_a_description_that_is_not_json_is_named(folder: Path, content: bytes) -> None:
+    (folder / DESCRIPTION).write_bytes(content)
+    with pytest.raises(AdapterError, match=r"answer_classifier\.json: not JSON in UTF-8 \("):
+        check_adapter(folder)
+
+
+def test_an_adapter_without_weights_or_with_pickled_weights_is_rejected(folder: Path) -> None:
+    describe_adapter(folder, 1.0)
+    (folder / ADAPTER_WEIGHTS).rename(folder / "adapter_model.bin")
+    with pytest.raises(AdapterError) as error:
+        check_adapter(folder)
+    assert str(error.value) == f"{folder}: no adapter_model.safetensors (weights of other formats are not loaded)"
+
+
+@pytest.mark.parametrize("name", [".", "absent"])
+def test_a_folder_without_a_description_is_not_an_adapter(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / name
+    with pytest.raises(AdapterError) as error:
+        check_adapter(folder)
+    expected = f"{folder}: no {DESCRIPTION}; expected a folder that `lm-eval-ext classifier train` wrote"
+    assert str(error.value) == expected

@@ -19,10 +19,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lm_eval_ext.classifier.evaluation.scores import agree
+from lm_eval_ext.classifier.evaluation import agree
 from lm_eval_ext.classifier.labelled import Labelled, labelled_file
 from lm_eval_ext.classifier.reading import Answer, Option, Reading
-from lm_eval_ext.classifier.rules.reader import ABSTAINED, decide, read
+from lm_eval_ext.classifier.rules import reader as rules
+from lm_eval_ext.classifier.rules.reader import ABSTAINED, AFTER_REFUSAL, decide, read, string_match
 
 
 def offered(*texts: str) -> tuple[Option, ...]:
@@ -43,7 +44,7 @@ def value(response: str, options: tuple[Option, ...] = OFTEN) -> Value:
     return ABSTAINS if reading is None else reading.value
 
 
-# --- What is read, next to near misses --------------------------------------------------------------------------------
+# --- What is read, next to near misses ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -463,7 +464,196 @@ def test_a_refusal_that_turns_to_an_option_is_not_plain(response: str, expected:
     assert value(response) == expected
 
 
-# --- On the real, annotated responses ---------------------------------------------------------------------------------
+# --- A choice after a disclaimer --------------------------------------------------------------------------------------
+
+
+DISCLAIMERS = (
+    "As an AI, I don't have personal opinions.",
+    "I cannot answer this question.",
+    "I'm sorry, but it is not appropriate for me to choose.",
+)
+
+
+@pytest.mark.parametrize("disclaimer", DISCLAIMERS)
+@pytest.mark.parametrize(
+    "choice",
+    [
+        "The answer is: C. Rarely",
+        "Therefore, the correct answer is (C) Rarely.",
+        "However, based on the options, I would choose C.",
+        "My answer is:\n\nC. Rarely\n\nThis is because it rarely happens.",
+        "\n\nC. Rarely",
+        "Answer: C",
+    ],
+)
+def test_a_plain_choice_is_read_whatever_stands_before_it(disclaimer: str, choice: str) -> None:
+    reading = decide(Answer(f"{disclaimer} {choice}", OFTEN))
+    assert reading is not None
+    assert (reading.value, reading.certainty) == ("C", AFTER_REFUSAL)
+
+
+@pytest.mark.parametrize("disclaimer", DISCLAIMERS)
+@pytest.mark.parametrize(
+    "choice",
+    [
+        "If I were a person, I would choose C.",
+        "Most people would say that the answer is C.",
+        "Some would choose C and others D.",
+        "Option C means that it rarely happens.",
+        "I would not choose C.",
+        "I chose C once, but the answer is D.",
+    ],
+)
+def test_a_choice_that_is_not_plain_is_left_to_the_encoder(disclaimer: str, choice: str) -> None:
+    assert decide(Answer(f"{disclaimer} {choice}", OFTEN)) is None
+
+
+# --- A list that is left open -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("response", "letters"),
+    [
+        ("A, B, or C, depending on the week.", "ABC"),
+        ("As an AI I have no habits. The answer would be A, B or C, depending on the person.", "ABC"),
+        ("I cannot decide. One of the following letters: B, D.", "BD"),
+        ("I have no view. The only valid answer is either B or C.", "BC"),
+        ("Possible answers: A, B", "AB"),
+        ("Either A or D.", "AD"),
+        ("Any of the options A, C and D would be fine.", "ACD"),
+        ("Options B and C are equally valid.", "BC"),
+        ("B and C could both apply.", "BC"),
+        ("B. Sometimes or C. Rarely, depending on the season", "BC"),
+        ("I'm not a person, but A (Often) or B (Sometimes) would be plausible.", None),
+    ],
+)
+def test_a_list_that_is_left_open_is_several(response: str, letters: str | None) -> None:
+    reading = decide(Answer(response, OFTEN_OR_REFUSED))
+    if letters is None:
+        assert reading is None
+    else:
+        assert reading is not None
+        assert reading.value == [*letters]
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        "I won't select any of A, B or C.",
+        "I cannot choose between A and B.",
+        "It is hard to say whether A or B is right.",
+        "Some people would say A or B.",
+        "Neither A nor B could be right.",
+        "A or B could be right, but C is better.",
+        "Any of the options A, B, C, D, or E could be chosen.",  # with the refusal: all that there is
+        "The list has A, B and C.",
+    ],
+)
+def test_a_list_that_is_only_mentioned_is_not(response: str) -> None:
+    reading = decide(Answer(response, OFTEN_OR_REFUSED))
+    assert reading is None or reading.kind != "several"
+
+
+# --- A letter with another option's text ------------------------------------------------------------------------------
+
+
+HOME = offered("In a city", "In a suburb", "In a village", "Refused")
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        "A. In a village",
+        "A. In a village.",
+        "(A) In a village\n\nVillages are quiet.",
+        "The answer is A: in a village!",
+        "I'm just an AI, but the best choice is A. In a village.",
+        "A. Refused",
+    ],
+)
+def test_a_contradiction_is_read_with_a_certainty_below_one(response: str) -> None:
+    assert decide(Answer(response, HOME)) == Reading("contradiction", (), rules.CONTRADICTION)
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        "In a village (A)",  # the letter may be a slip
+        "A, in a village",  # a bare letter
+        "A. In a village, or C. In a village",
+        "A. In a village? No, C.",
+        "A. In a village\nB. In a city",  # two of them
+        "A. In a village near the coast",  # more than the option's text
+        "A is better than in a village.",
+    ],
+)
+def test_a_contradiction_is_not_read_where_letter_or_text_is_not_clear(response: str) -> None:
+    found = decide(Answer(response, HOME))
+    assert found is None or found.kind != "contradiction"
+
+
+def test_annotators_call_a_contradiction_no_answer(shared_data: Path) -> None:
+    labels: Counter[str] = Counter()
+    for name in ("mismatch_train", "robustness"):
+        for row in labelled_file(shared_data / "mcq" / f"{name}.jsonl"):
+            reading = decide(row.answer)
+            if reading is not None and reading.kind == "contradiction":
+                labels[row.label.kind] += 1
+    assert labels == {"none": 15, "option": 2}
+    assert pytest.approx(labels["none"] / labels.total(), abs=0.03) == rules.CONTRADICTION
+
+
+# --- The paper's baseline ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("response", "expected"),
+    [
+        ("B. Sometimes", "B"),
+        ("The answer is B.", "B"),
+        ("B.\nC.", "B"),
+        ("xB.", "B"),
+        # A letter without its full stop is none, and a full stop is no other character.
+        ("B", "none"),
+        ("B) Sometimes", "none"),
+        ("Both of them", "none"),
+        ("b.", "none"),
+        ("", "none"),
+        # The first one counts, though it is no option's or belongs to another word.
+        ("E. B.", "none"),
+        ("The U.S. should, so B.", "none"),
+        ("A. is wrong, B. is right", "A"),
+    ],
+)
+def test_to_the_baseline_the_first_capital_letter_before_a_period_is_the_answer(response: str, expected: str) -> None:
+    assert [reading.value for reading in string_match([Answer(response, OFTEN)])] == [expected]
+
+
+def test_the_baseline_reads_answers_in_order() -> None:
+    assert string_match([Answer("C.", OFTEN), Answer("?", OFTEN), Answer("A.", OFTEN)]) == [
+        Reading("option", ("C",)),
+        Reading("none"),
+        Reading("option", ("A",)),
+    ]
+
+
+def test_the_accuracy_of_the_baseline_on_the_annotated_rows_is_the_papers(shared_data: Path) -> None:
+    rows = labelled_file(shared_data / "mcq" / "mismatch_train.jsonl")
+    readings = string_match([row.answer for row in rows])
+    right = Counter(row.model for row, reading in zip(rows, readings, strict=True) if reading.same(row.label))
+    # By model: 23.6 %, 55.3 %, 73.7 %, 79.1 % of these.
+    assert Counter(row.model for row in rows) == {
+        "llama2-7b": 331,
+        "llama2-13b": 331,
+        "llama2-70b": 331,
+        "mixtral": 326,
+    }
+    assert right == {"llama2-7b": 78, "llama2-13b": 183, "llama2-70b": 244, "mixtral": 258}
+    # 763 / 1319 = 57.8 %; the paper has 55 % on its test split. An unescaped dot takes any first capital letter.
+    assert f"{sum(right.values()) / len(rows):.3f}" == "0.578"
+
+
+# --- On the real, annotated responses -------------------------------------------------------------------------------
 
 
 Read = Sequence[tuple[Labelled, Reading]]
@@ -534,7 +724,7 @@ def test_real_responses_with_other_options_are_read_as_offered_options(shared_da
     assert kinds["none"] > 0
 
 
-# --- On any text ------------------------------------------------------------------------------------------------------
+# --- On any text ----------------------------------------------------------------------------------------------------
 
 
 def well_formed(answer: Answer) -> Reading:

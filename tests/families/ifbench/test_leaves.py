@@ -34,7 +34,7 @@ def test_a_leaf_shows_each_row_with_its_witness(name: str) -> None:
     task = make(name)
     found = rows(Selection("embedded", name))
     assert task.config.metadata["rows_hash"] == rows_hash(Selection("embedded", name))
-    assert task.config.metadata["version"] == "1.0+embedded"
+    assert task.config.metadata["version"] == "1.1+embedded"
     for doc, row in zip(task.eval_docs, found, strict=True):
         assert (doc["key"], task.doc_to_text(doc), doc.get("second", "")) == (row.key, row.prompt, row.second)
         # The nulls with which a table pads its rows do not matter.

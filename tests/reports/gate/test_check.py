@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lm_eval_ext.reports.gate import check_text
-from lm_eval_ext.reports.gate.check import Finding, Requirement, Verdict, check, status
+from lm_eval_ext.reports.gate.findings import Finding, Outcome, Requirement, Verdict, check
+from lm_eval_ext.reports.gate.text import check_text, verdict_in_words
 from lm_eval_ext.reports.gate.units import Sides
 from lm_eval_ext.reports.statistics import Floats
 from lm_eval_ext.results.load import load_apart
@@ -28,8 +28,8 @@ GROUP = "verbalizer_natural"
 SIDES = ("the baseline", "the candidate")
 
 
-def only(findings: tuple[Finding, ...]) -> Finding:
-    (finding,) = findings
+def only(outcome: Outcome) -> Finding:
+    (finding,) = outcome.findings
     return finding
 
 
@@ -39,6 +39,10 @@ def only(findings: tuple[Finding, ...]) -> Finding:
 @pytest.fixture(scope="module")
 def random_run(result_folder: ResultFolder) -> Path:
     return result_folder("random", [GROUP])
+
+
+def status(findings: Sequence[Finding], requirement: Requirement = "no-regression") -> int:
+    return Outcome(tuple(findings), requirement=requirement).status
 
 
 def messages(finding: Finding) -> tuple[str, ...]:
@@ -91,7 +95,7 @@ def test_a_planted_drop_is_judged_by_its_limits(
     assert finding.drop.value == pytest.approx((lost - won) / 2700)
     assert finding.drop.low <= finding.drop.value <= finding.drop.high
     # The verdict is what the limits say.
-    assert (finding.drop.low > most) == (expected == "REGRESSION") == (finding.p < 0.05)
+    assert (finding.drop.low > most) == (expected == "REGRESSION") == (finding.adjusted < 0.05)
     assert (finding.drop.high < most) == (expected == "NOT WORSE")
     # 1.645 standard errors on either side. All changes are in one dataset of 100 rows, around whose own mean they vary.
     # The two made-up rows, with three answers each, change by the root of three. The sides differ by what these move.
@@ -100,7 +104,7 @@ def test_a_planted_drop_is_judged_by_its_limits(
     width = 2 * 1.645 * math.sqrt(variance) / 2706 + moved
     assert finding.drop.high - finding.drop.low == pytest.approx(width, rel=0.02)
     statuses = {"REGRESSION": (1, 1), "INCONCLUSIVE": (0, 2), "NOT WORSE": (0, 0)}
-    assert (status((finding,)), status((finding,), "no-worse")) == statuses[expected]
+    assert (status([finding]), status([finding], "no-worse")) == statuses[expected]
 
 
 def test_a_task_that_was_not_run_does_not_pass(random_run: Path, result_folder: ResultFolder, tmp_path: Path) -> None:
@@ -110,7 +114,7 @@ def test_a_task_that_was_not_run_does_not_pass(random_run: Path, result_folder: 
     assert (finding.verdict, finding.family) == ("CANNOT TELL", "verbalizer")
     assert messages(finding)[0].startswith("missing from the candidate: verbalizer_emotion_natural_1_0, ")
     assert messages(finding)[0].endswith(" and 22 more")
-    assert status((finding,)) == 2
+    assert status([finding]) == 2
 
 
 def test_missing_samples_do_not_pass(random_run: Path, tmp_path: Path) -> None:
@@ -157,7 +161,7 @@ def test_tasks_missing_on_one_side_cannot_tell(
     first, second = ({task: right(90) for task in tasks} for tasks in (before, after))
     finding = only(check(between(tmp_path, first, second), {SNLI: 0.5}))
     assert (finding.verdict, messages(finding)) == ("CANNOT TELL", (remark,))
-    assert isnan(finding.p)
+    assert isnan(finding.adjusted)
 
 
 @pytest.mark.parametrize(
@@ -188,19 +192,19 @@ def test_the_more_is_checked_the_more_certain_a_regression_must_be(tmp_path: Pat
     both = between(tmp_path, before, after)
     alone = only(check(both, {SST2: 0.01}))
     assert alone.verdict == "REGRESSION"
-    of_two = check(both, {SST2: 0.01, SNLI: 0.01}, resolution=0.2)
+    of_two = check(both, {SST2: 0.01, SNLI: 0.01}, resolution=0.2).findings
     assert [(each.name, each.verdict) for each in of_two] == [(SST2, "INCONCLUSIVE"), (SNLI, "INCONCLUSIVE")]
     # Holm: the smallest of two p-values counts twice, and the lower limit is at half the level.
-    assert of_two[0].p == pytest.approx(2 * alone.p)
+    assert of_two[0].adjusted == pytest.approx(2 * alone.adjusted)
     assert of_two[0].drop.low < 0.01 < alone.drop.low
     assert of_two[0].drop.high == alone.drop.high
 
 
 def test_tasks_that_cannot_tell_do_not_affect_other_tasks(tmp_path: Path) -> None:
     both = between(tmp_path, {SST2: right(50), SNLI: right(50)}, {SST2: right(40)})
-    findings = check(both, {SST2: 0.02, SNLI: 0.02})
+    findings = check(both, {SST2: 0.02, SNLI: 0.02}).findings
     assert [(each.name, each.verdict) for each in findings] == [(SST2, "REGRESSION"), (SNLI, "CANNOT TELL")]
-    assert findings[0].p == only(check(both, {SST2: 0.02})).p
+    assert findings[0].adjusted == only(check(both, {SST2: 0.02})).adjusted
 
 
 def test_what_is_inconclusive_says_how_many_rows_would_decide(tmp_path: Path) -> None:
@@ -213,7 +217,7 @@ def test_what_is_inconclusive_says_how_many_rows_would_decide(tmp_path: Path) ->
     # beyond the bound; from 0.2045 on, a true drop is 0.842 of it beyond that.
     assert messages(finding)[0] == (
         "about 530 rows would decide if the true drop is the measured one; 100 rows show a regression from a true drop "
-        "of 0.2 on (80 % power)"
+        "of 20.5 points on (80 % power)"
     )
     assert messages(only(check(both, {SST2: 0.02}, resolution=0.25)))[0].startswith("about 3,300 rows would decide")
     of_none = messages(only(check(both, {SST2: 0.0}, resolution=0.25)))
@@ -228,7 +232,7 @@ def test_equal_answers_to_few_rows_are_not_shown_to_be_no_worse(tmp_path: Path) 
     many = only(check(between(tmp_path / "many", {SST2: right(5, of=500)}, {SST2: right(5, of=500)}), {SST2: 0.02}))
     assert (many.verdict, messages(many)) == (
         "NOT WORSE",
-        ("the baseline is at 0.0100, so no drop can be larger than allowed",),
+        ("the baseline is at 1.00 %, so no drop can be larger than allowed",),
     )
 
 
@@ -241,18 +245,18 @@ def test_a_single_row_has_no_limits(tmp_path: Path) -> None:
 def test_a_baseline_that_cannot_drop_by_more_than_allowed_does_not_pass(tmp_path: Path) -> None:
     finding = only(check(between(tmp_path, {SST2: right(0)}, {SST2: right(0)}), {SST2: 0.02}))
     assert finding.verdict == "CANNOT TELL"
-    said = "the baseline is at 0.0000, so no drop can be larger than allowed: allow less, or leave it out of the bounds"
+    said = "the baseline is at 0.00 %, so no drop can be larger than allowed: allow less, or leave it out of the bounds"
     assert said in messages(finding)
 
 
 def test_too_few_rows_to_show_a_large_drop_do_not_pass(tmp_path: Path) -> None:
     both = between(tmp_path, {SST2: right(5, of=5)}, {SST2: right(4, of=5)})
     finding = only(check(both, {SST2: 0.02}))
-    assert (finding.verdict, status((finding,))) == ("CANNOT TELL", 2)
+    assert (finding.verdict, status([finding])) == ("CANNOT TELL", 2)
     # About a hundred rows of which all are right show a drop of ten of them.
     assert messages(finding)[0] == (
-        "5 rows could not have shown even a drop of 0.1; about 98 would (80 % power): evaluate more rows, or give a "
-        "larger --resolution"
+        "5 rows could not have shown even a drop of 10 points; about 98 would (80 % power): evaluate more rows, or "
+        "give a larger --resolution"
     )
     assert messages(finding)[1].endswith("5 rows cannot show a regression (80 % power)")
     assert finding.drop.has_interval
@@ -279,7 +283,7 @@ def test_what_is_inconclusive_passes_if_the_rows_could_have_shown_the_resolution
     lost = round(most * rows)
     both = between(tmp_path, {SST2: right(rows, of=rows)}, {SST2: right(rows - lost, of=rows)})
     finding = only(check(both, {SST2: most}, resolution=resolution))
-    assert (finding.verdict, status((finding,))) == (expected, 0 if expected == "INCONCLUSIVE" else 2)
+    assert (finding.verdict, status([finding])) == (expected, 0 if expected == "INCONCLUSIVE" else 2)
     assert any("rows would decide" in message for message in messages(finding))
 
 
@@ -287,7 +291,7 @@ def test_more_comparisons_need_more_rows_to_show_the_same(tmp_path: Path) -> Non
     scores = {SST2: right(100), SNLI: right(100), GOLDEN: right(100)}
     both = between(tmp_path, scores, scores)
     assert only(check(both, {SST2: 0.02})).verdict == "INCONCLUSIVE"
-    assert {finding.verdict for finding in check(both, dict.fromkeys(scores, 0.02))} == {"CANNOT TELL"}
+    assert {finding.verdict for finding in check(both, dict.fromkeys(scores, 0.02)).findings} == {"CANNOT TELL"}
 
 
 def test_a_candidate_that_lacks_answers_does_not_pass(tmp_path: Path) -> None:
@@ -331,21 +335,22 @@ def test_nothing_passes_if_equal_scores_are_doubtful(tmp_path: Path) -> None:
 def test_the_exit_status_is_the_worst_verdicts(
     verdicts: list[Verdict], requirement: Requirement, expected: int
 ) -> None:
-    findings = [Finding(verdict, "verbalizer", verdict, 0.02) for verdict in verdicts]
+    findings = [Finding(verdict, "verbalizer", verdict) for verdict in verdicts]
     assert status(findings, requirement) == expected
 
 
 def test_what_is_inconclusive_passes_with_a_remark_or_does_not_pass() -> None:
-    findings = [Finding(SST2, "verbalizer", "INCONCLUSIVE", 0.02), Finding(SNLI, "verbalizer", "NOT WORSE", 0.02)]
-    assert check_text.verdict(findings) == "inconclusive: 1 of 2; passes, because nothing is a regression"
-    assert check_text.verdict(findings, "no-worse") == "inconclusive: 1 of 2; does not pass with --require no-worse"
+    findings = Finding(SST2, "verbalizer", "INCONCLUSIVE"), Finding(SNLI, "verbalizer", "NOT WORSE")
+    passes, fails = (verdict_in_words(Outcome(findings, requirement=one)) for one in ("no-regression", "no-worse"))
+    assert passes == "inconclusive: 1 of 2; passes, because nothing is a regression"
+    assert fails == "inconclusive: 1 of 2; does not pass with --require no-worse"
 
 
 def test_the_text_starts_with_the_verdict_and_lists_the_worst_first(tmp_path: Path) -> None:
     before = {SST2: right(50), SNLI: right(50), GOLDEN: right(50), "verbalizer_rte_natural_golden": right(50)}
     after = {SST2: right(30), SNLI: right(10), GOLDEN: right(55)}
     both = between(tmp_path, before, after)
-    lines = list(check_text.text(check(both, dict.fromkeys(before, 0.02)), ("one (a)", "two (b)")))
+    lines = list(check_text(check(both, dict.fromkeys(before, 0.02)), ("one (a)", "two (b)")))
     assert lines[0] == "regression: 2 of 4"
     assert [line.split()[:2] for line in lines[1:3]] == [["REGRESSION", SNLI], ["REGRESSION", SST2]]
     assert lines[3].split() == [
@@ -357,8 +362,8 @@ def test_the_text_starts_with_the_verdict_and_lists_the_worst_first(tmp_path: Pa
         "the",
         "candidate",
     ]
-    assert lines[4].split()[:9] == ["NOT", "WORSE", GOLDEN, "acc", "↑", "0.5000", "→", "0.5500,", "drop"]
-    assert "-0.0500 [" in lines[4]
+    assert lines[4].split()[:9] == ["NOT", "WORSE", GOLDEN, "acc", "↑", "50.00", "→", "55.00,", "drop"]
+    assert "−5.00 [" in lines[4]  # noqa: RUF001 # as printed
     assert lines[5] == "baseline: one (a); candidate: two (b)"
     assert "the lower ones with Holm correction for 3 comparisons" in lines[6]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import os
 import shutil
@@ -16,11 +17,11 @@ from xml.etree import ElementTree
 import pytest
 
 from lm_eval_ext.reports.errors import ReportError
-from lm_eval_ext.reports.gate.commands import add_check_to, add_compare_to
+from lm_eval_ext.reports.gate.commands import add_check_to, add_compare_to, add_plan_to
 from lm_eval_ext.sources import RowsError
 from tests.reports.conftest import ResultFolder
 from tests.reports.files import SST2, samples_of, write_run
-from tests.reports.gate.sampled.draws import write_draws
+from tests.reports.gate.draws import write_draws
 from tests.reports.gate.two_runs import SNLI, right
 from tests.reports.planted import plant, without_samples
 
@@ -30,6 +31,7 @@ def call(*words: object) -> int:
     commands = parser.add_subparsers()
     add_compare_to(commands.add_parser("compare"))
     add_check_to(commands.add_parser("check"))
+    add_plan_to(commands.add_parser("plan"))
     options = parser.parse_args([str(word) for word in words])
     status: int = options.run(options)
     return status
@@ -51,9 +53,9 @@ def runs(tmp_path: Path) -> Path:
 
 
 def test_compare_prints_what_changed(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert call("compare", runs / "baseline", runs / "worse") == 0
+    assert call("compare", runs / "worse", "--against", runs / "baseline") == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[:3] == [f"A: baseline ({runs / 'baseline'})", f"B: worse ({runs / 'worse'})", ""]
+    assert lines[:3] == [f"baseline: baseline ({runs / 'baseline'})", f"candidate: worse ({runs / 'worse'})", ""]
     assert [line.split()[0] for line in lines[4:6]] == [SST2, SNLI]
     assert " worse " in lines[4]
     assert " the same " in lines[5]
@@ -64,38 +66,88 @@ def test_compare_accepts_one_model_at_two_dates(tmp_path: Path, capsys: pytest.C
         write_run(tmp_path / str(number), {SST2: right(score)}, date=1000.0 * number)
         for number, score in ((1, 50), (2, 80))
     )
-    assert call("compare", before, after) == 0
-    assert "50.0  80.0" in capsys.readouterr().out
+    assert call("compare", after, "--against", before) == 0
+    assert capsys.readouterr().out.splitlines()[4].split()[3:5] == ["50.0", "80.0"]
     # The newest does not replace the other, whichever is named first.
-    assert call("compare", after, before) == 0
-    assert "80.0  50.0" in capsys.readouterr().out
+    assert call("compare", before, "--against", after) == 0
+    assert capsys.readouterr().out.splitlines()[4].split()[3:5] == ["80.0", "50.0"]
 
 
 def test_problems_with_files_go_to_standard_error(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for path in (runs / "worse").glob("samples_*"):
         path.unlink()
-    assert call("compare", runs / "baseline", runs / "worse") == 0
+    assert call("compare", runs / "worse", "--against", runs / "baseline") == 0
     output = capsys.readouterr()
-    assert "lm-eval-ext: B: " in output.err
+    assert "lm-eval-ext: the candidate: " in output.err
     assert "no samples of verbalizer_" in output.err
     assert "No confidence interval and no test:" in output.out
 
 
 def test_nothing_in_common_is_an_error_that_says_why(runs: Path) -> None:
     write_run(runs / "other", {"verbalizer_rte_natural_golden": right(5)})
-    with pytest.raises(ReportError, match=r"nothing to compare\n.*: missing from A\n.*: missing from B"):
-        call("compare", runs / "baseline", runs / "other")
+    with pytest.raises(
+        ReportError, match=r"nothing to compare\n.*: missing from the baseline\n.*: missing from the candidate"
+    ):
+        call("compare", runs / "other", "--against", runs / "baseline")
 
 
 def test_several_models_on_one_side_are_an_error_that_names_them(runs: Path) -> None:
     with pytest.raises(ReportError, match=r"results of 3 models or settings \(.*baseline.*\); expected one"):
-        call("compare", runs / "baseline", runs)
+        call("compare", runs, "--against", runs / "baseline")
 
 
 def test_input_that_is_not_a_result_is_an_error_of_compare(runs: Path) -> None:
     (runs / "results_x.json").write_text("[]", encoding="utf-8")
     with pytest.raises(RowsError, match=r"results_x\.json: no 'results' and 'configs'"):
-        call("compare", runs / "results_x.json", runs / "baseline")
+        call("compare", runs / "baseline", "--against", runs / "results_x.json")
+
+
+def test_findings_are_written_as_json_and_csv_with_all_digits(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = runs / "found.json", runs / "found.csv"
+    sides = runs / "less", "--against", runs / "baseline"
+    for words, status in ((["compare"], 0), (["check", "--max-drop", 0.02], 2)):
+        assert call(words[0], *sides, *words[1:], "--json", files[0], "--csv", files[1]) == status
+        content = json.loads(files[0].read_text(encoding="utf-8"))
+        with files[1].open(encoding="utf-8", newline="") as file:
+            lines = {line["name"]: line for line in csv.DictReader(file)}
+        one = next(each for each in content["findings"] if each["name"] == SST2)
+        assert (one["baseline"], one["candidate"], one["change"], one["rows"]) == (0.5, 0.5, 0.0, 100)
+        assert float(lines[SST2]["change_high"]) == one["change_high"]
+        # What is missing is in both, too.
+        assert "missing from the candidate" in lines[SNLI]["issues"]
+        assert "missing from the candidate" in str(content)
+    assert content["verdict"] == "CANNOT TELL"
+    capsys.readouterr()
+    assert call("compare", *sides, "--json", "-") == 0
+    assert json.loads(capsys.readouterr().out)["findings"][0]["name"] == SST2
+    with pytest.raises(ReportError, match="--json and --csv: both to standard output"):
+        call("compare", *sides, "--json", "-", "--csv", "-")
+
+
+def test_a_check_that_failed_leaves_no_findings_of_an_earlier_one(runs: Path) -> None:
+    files = runs / "found.json", runs / "found.csv"
+    for file in files:
+        file.write_text("of an earlier check", encoding="utf-8")
+    words = ("--max-drop", 0, "--json", files[0], "--csv", files[1])
+    assert call("check", runs / "nowhere", "--against", runs / "baseline", *words) == 2
+    for file in files:
+        assert "CANNOT TELL" in file.read_text(encoding="utf-8")
+        assert "No such file" in file.read_text(encoding="utf-8")
+
+
+def test_compare_does_not_write_over_what_it_reads(runs: Path) -> None:
+    given = next((runs / "worse").glob("results_*"))
+    with pytest.raises(ReportError, match="--json"):
+        call("compare", given, "--against", runs / "baseline", "--json", given)
+    assert given.read_text(encoding="utf-8").startswith("{")
+
+
+@pytest.mark.parametrize("command", ["compare", "check"])
+def test_a_candidate_and_a_baseline_are_both_needed(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for words, lacking in ((["a", "b"], "--against"), (["--against", "a"], "CANDIDATE")):
+        with pytest.raises(SystemExit, match="2"):
+            call(command, *words)
+        assert f"the following arguments are required: {lacking}" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("kind", ["zip", "gztar"])
@@ -103,8 +155,8 @@ def test_a_side_may_be_an_archive_and_is_named_as_such(
     runs: Path, capsys: pytest.CaptureFixture[str], kind: str
 ) -> None:
     packed = shutil.make_archive(str(runs / "packed"), kind, runs, "worse")
-    assert call("compare", runs / "baseline", packed) == 0
-    assert capsys.readouterr().out.splitlines()[1] == f"B: worse ({packed})"
+    assert call("compare", packed, "--against", runs / "baseline") == 0
+    assert capsys.readouterr().out.splitlines()[1] == f"candidate: worse ({packed})"
     (runs / "worse" / samples_of(next((runs / "worse").glob("results_*"))).name).unlink()
     packed = shutil.make_archive(str(runs / "packed"), kind, runs, "worse")
     xml, markdown = runs / "check.xml", runs / "check.md"
@@ -197,8 +249,8 @@ def test_a_planted_regression_in_a_real_run_is_in_the_xml(result_folder: ResultF
     root = ElementTree.parse(xml).getroot()  # noqa: S314 # our own
     (failure,) = root.iter("failure")
     # Twelve of a hundred: a lower limit of about 0.12 - 1.66 * 0.035.
-    assert "acc ↑ 1.0000 → 0.8800, drop 0.1200" in (failure.get("message") or "")
-    assert "drop 0.1200 [0.0597, 0.1779], 0.02 allowed" in (failure.get("message") or "")
+    assert "acc ↑ 100.00 → 88.00, drop 12.00" in (failure.get("message") or "")
+    assert "drop 12.00 [5.97, 17.79], 2 allowed" in (failure.get("message") or "")
     properties = {each.get("name"): each.get("value") for each in root.iter("property")}
     assert properties["candidate"] == f"reference policy=planted, rows: embedded ({candidate})"
     assert properties["baseline: task versions"] == "1.1+embedded"
@@ -423,7 +475,7 @@ def test_warnings_about_a_file_are_in_the_list_and_in_the_xml(runs: Path, capsys
     samples = next((runs / "less").glob(f"samples_{SST2}_*"))
     samples.write_text(samples.read_text(encoding="utf-8").replace('"acc": 0.0', '"acc": 1.0'), encoding="utf-8")
     warning = "acc is 1 over its rows but 0.5 in the results"
-    assert call("compare", runs / "baseline", runs / "less") == 0
+    assert call("compare", runs / "less", "--against", runs / "baseline") == 0
     assert warning in capsys.readouterr().out
     (runs / "bounds.toml").write_text(f"[tasks]\n{SST2} = 0.2", encoding="utf-8")
     bounded = ["--against", runs / "baseline", "--bounds", runs / "bounds.toml", "--junit", runs / "findings.xml"]
@@ -485,14 +537,14 @@ def test_names_cannot_clear_the_screen_or_forge_lines(tmp_path: Path, capsys: py
         path.write_text(json.dumps(content), encoding="utf-8")
     xml = tmp_path / "findings.xml"
     against = ["--against", tmp_path / "a", "--max-drop", "0.02"]
-    assert call("compare", tmp_path / "a", tmp_path / "b") == 0
+    assert call("compare", tmp_path / "b", "--against", tmp_path / "a") == 0
     assert call("check", tmp_path / "b", *against, "--junit", xml) == 1
     shutil.copytree(tmp_path / "a", tmp_path / "b" / "more")
     samples_of(next((tmp_path / "b" / "more").glob("results_*"))).unlink()
     write_run(tmp_path / "b" / "other", {SST2: right(3)}, arguments={"policy": f"other {EVIL}"})
     assert call("check", tmp_path / "b", *against) == 2
     with pytest.raises(ReportError) as found:
-        call("compare", tmp_path / "a", tmp_path / "b")
+        call("compare", tmp_path / "b", "--against", tmp_path / "a")
     output = capsys.readouterr()
     said = [*output.out.split("\n"), *output.err.split("\n"), str(found.value), xml.read_text(encoding="utf-8")]
     assert sum("<U+001B>[2J ## PASS <U+202E>evil" in line for line in said) > 5
@@ -519,9 +571,9 @@ def draws(tmp_path: Path) -> dict[str, list[Path]]:
 def test_compare_takes_several_draws_of_each_side(
     draws: dict[str, list[Path]], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert call("compare", *draws["old"], "--", *draws["worse"]) == 0
+    assert call("compare", *draws["worse"], "--against", *draws["old"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[1] == f"B: worse, {', '.join(map(str, draws['worse']))}".replace("worse, ", "worse (") + ")"
+    assert lines[1] == f"candidate: worse ({', '.join(map(str, draws['worse']))})"
     # 40 rows of 100 are always right; of the others, one draw in three is.
     (compared, reliable, varies) = (line.split() for line in lines if line.startswith(SST2))
     assert compared[3:6] == ["60.0", "20.0", "−40.0"]  # noqa: RUF001 # as printed
@@ -534,45 +586,45 @@ def test_compare_takes_several_draws_of_each_side(
 def test_k_chooses_how_many_draws_must_be_right(
     draws: dict[str, list[Path]], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert call("compare", "--k", 1, *draws["old"], "--", *draws["worse"]) == 0
+    assert call("compare", *draws["worse"], "--against", *draws["old"], "--k", 1) == 0
     (_, reliable, _) = (line.split() for line in capsys.readouterr().out.splitlines() if line.startswith(SST2))
     assert reliable[4:7] == ["1", "60.0", "20.0"]
 
 
 def test_k_needs_several_draws(runs: Path) -> None:
     with pytest.raises(ReportError, match="--k 2: nothing has several draws per row"):
-        call("compare", "--k", 2, runs / "baseline", runs / "worse")
+        call("compare", runs / "worse", "--against", runs / "baseline", "--k", 2)
 
 
 def test_check_takes_several_draws_of_each_side(
     draws: dict[str, list[Path]], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert call("check", *draws["worse"], "--max-drop", 0.1, "--", *draws["old"]) == 1
+    assert call("check", *draws["worse"], "--max-drop", 0.1, "--against", *draws["old"]) == 1
     assert "reliable@k baseline" in capsys.readouterr().out
-    # As one can also say for a single run of the baseline.
     assert call("check", *draws["worse"], "--against", draws["old"][0], "--max-drop", 0.1) == 1
 
 
 def test_what_is_inconclusive_says_how_many_draws_would_decide(
     draws: dict[str, list[Path]], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert call("check", *draws["new"], "--max-drop", 0.001, "--", *draws["old"]) == 0
+    assert call("check", *draws["new"], "--max-drop", 0.001, "--against", *draws["old"]) == 0
     said = capsys.readouterr().out
     assert "rows would decide (more draws of these rows would not) if the true drop is the measured one" in said
     words = [*draws["new"], "--against", draws["old"][0], "--max-drop", 0.05, "--resolution"]
     assert call("check", *words, 0.3) == 0
     assert "(a side has a single draw, so it is not known how many draws would)" in capsys.readouterr().out
     assert call("check", *words, 0.1) == 2
-    assert "100 rows could not have shown even a drop of 0.1; about " in capsys.readouterr().out
+    assert "100 rows could not have shown even a drop of 10 points; about " in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["new", "--max-drop", "0.1"], "no baseline; expected a candidate and --against BASELINE"),
-        (["new", "--against", "old", "--max-drop", "0.1", "--", "worse"], "a baseline after -- and another after"),
-        (["new", "--max-drop", "0.1", "--", "new", "old"], "is both candidate and baseline"),
-        (["new", "worse", "--max-drop", "0.1", "--", "old"], "model argument pretrained owner/new and owner/worse"),
+        (["new", "--max-drop", "0.1", "--against", "new", "old"], "is both candidate and baseline"),
+        (
+            ["new", "worse", "--max-drop", "0.1", "--against", "old"],
+            "model argument pretrained owner/new and owner/worse",
+        ),
     ],
 )
 def test_sides_that_cannot_be_told_cannot_be_checked(

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lm_eval_ext.reports.gate.comparison import Compared, compare
-from lm_eval_ext.reports.gate.comparison_text import text
+from lm_eval_ext.reports.gate.findings import Finding, compare
+from lm_eval_ext.reports.gate.text import compare_text
 from lm_eval_ext.reports.gate.units import Sides
 from lm_eval_ext.reports.statistics import Population, estimate
 from lm_eval_ext.results.load import load_apart
@@ -23,8 +23,8 @@ from tests.reports.planted import plant
 TREE = {"level": [SST2, SNLI]}
 
 
-def found(both: Sides) -> dict[str, Compared]:
-    return {each.difference.unit.name: each for each in compare(both).compared}
+def found(both: Sides) -> dict[str, Finding]:
+    return {each.name: each for each in compare(both).findings}
 
 
 def test_a_task_has_a_change_an_interval_and_mcnemars_test(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_only_common_rows_are_compared_and_this_is_reported(tmp_path: Path) -> N
     # Of the first fifty rows all were right, thirty are.
     assert (one.difference.before, one.difference.after) == (1.0, 0.6)
     assert (one.difference.answers, one.difference.lost, one.difference.added) == (50, 50, 0)
-    lines = list(text(compare(both), NAMES, ("a", "b")))
+    lines = list(compare_text(compare(both), NAMES, ("a", "b")))
     assert lines[lines.index("Answers that only one side has are ignored:") + 1] == f"  {SST2}: 50 of A"
 
 
@@ -102,7 +102,7 @@ def test_without_samples_there_is_a_change_but_no_test(tmp_path: Path) -> None:
         assert one.difference.change.value == pytest.approx(change)
         assert not one.difference.change.has_interval
         assert isnan(one.p)
-        assert str(one.difference.unsampled).startswith("no samples in B")
+        assert str(one.difference.unpaired).startswith("no samples in B")
     assert compare(both).tests == (0, 0)
 
 
@@ -114,7 +114,7 @@ def test_runs_without_common_rows_are_not_compared(tmp_path: Path) -> None:
     samples.write_text("".join(json.dumps(line) + "\n" for line in others), encoding="utf-8")
     first, second = load_apart([[tmp_path / "a"], [tmp_path / "b"]])
     comparison = compare(Sides(first, second, NAMES))
-    assert [each.difference.unit.name for each in comparison.compared] == [SNLI]
+    assert [each.name for each in comparison.findings] == [SNLI]
     assert [(each.name, str(each.issue)) for each in comparison.unpaired] == [(SST2, "no rows in common")]
 
 
@@ -123,14 +123,14 @@ def test_the_list_starts_with_groups_and_the_largest_change(tmp_path: Path) -> N
     after = {SST2: right(60), SNLI: right(20), GOLDEN: right(50)}
     groups = {"level": [SST2, SNLI], "calm": [SST2, GOLDEN]}
     both = sides(tmp_path, before, after, groups=groups)
-    assert [each.difference.unit.name for each in compare(both).compared] == ["level", "calm", SNLI, SST2, GOLDEN]
+    assert [each.name for each in compare(both).findings] == ["level", "calm", SNLI, SST2, GOLDEN]
 
 
 def test_p_values_are_adjusted_for_the_number_of_comparisons(tmp_path: Path) -> None:
     # Six rows are won in one task of three: p is 2 / 2**6 = 0.031, three times that 0.094.
     before = {SST2: right(50), SNLI: right(50), GOLDEN: right(50)}
     both = compare(sides(tmp_path, before, {**before, SST2: right(56)}))
-    won = both.compared[0]
+    won = both.findings[0]
     assert [won.p, won.adjusted] == pytest.approx([2 / 64, 6 / 64])
     assert (both.tests, won.verdict) == ((0, 3), "unclear")
 
@@ -139,7 +139,7 @@ def test_groups_are_listed_separately(tmp_path: Path) -> None:
     # Of one group p is 2 / 2**6 as it is; of its two tasks the one that changed has twice that.
     before = {SST2: right(50), SNLI: right(50)}
     both = compare(sides(tmp_path, before, {**before, SST2: right(56)}, groups=TREE))
-    assert {each.difference.unit.name: each.adjusted for each in both.compared} == pytest.approx(
+    assert {each.name: each.adjusted for each in both.findings} == pytest.approx(
         {"level": 2 / 64, SST2: 4 / 64, SNLI: 1.0}
     )
     assert both.tests == (1, 2)
@@ -165,7 +165,7 @@ def test_less_mismatch_is_better(
     for paths, change, verdict in zip(((oracle, chatty), (chatty, oracle)), (1.0, -1.0), verdicts, strict=True):
         first, second = load_apart([[path] for path in paths])
         (one,) = found(Sides(first, second, NAMES)).values()
-        assert (one.difference.unit.headline.name, one.difference.rows) == ("mismatch", questions)
+        assert (one.unit and one.unit.headline.name, one.difference.rows) == ("mismatch", questions)
         assert one.difference.answers == 10 * questions
         assert one.p == pytest.approx(2 / 2**questions)
         assert (one.difference.change.value, one.verdict) == (change, verdict)
@@ -215,7 +215,7 @@ def test_the_interval_covers_the_truth_19_times_out_of_20() -> None:
 def test_the_text_states_the_test_and_the_direction_of_improvement(tmp_path: Path) -> None:
     before = {SST2: right(50), SNLI: right(50)}
     both = sides(tmp_path, before, {SST2: right(30), GOLDEN: right(5)}, groups=TREE)
-    lines = list(text(compare(both), NAMES, ("one (a)", "two (b)")))
+    lines = list(compare_text(compare(both), NAMES, ("one (a)", "two (b)")))
     assert lines[:2] == ["A: one (a)", "B: two (b)"]
     (row,) = [line for line in lines if line.startswith(SST2)]
     # 20 rows are lost: p is 2 / 2**20.

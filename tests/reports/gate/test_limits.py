@@ -45,8 +45,11 @@ def test_a_limit_stands_in_the_verdict_and_in_the_xml(
 def test_a_limit_stands_in_the_comparison(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     limited_run(tmp_path / "a", 20)
     limited_run(tmp_path / "b", 20)
-    assert call("compare", tmp_path / "a", tmp_path / "b") == 0
-    assert f"  {SST2}: not all rows were evaluated: --limit 20 in A and B" in capsys.readouterr().out
+    assert call("compare", tmp_path / "b", "--against", tmp_path / "a") == 0
+    assert (
+        f"  {SST2}: not all rows were evaluated: --limit 20 in the baseline and the candidate"
+        in capsys.readouterr().out
+    )
 
 
 def test_without_a_limit_nothing_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,8 +10,9 @@ import pytest
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from lm_eval_ext.reports.gate.check import Finding, check
-from lm_eval_ext.reports.gate.markdown import COLUMNS, document, escaped, failed
+from lm_eval_ext.reports.gate.findings import Finding, Outcome, check, compare
+from lm_eval_ext.reports.gate.formats import escaped, failed_markdown, markdown
+from lm_eval_ext.reports.gate.text import CHECKED_COLUMNS, compared_columns
 from lm_eval_ext.results.issue import error
 from tests.reports.files import SST2
 from tests.reports.gate.two_runs import SNLI, right, sides
@@ -45,45 +46,56 @@ def rows(text: str) -> list[list[str]]:
 
 def test_too_few_rows_cannot_tell_and_the_summary_says_why(tmp_path: Path) -> None:
     compared = sides(tmp_path, {SST2: right(5, of=5)}, {SST2: right(4, of=5)})
-    text = document(check(compared, {SST2: 0.02}), ("one (a)", "two (b)"))
+    text = markdown(check(compared, {SST2: 0.02}), ("one (a)", "two (b)"))
     assert text.startswith("## lm-eval-ext check: cannot tell: 1 of 1\n")
-    assert rows(text)[1][:6] == ["CANNOT TELL", SST2, "acc ↑", "1.0000", "0.8000", "0.2000"]
+    assert rows(text)[1][:6] == ["CANNOT TELL", SST2, "acc ↑", "100.00", "80.00", "20.00"]
     listed = [shown(token) for token in parsed(text) if token.type == "inline"]
-    assert any(line.startswith(f"{SST2}: 5 rows could not have shown even a drop of 0.1; ") for line in listed)
+    assert any(line.startswith(f"{SST2}: 5 rows could not have shown even a drop of 10 points; ") for line in listed)
 
 
 def test_each_finding_is_a_row_with_its_numbers(tmp_path: Path) -> None:
     compared = sides(tmp_path, {SST2: right(50), SNLI: right(50)}, {SST2: right(30), SNLI: right(50)})
-    text = document(check(compared, {SST2: 0.02, SNLI: 0.3}), ("one (a)", "two (b)"), ["a notice"])
+    text = markdown(check(compared, {SST2: 0.02, SNLI: 0.3}), ("one (a)", "two (b)"), ["a notice"])
     assert text.startswith("## lm-eval-ext check: regression: 1 of 2\n")
     head, worse, same = rows(text)
-    assert tuple(head) == COLUMNS
+    assert head == [*CHECKED_COLUMNS]
     # 50 of 100 rows were right and 30 are.
-    assert worse[:6] == ["REGRESSION", SST2, "acc ↑", "0.5000", "0.3000", "0.2000"]
-    assert re.fullmatch(r"0\.\d{4} to 0\.\d{4}", worse[6])
-    assert worse[7:] == ["0.02", "<0.0001", "100"]
-    assert (same[0], same[1], same[5]) == ("NOT WORSE", SNLI, "0.0000")
+    assert worse[:6] == ["REGRESSION", SST2, "acc ↑", "50.00", "30.00", "20.00"]
+    assert re.fullmatch(r"\[\d+\.\d\d, \d+\.\d\d\]", worse[6])
+    assert worse[7:] == ["2", "<0.0001", "100"]
+    assert (same[0], same[1], same[5]) == ("NOT WORSE", SNLI, "0.00")
     listed = [shown(token) for token in parsed(text) if token.type == "inline"]
     assert {"baseline: one (a)", "candidate: two (b)", "a notice"} <= set(listed)
 
 
 def test_what_was_not_compared_has_no_numbers_but_a_reason(tmp_path: Path) -> None:
-    text = document(check(sides(tmp_path, {SST2: right(5), SNLI: right(5)}, {SST2: right(5)}), {SNLI: 0.1}), ("a", "b"))
-    assert rows(text)[1] == ["CANNOT TELL", SNLI, "–", "–", "–", "–", "–", "0.1", "–", "–"]  # noqa: RUF001 # shown so
+    text = markdown(check(sides(tmp_path, {SST2: right(5), SNLI: right(5)}, {SST2: right(5)}), {SNLI: 0.1}), ("a", "b"))
+    assert rows(text)[1] == ["CANNOT TELL", SNLI, "–", "–", "–", "–", "–", "10", "–", "–"]  # noqa: RUF001 # shown so
     assert "missing from B" in text
+
+
+def test_a_comparison_has_the_columns_of_its_text(tmp_path: Path) -> None:
+    outcome = compare(sides(tmp_path, {SST2: right(50), SNLI: right(5)}, {SST2: right(30)}))
+    text = markdown(outcome, ("one (a)", "two (b)"))
+    head, worse = rows(text)
+    assert head == [*compared_columns(("baseline", "candidate"))]
+    assert worse[:5] == [SST2, "acc ↑", "50.0", "30.0", "−20.0"]  # noqa: RUF001 # as printed
+    assert f"{SNLI}: not compared: missing from B" in text.replace("\\", "")
 
 
 @pytest.mark.parametrize("place", ["name", "title", "notice", "issue", "error"])
 def test_what_files_say_is_shown_as_it_is_and_does_nothing(place: str) -> None:
-    findings = [Finding(HOSTILE if place == "name" else SST2, "", "CANNOT TELL", 0.1)]
+    findings = [Finding(HOSTILE if place == "name" else SST2, "", "CANNOT TELL")]
     if place == "issue":
-        findings = [Finding(SST2, "", "CANNOT TELL", 0.1, issues=(error(HOSTILE),))]
+        findings = [Finding(SST2, "", "CANNOT TELL", issues=(error(HOSTILE),))]
     title = HOSTILE if place == "title" else "one"
-    text = document(findings, (title, "two"), [HOSTILE] if place == "notice" else [])
+    text = markdown(
+        Outcome(tuple(findings), requirement="no-regression"), (title, "two"), [HOSTILE] if place == "notice" else []
+    )
     if place == "error":
-        text = failed(HOSTILE)
+        text = failed_markdown(HOSTILE)
     else:
-        assert [len(row) for row in rows(text)] == [len(COLUMNS)] * 2
+        assert [len(row) for row in rows(text)] == [len(CHECKED_COLUMNS)] * 2
     said = [shown(token) for token in parsed(text) if token.type == "inline"]
     assert any(HOSTILE.replace("\n", " ") in each for each in said)
     assert not {token.type for token in parsed(text)} & {"html_block", "code_block", "fence"}

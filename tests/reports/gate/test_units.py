@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.reports.gate.units import Sides, Unit, Unpaired, lowest, unlike
+from lm_eval_ext.reports.gate.units import Sides, Unit, Unpaired, lowest_levels, unlike
 from lm_eval_ext.results.load import load, load_apart
 from tests.reports.conftest import ResultFolder
 from tests.reports.files import CONFIG, SST2, write_run
@@ -157,13 +157,13 @@ def test_the_lowest_groups_and_the_ungrouped_tasks_cover_everything(
     tmp_path: Path, groups: Mapping[str, Sequence[str]], expected: Sequence[str]
 ) -> None:
     write_run(tmp_path, {**BOTH, GOLDEN: right(5)}, group_subtasks=groups)
-    assert list(lowest(load([tmp_path]))) == expected
+    assert list(lowest_levels(load([tmp_path]))) == expected
 
 
 def test_a_group_without_a_common_metric_is_split_into_tasks(tmp_path: Path, mcq: Path) -> None:
     groups = {"all": ["level", MCQ], "level": [SST2, SNLI]}
     write_run(tmp_path, BOTH, arguments={"policy": "oracle"}, group_subtasks=groups)
-    assert list(lowest(load([tmp_path, mcq]))) == ["level", MCQ]
+    assert list(lowest_levels(load([tmp_path, mcq]))) == ["level", MCQ]
 
 
 # What was asked otherwise
@@ -286,7 +286,7 @@ def test_readings_by_two_models_are_not_paired(mcq: Path, tmp_path: Path) -> Non
 
 def test_a_task_without_evaluated_rows_is_reported_but_not_paired(tmp_path: Path) -> None:
     both = sides(tmp_path, {SST2: [], SNLI: right(5)}, {SST2: right(5), SNLI: right(5)}, groups=TREE)
-    assert lowest(both.before) == (SNLI, SST2)
+    assert lowest_levels(both.before) == (SNLI, SST2)
     assert reason(both.take(SST2)) == "no rows were evaluated in A"
     assert reason(both.take("all")) == f"no rows were evaluated in A: {SST2}"
 

@@ -110,7 +110,7 @@ CASES: dict[str, list[tuple[dict[str, Any], str, bool, bool]]] = {
         ({"N": 2}, "a - b 犬", True, False),
         ({"N": 2}, "a — 猫 b", False, True),
         ({"N": 2}, "a 42, b", True, True),
-        ({"N": 3}, "a b", True, True),
+        ({"N": 3}, "a b", True, False),
     ],
 }
 

@@ -1,4 +1,4 @@
-"""Where the editions differ: the tables in ``docs/ifbench-checkers.md``."""
+"""Where the editions differ: the tables in ``docs/ifbench-checkers.md`` and ``docs/ifrlvr-checkers.md``."""
 
 from __future__ import annotations
 
@@ -15,13 +15,16 @@ from lm_eval_ext.verifiers.text import Text
 from tests.conftest import ROOT
 
 PAGE = (ROOT / "docs/ifbench-checkers.md").read_text(encoding="utf-8")
-EXAMPLE = re.compile(r"^\| `([a-z_:-]+)`(?: `(\{.*?\})`)? \| `(\".*?\")` \| (yes|no) \| (yes|no) \| ", re.MULTILINE)
+OTHER_PAGE = (ROOT / "docs/ifrlvr-checkers.md").read_text(encoding="utf-8")
+EXAMPLE = re.compile(r"^\| `([a-z_0-9:-]+)`(?: `(\{.*?\})`)? \| `(\".*?\")` \| (yes|no) \| (yes|no) \| ", re.MULTILINE)
 COUNTED = re.compile(r"^\| `([a-z_:-]+)` \| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \| ", re.MULTILINE)
-EXAMPLES = EXAMPLE.findall(PAGE)
+EXAMPLES = EXAMPLE.findall(PAGE) + EXAMPLE.findall(OTHER_PAGE)
 
 
-def test_every_row_of_the_page_is_read() -> None:
-    assert len(EXAMPLES) == sum(line.endswith(" |") and "| yes |" in line for line in PAGE.splitlines()) >= 100
+def test_every_row_of_the_pages_is_read() -> None:
+    for page, least in ((PAGE, 100), (OTHER_PAGE, 50)):
+        rows = sum(line.endswith(" |") and "| yes |" in line for line in page.splitlines())
+        assert len(EXAMPLE.findall(page)) == rows >= least
 
 
 @pytest.mark.parametrize(("name", "arguments", "text", "faithful", "repaired"), EXAMPLES)

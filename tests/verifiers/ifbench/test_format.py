@@ -78,6 +78,7 @@ CASES: dict[str, list[tuple[dict[str, Any], str, bool, bool]]] = {
         # a line of white space makes up for a line of two words
         ({}, "Each word\n \nalone", True, False),
         ({}, "---", True, False),
+        ({}, "alone", True, False),
         ({}, "well-known\nwords", True, True),
     ],
     "format:emoji": [
@@ -114,10 +115,10 @@ CASES: dict[str, list[tuple[dict[str, Any], str, bool, bool]]] = {
         ({}, 'The words "fox" "den" are short.', False, False),
         ({}, 'The words "fox", "den" are short.', True, False),
         ({}, "Her word was “fox”.", True, False),
-        ({}, "No quotes at all.", True, True),
+        ({}, "No quotes at all.", True, False),
         ({}, "The sign '\"' and a \"fox\" as well '\"'", True, False),
         ({}, 'An "" is empty.', False, True),
-        ({}, 'A 5" screen, a 6" one.', True, True),
+        ({}, 'A 5" screen, a 6" one.', True, False),
         ({}, '"fox" 12.', False, True),
         ({}, '"Dear fox,\n\nbye."', False, False),
         ({}, 'The year "1990".', False, False),

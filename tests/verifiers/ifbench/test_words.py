@@ -28,7 +28,7 @@ CASES: dict[str, list[tuple[dict[str, Any], str, bool, bool]]] = {
         ({}, "İx jo", False, True),
         ({}, "hi İx", True, True),
         ({}, "!?", False, False),
-        ({}, "alone", True, True),
+        ({}, "alone", True, False),
     ],
     "words:consonants": [
         ({}, "Small children sprint past.", True, True),
@@ -55,7 +55,7 @@ CASES: dict[str, list[tuple[dict[str, Any], str, bool, bool]]] = {
         ({}, "I like tea. Tea, hot. Hot!", False, True),
         ({}, "It is tea. Tea, as ever.", False, True),
         ({}, "It is “tea.” Tea helps.", False, True),
-        ({}, "One sentence.", True, True),
+        ({}, "One sentence.", True, False),
         ({}, "It is tea. Coffee helps.", False, False),
     ],
     "words:no_consecutive": [
@@ -66,6 +66,7 @@ CASES: dict[str, list[tuple[dict[str, Any], str, bool, bool]]] = {
         ({}, "red “rivers”", True, False),
         ({}, "élan everywhere", True, False),
         ({}, "Red roses", False, False),
+        ({}, "alone", True, False),
     ],
     "words:odd_even_syllables": [
         ({}, "Big rivers run under trees.", True, True),
@@ -75,7 +76,7 @@ CASES: dict[str, list[tuple[dict[str, Any], str, bool, bool]]] = {
         ({}, "Big 12 big", True, True),
         ({}, "rivers bypassed rivers", True, False),
         ({}, "rivers zapped rivers", False, True),
-        ({}, "alone", True, True),
+        ({}, "alone", True, False),
     ],
     "words:palindrome": [
         ({}, TEN, True, True),
@@ -91,6 +92,7 @@ CASES: dict[str, list[tuple[dict[str, Any], str, bool, bool]]] = {
         ({}, "Blue, always blue.", False, True),
         ({}, "“Blue” is blue", False, True),
         ({}, "Red is RED\n\n- blue", True, True),
+        ({}, "red\nblue", True, False),
         ({}, "---", True, False),
     ],
     "words:prime_lengths": [
@@ -128,7 +130,8 @@ CASES: dict[str, list[tuple[dict[str, Any], str, bool, bool]]] = {
         ({}, "a\n\no", False, False),
         ({}, "a e i é ó", True, False),
         ({}, "123", True, False),
-        ({}, "\nrhythm\n", True, True),
+        ({}, "\nrhythm myths\n", True, True),
+        ({}, "rhythm", True, False),
     ],
     "words:words_position": [
         ({"keyword": "blue"}, "Deep blue seas stay blue forever.", True, True),

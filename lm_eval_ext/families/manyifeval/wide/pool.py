@@ -1,4 +1,4 @@
-"""Which of the 83 instructions can be drawn together, which pairs exclude each other, and what is left out and why."""
+"""Which of IFEval's and IFBench's 83 instructions can be drawn together, which exclude each other, what is left out."""
 
 from __future__ import annotations
 

@@ -1,61 +1,75 @@
-"""The report's figures on self-refinement (Curse of Instructions, section 5, Table 2, and Figure 9, appendix E)."""
+"""Self-refinement (Curse of Instructions, section 5, Table 2, and Figure 9, appendix E): the report's figures.
+
+``lm-eval-ext manyifeval table`` prints the same cells (``command.py``).
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import astuple, replace
 from math import nan
 from typing import Any
 
 import numpy as np
 
-from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Bars, Curves, Estimate, Figure, HeatMap
 from lm_eval_ext.reports.layout import COLUMN, panels, shown, table
 from lm_eval_ext.reports.sections.examples import UNREADABLE, Line
-from lm_eval_ext.reports.sections.manyifeval.runs import ACCURACIES, PROMPT_LEVEL, of_kind
+from lm_eval_ext.reports.sections.manyifeval.curves import ACCURACIES, of_kind
 from lm_eval_ext.reports.statistics import Floats, Ratio
-from lm_eval_ext.reports.study import OWN, UNKNOWN, Cells, Entry, SharedRows, Study, grouped, shared_rows
+from lm_eval_ext.reports.study import OWN, UNKNOWN, Cells, Entry, Key, SharedRows, Study, grouped, shared_rows
 from lm_eval_ext.results.issue import Issue, error, named, note, warning
 from lm_eval_ext.results.models import EvaluatedModel
 from lm_eval_ext.results.runs import TaskRun
-from lm_eval_ext.self_refine.confusion import Confusion
-from lm_eval_ext.self_refine.method import base_of, is_refined, stops_early, strategy_of
-from lm_eval_ext.self_refine.metrics import COUNTS
-from lm_eval_ext.self_refine.strategies import STRATEGIES
+from lm_eval_ext.self_refine.metrics import COUNTS, Confusion
+from lm_eval_ext.self_refine.strategies import ARGUMENTS, DEFAULT, NAME, STRATEGIES, ZERO_SHOT
 
-_ROUND = re.compile(rf"{PROMPT_LEVEL}_round_(\d+)")
+_ROUND = re.compile(r"(?:prompt|inst)_level_strict_acc_round_(\d+)")
 UNPARSABLE, REQUESTS = "feedback_unparsable", "base_requests"
 INTERVALS = (
     "Intervals are 95 % confidence intervals from a cluster bootstrap over task prompts, with the same resamples for "
     "every round and method."
 )
+METHOD = ("base", "place", "method")
+"""The facts that tell methods apart: the model, the method's place among those of the model, and its title."""
 ALL = "all rounds"
 LABELS = {"followed": (0, 2), "not followed": (1, 3)}
 """The checkers' verdicts, the rows of the matrix: the places of their two counts in ``COUNTS``."""
 JUDGED = tuple(f"judged {label}" for label in LABELS)
 """The model's judgments: its columns."""
+Method = Sequence[Entry]
+"""The runs of a model with one way to refine its answers, or none; each with another number of instructions."""
+_SUFFIXES: tuple[Callable[[Entry], str], ...] = (
+    lambda _: "",
+    lambda one: f", {one['rounds']} round{'' if one['rounds'] == 1 else 's'}" if one["rounds"] else ", plain",
+    lambda one: f", early_stop={str(one['early_stop']).lower()}",
+    lambda one: f" ({one['model']})",
+)
+"""What is added to the titles of methods that share a strategy: the first of these that tells them apart."""
 
 
-@dataclass(frozen=True, eq=False)
-class Refined:
-    """A model with one way to refine its answers, or none.
+def refinement_of(run: TaskRun) -> dict[str, Any]:
+    """Return how the answers of a run were refined, as facts of an entry.
 
-    Attributes:
-        title: its title in Table 2.
-        strategy: its name; ``none`` without refinement.
-        model, label: the model with it, and its name.
-        rounds: the largest number of refinement rounds; 0 without refinement.
-        runs: by the number of instructions.
+    Returns:
+        ``alone``: the model without refinement; ``strategy``: the strategy's name, and ``method``, its title in
+        Table 2; ``rounds``: the most rounds of refinement; ``early_stop``: whether an answer that is judged to follow
+        all its instructions is final.
     """
-
-    title: str
-    strategy: str
-    model: EvaluatedModel
-    label: str
-    rounds: int
-    runs: Mapping[int, TaskRun]
+    arguments, alone, strategy = dict(run.model.arguments), run.model, ZERO_SHOT
+    if run.model.kind == NAME:
+        of_base = tuple((name, value) for name, value in run.model.arguments if name not in ARGUMENTS)
+        alone = EvaluatedModel(arguments.get("base", ""), of_base, run.model.setting)
+        # The harness reads the word "none" as Python's None.
+        strategy = {"None": ZERO_SHOT}.get(arguments.get("strategy", DEFAULT), arguments.get("strategy", DEFAULT))
+    return {
+        "alone": alone,
+        "strategy": strategy,
+        "method": STRATEGIES[strategy].title if strategy in STRATEGIES else strategy,
+        "rounds": max((int(found[1]) for metric in run.metrics if (found := _ROUND.fullmatch(metric))), default=0),
+        "early_stop": arguments.get("early_stop", "True").lower() != "false",
+    }
 
 
 def refinement(study: Study) -> Iterator[Figure]:
@@ -63,21 +77,19 @@ def refinement(study: Study) -> Iterator[Figure]:
     entries, issues = _refined(study)
     if not entries:
         return
-    groups = grouped(entries, ("base", "method"))
-    study = study.ordered(base=(base for base, _ in groups), level=ACCURACIES)
-    yield _by_round(study, entries, issues)
-    runs = {key: [entry.run for entry in group] for key, group in groups.items()}
-    judged = {key: of_method for key, of_method in runs.items() if _counts(of_method).judgments}
-    if judged:
-        yield _feedback(judged)
-    readable = {key: of_method for key, of_method in judged.items() if _unparsable(of_method) != 1}
-    strategies = {key: STRATEGIES.get(group[0]["refined"].strategy) for key, group in groups.items()}
-    by_model = {
-        key: of_method
-        for key, of_method in readable.items()
-        if (strategy := strategies[key]) is None or strategy.judge == "model"
-    }
-    if matrices := confusion(study.evidence, by_model):
+    study = study.ordered(base=(entry["base"] for entry in entries), level=ACCURACIES)
+    yield _rounds(study, entries, issues)
+    judgments = feedback(entries)
+    if judgments.lines:
+        yield _feedback(judgments)
+    readable = {(about["base"], about["place"]) for about, line in judgments.about() if line["unparsable"].value != 1}
+    by_model = [
+        entry
+        for entry in entries
+        if (entry["base"], entry["place"]) in readable
+        and (entry["strategy"] not in STRATEGIES or STRATEGIES[entry["strategy"]].judge == "model")
+    ]
+    if matrices := confusion(study, by_model):
         yield matrices
 
 
@@ -87,114 +99,130 @@ def _refined(study: Study) -> tuple[list[Entry], list[Issue]]:
     They are on the tasks that all methods were run on, with the rows ``kept`` that all share.
     """
     entries, issues = list[Entry](), list[Issue]()
+    order = {strategy: place for place, strategy in enumerate(STRATEGIES)}
     for methods in _methods(study):
-        refining = [set(method.runs) for method in methods if method.rounds]
+        refining = [{entry["instructions"] for entry in method} for method in methods if method[0]["rounds"]]
         numbers = sorted(set.intersection(*refining)) if refining else []
         if not numbers:
             continue
         # If the model was also run without refinement, it has the name of these runs.
-        alone = (method.label for method in methods if not is_refined(method.model))
-        base = next(alone, base_of(methods[0].model).name)
+        alone = (method[0]["model"] for method in methods if method[0].run.model == method[0]["alone"])
+        base = next(alone, methods[0][0]["alone"].name)
         text = f"over the tasks with {', '.join(map(str, numbers))} instructions, on which all of its methods were run"
-        of_base = [note(text)]
         alike, unlike = _comparable(methods, numbers)
-        order = [*STRATEGIES]
-        alike.sort(key=lambda one: order.index(one.strategy) if one.strategy in order else len(order))
-        alike = list(_with_distinct_titles(alike))
+        of_base = [note(text), *unlike]
+        alike.sort(key=lambda method: order.get(method[0]["strategy"], len(order)))
         shared = {number: _shared(alike, number) for number in numbers}
-        reasons = sorted({one.reason for one in shared.values() if one.reason})
+        reasons = "; ".join(sorted({one.reason for one in shared.values() if one.reason}))
         if reasons:
-            text = "no figure, because its methods were not run on the same rows"
-            of_base += [*unlike, error(f"{text}: {'; '.join(reasons)}")]
+            of_base.append(error(f"no figure, because its methods were not run on the same rows: {reasons}"))
         elif rows := sum(one.left_out for one in shared.values()):
-            of_base += [*unlike, note(f"{rows} rows left out because not all of its methods were run on them")]
-        else:
-            of_base += unlike
+            of_base.append(note(f"{rows} rows left out because not all of its methods were run on them"))
         issues += [replace(issue, text=f"{base}: {issue.text}") for issue in of_base]
-        entries += [
-            Entry(
-                method.runs[number],
-                {"base": base, "place": place, "method": method.title, "refined": method},
-                asked=number,
-                kept=shared[number].kept[place],
-                reason="; ".join(reasons),
-            )
-            for place, method in enumerate(alike)
-            for number in numbers
-        ]
+        for place, method in enumerate(alike):
+            like = [other[0] for other in alike if other[0]["method"] == method[0]["method"]]
+            suffix = next(one for one in _SUFFIXES if len(set(map(one, like))) == len(like))
+            facts = {"base": base, "place": place, "method": method[0]["method"] + suffix(method[0])}
+            for entry in sorted(method, key=lambda one: one["instructions"]):
+                if (number := entry["instructions"]) in numbers:
+                    kept = shared[number].kept[place]
+                    entries.append(replace(entry.with_facts(**facts), asked=number, kept=kept, reason=reasons))
     return entries, issues
 
 
-def _methods(study: Study) -> Iterator[list[Refined]]:
+def _methods(study: Study) -> Iterator[list[Method]]:
     """Yield the methods of each model that were otherwise run in the same way."""
-    groups: dict[tuple[Any, ...], list[Refined]] = {}
-    for (label,), entries in grouped(of_kind(study), ["model"]).items():
-        runs = {entry["instructions"]: entry.run for entry in entries}
-        model = entries[0].run.model
-        strategy = strategy_of(model)
-        title = STRATEGIES[strategy].title if strategy in STRATEGIES else strategy
-        found = (_ROUND.fullmatch(metric) for run in runs.values() for metric in run.metrics)
-        rounds = max((int(match[1]) for match in found if match), default=0)
+    groups: dict[tuple[Any, ...], list[Method]] = {}
+    for runs in grouped(of_kind(study), ["model"]).values():
+        method = [entry.with_facts(**refinement_of(entry.run)) for entry in runs]
+        rounds = max(entry["rounds"] for entry in method)
         # Tasks of other families may have been run with other settings.
-        alike = base_of(model).full_name, frozenset(run.setting for run in runs.values())
-        groups.setdefault(alike, []).append(Refined(title, strategy, model, label, rounds, runs))
+        alike = method[0]["alone"].full_name, frozenset(entry.run.setting for entry in method)
+        groups.setdefault(alike, []).append([entry.with_facts(rounds=rounds) for entry in method])
     yield from groups.values()
 
 
-def _comparable(methods: Sequence[Refined], numbers: Sequence[int]) -> tuple[list[Refined], list[Issue]]:
+def _comparable(methods: Sequence[Method], numbers: Sequence[int]) -> tuple[list[Method], list[Issue]]:
     """Return the methods with refinement, those without that are comparable, and why others are not."""
-    comparable, issues = [method for method in methods if method.rounds], []
+    comparable, issues = [method for method in methods if method[0]["rounds"]], []
     for method in methods:
         # A run without refinement that lacks some of these tasks is not comparable with those that have them.
-        if method.rounds or not {*numbers} <= {*method.runs}:
+        if method[0]["rounds"] or not {*numbers} <= {entry["instructions"] for entry in method}:
             continue
         reasons = {reason for number in numbers if (reason := _shared([*comparable, method], number).reason)}
         if reasons:
-            issues.append(warning(f"{method.title} cannot be compared with refinement: {'; '.join(sorted(reasons))}"))
+            text = f"{method[0]['method']} cannot be compared with refinement: {'; '.join(sorted(reasons))}"
+            issues.append(warning(text))
         else:
             comparable.append(method)
     return comparable, issues
 
 
-def _shared(methods: Sequence[Refined], number: int) -> SharedRows:
-    return shared_rows([method.runs[number] for method in methods])
+def _shared(methods: Sequence[Method], number: int) -> SharedRows:
+    return shared_rows([entry.run for method in methods for entry in method if entry["instructions"] == number])
 
 
-def _with_distinct_titles(methods: Sequence[Refined]) -> Iterator[Refined]:
-    """Yield methods; if several share a strategy, their titles get the rounds, early_stop, or the model's name."""
-    for method in methods:
-        alike = [other for other in methods if other.title == method.title]
-        rounds = f"{method.rounds} round{'' if method.rounds == 1 else 's'}" if method.rounds else "plain"
-        if len(alike) == 1:
-            yield method
-        elif len({other.rounds for other in alike}) == len(alike):
-            yield replace(method, title=f"{method.title}, {rounds}")
-        elif len({(other.rounds, stops_early(other.model)) for other in alike}) == len(alike):
-            yield replace(method, title=f"{method.title}, early_stop={str(stops_early(method.model)).lower()}")
-        else:
-            yield replace(method, title=f"{method.title} ({method.label})")
+def by_round(study: Study, entries: Sequence[Entry]) -> Cells:
+    """Return the accuracies of the answers after each round, by model, level, method and round.
 
-
-def _by_round(study: Study, entries: Sequence[Entry], issues: Sequence[Issue]) -> Figure:
-    """Return the accuracy of the answers after each round."""
-    last = max(entry["refined"].rounds for entry in entries)
-    # Without refinement, the only answers are those of every round.
+    Without refinement, the only answers are those of every round.
+    """
+    last = max(entry["rounds"] for entry in entries)
     by_round = [
         replace(
             entry.with_facts(level=name, round=number),
-            metric=f"{metric}_round_{number}" if entry["refined"].rounds else metric,
+            metric=f"{metric}_round_{number}" if entry["rounds"] else metric,
         )
         for entry in entries
         for name, metric in ACCURACIES.items()
-        for number in range((entry["refined"].rounds or last) + 1)
+        for number in range((entry["rounds"] or last) + 1)
     ]
     by = (("base", "level", "place", "method"), "round")
-    cells = study.means(by_round, by, {"accuracy": OWN}, compared=("place", "method"))
-    requests = study.means(entries, (("base", "method"),), {REQUESTS: REQUESTS})
-    counts = {key: shown(line[REQUESTS]) for key, line in requests.lines.items()}
-    wide: Cells = cells.wide("round", heading="round {round}").with_fact(
+    return study.means(by_round, by, {"accuracy": OWN}, compared=("place", "method"))
+
+
+def requests(study: Study, entries: Sequence[Entry]) -> Cells:
+    """Return the requests to the base model per row, by method."""
+    return study.means(entries, (METHOD,), {REQUESTS: REQUESTS})
+
+
+def feedback(entries: Sequence[Entry]) -> Cells:
+    """Return how often the judgments that drove the refinement are right, by method and number of judgments.
+
+    Methods without judgments, or with a task whose judgments are missing from the results, are left out.
+    """
+    lines: dict[Key, dict[str, Estimate]] = {}
+    for key, of_method in grouped(entries, METHOD).items():
+        counts = [[entry.run.figure(name) for name in COUNTS] for entry in of_method]
+        if any(count is None for of_run in counts for count in of_run):
+            continue
+        found = np.array(counts, np.float64)
+        judgments = found.sum(axis=1)
+        if not (total := int(judgments.sum())):
+            continue
+        unread = [entry.run.figure(UNPARSABLE) for entry in of_method]
+        unparsable = (
+            sum(
+                (nan if share is None else share) * count
+                for share, count in zip(unread, judgments, strict=True)
+                if count
+            )
+            / total
+        )
+        confusion = Confusion(*map(int, found.sum(axis=0))).unless_unread(unparsable)
+        shares = {"precision": confusion.precision, "recall": confusion.recall, "F1": confusion.f1}
+        known = {name: Estimate(nan if share is None else share) for name, share in shares.items()}
+        lines |= {(*key, total): {**known, "unparsable": Estimate(float(unparsable))}}
+    return Cells((*METHOD, "judgments"), lines)
+
+
+def _rounds(study: Study, entries: Sequence[Entry], issues: Sequence[Issue]) -> Figure:
+    """Return the accuracy of the answers after each round."""
+    cells = by_round(study, entries)
+    counts = {key: shown(line[REQUESTS]) for key, line in requests(study, entries).lines.items()}
+    wide = cells.wide("round", heading="round {round}").with_fact(
         "requests per row",
-        lambda about: f"{found.value:.2f}" if (found := counts[about["base"], about["method"]]).exists else None,
+        lambda about: f"{found.value:.2f}" if (found := counts[tuple(about[fact] for fact in METHOD)]).exists else None,
     )
     several = len(cells.values("base")) > 1
     return Figure(
@@ -219,23 +247,13 @@ def _by_round(study: Study, entries: Sequence[Entry], issues: Sequence[Issue]) -
     )
 
 
-def _feedback(judged: Mapping[tuple[str, str], Sequence[TaskRun]]) -> Figure:
+def _titled(cells: Cells) -> Cells:
+    """Return cells with the method as the panel or category that they are shown in."""
+    return cells.with_fact("titled", "{base}: {method}" if len(cells.values("base")) > 1 else "{method}")
+
+
+def _feedback(judgments: Cells) -> Figure:
     """Return how often the judgments that drove the refinement are right."""
-    several = len({base for base, _ in judged}) > 1
-    lines = {}
-    for (base, title), runs in judged.items():
-        counts, unparsable = _counts(runs), _unparsable(runs)
-        readable = counts.unless_unread(unparsable)
-        shares = {
-            "precision": readable.precision,
-            "recall": readable.recall,
-            "F1": readable.f1,
-            "unparsable": unparsable,
-        }
-        lines[base, title, counts.judgments, f"{base}: {title}" if several else title] = {
-            name: Estimate(nan if share is None else share) for name, share in shares.items()
-        }
-    cells = Cells(("model", "method", "judgments", "category"), lines)
     return Figure(
         "manyifeval_feedback",
         "Can it tell which instructions its answers follow?",
@@ -245,58 +263,40 @@ def _feedback(judged: Mapping[tuple[str, str], Sequence[TaskRun]]) -> Figure:
         "corrected needlessly. A judgment that cannot be read counts as “not followed”; if none can be read, there is "
         "no precision, recall or F1. Over all judgments in all rounds on all rows of a method; without confidence "
         "intervals, because the result files contain only counts.",
-        panels(cells, Bars, "category", COLUMN, axis="share"),
-        table(cells, ("model", "method", "judgments")),
+        panels(_titled(judgments), Bars, "titled", COLUMN, axis="share"),
+        table(judgments, {"base": "model", "method": "", "judgments": ""}),
         metrics=("feedback_precision", "feedback_recall", "feedback_f1", UNPARSABLE),
     )
 
 
-def _counts(runs: Sequence[TaskRun]) -> Confusion:
-    """Return the judgments of all tasks together; none if a task's are missing from the results."""
-    found = [[run.figure(name) for name in COUNTS] for run in runs]
-    if any(count is None for counts in found for count in counts):
-        return Confusion()
-    return Confusion.total(Confusion(*(int(count or 0) for count in counts)) for counts in found)
-
-
-def _unparsable(runs: Sequence[TaskRun]) -> float | None:
-    """Return the share of all judgments that could not be read; ``None`` if a task's is missing from the results."""
-    unread = 0.0
-    for run in runs:
-        judgments = sum(run.figure(name) or 0.0 for name in COUNTS)
-        share = run.figure(UNPARSABLE) if judgments else 0.0
-        if share is None:
-            return None
-        unread += share * judgments
-    return unread / _counts(runs).judgments
-
-
-def confusion(evidence: Evidence, judged: Mapping[tuple[str, str], Sequence[TaskRun]]) -> Figure | None:
+def confusion(study: Study, entries: Sequence[Entry]) -> Figure | None:
     """Return the confusion matrices of judging models; ``None`` if no model judges.
 
     Args:
-        evidence: all runs.
-        judged: by model and method, the runs with readable judgments.
+        study: all runs.
+        entries: the runs with readable judgments.
     """
-    several = len({base for base, _ in judged}) > 1
     lines, issues = {}, []
-    for (base, title), runs in judged.items():
-        counted = [(run, by_round(run)) for run in runs]
-        unread = [run.task for run, rounds in counted if rounds is None]
-        if unread:
-            total = np.array([[run.figure(name) or 0.0 for name in COUNTS] for run in runs]).sum(axis=0)
-            matrix = {(ALL, label): _without_rows(total, label) for label in LABELS}
-            text = f"{base}, {title}: only over all rounds, because no rounds are in the samples of"
+    for (base, method), of_method in grouped(entries, ("base", "method")).items():
+        counted = [(entry.run, counts_by_round(entry.run)) for entry in of_method]
+        if unread := [run.task for run, rounds in counted if rounds is None]:
+            text = f"{base}, {method}: only over all rounds, because no rounds are in the samples of"
             issues.append(warning(f"{text} {named(unread)}"))
-        else:
-            matrix = _of_rounds(evidence, [(run, rounds) for run, rounds in counted if rounds])
-        panel = f"{base}: {title}" if several else title
-        for (number, label), (judgments, *shares) in matrix.items():
-            key = (base, title, number, label, judgments, panel, f"{number}: {label}")
-            lines[key] = dict(zip(JUDGED, shares, strict=True))
+        rounds = [(run, found) for run, found in counted if found]
+        matrices: dict[str, list[tuple[TaskRun, Floats | None]]] = {}
+        for number in range(0 if unread else max((len(found) for _, found in rounds), default=0)):
+            matrices[f"round {number + 1}"] = [(run, found[number]) for run, found in rounds if number < len(found)]
+        matrices[ALL] = (
+            [(run, None) for run, _ in counted] if unread else [(run, np.sum(found, axis=0)) for run, found in rounds]
+        )
+        for name, runs in matrices.items():
+            for label in LABELS:
+                share = _judged_followed(study, runs, label)
+                key = (base, method, name, label, int(share.count[0]), f"{name}: {label}")
+                lines[key] = dict(zip(JUDGED, (share.value, 1 - share.value), strict=True))
     if not lines:
         return None
-    cells = Cells(("model", "method", "round", "checker", "judgments", "panel", "row"), lines)
+    cells = Cells(("base", "method", "round", "checker", "judgments", "row"), lines)
     return Figure(
         "manyifeval_confusion",
         "Which mistakes does it make when it judges its answers?",
@@ -308,29 +308,14 @@ def confusion(evidence: Evidence, judged: Mapping[tuple[str, str], Sequence[Task
         "here) calls 98 % of the followed and 65 % of the violated ones followed; one that reasons about each "
         "separately, 76 % and 17 %. Intervals are 95 % confidence intervals from a cluster bootstrap over task "
         "prompts.",
-        panels(cells, HeatMap, "row", COLUMN, ("panel",), axis="share of a row's judgments"),
-        table(cells, ("model", "method", "round", "checker", "judgments")),
+        panels(_titled(cells), HeatMap, "row", COLUMN, ("titled",), axis="share of a row's judgments"),
+        table(cells, {"base": "model", "method": "", "round": "", "checker": "", "judgments": ""}),
         tuple(issues),
         COUNTS,
     )
 
 
-Cell = tuple[int, object, object]
-"""How many judgments a row of the matrix has, and the shares that are judged followed, and not followed."""
-
-
-def _of_rounds(evidence: Evidence, counted: Sequence[tuple[TaskRun, list[Floats]]]) -> dict[tuple[str, str], Cell]:
-    """Return the matrix of each round, and of all together."""
-    last = max((len(rounds) for _, rounds in counted), default=0)
-    of_rounds = {
-        f"round {number + 1}": [(run, rounds[number]) for run, rounds in counted if number < len(rounds)]
-        for number in range(last)
-    }
-    of_rounds[ALL] = [(run, np.sum(rounds, axis=0)) for run, rounds in counted]
-    return {(name, label): _cell(evidence, of_round, label) for name, of_round in of_rounds.items() for label in LABELS}
-
-
-def by_round(run: TaskRun) -> list[Floats] | None:
+def counts_by_round(run: TaskRun) -> list[Floats] | None:
     """Return the counts of each round that has judgments; ``None`` if the samples do not record them."""
     if run.rows is None:
         return None
@@ -355,19 +340,22 @@ def _of_line(line: Line) -> Iterator[Confusion]:
             )
 
 
-def _cell(evidence: Evidence, counted: Sequence[tuple[TaskRun, Floats]], label: str) -> Cell:
-    """Return a row of the matrix over several tasks."""
+def _judged_followed(study: Study, runs: Sequence[tuple[TaskRun, Floats | None]], label: str) -> Ratio:
+    """Return the share of the instructions with one verdict of the checkers that are judged followed.
+
+    Args:
+        study: all runs.
+        runs: the runs with the counts of each row, shape (rows, 4); ``None``: those in the results, without intervals.
+        label: the checkers' verdict.
+    """
     followed, broken = LABELS[label]
-    if not counted:
-        return 0, UNKNOWN, UNKNOWN
-    share = Ratio.sum(
-        evidence.of_counts(run, counts[:, followed], counts[:, followed] + counts[:, broken], label)
-        for run, counts in counted
-    )
-    return int(share.count[0]), share.value, 1 - share.value
-
-
-def _without_rows(total: Floats, label: str) -> Cell:
-    yes, no = (float(total[place]) for place in LABELS[label])
-    share = yes / (yes + no) if yes + no else nan
-    return int(yes + no), Estimate(share), Estimate(1 - share)
+    ratios = []
+    for run, counts in runs:
+        if counts is None:
+            yes, no = (run.figure(COUNTS[place]) or 0.0 for place in LABELS[label])
+            total, count = (np.concatenate([[of_rows], UNKNOWN[1:]]) for of_rows in (yes, yes + no))
+            ratios.append(Ratio(total, count))
+        else:
+            whole = counts[:, followed] + counts[:, broken]
+            ratios.append(study.evidence.of_counts(run, counts[:, followed], whole, label))
+    return Ratio.sum(ratios) if ratios else Ratio.of(nan, 0)

@@ -5,21 +5,29 @@ As in the harness's groups and in ``lm-eval-ext natural-instructions gains``, ev
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
+from math import nan
+
+import numpy as np
 
 from lm_eval_ext.families.natural_instructions.schema import ABLATIONS, ENCODINGS, EVALUATION, SCHEMA, SOURCE_DATASET_OF
 from lm_eval_ext.reports.evidence import Evidence
-from lm_eval_ext.reports.gains.gains import OWN, relative_gain
+from lm_eval_ext.reports.statistics import Floats
 from lm_eval_ext.reports.study import Cells, Entry, Study, grouped, shared_rows
 from lm_eval_ext.results.issue import Issue, error, named, note, warning
 from lm_eval_ext.results.models import EvaluatedModel
-from lm_eval_ext.results.runs import TaskRun
+from lm_eval_ext.results.runs import TaskRun, newest
+from lm_eval_ext.sources import RowsError
 
 FAMILY = "natural_instructions"
 ROUGE_L, BLEURT = "rouge_l", "bleurt"
+OWN = "uncategorised"
+"""The category of subtasks that have none: user-defined ones."""
+SAME_ANSWERS = ("source", "instances_hash", "number of rows", "version", "generation_kwargs")
+"""The facts that an upper bound must share with the runs beside it: not the prompts, which show other parts."""
 MOST_NAMED = 3
 """The most tasks that an issue names; the rest are counted."""
 MOST_CELLS = 1500
@@ -183,8 +191,12 @@ class Comparable:
             By scope, model and encoding, the ``gain``, and the ``relative`` one, to the base's mean (the last column of
             Table 3).
         """
+        by_asked = {(entry["model"], entry["subtask"], entry["encoding"]): entry for entry in self.entries}
+        pairs = with_bases(
+            self.entries, lambda one: by_asked.get((one["model"], one["subtask"], bases.get(one["encoding"])))
+        )
         found = self.study.gains(
-            _in_scopes(self._with_bases(bases), scopes),
+            _in_scopes(pairs, scopes),
             ("scope", "model", "encoding"),
             "which",
             ("base", "with"),
@@ -194,17 +206,34 @@ class Comparable:
         relative = found.with_columns({"relative": lambda line: relative_gain(line["with"], line["base"])})
         return relative.only(["gain", "relative"])
 
-    def _with_bases(self, bases: Mapping[str, str]) -> Iterator[Entry]:
-        """Yield each run, and that of its base, with the rows that both have."""
-        by_asked = {(entry["model"], entry["subtask"], entry["encoding"]): entry for entry in self.entries}
-        for entry in self.entries:
-            beside = by_asked.get((entry["model"], entry["subtask"], bases.get(entry["encoding"])))
-            if beside is None:
-                continue
-            shared = shared_rows([entry.run, beside.run])
-            for which, one, kept in zip(("with", "base"), (entry, beside), shared.kept, strict=True):
-                facts = one.with_facts(encoding=entry["encoding"], which=which)
-                yield replace(facts, kept=kept if shared.left_out else None, reason=shared.reason)
+
+def with_bases(entries: Iterable[Entry], base_of: Callable[[Entry], Entry | None]) -> Iterator[Entry]:
+    """Yield each run, ``which`` is ``with``, and what it is compared with, the ``base``, with the rows that both have.
+
+    Args:
+        entries: the runs.
+        base_of: returns what a run is compared with; it is left out if there is no such run.
+    """
+    for entry in entries:
+        beside = base_of(entry)
+        if beside is None:
+            continue
+        shared = shared_rows([entry.run, beside.run])
+        for which, one, kept in zip(("with", "base"), (entry, beside), shared.kept, strict=True):
+            facts = one.with_facts(encoding=entry["encoding"], which=which)
+            yield replace(facts, kept=kept if shared.left_out else None, reason=shared.reason)
+
+
+def relative_gain(found: Floats, base: Floats) -> Floats:
+    """Return the relative gain of an encoding's mean over the base's; NaN if the base's is not above 0 (Table 3).
+
+    Args:
+        found: the encoding's mean, or its resamples.
+        base: the base's mean, or its resamples.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        gain: Floats = np.where(base > 0, (found - base) / base, nan)
+    return gain
 
 
 def _in_scopes(entries: Iterable[Entry], scopes: Iterable[Scope]) -> Iterator[Entry]:
@@ -220,18 +249,18 @@ def _in_scopes(entries: Iterable[Entry], scopes: Iterable[Scope]) -> Iterator[En
                 yield replace(entry.with_facts(scope=scope.name), asked=None, reason=entry.reason or reason)
 
 
+def facts(run: TaskRun) -> dict[str, str]:
+    """Return what a task asks."""
+    return {"subtask": str(run.metadata["subtask"]), "encoding": str(run.metadata["encoding"])}
+
+
 def comparable(evidence: Evidence) -> Comparable:
     """Return the runs that can be compared.
 
     The base is ``prompt``, as in the paper for GPT-3, or, if no model was run on it, ``instance``, as for BART. All
     encodings of a subtask must have the base's setting; other runs are left out.
     """
-    study = Study.of(
-        evidence,
-        FAMILY,
-        lambda run: {"subtask": str(run.metadata["subtask"]), "encoding": str(run.metadata["encoding"])},
-        {},
-    )
+    study = Study.of(evidence, FAMILY, facts, {})
     encodings = {entry.run.metadata["encoding"] for entry in (*study.entries, *study.others)}
     base = "prompt" if "prompt" in encodings else "instance"
     issues: list[Issue] = []
@@ -305,3 +334,30 @@ def _different_instances(entries: Iterable[Entry]) -> list[Issue]:
         return []
     text = f"Models were run on different instances of {named(different, MOST_NAMED)}: do not compare them there."
     return [warning(text)]
+
+
+def task_specific(runs: Iterable[TaskRun]) -> tuple[dict[str, TaskRun], list[Issue]]:
+    """Return the newest run of each subtask among runs of task-specific models, and which runs are not used.
+
+    Args:
+        runs: runs of any number of models: usually one for each subtask.
+
+    Raises:
+        RowsError: a subtask was run by several models or under several encodings.
+    """
+    found, issues = newest(runs, lambda run: (run.model, run.task))
+    of_subtasks: dict[str, TaskRun] = {}
+    for run in found.values():
+        subtask = str(run.metadata["subtask"])
+        other = of_subtasks.setdefault(subtask, run)
+        if other is not run:
+            raise RowsError(
+                f"{subtask}: two runs as an upper bound, {in_words(other)} ({other.file.path}) and {in_words(run)} "
+                f"({run.file.path}); expected one: that of the model trained on this subtask"
+            )
+    return dict(sorted(of_subtasks.items())), issues
+
+
+def in_words(run: TaskRun) -> str:
+    """Return the model and the encoding of a run."""
+    return f"{run.model.full_name}, {run.metadata['encoding']}"

@@ -11,8 +11,6 @@ import numpy as np
 
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Bars, Figure, HeatMap, Panel, Section
-from lm_eval_ext.reports.gains.gains import relative_gain
-from lm_eval_ext.reports.gains.upper_bound import SAME_ANSWERS, task_specific
 from lm_eval_ext.reports.layout import drawn, panels, shown, table
 from lm_eval_ext.reports.sections.examples import (
     UNREADABLE,
@@ -30,11 +28,14 @@ from lm_eval_ext.reports.sections.natural_instructions.runs import (
     FAMILY,
     MOST_NAMED,
     ROUGE_L,
+    SAME_ANSWERS,
     TAKEN_AWAY,
     Comparable,
     OfModel,
     Scope,
     comparable,
+    relative_gain,
+    task_specific,
 )
 from lm_eval_ext.reports.statistics import Ratio
 from lm_eval_ext.reports.study import PAIRED, Cells, Key, change, exists, grouped

@@ -14,7 +14,7 @@ from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Curves, Section
 from lm_eval_ext.reports.page.build import build
 from lm_eval_ext.reports.sections.manyifeval.section import section
-from lm_eval_ext.results.comparability import Pair
+from lm_eval_ext.results.comparability import PairOfRuns
 from lm_eval_ext.results.issue import error, note
 from lm_eval_ext.results.load import load, load_apart
 from lm_eval_ext.results.runs import GivenName, Role
@@ -105,7 +105,7 @@ def test_placements_are_of_one_model_and_in_no_other_figure(folders: Mapping[str
 
 def test_a_comparison_still_refuses_to_mix_placements(folders: Mapping[str, Path]) -> None:
     before, after = load_apart([[folders["after"]], [folders["system"]]])
-    pair = Pair(before.counting[0], after.counting[0], ("A", "B"))
+    pair = PairOfRuns(before.counting[0], after.counting[0], ("A", "B"))
     assert pair.obstacle == error("version 1.1+embedded in A, 1.1+embedded+system in B")
 
 

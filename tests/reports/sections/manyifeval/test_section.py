@@ -7,11 +7,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Curves, HeatMap, Section
-from lm_eval_ext.reports.sections.manyifeval.runs import type_name
+from lm_eval_ext.reports.paired import ONE_SIDE, MeanChange
+from lm_eval_ext.reports.sections.manyifeval.curves import type_name
 from lm_eval_ext.reports.sections.manyifeval.section import section
 from lm_eval_ext.results.issue import error, note, warning
 from lm_eval_ext.results.load import load
@@ -90,6 +92,10 @@ def test_a_broken_repeated_instruction_is_broken_in_every_repetition(known: Sect
     assert found.keys() == {(ORACLE, 3), (DROP_ONE, 3)}
     assert list(found[ORACLE, 3].values()) == [exact(1.0), exact(1.0), exact(0.0)]
     assert list(found[DROP_ONE, 3].values()) == [exact(0.0), exact(0.0), exact(0.0)]
+    # The difference has the limits of check: rows that all changed alike do not exclude that others would not.
+    (*_, difference) = found[ORACLE, 3].values()
+    limits = MeanChange.of_rows(np.zeros(ROWS), np.ones(ROWS), [ROWS], ROWS).limits(ONE_SIDE, ONE_SIDE)
+    assert (difference.low, difference.high) == pytest.approx(limits)
 
 
 def test_repetition_is_compared_on_the_same_task_prompts(tmp_path: Path) -> None:

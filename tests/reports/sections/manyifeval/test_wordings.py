@@ -12,7 +12,7 @@ import pytest
 
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.sections.manyifeval.section import section
-from lm_eval_ext.reports.sections.manyifeval.wordings import WORST, simultaneous
+from lm_eval_ext.reports.sections.manyifeval.variants import WORST, simultaneous
 from lm_eval_ext.results.load import load
 from lm_eval_ext.verifiers import verify
 from tests.reports.conftest import ResultFolder

@@ -12,8 +12,7 @@ import pytest
 from lm_eval_ext.families.natural_instructions.schema import EVALUATION
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Bars, Estimate, Figure, HeatMap, Section
-from lm_eval_ext.reports.gains.gains import gains
-from lm_eval_ext.reports.gains.results import read_scores
+from lm_eval_ext.reports.sections.natural_instructions.command import gains, read_encodings
 from lm_eval_ext.reports.sections.natural_instructions.section import section
 from lm_eval_ext.results.issue import note, warning
 from lm_eval_ext.results.load import load
@@ -181,9 +180,9 @@ def test_gains_equal_those_of_the_command(tmp_path: Path) -> None:
     assert by_category["one", "verification"]["all"].value == pytest.approx(0.15)
     assert by_category["one", "verification"]["all, relative (%)"].value == pytest.approx(0.5)
     assert by_category["one", "uncategorised"]["all"].value == pytest.approx(-0.1)
-    commanded = gains(read_scores([folder]).scores, "prompt")
-    for category, gain in commanded.categories.items():
-        percent = gain["all"].gain_percent
+    commanded = gains(read_encodings([folder])[0], "prompt")
+    for category, gain in commanded["categories"].items():
+        percent = gain["all"]["gain_percent"]
         assert percent is not None
         assert by_category["one", category]["all, relative (%)"].value == pytest.approx(percent / 100)
     assert [row[2] for row in figure(found, "gain_by_category").table.rows] == [1, 2, 3]
@@ -352,8 +351,8 @@ def test_bleurt_is_shown_where_it_was_requested_as_in_the_harnesss_groups(
     # The echo answers alike under every encoding, which does not tell how answers vary.
     assert (means["all, gain"].value, means["all, gain"].has_interval) == (0.0, False)
     assert found.table.unit == "number"
-    commanded = gains(read_scores([folder]).scores, "all").average["positive"]
-    assert commanded.bleurt == pytest.approx(means["positive"].value)
+    commanded = gains(read_encodings([folder])[0], "all")["average"]["positive"]
+    assert commanded["bleurt"] == pytest.approx(means["positive"].value)
 
 
 def test_bleurt_of_different_checkpoints_is_not_shown(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Bars, Estimate, Figure, HeatMap, Section
-from lm_eval_ext.reports.gate.comparison import compare
+from lm_eval_ext.reports.gate.findings import compare
 from lm_eval_ext.reports.gate.units import Sides
 from lm_eval_ext.reports.page.export import as_csv
 from lm_eval_ext.reports.sections.verbalizer.compared import spread_of
@@ -82,7 +82,7 @@ def test_a_gain_on_the_page_is_the_difference_that_compare_finds(tmp_path: Path)
     paths = [run(tmp_path, shots, scores, group_subtasks=tree).parent for shots, scores in ((0, zero), (4, few))]
     before, after = load_apart([[path] for path in paths])
     sides = Sides(before, after, ("zero-shot", "few-shot"))
-    changes = {each.difference.unit.name: each.difference.change for each in compare(sides).compared}
+    changes = {each.name: each.difference.change for each in compare(sides).findings}
     table = StringIO(as_csv(figure(section_of(tmp_path), "verbalizer_few_shot").table))
     gain = "unnatural (flipped), gain"
     of_page = {

@@ -1,0 +1,369 @@
+"""Evaluates readers on labeled answers: scores with intervals, errors, certainty, as JSON or the paper's tables."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+from lm_eval_ext.classifier.labelled import Labelled
+from lm_eval_ext.classifier.reading import Option, Reader, Reading, refusal_option
+
+Z_95 = 1.959963984540054
+"""The standard normal distribution's 97.5 % quantile."""
+
+RULES = "rules"
+"""The evaluator whose abstentions and disagreements make up the hard rows."""
+
+UNNAMED = "unnamed"
+"""The model name used for rows that do not name a model."""
+
+Readings = Mapping[str, Sequence[Reading]]
+"""Maps an evaluator to its readings, one per row, in the order of the rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderScores:
+    """The scores of one evaluator on a set of rows.
+
+    Attributes:
+        rows: the number of rows.
+        accuracy: the fraction of readings that match the label.
+        low: the lower bound of accuracy's 95 % interval (Wilson).
+        high: the upper bound of that interval.
+        macro_f1: the mean of the classes' F1; a class is what a label says ("A", "A+C", "refused"). What only readings
+            say is no class; it lowers the recall of others.
+        weighted_f1: the mean of the classes' F1, weighted by the labels' counts.
+    """
+
+    rows: int
+    accuracy: float
+    low: float
+    high: float
+    macro_f1: float
+    weighted_f1: float
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """The scores of all evaluators on a subset of the rows.
+
+    Attributes:
+        name: a description of the subset.
+        overall: maps an evaluator to its scores on the whole subset.
+        by_model: maps an evaluator and a model to scores.
+    """
+
+    name: str
+    overall: Mapping[str, ReaderScores]
+    by_model: Mapping[str, Mapping[str, ReaderScores]]
+
+    def mean(self, evaluator: str) -> tuple[float, float, float]:
+        """Return accuracy, macro-F1 and weighted-F1, each averaged over the models (Table 4's last column)."""
+        cells = list(self.by_model[evaluator].values())
+        return (
+            sum(cell.accuracy for cell in cells) / len(cells),
+            sum(cell.macro_f1 for cell in cells) / len(cells),
+            sum(cell.weighted_f1 for cell in cells) / len(cells),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """The evaluation of several evaluators on labeled rows.
+
+    Attributes:
+        slices: the non-empty ones of: label is one option; all rows; rules abstain or disagree.
+        errors: maps an evaluator and a kind of error ("several read as option") to its count, most frequent first.
+        reliability: maps an evaluator to its readings of all rows by their certainty.
+    """
+
+    slices: tuple[Slice, ...]
+    errors: Mapping[str, Mapping[str, int]]
+    reliability: Mapping[str, Sequence[CertaintyBin]]
+
+
+def evaluate(rows: Sequence[Labelled], readings: Readings) -> Evaluation:
+    """Compare readings with labels.
+
+    The hard rows are those on which the evaluator ``rules`` abstains (none, with certainty 0) or disagrees with the
+    last evaluator; without ``rules`` there is no such slice.
+
+    Args:
+        rows: the labeled rows.
+        readings: the readings of each evaluator.
+    """
+    slices = [
+        _slice("label is one option", rows, readings, lambda place: rows[place].label.kind == "option"),
+        _slice("all rows", rows, readings, lambda _: True),
+    ]
+    if RULES in readings:
+        last = list(readings)[-1]
+        rules, final = readings[RULES], readings[last]
+        name = "rules abstain" + (f" or disagree with {last}" if last != RULES else "")
+        slices.append(
+            _slice(
+                name,
+                rows,
+                readings,
+                lambda place: _abstains(rules[place]) or not rules[place].same(final[place]),
+            )
+        )
+    errors = {evaluator: error_kinds(rows, said) for evaluator, said in readings.items()}
+    reliable = {
+        evaluator: reliability(said, [agree(row.label, one) for row, one in zip(rows, said, strict=True)])
+        for evaluator, said in readings.items()
+    }
+    return Evaluation(tuple(part for part in slices if part.overall), errors, reliable)
+
+
+def agree(label: Reading, reading: Reading) -> bool:
+    """Tell whether a reading is right. Annotators call a contradiction no answer, so the two count as the same."""
+    return _annotated(label).same(_annotated(reading))
+
+
+def _annotated(reading: Reading) -> Reading:
+    return replace(reading, kind="none") if reading.kind == "contradiction" else reading
+
+
+def _abstains(reading: Reading) -> bool:
+    return reading.kind == "none" and reading.certainty == 0
+
+
+def _slice(name: str, rows: Sequence[Labelled], readings: Readings, has: Callable[[int], bool]) -> Slice:
+    by_model: dict[str, list[int]] = {}
+    for place, row in enumerate(rows):
+        if has(place):
+            by_model.setdefault(row.model or UNNAMED, []).append(place)
+    if not by_model:
+        return Slice(name, {}, {})
+    everything = [place for places in by_model.values() for place in places]
+
+    def on(places: Sequence[int], said: Sequence[Reading]) -> ReaderScores:
+        return scores([rows[place].label for place in places], [said[place] for place in places])
+
+    return Slice(
+        name,
+        {evaluator: on(everything, said) for evaluator, said in readings.items()},
+        {
+            evaluator: {model: on(places, said) for model, places in sorted(by_model.items())}
+            for evaluator, said in readings.items()
+        },
+    )
+
+
+def scores(labels: Sequence[Reading], readings: Sequence[Reading]) -> ReaderScores:
+    """Score readings against labels.
+
+    Args:
+        labels: the labels, at least one.
+        readings: one reading per label, in the same order.
+    """
+    from sklearn.metrics import f1_score  # noqa: PLC0415 # takes a second
+
+    right = sum(agree(label, reading) for label, reading in zip(labels, readings, strict=True))
+    expected, found = [said(label) for label in labels], [said(reading) for reading in readings]
+    low, high = wilson(right, len(labels))
+    classes = sorted(set(expected))
+    macro, weighted = (
+        float(f1_score(expected, found, labels=classes, average=average, zero_division=0.0))
+        for average in ("macro", "weighted")
+    )
+    return ReaderScores(len(labels), right / len(labels), low, high, macro, weighted)
+
+
+def said(reading: Reading) -> str:
+    """Return a reading as the name of a class: ``A``, ``A+C``, ``refused``, ``none`` (also for a contradiction)."""
+    return "+".join(reading.letters) or _annotated(reading).kind
+
+
+def wilson(right: int, rows: int) -> tuple[float, float]:
+    """Return the 95 % interval of a proportion (Wilson's score interval, without continuity correction).
+
+    Args:
+        right: the number of successes.
+        rows: the number of trials, at least one.
+    """
+    share, weight = right / rows, Z_95**2 / rows
+    centre = (share + weight / 2) / (1 + weight)
+    half = Z_95 / (1 + weight) * math.sqrt(share * (1 - share) / rows + weight / (4 * rows))
+    return max(0.0, centre - half), min(1.0, centre + half)
+
+
+def error_kinds(rows: Sequence[Labelled], readings: Sequence[Reading]) -> dict[str, int]:
+    """Count the readings that differ from their label, by the kinds of the label and of the reading.
+
+    Returns:
+        For example ``{"option read as another option": 3, "refused option read as option": 1}``, the most frequent
+        first. The refused option is the one that offers a refusal; ``none`` with certainty 0 is an abstention.
+    """
+    errors = Counter(
+        _error(_kind(row.label, row.answer.options), _kind(reading, row.answer.options))
+        for row, reading in zip(rows, readings, strict=True)
+        if not agree(row.label, reading)
+    )
+    return dict(sorted(errors.items(), key=lambda error: (-error[1], error[0])))
+
+
+def _kind(reading: Reading, options: Sequence[Option]) -> str:
+    if _abstains(reading):
+        return "abstention"
+    return "refused option" if reading.letters == (refusal_option(options),) else reading.kind
+
+
+def _error(label: str, reading: str) -> str:
+    return f"{label} read as {f'another {reading}' if label == reading else reading}"
+
+
+EDGES = (0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)
+"""The bounds of the bins of certainty; a bin includes its upper bound."""
+
+
+@dataclass(frozen=True, slots=True)
+class CertaintyBin:
+    """The readings of a range of certainty.
+
+    Attributes:
+        above: the certainty is greater than this,
+        most: and at most this.
+        rows: the number of readings.
+        certainty: their mean certainty.
+        accuracy: the fraction of them that is right.
+    """
+
+    above: float
+    most: float
+    rows: int
+    certainty: float
+    accuracy: float
+
+
+def reliability(readings: Sequence[Reading], right: Sequence[bool]) -> list[CertaintyBin]:
+    """Return the non-empty bins of a reader's readings, the least certain first; abstentions are in none.
+
+    Args:
+        readings: its readings.
+        right: for each of them, whether it is right.
+    """
+    judged = [(reading.certainty, is_right) for reading, is_right in zip(readings, right, strict=True)]
+    bins = []
+    for above, most in pairwise(EDGES):
+        inside = [(certainty, is_right) for certainty, is_right in judged if above < certainty <= most]
+        if inside:
+            certainty = sum(one for one, _ in inside) / len(inside)
+            accuracy = sum(is_right for _, is_right in inside) / len(inside)
+            bins.append(CertaintyBin(above, most, len(inside), certainty, accuracy))
+    return bins
+
+
+BATCH = 256
+"""Rows per batch, so that memory use does not grow with the file."""
+
+
+def readings(reader: Reader, rows: Sequence[Labelled], name: str) -> list[Reading]:
+    """Return a reader's readings of rows, showing its progress under its name."""
+    from tqdm import tqdm  # noqa: PLC0415 # only for many rows
+
+    found: list[Reading] = []
+    with tqdm(total=len(rows), desc=name, unit="response", disable=None) as progress:
+        for start in range(0, len(rows), BATCH):
+            batch = [row.answer for row in rows[start : start + BATCH]]
+            found += reader(batch)
+            progress.update(len(batch))
+    return found
+
+
+def as_json(evaluation: Evaluation) -> dict[str, Any]:
+    """Return an evaluation as JSON.
+
+    Its fields are ``slices`` (each with ``overall``, ``by_model`` and ``mean``), ``errors`` and ``reliability``.
+    """
+    return {
+        "slices": [
+            {
+                "name": part.name,
+                "overall": {evaluator: asdict(cell) for evaluator, cell in part.overall.items()},
+                "by_model": {
+                    evaluator: {model: asdict(cell) for model, cell in cells.items()}
+                    for evaluator, cells in part.by_model.items()
+                },
+                "mean": {
+                    evaluator: dict(zip(("accuracy", "macro_f1", "weighted_f1"), part.mean(evaluator), strict=True))
+                    for evaluator in part.overall
+                },
+            }
+            for part in evaluation.slices
+        ],
+        "errors": {evaluator: dict(kinds) for evaluator, kinds in evaluation.errors.items()},
+        "reliability": {evaluator: [asdict(one) for one in bins] for evaluator, bins in evaluation.reliability.items()},
+    }
+
+
+def as_markdown(evaluation: Evaluation) -> str:
+    """Return an evaluation as Markdown tables with aligned columns.
+
+    Each slice has the paper's Table 2 (with rows and intervals) and Table 4 (accuracy / macro-F1 / weighted-F1 per
+    model and their mean). Each evaluator's accuracy by certainty and its errors by kind follow.
+    """
+    parts = [_slice_as_markdown(part) for part in evaluation.slices]
+    bins = [_bin(evaluator, one) for evaluator, found in evaluation.reliability.items() for one in found]
+    if bins:
+        header = ["Evaluator", "Certainty", "Rows", "Mean certainty", "Acc"]
+        parts.append("### Accuracy by certainty, all rows\n\n" + table(header, bins))
+    errors = [
+        [evaluator, kind, str(count)] for evaluator, kinds in evaluation.errors.items() for kind, count in kinds.items()
+    ]
+    if errors:
+        parts.append("### Errors, all rows\n\n" + table(["Evaluator", "Error", "Rows"], errors))
+    return "\n\n".join(parts) + "\n"
+
+
+def _bin(evaluator: str, one: CertaintyBin) -> list[str]:
+    certainty = f"{one.above:g} - {one.most:g}"
+    return [evaluator, certainty, str(one.rows), f"{one.certainty:.3f}", f"{100 * one.accuracy:.1f} %"]
+
+
+def _slice_as_markdown(part: Slice) -> str:
+    overall = [
+        [
+            evaluator,
+            str(cell.rows),
+            f"{100 * cell.accuracy:.1f} %",
+            f"{100 * cell.low:.1f} - {100 * cell.high:.1f} %",
+            f"{cell.macro_f1:.3f}",
+            f"{cell.weighted_f1:.3f}",
+        ]
+        for evaluator, cell in part.overall.items()
+    ]
+    models = list(next(iter(part.by_model.values())))
+    by_model = [
+        [
+            evaluator,
+            *(_cell(cell.accuracy, cell.macro_f1, cell.weighted_f1) for cell in cells.values()),
+            _cell(*part.mean(evaluator)),
+        ]
+        for evaluator, cells in part.by_model.items()
+    ]
+    return (
+        f"### Rows: {part.name}\n\n"
+        + table(["Evaluator", "Rows", "Acc", "95 % interval", "Macro F1", "Weighted F1"], overall)
+        + "\n\nAcc / macro-F1 / weighted-F1 by model\n\n"
+        + table(["Evaluator", *models, "Avg"], by_model)
+    )
+
+
+def _cell(accuracy: float, macro_f1: float, weighted_f1: float) -> str:
+    return f"{100 * accuracy:.1f}/{macro_f1:.3f}/{weighted_f1:.3f}"
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a Markdown table with aligned columns."""
+    widths = [max(len(row[column]) for row in [header, *rows]) for column in range(len(header))]
+    rule = ["-" * width for width in widths]
+    return "\n".join(
+        "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |"
+        for row in [header, rule, *rows]
+    )

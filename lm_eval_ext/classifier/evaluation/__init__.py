@@ -1,1 +1,0 @@
-"""Evaluates readers on labeled answers."""

@@ -1,0 +1,288 @@
+"""``lm-eval-ext natural-instructions export`` and ``train``: training pairs for any trainer, and a fine-tuned model."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import fnmatch
+import json
+import os
+import shlex
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from lm_eval_ext.cli.parser import count
+from lm_eval_ext.cli.progress import counted
+from lm_eval_ext.families.natural_instructions.budget import NEW_TOKENS, budget_of
+from lm_eval_ext.families.natural_instructions.encodings import ALL_ENCODINGS, ENCODINGS
+from lm_eval_ext.families.natural_instructions.finetuning.pairs import SIZES, Material, Request, pairs_hash, pairs_of
+from lm_eval_ext.families.natural_instructions.rows import PUBLISHED
+from lm_eval_ext.families.natural_instructions.subtasks import EVALUATION, SUBTASKS
+from lm_eval_ext.sources import EMBEDDED, HUB
+from lm_eval_ext.training.run import Recipe, TrainingError, add_recipe_to, recipe_of, require_libraries
+
+RECIPES = {
+    "seq2seq": Recipe(seed=0, epochs=3, batch_size=16, learning_rate=5e-5, rank=None),
+    "causal": Recipe(seed=0, epochs=3, batch_size=16, learning_rate=2e-4, rank=16),
+}
+"""The default recipe by kind of model: usual values for BART-base as a whole, and for LoRA adapters."""
+NON_EVALUATION = tuple(name for name in SUBTASKS if name not in EVALUATION)
+"""The 49 subtasks outside the evaluation split. The paper trains on 26 (section 6.1) and does not list them."""
+SETS = {"evaluation": EVALUATION, "non-evaluation": NON_EVALUATION}
+"""Names of several subtasks."""
+NAMED = "names of subtasks or of your own task files, patterns such as 'subtask03*'"
+DEFAULT_SUBTASKS = {"generalization": "non-evaluation", "task-specific": "evaluation"}
+"""The subtasks of each setting of Table 2."""
+
+
+def add_export_to(export: argparse.ArgumentParser) -> None:
+    """Add the options of ``export``."""
+    export.description = (
+        "Prints subtask, index, encoding, prompt (as the tasks show it), completion (the answer, after a "
+        "space), references and split. The splits are the paper's: 6,500 instances of a subtask for training, 500 for "
+        "development, 1,000 for tests, at random; in the same proportions if there are fewer. Instances that the "
+        "tasks evaluate are in none of them. Standard error has the numbers of each subtask."
+    )
+    _add_pairs_to(export)
+    export.add_argument("--split", choices=tuple(SIZES), default="train", help="default: train")
+    export.add_argument(
+        "--tokenizer",
+        metavar="PATH_OR_ID",
+        help="measures which prompts fit, and with how many examples; default: three characters per token",
+    )
+    export.add_argument(
+        "--max-length", metavar="N", type=count, help="the context in tokens; default: the model's, or 2,048"
+    )
+    export.set_defaults(run=_export)
+
+
+def _export(options: argparse.Namespace) -> int:
+    subtasks, request = _wanted(options)
+    budget = budget_of({"tokenizer": options.tokenizer, "max_length": options.max_length}, NEW_TOKENS)
+    # All files are read before anything is printed, so that an error leaves no half of an export.
+    material = Material.of(pairs_of(name, options.split, request, budget) for name in counted(subtasks, " subtasks"))
+    for pair in material.pairs:
+        # ASCII works in any terminal or locale.
+        print(json.dumps({**asdict(pair), "split": options.split}))
+    sys.stdout.flush()
+    for line in material.described():
+        print(line, file=sys.stderr)
+    return 0
+
+
+def add_train_to(train: argparse.ArgumentParser) -> None:
+    """Add the options of ``train``."""
+    train.description = (
+        "Fine-tunes an encoder-decoder such as BART as a whole, or a causal model with a LoRA adapter, "
+        "which is merged at the end. The loss is computed on the answers only. The result is a folder for `lm_eval "
+        "--model hf --model_args pretrained=DIR` (with backend=seq2seq for an encoder-decoder), with training.json. If "
+        "it is stopped, the same command continues."
+    )
+    train.add_argument("--base", metavar="PATH_OR_ID", required=True, help="the model, for example facebook/bart-base")
+    train.add_argument("--output", metavar="DIR", required=True, type=Path, help="a new or empty folder")
+    train.add_argument(
+        "--supervision",
+        choices=tuple(DEFAULT_SUBTASKS),
+        default="generalization",
+        help="generalization (the default): one model, trained on no subtask of the evaluation split; task-specific: "
+        "one model for each subtask, in DIR/SUBTASK, the upper bound",
+    )
+    _add_pairs_to(train, "evaluation (the default of task-specific) or non-evaluation (that of generalization)")
+    train.add_argument(
+        "--plus",
+        metavar="N",
+        type=count,
+        default=0,
+        help="with generalization: also N training instances of each of --plus-subtasks (10 in the paper's Table 7)",
+    )
+    train.add_argument("--plus-subtasks", metavar="NAME", nargs="+", help="default: evaluation")
+    add_recipe_to(train, RECIPES)
+    train.add_argument(
+        "--device", choices=("cpu", "cuda", "mps"), help="one device is used; default: the accelerator, if there is one"
+    )
+    train.set_defaults(run=_train)
+
+
+def _train(options: argparse.Namespace) -> int:
+    is_specific = options.supervision == "task-specific"
+    subtasks, request = _wanted(options)
+    plus = _plus(options, subtasks)
+    if not is_specific:
+        require_unseen(subtasks)
+    require_libraries()
+    from lm_eval_ext.families.natural_instructions.finetuning import trainee  # noqa: PLC0415 # torch, an extra
+
+    trainee.require_device(options.device)
+    backend = trainee.backend_of(options.base)
+    if backend != "causal" and options.rank:
+        raise TrainingError(f"--rank is for causal models; {options.base} is an encoder-decoder, trained as a whole")
+    output = options.output.resolve()
+    jobs = [_Job(output / name, (name,)) for name in subtasks] if is_specific else [_Job(output, subtasks, plus)]
+    for job in jobs:
+        _run(job, options, request, backend)
+    return 0
+
+
+def _plus(options: argparse.Namespace, subtasks: Sequence[str]) -> tuple[str, ...]:
+    if not options.plus:
+        if options.plus_subtasks:
+            raise TrainingError("--plus-subtasks needs --plus, the number of instances of each")
+        return ()
+    if options.supervision == "task-specific":
+        raise TrainingError("--plus is for --supervision generalization; a task-specific model has all instances")
+    plus = subtasks_named(options.plus_subtasks or ["evaluation"])
+    if both := sorted(set(plus) & set(subtasks)):
+        raise TrainingError(f"--plus-subtasks {' '.join(both)}: also in --subtasks, which are trained on completely")
+    return plus
+
+
+@dataclass(frozen=True)
+class _Job:
+    """One model to train: its folder, its subtasks, and those of which it sees a few instances."""
+
+    output: Path
+    subtasks: tuple[str, ...]
+    plus: tuple[str, ...] = ()
+
+
+def _run(job: _Job, options: argparse.Namespace, request: Request, backend: str) -> None:
+    from lm_eval_ext.families.natural_instructions.finetuning import trainee  # noqa: PLC0415 # torch, as above
+
+    budget = budget_of({"pretrained": options.base}, NEW_TOKENS)
+    few = replace(request, instances=options.plus)
+    names = [(name, request) for name in job.subtasks] + [(name, few) for name in job.plus]
+    material = Material.of(pairs_of(name, "train", one, budget) for name, one in counted(names, " subtasks"))
+    for line in material.described():
+        print(line, file=sys.stderr)
+    material.require_pairs()
+    dev = Material.of(pairs_of(name, "dev", request, budget) for name in counted(job.subtasks, " subtasks"))
+    recipe = recipe_of(options, RECIPES[backend])
+    described = {
+        "base": options.base,
+        "backend": backend,
+        "supervision": options.supervision,
+        "encoding": options.encoding,
+        "subtasks": job.subtasks,
+        "plus": options.plus,
+        "plus_subtasks": job.plus,
+        "evaluated": options.evaluated,
+        "instances": options.instances,
+        **asdict(recipe),
+        "pairs_hash": pairs_hash(material.pairs, dev.pairs),
+    }
+    if trainee.is_trained(job.output, described):
+        print(f"{job.output}: already trained", file=sys.stderr)
+    else:
+        trainee.train(options.base, recipe, described, material, dev, job.output, options.device)
+    print(f"{job.output}\n{_evaluation(job, options, backend)}", flush=True)
+
+
+def _evaluation(job: _Job, options: argparse.Namespace, backend: str) -> str:
+    """Return the command that evaluates a model, as far as it is known: without tasks if none has this encoding."""
+    # Relative to the current folder, if it is in there.
+    shown = os.path.relpath(job.output)
+    model = str(job.output) if shown.startswith("..") else shown
+    words = ["lm_eval", "--model", "hf", "--model_args"]
+    words.append(f"pretrained={model}" + (",backend=seq2seq" if backend == "seq2seq" else ""))
+    if options.supervision == "generalization" and options.encoding in ENCODINGS:
+        words += ["--tasks", f"natural_instructions_{options.encoding}"]
+    elif options.supervision == "task-specific" and options.encoding in ENCODINGS and job.subtasks[0] in SUBTASKS:
+        words += ["--tasks", f"natural_instructions_{job.subtasks[0]}_{options.encoding}"]
+    metadata = {} if options.source == HUB else {"source": options.source}
+    metadata |= {} if options.evaluated == PUBLISHED else {"n": options.evaluated}
+    return shlex.join([*words, *(["--metadata", json.dumps(metadata)] if metadata else [])])
+
+
+def _add_pairs_to(parser: argparse.ArgumentParser, default_sets: str = "") -> None:
+    """Add the options that say which pairs are made; those of ``export`` and ``train`` differ in a default."""
+    default = Request("")
+    sets = default_sets or f"or {' or '.join(SETS)}"
+    parser.add_argument("--subtasks", metavar="NAME", nargs="+", required=not default_sets, help=f"{NAMED}, {sets}")
+    parser.add_argument("--encoding", required=True, metavar="ENCODING", help="for example prompt, all or instance")
+    parser.add_argument(
+        "--source", default=default.source, help=f'"{HUB}" (the default), "{EMBEDDED}", or a folder with task files'
+    )
+    parser.add_argument(
+        "--evaluated",
+        metavar="N",
+        type=count,
+        default=default.evaluated,
+        help="how many instances of each subtask are evaluated: n in lm_eval's --metadata (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--instances",
+        metavar="N",
+        type=count,
+        default=default.instances,
+        help="at most N training instances of each subtask (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--seed",
+        metavar="N",
+        type=_seed,
+        default=default.seed,
+        help="seed of the splits and of a training (default: %(default)s)",
+    )
+
+
+def _seed(text: str) -> int:
+    if not text.isdecimal() or int(text) >= 2**32:
+        raise argparse.ArgumentTypeError(f"expected a whole number from 0 to 2^32 - 1, found {text!r}")
+    return int(text)
+
+
+def _wanted(options: argparse.Namespace) -> tuple[tuple[str, ...], Request]:
+    """Return the subtasks, and which pairs to make of each.
+
+    Raises:
+        TrainingError: there is no such encoding or subtask.
+    """
+    if options.encoding not in ALL_ENCODINGS:
+        raise TrainingError(f"--encoding {options.encoding}: expected one of {', '.join(ALL_ENCODINGS)}")
+    subtasks = subtasks_named(options.subtasks or [DEFAULT_SUBTASKS[options.supervision]])
+    return subtasks, Request(options.encoding, options.source, options.evaluated, options.instances, options.seed)
+
+
+def subtasks_named(given: Sequence[str]) -> tuple[str, ...]:
+    """Return the subtasks that words of a command line name, each once, in the order of the words.
+
+    Args:
+        given: names of subtasks or of any task file, patterns such as ``subtask03*``, or names of ``SETS``.
+
+    Raises:
+        TrainingError: a pattern matches nothing, or a name resembles a subtask's but is none.
+    """
+    return tuple(dict.fromkeys(name for word in given for name in _named(word)))
+
+
+def _named(word: str) -> Sequence[str]:
+    if word in SETS:
+        return SETS[word]
+    if any(sign in word for sign in "*?["):
+        found = fnmatch.filter(SUBTASKS, word)
+        if not found:
+            raise TrainingError(
+                f"--subtasks {word}: no subtask matches; expected names such as {EVALUATION[0]}, patterns such as "
+                f"'subtask03*', or {' or '.join(SETS)}"
+            )
+        return found
+    if word not in SUBTASKS and (near := difflib.get_close_matches(word, SUBTASKS, cutoff=0.9)):
+        raise TrainingError(f"--subtasks {word}: no such subtask; did you mean {near[0]}?")
+    return [word]
+
+
+def require_unseen(subtasks: Sequence[str]) -> None:
+    """Check that a model of the generalization setting is trained on no subtask of the evaluation split.
+
+    Raises:
+        TrainingError: it would be; the message names the subtasks.
+    """
+    evaluated = [name for name in subtasks if name in EVALUATION]
+    if evaluated:
+        raise TrainingError(
+            f"--subtasks {' '.join(evaluated)}: in the evaluation split, which a model must not have seen in the "
+            "setting 'generalization'. To train on a subtask that is evaluated, choose --supervision task-specific; to "
+            "add a few of its instances, --plus 10"
+        )

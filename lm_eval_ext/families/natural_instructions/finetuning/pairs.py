@@ -1,0 +1,266 @@
+"""Training pairs: a prompt as the tasks build it, and the answer that should follow, for each split of the subtasks.
+
+The instances of a subtask are split for supervision (section 4.1), without those that are evaluated.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from lm_eval_ext.families.natural_instructions.budget import Budget
+from lm_eval_ext.families.natural_instructions.encodings import ALL_ENCODINGS, most_examples
+from lm_eval_ext.families.natural_instructions.files import instruction
+from lm_eval_ext.families.natural_instructions.instruction import Instruction
+from lm_eval_ext.families.natural_instructions.rouge import has_words
+from lm_eval_ext.families.natural_instructions.rows import PUBLISHED, evaluated, prompt_that_fits
+from lm_eval_ext.sources import HUB
+from lm_eval_ext.training.run import TrainingError
+
+SplitName = Literal["train", "dev", "test"]
+SIZES: Mapping[SplitName, int] = {"train": 6500, "dev": 500, "test": 1000}
+"""The paper's sizes, in instances per subtask."""
+PAPERS = sum(SIZES.values())
+
+
+@dataclass(frozen=True)
+class Splits:
+    """The instances of a subtask, by their indices in the file.
+
+    Attributes:
+        indices: those of each split, in a random order.
+        evaluated: how many are not in any split because the tasks evaluate them or another instance with their input.
+        total: how many the file has.
+    """
+
+    indices: Mapping[SplitName, tuple[int, ...]]
+    evaluated: int
+    total: int
+
+
+def splits(instruction: Instruction, n: int = PUBLISHED, seed: int = 0) -> Splits:
+    """Return the splits of a subtask's instances.
+
+    The instances that the tasks evaluate are set aside first. The others are divided at random into the paper's sizes;
+    if there are fewer than these 8,000, in the same proportions (13 : 1 : 2), with ``dev`` and ``test`` rounded down.
+
+    Args:
+        instruction: the subtask with its instances.
+        n: how many instances the tasks evaluate (``n`` of their metadata).
+        seed: seed of the division. It does not depend on other subtasks.
+    """
+    instances = instruction.instances
+    asked = {instances[index].input.strip() for index in evaluated(len(instances), n)}
+    rest = [index for index, instance in enumerate(instances) if instance.input.strip() not in asked]
+    withheld = len(instances) - len(rest)
+    draw = random.Random(f"natural_instructions/{instruction.task}/{seed}")  # noqa: S311 # reproducible by design
+    draw.shuffle(rest)
+    divided = min(len(rest), PAPERS)
+    dev, test = (divided * SIZES[split] // PAPERS for split in ("dev", "test"))
+    indices: dict[SplitName, tuple[int, ...]] = {
+        "train": tuple(rest[dev + test : divided]),
+        "dev": tuple(rest[:dev]),
+        "test": tuple(rest[dev : dev + test]),
+    }
+    return Splits(indices, withheld, len(instances))
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One training pair.
+
+    Attributes:
+        subtask: the name of the subtask.
+        index: the instance's position in the task file, from 0.
+        encoding: the encoding of the instruction.
+        prompt: the prompt, which ends with ``output:``.
+        completion: the first reference that ROUGE can see, after a space, as examples in a prompt show it.
+        references: all references.
+    """
+
+    subtask: str
+    index: int
+    encoding: str
+    prompt: str
+    completion: str
+    references: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """The pairs of one subtask, and how many instances gave none.
+
+    Attributes:
+        pairs: in the order of the indices.
+        too_long: instances whose prompt does not fit in the context, even with the fewest examples.
+        without_answer: instances whose references have no Latin letter or digit, which are not evaluated either.
+    """
+
+    pairs: tuple[Pair, ...]
+    too_long: int
+    without_answer: int
+
+
+def encoded(instruction: Instruction, encoding: str, indices: Sequence[int], budget: Budget) -> Encoded:
+    """Return the training pairs of some of a subtask's instances, with the prompts that the tasks would show.
+
+    Args:
+        instruction: the subtask with its instances.
+        encoding: a name among ``ALL_ENCODINGS``.
+        indices: the instances' positions in the task file.
+        budget: the maximum length of a prompt. It decides how many of the instruction's examples a prompt has.
+
+    Raises:
+        RowsError: the encoding needs something that the task file lacks.
+    """
+    shown = ALL_ENCODINGS[encoding]
+    most = most_examples(instruction, shown)
+    pairs = []
+    too_long = without_answer = 0
+    for index in indices:
+        instance = instruction.instances[index]
+        answer = next(filter(has_words, instance.outputs), None)
+        if answer is None:
+            without_answer += 1
+            continue
+        prompt, _, fits = prompt_that_fits(instruction, shown, index, most, budget)
+        if not fits:
+            too_long += 1
+            continue
+        completion = f" {answer.strip()}"
+        pairs.append(Pair(instruction.task, index, encoding, prompt, completion, instance.outputs))
+    return Encoded(tuple(pairs), too_long, without_answer)
+
+
+@dataclass(frozen=True)
+class Request:
+    """Which pairs to make.
+
+    Attributes:
+        encoding: the encoding of the instruction.
+        source: ``"hub"``, ``"embedded"`` or the path of a folder with task files.
+        evaluated: how many instances of each subtask are kept for the evaluation.
+        instances: the maximum number of training instances of each subtask.
+        seed: seed of the splits.
+    """
+
+    encoding: str
+    source: str = HUB
+    evaluated: int = PUBLISHED
+    instances: int = SIZES["train"]
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class SubtaskPairs:
+    """The pairs of one split of a subtask.
+
+    Attributes:
+        subtask: its name.
+        split: the split.
+        splits: the splits of its instances.
+        encoded: its pairs.
+    """
+
+    subtask: str
+    split: SplitName
+    splits: Splits
+    encoded: Encoded
+
+    def __str__(self) -> str:
+        pairs, total = len(self.encoded.pairs), self.splits.total
+        sizes = ", ".join(f"{len(of)} {name}" for name, of in self.splits.indices.items())
+        said = f"{self.subtask}: {pairs} pairs ({self.split}) of {total} instances: {sizes}, {self.splits.evaluated} "
+        said += "kept for the evaluation"
+        if self.encoded.too_long:
+            said += f"; {self.encoded.too_long} left out: too long for the context"
+        if self.encoded.without_answer:
+            said += f"; {self.encoded.without_answer} left out: no reference that ROUGE can see"
+        return said
+
+
+def pairs_of(subtask: str, split: SplitName, request: Request, budget: Budget) -> SubtaskPairs:
+    """Return the pairs of a split of a subtask.
+
+    Raises:
+        RowsError: the task file is not available or not valid, or lacks a field that the encoding needs.
+    """
+    file = instruction(subtask, request.source)
+    divided = splits(file, request.evaluated, request.seed)
+    indices = divided.indices[split]
+    if split == "train":
+        indices = indices[: request.instances]
+    return SubtaskPairs(subtask, split, divided, encoded(file, request.encoding, indices, budget))
+
+
+@dataclass(frozen=True)
+class Material:
+    """The pairs of several subtasks."""
+
+    of_subtasks: tuple[SubtaskPairs, ...]
+
+    @classmethod
+    def of(cls, found: Iterable[SubtaskPairs]) -> Material:
+        """Return the pairs of several subtasks, in their order."""
+        return cls(tuple(found))
+
+    @property
+    def pairs(self) -> list[Pair]:
+        """All pairs."""
+        return [pair for one in self.of_subtasks for pair in one.encoded.pairs]
+
+    def described(self) -> list[str]:
+        """Return a line for each subtask, and lines that compare the numbers with the paper's."""
+        lines = [str(one) for one in self.of_subtasks]
+        for split, size in SIZES.items():
+            numbers = [len(one.encoded.pairs) for one in self.of_subtasks if one.split == split]
+            short = [number for number in numbers if number < size]
+            if nothing := [one.subtask for one in self.of_subtasks if one.split == split and not one.encoded.pairs]:
+                lines.append(f"{len(nothing)} of {len(numbers)} subtasks have no pairs: {', '.join(nothing)}")
+            if short:
+                least, most = min(short), max(short)
+                found = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+                lines.append(
+                    f"{len(short)} of {len(numbers)} subtasks have fewer pairs than the paper's {size:,}: {found}"
+                )
+        return lines
+
+    def require_pairs(self) -> None:
+        """Check that there are pairs; a subtask without any among others is only described.
+
+        Raises:
+            TrainingError: there are none; the message says why.
+        """
+        if not self.pairs:
+            raise TrainingError(
+                f"{'; '.join(map(str, self.of_subtasks))}. Nothing is left to train on; give files with more "
+                "instances, a shorter encoding or a smaller --evaluated (and the same n in lm_eval's --metadata)"
+            )
+
+    def as_json(self) -> list[dict[str, object]]:
+        """Return the numbers of each subtask."""
+        return [
+            {
+                "subtask": one.subtask,
+                "pairs": len(one.encoded.pairs),
+                "instances": one.splits.total,
+                "kept_for_the_evaluation": one.splits.evaluated,
+                "too_long": one.encoded.too_long,
+                "without_answer": one.encoded.without_answer,
+            }
+            for one in self.of_subtasks
+        ]
+
+
+def pairs_hash(*parts: Sequence[Pair]) -> str:
+    """Return 16 hexadecimal digits that are equal if all pairs and their order are equal."""
+    digest = hashlib.sha256()
+    for part in parts:
+        for pair in part:
+            digest.update(json.dumps([pair.subtask, pair.index, pair.prompt, pair.completion]).encode())
+        digest.update(b"\n")
+    return digest.hexdigest()[:16]

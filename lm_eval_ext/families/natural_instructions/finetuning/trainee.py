@@ -1,0 +1,282 @@
+"""A model to fine-tune as a trainee: its base, batches of pairs whose answers have the loss, and what is saved."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+
+from lm_eval_ext.families.natural_instructions.finetuning.pairs import Material, Pair
+from lm_eval_ext.sources import reason
+from lm_eval_ext.training.loop import Loop, seeded, shuffled, with_lora
+from lm_eval_ext.training.run import (
+    CHECKPOINT,
+    RECORD,
+    Checkpoint,
+    Recipe,
+    TrainingError,
+    renamed_at_the_end,
+    require_free,
+    versions,
+)
+
+CLIP = 1.0
+"""The maximal norm of the gradient."""
+IGNORED = -100
+"""The label of tokens without a loss."""
+Batch = dict[str, torch.Tensor]
+"""``input_ids``, ``attention_mask`` and ``labels``, each of shape (pairs, tokens)."""
+
+
+def require_device(device: str | None) -> None:
+    """Check that a device is there.
+
+    Raises:
+        TrainingError: it is not.
+    """
+    there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    if device is not None and not there[device]:
+        raise TrainingError(
+            f"--device {device}: torch finds no such device here; available: "
+            f"{', '.join(name for name in there if there[name])}"
+        )
+
+
+def is_trained(output: Path, described: Mapping[str, Any]) -> bool:
+    """Tell whether a folder has the model of a training.
+
+    Args:
+        output: the folder.
+        described: everything that the weights depend on, as the record in the folder has it.
+
+    Raises:
+        TrainingError: it has the model of another training.
+        FileExistsError: it is something else than a model of ours or an empty folder.
+    """
+    record = output / RECORD
+    if not record.is_file():
+        require_free(output)
+        return False
+    try:
+        found = json.loads(record.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise TrainingError(f"{record}: not JSON ({error}); delete its folder to train again") from error
+    recorded = found.get("recipe") if isinstance(found, dict) else None
+    known, wanted = recorded if isinstance(recorded, dict) else {}, json.loads(json.dumps(described))
+    if different := [name for name in wanted if known.get(name) != wanted[name]]:
+        values = "; ".join(f"{name} {known.get(name)!r:.80}, not {wanted[name]!r:.80}" for name in different)
+        raise TrainingError(
+            f"{output} has a model that was trained with other arguments: {values}. Give another --output"
+        )
+    return True
+
+
+def train(  # noqa: PLR0913, PLR0917 # what is trained, how and where
+    base: str,
+    recipe: Recipe,
+    described: Mapping[str, Any],
+    material: Material,
+    dev: Material,
+    output: Path,
+    device: str | None,
+) -> None:
+    """Fine-tune a model, or continue where an earlier run with the same description stopped.
+
+    The loss is computed on the answers only. Global random state is unchanged.
+
+    Args:
+        base: the folder or hub id of the model.
+        recipe: how.
+        described: everything that the weights depend on.
+        material: the pairs to train on.
+        dev: the pairs whose loss is reported after every epoch; they do not influence the training.
+        output: the folder for the model, its tokenizer and ``training.json``, which has the description, the numbers of
+            pairs and the mean losses of every epoch.
+        device: ``cpu``, ``cuda`` or ``mps``; by default the accelerator, if there is one. One device is used.
+
+    Raises:
+        TrainingError: the base cannot be loaded, the checkpoint belongs to another training, or the training diverges.
+    """
+    place = device or ("cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu")
+    pairs, dev_pairs, size = material.pairs, dev.pairs, recipe.batch_size
+    with renamed_at_the_end(output) as folder, seeded(recipe.seed, place), _without_own_displays():
+        loaded = load_base(base)
+        network = with_lora(loaded.network, recipe.rank).to(place)
+        order, seeds = torch.Generator(), count(recipe.seed)
+
+        def loss(batch: Sequence[Pair]) -> torch.Tensor:
+            tensors = {name: tensor.to(place) for name, tensor in batch_of(loaded, batch).items()}
+            of_batch: torch.Tensor = network(**tensors).loss
+            return of_batch
+
+        loop = Loop(
+            network,
+            recipe,
+            lambda: shuffled(pairs, size, order.manual_seed(next(seeds))),
+            loss,
+            dev=[dev_pairs[at : at + size] for at in range(0, len(dev_pairs), size)],
+            clip=CLIP,
+            fused=True,
+        )
+        losses, dev_losses = loop.run(Checkpoint(folder / CHECKPOINT, {**described, "device": place, **versions()}))
+        record = {
+            "recipe": described,
+            "pairs": len(pairs),
+            "dev_pairs": len(dev_pairs),
+            "subtasks": material.as_json(),
+            "loss_per_epoch": losses,
+            "dev_loss_per_epoch": dev_losses,
+        }
+        save(network, loaded, folder)
+        (folder / RECORD).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+
+
+@contextmanager
+def _without_own_displays() -> Iterator[None]:
+    """Switch off the library's bars for loading and saving, and its remarks, in favor of our display."""
+    logging: Any = transformers.utils.logging  # some of its functions have no types
+    shown, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
+    logging.disable_progress_bar()
+    logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if shown:
+            logging.enable_progress_bar()
+
+
+@dataclass(frozen=True)
+class Base:
+    """A model to fine-tune.
+
+    Attributes:
+        network: the ``transformers`` model.
+        tokenizer: its tokenizer.
+        backend: what the harness calls its kind: an encoder-decoder such as BART is ``seq2seq``.
+    """
+
+    network: Any
+    tokenizer: Any
+    backend: str
+
+    @property
+    def context(self) -> int:
+        """The length of the context, in tokens; a model without a limit has a very large one."""
+        config = self.network.config.get_text_config()
+        lengths = [getattr(config, name, None) for name in ("n_positions", "max_position_embeddings")]
+        return int(next(filter(None, lengths), self.tokenizer.model_max_length))
+
+
+def backend_of(name: str) -> str:
+    """Return the kind of a model, ``seq2seq`` or ``causal``.
+
+    Raises:
+        TrainingError: its configuration cannot be loaded.
+    """
+    with _loading(name):
+        config = transformers.AutoConfig.from_pretrained(name)
+    return "seq2seq" if config.is_encoder_decoder else "causal"
+
+
+def load_base(name: str) -> Base:
+    """Load a model: an encoder-decoder in single precision, a causal model in that of its file.
+
+    An encoder-decoder is trained as a whole, and the small steps of training vanish in half precision. Of a causal
+    model, only the adapter is trained, which has single precision in any case.
+
+    Args:
+        name: the folder or hub id. Only safetensors weights are loaded.
+
+    Raises:
+        TrainingError: it cannot be loaded.
+    """
+    backend = backend_of(name)
+    with _loading(name):
+        tokenizer = transformers.AutoTokenizer.from_pretrained(name)
+        if backend == "seq2seq":
+            network: Any = transformers.AutoModelForSeq2SeqLM.from_pretrained(
+                name, use_safetensors=True, dtype="float32"
+            )
+        else:
+            network = transformers.AutoModelForCausalLM.from_pretrained(name, use_safetensors=True, dtype="auto")
+    if tokenizer.eos_token_id is None:
+        raise TrainingError(
+            f"--base {name}: its tokenizer has no end-of-sequence token, without which a model cannot learn to stop; "
+            "choose another model"
+        )
+    return Base(network, tokenizer, backend)
+
+
+@contextmanager
+def _loading(name: str) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        # The library raises many types, but the user's remedy is always the same.
+        raise TrainingError(
+            f"--base {name}: could not be loaded: {reason(error)}\nExpected the folder or hub id of a model with "
+            "safetensors weights and a tokenizer, such as facebook/bart-base"
+        ) from error
+
+
+def save(network: Any, base: Base, folder: Path) -> None:
+    """Write a model and its tokenizer into a folder that ``lm_eval --model hf`` evaluates; an adapter is merged."""
+    merged = network.merge_and_unload() if hasattr(network, "merge_and_unload") else network
+    merged.save_pretrained(folder)
+    base.tokenizer.save_pretrained(folder)
+
+
+def batch_of(base: Base, pairs: Sequence[Pair]) -> Batch:
+    """Return a batch of pairs for a model."""
+    return seq2seq_batch(base, pairs) if base.backend == "seq2seq" else causal_batch(base, pairs)
+
+
+def seq2seq_batch(base: Base, pairs: Sequence[Pair]) -> Batch:
+    """Return prompts for the encoder, and answers for the decoder, which the context may cut."""
+    prompts = [base.tokenizer(pair.prompt)["input_ids"] for pair in pairs]
+    answers = [base.tokenizer(text_target=pair.completion.strip())["input_ids"] for pair in pairs]
+    return _padded(base, prompts) | {
+        "labels": _tensor([_ended(base, answer)[: base.context] for answer in answers], IGNORED)
+    }
+
+
+def causal_batch(base: Base, pairs: Sequence[Pair]) -> Batch:
+    """Return prompts followed by their answers; prompts and padding have no loss."""
+    rows = [_tokens_and_labels(base, pair) for pair in pairs]
+    return _padded(base, [tokens for tokens, _ in rows]) | {"labels": _tensor([labels for _, labels in rows], IGNORED)}
+
+
+def _padded(base: Base, rows: Sequence[list[int]]) -> Batch:
+    """Return tokens and their mask, padded on the right, so that positions start at the first token."""
+    pad = base.tokenizer.pad_token_id
+    filler = base.tokenizer.eos_token_id if pad is None else pad
+    return {"input_ids": _tensor(rows, filler), "attention_mask": _tensor([[1] * len(row) for row in rows], 0)}
+
+
+def _tensor(rows: Sequence[list[int]], filler: int) -> torch.Tensor:
+    longest = max(map(len, rows))
+    return torch.tensor([row + [filler] * (longest - len(row)) for row in rows])
+
+
+def _ended(base: Base, tokens: list[int]) -> list[int]:
+    """Return tokens that end with the token at which generation stops, which only some tokenizers add."""
+    end = base.tokenizer.eos_token_id
+    return tokens if tokens[-1:] == [end] else [*tokens, end]
+
+
+def _tokens_and_labels(base: Base, pair: Pair) -> tuple[list[int], list[int]]:
+    prompt: list[int] = base.tokenizer(pair.prompt)["input_ids"]
+    tokens = _ended(base, base.tokenizer(pair.prompt + pair.completion)["input_ids"])
+    # Some tokenizers end every text with a token, so the prompt alone is not always the beginning of both.
+    asked = next((n for n, pair in enumerate(zip(prompt, tokens, strict=False)) if pair[0] != pair[1]), len(prompt))
+    labels = [IGNORED] * asked + tokens[asked:]
+    # The prompt leaves room for the new tokens of an evaluation, so only what it would not see is cut.
+    return tokens[: base.context], labels[: base.context]

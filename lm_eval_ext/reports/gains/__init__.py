@@ -1,1 +1,0 @@
-"""What one encoding of Natural Instructions gains over another, computed from results files."""

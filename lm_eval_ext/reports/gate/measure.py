@@ -1,0 +1,170 @@
+"""How the score of a task or group differs between two sides, whatever kind of score it is.
+
+Most scores are means over rows, and ``paired`` has their difference. Those of tasks that are not ours can be functions
+of sums over rows, such as a perplexity or a corpus BLEU; and where there are no samples, only the results tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf, nan, sqrt
+
+import numpy as np
+
+from lm_eval_ext.reports.aggregates import replicates, terms_by_cluster, without_each
+from lm_eval_ext.reports.figure import Estimate
+from lm_eval_ext.reports.gate.units import TASKS_NAMED, Sides, Unit
+from lm_eval_ext.reports.paired import Difference, MeanChange, difference_of, in_common, sums_by_row
+from lm_eval_ext.reports.statistics import Floats, Population, estimate
+from lm_eval_ext.results.issue import Issue, named, warning
+from lm_eval_ext.results.runs import TaskRun
+
+NORMAL = 1.959964
+"""The 97.5th percentile of the standard normal distribution."""
+
+
+def measured(unit: Unit, sides: Sides) -> Difference:
+    """Return how the second side's score differs; NaN if no answers and no figures can be paired."""
+    if unsampled := _unsampled(unit, sides):
+        return _of_figures(unit, unsampled)
+    if unknown := _unknown_aggregation(unit):
+        return _of_figures(unit, unknown, may_have_error=False)
+    if is_mean_of_rows(unit):
+        return difference_of(
+            unit.runs, unit.headline.name, tasks_weigh_alike=unit.tasks_weigh_alike, is_share=unit.is_share
+        )
+    return _of_sums(unit, sides.evidence.population)
+
+
+def is_mean_of_rows(unit: Unit) -> bool:
+    """Return whether every row of both sides has a number whose mean is the score."""
+    metric = unit.headline.name
+    rows = [run.rows for pair in unit.runs for run in pair if run.rows is not None]
+    # A row without a number does not count.
+    return all(metric in of_run.values and not np.isnan(of_run.values[metric]).any() for of_run in rows)
+
+
+def _unsampled(unit: Unit, sides: Sides) -> Issue | None:
+    for side, of_side in zip(sides.names, zip(*unit.runs, strict=True), strict=True):
+        lacking = [run.task for run in of_side if run.rows is None]
+        if lacking:
+            return warning(f"no samples in {side}" + (f": {named(lacking, TASKS_NAMED)}" if unit.is_group else ""))
+    return None
+
+
+def _unknown_aggregation(unit: Unit) -> Issue | None:
+    """Return which tasks' scores come from their rows in an unknown way; ``None`` if there are none."""
+    metric = unit.headline.name
+    unknown = [
+        pair[0].task
+        for pair in unit.runs
+        if not pair[0].is_ours and any(run.rows is not None and metric not in run.rows.aggregates for run in pair)
+    ]
+    if not unknown:
+        return None
+    which = f" ({named(unknown, TASKS_NAMED)})" if unit.is_group else ""
+    return warning(f"{metric} is no mean of its rows, nor another known aggregation{which}")
+
+
+def _of_figures(unit: Unit, unpaired: Issue, *, may_have_error: bool = True) -> Difference:
+    """Return the difference of the scores in the results, with an interval from their standard errors if there are any.
+
+    The rows of the two sides are then taken to be independent.
+    """
+    before, after = (_pooled(unit, of_side) for of_side in zip(*unit.runs, strict=True))
+    change = after - before
+    # The standard errors take all answers for independent, and those of our tasks are not.
+    error = nan if any(first.is_ours for first, _ in unit.runs) or not may_have_error else _pooled_error(unit)
+    interval = Estimate(change)
+    if error > 0:
+        most = 1.0 if unit.is_share else inf
+        interval = Estimate(change, max(-most, change - NORMAL * error), min(most, change + NORMAL * error))
+        unpaired = warning(f"{unpaired}; interval and p are from the standard errors in the results, unpaired")
+    # Each standard error is of many rows, as far as the results tell.
+    rows = unit.runs[0][0].count
+    mean = MeanChange(change, change, error if error > 0 else inf, max(1, 2 * rows - 2), rows, is_share=unit.is_share)
+    return Difference(before, after, interval, mean, unpaired=unpaired)
+
+
+def _pooled(unit: Unit, runs: Sequence[TaskRun]) -> float:
+    """Return the mean of a side's figures, weighted as in its score; NaN if a figure is missing."""
+    figures = [run.figure(unit.headline.name) for run in runs]
+    weights = [1 if unit.tasks_weigh_alike else run.count for run in runs]
+    return float(np.average([nan if figure is None else figure for figure in figures], weights=weights))
+
+
+def _pooled_error(unit: Unit) -> float:
+    """Return the standard error of the difference of independent rows; NaN if the results lack one."""
+    variance = total = 0.0
+    for pair in unit.runs:
+        weight = 1.0 if unit.tasks_weigh_alike else float(pair[0].count)
+        errors = [run.standard_error(unit.headline.name) for run in pair]
+        variance += weight**2 * sum(nan if error is None else error**2 for error in errors)
+        total += weight
+    return sqrt(variance) / total
+
+
+def _of_sums(unit: Unit, population: Population) -> Difference:
+    """Return how a score differs that is a function of sums over rows, such as a perplexity or a corpus BLEU.
+
+    The interval resamples the rows of both sides together. What each row contributes is its jackknife pseudo-value
+    (Tukey 1958): the number of rows times the change, minus that number less one times the change without the row.
+    A group's change is the weighted mean of its tasks'.
+    """
+    metric = unit.headline.name
+    total, before, after = 0.0, 0.0, 0.0
+    changes: list[Floats] = []
+    contributed: dict[str, list[tuple[np.ndarray, Floats, float]]] = {}
+    answers = lost = added = 0
+    for pair in unit.runs:
+        first, second = pair[0].rows, pair[1].rows
+        if first is None or second is None:
+            raise ValueError(f"{pair[0].task}: no samples")
+        mine, theirs = in_common(first, second)
+        lost, added, answers = lost + len(first) - len(mine), added + len(second) - len(mine), answers + len(mine)
+        if not len(mine):
+            continue
+        dataset, clusters = pair[0].dataset, first.clusters[mine]
+        asked = np.unique(clusters)
+        sides = [
+            (of_side, terms_by_cluster(population, dataset, clusters, of_side.terms[rows]))
+            for of_side, rows in ((first.aggregates[metric], mine), (second.aggregates[metric], theirs))
+        ]
+        old, new = (replicates(population, dataset, *of_side) for of_side in sides)
+        without = [without_each(of_side, sums[asked]) for of_side, sums in sides]
+        weight = 1.0 if unit.tasks_weigh_alike else float(len(mine))
+        total, before, after = total + weight, before + weight * old[0], after + weight * new[0]
+        changes.append(weight * (new - old))
+        of_rows = pseudo_values(float(new[0] - old[0]), without[1] - without[0])
+        share = weight / len(asked)
+        contributed.setdefault(dataset, []).append((asked, share * of_rows, share))
+    if not answers:
+        return Difference.none(lost, added)
+    of_datasets = [sums_by_row(of_dataset) for of_dataset in contributed.values()]
+    by_row, weight_by_row = (np.concatenate(columns) for columns in zip(*of_datasets, strict=True))
+    rows_by_dataset = tuple(len(rows) for rows, _ in of_datasets)
+    return Difference(
+        float(before / total),
+        float(after / total),
+        estimate(np.sum(changes, axis=0) / total),
+        MeanChange.of_rows(by_row, weight_by_row, rows_by_dataset, answers, is_share=unit.is_share),
+        by_row,
+        weight_by_row,
+        rows_by_dataset,
+        answers,
+        lost,
+        added,
+    )
+
+
+def pseudo_values(change: float, without: Floats) -> Floats:
+    """Return what each row contributes to a change, with the change as their mean; without NaNs.
+
+    Args:
+        change: the change over all rows.
+        without: the change without each row, shape (rows,).
+    """
+    rows = len(without)
+    # Without its only positive, for example, a task has no F1.
+    values = rows * change - (rows - 1) * np.where(np.isfinite(without), without, change)
+    return np.asarray(values - values.mean() + change)

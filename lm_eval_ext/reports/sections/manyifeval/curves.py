@@ -1,0 +1,393 @@
+"""How many instructions at once: the runs by what they ask, the paper's curves, and lists of hundreds (IFScale)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lm_eval_ext.families.manyifeval.schema import (
+    COUSINS,
+    DENSE,
+    FORM,
+    MIXED,
+    OF_REPORTS,
+    OF_SECTIONS,
+    SECTION_TYPE,
+    SINGLE,
+    WIDE,
+)
+from lm_eval_ext.reports.evidence import Evidence
+from lm_eval_ext.reports.figure import Bars, Curves, Figure, HeatMap, Panel
+from lm_eval_ext.reports.layout import COLUMN, drawn, evenly, heat_maps, panels, table
+from lm_eval_ext.reports.statistics import Floats
+from lm_eval_ext.reports.study import OWN, Cells, Entry, Study
+from lm_eval_ext.results.issue import Issue, note
+from lm_eval_ext.results.runs import TaskRun
+
+FAMILY = "manyifeval"
+PROMPT_LEVEL, INST_LEVEL = "prompt_level_strict_acc", "inst_level_strict_acc"
+ACCURACIES = {"prompt level": PROMPT_LEVEL, "instruction level": INST_LEVEL}
+PROMPT, INST = "prompt level: all followed", "instruction level: share followed"
+BY_TYPE = "strict_acc_"
+"""The prefix of an instruction type's name in the name of its metric."""
+INTERVALS = (
+    "Intervals are 95 % confidence intervals from a cluster bootstrap over task prompts; a prompt is resampled "
+    "together with every number of instructions."
+)
+MAP_EACH = 6
+"""Up to this many models get a heat map each."""
+NUMBERED = {"x_axis": "instructions", "axis": "prompt level"}
+MOST_CURVES = 6
+"""The most curves in one panel: each needs its own color, and its intervals must be distinguishable."""
+EDITIONS = ("strict", "loose", "repaired")
+LEVELS = {"prompt": "prompt level", "inst": "instruction level"}
+OVERALL = "all types"
+PREDICTED = "predicted: instruction level to the power of n"
+
+
+def study_of(evidence: Evidence) -> Study:
+    """Return the family's runs by number of instructions, repetition and kind."""
+    return Study.of(evidence, FAMILY, facts, {})
+
+
+def facts(run: TaskRun) -> Mapping[str, Any]:
+    """Return what a task tests.
+
+    ``kind`` is the fact that only such tasks record: ``SINGLE``, each of a task prompt's instructions is a row of its
+    own (Table 4); ``COUSINS``, every row is asked in several variants; ``DENSE``, the instructions are words that a
+    report must contain, or ``MIXED``, they are about its sections; ``WIDE``, they are of the larger pool. It is empty
+    for the paper's curves.
+    """
+    kind = next((fact for fact in (SINGLE, COUSINS, DENSE, WIDE) if run.metadata.get(fact)), "")
+    if kind == DENSE and run.metadata.get(FORM) == MIXED:
+        kind = MIXED
+    return {"repeat": bool(run.metadata["repeat"]), "instructions": int(run.metadata["instructions"]), "kind": kind}
+
+
+def of_kind(study: Study, kind: str = "", *, repeat: bool = False) -> tuple[Entry, ...]:
+    """Return the runs of a kind; by default those of the paper's curves."""
+    return tuple(entry for entry in study.entries if (entry["kind"], entry["repeat"]) == (kind, repeat))
+
+
+def by_type(entries: Iterable[Entry]) -> Iterator[Entry]:
+    """Yield each entry for every type of instructions, with its metric."""
+    for entry in entries:
+        for metric in type_metrics(entry.run):
+            yield replace(entry.with_facts(type=type_name(metric)), metric=metric)
+
+
+def type_metrics(run: TaskRun) -> tuple[str, ...]:
+    """Return a task's metrics for instruction types."""
+    return tuple(metric for metric in run.metrics if run.schema.row_form(metric) == "ratio")
+
+
+def type_name(metric: str) -> str:
+    """Return an instruction type as text: ``keywords existence`` for ``strict_acc_keywords_existence``."""
+    return metric.removeprefix(BY_TYPE).replace("_", " ")
+
+
+def by_edition(entries: Iterable[Entry]) -> Iterator[Entry]:
+    """Yield each entry for every level and edition of the verdicts, with its metric."""
+    for entry in entries:
+        for level, title in LEVELS.items():
+            for edition in EDITIONS:
+                yield replace(entry.with_facts(level=title, edition=edition), metric=f"{level}_level_{edition}_acc")
+
+
+def curse(study: Study) -> Figure:
+    """Return Figures 1, 4 and 10: accuracy against the number of instructions, measured and predicted."""
+    cells = study.means(of_kind(study), ("model", "instructions"), ACCURACIES).with_columns(
+        {
+            "predicted": lambda line: line["instruction level"] ** line["instructions"],
+            "residual": lambda line: line["prompt level"] - line["predicted"],
+        }
+    )
+    of_model = cells.only({"prompt level": PROMPT, "predicted": PREDICTED, "instruction level": INST})
+    several = len(cells.values("model")) > 1
+    return Figure(
+        "manyifeval_curse",
+        "How many instructions can it follow at once?",
+        "The share of answers that follow all n instructions falls roughly like the share of single instructions "
+        "followed, raised to the power of n (dashed): even a model that follows almost every instruction rarely "
+        "follows ten at once. The residual is measured minus predicted accuracy: above 0, failures are concentrated in "
+        "the same answers; below 0, they are spread over different answers. See Figures 1, 4 and 10 of the paper. "
+        f"{INTERVALS}",
+        (
+            *(
+                Panel(title, drawn(part, Curves, "instructions", "model", **NUMBERED))
+                for title, part in evenly(cells.only(["prompt level"]), MOST_CURVES)
+                if several
+            ),
+            *panels(
+                of_model,
+                Curves,
+                "instructions",
+                by=("model",),
+                dashed=[PREDICTED],
+                x_axis="instructions",
+                axis="accuracy",
+            ),
+        ),
+        table(cells, ("model", "instructions")),
+        metrics=(PROMPT_LEVEL, INST_LEVEL, "curse_residual"),
+    )
+
+
+def types(study: Study) -> Figure:
+    """Return the share of instructions followed for each type, by the number of instructions."""
+    entries = list(by_type(of_kind(study)))
+    by_number = study.means(entries, ("model", "type", "instructions"), {"followed": OWN})
+    pooled = study.means(entries, ("model", "type"), {"all": OWN}, compared=("model", "type"))
+    models = pooled.values("model")
+    overall = [
+        Panel(f"overall ({panel.title.removeprefix('models ')})" if panel.title else "overall", panel.mark)
+        for panel in heat_maps(pooled, "type", axis="followed")
+    ]
+    return Figure(
+        "manyifeval_types",
+        "Which types of instructions does it follow?",
+        "Share of the instructions of each type that are followed (strict), by the number of instructions given at "
+        "once. A row that is low from the start is a type that the model cannot follow; a row that falls is a type "
+        f"that it neglects when there are more instructions. {INTERVALS}",
+        (
+            *(overall if len(models) > 1 else ()),
+            *(
+                panels(by_number, HeatMap, "type", "instructions", ("model",), axis="followed")
+                if len(models) <= MAP_EACH
+                else ()
+            ),
+        ),
+        table(by_number.wide("instructions", heading="n = {instructions}").joined(pooled), ("model", "type")),
+        study.incomplete(of_kind(study)),
+        (f"{BY_TYPE}*",),
+    )
+
+
+def verdicts(study: Study) -> Figure:
+    """Return strict, loose and repaired accuracy side by side."""
+    entries = list(by_edition(of_kind(study)))
+    study = study.ordered(level=LEVELS.values(), edition=EDITIONS)
+    cells = study.means(entries, ("model", "level", "edition"), {"accuracy": OWN})
+    return Figure(
+        "manyifeval_verdicts",
+        "How much depends on the strictness of the checks?",
+        "Strict: IFEval's verdict on the answer. Loose: its best verdict on eight variants of the answer, without the "
+        "first or last line or asterisks; if loose is higher than strict, an opening or closing line is in the way. "
+        "Repaired: the verdict a human reader would give, without IFEval's known faults. Over all numbers of "
+        "instructions. " + INTERVALS,
+        panels(cells, Bars, "model", "edition", ("level",), axis="accuracy"),
+        table(cells.wide("edition", heading="{edition}"), ("model", "level")),
+        study.incomplete(of_kind(study)),
+        tuple(dict.fromkeys(entry.metric for entry in entries)),
+    )
+
+
+def single(study: Study) -> Figure:
+    """Return Table 4: how often an instruction of each type is followed if it is the only one."""
+    alone = of_kind(study, SINGLE)
+    entries = list(by_type(alone))
+    study = study.ordered(type=(*sorted({entry["type"] for entry in entries}), OVERALL))
+    entries += [replace(entry.with_facts(type=OVERALL), metric=PROMPT_LEVEL) for entry in alone]
+    cells = study.means(entries, ("type", "model"), {"followed": OWN})
+    return Figure(
+        "manyifeval_single",
+        "Which instructions does it follow on their own?",
+        "Share of the instructions of each type that are followed (strict) if each is given alone with the task. A "
+        "type that is low here is hard by itself, so its failures among other instructions are not due to their "
+        "number. In Table 4 of the paper, GPT-4o follows nine types in over 90 % of the rows, four in over 80 %, the "
+        f"number of sentences in 73 % and letter frequency in 62 % (section 3.1). {INTERVALS}",
+        tuple(heat_maps(cells, "type", axis="followed")),
+        table(cells.wide("model", heading="{model}"), ("type",)),
+        metrics=(f"{BY_TYPE}*", PROMPT_LEVEL),
+    )
+
+
+def other_tasks(study: Study) -> Figure:
+    """Return the figures of tasks that test the same as another task."""
+    cells = study.means(study.others, (("model", "task"),), ACCURACIES)
+    in_words = {"prompt level": PROMPT, "instruction level": INST}
+    return Figure(
+        "manyifeval_others",
+        "Other tasks",
+        f"Tasks with as many instructions as a task in the figures above. {INTERVALS}",
+        panels(cells.only(in_words), Bars, "task", COLUMN, ("model",), axis="accuracy"),
+        table(cells, ("model", "task")),
+        metrics=tuple(ACCURACIES.values()),
+    )
+
+
+_SHARES = ("followed", "first third", "middle third", "last third", "primacy")
+_WORDS = dict(zip((*_SHARES, "modified", "omitted"), (metric.name for metric in OF_REPORTS), strict=True))
+_INSTRUCTIONS = dict(zip((*_SHARES, "broken", "omitted"), (metric.name for metric in OF_SECTIONS), strict=True))
+"""The columns of a table and their metrics; the first is drawn with the three thirds after it."""
+_THIRDS = "over the whole list and over each third of it. Primacy is the first third's share minus the last third's"
+_INTERVALS = (
+    "Intervals are 95 % confidence intervals from a bootstrap over the ten subjects; a subject is resampled together "
+    "with every length of its list."
+)
+_TEXTS = {
+    "threshold": "level up to {0.parameter:.0f} {1} (95 % interval {0.low:.0f} to {0.high:.0f}), then falling",
+    "early": "falls early, by two thirds of its fall within {0.parameter:.0f} {1} (95 % interval {0.low:.0f} to "
+    "{0.high:.0f})",
+    "steady": "falls steadily, by {0.parameter:.1%} per 100 {1} (95 % interval {0.low:.1%} to {0.high:.1%})",
+}
+"""What a report says of each shape; the arguments are a ``Decay`` and what lists consist of."""
+
+
+def dense(study: Study) -> Figure:
+    """Return the share of the words of a list that reports contain, against the length of the list."""
+    return _against_length(
+        study,
+        DENSE,
+        _WORDS,
+        ("words", "share contained"),
+        "How many instructions can it hold at once?",
+        f"The share of the words of a list that a report contains, against the length of the list; {_THIRDS}: above 0, "
+        "what comes first is kept. A word that is missed is either there in another form (modified) or not at all "
+        f"(omitted). {_INTERVALS}",
+    )
+
+
+def mixed(study: Study) -> Iterator[Figure]:
+    """Yield the share of the instructions about its sections that reports follow, against their number and by type."""
+    yield _against_length(
+        study,
+        MIXED,
+        _INSTRUCTIONS,
+        ("instructions", "share followed"),
+        "How many instructions about its sections can it hold at once?",
+        "The share of the instructions of a list that the sections of a report follow, against the length of the list; "
+        f"{_THIRDS}. The list is shuffled, so that a place in it says nothing about the section's place in the report. "
+        "An instruction that is missed belongs to a section that is there (broken) or that the report lacks (omitted). "
+        f"{_INTERVALS}",
+    )
+    entries = [
+        entry.with_facts(type=entry["type"].removeprefix("section acc ").removeprefix("section "))
+        for entry in by_type(of_kind(study, MIXED))
+    ]
+    cells = study.means(entries, ("model", "type", "instructions"), {"followed": OWN})
+    yield Figure(
+        "manyifeval_mixed_types",
+        "Which instructions about its sections does it follow?",
+        "The share of the instructions of each type that sections follow, by the number of instructions in the list. "
+        f"{_INTERVALS}",
+        panels(cells, HeatMap, "type", "instructions", ("model",), axis="followed")
+        if len(cells.values("model")) <= MAP_EACH
+        else (),
+        table(cells.wide("instructions", heading="n = {instructions}"), ("model", "type")),
+        metrics=(SECTION_TYPE.name,),
+    )
+
+
+def _against_length(  # noqa: PLR0913, PLR0917 # what the two figures differ in
+    study: Study, kind: str, columns: Mapping[str, str], names: tuple[str, str], title: str, reading: str
+) -> Figure:
+    unit, axis = names
+    cells = study.means(of_kind(study, kind), ("model", "instructions"), columns)
+    options: dict[str, Any] = {"x_axis": unit, "axis": axis, "logarithmic": True}
+    return Figure(
+        f"manyifeval_{kind}",
+        title,
+        reading,
+        panels(cells.only(list(columns)[:4]), Curves, "instructions", by=("model",), **options),
+        table(cells, {"model": "", "instructions": unit}),
+        tuple(_issues(cells, unit)),
+        tuple(columns.values()),
+    )
+
+
+def _issues(cells: Cells, unit: str) -> Iterator[Issue]:
+    """Yield where the curve of each model breaks."""
+    for (model,), part in cells.split("model"):
+        found = decay(part.values("instructions"), np.array([line["followed"] for line in part.lines.values()]).T)
+        if found is not None:
+            text = f"{_TEXTS[found.shape].format(found, unit)}, the best fit in {found.support:.0%} of resamples"
+            yield note(f"{model}: {text}")
+
+
+FEWEST = 5
+"""The fewest numbers of instructions to which three shapes are fitted."""
+GRID = 200
+"""How many thresholds, or rates, are tried."""
+FLAT = 0.05
+"""A share that falls by less than this, from the fewest instructions to the most, is called steady at its level."""
+
+Basis = Callable[[Floats, float], Floats]
+
+# Each is 1 at the beginning and falls from there; the last argument is the threshold or the rate.
+_SHAPES: Mapping[str, tuple[Basis, bool]] = {
+    "steady": (lambda numbers, _: numbers, False),
+    "early": (lambda numbers, rate: 1 - np.exp(-numbers / rate), True),
+    "threshold": (lambda numbers, threshold: np.maximum(numbers - threshold, 0.0), True),
+}
+SHAPES = tuple(_SHAPES)
+
+
+@dataclass(frozen=True)
+class Decay:
+    """How a share falls.
+
+    Attributes:
+        shape: ``steady`` (a straight line), ``early`` (exponential, towards a floor) or ``threshold`` (level up to some
+            number, then a straight line).
+        parameter: the number of instructions beyond which it falls (``threshold``), or within which it loses 63 % of
+            what it loses in the end (``early``); for ``steady``, the share lost per 100 instructions.
+        low, high: the ends of the parameter's 95 % interval, over the resamples.
+        support: the share of the resamples for which this shape fits best.
+    """
+
+    shape: str
+    parameter: float
+    low: float
+    high: float
+    support: float
+
+
+def decay(numbers: Sequence[int], shares: Floats) -> Decay | None:
+    """Return the shape that fits best, by least squares and the corrected Akaike criterion.
+
+    Args:
+        numbers: the numbers of instructions, in ascending order.
+        shares: the share followed at each, with its resamples, shape (1 + resamples, numbers).
+
+    Returns:
+        The fit; ``None`` if there are fewer than ``FEWEST`` numbers, a share is missing, or nothing falls.
+    """
+    known = shares[~np.isnan(shares).any(axis=1)]
+    if len(numbers) < FEWEST or np.isnan(shares[0]).any() or shares[0, 0] - shares[0, -1] < FLAT:
+        return None
+    x = np.asarray(numbers, dtype=np.float64)
+    fits = {name: _fit(x, known, basis, searched) for name, (basis, searched) in _SHAPES.items()}
+    criteria = np.array([criterion for criterion, _ in fits.values()])
+    best = criteria.argmin(axis=0)
+    shape = SHAPES[int(best[0])]
+    parameters = fits[shape][1]
+    low, high = np.percentile(parameters[1:], [2.5, 97.5]) if len(parameters) > 1 else (np.nan, np.nan)
+    support = float(np.mean(best[1:] == best[0])) if len(best) > 1 else np.nan
+    return Decay(shape, float(parameters[0]), float(low), float(high), support)
+
+
+def _fit(x: Floats, shares: Floats, basis: Basis, searched: bool) -> tuple[Floats, Floats]:
+    """Return the criterion and the parameter of the best curve for each row of shares."""
+    tried = np.linspace(x[0], x[-1], GRID, endpoint=False) if searched else np.ones(1)
+    errors, slopes = zip(*(_line(basis(x, parameter), shares) for parameter in tried), strict=True)
+    chosen: NDArray[np.intp] = np.argmin(errors, axis=0)
+    rows = np.arange(len(shares))
+    least = np.maximum(np.array(errors)[chosen, rows], 1e-12)
+    count, free = len(x), 3 + searched  # level, slope and noise; the threshold or rate
+    criterion = count * np.log(least / count) + 2 * free + 2 * free * (free + 1) / max(1, count - free - 1)
+    parameter = tried[chosen] if searched else -100 * np.array(slopes)[chosen, rows]
+    return criterion, parameter
+
+
+def _line(basis: Floats, shares: Floats) -> tuple[Floats, Floats]:
+    """Return the squared error of the best straight line over a basis, and its slope, for each row of shares."""
+    centered = basis - basis.mean()
+    spread = float(centered @ centered)
+    deviations = shares - shares.mean(axis=1, keepdims=True)
+    slope = deviations @ centered / spread if spread else np.zeros(len(shares))
+    return ((deviations - slope[:, None] * centered) ** 2).sum(axis=1), slope

@@ -1,0 +1,542 @@
+"""The same instructions put otherwise: repeated, unfamiliar, in other words, at other places."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from lm_eval_ext.families.manyifeval.schema import COUSINS, DENSE, MIXED, OF_REPORTS, OF_SECTIONS, SCHEMA, SINGLE, WIDE
+from lm_eval_ext.reports.evidence import Evidence
+from lm_eval_ext.reports.figure import Curves, Estimate, Figure, Forest, Panel, Table, TableCell
+from lm_eval_ext.reports.layout import MISSING, drawn, panels, table
+from lm_eval_ext.reports.paired import Difference, difference_of
+from lm_eval_ext.reports.sections.examples import UNREADABLE, Line
+from lm_eval_ext.reports.sections.manyifeval.curves import (
+    BY_TYPE,
+    FAMILY,
+    INST,
+    INST_LEVEL,
+    INTERVALS,
+    NUMBERED,
+    PROMPT,
+    PROMPT_LEVEL,
+    facts,
+    of_kind,
+)
+from lm_eval_ext.reports.statistics import Floats, Ratio, Replicates, estimate, holm, over
+from lm_eval_ext.reports.study import OWN, Cells, Entry, Key, Measure, SameRows, Study, grouped
+from lm_eval_ext.reports.wording import figure as shown
+from lm_eval_ext.results.issue import Issue, error, named, note
+from lm_eval_ext.results.runs import Role, TaskRun
+
+MEAN, RELIABLE = "mean over variants", "every variant followed"
+USUAL, LARGER = "15 types", "larger pool"
+DIFFERENT, REPEATED = "n different instructions", "one instruction, n times"
+OF_PROMPTS = SameRows(
+    "not compared for n = {instructions}, because the two have different task prompts",
+    "task prompts left out because one of the two lacks them",
+    "{count} with n = {instructions}",
+    same_hash=False,
+)
+
+
+def reliability(study: Study) -> Figure:
+    """Return how often a row is followed in one variant, and in all of them (reliable@k of IFEval++)."""
+
+    def in_all(entry: Entry) -> Ratio:
+        run = entry.run
+        return study.evidence.every_variant(run, PROMPT_LEVEL, f"reliable_at_{run.metadata[COUSINS]}")
+
+    measures: dict[str, Measure] = {MEAN: PROMPT_LEVEL, RELIABLE: in_all}
+    cells = study.means(of_kind(study, COUSINS), ("model", "instructions"), measures)
+    return Figure(
+        "manyifeval_reliability",
+        "Does it follow the same instructions in other words?",
+        "Every row is asked in several variants: other wordings of each instruction, another order, slightly other "
+        "numbers. The mean counts every variant; the lower curve counts a row only if every one of its variants is "
+        "followed (reliable@k of IFEval++). A wide gap means that whether the model obeys depends on how it is told. "
+        f"{INTERVALS}",
+        panels(cells, Curves, "instructions", by=("model",), **NUMBERED),
+        table(
+            cells.with_columns({"gap": lambda line: over(line[MEAN] - line[RELIABLE], line[MEAN])}),
+            ("model", "instructions"),
+        ),
+        metrics=(PROMPT_LEVEL, "reliable_at_*", "reliability_gap", "strict_acc_phrasing_*"),
+    )
+
+
+def wide(study: Study) -> Figure:
+    """Return accuracy on instructions of both pools against their number."""
+    entries = of_kind(study, WIDE)
+    models = {entry["model"] for entry in entries}
+    of_curves = [entry for entry in of_kind(study) if entry["model"] in models]
+    usual = study.means(of_curves, ("model", "instructions"), {USUAL: PROMPT_LEVEL})
+    larger = {LARGER: PROMPT_LEVEL, f"{LARGER}, instruction level": INST_LEVEL}
+    cells = usual.joined(study.means(entries, ("model", "instructions"), larger))
+    return Figure(
+        "manyifeval_wide",
+        "Does it follow unfamiliar instructions as well?",
+        f"The share of rows of which all instructions are followed: instructions of ManyIFEval's {USUAL}, and of a "
+        "larger pool of types of IFEval and IFBench. The task prompts are the same; the types of the larger pool are "
+        f"not only less familiar, but may also be harder. {INTERVALS}",
+        panels(cells.only([USUAL, LARGER]), Curves, "instructions", by=("model",), **NUMBERED),
+        table(cells, ("model", "instructions")),
+        metrics=(PROMPT_LEVEL, INST_LEVEL),
+    )
+
+
+def repetition(study: Study) -> Figure | None:
+    """Return Figure 8: the same instruction n times, and n instructions (appendix C); ``None`` if none has both."""
+    entries = [entry.with_facts(which=DIFFERENT) for entry in of_kind(study)]
+    entries += [entry.with_facts(which=REPEATED) for entry in of_kind(study, repeat=True)]
+    both = {
+        which: {(entry["model"], entry["instructions"]) for entry in entries if entry["which"] == which}
+        for which in (DIFFERENT, REPEATED)
+    }
+    models = {model for model, _ in both[DIFFERENT] & both[REPEATED]}
+    numbers = {number for _, number in both[DIFFERENT]} & {number for _, number in both[REPEATED]}
+    if not models:
+        return None
+    compared, issues = study.on_same_rows(
+        [entry for entry in entries if entry["model"] in models and entry["instructions"] in numbers],
+        ("model", "instructions"),
+        OF_PROMPTS,
+    )
+    last = "repeated minus different"
+    pairs = grouped(compared, ("model", "instructions"))
+
+    def change(line: dict[str, Any]) -> Any:
+        """Return the difference, paired by task prompt; without an interval if there are no samples."""
+        both = [entry.run for entry in pairs.get((line["model"], line["instructions"]), ()) if not entry.reason]
+        if len(both) < 2 or any(run.rows is None for run in both):
+            return line[REPEATED] - line[DIFFERENT]
+        return difference_of([(both[0], both[1])], PROMPT_LEVEL).change
+
+    cells = (
+        study.means(compared, ("model", "instructions", "which"), {"accuracy": PROMPT_LEVEL})
+        .wide("which", heading="{which}")
+        .with_columns({last: change})
+    )
+    return Figure(
+        "manyifeval_repetition",
+        "Is it the number of instructions, or the length of the prompt?",
+        "Prompt-level accuracy with n different instructions, and with the first one repeated n times, which makes the "
+        "prompt as long but asks for only one thing. If the second stays level while the first falls, the number of "
+        "instructions is what matters. Both are over the same task prompts. See Figure 8 of the paper (appendix C). "
+        f"{INTERVALS} The difference is paired by task prompt, with the limits (95 %) that check uses.",
+        panels(cells.only([DIFFERENT, REPEATED]), Curves, "instructions", by=("model",), **NUMBERED),
+        table(cells.only({DIFFERENT: "different", REPEATED: "repeated", last: last}), ("model", "instructions")),
+        tuple(issues),
+        (PROMPT_LEVEL,),
+    )
+
+
+# Wordings: the variants of manyifeval_cousins by type and wording.
+
+WORST = 10
+"""The most wordings that are shown of a model."""
+CONFIDENCE = 0.95
+Wording = tuple[str, int]
+"""The id of a type of instructions, and the number of its wording; 0 is the published one."""
+
+
+@dataclass(frozen=True)
+class Worded:
+    """How often an instruction is followed in one wording.
+
+    Attributes:
+        wording: type and number.
+        text: the wording, with the arguments of its first row.
+        accuracy: over the rows that have it.
+        change: minus the mean of all wordings of its type, with a simultaneous interval.
+    """
+
+    wording: Wording
+    text: str
+    accuracy: Estimate
+    change: Estimate
+
+
+@dataclass(frozen=True)
+class Counts:
+    """The rows of one task that have a wording.
+
+    Attributes:
+        followed, asked: how many instructions of each row are in this wording, and are followed, shape (rows,).
+        text: the wording in the first of these rows.
+    """
+
+    followed: Floats
+    asked: Floats
+    text: str
+
+
+def wordings(found: Study) -> Iterator[Figure]:
+    """Yield the figure of the worst wordings, if a model has samples of variants.
+
+    Args:
+        found: the models and their runs.
+    """
+    panels: list[Panel] = []
+    rows: list[tuple[TableCell, ...]] = []
+    issues: list[Issue] = []
+    models = grouped(of_kind(found, COUSINS), ["model"])
+    for (model,), entries in models.items():
+        worded, unread = _worded(found.evidence, [entry.run for entry in entries])
+        if unread:
+            text = f"{unread} instructions are not counted, because their rows do not tell in which wording they are"
+            issues.append(note(f"{model}: {text}"))
+        # One task prompt does not tell how rows vary.
+        if rare := sum(not each.change.has_interval for each in worded):
+            text = f"{rare} wordings are left out, which only one task prompt has"
+            issues.append(note(f"{model}: {text}"))
+        worded = [each for each in worded if each.change.has_interval]
+        if not worded:
+            continue
+        issues.append(note(f"{model}: {_costs_in_words(worded)}"))
+        worst = worded[:WORST]
+        # Without the group, which leaves too little room for the rest.
+        names = tuple(_name(each.wording).partition(":")[2] for each in worst)
+        title = model if len(models) > 1 else ""
+        panels.append(Panel(title, Forest(names, tuple(each.change for each in worst), "difference", "change")))
+        rows += [(model, _name(each.wording), each.text, each.accuracy, each.change) for each in worst]
+    if rows:
+        yield Figure(
+            "manyifeval_wordings",
+            "Which wording costs most?",
+            f"The {WORST} wordings with the lowest accuracy, compared with the mean of all wordings of their type, "
+            "which weigh alike; over all numbers of instructions. Wording 0 is the published one; texts have the "
+            "arguments of the first row with that wording. Intervals of accuracies are 95 % confidence intervals from "
+            "a cluster bootstrap over task prompts. Those of differences hold for all wordings at once (95 %; the "
+            "largest studentized deviation in each resample), because the worst of many always look bad: a wording "
+            "costs something if its interval is below 0.",
+            tuple(panels),
+            Table(("model", "wording", "text", "accuracy", "minus the type's mean"), tuple(rows)),
+            tuple(issues),
+            (f"{BY_TYPE}*",),
+        )
+
+
+def _name(wording: Wording) -> str:
+    return f"{wording[0].replace('_', ' ')}, wording {wording[1]}"
+
+
+def _costs_in_words(worded: Sequence[Worded]) -> str:
+    clear = [each for each in worded if each.change.high < 0]
+    said = ", ".join(_name(each.wording) for each in clear[:3])
+    more = f" and {len(clear) - 3} more" if len(clear) > 3 else ""
+    found = f"costs something in {said}{more}" if clear else "is not shown to cost anything"
+    return f"the wording {found}; {len(worded)} wordings compared at once"
+
+
+def _worded(evidence: Evidence, runs: Sequence[TaskRun]) -> tuple[list[Worded], int]:
+    """Return all wordings, the worst first, and how many instructions are not counted."""
+    ratios: dict[Wording, list[Ratio]] = {}
+    texts: dict[Wording, str] = {}
+    unread = 0
+    for run in runs:
+        if run.rows is None:
+            continue
+        counted, of_run = _counts(run)
+        unread += of_run
+        for wording, counts in counted.items():
+            name = " ".join(map(str, wording))
+            ratios.setdefault(wording, []).append(evidence.of_counts(run, counts.followed, counts.asked, name))
+            texts.setdefault(wording, counts.text)
+    values = {wording: Ratio.sum(of_wording).value for wording, of_wording in ratios.items()}
+    changes = {wording: value - _mean(values, wording[0]) for wording, value in values.items()}
+    found = [
+        Worded(wording, texts[wording], estimate(values[wording]), change)
+        for wording, change in zip(changes, simultaneous(list(changes.values())), strict=True)
+    ]
+    return sorted(found, key=lambda each: (each.change.value, each.wording)), unread
+
+
+def _mean(values: Mapping[Wording, Replicates], kind: str) -> Replicates:
+    mean: Replicates = np.mean([value for (of, _), value in values.items() if of == kind], axis=0)
+    return mean
+
+
+def simultaneous(figures: Sequence[Replicates]) -> list[Estimate]:
+    """Return differences with intervals that all hold at once with a probability of 95 %.
+
+    Each is as many standard errors wide as the largest deviation, in standard errors, that 95 % of the resamples have
+    in any of the figures (single-step max-t, Westfall and Young 1993).
+
+    Args:
+        figures: each followed by its resamples; without an interval if half of these do not exist, or do not vary.
+    """
+    if not figures:
+        return []
+    resampled = np.array([np.asarray(each) for each in figures])
+    deviations = resampled[:, 1:] - resampled[:, :1]
+    # As in any other interval, resamples in which a figure does not exist do not count.
+    exists = ~np.isnan(deviations)
+    often = exists.sum(axis=1) * 2 > exists.shape[1]
+    squares = np.where(exists, deviations, 0.0) ** 2
+    errors = np.sqrt(squares.sum(axis=1) / np.maximum(1, exists.sum(axis=1)))
+    vary = often & (errors > 0)
+    if not vary.any():
+        return [Estimate(float(value)) for value in resampled[:, 0]]
+    largest = np.sqrt(np.max(squares[vary] / errors[vary, None] ** 2, axis=0))
+    width = float(np.quantile(largest, CONFIDENCE))
+    return [
+        Estimate(float(value), max(-1.0, value - width * error), min(1.0, value + width * error))
+        if varies
+        else Estimate(float(value))
+        for value, error, varies in zip(resampled[:, 0], errors, vary, strict=True)
+    ]
+
+
+def _counts(run: TaskRun) -> tuple[dict[Wording, Counts], int]:
+    """Return the rows that have each wording, and how many instructions are not counted."""
+    assert run.rows is not None  # the caller leaves out runs without samples
+    found: dict[Wording, Counts] = {}
+    unread = 0
+    for row in range(len(run.rows)):
+        try:
+            instructions, of_row = _of_line(run.rows.line(row))
+        except (*UNREADABLE, OSError):
+            unread += 1
+            continue
+        unread += of_row
+        for wording, text, followed in instructions:
+            counts = found.setdefault(wording, Counts(np.zeros(len(run.rows)), np.zeros(len(run.rows)), text))
+            counts.followed[row] += followed
+            counts.asked[row] += 1
+    return found, unread
+
+
+def _of_line(line: Line) -> tuple[list[tuple[Wording, str, float]], int]:
+    """Return wording, text and verdict of each instruction of a row, and how many of them are not told apart.
+
+    Of several instructions of one type, the samples tell how many are followed, but not which.
+    """
+    doc = line["doc"]
+    kinds = [str(name) for name in doc["instruction_id_list"]]
+    texts = [text.removeprefix("- ") for text in doc["prompt"].split("\n")[-len(kinds) :]]
+    found = []
+    for kind, phrasing, text in zip(kinds, doc["phrasings"], texts, strict=True):
+        followed, asked = line[f"{BY_TYPE}{kind.replace(':', '_')}"]
+        if followed in (0, asked):
+            found.append(((kind, int(phrasing)), text, float(followed > 0)))
+    return found, len(kinds) - len(found)
+
+
+# Placements: where a model stops listening.
+
+PUBLISHED, *OTHERS = SCHEMA.placements
+_REPEAT = "repeat"
+WORDS: Mapping[str, str] = {
+    "after": "after the task",
+    "before": "before the task",
+    "system": "in the system message",
+    "earlier_turn": "in an earlier turn",
+}
+KINDS: Mapping[str, str] = {
+    "": "different instructions",
+    _REPEAT: "one instruction, repeated",
+    SINGLE: "single instructions",
+    COUSINS: "in several variants",
+    WIDE: "larger pool",
+    DENSE: "words of a report",
+    MIXED: "sections of a report",
+}
+"""What the titles of panels say of a kind of tasks, in the order of the panels."""
+ACCURACY, INSTRUCTIONS = "accuracy", "instruction level"
+OF_ROWS = {ACCURACY: PROMPT, INSTRUCTIONS: INST}
+OF_REPORT = {DENSE: {ACCURACY: "share contained"}, MIXED: {ACCURACY: "share followed"}}
+"""The columns that are drawn, with the titles of their axes; those of reports by kind."""
+SIGNIFICANT = 0.05
+Placed = Mapping[str, TaskRun]
+"""The runs of a task by placement, the published one included if it was run, with the rows that all of them have."""
+
+
+def placements(evidence: Evidence) -> Iterator[Figure]:
+    """Yield the figure of accuracy by placement, if a model was run with another than the published one."""
+    study, issues, apart = _placed(evidence)
+    if not study.entries:
+        return
+    tasks = {
+        key: {entry["placement"]: entry.run for entry in group}
+        for key, group in grouped(study.entries, ("model", "task")).items()
+    }
+    by = ("model", "kind", "instructions", "task", "placement")
+    cells = study.means(study.entries, (by,), {ACCURACY: OWN, INSTRUCTIONS: INST_LEVEL})
+    compared = {key: runs for key, runs in tasks.items() if key not in apart}
+
+    def minus_published(metric: str = "") -> Callable[[dict[str, Any]], Estimate]:
+        return lambda line: _change(
+            evidence, compared.get((line["model"], line["task"]), {}), line["placement"], metric
+        )
+
+    changes = {ACCURACY: minus_published(), INSTRUCTIONS: minus_published(INST_LEVEL)}
+    named_changes = {f"{column} minus {PUBLISHED}": change for column, change in changes.items()}
+    columns = [*chain.from_iterable(zip(changes, named_changes, strict=True))]
+    yield Figure(
+        "manyifeval_placements",
+        "Where does it stop listening?",
+        "The same task prompts with the same instructions, stated at different places: after the task, as published, "
+        "before it, in the system message, or in an earlier turn of the user. A curve below that of the published "
+        "place means that the model listens less there. Accuracy is the headline of each task: the share of rows of "
+        "which all instructions are followed; of dense tasks, the share of the words or instructions. All figures of a "
+        "task are over the rows that all its placements have. Intervals of curves are 95 % confidence intervals from a "
+        "cluster bootstrap over task prompts; differences are paired by row, with the limits (95 %) that check uses.",
+        tuple(_panels(study, cells)),
+        table(cells.with_columns(named_changes).only(columns), ("model", "task", "placement")),
+        tuple(
+            issue
+            for model in cells.values("model")
+            for issue in (note(f"{model}: {_places_in_words(model, compared)}"), *issues[model])
+        ),
+        (PROMPT_LEVEL, INST_LEVEL, OF_REPORTS[0].name, OF_SECTIONS[0].name),
+    )
+
+
+def _placed(evidence: Evidence) -> tuple[Study, dict[str, list[Issue]], set[Key]]:
+    """Return the runs of tasks that models were run on with another placement than the published one.
+
+    Returns:
+        The runs; what was not compared, by model; and the models and tasks whose placements are not compared at all.
+    """
+    placed = [run for run in evidence.runs.with_role(Role.PLACED) if run.family.name == FAMILY]
+    known = {(run.model, run.task) for run in placed}
+    entries = []
+    for run in (*evidence.runs.of(FAMILY), *placed):
+        if (run.model, run.task) in known:
+            asked = facts(run)
+            kind = _REPEAT if asked["repeat"] else asked["kind"]
+            about = {"model": evidence.runs.labels[run.model], "task": run.task, "kind": kind}
+            about |= {"instructions": asked["instructions"], "placement": run.placement or PUBLISHED}
+            entries.append(Entry(run, about, asked=None, metric=run.headline.name))
+    orders = {"model": tuple(evidence.runs.labels.values()), "kind": tuple(KINDS), "placement": SCHEMA.placements}
+    shared: list[Entry] = []
+    issues: dict[str, list[Issue]] = {}
+    apart = set[Key]()
+    rank = [*KINDS].index
+    entries.sort(key=lambda one: (rank(one["kind"]), one["instructions"], one["task"]))
+    for key, group in grouped(entries, ("model", "task")).items():
+        runs, left_out, reason = _on_shared_rows({entry["placement"]: entry.run for entry in group})
+        shared += [replace(entry, run=runs[entry["placement"]]) for entry in group]
+        model, task = key
+        said = issues.setdefault(model, [])
+        if reason:
+            apart.add(key)
+            said.append(error(f"{model}: the placements of {task} are not compared: {reason}"))
+        elif left_out:
+            text = f"rows of {task} left out because not every placement has them: {left_out}"
+            said.append(note(f"{model}: {text}"))
+    return Study(evidence, tuple(shared), (), orders), issues, apart
+
+
+def _on_shared_rows(runs: dict[str, TaskRun]) -> tuple[dict[str, TaskRun], int, str]:
+    """Return runs of a task with the rows that all have, how many rows some run lacks, and why they have none."""
+    if len({run.version for run in runs.values()}) > 1:
+        return runs, 0, "their versions differ"
+    if len({run.identity[1] for run in runs.values()}) > 1:
+        return runs, 0, "their rows differ"
+    rows = {place: run.rows for place, run in runs.items() if run.rows is not None}
+    if len(rows) < len(runs):
+        alike = len({run.count for run in runs.values()}) == 1
+        return runs, 0, "" if alike else "their numbers of rows differ, and without samples their rows are unknown"
+    ids = [each.ids for each in rows.values()]
+    shared, every = reduce(np.intersect1d, ids), reduce(np.union1d, ids)
+    if not len(shared):
+        return runs, 0, "they have no rows in common"
+    kept = {place: replace(runs[place], rows=each.kept(np.isin(each.ids, shared))) for place, each in rows.items()}
+    return kept, len(every) - len(shared), ""
+
+
+def _difference(runs: Placed, place: str, metric: str = "") -> Difference | None:
+    """Return how a figure differs from that at the published placement, as in ``compare``; ``None`` if unknown.
+
+    Args:
+        runs: the runs of a task.
+        place: the placement.
+        metric: the figure; empty for the headline.
+    """
+    before, after = runs.get(PUBLISHED), runs.get(place)
+    if before is None or after is None or before is after or before.rows is None or after.rows is None:
+        return None
+    metric = metric or before.headline.name
+    known = metric in before.rows.values and metric in after.rows.values
+    return difference_of([(before, after)], metric) if known else None
+
+
+def _change(evidence: Evidence, runs: Placed, place: str, metric: str) -> Estimate:
+    """Return that difference; without an interval if there are no samples."""
+    if PUBLISHED not in runs or place == PUBLISHED:
+        return MISSING
+    if found := _difference(runs, place, metric):
+        return found.change
+    both = (runs[each] for each in (place, PUBLISHED))
+    there, published = (evidence.ratio(run, metric or run.headline.name).value[0] for run in both)
+    return Estimate(float(there - published))
+
+
+def _panels(study: Study, cells: Cells) -> Iterator[Panel]:
+    """Yield panels for each model and kind of tasks, with a curve for each placement."""
+    several = len(cells.values("model")) > 1
+    for (model,), of_model in cells.split("model"):
+        kinds = of_model.values("kind")
+        for (kind,), part in of_model.split("kind"):
+            # Of several tasks with one number of instructions, a curve has the first.
+            first = {about["instructions"]: about["task"] for about, _ in reversed([*part.about()])}
+            curves = part.where(lambda about, first=first: first[about["instructions"]] == about["task"])  # type: ignore[misc]
+            places = [WORDS[place] for place in study.in_order("placement", curves.values("placement"))]
+            in_words = curves.with_fact("place", lambda about: WORDS[about["placement"]])
+            for column, level in OF_REPORT.get(kind, OF_ROWS).items():
+                axes = {"x_axis": "words" if kind == DENSE else "instructions", "axis": level}
+                columns = in_words.only([column])
+                mark = drawn(
+                    columns, Curves, "instructions", "place", columns=places, logarithmic=kind in OF_REPORT, **axes
+                )
+                parts = (model if several else "", KINDS[kind] if len(kinds) > 1 else "", level.partition(":")[0])
+                yield Panel(", ".join(filter(None, parts)), mark)
+
+
+def _places_in_words(model: str, compared: Mapping[Key, Placed]) -> str:
+    """Return where a model listens less than at the published place.
+
+    It is by the share of the instructions that are followed, which tells more where no row is right.
+    """
+    found: dict[tuple[str, str], Difference] = {}
+    for (of, task), runs in compared.items():
+        if of != model:
+            continue
+        share = INST_LEVEL if INST_LEVEL in next(iter(runs.values())).metrics else ""
+        of_task = {place: _difference(runs, place, share) for place in OTHERS}
+        found |= {(place, task): change for place, change in of_task.items() if change}
+    if not found:
+        return f"no task has samples both {WORDS[PUBLISHED]} and at another place, so the places are not compared"
+    adjusted = holm({" ".join(key): change.p for key, change in found.items()})
+    said: dict[str, list[str]] = {"less": [], "more": [], "alike": []}
+    for place in OTHERS:
+        at = {
+            task: (adjusted[f"{of} {task}"], change.change.value) for (of, task), change in found.items() if of == place
+        }
+        clear = {task: value for task, (p, value) in at.items() if p < SIGNIFICANT}
+        for which, sign in (("less", -1), ("more", 1)):
+            if of_sign := [task for task, value in clear.items() if sign * value > 0]:
+                first, *others = of_sign
+                points = f"{shown(clear[first], 'change')} points in {first}"
+                also = f"; also in {named(others)}" if others else ""
+                said[which].append(f"{WORDS[place]} ({points}{also})")
+        if at and not clear:
+            said["alike"].append(WORDS[place])
+    less, more, alike = said.values()
+    parts = [
+        f"it listens less {' and '.join(less)}" if less else "it is not shown to listen less anywhere",
+        f"more {' and '.join(more)}" if more else "",
+        f"no difference is shown {' or '.join(alike)}" if alike and (less or more) else "",
+    ]
+    return (
+        f"{'; '.join(filter(None, parts))}. By the share of the instructions that are followed, compared with the same "
+        f"instructions {WORDS[PUBLISHED]}: p < {SIGNIFICANT:g} in paired sign-flip tests, with Holm's correction for "
+        f"{len(found)} comparisons"
+    )

@@ -1,0 +1,260 @@
+"""Training the encoder's adapter: what it predicts, that it learns, and that the same seed gives the same bytes."""
+
+from __future__ import annotations
+
+import math
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lm_eval_ext.classifier.availability import ADAPTER_WEIGHTS
+from lm_eval_ext.classifier.corpus.generated import generated
+from lm_eval_ext.classifier.encoder import weights
+from lm_eval_ext.classifier.encoder.encoding import Encoded
+from lm_eval_ext.classifier.encoder.weights import ENCODER
+from lm_eval_ext.classifier.labelled import Labelled
+from lm_eval_ext.classifier.reading import Answer, Option, Reading
+from lm_eval_ext.classifier.rules import reader as rules
+from lm_eval_ext.training.run import Checkpoint
+from tests.classifier.encoder.tiny_base import as_the_base, sha256_of, write_tiny_base
+
+pytest.importorskip("torch", reason="torch is not installed (extra: classifier)")
+pytest.importorskip("transformers", reason="transformers is not installed (extra: classifier)")
+pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
+pytest.importorskip(weights.PACKAGE, reason=f"{weights.PIP_PACKAGE} (the base weights) is not installed")
+
+import torch
+
+from lm_eval_ext.classifier.encoder.reader import encoder_reader
+from lm_eval_ext.classifier.encoder.trainee import (
+    TEMPERATURES,
+    TrainingTarget,
+    fitted_temperature,
+    target,
+    train_encoder,
+)
+from lm_eval_ext.training import loop
+
+MOST_BYTES = 3_000_000
+
+
+@cache
+def few() -> list[Labelled]:
+    """Return 16 short rows that the rules cannot read."""
+    rows = [row for row in generated(400, 1) if len(row.answer.text) < 90 and len(row.answer.options) <= 5]
+    return [row for row in rows if rules.decide(row.answer) is None][:16]
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_tiny_base(tmp_path_factory.mktemp("tiny-base"))
+
+
+@pytest.fixture
+def tiny_base(tiny: Path) -> Iterator[Path]:
+    """Train on the tiny base: what is claimed here of training holds for any weights."""
+    with as_the_base(tiny):
+        yield tiny
+
+
+@pytest.fixture(scope="module")
+def briefly_trained(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of an adapter that one step was made with."""
+    folder = tmp_path_factory.mktemp("briefly_trained")
+    with as_the_base(tiny):
+        train_encoder(few(), folder, replace(ENCODER, seed=0, epochs=1))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def of_real_base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of an adapter for the real base, trained on two rows that the rules can read."""
+    folder = tmp_path_factory.mktemp("of_real_base")
+    plain = [row for row in generated(40, 1) if rules.decide(row.answer) is not None]
+    train_encoder(plain[:2], folder, replace(ENCODER, epochs=1))
+    return folder
+
+
+def weights_of(folder: Path) -> bytes:
+    return (folder / ADAPTER_WEIGHTS).read_bytes()
+
+
+def right(folder: Path) -> int:
+    """Return how many of the rows an adapter reads rightly."""
+    readings = encoder_reader(folder)([row.answer for row in few()])
+    return sum(reading.same(row.label) for reading, row in zip(readings, few(), strict=True))
+
+
+# Of the random weights the adapter has more to change.
+LEARNING = [
+    pytest.param("tiny", 0.02, 40, id="tiny"),
+    pytest.param("real", 1.5e-3, 30, id="real", marks=pytest.mark.slow),
+]
+
+
+@pytest.mark.parametrize(("base", "learning_rate", "epochs"), LEARNING)
+def test_an_adapter_learns_its_training_rows(
+    base: str, learning_rate: float, epochs: int, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    if base == "tiny":
+        request.getfixturevalue("tiny_base")
+    assert {row.label.kind for row in few()} == {"none", "option", "refused", "several"}
+    briefly, fully = tmp_path / "briefly", tmp_path / "fully"
+    for folder, passes in ((briefly, 1), (fully, epochs)):
+        folder.mkdir()
+        train_encoder(few(), folder, replace(ENCODER, seed=0, learning_rate=learning_rate, epochs=passes))
+    # Of 16 rows.
+    assert right(briefly) <= 10
+    assert right(fully) >= 15
+
+
+def test_the_same_seed_writes_the_same_bytes_in_any_process(
+    tiny_base: Path, briefly_trained: Path, tmp_path: Path
+) -> None:
+    # Sets of strings have another order in each process.
+    program = (
+        "import sys; from dataclasses import replace; from pathlib import Path\n"
+        "from lm_eval_ext.classifier.encoder import weights\n"
+        "from lm_eval_ext.classifier.encoder.weights import ENCODER\n"
+        "from lm_eval_ext.classifier.encoder.trainee import train_encoder\n"
+        "from tests.classifier.encoder.test_trainee import few\n"
+        "weights.SHA256 = sys.argv[2]\n"
+        "train_encoder(few(), Path(sys.argv[1]), replace(ENCODER, seed=0, epochs=1))\n"
+    )
+    root = Path(__file__).resolve().parents[3]
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path), sha256_of(tiny_base)],
+        cwd=root,
+        env={**os.environ, "PYTHONHASHSEED": "7"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert weights_of(tmp_path) == weights_of(briefly_trained)
+
+
+@pytest.mark.usefixtures("tiny_base")
+def test_a_stopped_run_continues_to_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # With dropout and newly drawn markers in every epoch, all of which must go on where they were.
+    monkeypatch.setattr(loop, "SECONDS", 0)
+    save, path = Checkpoint.save, tmp_path / "checkpoint.pt"
+
+    def save_and_stop(checkpoint: Checkpoint, state: Mapping[str, Any]) -> None:
+        save(checkpoint, state)
+        if len(state["losses"]) == 1:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Checkpoint, "save", save_and_stop)
+    recipe, unbroken = replace(ENCODER, seed=0, epochs=3), tmp_path / "unbroken"
+    train_encoder(few()[:4], unbroken, recipe)
+    with pytest.raises(KeyboardInterrupt):
+        train_encoder(few()[:4], tmp_path, recipe, checkpoint=path)
+    assert not (tmp_path / ADAPTER_WEIGHTS).exists()
+    train_encoder(few()[:4], tmp_path, recipe, checkpoint=path)
+    assert weights_of(tmp_path) == weights_of(unbroken)
+
+
+@pytest.mark.usefixtures("tiny_base")
+def test_another_seed_writes_other_bytes_and_the_global_random_state_is_unchanged(
+    briefly_trained: Path, tmp_path: Path
+) -> None:
+    numpy = pytest.importorskip("numpy")
+    before = random.getstate(), torch.get_rng_state(), numpy.random.get_state()[1].tolist()
+    train_encoder(few(), tmp_path, replace(ENCODER, seed=1, epochs=1))
+    assert random.getstate() == before[0]
+    assert torch.equal(torch.get_rng_state(), before[1])
+    assert numpy.random.get_state()[1].tolist() == before[2]
+    assert len(weights_of(tmp_path)) == len(weights_of(briefly_trained))
+    assert weights_of(tmp_path) != weights_of(briefly_trained)
+
+
+def test_an_adapter_trained_on_rows_that_the_rules_can_read_is_small_and_contains_no_pickle(of_real_base: Path) -> None:
+    weights.check_adapter(of_real_base)
+    assert {path.name for path in of_real_base.iterdir()} >= {
+        ADAPTER_WEIGHTS,
+        weights.DESCRIPTION,
+        "adapter_config.json",
+    }
+    assert {path.suffix for path in of_real_base.iterdir()} <= {".safetensors", ".json", ".md"}
+    assert len(weights_of(of_real_base)) <= MOST_BYTES
+
+
+def test_the_shipped_adapters_are_ones_that_training_could_write(of_real_base: Path) -> None:
+    for folder in weights.EMBEDDED:
+        weights.check_adapter(folder)
+        # As many numbers, of the same kind.
+        assert len(weights_of(folder)) == len(weights_of(of_real_base))
+
+
+# Choices: each option, then refusal, several, none.
+PLAIN = tuple(map(Option, "ABC", ("Often", "Rarely", "Never")))
+OF_PLAIN = Encoded(ids=(1,) * 6, choices=(0, 1, 2, 3, 4, 5), letters=("A", "B", "C"), named=(-1,) * 6)
+# "Refused" is B: it is not a separate choice, and the options after it move up.
+REFUSABLE = tuple(map(Option, "ABCD", ("Often", "Refused", "Rarely", "Never")))
+OF_REFUSABLE = Encoded(ids=(1,) * 6, choices=(0, 1, 2, 3, 4, 5), letters=("A", "C", "D"), named=(-1,) * 6)
+REFUSAL, SEVERAL, NONE = 3, 4, 5
+
+
+@pytest.mark.parametrize(
+    ("label", "choice", "members"),
+    [
+        (Reading("option", ("A",)), 0, (True, False, False)),
+        (Reading("option", ("C",)), 2, (False, False, True)),
+        (Reading("refused"), REFUSAL, (False, False, False)),
+        (Reading("several", ("A", "C")), SEVERAL, (True, False, True)),
+        (Reading("several", ("A", "B", "C")), SEVERAL, (True, True, True)),
+        (Reading("none"), NONE, (False, False, False)),
+        (Reading("contradiction"), NONE, (False, False, False)),
+    ],
+)
+def test_a_label_is_a_choice_and_its_members(label: Reading, choice: int, members: tuple[bool, ...]) -> None:
+    assert target(OF_PLAIN, Labelled(Answer("", PLAIN), label)) == TrainingTarget(choice, members)
+
+
+@pytest.mark.parametrize(
+    ("label", "choice", "members"),
+    [
+        (Reading("option", ("B",)), REFUSAL, (False, False, False)),
+        (Reading.refusal(REFUSABLE), REFUSAL, (False, False, False)),
+        (Reading("option", ("A",)), 0, (True, False, False)),
+        (Reading("option", ("C",)), 1, (False, True, False)),
+        (Reading("option", ("D",)), 2, (False, False, True)),
+        # Several, the refusal among them: the refusal is no member, as it has no place among the options.
+        (Reading("several", ("B", "D")), SEVERAL, (False, False, True)),
+        (Reading("none"), NONE, (False, False, False)),
+    ],
+)
+def test_the_refused_option_is_the_refusal_choice(label: Reading, choice: int, members: tuple[bool, ...]) -> None:
+    assert target(OF_REFUSABLE, Labelled(Answer("", REFUSABLE), label)) == TrainingTarget(choice, members)
+
+
+def test_a_network_that_is_surer_than_right_is_cooled_to_its_accuracy() -> None:
+    # It is right three times of four and says so with odds of e^4 to 1. Odds of 3 to 1 need 4 / T = ln 3: T = 3.64.
+    scores = [torch.tensor([4.0, 0.0])] * 4
+    found = fitted_temperature(scores, [0, 0, 0, 1])
+    assert found == pytest.approx(4 / math.log(3), abs=0.03)
+
+
+def test_a_network_that_is_less_sure_than_right_is_sharpened() -> None:
+    # Right nineteen times of twenty, with odds of e^2: 2 / T = ln 19, T = 0.68.
+    scores = [torch.tensor([2.0, 0.0])] * 20
+    assert fitted_temperature(scores, [0] * 19 + [1]) == pytest.approx(2 / math.log(19), abs=0.03)
+
+
+def test_answers_may_have_different_numbers_of_choices_and_the_bounds_hold() -> None:
+    scores = [torch.tensor([9.0, 0.0]), torch.tensor([9.0, 0.0, 0.0])]
+    assert fitted_temperature(scores, [0, 0]) == TEMPERATURES[0]
+    assert fitted_temperature(scores, [1, 1]) == TEMPERATURES[-1]
+
+
+def test_without_answers_the_certainty_stays_as_it_is() -> None:
+    assert fitted_temperature([], []) == 1

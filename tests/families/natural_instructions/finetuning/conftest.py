@@ -1,0 +1,34 @@
+"""Tiny models that can be trained, shared by several tests because they take seconds to make."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.families.natural_instructions.finetuning.lamps import (
+    LAMPS,
+    OTHER,
+    folder_with_lamps,
+    lamps,
+    tiny_bart,
+    tiny_causal,
+)
+
+
+@pytest.fixture(scope="session")
+def lamp_files(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return a folder with two subtasks, as a source: one of the evaluation split and one of the others."""
+    return folder_with_lamps(tmp_path_factory.mktemp("lamp-files"), LAMPS, OTHER)
+
+
+@pytest.fixture(scope="session")
+def bart(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_bart(tmp_path_factory.mktemp("tiny-bart"), f"input : output : {json.dumps(lamps())}")
+
+
+@pytest.fixture(scope="session")
+def causal(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("peft", reason="peft is not installed (extra: hf)")
+    return tiny_causal(tmp_path_factory.mktemp("tiny-causal"), f"input : output : {json.dumps(lamps())}")

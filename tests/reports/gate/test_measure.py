@@ -1,0 +1,332 @@
+"""compare and check on tasks that are not ours: real files of the harness, and made-up ones where a figure is known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import permutations
+from math import isnan
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from lm_eval_ext.cli import main
+from lm_eval_ext.harness.versions import TESTED
+from lm_eval_ext.reports.errors import ReportError
+from lm_eval_ext.reports.gate.bounds import Bounds
+from lm_eval_ext.reports.gate.findings import Finding, check, compare
+from lm_eval_ext.reports.gate.units import Sides, Unit, Unpaired
+from lm_eval_ext.results.load import load_apart
+from lm_eval_ext.results.recognition import Choice
+from tests.other_files import MadeUp, write_other_run
+from tests.own_tasks import RUNNABLE
+from tests.recorded_runs import unpacked
+
+pytestmark = pytest.mark.harness
+
+FIRST = Choice()
+RIGHT = [1.0] * 60 + [0.0] * 40
+LESS = [1.0] * 30 + [0.0] * 70
+
+
+def sides_of(before: Path, after: Path, choice: Choice = FIRST) -> Sides:
+    first, second = load_apart([[before], [after]], others=choice)
+    return Sides(first, second, ("A", "B"))
+
+
+def made_up(folder: Path, before: Mapping[str, MadeUp], after: Mapping[str, MadeUp], *, samples: bool = True) -> Sides:
+    return sides_of(
+        write_other_run(folder / "a", before, samples=samples),
+        write_other_run(folder / "b", after, model="owner/two", samples=samples),
+    )
+
+
+def unit_of(found: Finding) -> Unit:
+    assert found.unit is not None
+    return found.unit
+
+
+def one(sides: Sides) -> Finding:
+    (found,) = compare(sides).findings
+    return found
+
+
+def finding(sides: Sides, bounds: Bounds) -> Finding:
+    (found,) = check(sides, bounds.over(sides)).findings
+    return found
+
+
+BY_DEFAULT = Bounds(0.02, {}, "--max-drop")
+
+
+# Real files
+
+
+def test_every_task_and_group_of_a_real_run_is_compared(other_runs: list[Path]) -> None:
+    comparison = compare(sides_of(other_runs[0], other_runs[1]))
+    assert comparison.unpaired == ()
+    found = {each.name: each for each in comparison.findings}
+    assert {*RUNNABLE, "colors", "shapes", "colors_few"} <= found.keys()
+    for name, each in found.items():
+        # The second model errs more often, in each of them.
+        difference = each.difference
+        assert each.verdict in ("worse", "unclear"), name
+        assert difference.change.value * unit_of(each).sign < 0, name
+        assert difference.change.low <= difference.change.value <= difference.change.high
+        assert difference.unpaired is None
+        assert each.issues == ()
+        assert 0 < difference.p <= 1
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_scores_are_those_of_the_harness(other_runs: list[Path], side: int) -> None:
+    sides = sides_of(other_runs[0], other_runs[1])
+    (recorded,) = {
+        id(run.file): run.file.content["results"] for run in (sides.before, sides.after)[side].counting
+    }.values()
+    for each in compare(sides).findings:
+        difference = each.difference
+        unit = unit_of(each)
+        figure = next(value for key, value in recorded[_in_file(unit.name, recorded)].items() if key == _field(each))
+        assert (difference.before, difference.after)[side] == pytest.approx(figure, rel=1e-9), unit.name
+
+
+def _field(compared: Finding) -> str:
+    return f"{unit_of(compared).headline.name},{unit_of(compared).pairs[0].before.reader}"
+
+
+def _in_file(name: str, recorded: Mapping[str, object]) -> str:
+    return next(each for each in recorded if each.rpartition("::")[2] == name)
+
+
+def test_the_commands_take_a_real_run(other_runs: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
+    before, after = map(str, other_runs)
+    assert main(["compare", after, "--against", before, "--metric", "acc_norm"]) == 0
+    printed = capsys.readouterr().out
+    assert "exact_match,strict-match ↑" in printed
+    assert "acc_norm ↑" in printed
+    assert "Not in percent, because it is not a share: " in printed
+    assert main(["check", after, "--against", before, "--max-drop", "0.02"]) == 1
+    printed = capsys.readouterr().out
+    assert "REGRESSION    colors " in printed
+    assert "CANNOT TELL   plain_text  word_perplexity is not a share" in printed
+
+
+# Means, paired
+
+
+def test_a_pair_is_tested_row_by_row(tmp_path: Path) -> None:
+    found = one(made_up(tmp_path, {"quiz": MadeUp(RIGHT)}, {"quiz": MadeUp(LESS)}))
+    assert found.difference.change.value == pytest.approx(-0.3)
+    # 30 rows got worse, and none better.
+    assert found.p == pytest.approx(stats.binomtest(0, 30).pvalue)
+
+
+def test_rows_of_one_story_are_one_observation(tmp_path: Path) -> None:
+    stories = [f"story {row // 10}" for row in range(100)]
+    write_other_run(tmp_path / "a", {"quiz": MadeUp(RIGHT, stories=stories)})
+    write_other_run(tmp_path / "b", {"quiz": MadeUp(LESS, stories=stories)}, model="owner/two")
+    found = one(sides_of(tmp_path / "a", tmp_path / "b", Choice(cluster="story")))
+    assert (found.difference.rows, found.difference.answers) == (10, 100)
+    # All ten questions of three stories got worse.
+    assert found.p == pytest.approx(stats.binomtest(0, 3).pvalue)
+
+
+def test_a_row_without_a_story_is_an_observation_of_its_own(tmp_path: Path) -> None:
+    stories = [f"story {row // 10}" if row < 70 else None for row in range(100)]
+    write_other_run(tmp_path / "a", {"quiz": MadeUp(RIGHT, stories=stories)})
+    write_other_run(tmp_path / "b", {"quiz": MadeUp(LESS, stories=stories)}, model="owner/two")
+    found = one(sides_of(tmp_path / "a", tmp_path / "b", Choice(cluster="story")))
+    assert (found.difference.rows, found.difference.answers) == (7 + 30, 100)
+    assert found.issues == ()
+
+
+@pytest.mark.parametrize("figure", ["hits,at 5", "hits,at 5,none"])
+def test_the_name_of_a_metric_may_have_a_comma(tmp_path: Path, figure: str) -> None:
+    for folder, values in (("a", RIGHT), ("b", LESS)):
+        task = MadeUp(values, metric="hits,at 5", further={"acc,none": 0.5})
+        write_other_run(tmp_path / folder, {"quiz": task}, model=folder)
+    for choice in (FIRST, Choice(figure)):
+        found = one(sides_of(tmp_path / "a", tmp_path / "b", choice))
+        assert unit_of(found).headline.name == "hits,at 5"
+        assert found.difference.change.value == pytest.approx(-0.3)
+        assert found.difference.answers == 100
+
+
+def test_a_metric_without_a_direction_is_compared_but_not_checked(tmp_path: Path) -> None:
+    sides = made_up(tmp_path, {"quiz": MadeUp(RIGHT, higher=None)}, {"quiz": MadeUp(LESS, higher=None)})
+    assert one(sides).verdict == "different"
+    found = finding(sides, BY_DEFAULT)
+    assert found.verdict == "CANNOT TELL"
+    assert str(found.issues[0]) == "the results do not say whether a higher acc is better"
+
+
+# What is no share, or no mean
+
+
+def test_a_perplexity_has_a_bound_of_its_own(tmp_path: Path) -> None:
+    def texts(nats: Sequence[float]) -> dict[str, MadeUp]:
+        items = [[-value, 10] for value in nats]
+        return {"text": MadeUp(items, float(np.exp(np.mean(nats) / 10)), "word_perplexity", None, higher=False)}
+
+    better, worse = 20 + np.sin(np.arange(50)), 24 + 2 * np.sin(np.arange(50))
+    sides = made_up(tmp_path, texts(better.tolist()), texts(worse.tolist()))
+    found = finding(sides, BY_DEFAULT)
+    assert found.verdict == "CANNOT TELL"
+    assert "give it a bound in its own unit in --bounds, under [tasks]" in str(found.issues[0])
+    # From exp(2) = 7.4 to exp(2.4) = 11: by 3.6.
+    measured = {most: finding(sides, Bounds(None, {"text": most}, "bounds.toml")) for most in (1.0, 3.6, 6.0)}
+    assert {most: each.verdict for most, each in measured.items()} == {
+        1.0: "REGRESSION",
+        3.6: "INCONCLUSIVE",
+        6.0: "NOT WORSE",
+    }
+    assert measured[1.0].drop.value == pytest.approx(np.exp(np.mean(worse) / 10) - np.exp(np.mean(better) / 10))
+
+
+def test_a_score_that_is_infinite_cannot_be_compared(tmp_path: Path) -> None:
+    def text(nats: float) -> dict[str, MadeUp]:
+        figure = float(np.exp(np.float64(nats)))
+        return {"text": MadeUp([[-nats, 1]] * 5, figure, "word_perplexity", "weighted_perplexity", higher=False)}
+
+    with np.errstate(over="ignore"):
+        sides = made_up(tmp_path, text(3.0), text(800.0))
+    assert [str(each.issue) for each in compare(sides).unpaired] == ["a score is not a finite number"]
+    found = finding(sides, Bounds(None, {"text": 1.0}, "bounds.toml"))
+    assert (found.verdict, str(found.issues[0])) == ("CANNOT TELL", "a score is not a finite number")
+
+
+def test_a_share_has_no_bound_above_1(tmp_path: Path) -> None:
+    sides = made_up(tmp_path, {"quiz": MadeUp(RIGHT)}, {"quiz": MadeUp(LESS)})
+    with pytest.raises(ReportError, match=r"bounds.toml, \[tasks\], 'quiz': 2; expected a share from 0 to 1"):
+        Bounds(None, {"quiz": 2}, "bounds.toml").over(sides)
+
+
+def test_a_figure_that_is_no_known_function_of_its_rows_stands_alone(tmp_path: Path) -> None:
+    odd = {"quiz": MadeUp(RIGHT, 0.123, aggregation="def own(items): ...")}
+    sides = made_up(tmp_path, odd, {"quiz": MadeUp(LESS, 0.321, aggregation="def own(items): ...")})
+    found = one(sides)
+    assert [found.difference.before, found.difference.after] == pytest.approx([0.123, 0.321])
+    assert not found.difference.change.has_interval
+    assert isnan(found.p)
+    assert str(found.difference.unpaired) == "acc is no mean of its rows, nor another known aggregation"
+    assert finding(sides, BY_DEFAULT).verdict == "CANNOT TELL"
+
+
+def test_what_is_said_about_both_sides_of_a_task_names_it_once(tmp_path: Path) -> None:
+    odd = {"quiz": MadeUp(RIGHT, 0.123, aggregation="def own(items): ...")}
+    unit = unit_of(one(made_up(tmp_path, odd, odd)))
+    # The tables begin with the name of the task.
+    said = "acc in the results is no mean of its rows, nor another known aggregation; it is shown without an interval"
+    assert [str(issue) for issue in unit.issues] == [f"{said} and not tested"]
+
+
+# Without samples
+
+
+def test_without_samples_the_standard_errors_of_the_results_count(tmp_path: Path) -> None:
+    before, after = {"quiz": MadeUp(RIGHT, error=0.03)}, {"quiz": MadeUp(LESS, error=0.04)}
+    sides = made_up(tmp_path, before, after, samples=False)
+    found = one(sides)
+    # The root of 0.03² + 0.04² is 0.05.
+    assert found.p == pytest.approx(2 * stats.norm.sf(0.3 / 0.05))
+    assert found.difference.change.low == pytest.approx(-0.3 - 1.96 * 0.05, abs=1e-4)
+    assert str(found.difference.unpaired).endswith(
+        "interval and p are from the standard errors in the results, unpaired"
+    )
+    assert finding(sides, BY_DEFAULT).verdict == "REGRESSION"
+    # Nothing is known about the rows, so nothing is shown not to be worse.
+    assert finding(sides, Bounds(0.9, {}, "--max-drop")).verdict == "CANNOT TELL"
+
+
+def test_without_samples_and_standard_errors_there_is_the_change_alone(tmp_path: Path) -> None:
+    before, after = {"quiz": MadeUp(RIGHT, error="N/A")}, {"quiz": MadeUp(LESS, error="N/A")}
+    found = one(made_up(tmp_path, before, after, samples=False))
+    assert found.difference.change.value == pytest.approx(-0.3)
+    assert not found.difference.change.has_interval
+    assert isnan(found.p)
+
+
+# Groups
+
+
+@pytest.mark.parametrize(
+    ("score", "reason"),
+    [
+        ({}, "the harness gives this group no score, only its tasks"),
+        ({"acc,none": 0.9}, "its acc in the results is neither the mean over its tasks nor that over their rows"),
+        ({"f1,none": 0.9}, "its score in the results is of f1,none, not of its tasks' acc,none; see --metric"),
+    ],
+)
+def test_a_group_without_a_score_of_its_tasks_is_compared_task_by_task(
+    tmp_path: Path, score: dict[str, float], reason: str
+) -> None:
+    groups = {"exam": ["quiz", "test"]}
+    for name, values in (("a", RIGHT), ("b", LESS)):
+        tasks = {"quiz": MadeUp(values), "test": MadeUp(values[:50])}
+        write_other_run(tmp_path / name, tasks, model=name, groups=groups, scores={"exam": {"alias": "exam", **score}})
+    sides = sides_of(tmp_path / "a", tmp_path / "b")
+    taken = sides.take("exam")
+    assert isinstance(taken, Unpaired)
+    assert str(taken.issue) == reason
+    assert {*BY_DEFAULT.over(sides)} == {"quiz", "test"}
+
+
+# Versions of the harness
+
+
+def test_a_run_of_any_version_can_be_compared_with_one_of_any_other(tmp_path: Path) -> None:
+    recorded = dict(unpacked(tmp_path))
+    assert {*recorded} == {*TESTED}
+    for first, second in permutations(recorded.values(), 2):
+        comparison = compare(sides_of(first, second))
+        assert comparison.unpaired == ()
+        found = comparison.findings
+        # The same model gave the same answers.
+        assert [each.name for each in found if each.difference.change.value] == []
+        assert len(found) == 9
+        assert [issue for each in found for issue in each.issues] == []
+
+
+def test_a_run_of_the_installed_version_can_be_compared_with_one_of_any_other(
+    tmp_path: Path, other_runs: list[Path]
+) -> None:
+    for version, folder in unpacked(tmp_path):
+        comparison = compare(sides_of(other_runs[1], folder))
+        assert {each.name for each in comparison.unpaired} <= {"told", "translated"}, version
+        found = comparison.findings
+        assert [each.name for each in found if abs(each.difference.change.value) > 1e-9] == [], version
+        assert [issue for each in found for issue in each.issues] == [], version
+
+
+# Several draws
+
+
+def test_several_runs_given_as_one_are_the_mean_of_their_scores(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def write(name: str, seed: int, nats: float, values: Sequence[float]) -> str:
+        texts = [[-nats - row % 3, 10] for row in range(30)]
+        perplexity = float(np.exp((nats + 1) / 10))
+        tasks = {
+            "text": MadeUp(texts, perplexity, "word_perplexity", None, higher=False),
+            "quiz": MadeUp(values),
+            "test": MadeUp(values[:50]),
+        }
+        score = (sum(values) + sum(values[:50])) / 150
+        folder = tmp_path / f"{name}{seed}"
+        groups, scores = {"exam": ["quiz", "test"]}, {"exam": {"acc,none": score}}
+        return str(write_other_run(folder, tasks, model=name, groups=groups, scores=scores, seed=seed))
+
+    before = [write("a", 1, 20.0, RIGHT), write("a", 2, 24.0, LESS)]
+    after = [write("b", 1, 29.0, LESS), write("b", 2, 29.0, LESS)]
+    assert main(["compare", *after, "--against", *before]) == 0
+    # Further tables below the first have a line for each task, too.
+    printed = reversed(capsys.readouterr().out.splitlines())
+    lines = {line.split()[0]: line.split() for line in printed if line}
+    # The figures of the two draws are exp(2.1) and exp(2.5): 10.2 on average.
+    assert lines["text"][3:5] == [f"{(np.exp(2.1) + np.exp(2.5)) / 2:.3g}", f"{np.exp(3.0):.3g}"]
+    # Of the 150 answers to both tasks, 110 and 60 are right.
+    assert lines["exam"][:3] == ["exam", "(2", "tasks)"]
+    assert lines["exam"][5:7] == [f"{100 * (110 + 60) / 300:.1f}", f"{100 * 60 / 150:.1f}"]

@@ -1,0 +1,123 @@
+"""How many rows would show a drop, and simulated pairs of runs: that they are as promised."""
+
+from __future__ import annotations
+
+from math import inf
+
+import numpy as np
+import pytest
+
+from lm_eval_ext.reports.gate.power import Asked, drops, rows_to_decide, rows_to_show, simulate, smallest_regression
+from lm_eval_ext.reports.paired import MeanChange
+from lm_eval_ext.reports.statistics import Floats
+
+
+def drop(changes: Floats) -> MeanChange:
+    """Return the drop of rows with one answer each, whose changes are those of the score."""
+    rows = len(changes)
+    return MeanChange.of_rows(-changes, np.ones(rows), (rows,), rows)
+
+
+def test_the_number_of_rows_that_would_decide_does() -> None:
+    changes = np.array([-1.0] * 14 + [1.0] * 8 + [0.0] * 78)
+    found = drop(changes)
+    rows = round(rows_to_decide(found, 0.02))
+    generator = np.random.default_rng(11)
+    decided = sum(drop(generator.choice(changes, rows)).p_above(0.02) < 0.05 for _ in range(400))
+    # Four in five, give or take three standard errors of 0.02, and the made-up rows.
+    assert decided / 400 == pytest.approx(0.8, abs=0.08)
+
+
+def test_a_regression_of_the_smallest_size_that_shows_is_seen_four_times_out_of_five() -> None:
+    generator = np.random.default_rng(12)
+    for rows, differing in ((100, 0.0), (100, 0.1), (900, 0.02)):
+        noise = np.where(generator.random((400, rows)) < differing, generator.choice([-1.0, 1.0], (400, rows)), 0.0)
+        smallest = float(np.median([smallest_regression(drop(changes), 0.02, 1) for changes in noise]))
+        worse = np.where(generator.random((400, rows)) < smallest, -1.0, noise)
+        seen = sum(drop(changes).p_above(0.02) < 0.05 for changes in worse)
+        assert 0.74 <= seen / 400 <= 0.92
+        # It is the same if half of that is already lost.
+        half = np.where(generator.random((400, rows)) < smallest / 2, -1.0, noise)
+        again = float(np.median([smallest_regression(drop(changes), 0.02, 1) for changes in half]))
+        assert again == pytest.approx(smallest, rel=0.06)
+
+
+def test_the_number_of_rows_that_show_a_drop_does() -> None:
+    generator = np.random.default_rng(13)
+    for rows, differing in ((5, 0), (60, 3), (100, 10)):
+        noise = np.array([-1.0] * differing + [1.0] * differing + [0.0] * (rows - 2 * differing))
+        needed = int(rows_to_show(drop(noise), 0.1, 0.02, 1))
+        share = 2 * differing / rows
+        worse = np.where(generator.random((400, needed)) < share, generator.choice([-1.0, 1.0], (400, needed)), 0.0)
+        worse = np.where(generator.random((400, needed)) < 0.1, -1.0, worse)
+        seen = sum(drop(changes).p_above(0.02) < 0.05 for changes in worse)
+        assert 0.74 <= seen / 400 <= 0.92
+    alone = drop(np.array([-1.0]))
+    assert (
+        rows_to_show(alone, 0.1, 0.02, 1) == rows_to_decide(alone, 0.02) == smallest_regression(alone, 0.02, 1) == inf
+    )
+    assert rows_to_show(drop(np.zeros(50)), 0.02, 0.02, 1) == inf
+
+
+GROUP = Asked.alike(900, 3, 0.1)
+TWO_TASKS = Asked(np.repeat([1 / 100, 1 / 500], [100, 500]), (100, 500), 1, 0.1)
+"""Two tasks on their own datasets, which weigh alike."""
+RUNS = Asked(np.full(300, 3.0), (300,), 3, shown=np.repeat([3.0, -3.0, 1.0, 0.0], [15, 12, 30, 243]))
+"""Two runs in which some rows change as a whole."""
+
+
+@pytest.mark.parametrize("asked", [GROUP, TWO_TASKS, RUNS])
+@pytest.mark.parametrize("drop", [0.0, 0.05])
+def test_the_mean_of_the_measured_drops_is_the_true_one(asked: Asked, drop: float) -> None:
+    found = [one.value for one in drops(asked, drop, 400)]
+    assert np.mean(found) == pytest.approx(drop, abs=4 * float(np.std(found)) / 20)
+
+
+def test_drops_vary_as_much_as_the_answers_that_change() -> None:
+    # 10 % of 2,700 answers change, and 5 % more are lost.
+    for drop, variance in ((0.0, 0.1), (0.05, 0.1 + 0.05 - 0.05**2)):
+        found = [one.value for one in drops(GROUP, drop, 1000)]
+        assert np.std(found) == pytest.approx((variance / 2700) ** 0.5, rel=0.1)
+    # Of the first task, 100 answers make up half of the score.
+    found = [one.value for one in drops(TWO_TASKS, 0.0, 1000)]
+    assert np.std(found) == pytest.approx((0.25 * 0.1 / 100 + 0.25 * 0.1 / 500) ** 0.5, rel=0.1)
+
+
+def test_drops_vary_as_much_as_two_runs_differ() -> None:
+    assert RUNS.shown is not None
+    found = [one.value for one in drops(RUNS, 0.0, 1000)]
+    # The sign of each row is left to chance: the mean change of the two runs is no drop of the next one.
+    assert np.std(found) == pytest.approx(np.sqrt(np.sum(RUNS.shown**2)) / 900, rel=0.1)
+
+
+def test_a_score_that_is_no_share_drops_in_its_own_unit() -> None:
+    asked = Asked(np.ones(50), (50,), 1, shown=np.random.default_rng(1).normal(0, 4, 50), is_share=False)
+    found = list(drops(asked, 7.0, 300))
+    assert np.mean([one.value for one in found]) == pytest.approx(7, abs=0.2)
+    assert not found[0].is_share
+
+
+def test_the_same_pairs_are_simulated_every_time() -> None:
+    first, second = ([one.value for one in drops(GROUP, 0.02, 3)] for _ in range(2))
+    assert first == second
+
+
+def test_an_allowed_drop_is_rarely_a_regression_and_a_large_one_often() -> None:
+    # 200 pairs; at the bound itself 5 % are expected at most, give or take three standard errors of 0.015.
+    assert simulate(GROUP, 0.02, 0.02, 200).beyond <= 0.095
+    assert simulate(GROUP, 0.02, 0.02, 200).within <= 0.095
+    assert simulate(GROUP, 0.0, 0.02, 200).within > 0.9
+    assert simulate(GROUP, 0.05, 0.02, 200).beyond > 0.95
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "asked", [Asked.alike(100, 1, 0.1), GROUP, Asked.alike(2700, 3, 0.1), Asked.alike(100, 10, 0.05), TWO_TASKS, RUNS]
+)
+def test_the_gate_errs_in_at_most_one_of_twenty_of_2000_pairs(asked: Asked) -> None:
+    for bound in (0.01, 0.02, 0.05):
+        found = simulate(asked, bound, bound, 2000)
+        # Three standard errors of sqrt(0.05 * 0.95 / 2000) = 0.005.
+        assert found.beyond <= 0.065, bound
+        assert found.within <= 0.065, bound
+        assert simulate(asked, 0.0, bound, 2000).beyond <= 0.05

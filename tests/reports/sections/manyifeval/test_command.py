@@ -1,0 +1,711 @@
+"""``lm-eval-ext manyifeval table``: what is read from result files, which methods are compared, what is printed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lm_eval import simple_evaluate
+from lm_eval.loggers import EvaluationTracker
+from lm_eval.tasks import TaskManager
+
+from lm_eval_ext import tasks_dir
+from lm_eval_ext.cli import main
+from lm_eval_ext.reports.sections.manyifeval.command import markdown, read_methods
+from lm_eval_ext.self_refine.metrics import Confusion
+from lm_eval_ext.self_refine.strategies import NAME, STRATEGIES
+from lm_eval_ext.sources import RowsError
+
+pytestmark = pytest.mark.harness
+
+Content = dict[str, Any]
+FEEDBACK = Confusion(30, 4, 10, 16)
+BASE = {"pretrained": "tiny", "dtype": "float32"}
+
+
+def leaf(name: str, figures: Mapping[str, Any], n: int = 100, **metadata: Any) -> Content:
+    """Return what the harness writes of one of our tasks, by its keys at the top."""
+    said: Content = {"family": "manyifeval", "dataset": "manyifeval", "version": "1.0", "source": "hub"}
+    said |= {"rows_hash": f"hash of {name}", "rows": "cut out", "instructions": 1, "repeat": False} | metadata
+    results: Content = {"name": name, "alias": name, "sample_len": n}
+    for metric, figure in figures.items():
+        results |= {f"{metric},none": figure, f"{metric}_stderr,none": "N/A"}
+    config = {"task": name, "num_fewshot": 0, "generation_kwargs": {"until": ["</s>"], "max_gen_toks": 1280}}
+    return {
+        "results": {name: results},
+        "configs": {name: {**config, "metadata": said}},
+        "versions": {name: said["version"]},
+        "n-shot": {name: 0},
+        "n-samples": {name: {"original": 100, "effective": n}},
+    }
+
+
+def plain(
+    name: str = "manyifeval_n01", prompt: float = 0.25, n: int = 100, inst: float = 0.5, **metadata: Any
+) -> Content:
+    return leaf(name, {"prompt_level_strict_acc": prompt, "inst_level_strict_acc": inst}, n, **metadata)
+
+
+def refined(  # noqa: PLR0913 # what a run of the refining LM records
+    name: str = "manyifeval_n01",
+    prompt: float = 0.75,
+    n: int = 100,
+    rounds: int = 5,
+    *,
+    inst: float = 0.875,
+    feedback: Confusion = FEEDBACK,
+    unparsable: float | str = 0.05,
+    requests: float = 12.5,
+    after: Sequence[tuple[float, float]] = (),
+    **metadata: Any,
+) -> Content:
+    """Return a task whose answers were refined; their accuracies differ in every round, unless ``after`` says them."""
+    figures: Content = {"prompt_level_strict_acc": prompt, "inst_level_strict_acc": inst}
+    before = after or [(number / 32, 0.5 + number / 32) for number in range(rounds)]
+    for number, (prompt_level, inst_level) in enumerate((*before, (prompt, inst))):
+        figures[f"prompt_level_strict_acc_round_{number}"] = prompt_level
+        figures[f"inst_level_strict_acc_round_{number}"] = inst_level
+    figures |= {f"feedback_{name}": count for name, count in asdict(feedback).items()}
+    figures |= {"feedback_unparsable": unparsable, "base_requests": requests, "rounds": 2.5}
+    return leaf(name, figures, n, strategy="whatever", rounds=rounds, **metadata)
+
+
+def unjudged(name: str = "manyifeval_n01", rounds: int = 0, **figures: Any) -> Content:
+    """Return a task of a strategy without feedback."""
+    judged_nothing: Content = {"feedback": Confusion(), "unparsable": "N/A", "requests": rounds + 1.0}
+    return refined(name, rounds=rounds, **judged_nothing | figures)
+
+
+def other_task() -> Content:
+    """Return what the harness writes for its own task with the same metrics."""
+    content = leaf("ifeval", {"prompt_level_strict_acc": 0.5, "inst_level_strict_acc": 0.5})
+    content["configs"]["ifeval"]["metadata"] = {"version": 4.0}
+    return content
+
+
+def write(path: Path, *tasks: Content, model: str = "hf", model_args: object = None, **top: Any) -> Path:
+    """Write a file of results.
+
+    Args:
+        path: the file.
+        tasks: that it is about.
+        model: as ``--model``.
+        model_args: as ``--model_args``.
+        top: further values of the file.
+    """
+    content: Content = {key: {} for key in other_task()}
+    for task in tasks:
+        content = {key: content[key] | task[key] for key in content}
+    content["config"] = {"model": model, "model_args": BASE if model_args is None else model_args, "batch_size": 1}
+    content |= {"date": 1.0, "chat_template_sha": None, "system_instruction_sha": None, "fewshot_as_multiturn": None}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content | top), encoding="utf-8")
+    return path
+
+
+def write_refined(path: Path, strategy: str, *tasks: Content, **top: Any) -> Path:
+    arguments = {"base": "hf", **BASE, "strategy": strategy, "rounds": 5}
+    return write(path, *(tasks or (refined(),)), model=NAME, model_args=arguments, **top)
+
+
+def printed(*paths: Path) -> list[str]:
+    return [*markdown(read_methods(paths)[0])]
+
+
+def rows(head: str, *paths: Path) -> list[str]:
+    """Return the rows of all printed tables with a word at their head, without the bars at both ends."""
+
+    def found() -> Iterator[str]:
+        inside = False
+        for line in printed(*paths):
+            inside = line.startswith("| ") and (inside or line.startswith(f"| {head} |"))
+            if inside and not line.startswith((f"| {head} |", "| --- |")):
+                yield line.strip("| ")
+
+    return [*found()]
+
+
+def runs(*paths: Path) -> list[tuple[str, str]]:
+    """Return the strategy and the task of each run that is compared."""
+    return [(entry["strategy"], entry["task"]) for entry in read_methods(paths)[0].entries]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "models"),
+    [
+        ("base=hf,pretrained=a,rounds=5", {"rounds": 5, "pretrained": "a", "base": "hf"}, ["hf pretrained=a"]),
+        (
+            "base=hf,pretrained=a,add_bos_token=true",
+            {"add_bos_token": True, "base": "hf", "pretrained": "a"},
+            ["hf add_bos_token=True,pretrained=a"],
+        ),
+        ({"base": "hf"}, {"base": "vllm"}, ["hf", "vllm"]),
+        (
+            {"base": "hf", "pretrained": "a", "revision": "b"},
+            {"base": "hf", "pretrained": "a"},
+            ["hf pretrained=a", "hf pretrained=a,revision=b"],
+        ),
+    ],
+)
+def test_a_model_is_its_base_without_the_arguments_of_the_refinement(
+    one: object, other: object, models: list[str], tmp_path: Path
+) -> None:
+    for number, arguments in enumerate((one, other), start=1):
+        write(tmp_path / f"results_{number}.json", refined(), model=NAME, model_args=arguments)
+    assert [line for line in printed(tmp_path) if line.startswith("#")] == [f"### `{model}`" for model in models]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "strategy"),
+    [
+        ({"base": "hf", "strategy": "oracle"}, "oracle"),
+        ({"base": "hf", "strategy": "none"}, "none"),
+        ("base=hf,strategy=none", "none"),  # the harness reads this as Python's None
+        ({"base": "hf"}, "feedback_each_cot"),
+    ],
+)
+def test_the_method_is_the_requested_strategy(arguments: object, strategy: str, tmp_path: Path) -> None:
+    content = unjudged() if strategy == "none" else refined()
+    file = write(tmp_path / "mine.json", content, model=NAME, model_args=arguments)
+    assert runs(file) == [(strategy, "manyifeval_n01")]
+
+
+def test_without_judgments_the_unparsable_share_is_not_required(tmp_path: Path) -> None:
+    write_refined(tmp_path / "results_1.json", "none", unjudged())
+    write_refined(tmp_path / "results_2.json", "without_feedback", unjudged(rounds=5))
+    assert rows("Method", tmp_path) == [
+        "zero-shot | 0.750 | 0.875 | - | - | - | - | 1.00",
+        "refinement w/o feedback | 0.750 | 0.875 | - | - | - | - | 6.00",
+    ]
+
+
+def test_a_run_may_be_split_over_files(tmp_path: Path) -> None:
+    for number in (1, 2):
+        name = f"manyifeval_n0{number}"
+        write(tmp_path / f"results_plain_{number}.json", plain(name))
+        write_refined(tmp_path / f"results_{number}.json", "oracle", refined(name), date=float(number))
+    assert read_methods([tmp_path])[1] == ()
+    assert runs(tmp_path) == [(method, f"manyifeval_n0{number}") for method in ("none", "oracle") for number in (1, 2)]
+
+
+@pytest.mark.parametrize(("dates", "newest"), [((1.0, 2.0), 0.875), ((2.0, 1.0), 0.625)])
+def test_the_newer_run_of_a_method_is_used_and_the_older_one_named_once(
+    dates: tuple[float, float], newest: float, tmp_path: Path
+) -> None:
+    names = ("manyifeval_n01", "manyifeval_n02")
+    first, second = (
+        write_refined(
+            tmp_path / f"results_{date}_{accuracy}.json",
+            "oracle",
+            *(refined(name, accuracy) for name in names),
+            date=date,
+        )
+        for date, accuracy in zip(dates, (0.625, 0.875), strict=True)
+    )
+    study, issues = read_methods([tmp_path])
+    assert [entry.run.figure("prompt_level_strict_acc") for entry in study.entries] == [newest] * 2
+    used, unused = (second, first) if newest == 0.875 else (first, second)
+    assert tuple(map(str, issues)) == (f"{unused}: not used for manyifeval_n01, manyifeval_n02: {used} is newer",)
+
+
+def test_a_plain_run_and_a_run_with_strategy_none_are_the_same_method(tmp_path: Path) -> None:
+    write(tmp_path / "results_1.json", plain(), date=2.0)
+    write_refined(tmp_path / "results_2.json", "none", unjudged(), date=1.0)
+    (issue,) = read_methods([tmp_path])[1]
+    assert [row.split(" | ")[1] for row in rows("Method", tmp_path)] == ["0.250"]
+    assert issue.severity == "note"
+    assert "results_2.json: not used for manyifeval_n01: " in issue.text
+    assert issue.text.endswith("results_1.json is newer")
+
+
+def test_files_and_tasks_of_others_are_left_out_and_only_files_are_named(tmp_path: Path) -> None:
+    ifeval = write(tmp_path / "results_0.json", other_task(), model="vllm")
+    mixed = plain()
+    mixed["results"]["manyifeval"] = dict(mixed["results"]["manyifeval_n01"])  # the row of a group
+    write(tmp_path / "results_1.json", mixed, other_task())
+    assert runs(tmp_path) == [("none", "manyifeval_n01")]
+    assert tuple(map(str, read_methods([tmp_path])[1])) == (
+        f"{ifeval}: no results of manyifeval tasks (ifeval); ignored",
+    )
+
+
+def test_having_no_results_is_an_error(tmp_path: Path) -> None:
+    write(tmp_path / "results_0.json", other_task())
+    with pytest.raises(
+        RowsError,
+        match=r"^no results of manyifeval tasks in .*, only of ifeval; expected results_.* that `lm_eval --tasks",
+    ):
+        read_methods([tmp_path])
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"source": "embedded"}, r"source: 'hub' for 'none', .* and 'embedded' for 'oracle', task manyifeval_n01 \("),
+        ({"rows_hash": "another"}, "rows_hash: 'hash of manyifeval_n01' for 'none', .* and 'another' for 'oracle'"),
+        ({"version": "1.1"}, "version: '1.0' for 'none', .* and '1.1' for 'oracle'"),
+        ({"n": 5}, "number of rows: 100 for 'none', .* and 5 for 'oracle'"),  # a run with --limit
+    ],
+)
+def test_methods_on_different_rows_are_not_compared(change: dict[str, Any], complaint: str, tmp_path: Path) -> None:
+    write(tmp_path / "results_1.json", plain())
+    write_refined(tmp_path / "results_2.json", "oracle", refined(**change))
+    with pytest.raises(
+        RowsError,
+        match=rf"^hf dtype=float32,pretrained=tiny: .* not run in the same setting, .*: {complaint}.*\. Run them again",
+    ) as error:
+        read_methods([tmp_path])
+    assert all(str(tmp_path / f"results_{number}.json") in str(error.value) for number in (1, 2))
+
+
+@pytest.mark.parametrize(
+    ("config", "top", "complaint"),
+    [
+        ({"num_fewshot": 2}, {}, "num_fewshot: 0 for 'none'.* and 2 for 'oracle'"),
+        ({"generation_kwargs": {"do_sample": True}}, {}, "generation_kwargs: .* and {'do_sample': True} for 'oracle'"),
+        ({}, {"chat_template_sha": "f00d"}, "chat_template_sha: None for 'none'.* and 'f00d' for 'oracle'"),
+        ({}, {"system_instruction_sha": "f00d"}, "system_instruction_sha: None for 'none'.* and 'f00d' for 'oracle'"),
+    ],
+)
+def test_methods_in_different_settings_are_not_compared(
+    config: dict[str, Any], top: dict[str, Any], complaint: str, tmp_path: Path
+) -> None:
+    task = refined()
+    task["configs"]["manyifeval_n01"] |= config
+    write(tmp_path / "results_1.json", plain())
+    write_refined(tmp_path / "results_2.json", "oracle", task, **top)
+    with pytest.raises(RowsError, match=f"not run in the same setting, .*: {complaint}"):
+        read_methods([tmp_path])
+
+
+def few_shot(folder: Path, num_fewshot: int) -> None:
+    """Write two runs that differ in whether the examples are turns of a conversation."""
+    for strategy, multiturn in (("feedback", False), ("oracle", True)):
+        task = refined()
+        task["configs"]["manyifeval_n01"]["num_fewshot"] = num_fewshot
+        write_refined(folder / f"results_{strategy}.json", strategy, task, fewshot_as_multiturn=multiturn)
+
+
+def test_fewshot_as_multiturn_matters_only_with_few_shot_examples(tmp_path: Path) -> None:
+    few_shot(tmp_path, 0)
+    assert len(runs(tmp_path)) == 2
+    few_shot(tmp_path, 1)
+    with pytest.raises(RowsError, match=r"fewshot_as_multiturn: False for 'feedback'.* and True for 'oracle'"):
+        read_methods([tmp_path])
+
+
+def test_methods_with_different_numbers_of_rounds_are_not_compared(tmp_path: Path) -> None:
+    write_refined(tmp_path / "results_1.json", "none", unjudged(rounds=0))
+    write_refined(tmp_path / "results_2.json", "feedback", refined(rounds=5))
+    assert len(runs(tmp_path)) == 2
+    assert "- Rounds of refinement: at most 5." in printed(tmp_path)
+    write_refined(tmp_path / "results_3.json", "oracle", refined(rounds=10))
+    with pytest.raises(RowsError, match=r"rounds: 5 for 'feedback'.*results_2.* and 10 for 'oracle'.*results_3"):
+        read_methods([tmp_path])
+
+
+def test_methods_with_different_prompt_versions_are_not_compared(tmp_path: Path) -> None:
+    write_refined(tmp_path / "results_1.json", "none", unjudged(rounds=0))  # asks nothing of the kind
+    for number, strategy in enumerate(("feedback", "oracle"), start=2):
+        file = write_refined(tmp_path / f"results_{number}.json", strategy)
+        content = json.loads(file.read_text(encoding="utf-8"))
+        content["config"]["self_refine_version"] = 1.0 if strategy == "feedback" else 2.0
+        file.write_text(json.dumps(content), encoding="utf-8")
+    assert len(runs(tmp_path / "results_1.json", tmp_path / "results_2.json")) == 2
+    with pytest.raises(RowsError, match=r"self_refine_version: 1\.0 for 'feedback'.* and 2\.0 for 'oracle'"):
+        read_methods([tmp_path])
+
+
+def test_methods_that_stop_early_are_not_compared_with_others(tmp_path: Path) -> None:
+    write_refined(tmp_path / "results_1.json", "none", unjudged(rounds=0))  # has nothing to stop
+    write_refined(tmp_path / "results_2.json", "feedback")
+    file = write_refined(tmp_path / "results_3.json", "feedback_cot")
+    assert len(runs(tmp_path)) == 3
+    content = json.loads(file.read_text(encoding="utf-8"))
+    content["config"]["model_args"]["early_stop"] = False
+    file.write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(RowsError, match=r"early_stop: True for 'feedback'.* and False for 'feedback_cot'"):
+        read_methods([tmp_path])
+    footnote = "- early_stop=false: answers that were judged to follow all instructions are judged in every round."
+    assert footnote in printed(tmp_path / "results_1.json", file)
+    assert footnote not in printed(tmp_path / "results_1.json", tmp_path / "results_2.json")
+
+
+def test_methods_on_different_tasks_are_not_compared(tmp_path: Path) -> None:
+    write(tmp_path / "results_1.json", plain(), plain("manyifeval_n02"))
+    write_refined(tmp_path / "results_2.json", "oracle")
+    with pytest.raises(
+        RowsError,
+        match=r"tasks: manyifeval_n01, manyifeval_n02 for 'none' \(.*results_1.json\) and manyifeval_n01 for 'oracle' "
+        r"\(.*results_2.json\)",
+    ):
+        read_methods([tmp_path])
+
+
+def test_tasks_of_one_method_must_have_the_same_setting(tmp_path: Path) -> None:
+    write(tmp_path / "results_1.json", plain())
+    write(tmp_path / "results_2.json", plain("manyifeval_n02", source="embedded"))
+    with pytest.raises(
+        RowsError, match=r"source: 'hub' for 'none', task manyifeval_n01 .* and 'embedded' for 'none', t"
+    ):
+        read_methods([tmp_path])
+
+
+def test_tasks_may_differ_in_rows_and_models_in_any_setting(tmp_path: Path) -> None:
+    write(tmp_path / "results_1.json", plain(), plain("manyifeval_n02", n=7))
+    write(tmp_path / "results_2.json", plain("manyifeval_n03", source="embedded"), model_args={"pretrained": "b"})
+    assert [entry["base"] for entry in read_methods([tmp_path])[0].entries] == [
+        "hf dtype=float32,pretrained=tiny",
+        "hf dtype=float32,pretrained=tiny",
+        "hf pretrained=b",
+    ]
+
+
+ABSENT = object()
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "complaint"),
+    [
+        ("prompt_level_strict_acc,none", 1.5, "prompt_level_strict_acc,none is 1.5; expected a number from 0 to 1"),
+        ("prompt_level_strict_acc,none", float("nan"), "prompt_level_strict_acc,none is nan; expected a number"),
+        ("inst_level_strict_acc,none", "N/A", "inst_level_strict_acc,none is 'N/A'; expected a number from 0 to 1"),
+        ("inst_level_strict_acc,none", True, "inst_level_strict_acc,none is True; expected a number from 0 to 1"),
+        ("feedback_true_positives,none", ABSENT, "no feedback_true_positives,none; expected it"),
+        ("feedback_false_positives,none", -1, "feedback_false_positives,none is -1; expected a number, at least 0"),
+        ("feedback_false_negatives,none", 1.5, "feedback_false_negatives,none is 1.5; expected a whole number"),
+        ("feedback_true_negatives,none", None, "feedback_true_negatives,none is None; expected a number, at least 0"),
+        ("feedback_unparsable,none", "N/A", "feedback_unparsable,none is 'N/A'; expected a number from 0 to 1"),
+        ("base_requests,none", ABSENT, "no base_requests,none; expected it"),
+        # of the last round, one in between, and the first
+        ("prompt_level_strict_acc_round_5,none", ABSENT, "no prompt_level_strict_acc_round_5,none; expected it"),
+        ("inst_level_strict_acc_round_5,none", ABSENT, "no inst_level_strict_acc_round_5,none; expected it"),
+        ("prompt_level_strict_acc_round_3,none", ABSENT, "no prompt_level_strict_acc_round_3,none; expected it"),
+        ("inst_level_strict_acc_round_0,none", ABSENT, "no inst_level_strict_acc_round_0,none; expected it"),
+        ("prompt_level_strict_acc_round_2,none", 1.5, "prompt_level_strict_acc_round_2,none is 1.5; expected a number"),
+        ("inst_level_strict_acc_round_2,none", "N/A", "inst_level_strict_acc_round_2,none is 'N/A'; expected a number"),
+    ],
+)
+def test_an_invalid_score_is_named_with_file_and_task(
+    field: str, value: object, complaint: str, tmp_path: Path
+) -> None:
+    task = refined()
+    figures = task["results"]["manyifeval_n01"]
+    if value is ABSENT:
+        del figures[field]
+    else:
+        figures[field] = value
+    file = write_refined(tmp_path / "results_1.json", "oracle", task)
+    with pytest.raises(RowsError) as error:
+        read_methods([tmp_path])
+    assert str(error.value).startswith(f"{file}, task 'manyifeval_n01': {complaint}")
+
+
+def test_a_refinement_without_accuracy_by_round_is_incomplete(tmp_path: Path) -> None:
+    task = refined()
+    figures = task["results"]["manyifeval_n01"]
+    task["results"]["manyifeval_n01"] = {name: figures[name] for name in figures if "_round_" not in name}
+    write_refined(tmp_path / "results_1.json", "oracle", task)
+    with pytest.raises(RowsError, match="task 'manyifeval_n01': no prompt_level_strict_acc_round_0,none; expected it"):
+        read_methods([tmp_path])
+
+
+@pytest.mark.parametrize("strategy", ["oracle", "none"])
+@pytest.mark.parametrize("level", ["prompt", "inst"])
+def test_a_last_round_that_disagrees_with_the_last_answers_means_mixed_runs(
+    level: str, strategy: str, tmp_path: Path
+) -> None:
+    rounds = 5 if strategy == "oracle" else 0
+    task = refined(rounds=rounds)
+    figures = task["results"]["manyifeval_n01"]
+    last = figures[f"{level}_level_strict_acc,none"]
+    figures[f"{level}_level_strict_acc,none"] = last + 1e-12  # a mean of the same figures in another order
+    file = write_refined(tmp_path / "results_1.json", strategy, task)
+    assert len(runs(file)) == 1
+    figures[f"{level}_level_strict_acc,none"] = last - 0.01  # one of 100 rows
+    write_refined(file, strategy, task)
+    with pytest.raises(RowsError) as error:
+        read_methods([file])
+    assert str(error.value) == (
+        f"{file}, task 'manyifeval_n01': {level}_level_strict_acc,none is {last - 0.01}; expected {last}, as after "
+        f"the last round ({rounds}): both describe the last answers, so the file mixes two runs; give a file as "
+        "`lm_eval` wrote it"
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "complaint"),
+    [
+        (("n-samples", "manyifeval_n01", "effective"), "'effective' in n-samples is None; expected the number of rows"),
+        (("n-samples", "manyifeval_n01"), "'effective' in n-samples is None; expected the number of rows"),
+        (("n-samples",), "'effective' in n-samples is None; expected the number of rows"),
+        (
+            ("configs", "manyifeval_n01", "metadata", "source"),
+            "written by an older version of lm-eval-ext, which did not record source in the metadata; run it again",
+        ),
+        (("config", "model"), "no config.model and config.model_args; expected both"),
+        (("config", "model_args", "base"), "no 'base' in config.model_args; expected one"),
+    ],
+)
+def test_other_missing_fields_are_named(path: tuple[str, ...], complaint: str, tmp_path: Path) -> None:
+    file = write_refined(tmp_path / "results_1.json", "oracle")
+    content = json.loads(file.read_text(encoding="utf-8"))
+    inner = content
+    for key in path[:-1]:
+        inner = inner[key]
+    del inner[path[-1]]
+    file.write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(RowsError) as error:
+        read_methods([file])
+    assert str(error.value).startswith(f"{file}, task 'manyifeval_n01': {complaint}")
+
+
+def test_an_unknown_strategy_is_named_with_the_known_ones(tmp_path: Path) -> None:
+    write_refined(tmp_path / "results_1.json", "hope")
+    with pytest.raises(
+        RowsError,
+        match=r"1\.json, task 'manyifeval_n01', config\.model_args: no strategy 'hope'; expected one of none",
+    ):
+        read_methods([tmp_path])
+
+
+def test_refined_answers_of_an_unnamed_model_are_not_mistaken_for_first_answers(tmp_path: Path) -> None:
+    # The harness, given an LM and no name of one, writes down the name of its class.
+    write(tmp_path / "results_1.json", refined(), model="SelfRefineLM")
+    with pytest.raises(RowsError, match=r"config\.model is 'SelfRefineLM'; expected 'self_refine'"):
+        read_methods([tmp_path])
+
+
+@pytest.mark.usefixtures("sentence_data")
+def test_real_result_files_are_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    manager = TaskManager(include_path=tasks_dir(), include_defaults=False, metadata={"source": "embedded"})
+    for model, arguments in (
+        ("reference", "policy=drop_one"),
+        (NAME, "base=reference,policy=drop_one,strategy=oracle,rounds=2"),
+    ):
+        tracker = EvaluationTracker(output_path=str(tmp_path))
+        results = simple_evaluate(
+            model,
+            model_args=arguments,
+            tasks=["manyifeval_n02", "manyifeval_n05"],
+            task_manager=manager,
+            limit=2,
+            evaluation_tracker=tracker,
+        )
+        assert results is not None
+        tracker.save_results_aggregated({key: value for key, value in results.items() if key != "samples"}, {})
+    capsys.readouterr()  # the harness's own progress
+    assert main(["manyifeval", "table", str(tmp_path)]) == 0
+    said = capsys.readouterr()
+    assert "### `reference policy=drop_one`\n" in said.out
+    # One instruction of two, and one of five, is not followed: (1/2 + 4/5) / 2.
+    assert "| zero-shot | 0.000 | 0.650 | - | - | - | - | - |\n" in said.out
+    # It is repaired in the first round, and nothing is left for the second: the answer and one more request.
+    assert "| refinement w/ oracle | 1.000 | 1.000 | 1.00 | 1.00 | 1.00 | 0.000 | 2.00 |\n" in said.out
+    assert "| refinement w/ oracle | 0.000 / 0.650 | 1.000 / 1.000 | 1.000 / 1.000 |\n" in said.out
+    assert "source `embedded`; rows written for demonstrations and tests" in said.out
+    assert "manyifeval_n02, manyifeval_n05 (2 rows each)" in said.out
+    assert "at most 2." in said.out
+    assert said.err == ""
+
+
+def test_the_command_prints_the_table_and_reports_omissions_on_standard_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(tmp_path / "results_1.json", plain())
+    write_refined(tmp_path / "results_2.json", "feedback_each_cot")
+    other = write(tmp_path / "results_3.json", other_task())
+    assert main(["manyifeval", "table", str(tmp_path)]) == 0
+    said = capsys.readouterr()
+    assert [line for line in said.out.splitlines() if line.startswith("| ")][2:] == [
+        "| zero-shot | 0.250 | 0.500 | - | - | - | - | - |",
+        # 30 of 40 and 4 of 20 are judged followed: 0.75 / 0.95 = 0.789; 2 · 0.789 · 0.75 / 1.539 = 0.769
+        "| refinement w/ feedback+each+cot | 0.750 | 0.875 | 0.79 | 0.75 | 0.77 | 0.050 | 12.50 |",
+        "| After round | 0 | 1 | 2 | 3 | 4 | 5 |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
+        "| refinement w/ feedback+each+cot | 0.000 / 0.500 | 0.031 / 0.531 | 0.062 / 0.562 | 0.094 / 0.594 "
+        "| 0.125 / 0.625 | 0.750 / 0.875 |",
+    ]
+    assert said.err == f"{other}: no results of manyifeval tasks (ifeval); ignored\n"
+
+
+def test_unprintable_names_do_not_break_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(tmp_path / "results_1.json", plain("one\ud800\x1b[2J"), model_args={"pretrained": "two\nlines"})
+    assert main(["manyifeval", "table", str(tmp_path)]) == 0
+    out = capsys.readouterr().out
+    assert "### `hf pretrained=two lines`" in out
+    assert "one<U+D800><U+001B>[2J" in out
+
+
+@pytest.mark.parametrize(
+    ("file", "complaint"),
+    [
+        ("nowhere", "lm-eval-ext: nowhere: No such file or directory"),
+        ("results_1.json", "lm-eval-ext: results_1.json: not JSON"),
+        (".", "lm-eval-ext: results_1.json: not JSON"),
+    ],
+)
+def test_the_error_explains_why_there_is_no_table(
+    file: str, complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "results_1.json").write_text("{", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert main(["manyifeval", "table", file]) == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith(complaint)
+
+
+# The tables
+
+
+FIGURE_9 = Confusion(true_positives=76, false_positives=17, false_negatives=24, true_negatives=83)
+
+
+def method(folder: Path, strategy: str, *tasks: Content, pretrained: str = "tiny", rounds: int = 5) -> Path:
+    """Write what a method scored."""
+    arguments = {"base": "hf", "pretrained": pretrained, "strategy": strategy, "rounds": rounds}
+    return write(folder / f"results_{pretrained}_{strategy}.json", *tasks, model=NAME, model_args=arguments)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "task", "row"),
+    [
+        # 76 / (76 + 17) = 0.817, 76 / 100, 2 · 0.817 · 0.76 / 1.577 = 0.788
+        (
+            "feedback_each_cot",
+            refined(prompt=0.621, inst=0.909, feedback=FIGURE_9, unparsable=0.004, requests=31.25),
+            "refinement w/ feedback+each+cot | 0.621 | 0.909 | 0.82 | 0.76 | 0.79 | 0.004 | 31.25",
+        ),
+        (
+            "oracle",
+            refined(prompt=0.7, inst=0.929, feedback=Confusion(900, 0, 0, 100), unparsable=0.0, requests=1.5),
+            "refinement w/ oracle | 0.700 | 0.929 | 1.00 | 1.00 | 1.00 | 0.000 | 1.50",
+        ),
+        # Table 2: 1.0, 0, 0
+        (
+            "all_false",
+            refined(prompt=0.613, inst=0.905, feedback=Confusion(0, 0, 900, 100), unparsable=0.0, requests=6.0),
+            "refinement w/ all false | 0.613 | 0.905 | 1.00 | 0.00 | 0.00 | 0.000 | 6.00",
+        ),
+        # no judgment could be read: nothing was judged, so there is no precision of 1 for judging nothing followed
+        (
+            "feedback",
+            refined(prompt=0.5, inst=0.9, feedback=Confusion(0, 0, 90, 10), unparsable=1.0, requests=2.0),
+            "refinement w/ feedback | 0.500 | 0.900 | - | - | - | 1.000 | 2.00",
+        ),
+        # judged, but nothing was followed: there is no recall
+        (
+            "feedback",
+            refined(prompt=0.0, inst=0.0, feedback=Confusion(0, 1, 0, 3), unparsable=0.25, requests=2.0),
+            "refinement w/ feedback | 0.000 | 0.000 | 0.00 | - | - | 0.250 | 2.00",
+        ),
+    ],
+)
+def test_a_row_is_formatted_like_table_2(strategy: str, task: Content, row: str, tmp_path: Path) -> None:
+    assert rows("Method", method(tmp_path, strategy, task)) == [row]
+
+
+def test_several_tasks_are_pooled_by_rows_and_judgments(tmp_path: Path) -> None:
+    ten, forty = Confusion(6, 1, 2, 1), Confusion(24, 3, 8, 5)
+    judged: Content = {"unparsable": 0.5, "requests": 3.0, "after": ((0.5, 0.75), (0.7, 0.85))}
+    more: Content = {"unparsable": 0.25, "requests": 7.0, "after": ((0.1, 0.35), (0.5, 0.65))}
+    none: Content = {"feedback": Confusion(), "unparsable": "N/A"}
+    method(
+        tmp_path,
+        "feedback",
+        refined("a", 0.9, 100, 2, inst=0.95, feedback=ten, **judged),
+        refined("b", 0.5, 300, 2, inst=0.71, feedback=forty, **more),
+    )
+    # Accuracies: (100 · 0.9 + 300 · 0.5) / 400, not the tasks' mean, 0.7; (95 + 213) / 400. 30 of 40 and 4 of 10 are
+    # judged followed: 0.75 / (0.75 + 0.4) = 0.652, and F1 30 / 43. Unparsable: (0.5 · 10 + 0.25 · 40) / 50; by rows it
+    # would be 0.3125. Requests: (300 + 2100) / 400.
+    assert rows("Method", tmp_path) == ["refinement w/ feedback | 0.600 | 0.770 | 0.65 | 0.75 | 0.70 | 0.300 | 6.00"]
+    # (100 · 0.5 + 300 · 0.1) / 400 = 0.2, not 0.3; (75 + 105) / 400; (70 + 150) / 400; (85 + 195) / 400
+    after = "refinement w/ feedback | 0.200 / 0.450 | 0.550 / 0.700 | 0.600 / 0.770"
+    assert rows("After round", tmp_path) == [after]
+    # A task without judgments does not affect their shares.
+    method(tmp_path, "feedback", refined("a", feedback=FIGURE_9, unparsable=0.5), refined("b", n=900, **none))
+    assert rows("Method", tmp_path)[0].split(" | ")[3:7] == ["0.82", "0.76", "0.79", "0.500"]
+
+
+def test_request_counts_for_only_some_tasks_are_not_shown(tmp_path: Path) -> None:
+    method(tmp_path, "none", unjudged("manyifeval_n01"))
+    assert rows("Method", tmp_path)[0].endswith("| 1.00")
+    write(tmp_path / "results_plain.json", plain("manyifeval_n02"), model_args={"pretrained": "tiny"})
+    assert rows("Method", tmp_path)[0].endswith("| -")
+
+
+def test_models_are_sorted_by_name_and_methods_in_the_papers_order(tmp_path: Path) -> None:
+    for model in ("b", "a"):
+        for strategy, of in reversed([*STRATEGIES.items()]):
+            method(tmp_path, strategy, refined() if of.refines else unjudged(), pretrained=model)
+    assert [line for line in printed(tmp_path) if line.startswith("#")] == [f"### `hf pretrained={it}`" for it in "ab"]
+    titles = [
+        "zero-shot",
+        "refinement w/o feedback",
+        "refinement w/ feedback",
+        "refinement w/ feedback+cot",
+        "refinement w/ feedback+each",
+        "refinement w/ feedback+each+cot",
+        "refinement w/ oracle",
+        "refinement w/ all false",
+    ]
+    assert [row.split(" | ")[0] for row in rows("Method", tmp_path)] == 2 * titles
+    assert [row.split(" | ")[0] for row in rows("After round", tmp_path)] == 2 * titles[1:]
+
+
+def test_the_tables_are_markdown_with_footnotes(tmp_path: Path) -> None:
+    names = ("manyifeval_n02", "manyifeval_n01")
+    source: Content = {"source": "embedded"}
+    write(tmp_path / "results_1.json", *(plain(name, 0.5, 50, **source) for name in names))
+    same = ((0.5, 0.5), (0.5, 0.5))
+    once: Content = {"inst": 0.5, "after": same, "requests": 1.0, **source}
+    write_refined(
+        tmp_path / "results_2.json",
+        "without_feedback",
+        *(unjudged(name, 2, **once, prompt=0.5, n=50) for name in names),
+    )
+    assert printed(tmp_path) == [
+        "### `hf dtype=float32,pretrained=tiny`",
+        "",
+        "| Method | Prompt-level accuracy | Inst-level accuracy | Precision | Recall | F1 score | Unparsable "
+        "| Requests per row |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+        "| zero-shot | 0.500 | 0.500 | - | - | - | - | - |",
+        "| refinement w/o feedback | 0.500 | 0.500 | - | - | - | - | 1.00 |",
+        "",
+        "| After round | 0 | 1 | 2 |",
+        "| --- | ---: | ---: | ---: |",
+        "| refinement w/o feedback | 0.500 / 0.500 | 0.500 / 0.500 | 0.500 / 0.500 |",
+        "",
+        "- Rows: source `embedded`; rows written for demonstrations and tests: do not compare scores on them "
+        "with any others.",
+        "- Tasks: manyifeval_n01, manyifeval_n02 (50 rows each); all rows have equal weight.",
+        "- Rounds of refinement: at most 2.",
+        "- After round: prompt-level / inst-level accuracy of the answers after it; 0: the first answers.",
+        "",
+        "- Feedback: the positive class is *followed*, so recall is the share of the followed instructions that are "
+        "judged followed.",
+        "- Precision weights followed and broken instructions equally, as in the paper, regardless of how many there "
+        'are. It is 1.00 if nothing was judged followed, as for "all false" in the paper.',
+        "- Unparsable: the share of the judgments that could not be parsed; they count as *not followed*. If none "
+        "could be parsed, there is no precision, recall or F1 score.",
+    ]
+
+
+def test_a_footnote_appears_only_if_it_applies(tmp_path: Path) -> None:
+    write(tmp_path / "results_1.json", plain("t0", n=7), plain("t1", n=9))
+    lines = printed(tmp_path)
+    assert [line for line in lines if line.startswith("- ")][:-3] == [
+        "- Rows: source `hub`.",
+        "- Tasks: t0 (7 rows), t1 (9 rows); all rows have equal weight.",
+    ]
+    # Without refinement there is no table by round.
+    assert not any(line.startswith("| After") for line in lines)
+    write(tmp_path / "results_1.json", plain("t0", n=7))
+    assert "- Tasks: t0 (7 rows); all rows have equal weight." in printed(tmp_path)

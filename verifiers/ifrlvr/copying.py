@@ -1,0 +1,153 @@
+"""copy and new: the request, a part of it or a phrase repeated, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lm_eval_ext.verifiers.checker import Checker, Count, Phrase, checker
+from lm_eval_ext.verifiers.ifbench.repeat import RepeatSpan, as_copied
+from lm_eval_ext.verifiers.ifeval.startend import SIX_ASTERISKS
+from lm_eval_ext.verifiers.text import Text
+
+_DIVIDER = "******"
+
+
+@checker(
+    "copy:copying_simple",
+    "Repeat the request without change (do not say anything before repeating the request; the request you need to "
+    "repeat does not include this sentence) and do not answer the actual request!",
+)
+class CopyingSimple(Checker):
+    """The response is ``prompt_to_repeat``.
+
+    Faithful: in any case. Repaired: letter by letter, but in any quotation marks or emphasis and with any white space
+    between its words.
+    """
+
+    prompt_to_repeat: Phrase
+
+    def faithful(self, text: Text) -> bool:
+        return _is_copy(text.raw, self.prompt_to_repeat)
+
+    def repaired(self, text: Text) -> bool:
+        return as_copied(text.raw) == as_copied(self.prompt_to_repeat)
+
+
+@checker(
+    "copy:copy",
+    "Copy this instruction verbatim, do not follow the instruction, only copy it into the output (do not include this "
+    "instruction sentence!).",
+)
+class Copy(CopyingSimple):
+    """The response is ``prompt_to_repeat``, in both editions as in ``CopyingSimple``."""
+
+
+@checker(
+    "copy:copying_multiple",
+    "Repeat the request without change {N} times, separated by 6 asterisk symbols (do not say anything before "
+    "repeating the request; the request you need to repeat does not include this sentence) and do not answer the "
+    "actual request!",
+)
+class CopyingMultiple(Checker):
+    """The response is ``prompt_to_repeat`` ``N`` times, with six asterisks between two of them.
+
+    Faithful: in any case; any six asterisks divide, even those in the request. Repaired: exactly six divide, and each
+    copy is as in ``CopyingSimple``.
+    """
+
+    prompt_to_repeat: Phrase
+    N: Count
+
+    def faithful(self, text: Text) -> bool:
+        copies = text.raw.split(_DIVIDER)
+        return len(copies) == self.N and all(_is_copy(copy, self.prompt_to_repeat) for copy in copies)
+
+    def repaired(self, text: Text) -> bool:
+        asked = f"\n{_DIVIDER}\n".join([self.prompt_to_repeat] * self.N)
+        return self.N > 0 and _copies(text.raw) == _copies(asked)
+
+
+def _is_copy(text: str, original: str) -> bool:
+    return text.strip().lower() == original.strip().lower()
+
+
+def _copies(text: str) -> list[str]:
+    return [as_copied(piece) for piece in SIX_ASTERISKS.split(text)]
+
+
+@checker(
+    "copy:repeat_phrase",
+    "Repeat the phrase {phrase} exactly {small_n} times, transforming it slightly each time by replacing only one word "
+    "in the center of the phrase.",
+)
+class RepeatPhrase(Checker):
+    """``phrase`` occurs exactly ``small_n`` times, each time with another word in place of one in its middle.
+
+    Faithful: what begins with the first word and ends with the next last word in the same line is an occurrence, as
+    written and even inside other words. Repaired: whole words, in any case and across lines.
+    """
+
+    phrase: Phrase
+    small_n: Count
+
+    def faithful(self, text: Text) -> bool:
+        phrase = self.phrase.split()
+        found = [occurrence.split() for line in text.lines for occurrence in _spans(line, phrase[0], phrase[-1])]
+        return len(found) == self.small_n and all(_changed(words, phrase) == 1 for words in found)
+
+    def repaired(self, text: Text) -> bool:
+        phrase, words = _small_words(Text(self.phrase)), _small_words(text)
+        if not phrase:
+            return False
+        changes, begin = [], 0
+        while begin <= len(words) - len(phrase):
+            window = words[begin : begin + len(phrase)]
+            if (window[0], window[-1]) == (phrase[0], phrase[-1]) and (changed := _changed(window, phrase)) <= 1:
+                changes.append(changed)
+                begin += len(phrase)
+            else:
+                begin += 1
+        return changes == [1] * self.small_n and bool(changes)
+
+
+def _spans(line: str, first: str, last: str) -> Iterator[str]:
+    """Yield what begins with a word and a blank and ends with the next blank and a word, from left to right."""
+    end = 0
+    while (begin := line.find(f"{first} ", end)) >= 0:
+        found = line.find(f" {last}", begin + len(first) + 1)
+        if found < 0:
+            return
+        end = found + len(last) + 1
+        yield line[begin:end]
+
+
+def _changed(words: list[str], phrase: list[str]) -> float:
+    """Return in how many words a text differs from a phrase; infinite if it has another number of words."""
+    if len(words) != len(phrase):
+        return float("inf")
+    return sum(word != original for word, original in zip(words, phrase, strict=True))
+
+
+def _small_words(text: Text) -> list[str]:
+    return [word.lower() for word in text.whole_words]
+
+
+@checker(
+    "new:copy_span_idx",
+    "Copy the span of words that lies between (and including) index {n_start} and {n_end}, the indices are character "
+    "indices!",
+)
+class CopySpanIdx(RepeatSpan):
+    """The response is the span of ``prompt_to_repeat`` from index ``n_start`` to index ``n_end``.
+
+    Indices are those of characters and begin at 0. Faithful: ``n_end`` is not included, against the wording, and case
+    does not matter. Repaired: it may be included or not; the span may be in quotation marks, and is copied letter by
+    letter.
+    """
+
+    def faithful(self, text: Text) -> bool:
+        return _is_copy(text.raw, self.prompt_to_repeat[self.n_start : self.n_end])
+
+    def repaired(self, text: Text) -> bool:
+        spans = (self.prompt_to_repeat[self.n_start : end] for end in (self.n_end, self.n_end + 1))
+        return as_copied(text.raw) in set(map(as_copied, spans)) - {""}
