@@ -16,9 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lm_eval_ext.families.schema import SHARE
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Estimate
-from lm_eval_ext.reports.statistics import DRAWS, Ratio, Replicates
+from lm_eval_ext.reports.paired import difference_of
+from lm_eval_ext.reports.statistics import DRAWS, Ratio, Replicates, estimate
 from lm_eval_ext.results.issue import Issue, error, note, warning
 from lm_eval_ext.results.rows import ASKED
 from lm_eval_ext.results.runs import TaskRun
@@ -60,6 +62,7 @@ class Entry:
         return replace(self, facts={**self.facts, **facts})
 
 
+PAIRED = "Intervals of differences (95 %) are those of `compare`, from pairs of answers to the same rows."
 OWN = ""
 """In place of a metric: that of each entry."""
 Measure = str | Callable[[Entry], Ratio]
@@ -276,6 +279,47 @@ class Study:
             }
         return Cells(facts, found)
 
+    def gains(  # noqa: PLR0913 # what figures differ in
+        self,
+        entries: Iterable[Entry],
+        by: Sequence[str | tuple[str, ...]],
+        fact: str,
+        sides: tuple[Any, Any],
+        metric: str,
+        *,
+        compared: Collection[str] = ("model",),
+        lines: Iterable[Key] | None = None,
+    ) -> Cells:
+        """Return means at two values of a fact, and the gain from the first to the second over the rows of both.
+
+        Args:
+            entries: the runs; ``on_same_rows`` or the like has kept the rows that both sides have.
+            by: the facts that distinguish the lines; see ``means``, also for ``compared``.
+            fact: the fact that the sides differ in.
+            sides: its two values.
+            metric: what is averaged.
+            compared: the facts by which groups are compared.
+            lines: the values of ``by`` that there are lines for; ``None``: every combination.
+
+        Returns:
+            Cells with a column for each side, and ``gain``, as ``compare`` computes it.
+        """
+        every = list(entries)
+        ends = None if lines is None else [(*key, side) for key in lines for side in sides]
+        means = self.means(every, (*by, fact), {"mean": metric}, compared=compared, lines=ends)
+        wide = means.wide(fact, heading=f"{{{fact}}}")
+        groups = grouped(sorted(every, key=lambda entry: entry.run.dataset), means.by)
+
+        def gain(line: Mapping[str, Any]) -> Estimate:
+            before, after = (line[str(side)] for side in sides)
+            if not (exists(before) and exists(after)):
+                return Estimate(np.nan)
+            keys = [(*(line[of] for of in wide.by), side) for side in sides]
+            first, second = ([entry.run for entry in groups[key]] for key in keys)
+            return change(list(zip(first, second, strict=True)), metric, after - before)
+
+        return wide.with_columns({"gain": gain})
+
     def _crossed(self, keys: Iterable[Key], blocks: Sequence[tuple[str, ...]], within: int) -> Iterator[Key]:
         """Yield every combination of the values of blocks of facts, in order; see ``means``."""
         found, sizes = list(keys), [len(block) for block in blocks]
@@ -400,6 +444,21 @@ def grouped(entries: Iterable[Entry], facts: Collection[str]) -> dict[Key, list[
     for entry in entries:
         found.setdefault(tuple(entry[fact] for fact in facts), []).append(entry)
     return found
+
+
+def change(pairs: Sequence[tuple[TaskRun, TaskRun]], metric: str, measured: Replicates) -> Estimate:
+    """Return the change of a mean from the first run of each pair to the second, as ``compare`` computes it.
+
+    Args:
+        pairs: the runs, at least one pair.
+        metric: what is averaged.
+        measured: the change of the mean, which is shown without an interval if a run has no samples.
+    """
+    if any(run.rows is None for pair in pairs for run in pair):
+        return estimate(measured)
+    schema = pairs[0][0].schema
+    is_share = schema.metric(metric).range == SHARE
+    return difference_of(pairs, metric, tasks_weigh_alike=schema.tasks_weigh_alike, is_share=is_share).change
 
 
 @dataclass(frozen=True)

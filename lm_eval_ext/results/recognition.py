@@ -351,7 +351,7 @@ def _other_run(file: ResultFile, entry: TaskEntry) -> TaskRun | str:
     count = effective.get("effective") if isinstance(effective, dict) else figures.get("sample_len")
     if not is_count(count):
         return "no number of rows in n-samples; expected 'effective', as `lm_eval` writes it"
-    family = Family(OTHER, Schema(described, described, {}), "", "lm_eval_ext.reports.sections.any_task.section")
+    family = Family(OTHER, Schema(described, described, {}), "", "lm_eval_ext.reports.sections.any_task")
     return _run(file, entry, family, tuple(_readers_of(figures, described[0].name)), count, source=None)
 
 

@@ -15,7 +15,7 @@ from lm_eval_ext.results.sizes import GivenSizes, sizes
 
 TITLE = "Does it do what it is told?"
 TITLE_OF_OTHERS = "What does it score?"
-ANY_TASK = "lm_eval_ext.reports.sections.any_task.section"
+ANY_TASK = "lm_eval_ext.reports.sections.any_task"
 
 
 def build(runs: Runs, *, given: GivenSizes | None = None, upper_bound: Runs | None = None) -> Report:

@@ -1,11 +1,12 @@
-"""Which answers are shown as examples, and what is shown about them."""
+"""The answers that are shown as examples: a family declares what is instructive, and what is said about an answer."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 from zlib import crc32
 
@@ -13,8 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lm_eval_ext.reports.figure import Example
+from lm_eval_ext.reports.study import Entry
 from lm_eval_ext.results.issue import Issue, note
 from lm_eval_ext.results.models import EvaluatedModel
+from lm_eval_ext.results.rows import Rows
 from lm_eval_ext.results.runs import Runs, TaskRun
 
 MOST = 10
@@ -22,10 +25,47 @@ MOST = 10
 
 Line = Mapping[str, Any]
 """A line of a samples file."""
-Facts = Callable[[Line], Mapping[str, str]]
-"""Returns names and values from a line: the expected answer, the answer as read, and its scores."""
 UNREADABLE = (KeyError, IndexError, TypeError, ValueError, AttributeError)
 """Raised on reading a line that lacks something, or is in a different format from what the harness writes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """An answer in the samples of a run.
+
+    Attributes:
+        run: the task and the model.
+        row: its index in ``run.rows``.
+    """
+
+    run: TaskRun
+    row: int
+
+    @property
+    def key(self) -> tuple[EvaluatedModel, str, int]:
+        """What no other answer has."""
+        return self.run.model, self.run.task, self.row
+
+    @cached_property
+    def line(self) -> Line:
+        """Its line.
+
+        Raises:
+            OSError: the file can no longer be read.
+            ValueError: the run has no samples, or the line cannot be read.
+        """
+        return rows_of(self.run).line(self.row)
+
+
+def rows_of(run: TaskRun) -> Rows:
+    """Return the rows of a run.
+
+    Raises:
+        ValueError: it has no samples.
+    """
+    if run.rows is None:
+        raise ValueError(f"{run.task}: no samples")
+    return run.rows
 
 
 @dataclass(frozen=True)
@@ -33,21 +73,117 @@ class Candidate:
     """An answer that could be shown as an example of a behavior.
 
     Attributes:
-        run: the task and the model.
-        row: its index in ``run.rows``.
         why: the behavior that it shows.
-        facts: see ``Facts``.
+        answer: the answer.
+        beside: another answer, to the same row, with which it is compared; ``None``: it shows the behavior by itself.
     """
 
-    run: TaskRun
-    row: int
     why: str
-    facts: Facts
+    answer: Answer
+    beside: Answer | None = None
 
-    @property
-    def answer(self) -> tuple[EvaluatedModel, str, int]:
-        """The identity of the answer, whatever it shows."""
-        return self.run.model, self.run.task, self.row
+
+Facts = Callable[[Answer, Answer | None], Mapping[str, str]]
+"""Returns names and values for an answer and the one beside it: the expected answer, the answer as read, its scores."""
+Hits = NDArray[np.bool_]
+"""Whether each row of a run shows a behavior, shape (rows,)."""
+Shows = Callable[[Entry, Rows], Hits]
+"""Returns which rows of a run show a behavior."""
+Pick = Callable[[TaskRun, Hits], int | None]
+"""Returns the index of the row that is shown; ``None`` if none shows the behavior."""
+
+
+def scored(scores: Mapping[str, float], *, unless: Collection[str] = ()) -> Shows:
+    """Return a function that finds rows by their scores; it finds none if the run lacks one of them.
+
+    Args:
+        scores: the value of each metric.
+        unless: metrics that are not 1, if the run has them.
+    """
+
+    def shows(_entry: Entry, rows: Rows) -> Hits:
+        hits = np.ones(len(rows), np.bool_)
+        for metric, value in scores.items():
+            hits &= rows.numbers(metric) == value
+        for metric in unless:
+            hits &= rows.numbers(metric) != 1
+        return hits
+
+    return shows
+
+
+def one_of(run: TaskRun, hits: Hits) -> int | None:
+    """Return the index of one of the rows that show a behavior; ``None`` if none does.
+
+    The choice depends on the task's name: many tasks share the same rows, and not all examples should be of one row.
+
+    Args:
+        run: the task.
+        hits: whether a row shows the behavior, shape (rows,).
+    """
+    found = np.flatnonzero(hits)
+    return int(found[crc32(run.task.encode()) % len(found)]) if len(found) else None
+
+
+def places_in(other: TaskRun, run: TaskRun) -> NDArray[np.int64]:
+    """Return the index in another run of the answer to each row of a run; -1 where it has none, shape (rows,).
+
+    Tasks on the same rows number them alike; others share rows of the dataset.
+    """
+    theirs, mine = (
+        rows.ids if other.identity == run.identity else rows.clusters for rows in (rows_of(other), rows_of(run))
+    )
+    place_of = {int(key): place for place, key in reversed([*enumerate(theirs)])}
+    return np.array([place_of.get(int(key), -1) for key in mine], np.int64)
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Another answer of the same model to the same row, which shows a behavior together with the first one.
+
+    Attributes:
+        of: returns whether a run is the other one, given the run of the first answer.
+        scores: the scores of the other answer.
+    """
+
+    of: Callable[[Entry, Entry], object]
+    scores: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Behavior:
+    """What an answer can show by its scores, and perhaps by those of another answer to the same row.
+
+    Attributes:
+        why: what it shows; a format with the facts of a run.
+        shows: returns which rows show it.
+        of: returns whether a run can show it.
+        beside: the other answer; ``None``: it takes none.
+    """
+
+    why: str
+    shows: Shows
+    of: Callable[[Entry], object] = lambda _: True
+    beside: Beside | None = None
+
+    def __call__(self, entries: Iterable[Entry], pick: Pick = one_of) -> Iterator[Candidate]:
+        """Yield an answer of each run that has one."""
+        every = [entry for entry in entries if entry.run.rows is not None]
+        for entry in every:
+            if not self.of(entry):
+                continue
+            run, why = entry.run, self.why.format(**entry.facts)
+            hits = self.shows(entry, rows_of(run))
+            if self.beside is None:
+                if (row := pick(run, hits)) is not None:
+                    yield Candidate(why, Answer(run, row))
+                continue
+            others = (one for one in every if one["model"] == entry["model"] and self.beside.of(entry, one))
+            if (other := next(others, None)) is not None:
+                places = places_in(other.run, run)
+                theirs = scored(self.beside.scores)(other, rows_of(other.run))
+                if (row := pick(run, hits & (places >= 0) & theirs[places])) is not None:
+                    yield Candidate(why, Answer(run, row), Answer(other.run, int(places[row])))
 
 
 def choose(behaviors: Sequence[Sequence[Candidate]], most: int = MOST) -> list[Candidate]:
@@ -64,32 +200,21 @@ def choose(behaviors: Sequence[Sequence[Candidate]], most: int = MOST) -> list[C
     shown: Counter[EvaluatedModel] = Counter()
     while any(left) and len(chosen) < most:
         for candidates in left:
-            answers = {one.answer for one in chosen}
-            candidates[:] = [one for one in candidates if one.answer not in answers]
+            answers = {one.answer.key for one in chosen}
+            candidates[:] = [one for one in candidates if one.answer.key not in answers]
             if candidates and len(chosen) < most:
-                best = min(candidates, key=lambda one: shown[one.run.model])
+                best = min(candidates, key=lambda one: shown[one.answer.run.model])
                 candidates.remove(best)
                 chosen.append(best)
-                shown[best.run.model] += 1
+                shown[best.answer.run.model] += 1
     # Examples of one behavior are shown together.
     order = {id(one): number for number, candidates in enumerate(behaviors) for one in candidates}
     return sorted(chosen, key=lambda one: order[id(one)])
 
 
-def one_of(run: TaskRun, hits: NDArray[np.bool_]) -> int | None:
-    """Return the index of one of the rows that show a behavior; ``None`` if none does.
-
-    The choice depends on the task's name: many tasks share the same rows, and not all examples should be of one row.
-
-    Args:
-        run: the task.
-        hits: whether a row shows the behavior, shape (rows,).
-    """
-    found = np.flatnonzero(hits)
-    return int(found[crc32(run.task.encode()) % len(found)]) if len(found) else None
-
-
-def examples(runs: Runs, behaviors: Sequence[Sequence[Candidate]]) -> tuple[tuple[Example, ...], tuple[Issue, ...]]:
+def examples(
+    runs: Runs, behaviors: Iterable[Iterable[Candidate]], facts: Facts
+) -> tuple[tuple[Example, ...], tuple[Issue, ...]]:
     """Return the examples of a family, and how many of the chosen answers cannot be shown and why.
 
     Prompts and answers may have been removed from samples files before these were shared.
@@ -97,18 +222,21 @@ def examples(runs: Runs, behaviors: Sequence[Sequence[Candidate]]) -> tuple[tupl
     Args:
         runs: the runs.
         behaviors: the candidates for each behavior, as for ``choose``.
+        facts: what is said about each.
 
     Raises:
         ValueError: a task has no samples.
     """
-    chosen = choose(behaviors)
+    chosen = choose([[*candidates] for candidates in behaviors])
     shown: list[Example] = []
     reasons: Counter[str] = Counter()
     for one in chosen:
-        if one.run.rows is None:
-            raise ValueError(f"{one.run.task}: no samples")
+        answer = one.answer
+        rows_of(answer.run)
         try:
-            shown.append(_example(runs.labels[one.run.model], one, one.run.rows.line(one.row)))
+            asked, answered = asked_and_answered(answer.line)
+            said = tuple(facts(answer, one.beside).items())
+            shown.append(Example(one.why, runs.labels[answer.run.model], answer.run.task, asked, answered, said))
         except UNREADABLE as error:
             reasons[_reason(error)] += 1
     if not reasons:
@@ -125,11 +253,6 @@ def _reason(error: Exception) -> str:
         case NoAnswerError():
             return str(error)
     return "a different format from what the harness writes"
-
-
-def _example(model: str, one: Candidate, line: Line) -> Example:
-    prompt, answer = asked_and_answered(line)
-    return Example(one.why, model, one.run.task, prompt, answer, tuple(one.facts(line).items()))
 
 
 class NoAnswerError(ValueError):

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.reports.sections.examples import Candidate, NoAnswerError, asked_and_answered, choose, examples
+from lm_eval_ext.reports.sections.examples import Answer, Candidate, NoAnswerError, asked_and_answered, choose, examples
 from lm_eval_ext.results.issue import note
 from lm_eval_ext.results.load import load
 from lm_eval_ext.results.runs import Runs
@@ -64,13 +64,17 @@ def runs(tmp_path: Path) -> Runs:
 
 
 def candidates(runs: Runs, model: int, rows: Sequence[int], why: str) -> list[Candidate]:
-    return [Candidate(runs.counting[model], row, why, lambda line: {"target": line["target"]}) for row in rows]
+    return [Candidate(why, Answer(runs.counting[model], row)) for row in rows]
+
+
+def facts(answer: Answer, _beside: Answer | None) -> dict[str, str]:
+    return {"target": answer.line["target"]}
 
 
 def test_every_behavior_is_shown_before_any_is_repeated(runs: Runs) -> None:
     behaviors = [candidates(runs, 0, range(10), "often"), candidates(runs, 0, range(10, 12), "seldom")]
     chosen = choose(behaviors, most=5)
-    assert [(one.why, one.row) for one in chosen] == [
+    assert [(one.why, one.answer.row) for one in chosen] == [
         ("often", 0),
         ("often", 1),
         ("often", 2),
@@ -82,17 +86,17 @@ def test_every_behavior_is_shown_before_any_is_repeated(runs: Runs) -> None:
 def test_at_most_ten_examples_are_shown_and_none_twice(runs: Runs) -> None:
     chosen = choose([candidates(runs, 0, range(20), "one"), candidates(runs, 0, range(20), "another")])
     assert len(chosen) == 10
-    assert len({one.answer for one in chosen}) == 10
+    assert len({one.answer.key for one in chosen}) == 10
 
 
 def test_models_take_turns(runs: Runs) -> None:
     of_behavior = [one for model in range(3) for one in candidates(runs, model, range(3), "")]
-    names = [runs.labels[one.run.model] for one in choose([of_behavior], most=6)]
+    names = [runs.labels[one.answer.run.model] for one in choose([of_behavior], most=6)]
     assert sorted(names) == sorted([*runs.labels.values()] * 2)
 
 
 def test_an_example_is_taken_verbatim_from_the_file(runs: Runs) -> None:
-    (shown,), issues = examples(runs, [candidates(runs, 1, [3], "it teaches")])
+    (shown,), issues = examples(runs, [candidates(runs, 1, [3], "it teaches")], facts)
     assert issues == ()
     assert (shown.why, shown.model, shown.task) == ("it teaches", runs.labels[runs.counting[1].model], SST2)
     assert (shown.prompt, shown.answer) == ("Review: review 3\n\nAnswer:", "negative")
@@ -126,7 +130,7 @@ def test_an_answer_is_shown_or_the_reason_is_given(changed: dict[str, object], r
     lines = [json.dumps(one) for one in (verbalizer_line(0, 0.0), row)]
     next(tmp_path.glob("samples_*")).write_text("\n".join(lines), encoding="utf-8")
     runs = load([tmp_path])
-    shown, issues = examples(runs, [candidates(runs, 0, [0, 1], "")])
+    shown, issues = examples(runs, [candidates(runs, 0, [0, 1], "")], facts)
     assert len(shown) == (1 if reason else 2)
     expected = "1 of the 2 selected answers cannot be shown; their lines in the samples have: "
     assert issues == ((note(f"{expected}{reason} (1)."),) if reason else ())
@@ -136,4 +140,4 @@ def test_a_run_without_samples_has_no_examples(tmp_path: Path) -> None:
     write_run(tmp_path, {SST2: [0]}, samples=False)
     runs = load([tmp_path])
     with pytest.raises(ValueError, match="verbalizer_sst2_unnatural_flipped: no samples"):
-        examples(runs, [candidates(runs, 0, [0], "")])
+        examples(runs, [candidates(runs, 0, [0], "")], facts)

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from lm_eval_ext.families.ifbench.schema import BY_GROUP, FIRST_TURN, GROUPS, HEADLINE, VERDICTS
+from lm_eval_ext.families.ifbench.schema import ANSWERS, BY_GROUP, FIRST_TURN, GROUPS, HEADLINE, VERDICTS
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Bars, Figure, Panel, Section
 from lm_eval_ext.reports.layout import COLUMN, heat_maps, panels, table
-from lm_eval_ext.reports.sections.examples import UNREADABLE, examples
-from lm_eval_ext.reports.sections.ifbench.examples import candidates
+from lm_eval_ext.reports.sections.examples import UNREADABLE, Answer, Behavior, examples, scored
 from lm_eval_ext.reports.statistics import Floats, Ratio
 from lm_eval_ext.reports.study import OWN, Entry, Study
 from lm_eval_ext.results.issue import warning
+from lm_eval_ext.results.rows import ASKED
 from lm_eval_ext.results.runs import TaskRun
 
 FAMILY = "ifbench"
@@ -25,6 +25,30 @@ EDITIONS = ("loose", "strict", "repaired")
 LEVELS = {"prompt": "prompt level", "inst": "instruction level"}
 NARROW = 4
 """The most models side by side where the names of rows are long."""
+STRICT, REPAIRED, INST = "prompt_level_strict_acc", "prompt_level_repaired_acc", "inst_level_loose_acc"
+BEHAVIORS = (
+    Behavior(
+        "Follows the instructions except for its first or last line, or its asterisks (loose verdict).",
+        scored({HEADLINE: 1, STRICT: 0}),
+    ),
+    Behavior(
+        "A human reader would say it follows the instructions (repaired verdict); IFBench's strict verdict says it "
+        "does not.",
+        scored({STRICT: 0, REPAIRED: 1}),
+    ),
+    Behavior(
+        "IFBench's strict verdict says it follows the instructions; a human reader would say it does not (repaired "
+        "verdict).",
+        scored({STRICT: 1, REPAIRED: 0}),
+    ),
+    Behavior(
+        "The first answer follows the instructions by chance; the second, which was asked to, does not.",
+        scored({FIRST_TURN: 1, HEADLINE: 0}),
+    ),
+    Behavior("Follows one of two instructions.", scored({INST: 1, ASKED + INST: 2})),
+    Behavior("Follows no instruction.", scored({INST: 0})),
+    Behavior("Follows all instructions.", scored({STRICT: 1})),
+)
 
 
 def section(evidence: Evidence) -> Section | None:
@@ -32,7 +56,7 @@ def section(evidence: Evidence) -> Section | None:
     found = study_of(evidence)
     if not found.entries:
         return None
-    shown, issues = examples(evidence.runs, candidates(found))
+    shown, issues = examples(evidence.runs, [behavior(found.entries) for behavior in BEHAVIORS], _facts)
     return Section(
         FAMILY,
         "Unfamiliar instructions",
@@ -180,3 +204,15 @@ def _counts(run: TaskRun) -> Mapping[str, tuple[Floats, Floats]] | None:
     except (OSError, *UNREADABLE):
         return None
     return counts
+
+
+def _facts(answer: Answer, _beside: Answer | None) -> Mapping[str, str]:
+    """Return the verdicts on each instruction, and the first of two answers."""
+    line, found = answer.line, {}
+    for one in line[VERDICTS]:
+        followed = [edition for edition in ("strict", "loose", "repaired") if one[edition]]
+        found[one["id"]] = f"followed ({', '.join(followed)})" if followed else "not followed"
+    if ANSWERS in line:
+        found["second message"] = line["doc"]["second"]
+        found["first answer"] = line[ANSWERS][0]["answer"]
+    return found

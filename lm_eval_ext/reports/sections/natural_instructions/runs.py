@@ -195,23 +195,16 @@ class Comparable:
         pairs = with_bases(
             self.entries, lambda one: by_asked.get((one["model"], one["subtask"], bases.get(one["encoding"])))
         )
-        both = ("with", "base")
-        means = self.study.means(
+        found = self.study.gains(
             _in_scopes(pairs, scopes),
-            ("scope", "model", "encoding", "which"),
-            {metric: metric},
-            lines=product((scope.name for scope in scopes), self.models, bases, both),
+            ("scope", "model", "encoding"),
+            "which",
+            ("base", "with"),
+            metric,
+            lines=product((scope.name for scope in scopes), self.models, bases),
         )
-        return (
-            means.wide("which", heading="{which}")
-            .with_columns(
-                {
-                    "gain": lambda line: line["with"] - line["base"],
-                    "relative": lambda line: relative_gain(line["with"], line["base"]),
-                }
-            )
-            .only(["gain", "relative"])
-        )
+        relative = found.with_columns({"relative": lambda line: relative_gain(line["with"], line["base"])})
+        return relative.only(["gain", "relative"])
 
 
 def with_bases(entries: Iterable[Entry], base_of: Callable[[Entry], Entry | None]) -> Iterator[Entry]:

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import nan
+from itertools import chain
 
 import numpy as np
 
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Bars, Figure, HeatMap, Panel, Section
 from lm_eval_ext.reports.layout import drawn, panels, shown, table
-from lm_eval_ext.reports.sections.examples import examples
-from lm_eval_ext.reports.sections.natural_instructions.examples import candidates
+from lm_eval_ext.reports.sections.examples import (
+    UNREADABLE,
+    Answer,
+    Candidate,
+    Line,
+    asked_and_answered,
+    examples,
+    places_in,
+    rows_of,
+)
 from lm_eval_ext.reports.sections.natural_instructions.runs import (
     ADDED,
     BLEURT,
@@ -22,20 +31,24 @@ from lm_eval_ext.reports.sections.natural_instructions.runs import (
     SAME_ANSWERS,
     TAKEN_AWAY,
     Comparable,
+    OfModel,
     Scope,
     comparable,
+    relative_gain,
     task_specific,
 )
 from lm_eval_ext.reports.statistics import Ratio
-from lm_eval_ext.reports.study import Cells, Key, exists
+from lm_eval_ext.reports.study import PAIRED, Cells, Key, change, exists, grouped
 from lm_eval_ext.results.comparability import differences
 from lm_eval_ext.results.issue import Issue, named, note, warning
+from lm_eval_ext.results.models import EvaluatedModel
 from lm_eval_ext.results.runs import TaskRun
 
 INTERVALS = (
     "Intervals are 95 % confidence intervals from a cluster bootstrap over the instances of each subtask, with the "
     "same resamples for every encoding and model."
 )
+OF_GAINS = f"{PAIRED} Those of relative gains are from a cluster bootstrap over instances."
 BY_SCOPE = {"model": "", "scope": "mean over"}
 UPPER_BOUND = "task-specific models (upper bound)"
 
@@ -52,7 +65,7 @@ def section(evidence: Evidence) -> Section | None:
     issues += not_compared
     if len(runs.checkpoints) > 1:
         issues.append(warning(f"No BLEURT: runs were scored with different checkpoints, {named(runs.checkpoints)}."))
-    examples_of, not_shown = examples(evidence.runs, candidates(runs))
+    examples_of, not_shown = examples(evidence.runs, _candidates(runs), _facts)
     return Section(
         FAMILY,
         "Natural Instructions",
@@ -110,7 +123,7 @@ def _gain(runs: Comparable) -> Iterator[Figure]:
         f"What does an encoding gain over “{runs.base}”?",
         f"Difference in mean ROUGE-L, in percentage points, between an encoding and “{runs.base}” on the same "
         f"instances; above 0, the added instructions help. The table also gives the gain relative to “{runs.base}”, in "
-        f"percent. {INTERVALS} See the last column of Table 3.",
+        f"percent. {OF_GAINS} See the last column of Table 3.",
         panels(gains.only(["gain"]), Bars, "model", "encoding", ("scope",), **options),
         table(_side_by_side(gains), BY_SCOPE, "change"),
         metrics=(ROUGE_L,),
@@ -164,7 +177,7 @@ def _by_part(runs: Comparable, parts: _Parts, scopes: Sequence[Scope]) -> Iterat
         f"natural_instructions_gain_by_{parts.name.replace(' ', '_')}",
         parts.title,
         f"Difference in mean ROUGE-L, in percentage points, from “{runs.base}” on the same instances of a "
-        f"{parts.name}'s subtasks. Above 0, the encoding helps; below 0, it hurts. {INTERVALS} {parts.see}",
+        f"{parts.name}'s subtasks. Above 0, the encoding helps; below 0, it hurts. {OF_GAINS} {parts.see}",
         panels(named_parts.only(["gain"]), HeatMap, "part", "encoding", ("model",), **options),
         table(counted, {"model": "", "scope": parts.name, "subtasks": ""}, "change"),
         metrics=(ROUGE_L,),
@@ -183,7 +196,7 @@ def _bleurt(runs: Comparable) -> Iterator[Figure]:
         "How good are the answers by BLEURT?",
         f"BLEURT, computed by {runs.checkpoints[0]}, best over the references; each subtask has the same weight. "
         "Higher is better; the range depends on the checkpoint. The table also has the gain over "
-        f"“{runs.base}” on the same instances. {INTERVALS} See Table 3 of the paper.",
+        f"“{runs.base}” on the same instances. {INTERVALS} {PAIRED} See Table 3 of the paper.",
         panels(cells, Bars, "model", "encoding", ("scope",), untold=("scope",), axis="BLEURT", unit="number"),
         table(wide, BY_SCOPE, "number"),
         metrics=(BLEURT,),
@@ -209,7 +222,7 @@ def _ablation(runs: Comparable) -> Iterator[Figure]:
         "Which fields of an instruction help, and which hurt?",
         f"Change in mean ROUGE-L, in percentage points, over {runs.ablated.name}, when a field is removed from the "
         "full instruction (below 0: the field helped), and when it is added to the prompt (above 0: it helps). "
-        f"{INTERVALS} See Table 4 of the paper.",
+        f"{PAIRED} See Table 4 of the paper.",
         tuple(found),
         table(cells, ("model", "encoding", "compared with"), "change"),
         metrics=(ROUGE_L,),
@@ -272,19 +285,131 @@ def _gap(evidence: Evidence, runs: Comparable, bounds: Mapping[str, TaskRun]) ->
     lines: dict[Key, dict[str, object]] = {
         (UPPER_BOUND, encoding): {"ROUGE-L": best, "gap": None, "gap, relative (%)": None}
     }
+    below = grouped((entry for entry in runs.entries if entry["subtask"] in bounds), ("model", "encoding"))
     for about, line in means.known("model", "encoding").about():
-        found = line[ROUGE_L]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            relative = np.where(bound > 0, (bound - found) / bound, nan)
-        of_line = {"ROUGE-L": found, "gap": bound - found, "gap, relative (%)": relative}
-        lines[about["model"], about["encoding"]] = of_line
+        found, key = line[ROUGE_L], (about["model"], about["encoding"])
+        pairs = [(entry.run, bounds[entry["subtask"]]) for entry in below[key]]
+        gap, relative = change(pairs, ROUGE_L, bound - found), 0 - relative_gain(found, bound)
+        lines[key] = {"ROUGE-L": found, "gap": gap, "gap, relative (%)": relative}
     return Figure(
         "natural_instructions_upper_bound",
         "How far is each encoding from a model trained on the subtask?",
         f"Mean ROUGE-L over {number}, in percent; the line is the mean of task-specific models, each trained on "
         "instances of the subtask that it answers (the first row of Table 3). The table has the gap to it, in "
-        "percentage points and relative to it, with 95 % confidence intervals on the same instances.",
+        "percentage points and relative to it, on the same instances. "
+        f"{OF_GAINS}",
         (Panel("", drawn(means, Bars, "model", "encoding", axis="ROUGE-L", **options)),),
         table(Cells(("model", "encoding"), lines), ("model", "encoding")),
         metrics=(ROUGE_L,),
     )
+
+
+# Examples
+
+MOST_ANSWERS, MOST_LINES = 1500, 5
+"""How many answers are examined for failures that scores do not reveal, and how many of one task."""
+POOR = 0.5
+"""Answers with a ROUGE-L below this are examined for what went wrong."""
+
+
+def _is_echo(line: Line, answer: str) -> bool:
+    # A correct answer may be a word or two of its input.
+    return len(answer.split()) > 2 and str(line["doc"]["input"]).strip().startswith(answer.strip())
+
+
+def _is_wordy(line: Line, answer: str) -> bool:
+    references = (re.escape(str(reference).strip().rstrip(".")) for reference in line["doc"]["output"])
+    return any(re.search(rf"(?<!\w){words}(?!\w)", answer, re.IGNORECASE) for words in references if words)
+
+
+FAILURES: Mapping[str, Callable[[Line, str], bool]] = {
+    "The answer is empty.": lambda _, answer: not answer.strip(),
+    "The answer repeats its input.": _is_echo,
+    "The answer contains the right words, but so many others that its score is low.": _is_wordy,
+    "The answer also gives a reason.": lambda _, answer: "reason:" in answer.casefold(),
+}
+"""What is wrong with a poor answer; the first that applies counts."""
+UNSEEN = "The answer has little in common with the references."
+"""For an answer that cannot be read; it is kept so that the report says that it cannot be shown."""
+PERFECT = "For comparison: an answer with a ROUGE-L of 100 %, which ignores case, punctuation and word endings."
+
+
+def _candidates(runs: Comparable) -> list[list[Candidate]]:
+    """Return the candidates for each behavior, the best first."""
+    found, base = runs.by_model, runs.base
+    changes = [change for of_model in found.values() for change in _changes(of_model, base)]
+    gains = [one for change, one in sorted(changes, key=lambda pair: -pair[0]) if change > 0]
+    losses = [one for change, one in sorted(changes, key=lambda pair: pair[0]) if change < 0]
+    sampled = [run for of_model in found.values() for run in of_model.values() if run.rows is not None]
+    instructive = [gains, losses, *_failures(sampled)]
+    return [*instructive, _perfect(sampled, {one.answer.key for one in chain.from_iterable(instructive)})]
+
+
+def _changes(of_model: OfModel, base: str) -> Iterator[tuple[float, Candidate]]:
+    """Yield, for each encoding, the instance that gains the most over the base, and the one that loses the most."""
+    best: dict[tuple[str, str], tuple[float, Answer, Answer]] = {}
+    for (subtask, encoding), run in of_model.items():
+        beside = of_model.get((subtask, base))
+        if beside is None or beside is run or run.rows is None or beside.rows is None:
+            continue
+        places = places_in(beside, run)
+        differences = np.where(places < 0, np.nan, run.rows.values[ROUGE_L] - beside.rows.values[ROUGE_L][places])
+        if np.isnan(differences).all():
+            continue
+        for word, sign in (("better", 1), ("worse", -1)):
+            row = int(np.nanargmax(sign * differences))
+            change = float(differences[row])
+            if (encoding, word) not in best or sign * change > sign * best[encoding, word][0]:
+                best[encoding, word] = (change, Answer(run, row), Answer(beside, int(places[row])))
+    for (encoding, word), (change, answer, its) in best.items():
+        why = f"The same instance is answered {word} with “{encoding}” than with “{base}”."
+        yield change, Candidate(why, answer, its)
+
+
+def _failures(runs: Sequence[TaskRun]) -> list[list[Candidate]]:
+    """Return poor answers by what is wrong with them, one for each model."""
+    by_behavior: dict[str, dict[EvaluatedModel, Candidate]] = {why: {} for why in (*FAILURES, UNSEEN)}
+    poor = [
+        Answer(run, int(row))
+        for run in runs
+        for row in np.flatnonzero(rows_of(run).values[ROUGE_L] < POOR)[:MOST_LINES]
+    ]
+    # Evenly over models and tasks, and only some, because every line is read from its file.
+    for answer in poor[:: len(poor) // MOST_ANSWERS + 1]:
+        if why := _failure(answer):
+            by_behavior[why].setdefault(answer.run.model, Candidate(why, answer))
+    return [list(of_models.values()) for of_models in by_behavior.values()]
+
+
+def _failure(poor: Answer) -> str | None:
+    """Return what is wrong with a poor answer; ``None`` if it is nothing in ``FAILURES``."""
+    try:
+        _, text = asked_and_answered(poor.line)
+        return next((why for why, shows in FAILURES.items() if shows(poor.line, text)), None)
+    except UNREADABLE:
+        return UNSEEN
+
+
+def _perfect(runs: Sequence[TaskRun], shown: Collection[Hashable]) -> list[Candidate]:
+    """Return one answer that agrees with a reference and shows no other behavior, if there is any."""
+    perfect = (Answer(run, int(row)) for run in runs for row in np.flatnonzero(rows_of(run).values[ROUGE_L] == 1))
+    return [Candidate(PERFECT, answer) for answer in perfect if answer.key not in shown][:1]
+
+
+def _facts(answer: Answer, beside: Answer | None) -> Mapping[str, str]:
+    """Return the references and the score of an answer, and the same instance's answer under another encoding."""
+    line = answer.line
+    found = {
+        "expected": " / ".join(str(reference).strip() for reference in line["doc"]["output"]),
+        "encoding": str(answer.run.metadata["encoding"]),
+        "ROUGE-L": _percent(line),
+    }
+    if beside is not None:
+        encoding = beside.run.metadata["encoding"]
+        _, found[f"answer under “{encoding}”"] = asked_and_answered(beside.line)
+        found[f"ROUGE-L under “{encoding}”"] = _percent(beside.line)
+    return found
+
+
+def _percent(line: Line) -> str:
+    return f"{100 * line[ROUGE_L]:.1f} %"

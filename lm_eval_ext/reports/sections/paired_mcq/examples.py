@@ -4,45 +4,64 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from string import ascii_uppercase
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lm_eval_ext.families.paired_mcq.schema import NO_LETTER
-from lm_eval_ext.reports.sections.examples import Candidate, Facts, Line
+from lm_eval_ext.reports.sections.examples import Answer, Behavior, Candidate, Hits, Line, Pick, rows_of, scored
 from lm_eval_ext.reports.sections.paired_mcq.measures import BIAS, entropies
 from lm_eval_ext.reports.statistics import Floats
+from lm_eval_ext.reports.study import Entry, grouped
 from lm_eval_ext.results.rows import Rows
 from lm_eval_ext.results.runs import TaskRun
 
-Chosen = NDArray[np.bool_]
-"""Whether a row shows the behavior, shape (rows,)."""
 MUCH = 0.15
 """First tokens count as biased toward a letter if they exceed the texts' share of rows by this much."""
 
 
-def _another_option(rows: Rows) -> Chosen:
-    clear = ~(_is(rows, "refusal") | _is(rows, "no_answer") | _is(rows, "several"))
-    return _is(rows, "mismatch") & clear
+def candidates(entries: Iterable[Entry]) -> list[list[Candidate]]:
+    """Return the candidates for each behavior: one answer of each task, to an unused question if possible."""
+    by_model = grouped(entries, ["model"]).values()
+    every, unused = (
+        [one for of_model in by_model for one in sorted(of_model, key=lambda one: one["task"])],
+        unused_first(),
+    )
+    found = [list(behavior(every, unused)) for behavior in BEHAVIORS]
+    return [*found[:-1], found[-1][:1]]
 
 
-def _depends_on_order(rows: Rows) -> Chosen:
+def unused_first() -> Pick:
+    """Return a function that chooses a row whose question it has not chosen before, if there is one."""
+    taken: set[Hashable] = set()
+
+    def pick(run: TaskRun, hits: Hits) -> int | None:
+        questions = {int(row): (run.dataset, rows_of(run).clusters[row]) for row in np.flatnonzero(hits)}
+        row = next((row for row, question in questions.items() if question not in taken), next(iter(questions), None))
+        if row is not None:
+            taken.add(questions[row])
+        return row
+
+    return pick
+
+
+def _depends_on_order(_entry: Entry, rows: Rows) -> Hits:
     """Return the rows of the question whose answers vary most with the order of its options, if any do."""
     if "entropy_text" not in rows.outcomes:
-        return _none(rows)
+        return np.zeros(len(rows), np.bool_)
     clusters, differing = _by_question(rows, "entropy_text")
-    most: Chosen = (clusters == differing.argmax()) & (differing.max() > 0)
+    most: Hits = (clusters == differing.argmax()) & (differing.max() > 0)
     return most
 
 
-def _agree_throughout(rows: Rows) -> Chosen:
+def _agree_throughout(_entry: Entry, rows: Rows) -> Hits:
     """Return the matches whose question has the same answer for every order of its options."""
     if "mismatch" not in rows.values or "entropy_text" not in rows.outcomes:
-        return _none(rows)
+        return np.zeros(len(rows), np.bool_)
     clusters, differing = _by_question(rows, "entropy_text")
-    same: Chosen = (rows.values["mismatch"] == 0) & (differing[clusters] == 0)
+    same: Hits = (rows.values["mismatch"] == 0) & (differing[clusters] == 0)
     return same
 
 
@@ -53,97 +72,73 @@ def _by_question(rows: Rows, metric: str) -> tuple[NDArray[np.int32], Floats]:
     return clusters, entropies(clusters, rows.outcomes[metric], len(questions))
 
 
-def _drawn_to_a_letter(rows: Rows) -> Chosen:
+def _drawn_to_a_letter(_entry: Entry, rows: Rows) -> Hits:
     """Return the mismatches whose first token is the letter that it is biased toward, if there is one."""
     pairs = rows.letters.get(BIAS, ())
     excess = Counter(first for first, _ in pairs)
     excess.subtract(text for _, text in pairs if text != NO_LETTER)
     letter, count = max(sorted(excess.items()), key=lambda item: item[1], default=("", 0))
     if count < MUCH * len(rows):
-        return _none(rows)
+        return np.zeros(len(rows), np.bool_)
     return np.array([first == letter != text for first, text in pairs])
 
 
-BEHAVIORS: Mapping[str, Callable[[Rows], Chosen]] = {
-    "The first token names one option and the text another: an evaluation of first tokens alone counts an answer that "
-    "was never given.": _another_option,
-    "The text refuses, but the first token names an option.": lambda rows: _is(rows, "mismatch_refusal"),
-    "The choice depends on the order of the options: no other question's answers vary more.": _depends_on_order,
-    "The first token is biased toward one letter, which it gives more often than the texts do.": _drawn_to_a_letter,
-    "The text is right where the first token is wrong.": lambda rows: (
-        _is(rows, "text_acc") & ~_is(rows, "first_token_acc") & ("first_token_acc" in rows.values)
+BEHAVIORS = (
+    Behavior(
+        "The first token names one option and the text another: an evaluation of first tokens alone counts an answer "
+        "that was never given.",
+        scored({"mismatch": 1}, unless=("refusal", "no_answer", "several")),
     ),
-    "The first token is right where the text is wrong.": lambda rows: (
-        _is(rows, "first_token_acc") & ~_is(rows, "text_acc")
+    Behavior("The text refuses, but the first token names an option.", scored({"mismatch_refusal": 1})),
+    Behavior(
+        "The choice depends on the order of the options: no other question's answers vary more.", _depends_on_order
     ),
-    "The text gives the letter of one option with the text of another, which counts as no answer.": lambda rows: _is(
-        rows, "contradiction"
+    Behavior(
+        "The first token is biased toward one letter, which it gives more often than the texts do.", _drawn_to_a_letter
     ),
-    "The text contains no answer that the reader could find.": lambda rows: (
-        _is(rows, "no_answer") & ~_is(rows, "contradiction")
+    Behavior(
+        "The text is right where the first token is wrong.",
+        scored({"text_acc": 1, "first_token_acc": 0}),
     ),
-    "The text chooses several options where one was asked for.": lambda rows: _is(rows, "several"),
-    "The text refuses.": lambda rows: _is(rows, "refusal") & ~_is(rows, "mismatch_refusal"),
-    "First token and text agree for every order of the options, as they should.": _agree_throughout,
-}
-"""What an answer can show, and the rows that show it. Agreement is expected, so it comes last and only once."""
+    Behavior(
+        "The first token is right where the text is wrong.",
+        scored({"first_token_acc": 1, "text_acc": 0}),
+    ),
+    Behavior(
+        "The text gives the letter of one option with the text of another, which counts as no answer.",
+        scored({"contradiction": 1}),
+    ),
+    Behavior(
+        "The text contains no answer that the reader could find.", scored({"no_answer": 1}, unless=["contradiction"])
+    ),
+    Behavior("The text chooses several options where one was asked for.", scored({"several": 1})),
+    Behavior("The text refuses.", scored({"refusal": 1}, unless=["mismatch_refusal"])),
+    Behavior("First token and text agree for every order of the options, as they should.", _agree_throughout),
+)
+"""What an answer can show. Agreement is expected, so it comes last and only once."""
 
 
-def candidates(runs: Sequence[TaskRun]) -> list[list[Candidate]]:
-    """Return the candidates for each behavior: one answer of each task, to an unused question if possible."""
-    taken: set[Hashable] = set()
-    found = []
-    for why, shows in BEHAVIORS.items():
-        of_behavior = []
-        for run in runs:
-            if run.rows is None:
-                continue
-            rows = [int(row) for row in np.flatnonzero(shows(run.rows))]
-            questions = {row: (run.dataset, run.rows.clusters[row]) for row in rows}
-            row = next((row for row in rows if questions[row] not in taken), rows[0] if rows else None)
-            if row is not None:
-                taken.add(questions[row])
-                of_behavior.append(Candidate(run, row, why, _facts(run, run.rows, row)))
-        found.append(of_behavior)
-    return [*found[:-1], found[-1][:1]]
+def facts(answer: Answer, _beside: Answer | None) -> Mapping[str, str]:
+    """Return the correct option, the readings and the scores of an answer."""
+    run, row, line = answer.run, answer.row, answer.line
+    rows, doc = rows_of(run), line["doc"]
+    contents = dict(zip(ascii_uppercase, map(str, doc["options"]), strict=False))
 
+    def option(letter: object) -> str:
+        return f"{letter}. {contents[letter]}" if letter in contents else str(letter)
 
-def _none(rows: Rows) -> Chosen:
-    return np.zeros(len(rows), np.bool_)
-
-
-def _is(rows: Rows, metric: str) -> Chosen:
-    """Return for which rows a metric is 1; for none if the task lacks the metric."""
-    values = rows.values.get(metric)
-    return _none(rows) if values is None else values == 1
-
-
-def _facts(run: TaskRun, rows: Rows, row: int) -> Facts:
-    """Return a function that extracts the correct option, the readings and the scores of an answer from its line."""
-
-    def facts(line: Line) -> Mapping[str, str]:
-        doc = line["doc"]
-        contents = dict(zip(ascii_uppercase, map(str, doc["options"]), strict=False))
-
-        def option(letter: object) -> str:
-            return f"{letter}. {contents[letter]}" if letter in contents else str(letter)
-
-        found = {}
-        if doc.get("gold"):
-            found["correct option"] = option(doc["gold"])
-        if BIAS in rows.letters:
-            found["first token"] = option(rows.letters[BIAS][row][0])
-        found[f"text, as read by {run.reader}"] = _reading(line, option)
-        if "mismatch" in rows.values:
-            found["mismatch"] = "yes" if rows.values["mismatch"][row] else "no"
-        chosen = _over_orders(rows, row)
-        asked = sum(count for _, count in chosen)
-        found["text, over all orders of the options"] = ", ".join(
-            f"{what} ({count} of {asked})" for what, count in chosen
-        )
-        return found
-
-    return facts
+    found = {}
+    if doc.get("gold"):
+        found["correct option"] = option(doc["gold"])
+    if BIAS in rows.letters:
+        found["first token"] = option(rows.letters[BIAS][row][0])
+    found[f"text, as read by {run.reader}"] = _reading(line, option)
+    if "mismatch" in rows.values:
+        found["mismatch"] = "yes" if rows.values["mismatch"][row] else "no"
+    chosen = _over_orders(rows, row)
+    asked = sum(count for _, count in chosen)
+    found["text, over all orders of the options"] = ", ".join(f"{what} ({count} of {asked})" for what, count in chosen)
+    return found
 
 
 def _reading(line: Line, option: Callable[[object], str]) -> str:

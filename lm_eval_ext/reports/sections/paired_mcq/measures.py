@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import groupby, pairwise
 from math import log, nan
 from typing import Any
 
@@ -17,8 +17,9 @@ from lm_eval_ext.families.schema import SHARE
 from lm_eval_ext.reports.evidence import Evidence, name_of
 from lm_eval_ext.reports.figure import Estimate
 from lm_eval_ext.reports.layout import MISSING
-from lm_eval_ext.reports.statistics import Floats, Population, Ratio, estimate
-from lm_eval_ext.reports.study import Cells, Entry, Key, Study
+from lm_eval_ext.reports.statistics import Floats, Population, Ratio, Replicates, estimate
+from lm_eval_ext.reports.study import UNKNOWN, Cells, Entry, Key, Study, shared_rows
+from lm_eval_ext.results.issue import Issue, warning
 from lm_eval_ext.results.rows import Coded, Rows
 from lm_eval_ext.results.runs import TaskRun
 
@@ -32,6 +33,10 @@ INTERVALS = (
     "Intervals are 95 % confidence intervals from a cluster bootstrap over questions; a question is resampled together "
     "with all orders of its options."
 )
+RATES = {"mismatch": "mismatch", "refusal": "refusal"}
+ENTROPY = {"entropy_text": "entropy of the text", "entropy_first_token": "entropy of the first token"}
+BY_TEMPERATURE = ("model", "task", "dataset", "level", "temperature", "draws")
+"""What a point of a curve is about; the temperature is 0 for greedy decoding."""
 
 
 @dataclass(frozen=True)
@@ -100,16 +105,15 @@ def facts(run: TaskRun) -> dict[str, Any]:
     return {"dataset": dataset, "level": str(run.metadata["constraint"])}
 
 
-def measured(found: Study) -> Measured:
-    """Return what was measured in all runs."""
-    # If several tasks share a dataset and level, all but one are shown by name.
+def entries_of(found: Study) -> list[Entry]:
+    """Return all runs by model; if several tasks share a dataset and level, all but one are shown by name."""
     others = (entry.with_facts(dataset=entry["task"]) for entry in found.others)
     models = found.in_order("model", (entry["model"] for entry in (*found.entries, *found.others)))
-    entries = sorted((*found.entries, *others), key=lambda entry: models.index(entry["model"]))
-    return _of_entries(found.evidence, entries)
+    return sorted((*found.entries, *others), key=lambda entry: models.index(entry["model"]))
 
 
-def _of_entries(evidence: Evidence, entries: Iterable[Entry]) -> Measured:
+def measured(evidence: Evidence, entries: Iterable[Entry]) -> Measured:
+    """Return what was measured in some runs."""
     figures: dict[Key, dict[str, Estimate]] = {}
     readers: dict[Key, dict[str, Estimate]] = {}
     letters: dict[Key, dict[str, tuple[Estimate, Estimate]]] = {}
@@ -217,3 +221,46 @@ def entropies(clusters: NDArray[np.int32], outcomes: Coded[tuple[str, ...]], que
     of_pairs = counts.tolist()
     found[asked] = [distributions.entropy(of_pairs[start:end]) for start, end in pairwise(bounds)]
     return found
+
+
+def at_temperatures(evidence: Evidence, issues: list[Issue]) -> Iterator[tuple[Key, Mapping[str, Replicates]]]:
+    """Yield what each task's draws at each temperature are about (``BY_TEMPERATURE``), and their mean figures."""
+    of_family = [run for run in evidence.runs.swept if run.family.name == FAMILY]
+    for (model, task), found in groupby(of_family, key=lambda run: (run.model, run.task)):
+        runs, label = list(found), evidence.runs.labels[model]
+        kept = [run for run in runs if _is_alike(runs[0], run)]
+        if left_out := len(runs) - len(kept):
+            issues.append(
+                warning(
+                    f"{label}, {task}: {left_out} of {len(runs)} draws are left out, because "
+                    f"their rows or version differ from those at temperature {runs[0].decoding.temperature:g}"
+                )
+            )
+        for temperature, of_temperature in groupby(kept, key=lambda run: run.decoding.temperature):
+            draws = list(of_temperature)
+            yield (
+                (label, task, *facts(runs[0]).values(), temperature, len(draws)),
+                {
+                    metric: Ratio.mean(_ratio(evidence, run, metric) for run in draws).value
+                    if all(metric in run.metrics for run in draws)
+                    else UNKNOWN
+                    for metric in (*ENTROPY, *RATES)
+                },
+            )
+
+
+def _is_alike(first: TaskRun, other: TaskRun) -> bool:
+    """Return whether two runs of a task were asked about the same rows."""
+    shared = shared_rows([first, other])
+    return not shared.reason and not shared.left_out
+
+
+def _ratio(evidence: Evidence, run: TaskRun, metric: str) -> Ratio:
+    if metric not in ENTROPY or run.rows is None:
+        return evidence.ratio(run, metric)
+    population = evidence.population
+    asked = population.by_cluster(run.dataset, run.rows.clusters, np.ones(len(run.rows)))
+    of_question = entropies(run.rows.clusters, run.rows.outcomes[metric], len(asked))
+    questions = np.arange(len(asked), dtype=np.int32)
+    found = population.ratio(run.dataset, questions, of_question, (asked > 0).astype(np.float64))
+    return found.measured(name_of(run, metric), most_entropy(asked))

@@ -1,7 +1,7 @@
 """The report's section on paired_mcq: does the first token name the answer that the text gives?
 
-The figures follow Wang et al. 2024: Figure 2 (mismatch and refusal by constraint level), Figures 3 and 7 (letters) and
-Table 3 (entropy, which it calls answer consistency).
+The figures follow Wang et al. 2024: Figure 2 (mismatch and refusal by constraint level), Figures 3 and 7 (letters),
+Table 3 (entropy, which it calls answer consistency) and Figure 4 (decoding temperatures).
 """
 
 from __future__ import annotations
@@ -12,24 +12,28 @@ from typing import TypeVar
 
 from lm_eval_ext.families.paired_mcq.schema import NO_LETTER
 from lm_eval_ext.reports.evidence import Evidence
-from lm_eval_ext.reports.figure import Bars, Estimate, Figure, Panel, Section, Unit
+from lm_eval_ext.reports.figure import Bars, Curves, Estimate, Figure, Panel, Section, Unit
 from lm_eval_ext.reports.layout import COLUMN, drawn, panels, table
 from lm_eval_ext.reports.sections.examples import examples
-from lm_eval_ext.reports.sections.paired_mcq.examples import candidates
+from lm_eval_ext.reports.sections.paired_mcq.examples import candidates, facts
 from lm_eval_ext.reports.sections.paired_mcq.measures import (
     ASKED,
     BIAS,
+    BY_TEMPERATURE,
+    ENTROPY,
     FAMILY,
     FIRST_TOKEN,
     INTERVALS,
+    RATES,
     TEXT,
     Measured,
+    at_temperatures,
+    entries_of,
     in_order,
     levels_of,
     measured,
     study_of,
 )
-from lm_eval_ext.reports.sections.paired_mcq.temperatures import temperature_figures
 from lm_eval_ext.reports.study import Cells, exists
 from lm_eval_ext.results.issue import Issue, named, note, warning
 from lm_eval_ext.results.runs import TaskRun
@@ -45,12 +49,14 @@ def section(evidence: Evidence) -> Section | None:
     of_family = evidence.runs.of(FAMILY)
     if not of_family:
         return None
-    shown, not_shown = examples(evidence.runs, candidates(of_family))
+    found = study_of(evidence)
+    entries = entries_of(found)
+    shown, not_shown = examples(evidence.runs, candidates(entries), facts)
     return Section(
         FAMILY,
         "First token and text",
         "Is the letter with the highest first-token probability the answer that the model then writes?",
-        (*_figures(measured(study_of(evidence))), *temperature_figures(evidence)),
+        (*_figures(measured(evidence, entries)), *temperature_figures(evidence)),
         shown,
         (*_issues(of_family), *not_shown),
     )
@@ -355,3 +361,71 @@ def most_telling(items: Sequence[Item], group: Callable[[Item], object], weight:
         if weight(item) > weight(held):
             best[group(item)] = item
     return list(best.values())
+
+
+# Temperatures (appendix A.1)
+
+HEADS = {"model": "", "dataset": "", "level": "", "at": "temperature", "draws": ""}
+
+
+def temperature_figures(evidence: Evidence) -> tuple[Figure, ...]:
+    """Return Figure 4 (a) and (b); none if no task was run at several temperatures."""
+    issues: list[Issue] = []
+    points = Cells(BY_TEMPERATURE, dict(at_temperatures(evidence, issues)))
+    swept = {asked for asked, part in points.split("model", "dataset", "level") if len(part.values("temperature")) > 1}
+    points = points.where(lambda about: (about["model"], about["dataset"], about["level"]) in swept)
+    if not points.lines:
+        return ()
+    if any(draws > 1 for draws in points.values("draws")):
+        issues.append(note("Several draws at one temperature: the mean over them is shown, and the table counts them."))
+    return tuple(
+        Figure(
+            name,
+            title,
+            f"{reading} {INTERVALS} They cover the choice of the questions, not of the draws. See Figure 4 {part} of "
+            "the paper.",
+            tuple(_panels(points.only(shown), unit)),
+            table(points.only(shown).with_fact("at", "{temperature:g}"), HEADS, unit),
+            tuple(issues),
+            tuple(metrics),
+        )
+        for name, title, reading, part, metrics, unit in _FIGURES
+        if (shown := {metric: name for metric, name in metrics.items() if points.only([metric]).known().lines})
+    )
+
+
+_FIGURES: Sequence[tuple[str, str, str, str, dict[str, str], Unit]] = (
+    (
+        "paired_mcq_temperature_entropy",
+        "Does a higher temperature make answers less consistent?",
+        "Entropy, in nats, of the contents chosen over the orders of a question's options, by temperature. 0: the same "
+        "content in every order. Lower is better. First tokens are the most likely ones at every temperature, so their "
+        "entropy does not depend on it.",
+        "(a)",
+        ENTROPY,
+        "number",
+    ),
+    (
+        "paired_mcq_temperature_rates",
+        "Do mismatch and refusal depend on the temperature?",
+        "Share of rows in which the text does not choose the first token's option, and in which it refuses, by "
+        "temperature.",
+        "(b)",
+        RATES,
+        "share",
+    ),
+)
+
+
+def _panels(points: Cells, unit: Unit) -> Iterator[Panel]:
+    """Yield a panel for each metric, dataset and level, with a curve for each model; one model's levels share one."""
+    is_one = len(points.values("model")) == 1
+    curve, by = ("level", ("dataset",)) if is_one else ("model", ("dataset", "level"))
+    curves = levels_of(points) if is_one else points.values("model")
+    told = [place for place, fact in enumerate(by) if len(points.values(fact)) > 1]
+    for metric in next(iter(points.lines.values())):
+        for key, part in in_order(points).only([metric]).known(*BY_TEMPERATURE).split(*by):
+            columns = [one for one in curves if one in part.values(curve)]
+            options = {"x_axis": "temperature", "axis": metric if unit == "share" else "nats", "unit": unit}
+            mark = drawn(part, Curves, "temperature", curve, columns=columns, **options)
+            yield Panel(", ".join((*(key[place] for place in told), metric)), mark)

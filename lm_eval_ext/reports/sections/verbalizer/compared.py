@@ -35,7 +35,7 @@ from lm_eval_ext.reports.sections.verbalizer.runs import (
     scopes_of,
 )
 from lm_eval_ext.reports.statistics import Floats, Ratio, Replicates
-from lm_eval_ext.reports.study import OWN, Entry, SameRows, Study, exists, grouped
+from lm_eval_ext.reports.study import OWN, PAIRED, Entry, SameRows, Study, exists, grouped
 from lm_eval_ext.results.models import FEW_SHOT, EvaluatedModel
 from lm_eval_ext.results.rows import ASKED
 from lm_eval_ext.results.runs import TaskRun
@@ -101,17 +101,18 @@ def chain_of_thought(study: Study) -> Iterator[Figure]:
     flipped = [entry for entry in entries if entry["words"] == FLIPPED]
     compared, issues = study.on_same_rows(flipped, ("model", "dataset"), OF_SETTINGS)
     direct, thought = (SETTINGS[how, FLIPPED] for how in (DIRECT, THOUGHT))
-    both = study.means(in_scopes(compared, datasets), by, ACCURACY, compared=("model", "setting"))
-    gain = both.wide("setting", heading="{setting}").with_columns({"gain": lambda line: line[thought] - line[direct]})
+    both = in_scopes(compared, datasets)
+    gain = study.gains(
+        both, ("model", "scope"), "setting", (direct, thought), "acc", compared=("model", "setting")
+    ).only(["gain"])
     yield Figure(
         "verbalizer_thought_gain",
         "How much does chain of thought help?",
         "Accuracy with flipped label words after a chain of thought, minus accuracy of direct answers to the same "
         "rows. Above 0, reasoning helps the model follow the instruction; below 0, it hurts (section 4.3). If 0 is "
-        "outside the interval, the difference is unlikely to be due to chance. Intervals are 95 % confidence intervals "
-        "of the paired difference, from a cluster bootstrap over rows.",
-        panels(gain.only(["gain"]), HeatMap, "model", "scope", axis="gain in accuracy", unit="change"),
-        table(gain.only(["gain"]).wide("scope", heading="{scope}"), ("model",), "change"),
+        f"outside the interval, the difference is unlikely to be due to chance. {PAIRED}",
+        panels(gain, HeatMap, "model", "scope", axis="gain in accuracy", unit="change"),
+        table(gain.wide("scope", heading="{scope}"), ("model",), "change"),
         (*incomplete(study), *issues),
         ("acc",),
     )
@@ -130,16 +131,17 @@ def few_shot(study: Study) -> Figure | None:
         setting=(NATURAL, UNNATURAL),
         which=(WITHOUT, WITH),
     )
-    cells = study.means(
+    gains = study.gains(
         in_scopes(compared, datasets),
-        (("pair", "shots"), "scope", "setting", "which"),
-        ACCURACY,
+        (("pair", "shots"), "scope", "setting"),
+        "which",
+        (WITHOUT, WITH),
+        "acc",
         compared=("pair", "shots", "setting", "which"),
     )
-    gains = cells.wide("which", heading="{which}").with_columns({"gain": lambda line: line[WITH] - line[WITHOUT]})
-    drawn = cells.with_fact("series", "{setting}, {which}")
+    accuracies = gains.only([WITHOUT, WITH]).wide("setting", heading="{setting}, {column}")
     options = {"axis": "accuracy", **guessing(study.entries)}
-    by_dataset = drawn.where(lambda about: about["scope"] in datasets)
+    by_dataset = accuracies.where(lambda about: about["scope"] in datasets)
     return Figure(
         "verbalizer_few_shot",
         "Do few-shot examples help it against its priors?",
@@ -147,12 +149,10 @@ def few_shot(study: Study) -> Figure | None:
         "the same words. A large gain with flipped words means that the model learns from examples what it does not "
         "follow as an instruction: in the paper, four examples bring ChatGPT from 52 to 56 % and GPT-4 from 58 to 88 "
         "%, and neither gains more than 4 points with golden words (appendix A, Table 2, Figure 6). Both are over the "
-        f"same rows, with direct prompts. {INTERVALS}",
+        f"same rows, with direct prompts. {INTERVALS} {PAIRED}",
         (
-            *panels(
-                drawn.where(lambda about: about["scope"] == TOGETHER), Bars, "pair", "series", ("scope",), **options
-            ),
-            *(panels(by_dataset, Bars, "scope", "series", ("pair",), **options) if len(datasets) > 1 else ()),
+            *panels(accuracies.where(lambda about: about["scope"] == TOGETHER), Bars, "pair", by=("scope",), **options),
+            *(panels(by_dataset, Bars, "scope", by=("pair",), **options) if len(datasets) > 1 else ()),
         ),
         table(
             gains.wide("setting", heading="{setting}, {column}"),

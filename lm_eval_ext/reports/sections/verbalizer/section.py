@@ -9,7 +9,7 @@ from lm_eval_ext.reports.figure import Bars, Curves, Figure, HeatMap, Panel, Sec
 from lm_eval_ext.reports.layout import COLUMN, panels, table
 from lm_eval_ext.reports.sections.examples import examples
 from lm_eval_ext.reports.sections.verbalizer.compared import chain_of_thought, few_shot, paraphrases
-from lm_eval_ext.reports.sections.verbalizer.examples import candidates
+from lm_eval_ext.reports.sections.verbalizer.examples import candidates, facts
 from lm_eval_ext.reports.sections.verbalizer.runs import (
     ACCURACY,
     DIRECT,
@@ -52,7 +52,7 @@ def section(evidence: Evidence) -> Section | None:
     found = study_of(evidence)
     if not (found.entries or found.others):
         return None
-    shown, issues = examples(evidence.runs, candidates(found))
+    shown, issues = examples(evidence.runs, candidates(found), facts)
     return Section(
         FAMILY,
         "Verbalizer manipulation",

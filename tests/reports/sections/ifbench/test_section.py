@@ -108,7 +108,3 @@ def test_a_model_without_verdicts_of_single_instructions_is_left_out_with_a_warn
     assert [issue.text for issue in types.issues] == [
         f"{DROP_ONE}: no verdicts of single instructions in samples; left out"
     ]
-
-
-def test_a_report_without_the_family_has_no_section(result_folder: ResultFolder) -> None:
-    assert section(Evidence(load([result_folder("oracle", ["verbalizer_sst2_natural_golden"], limit=1)]))) is None

@@ -217,10 +217,6 @@ def test_at_most_ten_examples_cover_every_kind(known: Section) -> None:
     assert all("correct option" in dict(example.facts) for example in known.examples if example.task == ARC)
 
 
-def test_the_section_is_the_same_for_the_same_runs(known: Section, folders: Mapping[str, Path]) -> None:
-    assert section_of(*folders.values()) == known
-
-
 def test_without_samples_there_are_figures_but_no_intervals(folders: Mapping[str, Path], tmp_path: Path) -> None:
     bare = copytree(folders["chatty"], tmp_path / "bare")
     for samples in bare.rglob("samples_*"):
@@ -243,11 +239,6 @@ def test_text_only_tasks_show_refusals_missing_answers_and_entropy(text_alone: S
     assert any("No first-token" in issue.text for issue in text_alone.issues)
     (example,) = text_alone.examples
     assert example.why == "The text refuses."
-
-
-def test_runs_of_other_families_give_no_section(result_folder: ResultFolder) -> None:
-    folder = result_folder("oracle", ("natural_instructions_subtask033_winogrande_answer_generation_prompt",))
-    assert section(Evidence(load([folder]))) is None
 
 
 # Figures by hand: questions in two orders each, written down

@@ -14,7 +14,7 @@ from lm_eval_ext.families.paired_mcq.scores import Value
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Curves, Estimate, Figure
 from lm_eval_ext.reports.page.build import build
-from lm_eval_ext.reports.sections.paired_mcq.temperatures import temperature_figures
+from lm_eval_ext.reports.sections.paired_mcq.section import temperature_figures
 from lm_eval_ext.results.issue import note
 from lm_eval_ext.results.load import load
 from lm_eval_ext.results.runs import Runs

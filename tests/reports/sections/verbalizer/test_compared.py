@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Mapping, Sequence
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +14,17 @@ import pytest
 
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Bars, Estimate, Figure, HeatMap, Section
+from lm_eval_ext.reports.gate.findings import compare
+from lm_eval_ext.reports.gate.units import Sides
+from lm_eval_ext.reports.page.export import as_csv
 from lm_eval_ext.reports.sections.verbalizer.compared import spread_of
 from lm_eval_ext.reports.sections.verbalizer.section import section
 from lm_eval_ext.results.issue import error, note
-from lm_eval_ext.results.load import load
+from lm_eval_ext.results.load import load, load_apart
 from lm_eval_ext.results.runs import TaskRun
 from tests.reports.conftest import ResultFolder
 from tests.reports.files import SST2, STAMP, samples_of
+from tests.reports.gate.two_runs import right
 from tests.reports.sections.reading_tables import figure, names, numbers, titles, values
 from tests.reports.sections.verbalizer.files import GOLDEN, NO_YES, OWN, SNLI, THOUGHT_OUT, write_run
 
@@ -68,6 +74,26 @@ def test_the_gain_is_paired(tmp_path: Path) -> None:
     before, gain = cells["unnatural (flipped), zero-shot"], cells["unnatural (flipped), gain"]
     assert gain.value == pytest.approx(0.1)
     assert gain.high - gain.low < 0.7 * (before.high - before.low)
+
+
+def test_a_gain_on_the_page_is_the_difference_that_compare_finds(tmp_path: Path) -> None:
+    zero, few = {SST2: right(50), SNLI: right(30)}, {SST2: right(60, skip=5), SNLI: right(45)}
+    tree = {"both": [SST2, SNLI], SST2: [], SNLI: []}
+    paths = [run(tmp_path, shots, scores, group_subtasks=tree).parent for shots, scores in ((0, zero), (4, few))]
+    before, after = load_apart([[path] for path in paths])
+    sides = Sides(before, after, ("zero-shot", "few-shot"))
+    changes = {each.name: each.difference.change for each in compare(sides).findings}
+    table = StringIO(as_csv(figure(section_of(tmp_path), "verbalizer_few_shot").table))
+    gain = "unnatural (flipped), gain"
+    of_page = {
+        line["dataset"]: tuple(float(line[name]) for name in (gain, f"{gain} low", f"{gain} high"))
+        for line in csv.DictReader(table)
+    }
+    names_of = {"overall": "both", "sst2": SST2, "snli": SNLI}
+    assert of_page.keys() == names_of.keys()
+    for name, ends in of_page.items():
+        change = changes[names_of[name]]
+        assert ends == pytest.approx((change.value, change.low, change.high), rel=1e-12)
 
 
 def test_every_number_of_examples_is_compared_with_none(tmp_path: Path) -> None:

@@ -140,12 +140,6 @@ def test_there_are_at_most_ten_examples_of_known_answers_from_every_model(known:
     assert followed.prompt.endswith("Answer:")
 
 
-def test_the_same_files_give_the_same_section(known: Section, result_folder: ResultFolder) -> None:
-    again = section_of(*(result_folder(policy, TASKS) for policy in ("oracle", "prior", "random")))
-    assert again is not None
-    assert repr(again) == repr(known)  # by its text, for no NaN is another
-
-
 # Intervals
 
 
@@ -294,11 +288,6 @@ def test_chain_of_thought_is_compared_only_where_it_was_run(tmp_path: Path) -> N
     cells = numbers(both, "verbalizer_thought")[ONE, "overall"]
     assert [cell.value for cell in cells.values()] == [1.0, 0.5, 1.0]
     assert numbers(both, "verbalizer_thought_gain")[ONE,]["overall"].value == 0.5
-
-
-def test_runs_of_other_families_give_no_section(result_folder: ResultFolder) -> None:
-    folder = result_folder("oracle", ["paired_mcq_arc_challenge_low"], limit=1)
-    assert section_of(folder) is None
 
 
 # How many models

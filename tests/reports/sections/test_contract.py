@@ -1,8 +1,9 @@
-"""Every metric that a schema marks as drawn is in some figure, and figures show only metrics of the schema."""
+"""What the sections of all families have in common: the metrics of the schema are in figures, and nothing else is."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from importlib import import_module
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 
 from lm_eval_ext.families.registry import FAMILIES
 from lm_eval_ext.reports.evidence import Evidence
-from lm_eval_ext.reports.figure import Figure
+from lm_eval_ext.reports.figure import Section
 from lm_eval_ext.results.load import load
 from lm_eval_ext.results.runs import Runs
 from tests.families.natural_instructions.test_bleurt import BERT, checkpoint
@@ -32,7 +33,7 @@ TWICE = "two_turns:base=reference,policy=oracle"
 
 
 @pytest.fixture(scope="module")
-def runs(result_folder: ResultFolder, sentence_data: None, tmp_path_factory: pytest.TempPathFactory) -> Runs:
+def folders(result_folder: ResultFolder, sentence_data: None, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     bleurt = str(checkpoint(tmp_path_factory.mktemp("bleurt"), BERT))
     folders: list[Path] = [
         result_folder("oracle", tasks, limit=ROWS, answer_classifier="rules", bleurt=bleurt) for tasks in TASKS.values()
@@ -41,14 +42,23 @@ def runs(result_folder: ResultFolder, sentence_data: None, tmp_path_factory: pyt
     twice = result_folder(TWICE, ("ifbench_two_turns",), limit=2, chat=True)
     worded = result_folder("oracle", TASKS["verbalizer"][:1], limit=ROWS, paraphrases=2)
     sections = result_folder("oracle", ("manyifeval_dense_n010",), form="mixed")
-    return load([*folders, refined, twice, worded, sections])
+    return [*folders, refined, twice, worded, sections]
 
 
 @pytest.fixture(scope="module")
-def figures(runs: Runs) -> Mapping[str, tuple[Figure, ...]]:
-    """The figures of each family."""
-    evidence = Evidence(runs)
-    return {family.name: import_module(family.section).section(evidence).figures for family in FAMILIES.values()}
+def runs(folders: list[Path]) -> Runs:
+    return load(folders)
+
+
+def section_of(family: str, runs: Runs) -> Section | None:
+    found: Section | None = import_module(FAMILIES[family].section).section(Evidence(runs))
+    return found
+
+
+@pytest.fixture(scope="module")
+def sections(runs: Runs) -> Mapping[str, Section]:
+    """The section of each family."""
+    return {family: found for family in FAMILIES if (found := section_of(family, runs))}
 
 
 def alike(name: str, other: str) -> bool:
@@ -58,10 +68,10 @@ def alike(name: str, other: str) -> bool:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_drawn_metric_appears_in_a_figure_of_runs_that_have_it(
-    family: str, runs: Runs, figures: Mapping[str, tuple[Figure, ...]]
+    family: str, runs: Runs, sections: Mapping[str, Section]
 ) -> None:
     given = {metric for run in runs.of(family) for metric in run.metrics}
-    shown = {metric for figure in figures[family] for metric in figure.metrics}
+    shown = {metric for figure in sections[family].figures for metric in figure.metrics}
     drawn = [metric.name for metric in FAMILIES[family].schema.metrics if metric.drawn]
     had = [name for name in drawn if any(fnmatchcase(metric, name) for metric in given)]
     assert had == drawn
@@ -69,8 +79,22 @@ def test_every_drawn_metric_appears_in_a_figure_of_runs_that_have_it(
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_figures_show_only_metrics_of_the_schema(family: str, figures: Mapping[str, tuple[Figure, ...]]) -> None:
+def test_figures_show_only_metrics_of_the_schema(family: str, sections: Mapping[str, Section]) -> None:
     known = [metric.name for metric in FAMILIES[family].schema.metrics if metric.drawn]
-    for figure in figures[family]:
+    for figure in sections[family].figures:
         assert figure.metrics, figure.name
         assert [metric for metric in figure.metrics if not any(alike(metric, name) for name in known)] == []
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_same_files_give_the_same_section(
+    family: str, folders: list[Path], sections: Mapping[str, Section]
+) -> None:
+    # By its text, for no NaN is another.
+    assert repr(section_of(family, load(folders))) == repr(sections[family])
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_runs_of_other_families_give_no_section(family: str, runs: Runs) -> None:
+    others = tuple(run for run in runs.found if run.family.name != family)
+    assert section_of(family, replace(runs, found=others)) is None

@@ -1,0 +1,285 @@
+"""The report's section on tasks that are not ours: what differs between the models, and every score."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import inf, isnan, nan
+
+import numpy as np
+
+from lm_eval_ext.families.schema import SHARE
+from lm_eval_ext.reports.aggregates import replicates, terms_by_cluster
+from lm_eval_ext.reports.evidence import Evidence
+from lm_eval_ext.reports.figure import Estimate, Figure, Forest, Panel, Section, Table, TableCell
+from lm_eval_ext.reports.gate.findings import Finding, Outcome, compare
+from lm_eval_ext.reports.gate.measure import NORMAL
+from lm_eval_ext.reports.gate.text import by_issue, described, metric, name_with_tasks, p_value
+from lm_eval_ext.reports.gate.units import Sides, unlike, weights
+from lm_eval_ext.reports.layout import MISSING
+from lm_eval_ext.reports.statistics import estimate
+from lm_eval_ext.results.issue import Issue, note
+from lm_eval_ext.results.models import EvaluatedModel
+from lm_eval_ext.results.runs import OTHER, Runs, TaskRun
+
+NAME = "any_task"
+IN_A_DRAWING = 25
+"""The most scores in one drawing; a hundred tasks have four."""
+NO_GROUP, GROUPS = "in no group", "groups"
+MOST_KINDS = 8
+"""The most kinds that a table can be filtered by."""
+DRAWN = 12
+"""The most differences that one drawing shows."""
+LISTED = 400
+"""The most differences in a table, which twenty models with a hundred tasks would make unreadable."""
+
+
+def section(evidence: Evidence) -> Section | None:
+    """Return the section; ``None`` if no such task was run."""
+    if not evidence.runs.of(OTHER):
+        return None
+    found = scores(evidence)
+    figures: list[Figure] = [*differences(evidence), *score_figures(found, evidence.runs)]
+    return Section(NAME, "Other tasks", "What else was measured, and do the models differ in it?", figures)
+
+
+def differences(evidence: Evidence) -> Iterator[Figure]:
+    """Yield the figures of differences: of shares, and of what has another unit; none if there is one model."""
+    runs = evidence.runs
+    others = replace(runs, groups=_groups(runs))
+    first, *rest = [model for model in runs.models if runs.of(OTHER, model)]
+    if not rest:
+        return
+    found = {runs.labels[model]: compare(_sides(others, first, model, evidence)) for model in rest}
+    for name, is_share in (("any_task_differences", True), ("any_task_differences_in_units", False)):
+        listed = [
+            (label, one) for label, outcome in found.items() for one in outcome.findings if one.is_share is is_share
+        ]
+        if listed:
+            yield _differences_figure(name, sorted(listed, key=_by_evidence), found, runs.labels[first])
+
+
+def _groups(runs: Runs) -> dict[str, tuple[str, ...]]:
+    tasks = {run.task for run in runs.of(OTHER)}
+    return {name: parts for name, parts in runs.groups.items() if tasks.issuperset(parts)}
+
+
+def _sides(runs: Runs, first: EvaluatedModel, second: EvaluatedModel, evidence: Evidence) -> Sides:
+    before, after = (_of_model(runs, model) for model in (first, second))
+    return Sides(before, after, (runs.labels[first], runs.labels[second]), evidence)
+
+
+def _of_model(runs: Runs, model: EvaluatedModel) -> Runs:
+    found = tuple(run for run in runs.found if run.model == model and run.family.name == OTHER)
+    return replace(runs, found=found, labels={model: runs.labels[model]})
+
+
+def _by_evidence(listed: tuple[str, Finding]) -> tuple[float, float, float, str]:
+    """Return a sort key: the smallest p-values first; without one, the largest change."""
+    compared = listed[1]
+    change = compared.difference.change
+    p, adjusted = (inf if isnan(value) else value for value in (compared.p, compared.adjusted))
+    return adjusted, p, -abs(change.value), compared.name
+
+
+def _differences_figure(
+    name: str, listed: Sequence[tuple[str, Finding]], found: Mapping[str, Outcome], first: str
+) -> Figure:
+    is_share = listed[0][1].is_share
+    panels = []
+    for label in found if is_share else ():
+        of_model = [compared for each, compared in listed if each == label][:DRAWN]
+        if of_model:
+            names = tuple(name_with_tasks(compared) for compared in of_model)
+            changes = tuple(compared.difference.change for compared in of_model)
+            panels.append(Panel(f"{label} minus {first}", Forest(names, changes, "change", "change")))
+    shown = listed[:LISTED]
+    return Figure(
+        name,
+        "Which tasks differ most clearly?" if is_share else "Which tasks with another unit differ?",
+        (
+            f"Each model minus {first}, on the same rows"
+            + (f"; a drawing has the {DRAWN} tasks and groups with the smallest p" if is_share else "")
+            + ". Intervals (95 %): rows are paired; between the limits that check uses. p: paired sign-flip test, with "
+            "Holm correction for each model, separately for groups and single tasks; better or worse: below "
+            "0.05. Without samples, both are from the standard errors in the results, unpaired."
+        ),
+        tuple(panels),
+        Table(
+            ("task", "metric", "model", "change", "which is", "p (Holm)", "rows"),
+            tuple(_row(label, compared) for label, compared in shown),
+            "change" if is_share else "number",
+            tuple(compared.verdict for _, compared in shown),
+        ),
+        tuple(_issues(found, len(listed) - len(shown))),
+    )
+
+
+def _row(label: str, compared: Finding) -> tuple[TableCell, ...]:
+    difference = compared.difference
+    return (
+        name_with_tasks(compared),
+        metric(compared),
+        label,
+        difference.change,
+        compared.verdict,
+        p_value(compared.adjusted),
+        difference.rows or None,
+    )
+
+
+def _issues(found: Mapping[str, Outcome], left_out: int) -> Iterator[Issue]:
+    if left_out:
+        yield note(
+            f"{left_out} more differences, all with larger p-values, are left out: `compare` has those of two models."
+        )
+    for label, outcome in found.items():
+        for line in by_issue((each.name, str(each.issue)) for each in outcome.unpaired):
+            yield note(f"{label}, not compared: {line.strip()}")
+
+
+@dataclass(frozen=True)
+class Score:
+    """A task or group with its score by each model.
+
+    Attributes:
+        name: the name of the task or group.
+        metric: its metric, with the filter if there are several, and whether higher is better.
+        is_share: whether it is a share, from 0 to 1.
+        estimates: by model; models without it are left out.
+        rows: the most rows that any model was evaluated on.
+    """
+
+    name: str
+    metric: str
+    is_share: bool
+    estimates: dict[EvaluatedModel, Estimate]
+    rows: int
+
+
+def scores(evidence: Evidence) -> list[Score]:
+    """Return the scores of all groups, then of all tasks, each by name.
+
+    A group is left out if the harness gives it no score of its tasks' metric.
+    """
+    runs = evidence.runs
+    tasks: dict[str, dict[EvaluatedModel, list[TaskRun]]] = {}
+    for run in runs.of(OTHER):
+        tasks.setdefault(run.task, {})[run.model] = [run]
+    groups = ((name, _by_model(runs, parts)) for name, parts in sorted(runs.groups.items()))
+    found = (
+        _score(name, of_metric, evidence)
+        for name, by_model in (*groups, *sorted(tasks.items()))
+        for of_metric in _by_metric(by_model).values()
+    )
+    return [score for score in found if score.estimates]
+
+
+def _by_model(runs: Runs, parts: Sequence[str]) -> dict[EvaluatedModel, list[TaskRun]]:
+    """Return the runs of a group's tasks, by the models that were run on all of them."""
+    found = {model: [run for run in runs.of(OTHER, model) if run.task in parts] for model in runs.models}
+    return {model: of_model for model, of_model in found.items() if len(of_model) == len(parts)}
+
+
+def _by_metric(
+    by_model: dict[EvaluatedModel, list[TaskRun]],
+) -> dict[tuple[str, str], dict[EvaluatedModel, list[TaskRun]]]:
+    """Return the runs by metric and filter, which the models have in common unless one lacks what others have."""
+    found: dict[tuple[str, str], dict[EvaluatedModel, list[TaskRun]]] = {}
+    for model, of_model in by_model.items():
+        found.setdefault((of_model[0].headline.name, of_model[0].reader), {})[model] = of_model
+    return found
+
+
+def _score(name: str, by_model: dict[EvaluatedModel, list[TaskRun]], evidence: Evidence) -> Score:
+    estimates, everything = {}, [run for of_model in by_model.values() for run in of_model]
+    for model, of_model in by_model.items():
+        value = _of_task(of_model[0], evidence) if name == of_model[0].task else _of_group(name, of_model, evidence)
+        if value is not None:
+            estimates[model] = value
+    return Score(
+        name,
+        described(everything[0]),
+        all(run.headline.range == SHARE for run in everything),
+        estimates,
+        max(sum(run.count for run in of_model) for of_model in by_model.values()),
+    )
+
+
+def _of_task(run: TaskRun, evidence: Evidence) -> Estimate:
+    metric = run.headline.name
+    figure, error = run.figure(metric), run.standard_error(metric)
+    value = nan if figure is None else figure
+    if run.rows is None:
+        least, most = run.headline.range
+        ends = max(least, value - NORMAL * (error or nan)), min(most, value + NORMAL * (error or nan))
+        return Estimate(value, *ends) if error else Estimate(value)
+    if metric in run.rows.values and not np.isnan(run.rows.values[metric]).any():
+        return estimate(evidence.ratio(run, metric).value)
+    found = run.rows.aggregates.get(metric)
+    if found is None:
+        return Estimate(value)
+    sums = terms_by_cluster(evidence.population, run.dataset, run.rows.clusters, found.terms)
+    return estimate(replicates(evidence.population, run.dataset, found, sums))
+
+
+def _of_group(name: str, runs: Sequence[TaskRun], evidence: Evidence) -> Estimate | None:
+    """Return the score of a group; ``None`` if the harness gives it none, or if it is no mean."""
+    metric, alike = runs[0].headline.name, weights([(name, runs)])
+    if (
+        unlike(runs)
+        or isinstance(alike, Issue)
+        or any(run.rows is not None and metric not in run.rows.values for run in runs)
+    ):
+        return None
+    return estimate(evidence.mean([_weighing(run, alike=alike) for run in runs], metric))
+
+
+def _weighing(run: TaskRun, *, alike: bool) -> TaskRun:
+    return replace(run, family=replace(run.family, schema=replace(run.schema, tasks_weigh_alike=alike)))
+
+
+def score_figures(scores: Sequence[Score], runs: Runs) -> Iterator[Figure]:
+    """Yield the figures of scores: shares, and what has another unit."""
+    for name, is_share in (("any_task_scores", True), ("any_task_scores_in_units", False)):
+        listed = [score for score in scores if score.is_share is is_share]
+        if listed:
+            yield _scores_figure(name, listed, runs)
+
+
+def _scores_figure(name: str, scores: Sequence[Score], runs: Runs) -> Figure:
+    models = [model for model in runs.models if any(model in score.estimates for score in scores)]
+    is_share = scores[0].is_share
+    panels = []
+    if len(models) == 1 and is_share:
+        parts = [scores[start : start + IN_A_DRAWING] for start in range(0, len(scores), IN_A_DRAWING)]
+        for number, part in enumerate(parts, start=1):
+            values = tuple(score.estimates[models[0]] for score in part)
+            title = f"part {number} of {len(parts)}" if len(parts) > 1 else ""
+            panels.append(Panel(title, Forest(tuple(score.name for score in part), values, "score")))
+    rows: list[tuple[TableCell, ...]] = [
+        (score.name, score.metric, score.rows, *(score.estimates.get(model, MISSING) for model in models))
+        for score in scores
+    ]
+    return Figure(
+        name,
+        "How did each model score?" if is_share else "How did each model score in another unit?",
+        "↑: higher is better, ↓: lower is better. In brackets: 95 % confidence intervals from a cluster bootstrap over "
+        "rows, with the same resamples for every model; without samples, from the standard errors in the results. A "
+        "score without an interval is not a known function of its rows.",
+        tuple(panels),
+        Table(
+            ("task", "metric", "rows", *(runs.labels[model] for model in models)),
+            tuple(rows),
+            "share" if is_share else "number",
+            _kinds(scores, runs),
+        ),
+    )
+
+
+def _kinds(scores: Sequence[Score], runs: Runs) -> tuple[str, ...]:
+    """Return the smallest group of each task; none if there are no groups or too many."""
+    sizes = {name: len(parts) for name, parts in runs.groups.items()}
+    smallest = {task: name for name in sorted(sizes, key=lambda name: -sizes[name]) for task in runs.groups[name]}
+    kinds = tuple(GROUPS if score.name in sizes else smallest.get(score.name, NO_GROUP) for score in scores)
+    return kinds if 1 < len(set(kinds)) <= MOST_KINDS else ()

@@ -1,1 +1,0 @@
-"""The section on tasks that are not ours."""
