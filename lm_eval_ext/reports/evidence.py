@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from lm_eval_ext.families.schema import SHARE
 from lm_eval_ext.reports.statistics import Floats, Population, Ratio, Replicates
+from lm_eval_ext.results.models import Sizes
 from lm_eval_ext.results.runs import Runs, TaskRun
-from lm_eval_ext.results.sizes import Sizes
 
 
 @dataclass(frozen=True, eq=False)

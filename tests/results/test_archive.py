@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from lm_eval_ext.results import archive
-from lm_eval_ext.results.archive import extract
+from lm_eval_ext.results import places
+from lm_eval_ext.results.places import extract
 from lm_eval_ext.sources import RowsError
 
 NAME = "results_2026-01-02T03-04-05.678901.json"
@@ -104,13 +104,13 @@ def test_nothing_is_written_through_a_link_to_a_folder(tmp_path: Path) -> None:
 def test_an_archive_that_is_too_large_is_refused_before_it_fills_the_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(archive, "MOST_BYTES", 2**20)
+    monkeypatch.setattr(places, "MOST_BYTES", 2**20)
     for number, path in enumerate(each_kind(tmp_path, {NAME: b"{}", SAMPLES: bytes(2**22)})):
         with pytest.raises(RowsError, match=r"more than 0\.000976562 GiB of results and samples"):
             extract(path, tmp_path / str(number))
         # What is read at once is at most a block.
-        assert sum(map(len, files(tmp_path / str(number)).values())) <= 2**20 + archive.BLOCK
-    monkeypatch.setattr(archive, "MOST_MEMBERS", 2)
+        assert sum(map(len, files(tmp_path / str(number)).values())) <= 2**20 + places.BLOCK
+    monkeypatch.setattr(places, "MOST_MEMBERS", 2)
     with pytest.raises(RowsError, match="more than 2 members"):
         extract(tar(tmp_path / "many.tar.gz", {str(number): b"" for number in range(3)}), tmp_path / "many")
 

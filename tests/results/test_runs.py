@@ -11,8 +11,7 @@ import pytest
 
 from lm_eval_ext.cli import main
 from lm_eval_ext.reports.gains.results import read_scores
-from lm_eval_ext.results.load import load, load_apart
-from lm_eval_ext.results.runs import GivenName
+from lm_eval_ext.results.load import GivenName, load, load_apart
 from lm_eval_ext.self_refine.results import read_methods
 from lm_eval_ext.sources import RowsError
 from tests.reports.files import SST2, write_run

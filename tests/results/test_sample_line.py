@@ -6,14 +6,13 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.results.sample_line import (
+from lm_eval_ext.results.rows import (
     generated,
     is_sample,
     response_in,
     responses_in,
-    scored_in_draws,
-    scores_of_draws,
 )
+from lm_eval_ext.results.samples import scored_in_draws, scores_of_draws
 
 SCORES = {"acc": [1.0, 0.0], "prior_rate": [0.0, 1.0]}
 BY_DRAW = [{"acc": 1.0, "prior_rate": 0.0}, {"acc": 0.0, "prior_rate": 1.0}]

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from lm_eval_ext.results.issue import note, warning
-from lm_eval_ext.results.load import load
-from lm_eval_ext.results.runs import GivenName
-from lm_eval_ext.results.sizes import GivenSizes, Size, Sizes, read_sizes, sizes
+from lm_eval_ext.results.load import GivenName, load
+from lm_eval_ext.results.models import GivenSizes, Size, Sizes, read_sizes, sizes
 from lm_eval_ext.sources import RowsError
 from tests.reports.files import SST2, write_run
 

@@ -10,8 +10,8 @@ from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Report, Section
 from lm_eval_ext.reports.page.provenance import provenance
 from lm_eval_ext.reports.page.summary import columns, summary
+from lm_eval_ext.results.models import GivenSizes, sizes
 from lm_eval_ext.results.runs import Role, Runs
-from lm_eval_ext.results.sizes import GivenSizes, sizes
 
 TITLE = "Does it do what it is told?"
 TITLE_OF_OTHERS = "What does it score?"

@@ -17,11 +17,11 @@ from lm_eval_ext.reports.page.html import page
 from lm_eval_ext.reports.wording import one_line
 from lm_eval_ext.results import PLACES
 from lm_eval_ext.results.files import files_at, find
-from lm_eval_ext.results.load import load_apart
+from lm_eval_ext.results.load import GivenName, load_apart
+from lm_eval_ext.results.models import read_sizes
 from lm_eval_ext.results.places import Opened, opened
 from lm_eval_ext.results.recognition import Choice
-from lm_eval_ext.results.runs import GivenName, Runs
-from lm_eval_ext.results.sizes import read_sizes
+from lm_eval_ext.results.runs import Runs
 
 
 def add_report_to(report: argparse.ArgumentParser) -> None:

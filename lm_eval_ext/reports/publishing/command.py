@@ -14,8 +14,8 @@ from lm_eval_ext.reports.publishing.published import HUB_ID, PublishedModel, lim
 from lm_eval_ext.reports.wording import one_line
 from lm_eval_ext.results import PLACES
 from lm_eval_ext.results.files import files_at
+from lm_eval_ext.results.load import GivenName
 from lm_eval_ext.results.places import opened
-from lm_eval_ext.results.runs import GivenName
 
 HUB_EVAL_RESULTS, EVERY_EVAL_EVER = "hub-eval-results", "every-eval-ever"
 NEEDED: Mapping[str, Mapping[str, str]] = {

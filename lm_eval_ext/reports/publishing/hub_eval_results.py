@@ -13,7 +13,7 @@ from pathlib import Path
 import yaml
 
 from lm_eval_ext.reports.publishing.published import PublishedModel, Score, how, limit
-from lm_eval_ext.results.settings import settings_of
+from lm_eval_ext.results.runs import settings_of
 
 FILE = ".eval_results/lm-eval-ext.yaml"
 """The file's place in a model's repository."""

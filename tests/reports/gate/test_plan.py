@@ -20,10 +20,10 @@ from lm_eval_ext.reports.gate.plan import Planned, of_baseline, of_name, of_size
 from lm_eval_ext.reports.gate.simulation import Asked, outcome, simulated
 from lm_eval_ext.reports.gate.units import Sides
 from lm_eval_ext.reports.wording import MISSING
+from lm_eval_ext.results.comparability import OfOneSeed, as_one
 from lm_eval_ext.results.load import load_apart
 from lm_eval_ext.results.recognition import Choice
 from lm_eval_ext.results.runs import Runs
-from lm_eval_ext.results.runs_as_one import OfOneSeed, as_one
 from tests.other_files import MadeUp, write_other_run
 from tests.reports.files import SST2
 from tests.reports.gate.sampled.draws import write_draws

@@ -12,7 +12,7 @@ import pytest
 
 from lm_eval_ext.reports.publishing.every_eval_ever import SCHEMA_VERSION, Evaluator, contents
 from lm_eval_ext.reports.publishing.published import published
-from lm_eval_ext.results.runs import GivenName
+from lm_eval_ext.results.load import GivenName
 from tests.other_files import MadeUp, write_other_run
 from tests.reports.conftest import ResultFolder
 from tests.reports.files import CONFIG, SST2, write_run

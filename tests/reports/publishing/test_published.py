@@ -10,7 +10,7 @@ import pytest
 
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.publishing.published import PublishedModel, how, published
-from lm_eval_ext.results.runs import GivenName
+from lm_eval_ext.results.load import GivenName
 from tests.reports.conftest import ResultFolder
 from tests.reports.files import CONFIG, SST2, write_run
 from tests.reports.gate.two_runs import SNLI, right

@@ -17,8 +17,8 @@ from lm_eval_ext.reports.gate.drop import drop_of
 from lm_eval_ext.reports.gate.sampled.components import ChangeComponents
 from lm_eval_ext.reports.gate.sampled.measured import Sampled, change_of, draws_to_decide, sampled
 from lm_eval_ext.reports.gate.units import Sides, Unit
+from lm_eval_ext.results.comparability import OfOneSeed, as_one
 from lm_eval_ext.results.load import load_apart
-from lm_eval_ext.results.runs_as_one import OfOneSeed, as_one
 from tests.reports.files import SST2
 from tests.reports.gate.sampled.draws import write_draws
 from tests.reports.gate.two_runs import NAMES, SNLI
