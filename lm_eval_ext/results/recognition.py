@@ -6,6 +6,7 @@ the same for all models.
 
 from __future__ import annotations
 
+import argparse
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -381,3 +382,26 @@ def _metadata(file: ResultFile, name: str, config: Mapping[str, Any]) -> dict[st
     version = file.of_task("versions", name)
     version = given.get("version") if version is None else version
     return {**given, "version": version, "dataset": dataset, "rows_hash": None}
+
+
+def add_options_to(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    parser.add_argument(
+        "--metric",
+        default="",
+        metavar="METRIC[,FILTER]",
+        help="of the tasks that are not ours, compare this metric where a task has it, for example acc_norm or "
+        "exact_match,flexible-extract; without it, the first metric of each task",
+    )
+    parser.add_argument(
+        "--cluster",
+        default="",
+        metavar="COLUMN",
+        help="of the tasks that are not ours, take rows with the same value in this column of the documents as one "
+        "observation, for example passage_id; without it, rows with the same document",
+    )
+
+
+def chosen(options: argparse.Namespace) -> Choice:
+    """Return what the options choose."""
+    return Choice(options.metric, options.cluster)

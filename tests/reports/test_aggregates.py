@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lm_eval_ext.reports.aggregates import replicates, terms_by_cluster, without_each
+from lm_eval_ext.reports.evidence import replicates, terms_by_cluster, without_each
 from lm_eval_ext.reports.statistics import DRAWS, Population
 from lm_eval_ext.results.aggregation import Aggregate, aggregate
 

@@ -18,7 +18,7 @@ from lm_eval.tasks import TaskManager
 from lm_eval_ext import tasks_dir
 from lm_eval_ext.cli import main
 from lm_eval_ext.reports.gate.units import Sides, Unit
-from lm_eval_ext.reports.page.provenance import provenance
+from lm_eval_ext.reports.page.build import provenance
 from lm_eval_ext.results.comparability import OfOneSeed, as_one
 from lm_eval_ext.results.issue import note, warning
 from lm_eval_ext.results.load import load, load_apart

@@ -26,13 +26,12 @@ from lm_eval_ext.reports.gate.plan_command import add_plan_to, planned, without_
 from lm_eval_ext.reports.gate.sampled import text as sampled_text
 from lm_eval_ext.reports.gate.sampled.measured import sampled
 from lm_eval_ext.reports.gate.units import Sides
-from lm_eval_ext.reports.other_tasks import add_options_to, chosen
 from lm_eval_ext.reports.wording import one_line, readable
 from lm_eval_ext.results.comparability import OfOneSeed, as_one
 from lm_eval_ext.results.files import files_at, find
 from lm_eval_ext.results.load import load_apart
 from lm_eval_ext.results.places import Opened, opened
-from lm_eval_ext.results.recognition import Choice
+from lm_eval_ext.results.recognition import Choice, add_options_to, chosen
 from lm_eval_ext.results.runs import Runs, settings_of
 from lm_eval_ext.sources import RowsError
 

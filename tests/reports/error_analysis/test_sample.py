@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lm_eval_ext.reports.error_analysis.sample import COLUMNS, SUBTASKS, Chosen, Sample, sample
+from lm_eval_ext.reports.error_analysis import COLUMNS, SUBTASKS, Chosen, Sample, sample
 from lm_eval_ext.results.issue import note
 from lm_eval_ext.sources import RowsError
 from tests.reports.conftest import ResultFolder

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lm_eval_ext.reports.error_analysis.tally import OVERALL, Share, Tally, tally
+from lm_eval_ext.reports.error_analysis import OVERALL, Share, Tally, tally
 from lm_eval_ext.sheet import write_sheet
 from lm_eval_ext.sources import RowsError
 

@@ -9,8 +9,7 @@ from math import nan
 import numpy as np
 
 from lm_eval_ext.families.schema import SHARE
-from lm_eval_ext.reports.aggregates import replicates, terms_by_cluster
-from lm_eval_ext.reports.evidence import Evidence
+from lm_eval_ext.reports.evidence import Evidence, replicates, terms_by_cluster
 from lm_eval_ext.reports.figure import Estimate
 from lm_eval_ext.reports.gate.comparison_text import described
 from lm_eval_ext.reports.gate.other_tasks import NORMAL
