@@ -169,6 +169,29 @@ def find_runs(
     return Runs(with_doubts, _labels(evaluated, paths), groups, tuple(dict.fromkeys([*issues, *replaced])))
 
 
+def _read(path: Path, *, named: bool) -> ResultFile | Issue:
+    """Return a results file with its groups checked, or why it cannot be used.
+
+    Raises:
+        OSError, RowsError: it cannot, and was given by name, not found in a folder.
+    """
+    try:
+        if not named and not path.is_file():
+            raise RowsError(f"{path}: is not a file; expected a results_*.json of the harness")
+        file = read(path)
+        # Groups are checked on first access.
+        _ = file.groups
+    except (RowsError, OSError) as reason:
+        if named:
+            raise
+        return error(f"{path}: {reason.strerror}" if isinstance(reason, OSError) else str(reason))
+    return file
+
+
+def _ours(families: Collection[str]) -> str:
+    return "our tasks" if {*families} == {*FAMILIES} else f"{', '.join(families)} tasks"
+
+
 def _as_one_model(runs: Sequence[TaskRun], *, sweep: bool) -> list[TaskRun]:
     """Return the runs, with models merged into one that differ only in settings that depend on the task.
 
@@ -276,29 +299,6 @@ def _doubts(run: TaskRun, unread: Sequence[Path], unusable: Sequence[tuple[str, 
         yield warning(f"{run.task}: its run in {path} is newer than the one shown but cannot be used")
 
 
-def _read(path: Path, *, named: bool) -> ResultFile | Issue:
-    """Return a results file with its groups checked, or why it cannot be used.
-
-    Raises:
-        OSError, RowsError: it cannot, and was given by name, not found in a folder.
-    """
-    try:
-        if not named and not path.is_file():
-            raise RowsError(f"{path}: is not a file; expected a results_*.json of the harness")
-        file = read(path)
-        # Groups are checked on first access.
-        _ = file.groups
-    except (RowsError, OSError) as reason:
-        if named:
-            raise
-        return error(f"{path}: {reason.strerror}" if isinstance(reason, OSError) else str(reason))
-    return file
-
-
-def _ours(families: Collection[str]) -> str:
-    return "our tasks" if {*families} == {*FAMILIES} else f"{', '.join(families)} tasks"
-
-
 def _labels(found: Sequence[TaskRun], paths: Sequence[Path]) -> dict[EvaluatedModel, str]:
     """Return the models' labels, in the order of the arguments, those of one folder by name: 7B before 70B.
 
@@ -385,7 +385,11 @@ def _loaded(
         progress: see ``Progress``.
     """
     readers = _readers_that_differ(found.current, common)
-    chosen = [_read_alike(run, common[run.task]) for run in found.with_role(*IN_FIGURES)]
+    # The best reader that every model's run of a task has comes first.
+    chosen = [
+        replace(run, readers=tuple(sorted(run.readers, key=lambda reader: reader not in common[run.task])))
+        for run in found.with_role(*IN_FIGURES)
+    ]
     read = [with_rows(run, dataset_rows, column) for run in progress(chosen)]
     places = {model: place for place, model in enumerate(found.models)}
     read.sort(key=lambda run: (run.role is Role.SWEPT, places[run.model], run.task, run.placement, run.decoding))
@@ -421,8 +425,3 @@ def _readers_that_differ(runs: Sequence[TaskRun], common: Mapping[str, set[str]]
             )
         )
     return issues
-
-
-def _read_alike(run: TaskRun, common: set[str]) -> TaskRun:
-    """Return a run with the best reader that every model's run of its task has first."""
-    return replace(run, readers=tuple(sorted(run.readers, key=lambda reader: reader not in common)))
