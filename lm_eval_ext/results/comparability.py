@@ -1,4 +1,7 @@
-"""How two runs differ: whether their scores are comparable, and whether both were prompted in the same way."""
+"""How two runs differ: whether their scores are comparable, and whether both were prompted in the same way.
+
+Runs that differ only in the seed are one run with several draws of each row.
+"""
 
 from __future__ import annotations
 
@@ -190,11 +193,8 @@ class Pair:
         return self._each(f"{difference.fact}{colon}", difference.first, difference.second)
 
     def _each(self, fact: str, before: object, after: object) -> str:
-        return f"{fact} {_words(before)} in {self.names[0]}, {_words(after)} in {self.names[1]}"
-
-
-def _words(value: object) -> str:
-    return "none" if value is None else str(value)
+        first, second = ("none" if value is None else value for value in (before, after))
+        return f"{fact} {first} in {self.names[0]}, {second} in {self.names[1]}"
 
 
 def unlike_runs(runs: Sequence[TaskRun], names: Mapping[EvaluatedModel, str]) -> list[Issue]:
@@ -268,7 +268,10 @@ def as_one(sides: Sequence[OfOneSeed]) -> Runs:
     labels = labels_of({run.model for run in by_task[0].values()})
     together = [_together([of_side[task] for of_side in by_task]) for task in by_task[0]]
     issues = [issue for side in sides for issue in side.runs.issues]
-    issues += [*_greedy(together), *_alike(sides)]
+    if greedy := [run.task for run in together if run.decoding.temperature == 0]:
+        advice = "to sample, pass --gen_kwargs do_sample=true,temperature=…"
+        issues.append(note(f"{named(greedy)}: decoded greedily, so a seed should change nothing; {advice}"))
+    issues += _alike(sides)
     not_counting = (run for run in first.runs.found if run.role is not Role.COUNTS)
     return replace(first.runs, found=(*together, *not_counting), labels=labels, issues=tuple(dict.fromkeys(issues)))
 
@@ -398,14 +401,6 @@ def _places(first: Rows, other: Rows) -> NDArray[np.int64]:
     """Return where a run has the rows of the first, in their order."""
     order = np.argsort(other.ids)
     return order[np.searchsorted(other.ids, first.ids, sorter=order)]
-
-
-def _greedy(runs: Sequence[TaskRun]) -> list[Issue]:
-    greedy = [run.task for run in runs if run.decoding.temperature == 0]
-    said = (
-        "decoded greedily, so a seed should change nothing; to sample, pass --gen_kwargs do_sample=true,temperature=…"
-    )
-    return [note(f"{named(greedy)}: {said}")] if greedy else []
 
 
 def _alike(sides: Sequence[OfOneSeed]) -> list[Issue]:
