@@ -66,6 +66,29 @@ class Choice:
         return (self.figure, "") if not comma or self.figure in metrics else (metric, reader)
 
 
+def add_options_to(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``compare``, ``check`` and ``report`` about tasks that are not ours."""
+    parser.add_argument(
+        "--metric",
+        default="",
+        metavar="METRIC[,FILTER]",
+        help="of the tasks that are not ours, compare this metric where a task has it, for example acc_norm or "
+        "exact_match,flexible-extract; without it, the first metric of each task",
+    )
+    parser.add_argument(
+        "--cluster",
+        default="",
+        metavar="COLUMN",
+        help="of the tasks that are not ours, take rows with the same value in this column of the documents as one "
+        "observation, for example passage_id; without it, rows with the same document",
+    )
+
+
+def chosen(options: argparse.Namespace) -> Choice:
+    """Return what these options choose."""
+    return Choice(options.metric, options.cluster)
+
+
 def require_choice(choice: Choice, runs: Sequence[TaskRun]) -> None:
     """Raise if no task has what was chosen.
 
@@ -382,26 +405,3 @@ def _metadata(file: ResultFile, name: str, config: Mapping[str, Any]) -> dict[st
     version = file.of_task("versions", name)
     version = given.get("version") if version is None else version
     return {**given, "version": version, "dataset": dataset, "rows_hash": None}
-
-
-def add_options_to(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
-    parser.add_argument(
-        "--metric",
-        default="",
-        metavar="METRIC[,FILTER]",
-        help="of the tasks that are not ours, compare this metric where a task has it, for example acc_norm or "
-        "exact_match,flexible-extract; without it, the first metric of each task",
-    )
-    parser.add_argument(
-        "--cluster",
-        default="",
-        metavar="COLUMN",
-        help="of the tasks that are not ours, take rows with the same value in this column of the documents as one "
-        "observation, for example passage_id; without it, rows with the same document",
-    )
-
-
-def chosen(options: argparse.Namespace) -> Choice:
-    """Return what the options choose."""
-    return Choice(options.metric, options.cluster)
