@@ -11,8 +11,8 @@ from lm_eval_ext.classifier.evaluation import table
 from lm_eval_ext.cli.parser import count
 from lm_eval_ext.cli.progress import counted
 from lm_eval_ext.reports.output import write
-from lm_eval_ext.reports.page import plots
-from lm_eval_ext.reports.page.export import as_csv
+from lm_eval_ext.reports.page.drawing import pngs
+from lm_eval_ext.reports.wording import as_csv
 from lm_eval_ext.results.load import load
 from lm_eval_ext.sheet import require_new_sheet, write_sheet
 
@@ -78,7 +78,7 @@ def _labels(options: argparse.Namespace) -> int:
     if options.export is not None:
         for figure in found:
             contents[options.export / f"{figure.name}.csv"] = as_csv(figure.table).encode()
-            (contents[options.export / f"{figure.name}.png"],) = plots.pngs(figure)
+            (contents[options.export / f"{figure.name}.png"],) = pngs(figure)
         from lm_eval_ext.reports.output import require_apart  # noqa: PLC0415 # tempfile
 
         rows = [] if options.rows is None else [("--rows", options.rows)]

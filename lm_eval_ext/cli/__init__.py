@@ -118,11 +118,11 @@ COMMANDS: Commands = {
                 {
                     "sample": (
                         "write a sheet of answers with an empty column for labels",
-                        "lm_eval_ext.reports.error_analysis.command:add_sample_to",
+                        "lm_eval_ext.reports.error_analysis:add_sample_to",
                     ),
                     "tally": (
                         "count the labels of sheets",
-                        "lm_eval_ext.reports.error_analysis.command:add_tally_to",
+                        "lm_eval_ext.reports.error_analysis:add_tally_to",
                     ),
                 },
             ),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lm_eval_ext.regrade.prompts import Prompts, plain
-from lm_eval_ext.results.sample_line import is_sample, responses_in
+from lm_eval_ext.results.rows import is_sample, responses_in
 from lm_eval_ext.sources import RowsError, row_of_line
 from lm_eval_ext.verifiers.verify import COLUMNS, GROUND_TRUTH, ROW_FIELDS
 

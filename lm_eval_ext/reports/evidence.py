@@ -1,4 +1,8 @@
-"""The figures of runs with their uncertainty, computed from their rows by resampling."""
+"""The figures of runs with their uncertainty, computed from their rows by resampling.
+
+Those of tasks that are not ours can be functions of sums over rows (``results.aggregation``): a resample draws rows of
+the dataset, and the figure is computed anew from the sums over them.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +15,9 @@ from numpy.typing import NDArray
 
 from lm_eval_ext.families.schema import SHARE
 from lm_eval_ext.reports.statistics import Floats, Population, Ratio, Replicates
+from lm_eval_ext.results.aggregation import Aggregate
+from lm_eval_ext.results.models import Sizes
 from lm_eval_ext.results.runs import Runs, TaskRun
-from lm_eval_ext.results.sizes import Sizes
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,3 +135,38 @@ class Evidence:
 def name_of(run: TaskRun, metric: str) -> str:
     """Return a name for a figure that no other figure of a report has."""
     return f"{run.model.full_name} {run.setting} {run.task} {metric}"
+
+
+def terms_by_cluster(population: Population, dataset: str, clusters: NDArray[np.int32], terms: Floats) -> Floats:
+    """Return the sums of terms over each row of the dataset, shape (rows, terms).
+
+    Args:
+        population: the dataset rows.
+        dataset: the dataset.
+        clusters: the dataset row of each answer, shape (answers,).
+        terms: the terms of each answer, shape (answers, terms).
+    """
+    return np.stack([population.by_cluster(dataset, clusters, term) for term in terms.T], axis=1)
+
+
+def replicates(population: Population, dataset: str, aggregate: Aggregate, by_cluster: Floats) -> Replicates:
+    """Return the replicates of a figure; NaN in resamples where it does not exist.
+
+    Args:
+        population: the dataset rows.
+        dataset: the dataset.
+        aggregate: how the figure comes from sums.
+        by_cluster: the sums over each row of the dataset, shape (rows, terms).
+    """
+    figures: Replicates = aggregate.of_sums(population.weights(dataset) @ by_cluster)
+    return np.where(np.isfinite(figures), figures, np.nan)
+
+
+def without_each(aggregate: Aggregate, by_cluster: Floats) -> Floats:
+    """Return the figure without each row in turn, shape (rows,).
+
+    Args:
+        aggregate: how the figure comes from sums.
+        by_cluster: the sums over each row, shape (rows, terms).
+    """
+    return aggregate.of_sums(by_cluster.sum(axis=0) - by_cluster)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import re
+from io import StringIO
 
-from lm_eval_ext.reports.figure import Estimate, Unit
+from lm_eval_ext.reports.figure import Estimate, Table, TableCell, Unit
 
 LONGEST = 2000
 """The most characters of a prompt or an answer that are shown."""
@@ -72,3 +74,35 @@ def interval(estimate: Estimate, unit: Unit) -> str:
 
 def _minus(text: str) -> str:
     return text.replace("-", "−")  # noqa: RUF001 # as wide as the plus
+
+
+def as_csv(table: Table) -> str:
+    """Return a table as CSV: shares from 0 to 1, each estimate followed by the ends of its interval."""
+    estimates = [any(isinstance(row[place], Estimate) for row in table.rows) for place in range(len(table.columns))]
+    text = StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    headings = zip(map(_as_text, table.columns), estimates, strict=True)
+    writer.writerow(
+        heading
+        for column, has_interval in headings
+        for heading in ([column, f"{column} low", f"{column} high"] if has_interval else [column])
+    )
+    for row in table.rows:
+        writer.writerow(
+            value for cell, has_interval in zip(row, estimates, strict=True) for value in _values(cell, has_interval)
+        )
+    return text.getvalue()
+
+
+def _values(cell: TableCell, has_interval: bool) -> list[str | int | float]:
+    """Return a cell's values; missing ones are empty."""
+    if isinstance(cell, Estimate):
+        return ["" if value != value else value for value in (cell.value, cell.low, cell.high)]  # noqa: PLR0124 # NaN
+    value = "" if cell is None else _as_text(cell) if isinstance(cell, str) else cell
+    return [value, "", ""] if has_interval else [value]
+
+
+def _as_text(cell: str) -> str:
+    """Return a text that a spreadsheet does not interpret as a formula; model names are untrusted."""
+    text = readable(cell)
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t")) else text

@@ -83,6 +83,15 @@ def aggregate(metric: str, stated: object, items: Sequence[Any], figure: float |
     return None
 
 
+def stated(config: Mapping[str, Any], metric: str) -> object:
+    """Return a metric's aggregation according to a task's config; ``None`` if it states none."""
+    listed = config.get("metric_list")
+    for each in listed if isinstance(listed, list) else ():
+        if isinstance(each, dict) and each.get("metric") == metric:
+            return each.get("aggregation")
+    return None
+
+
 def over_draws(draws: Sequence[Aggregate]) -> Aggregate:
     """Return the mean of the figures of several draws of the same rows.
 

@@ -1,22 +1,28 @@
-"""Loads the results and samples files of one or many runs: the scores of every row of every task."""
+"""Loads the results and samples files of one or many runs: the scores of every row of every task.
+
+From top to bottom, this is the way from files to runs that count: ``load_apart`` finds the runs in each set of files
+and reads their samples; ``find_runs`` reads the results files, recognizes the tasks in each (``recognition``), decides
+which runs are of one model and which of them counts, and names the models.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from lm_eval_ext.families.registry import FAMILIES
+from lm_eval_ext.families.schema import PLACEMENT
 from lm_eval_ext.results.files import ResultFile, find, read
 from lm_eval_ext.results.issue import Issue, error, named, note, warning
-from lm_eval_ext.results.models import EvaluatedModel, evaluated_model
+from lm_eval_ext.results.models import BY_TASK, EvaluatedModel, evaluated_model
 from lm_eval_ext.results.models import labels as labels_of
 from lm_eval_ext.results.recognition import Choice, require_choice, task_runs, with_one_metric
 from lm_eval_ext.results.rows import DatasetRows
-from lm_eval_ext.results.runs import GivenName, Role, Runs, TaskRun, newest, renamed
+from lm_eval_ext.results.runs import OPTIONS, SEED, Decoding, Role, Runs, TaskRun, newest, without_arguments
 from lm_eval_ext.results.samples import COLUMN, with_rows
-from lm_eval_ext.results.settings import merged
 from lm_eval_ext.results.validation import what_differs, what_went_wrong
 from lm_eval_ext.sources import RowsError
 
@@ -24,6 +30,8 @@ Progress = Callable[[Sequence[TaskRun]], Iterable[TaskRun]]
 """Wraps the runs whose samples are about to be read, and yields them one by one."""
 IN_FIGURES = (Role.COUNTS, Role.PLACED, Role.SWEPT)
 """The roles of runs whose samples are read."""
+SAMPLING = ("do_sample", SEED, "temperature")
+"""The generation arguments that a sweep varies."""
 
 
 def load(paths: Sequence[Path], progress: Progress = lambda runs: runs, names: Sequence[GivenName] = ()) -> Runs:
@@ -141,7 +149,7 @@ def find_runs(
             foreign |= set(tasks)
             issues.append(note(f"{path}: no results of {_ours(families)} ({named(tasks)}); ignored"))
         groups |= file.groups
-    found = merged(found, sweep=sweep)
+    found = _as_one_model(found, sweep=sweep)
     empty = {run.task: run for run in found if not run.count}
     unusable += [error(f"{run.file.path}, task {run.task!r}: no rows were evaluated") for run in empty.values()]
     evaluated = [run for run in found if run.count]
@@ -159,6 +167,90 @@ def find_runs(
     unusable_tasks += [(run.task, run.file) for run in found if run.role is Role.UNEVALUATED]
     with_doubts = tuple(replace(run, issues=tuple(_doubts(run, unread, unusable_tasks))) for run in found)
     return Runs(with_doubts, _labels(evaluated, paths), groups, tuple(dict.fromkeys([*issues, *replaced])))
+
+
+def _read(path: Path, *, named: bool) -> ResultFile | Issue:
+    """Return a results file with its groups checked, or why it cannot be used.
+
+    Raises:
+        OSError, RowsError: it cannot, and was given by name, not found in a folder.
+    """
+    try:
+        if not named and not path.is_file():
+            raise RowsError(f"{path}: is not a file; expected a results_*.json of the harness")
+        file = read(path)
+        # Groups are checked on first access.
+        _ = file.groups
+    except (RowsError, OSError) as reason:
+        if named:
+            raise
+        return error(f"{path}: {reason.strerror}" if isinstance(reason, OSError) else str(reason))
+    return file
+
+
+def _ours(families: Collection[str]) -> str:
+    return "our tasks" if {*families} == {*FAMILIES} else f"{', '.join(families)} tasks"
+
+
+def _as_one_model(runs: Sequence[TaskRun], *, sweep: bool) -> list[TaskRun]:
+    """Return the runs, with models merged into one that differ only in settings that depend on the task.
+
+    These are its ``OPTIONS``, unless a task was run with several of them, because its runs must stay distinct. In a
+    sweep, they are also the placement of the instructions and what is sampled (``SAMPLING``), and a task may be run
+    with several of these. Each run keeps its own ``setting``.
+
+    Args:
+        runs: all runs in the files.
+        sweep: whether runs at several temperatures, and with several placements, are one model's.
+    """
+    if sweep:
+        runs = [replace(run, model=_without(run.model, (PLACEMENT,))) if run.placement else run for run in runs]
+        runs = _with_one_model_per_sweep(runs)
+    tasks: dict[EvaluatedModel, set[str]] = {}
+    for run in runs:
+        tasks.setdefault(run.model, set()).add(run.task)
+    alike: dict[EvaluatedModel, list[EvaluatedModel]] = {}
+    for model in tasks:
+        alike.setdefault(_without(model, OPTIONS), []).append(model)
+    models: dict[EvaluatedModel, EvaluatedModel] = {}
+    for base, group in alike.items():
+        apart = [one for one in group if all(one == other or tasks[one].isdisjoint(tasks[other]) for other in group)]
+        if len(apart) > 1:
+            models |= dict.fromkeys(apart, _together(base, apart))
+    return [replace(run, model=models.get(run.model, run.model)) for run in runs]
+
+
+def _with_one_model_per_sweep(runs: Sequence[TaskRun]) -> list[TaskRun]:
+    """Return the runs, with models that differ only in ``SAMPLING`` merged if one of their tasks has several decodings.
+
+    Only families whose report has a figure over temperatures take part.
+    """
+    bases = [
+        replace(run.model, setting=without_arguments(run, run.model.setting, SAMPLING))
+        if run.schema.over_temperatures
+        else None
+        for run in runs
+    ]
+    decodings: dict[tuple[EvaluatedModel, str], set[Decoding]] = {}
+    for run, base in zip(runs, bases, strict=True):
+        if base is not None:
+            decodings.setdefault((base, run.task), set()).add(run.decoding)
+    swept = {model for (model, _), found in decodings.items() if len(found) > 1}
+    return [replace(run, model=base) if base in swept else run for run, base in zip(runs, bases, strict=True)]
+
+
+def _without(model: EvaluatedModel, settings: Sequence[str]) -> EvaluatedModel:
+    return replace(model, setting=tuple((name, value) for name, value in model.setting if name not in settings))
+
+
+def _together(base: EvaluatedModel, models: Sequence[EvaluatedModel]) -> EvaluatedModel:
+    """Merge several models into one; an option that all share keeps its value."""
+    setting = list(base.setting)
+    for option in OPTIONS:
+        values = {dict(model.setting).get(option) for model in models}
+        if values != {None}:
+            setting.append((option, next(iter(values)) or "" if len(values) == 1 else BY_TASK))
+    return replace(base, setting=tuple(setting))
 
 
 def _with_roles(runs: Sequence[TaskRun], *, sweep: bool) -> tuple[list[TaskRun], list[Issue]]:
@@ -207,43 +299,77 @@ def _doubts(run: TaskRun, unread: Sequence[Path], unusable: Sequence[tuple[str, 
         yield warning(f"{run.task}: its run in {path} is newer than the one shown but cannot be used")
 
 
-def _read(path: Path, *, named: bool) -> ResultFile | Issue:
-    """Return a results file with its groups checked, or why it cannot be used.
-
-    Raises:
-        OSError, RowsError: it cannot, and was given by name, not found in a folder.
-    """
-    try:
-        if not named and not path.is_file():
-            raise RowsError(f"{path}: is not a file; expected a results_*.json of the harness")
-        file = read(path)
-        # Groups are checked on first access.
-        _ = file.groups
-    except (RowsError, OSError) as reason:
-        if named:
-            raise
-        return error(f"{path}: {reason.strerror}" if isinstance(reason, OSError) else str(reason))
-    return file
-
-
-def _ours(families: Collection[str]) -> str:
-    return "our tasks" if {*families} == {*FAMILIES} else f"{', '.join(families)} tasks"
-
-
 def _labels(found: Sequence[TaskRun], paths: Sequence[Path]) -> dict[EvaluatedModel, str]:
-    """Return the models' labels, in the order of the arguments, those of one folder by name: 7B before 70B."""
+    """Return the models' labels, in the order of the arguments, those of one folder by name: 7B before 70B.
+
+    Models that differ only in arguments or setting are next to each other.
+    """
     names = labels_of(dict.fromkeys(run.model for run in found))
     places: dict[EvaluatedModel, int] = {}
     for run in found:
         path = run.file.path
         place = next(number for number, given in enumerate(paths) if given == path or given in path.parents)
         places[run.model] = min(place, places.get(run.model, place))
-    in_words_and_numbers = {
-        model: [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", name.casefold())]
-        for model, name in names.items()
-    }
-    in_order = sorted(names, key=lambda model: (places[model], in_words_and_numbers[model], names[model]))
-    return {model: names[model] for model in in_order}
+
+    def order(model: EvaluatedModel) -> tuple[Any, ...]:
+        parts = re.split(r"(\d+)", names[model].casefold())
+        return places[model], [int(part) if part.isdecimal() else part for part in parts], names[model]
+
+    return labels_of(sorted(names, key=order))
+
+
+@dataclass(frozen=True)
+class GivenName:
+    """A name for the model whose results are at a path.
+
+    Attributes:
+        path: a results file, or a folder with the results files of one model.
+        name: the model's name.
+    """
+
+    path: Path
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.path}={self.name}"
+
+
+def renamed(runs: Runs, given: Sequence[GivenName]) -> dict[EvaluatedModel, str]:
+    """Return the labels of the models, replaced by the given names.
+
+    Raises:
+        RowsError: a path has results of several models or of none, a model gets two names, or two models get one.
+    """
+    labels = runs.labels
+    chosen: dict[EvaluatedModel, GivenName] = {}
+    for each in given:
+        model = _model_at(each, runs)
+        other = chosen.setdefault(model, each)
+        if other.name != each.name:
+            raise RowsError(f"two names for the model {labels[model]!r}: {other} and {each}; expected one")
+    names = {model: chosen[model].name if model in chosen else label for model, label in labels.items()}
+    for model, each in chosen.items():
+        if any(other != model and name == each.name for other, name in names.items()):
+            raise RowsError(f"{each}: another model also has this name; expected a different name for each model")
+    return names
+
+
+def _model_at(given: GivenName, runs: Runs) -> EvaluatedModel:
+    files = {path.resolve() for path in find([given.path])}
+    found = {run.model for run in runs.current if run.file.path.resolve() in files}
+    models = [model for model in runs.labels if model in found]
+    if not models:
+        raise RowsError(
+            f"{given}: none of the results in use are from {given.path}; expected one of the folders or files that are "
+            "read, or one inside them"
+        )
+    if len(models) > 1:
+        labels = "; ".join(runs.labels[model] for model in models)
+        raise RowsError(
+            f"{given}: {given.path} has results of {len(models)} models ({labels}); expected one: give the folder or "
+            "file of one model"
+        )
+    return models[0]
 
 
 def _loaded(
@@ -258,12 +384,14 @@ def _loaded(
         column: the column that groups the rows of tasks that are not ours.
         progress: see ``Progress``.
     """
-    readers = _readers_that_differ(found.with_role(Role.COUNTS, Role.PLACED), common)
-    chosen = [_read_alike(run, common[run.task]) for run in found.with_role(*IN_FIGURES)]
+    readers = _readers_that_differ(found.current, common)
+    # The best reader that every model's run of a task has comes first.
+    chosen = [
+        replace(run, readers=tuple(sorted(run.readers, key=lambda reader: reader not in common[run.task])))
+        for run in found.with_role(*IN_FIGURES)
+    ]
     read = [with_rows(run, dataset_rows, column) for run in progress(chosen)]
     places = {model: place for place, model in enumerate(found.models)}
-    # Models that differ only in arguments or setting are shown next to each other.
-    found = replace(found, labels={model: found.labels[model] for model in labels_of(found.models)})
     read.sort(key=lambda run: (run.role is Role.SWEPT, places[run.model], run.task, run.placement, run.decoding))
     runs = replace(found, found=(*read, *found.with_role(Role.OLDER, Role.UNEVALUATED)), dataset_rows=dataset_rows)
     issues = [*found.issues, *readers, *what_differs(found), *what_went_wrong(runs)]
@@ -297,8 +425,3 @@ def _readers_that_differ(runs: Sequence[TaskRun], common: Mapping[str, set[str]]
             )
         )
     return issues
-
-
-def _read_alike(run: TaskRun, common: set[str]) -> TaskRun:
-    """Return a run with the best reader that every model's run of its task has first."""
-    return replace(run, readers=tuple(sorted(run.readers, key=lambda reader: reader not in common)))

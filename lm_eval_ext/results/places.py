@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import re
+import stat
+import tarfile
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from functools import partial
 from glob import escape
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from typing import IO, NamedTuple
 from urllib.parse import unquote
 
-from lm_eval_ext.results.archive import RESULTS, SAMPLES, SUFFIXES, extract, is_archive
+from lm_eval_ext.results.files import RESULTS, SAMPLES, shown
 from lm_eval_ext.sources import RowsError, reason
 
 SCHEME = "hf://"
 """What starts a place on the Hugging Face Hub, where ``lm_eval --hf_hub_log_args`` can put results."""
 FORM = "hf://datasets/OWNER/NAME[@REVISION][/PATH]"
+SUFFIXES = (".zip", ".tar.gz", ".tgz")
+MOST_MEMBERS = 100_000
+MOST_BYTES = 16 * 2**30
+"""The most that is extracted; the samples of a hundred tasks by twenty models are a few gigabytes."""
+BLOCK = 2**20
 _FORM = re.compile(r"hf://datasets/(?P<name>[\w.-]+/[\w.-]+)(?:@(?P<revision>[^/]+))?(?:/(?P<path>.*))?")
 
 
@@ -82,7 +93,7 @@ def opened(places: Sequence[str]) -> Iterator[Opened]:
 def _local(place: str, temporary: ExitStack) -> tuple[Path, str]:
     """Return where a place's results are on this machine, and what to call it."""
     path, name = download(place) if place.startswith(SCHEME) else (Path(place), place)
-    if not is_archive(path):
+    if not (path.name.lower().endswith(SUFFIXES) and path.is_file()):
         return path, name
     # Resolved, because messages about files of both sides resolve their paths.
     root = Path(temporary.enter_context(tempfile.TemporaryDirectory(prefix="lm-eval-ext-"))).resolve()
@@ -166,3 +177,105 @@ def _patterns(path: str) -> list[str]:
         return [escape(path), f"{escape(folder)}/{SAMPLES}" if folder else SAMPLES]
     inside = f"{escape(path)}/" if path else ""
     return [f"{inside}{between}{name}" for between in ("", "*/") for name in (RESULTS, SAMPLES)]
+
+
+class _Member(NamedTuple):
+    """A member of an archive: its path there, whether it is no folder, link or device, and what opens it."""
+
+    name: str
+    is_file: bool
+    open: Callable[[], IO[bytes] | None]
+
+
+def extract(archive: Path, folder: Path) -> None:
+    """Extract the results and samples in an archive.
+
+    The archive may come from anybody: nothing is written outside the folder, links are not followed, and what its
+    headers say about sizes is not believed.
+
+    Args:
+        archive: a ``.zip``, ``.tar.gz`` or ``.tgz`` file.
+        folder: where to; it is made.
+
+    Raises:
+        OSError: the archive cannot be opened, or a file cannot be written.
+        RowsError: it is damaged, has no results, is too large, or has a member that leads outside of it.
+    """
+    folder.mkdir(parents=True)
+    left = MOST_BYTES
+    found = False
+    for number, member in enumerate(_members(archive), start=1):
+        if number > MOST_MEMBERS:
+            raise _refused(archive, f"more than {MOST_MEMBERS:,} members")
+        name = PurePosixPath(member.name).name
+        if fnmatchcase(name, RESULTS) or fnmatchcase(name, SAMPLES):
+            left -= _write(archive, member, folder, left)
+            found = found or fnmatchcase(name, RESULTS)
+    if not found:
+        raise RowsError(f"{archive}: no {RESULTS} in this archive; expected what `lm_eval --output_path` writes")
+
+
+def _refused(archive: Path, why: str) -> RowsError:
+    return RowsError(f"{archive}: {why}; expected an archive of what `lm_eval --output_path` writes")
+
+
+@contextmanager
+def _reading(archive: Path) -> Iterator[None]:
+    """Raise ``RowsError`` where the standard library cannot read an archive."""
+    try:
+        yield
+    except Exception as error:
+        # It raises a dozen types about damage, of every format its own: LZMAError, OSError of bzip2, OverflowError, ….
+        # Where the archive itself cannot be opened, the error names it.
+        if isinstance(error, OSError) and error.filename is not None:
+            raise
+        too_large = isinstance(error, MemoryError)
+        damage = "a header claims more than fits into memory" if too_large else str(error) or type(error).__name__
+        raise RowsError(f"{archive}: not a readable archive ({damage}); expected {' or '.join(SUFFIXES)}") from error
+
+
+def _members(archive: Path) -> Iterator[_Member]:
+    # What the receiver of a member raises does not come through here.
+    with _reading(archive), ExitStack() as opened_archive:
+        if archive.name.lower().endswith(".zip"):
+            zipped = opened_archive.enter_context(zipfile.ZipFile(archive))
+            for info in zipped.infolist():
+                # Zero where the archive was not made on Unix, which has no links there.
+                kind = stat.S_IFMT(info.external_attr >> 16)
+                regular = not info.is_dir() and kind in (0, stat.S_IFREG)
+                yield _Member(info.filename, regular, partial(zipped.open, info))
+        else:
+            tar = opened_archive.enter_context(tarfile.open(archive, "r:gz"))
+            for entry in tar:
+                yield _Member(entry.name, entry.isreg(), partial(tar.extractfile, entry))
+
+
+def _write(archive: Path, member: _Member, folder: Path, most: int) -> int:
+    """Write a member to the folder and return its size."""
+    path = PurePosixPath(member.name)
+    target = folder / path
+    # The last condition is for systems that know other ways out of a folder, such as drives.
+    outside = path.is_absolute() or ".." in path.parts or "\\" in member.name or "\0" in member.name
+    if outside or not target.resolve().is_relative_to(folder.resolve()):
+        raise _refused(archive, f"{shown(member.name)} leads outside of it")
+    with _reading(archive):
+        content = member.open() if member.is_file else None
+    if content is None:
+        raise _refused(archive, f"{shown(member.name)} is not a regular file")
+    size = 0
+    with content:
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            written = target.open("xb")
+        except FileExistsError:
+            raise _refused(archive, f"{shown(member.name)} is there twice") from None
+        with written:
+            while True:
+                with _reading(archive):
+                    block = content.read(BLOCK)
+                if not block:
+                    return size
+                size += len(block)
+                if size > most:
+                    raise _refused(archive, f"more than {MOST_BYTES / 2**30:g} GiB of results and samples")
+                written.write(block)

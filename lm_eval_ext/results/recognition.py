@@ -6,6 +6,7 @@ the same for all models.
 
 from __future__ import annotations
 
+import argparse
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,12 +17,11 @@ from lm_eval_ext.families.family import Family
 from lm_eval_ext.families.registry import FAMILIES
 from lm_eval_ext.families.schema import PLACEMENT, SHARE, Metric, Schema, is_count
 from lm_eval_ext.metadata import PARAPHRASES
-from lm_eval_ext.results.aggregation import DEFAULTS, MEAN
+from lm_eval_ext.results.aggregation import DEFAULTS, MEAN, stated
 from lm_eval_ext.results.files import LONGEST, ResultFile, TaskEntry, bare_name, metric_and_filter, shown
 from lm_eval_ext.results.issue import Issue, error, named, note
 from lm_eval_ext.results.models import evaluated_model
 from lm_eval_ext.results.runs import OTHER, TaskRun
-from lm_eval_ext.results.samples import stated
 from lm_eval_ext.row_seed import KEY as ROW_SEED
 from lm_eval_ext.sources import RowsError
 
@@ -64,6 +64,29 @@ class Choice:
         """
         metric, comma, reader = self.figure.rpartition(",")
         return (self.figure, "") if not comma or self.figure in metrics else (metric, reader)
+
+
+def add_options_to(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``compare``, ``check`` and ``report`` about tasks that are not ours."""
+    parser.add_argument(
+        "--metric",
+        default="",
+        metavar="METRIC[,FILTER]",
+        help="of the tasks that are not ours, compare this metric where a task has it, for example acc_norm or "
+        "exact_match,flexible-extract; without it, the first metric of each task",
+    )
+    parser.add_argument(
+        "--cluster",
+        default="",
+        metavar="COLUMN",
+        help="of the tasks that are not ours, take rows with the same value in this column of the documents as one "
+        "observation, for example passage_id; without it, rows with the same document",
+    )
+
+
+def chosen(options: argparse.Namespace) -> Choice:
+    """Return what these options choose."""
+    return Choice(options.metric, options.cluster)
 
 
 def require_choice(choice: Choice, runs: Sequence[TaskRun]) -> None:

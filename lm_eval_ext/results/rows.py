@@ -1,23 +1,37 @@
-"""The rows of a task, as columns: what its samples file holds in a form that figures are computed from."""
+"""The rows of a task: as columns, from which figures are computed, and as the lines of its samples file."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import numpy as np
+import orjson
 from numpy.typing import NDArray
 
 from lm_eval_ext.results.aggregation import Aggregate
 from lm_eval_ext.results.files import is_too_deep
-from lm_eval_ext.results.sample_line import parsed
 
 ASKED = "asked "
 """The prefix of the column that holds the second number of a metric ``[followed, asked]``."""
 
 Value = TypeVar("Value", bound=Hashable)
+
+
+def parsed(text: bytes) -> Any:
+    """Return what a line holds.
+
+    Raises:
+        ValueError, RecursionError: it is not JSON, or nested too deeply.
+    """
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        # The harness also writes what only Python accepts as JSON: NaN, lone surrogates, long integers.
+        return json.loads(text)
 
 
 @dataclass(frozen=True)
@@ -54,12 +68,12 @@ class Rows:
         ids: their ``doc_id`` in the task, shape (rows,).
         clusters: the dataset row that each is built from, by its number in ``DatasetRows``, shape (rows,).
         values: numbers by metric, each of shape (rows,).
-        letters: pairs of letters by metric.
-        outcomes: what was chosen, by metric.
         docs, prompts, targets: the first characters of the hashes of each row, of its prompt and of its gold answer,
             shape (rows,); empty where the file has none.
         offsets: the byte offset of each line in the file, shape (rows,).
         path: the file.
+        letters: pairs of letters by metric.
+        outcomes: what was chosen, by metric.
         draws: the numbers by metric of every draw, each of shape (rows, draws), where each row was answered several
             times; ``values`` are then the means over the draws, and everything else is of the first draw.
         aggregates: how a figure comes from the rows, by metric, for the metrics of tasks that are not ours.
@@ -68,13 +82,13 @@ class Rows:
     ids: NDArray[np.int64]
     clusters: NDArray[np.int32]
     values: Mapping[str, NDArray[np.float64]]
-    letters: Mapping[str, Coded[tuple[str, str]]]
-    outcomes: Mapping[str, Coded[tuple[str, ...]]]
     docs: NDArray[np.bytes_]
     prompts: NDArray[np.bytes_]
     targets: NDArray[np.bytes_]
     offsets: NDArray[np.int64]
     path: Path
+    letters: Mapping[str, Coded[tuple[str, str]]] = field(default_factory=dict)
+    outcomes: Mapping[str, Coded[tuple[str, ...]]] = field(default_factory=dict)
     draws: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     aggregates: Mapping[str, Aggregate] = field(default_factory=dict)
 
@@ -153,3 +167,44 @@ class DatasetRows:
     def count(self, dataset: str) -> int:
         """Return how many rows of a dataset have been seen."""
         return len(self._numbers.get(dataset, ()))
+
+
+def is_sample(line: Mapping[str, Any]) -> bool:
+    """Return whether a line is in the harness's format (``--log_samples``)."""
+    return isinstance(line.get("doc"), Mapping) and "filtered_resps" in line
+
+
+def responses_in(sample: Mapping[str, Any]) -> list[str | None]:
+    """Return the responses that the task judged, after its filter, one for each draw; ``None``: an API withheld it.
+
+    Raises:
+        ValueError: the row has not exactly one request, or a response is not text.
+    """
+    responses = sample["filtered_resps"]
+    request = responses[0] if isinstance(responses, list) and len(responses) == 1 else responses
+    # In 0.5, and where a row is answered several times, each request has a list of draws.
+    draws = request if isinstance(request, list) and request is not responses else [request]
+    if not draws or not all(draw is None or isinstance(draw, str) for draw in draws):
+        raise ValueError(f"field 'filtered_resps': expected one response, found {str(responses)[:80]}")
+    return draws
+
+
+def response_in(sample: Mapping[str, Any]) -> str | None:
+    """Return the response that the task judged, after its filter; ``None`` if an API withheld it.
+
+    Raises:
+        ValueError: there is not exactly one.
+    """
+    draws = responses_in(sample)
+    if len(draws) > 1:
+        raise ValueError(f"field 'filtered_resps': expected one response, found {str(sample['filtered_resps'])[:80]}")
+    return draws[0]
+
+
+def generated(sample: Mapping[str, Any]) -> str:
+    """Return the text that the model generated for a row, before any filter; empty if there is none."""
+    found = sample.get("resps")
+    # The last request of a row is the one for a text; each has a list of draws.
+    while isinstance(found, list) and found:
+        found = found[-1]
+    return found if isinstance(found, str) else ""

@@ -1,10 +1,11 @@
-"""The runs of tasks in the files: which of several counts, what their models are called, how a group weighs them."""
+"""The runs of tasks in the files: their roles, which is the newest, their settings, and how a group weighs them."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
@@ -14,11 +15,19 @@ from typing import Any, TypeVar
 
 from lm_eval_ext.families.family import Family
 from lm_eval_ext.families.schema import Metric, Schema
-from lm_eval_ext.results.files import ResultFile, bare_name, find, metric_and_filter
+from lm_eval_ext.results.files import ResultFile, bare_name, metric_and_filter
 from lm_eval_ext.results.issue import Issue, error, named, note, warning
-from lm_eval_ext.results.models import EvaluatedModel, Setting
+from lm_eval_ext.results.models import (
+    BY_TASK,
+    EXAMPLES,
+    FEW_SHOT,
+    GEN_KWARGS,
+    EvaluatedModel,
+    Setting,
+    as_text,
+    shortened,
+)
 from lm_eval_ext.results.rows import DatasetRows, Rows
-from lm_eval_ext.sources import RowsError
 from lm_eval_ext.version_mark import without_mark
 
 Key = TypeVar("Key", bound=Hashable)
@@ -29,6 +38,8 @@ SEED = "seed"
 """The argument, of a generation or of a model, that seeds it."""
 OF_RUN = ("random_seed", "numpy_seed", "torch_seed")
 """The seeds of the harness (``--seed``) that a model can draw by."""
+OPTIONS = (FEW_SHOT, GEN_KWARGS, EXAMPLES)
+"""The settings that depend on the task. A chat template or a system instruction changes every prompt of a model."""
 
 
 class Role(Enum):
@@ -188,10 +199,10 @@ class Runs:
 
     Attributes:
         found: all of them. Once their samples are loaded: those that count or are placed elsewhere, by model in the
-            order of the arguments, task and placement; then those of sweeps, by model, task and decoding; then those in
+            order of the labels, task and placement; then those of sweeps, by model, task and decoding; then those in
             no figure.
-        labels: a short name for each model, in the order of the arguments, then by name. Once samples are loaded,
-            models that differ only in arguments or setting are next to each other.
+        labels: a short name for each model, in the order of the arguments, then by name; models that differ only in
+            arguments or setting are next to each other.
         groups: the tasks of each group, with nested groups expanded.
         issues: what was left out or replaced, and why; what makes figures unreliable.
         dataset_rows: the dataset rows that the rows of all samples belong to.
@@ -217,6 +228,11 @@ class Runs:
         """The run of each task by each model that counts."""
         return self.with_role(Role.COUNTS)
 
+    @cached_property
+    def current(self) -> tuple[TaskRun, ...]:
+        """The run of each task by each model that counts, and those of other placements that no newer one replaces."""
+        return self.with_role(Role.COUNTS, Role.PLACED)
+
     @property
     def swept(self) -> tuple[TaskRun, ...]:
         """All runs of the tasks in a sweep, task by task: the one that counts, then the others by decoding."""
@@ -228,8 +244,7 @@ class Runs:
     @property
     def empty(self) -> frozenset[str]:
         """The tasks for which no model has evaluated rows."""
-        evaluated = {run.task for run in self.with_role(Role.COUNTS, Role.PLACED)}
-        return frozenset(run.task for run in self.with_role(Role.UNEVALUATED)) - evaluated
+        return frozenset(run.task for run in self.with_role(Role.UNEVALUATED)) - {run.task for run in self.current}
 
     def of(self, family: str, model: EvaluatedModel | None = None) -> tuple[TaskRun, ...]:
         """Return the runs of a family's tasks that count, by all models or by one."""
@@ -302,56 +317,68 @@ def _figures(name: str, runs: Sequence[TaskRun]) -> Mapping[str, Any] | None:
     return found if isinstance(found, dict) and all(run.file.path == file.path for run in runs) else None
 
 
-@dataclass(frozen=True)
-class GivenName:
-    """A name for the model whose results are at a path.
+def without_arguments(run: TaskRun, setting: Setting, names: Collection[str]) -> Setting:
+    """Return a setting of a run without some of its generation arguments."""
+    given = run.file.config.get(GEN_KWARGS)
+    if isinstance(given, dict):
+        kept = as_text({name: value for name, value in given.items() if name not in names})
+    else:
+        parts = [part for part in as_text(given).split(",") if part.partition("=")[0].strip() not in names]
+        kept = ",".join(parts)
+    changed = ((name, kept if name == GEN_KWARGS and value != BY_TASK else value) for name, value in setting)
+    return tuple((name, value) for name, value in changed if value)
 
-    Attributes:
-        path: a results file, or a folder with the results files of one model.
-        name: the model's name.
+
+def settings_of(runs: Sequence[TaskRun]) -> list[str]:
+    """Return one model's settings that are not the harness's defaults; hashes are shortened.
+
+    Args:
+        runs: the runs of one model.
     """
-
-    path: Path
-    name: str
-
-    def __str__(self) -> str:
-        return f"{self.path}={self.name}"
-
-
-def renamed(runs: Runs, given: Sequence[GivenName]) -> dict[EvaluatedModel, str]:
-    """Return the labels of the models, replaced by the given names.
-
-    Raises:
-        RowsError: a path has results of several models or of none, a model gets two names, or two models get one.
-    """
-    labels = runs.labels
-    chosen: dict[EvaluatedModel, GivenName] = {}
-    for each in given:
-        model = _model_at(each, runs)
-        other = chosen.setdefault(model, each)
-        if other.name != each.name:
-            raise RowsError(f"two names for the model {labels[model]!r}: {other} and {each}; expected one")
-    names = {model: chosen[model].name if model in chosen else label for model, label in labels.items()}
-    for model, each in chosen.items():
-        if any(other != model and name == each.name for other, name in names.items()):
-            raise RowsError(f"{each}: another model also has this name; expected a different name for each model")
-    return names
+    names = dict.fromkeys(name for run in runs for name, _ in run.setting)
+    by_name = {name: _runs_by_value(runs, name) for name in names}
+    return [
+        f"{name}: {next(iter(by_value)) if len(by_value) == 1 else _in_words(by_value)}"
+        for name, by_value in by_name.items()
+    ]
 
 
-def _model_at(given: GivenName, runs: Runs) -> EvaluatedModel:
-    files = {path.resolve() for path in find([given.path])}
-    in_use = runs.with_role(Role.COUNTS, Role.PLACED)
-    found = {run.model for run in in_use if run.file.path.resolve() in files}
-    models = [model for model in runs.labels if model in found]
-    if not models:
-        raise RowsError(
-            f"{given}: none of the results in use are from {given.path}; expected one of the folders or files that are "
-            "read, or one inside them"
-        )
-    if len(models) > 1:
-        labels = "; ".join(runs.labels[model] for model in models)
-        raise RowsError(
-            f"{given}: {given.path} has results of {len(models)} models ({labels}); expected one: give the folder or "
-            "file of one model"
-        )
-    return models[0]
+def settings_that_differ(runs: Runs) -> list[Issue]:
+    """Return which models' tasks were run with different options: a warning if a figure mixes them, else a note."""
+    issues = []
+    for model, name in runs.labels.items():
+        of_model = [run for run in runs.current if run.model == model]
+        for option in OPTIONS:
+            by_value = _runs_by_value(of_model, option)
+            if len(by_value) == 1:
+                continue
+            if families := _mixed_families(by_value):
+                mixed = f"figures over several tasks of {named(families)} mix them"
+                issues.append(warning(f"{name}: {option} differ between tasks: {_in_words(by_value)}; {mixed}"))
+            else:
+                issues.append(note(f"{name}: {option} differ between families: {_in_words(by_value)}"))
+    return issues
+
+
+def _runs_by_value(runs: Iterable[TaskRun], name: str) -> dict[str, list[TaskRun]]:
+    """Group runs by the value of a setting."""
+    by_value: dict[str, list[TaskRun]] = {}
+    for run in runs:
+        value = shortened(name, dict(run.setting).get(name, "default"))
+        by_value.setdefault(value, []).append(run)
+    return dict(sorted(by_value.items()))
+
+
+def _mixed_families(by_value: Mapping[str, Sequence[TaskRun]]) -> list[str]:
+    """Return the families whose tasks have different values; no figure is over several tasks that are not ours."""
+    counts = Counter(name for runs in by_value.values() for name in {run.family.name for run in runs if run.is_ours})
+    return sorted(name for name, count in counts.items() if count > 1)
+
+
+def _in_words(by_value: Mapping[str, Sequence[TaskRun]]) -> str:
+    """Return each value with what it applies to: families if each has one value, else tasks."""
+    mixed = _mixed_families(by_value)
+    return "; ".join(
+        f"{value} ({named(sorted({run.task if mixed or not run.is_ours else run.family.name for run in runs}))})"
+        for value, runs in by_value.items()
+    )

@@ -1,43 +1,55 @@
 """Samples files: what the harness logs for every row of one task (``--log_samples``).
 
-Of a task of ours, they have all metrics; of any other task, one metric is read, and which rows belong together.
+Of a task of ours, they have all metrics; of any other task, one metric is read, and which rows belong together. Each
+value is checked against what its metric can be. Where a run answered each row several times (``repeats``), a line has
+the scores of every draw.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from array import array
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import isclose
+from math import isclose, isfinite, nan
 from pathlib import Path
 from statistics import fmean
-from typing import Any, Generic
+from typing import Any, Generic, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lm_eval_ext.families.family import Family
-from lm_eval_ext.families.schema import Schema, is_count
-from lm_eval_ext.results import sample_line
-from lm_eval_ext.results.aggregation import MEAN, aggregate
+from lm_eval_ext.families.schema import COUNT, is_count
+from lm_eval_ext.results.aggregation import MEAN, aggregate, stated
 from lm_eval_ext.results.files import shown
 from lm_eval_ext.results.issue import Issue, warning
-from lm_eval_ext.results.rows import ASKED, Coded, DatasetRows, Rows, Value
+from lm_eval_ext.results.rows import ASKED, Coded, DatasetRows, Rows, Value, parsed
 from lm_eval_ext.results.runs import TaskRun
-from lm_eval_ext.results.sample_line import scored_in_draws, scores_of_draws
 
+DRAWS = "draws"
+"""Where our tasks log the scores of each draw, by metric."""
+OF_HARNESS = "scores_per_repeat"
+"""Where lm-eval 0.5 logs them for tasks that it scores by itself."""
+_MEAN_OVER_DRAWS = re.compile(r"pass@1\((.+)\)")
+"""What 0.5 calls the mean of a metric over draws, in its figures."""
 MOST_LINES_NAMED = 3
 """The most bad lines of a file that are named; the rest are counted."""
 _FILTER = b'"filter": '
 COLUMN, ROW = "column", "row"
 """What the keys of rows without a usable hash begin with."""
+READ_AT_ONCE = 2**18
+"""Bytes read from a file at once; Python's default is about two lines, with which reading takes four times as long."""
 _ROLLING = "loglikelihood_rolling"
 """The output type whose requests are the documents themselves."""
+_HASH = np.dtype("S16")
+Line = Mapping[str, Any]
+"""A line of a samples file."""
 
 
 @dataclass
-class LeftOut:
+class _Skipped:
     """The lines of a samples file that were skipped; the first few reasons are kept, because there can be millions.
 
     Attributes:
@@ -52,7 +64,10 @@ class LeftOut:
         """Count a line, and keep the reason if it is among the first."""
         self.count += 1
         if len(self.reasons) < MOST_LINES_NAMED:
-            self.reasons.append(f"line {number}: {_reason(error)}")
+            reason = f"no {error}" if isinstance(error, KeyError) else str(error)
+            if isinstance(error, json.JSONDecodeError | UnicodeDecodeError):
+                reason = "truncated or not JSON"
+            self.reasons.append(f"line {number}: {reason}")
 
     def __str__(self) -> str:
         more = f" and {self.count - MOST_LINES_NAMED} more" if self.count > MOST_LINES_NAMED else ""
@@ -73,45 +88,34 @@ class _Coding(Generic[Value]):
 
 @dataclass
 class _Columns:
-    """What has been read so far, stored compactly because there can be millions of rows."""
+    """What has been read of the rows of any task, stored compactly because there can be millions of them."""
 
     ids: array[int] = field(default_factory=lambda: array("q"))
     clusters: array[int] = field(default_factory=lambda: array("i"))
     offsets: array[int] = field(default_factory=lambda: array("q"))
-    names: tuple[str, ...] = ()
-    values: array[float] = field(default_factory=lambda: array("d"))
-    letters: dict[str, _Coding[tuple[str, str]]] = field(default_factory=dict)
-    outcomes: dict[str, _Coding[tuple[str, ...]]] = field(default_factory=dict)
     docs: list[bytes] = field(default_factory=list)
     prompts: list[bytes] = field(default_factory=list)
     targets: list[bytes] = field(default_factory=list)
-    # Of metrics that are numbers; empty if there is one draw of each row.
-    draws: array[float] = field(default_factory=lambda: array("d"))
-    numbers: tuple[str, ...] = ()
-    drawn: int = 1
 
-    def rows(self, path: Path) -> Rows:
-        values = np.array(self.values, np.float64).reshape(len(self.ids), len(self.names))
+    def append(self, line: Line, cluster: int, offset: int) -> None:
+        self.ids.append(line["doc_id"])
+        self.clusters.append(cluster)
+        self.offsets.append(offset)
+        for hashes, name in ((self.docs, "doc_hash"), (self.prompts, "prompt_hash"), (self.targets, "target_hash")):
+            digest = line.get(name)
+            hashes.append(digest[:16].encode() if isinstance(digest, str) else b"")
+
+    def rows(self, values: Mapping[str, NDArray[np.float64]], path: Path) -> Rows:
         return Rows(
             np.array(self.ids, np.int64),
             np.array(self.clusters, np.int32),
-            {name: values[:, place].copy() for place, name in enumerate(self.names)},
-            {name: coding.column() for name, coding in self.letters.items()},
-            {name: coding.column() for name, coding in self.outcomes.items()},
+            values,
             np.array(self.docs, _HASH),
             np.array(self.prompts, _HASH),
             np.array(self.targets, _HASH),
             np.array(self.offsets, np.int64),
             path,
-            draws=self._of_draws() if self.drawn > 1 else {},
         )
-
-    def _of_draws(self) -> dict[str, NDArray[np.float64]]:
-        draws = np.array(self.draws, np.float64).reshape(len(self.ids), self.drawn, len(self.numbers))
-        return {name: draws[:, :, place].copy() for place, name in enumerate(self.numbers)}
-
-
-_HASH = np.dtype("S16")
 
 
 def with_rows(run: TaskRun, dataset_rows: DatasetRows, column: str) -> TaskRun:
@@ -129,12 +133,12 @@ def with_rows(run: TaskRun, dataset_rows: DatasetRows, column: str) -> TaskRun:
     """
     if not run.has_samples:
         return run
-    numbers, left_out = dataset_rows.of(run.dataset), LeftOut()
+    dataset, skipped = dataset_rows.of(run.dataset), _Skipped()
     if run.is_ours:
-        rows, family = _rows(run, numbers, left_out), run.family
+        rows, family = _rows(run, dataset, skipped), run.family
     else:
-        rows, family = _rows_of_other(run, column, numbers, left_out)
-    issues = [warning(f"{run.samples_path}: {left_out}")] if left_out.count else []
+        rows, family = _rows_of_other(run, column, dataset, skipped)
+    issues = [warning(f"{run.samples_path}: {skipped}")] if skipped.count else []
     if not len(rows):
         issues.append(
             warning(
@@ -202,50 +206,87 @@ def _from_two_runs(rows: Rows, metric: str, found: float, told: object) -> Issue
     )
 
 
-def _rows(run: TaskRun, numbers: dict[Hashable, int], left_out: LeftOut) -> Rows:
+def _rows(run: TaskRun, dataset: dict[Hashable, int], skipped: _Skipped) -> Rows:
     """Return the rows of a task of ours, with all metrics in its results.
 
     Args:
-        run: the run.
-        numbers: the numbers of the dataset's rows, by key; new rows get the next numbers.
-        left_out: counts the lines that are skipped.
+        run: the run, without its rows.
+        dataset: the numbers of the dataset's rows, by key; new rows get the next numbers.
+        skipped: counts the lines that are skipped.
     """
-    columns = _Columns()
-    put = _recorder(run.schema.of_task(run.metadata), run.metrics, numbers, columns)
-    read_lines(run.samples_path, run.readers, put, left_out)
-    return columns.rows(run.samples_path)
+    schema = run.schema.of_task(run.metadata)
+    numbers, ratios, letters, outcomes = (
+        [name for name in run.metrics if schema.row_form(name) == form]
+        for form in ("number", "ratio", "letters", "choice")
+    )
+    limits = {name: Limits(*schema.range(name), schema.expected(name)) for name in numbers}
+    pairs: dict[str, _Coding[tuple[str, str]]] = {name: _Coding() for name in letters}
+    chosen: dict[str, _Coding[tuple[str, ...]]] = {name: _Coding() for name in outcomes}
+    columns, values, every_draw = _Columns(), array("d"), array("d")
+    drawn = 1
+
+    def put(line: Line, offset: int) -> None:
+        """Append a line to the columns, or raise and append nothing."""
+        nonlocal drawn
+        key, draws = row_key(line, schema.row_key), scores_of_draws(line)
+        scored: Sequence[Line] = draws if draws else [line]
+        if columns.ids and len(scored) != drawn:
+            raise ValueError(f"{len(scored)} draws; expected {drawn}, as in the lines before")
+        of_draws = [numbers_in(draw, limits) for draw in draws]
+        found = array("d", map(fmean, zip(*of_draws, strict=True))) if draws else numbers_in(line, limits)
+        for name in ratios:
+            found.extend(map(sum, zip(*(two_numbers(draw, name) for draw in scored), strict=True)))
+        two = [two_letters(line, name) for name in letters]
+        one = [outcome(line, name) for name in outcomes]
+        columns.append(line, dataset.setdefault(key, len(dataset)), offset)
+        values.extend(found)
+        drawn = len(scored)
+        for of_draw in of_draws:
+            every_draw.extend(of_draw)
+        for pair_column, pair in zip(pairs.values(), two, strict=True):
+            pair_column.append(pair)
+        for chosen_column, each in zip(chosen.values(), one, strict=True):
+            chosen_column.append(each)
+
+    _read_lines(run, put, skipped)
+    names = (*numbers, *(column for name in ratios for column in (name, ASKED + name)))
+    table = np.array(values, np.float64).reshape(len(columns.ids), len(names))
+    rows = columns.rows({name: table[:, place].copy() for place, name in enumerate(names)}, run.samples_path)
+    by_draw = np.array(every_draw, np.float64).reshape(len(columns.ids), drawn if every_draw else 0, len(numbers))
+    return replace(
+        rows,
+        letters={name: coding.column() for name, coding in pairs.items()},
+        outcomes={name: coding.column() for name, coding in chosen.items()},
+        draws={name: by_draw[:, :, place].copy() for place, name in enumerate(numbers)} if drawn > 1 else {},
+    )
 
 
-def read_lines(
-    path: Path, readers: Sequence[str], put: Callable[[Mapping[str, Any], int], None], wrong: LeftOut
-) -> None:
-    """Pass on the lines of a samples file, with their offsets, and count those that are skipped.
+def _read_lines(run: TaskRun, put: Callable[[Line, int], None], skipped: _Skipped) -> None:
+    """Pass on the lines of a run's samples file that its reader has, with their offsets, and count those skipped.
 
     Args:
-        path: the file.
-        readers: the filters whose lines the file has; only the lines of the first are read.
+        run: the run.
         put: takes a line, or raises ``ValueError``, ``KeyError`` or ``TypeError`` if it is malformed.
-        wrong: counts the lines that are skipped.
+        skipped: counts the lines that are skipped.
 
     Raises:
         OSError: the file cannot be read.
     """
-    reader = readers[0]
     ids: set[int] = set()
     # Most lines can belong to other readers and need no parsing: quotation marks inside a JSON string are escaped, so
     # this byte sequence cannot occur in a text.
-    others = tuple(_FILTER + json.dumps(other).encode() for other in readers[1:])
+    others = tuple(_FILTER + json.dumps(other).encode() for other in run.readers[1:])
     offset = 0
-    with path.open("rb") as file:
+    with run.samples_path.open("rb", buffering=READ_AT_ONCE) as file:
         for number, text in enumerate(file, start=1):
             start, offset = offset, offset + len(text)
             if others and text.startswith(others, text.rfind(_FILTER)):
                 continue
             try:
-                line = sample_line.parsed(text)
+                line = parsed(text)
                 if not isinstance(line, dict):
                     raise TypeError(f"{shown(line)} is not a row")
-                if line["filter"] != reader:
+                if line["filter"] != run.reader:
                     continue
                 row_id = line["doc_id"]
                 if not is_count(row_id):
@@ -256,61 +297,10 @@ def read_lines(
                 ids.add(row_id)
             except (ValueError, KeyError, TypeError, RecursionError) as error:
                 # Python also rejects numbers that are too long and nesting that is too deep.
-                wrong.add(number, error)
+                skipped.add(number, error)
 
 
-def _reason(error: Exception) -> str:
-    if isinstance(error, json.JSONDecodeError | UnicodeDecodeError):
-        return "truncated or not JSON"
-    return f"no {error}" if isinstance(error, KeyError) else str(error)
-
-
-def _recorder(
-    schema: Schema, metrics: Sequence[str], rows: dict[Hashable, int], columns: _Columns
-) -> Callable[[Mapping[str, Any], int], None]:
-    """Return a function that appends a line to the columns, or raises and appends nothing."""
-    forms = {name: schema.row_form(name) for name in metrics}
-    numbers, ratios, letters, choices = (
-        [name for name in metrics if forms[name] == form] for form in ("number", "ratio", "letters", "choice")
-    )
-    columns.numbers = tuple(numbers)
-    columns.names = (*numbers, *(column for name in ratios for column in (name, ASKED + name)))
-    limits = {name: sample_line.Limits.of(schema, name) for name in numbers}
-    letters_into = [columns.letters.setdefault(name, _Coding()) for name in letters]
-    outcomes_into = [columns.outcomes.setdefault(name, _Coding()) for name in choices]
-
-    def put(line: Mapping[str, Any], offset: int) -> None:
-        row_id, key = line["doc_id"], sample_line.row_key(line, schema.row_key)
-        draws = scores_of_draws(line)
-        scored: Sequence[Mapping[str, Any]] = draws if draws else [line]
-        drawn = len(scored)
-        if columns.ids and drawn != columns.drawn:
-            raise ValueError(f"{drawn} draws; expected {columns.drawn}, as in the lines before")
-        of_draws = [sample_line.numbers(draw, limits) for draw in draws]
-        found = array("d", map(fmean, zip(*of_draws, strict=True))) if draws else sample_line.numbers(line, limits)
-        for name in ratios:
-            found.extend(map(sum, zip(*(sample_line.two_numbers(draw, name) for draw in scored), strict=True)))
-        two = [sample_line.two_letters(line, name) for name in letters]
-        chosen = [sample_line.outcome(line, name) for name in choices]
-        columns.ids.append(row_id)
-        columns.clusters.append(rows.setdefault(key, len(rows)))
-        columns.docs.append(sample_line.beginning(line.get("doc_hash")))
-        columns.prompts.append(sample_line.beginning(line.get("prompt_hash")))
-        columns.targets.append(sample_line.beginning(line.get("target_hash")))
-        columns.offsets.append(offset)
-        columns.values.extend(found)
-        columns.drawn = drawn
-        for of_draw in of_draws:
-            columns.draws.extend(of_draw)
-        for pair_column, pair in zip(letters_into, two, strict=True):
-            pair_column.append(pair)
-        for outcome_column, outcome in zip(outcomes_into, chosen, strict=True):
-            outcome_column.append(outcome)
-
-    return put
-
-
-def _rows_of_other(run: TaskRun, column: str, numbers: dict[Hashable, int], left_out: LeftOut) -> tuple[Rows, Family]:
+def _rows_of_other(run: TaskRun, column: str, dataset: dict[Hashable, int], skipped: _Skipped) -> tuple[Rows, Family]:
     """Return the rows of a task that is not ours, and its family with the range of its main metric, as rows tell it.
 
     If that metric is a mean over rows, ``values`` has its numbers, and ``draws`` those of several draws. If its
@@ -320,55 +310,41 @@ def _rows_of_other(run: TaskRun, column: str, numbers: dict[Hashable, int], left
         run: the run, without its rows.
         column: the documents' column whose values group rows; if it is empty, or a document has no such column or
             null in it, rows with the same document are grouped.
-        numbers: the numbers of the dataset's rows, by key; new rows get the next numbers.
-        left_out: counts the lines that are skipped.
+        dataset: the numbers of the dataset's rows, by key; new rows get the next numbers.
+        skipped: counts the lines that are skipped.
     """
     metric = run.headline.name
     scored = scored_in_draws(metric)
-    ids, clusters, offsets = array("q"), array("i"), array("q")
-    docs: list[bytes] = []
-    prompts: list[bytes] = []
-    targets: list[bytes] = []
+    columns = _Columns()
     items: list[Any] = []
     draws: list[list[Any]] = []
-    # In 0.5, the prompt of such a request is empty, and its target, which is the document in 0.4, a number.
-    is_rolling = run.config.get("output_type") == _ROLLING
 
-    def put(line: Mapping[str, Any], offset: int) -> None:
-        item, doc = line[metric], sample_line.beginning(line.get("doc_hash"))
-        key = _key(line, run.task, column)
+    def put(line: Line, offset: int) -> None:
+        item, key = line[metric], _key(line, run.task, column)
         # The harness reduces the draws of a row to one value, by default that of the first.
         draws.append([of_draw[scored] for of_draw in scores_of_draws(line) if scored in of_draw])
         items.append(item)
-        ids.append(line["doc_id"])
-        clusters.append(numbers.setdefault(key, len(numbers)))
-        offsets.append(offset)
-        docs.append(doc)
-        prompts.append(doc if is_rolling else sample_line.beginning(line.get("prompt_hash")))
-        targets.append(doc if is_rolling else sample_line.beginning(line.get("target_hash")))
+        columns.append(line, dataset.setdefault(key, len(dataset)), offset)
 
-    read_lines(run.samples_path, run.readers, put, left_out)
+    _read_lines(run, put, skipped)
+    if run.config.get("output_type") == _ROLLING:
+        # In 0.5, the prompt of such a request is empty, and its target, which is the document in 0.4, a number.
+        columns = replace(columns, prompts=columns.docs, targets=columns.docs)
     found = aggregate(metric, stated(run.config, metric), items, run.figure(metric)) if items else None
     drawn = _drawn(draws) if found is not None and found.name == MEAN else None
     if drawn is not None:
         found = aggregate(metric, MEAN, drawn.mean(axis=1).tolist(), None)
-    hashes = np.dtype("S16")
-    rows = Rows(
-        np.array(ids, np.int64),
-        np.array(clusters, np.int32),
+    if found is None:
+        values, headline = {}, run.headline
+    else:
         # NaN where a row does not count.
-        {metric: np.where(found.terms[:, 1] > 0, found.terms[:, 0], np.nan)} if found and found.name == MEAN else {},
-        {},
-        {},
-        np.array(docs, hashes),
-        np.array(prompts, hashes),
-        np.array(targets, hashes),
-        np.array(offsets, np.int64),
-        run.samples_path,
+        mean = {metric: np.where(found.terms[:, 1] > 0, found.terms[:, 0], np.nan)} if found.name == MEAN else {}
+        values, headline = mean, replace(run.headline, range=found.range)
+    rows = replace(
+        columns.rows(values, run.samples_path),
         draws={} if drawn is None else {metric: drawn},
         aggregates={} if found is None else {metric: found},
     )
-    headline = run.headline if found is None else replace(run.headline, range=found.range)
     schema = replace(run.schema, headlines=(headline,), metrics=(headline, *run.schema.metrics))
     return rows, replace(run.family, schema=schema)
 
@@ -392,10 +368,123 @@ def _key(line: Mapping[str, Any], task: str, column: str) -> Hashable:
     return digest if isinstance(digest, str) else (ROW, task, line["doc_id"])
 
 
-def stated(config: Mapping[str, Any], metric: str) -> object:
-    """Return a metric's aggregation according to a task's config; ``None`` if it states none."""
-    listed = config.get("metric_list")
-    for each in listed if isinstance(listed, list) else ():
-        if isinstance(each, dict) and each.get("metric") == metric:
-            return each.get("aggregation")
-    return None
+def row_key(line: Mapping[str, Any], field: str | None) -> Hashable:
+    """Return the key of the dataset's row: a field of the document, or ``doc_id`` if the family has none.
+
+    Raises:
+        KeyError, TypeError: the line has no such key.
+    """
+    if field is None:
+        return int(line["doc_id"])
+    doc = line["doc"]
+    if not isinstance(doc, dict):
+        raise TypeError(f"doc is {shown(doc)}; expected an object")
+    found = doc[field]
+    if not isinstance(found, str | int) or isinstance(found, bool):
+        raise TypeError(f"doc.{field} is {shown(found)}; expected text or a whole number")
+    return found
+
+
+class Limits(NamedTuple):
+    """The limits of a metric's values; looked up once because every row is checked."""
+
+    least: float
+    most: float
+    expected: str
+
+
+def numbers_in(line: Mapping[str, Any], limits: Mapping[str, Limits]) -> array[float]:
+    """Return the numbers of some metrics, in the order of their limits.
+
+    Raises:
+        KeyError, TypeError: a metric is missing, not a number, or outside its limits.
+    """
+    try:
+        found = array("d", [line[name] for name in limits])
+    except (TypeError, OverflowError):
+        found = array("d", [nan])
+    # One check for all values: most rows have only shares. A NaN would show in the sum.
+    if not found or (isfinite(sum(found)) and min(found) >= 0 and max(found) <= 1):
+        return found
+    for name, (least, most, expected) in limits.items():
+        value = line[name]
+        if not isinstance(value, float | int) or not least <= value <= most:
+            raise TypeError(f"{name} is {shown(value)}; expected {expected}")
+    return found
+
+
+def two_numbers(line: Mapping[str, Any], name: str) -> list[float]:
+    """Return the two numbers of a metric ``[followed, asked]``.
+
+    Raises:
+        KeyError, TypeError: the line does not have them.
+    """
+    match line[name]:
+        case [float() | int() as followed, float() | int() as asked] if 0 <= followed <= asked <= COUNT[1]:
+            return [float(followed), float(asked)]
+    raise TypeError(f"{name} is {shown(line[name])}; expected two numbers, the first no greater than the second")
+
+
+def two_letters(line: Mapping[str, Any], name: str) -> tuple[str, str]:
+    """Return the two letters of a metric.
+
+    Raises:
+        KeyError, TypeError: the line does not have them.
+    """
+    match line[name]:
+        case [str() as first, str() as second]:
+            return first, second
+    raise TypeError(f"{name} is {shown(line[name])}; expected two letters")
+
+
+def outcome(line: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    """Return what was chosen, of a metric that is a question with the contents chosen.
+
+    Raises:
+        KeyError, TypeError: the line does not have it.
+    """
+    match line[name]:
+        case [str(), [*chosen]] if all(isinstance(text, str) for text in chosen):
+            return tuple(chosen)
+    raise TypeError(f"{name} is {shown(line[name])}; expected a question and what was chosen")
+
+
+def scored_in_draws(metric: str) -> str:
+    """Return the name under which the scores of each draw are logged, for a metric in the results."""
+    found = _MEAN_OVER_DRAWS.fullmatch(metric)
+    return found[1] if found else metric
+
+
+def scores_of_draws(line: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the scores of each draw of a row, in the form of a line; empty if there is a single draw.
+
+    Args:
+        line: a line of a samples file.
+
+    Raises:
+        TypeError: it does not have one score of each metric for each draw.
+    """
+    found = line.get(DRAWS)
+    if found is None:
+        return _of_harness(line)
+    if not isinstance(found, Mapping) or not all(isinstance(scores, list) for scores in found.values()):
+        raise TypeError(f"{DRAWS} is {shown(found)}; expected the scores of each draw")
+    counts = {len(scores) for scores in found.values()}
+    if len(counts) != 1:
+        raise TypeError(f"{DRAWS} is {shown(found)}; expected as many scores of each metric as there are draws")
+    return _by_draw(found, *counts)
+
+
+def _of_harness(line: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the scores of each draw that the harness logs, of the metrics that have one for each response."""
+    found, responses = line.get(OF_HARNESS), line.get("resps")
+    if not isinstance(found, Mapping) or not isinstance(responses, list) or not responses:
+        return []
+    # 0.5.0.dev1 also takes a metric's list of values for one response, such as one for each instruction, for draws.
+    count = len(responses[-1]) if isinstance(responses[-1], list) else 1
+    scores = {name: each for name, each in found.items() if isinstance(each, list) and len(each) == count}
+    return _by_draw(scores, count) if scores else []
+
+
+def _by_draw(scores: Mapping[str, Any], count: int) -> list[dict[str, Any]]:
+    return [{name: each[number] for name, each in scores.items()} for number in range(count)] if count > 1 else []

@@ -17,9 +17,8 @@ from lm_eval_ext.families.schema import EMPTY_RATE
 from lm_eval_ext.results.comparability import unlike_runs
 from lm_eval_ext.results.issue import Issue, named, note, warning
 from lm_eval_ext.results.models import EvaluatedModel, chat_template
-from lm_eval_ext.results.runs import Role, Runs, TaskRun
-from lm_eval_ext.results.sample_line import generated
-from lm_eval_ext.results.settings import settings_that_differ
+from lm_eval_ext.results.rows import generated
+from lm_eval_ext.results.runs import Role, Runs, TaskRun, settings_that_differ
 from lm_eval_ext.sources import EMBEDDED
 from lm_eval_ext.verifiers.reasoning import is_cut_off
 
@@ -56,12 +55,11 @@ def what_went_wrong(runs: Runs) -> list[Issue]:
     Args:
         runs: the runs, with their samples.
     """
-    in_figures = runs.with_role(Role.COUNTS, Role.PLACED)
-    issues = [*_draws_of_rows(in_figures, runs.labels), *_without_samples(in_figures)]
+    issues = [*_draws_of_rows(runs.current, runs.labels), *_without_samples(runs.current)]
     issues += [issue for run in runs.with_role(Role.COUNTS, Role.PLACED, Role.SWEPT) for issue in run.issues]
-    issues += unlike_runs(in_figures, runs.labels)
+    issues += unlike_runs(runs.current, runs.labels)
     for model, name in runs.labels.items():
-        of_model = [run for run in in_figures if run.model == model]
+        of_model = [run for run in runs.current if run.model == model]
         issues += _without_template(of_model, name)
         issues += _cut_off(of_model, name)
         issues += _empty(of_model, name)
@@ -141,7 +139,7 @@ def _numbers_of_rows(runs: Runs) -> list[Issue]:
     issues = []
     of_limit: dict[tuple[EvaluatedModel, str], list[str]] = {}
     counts: dict[str, dict[int, str]] = {}
-    for run in runs.with_role(Role.COUNTS, Role.PLACED):
+    for run in runs.current:
         counts.setdefault(run.name, {}).setdefault(run.count, runs.labels[run.model])
         if limit := run.file.config.get("limit"):
             of_limit.setdefault((run.model, f"{limit:g}" if isinstance(limit, float) else str(limit)), []).append(

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lm_eval_ext.reports.statistics import DRAWS, Floats, Population, Ratio, estimate
-from lm_eval_ext.reports.wilson import spread
+from lm_eval_ext.reports.statistics import DRAWS, Floats, Population, Ratio, estimate, spread
 
 ROWS = 100
 

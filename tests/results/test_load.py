@@ -86,6 +86,15 @@ def test_models_are_in_argument_order_and_within_a_folder_by_name(tmp_path: Path
     assert [runs.labels[run.model] for run in runs.counting] == list(runs.labels.values())
 
 
+def test_models_that_differ_only_in_arguments_are_next_to_each_other_and_so_are_their_runs(tmp_path: Path) -> None:
+    half = {"pretrained": "b", "dtype": "float16"}
+    for folder, arguments in (("g/1", {"pretrained": "b"}), ("f/1", {"pretrained": "a"}), ("f/2", half)):
+        write_run(tmp_path / folder, {SST2: [1]}, arguments=arguments)
+    runs = load([tmp_path / "g", tmp_path / "f"])
+    assert list(runs.labels.values()) == ["b, no dtype", "b, dtype=float16", "a"]
+    assert [runs.labels[run.model] for run in runs.counting] == list(runs.labels.values())
+
+
 def test_groups_are_flattened_to_their_tasks(tmp_path: Path) -> None:
     tree = {"all": ["level"], "level": [SST2, SNLI], SST2: [], SNLI: []}
     write_run(tmp_path, {SST2: [1], SNLI: [1]}, group_subtasks=tree)

@@ -1,4 +1,4 @@
-"""Which model was evaluated: names that distinguish models, and their settings."""
+"""Names, settings and sizes of models."""
 
 from __future__ import annotations
 
@@ -9,7 +9,20 @@ from typing import Any
 import pytest
 
 from lm_eval_ext.results.files import read
-from lm_eval_ext.results.models import EvaluatedModel, arguments, evaluated_model, labels
+from lm_eval_ext.results.issue import note, warning
+from lm_eval_ext.results.load import GivenName, load
+from lm_eval_ext.results.models import (
+    EvaluatedModel,
+    GivenSizes,
+    Size,
+    Sizes,
+    arguments,
+    evaluated_model,
+    labels,
+    read_sizes,
+    sizes,
+)
+from lm_eval_ext.sources import RowsError
 from tests.reports.files import SST2, write_run
 
 
@@ -134,3 +147,161 @@ def test_a_chat_template_counts_even_without_its_text(tmp_path: Path) -> None:
     # The harness writes an empty text where --apply_chat_template was given to such a model, and null without it.
     assert of_file(tmp_path, chat_template=None).setting == ()
     assert of_file(tmp_path, chat_template="").setting == (("chat template", "without a text of its own"),)
+
+
+def run(folder: Path, name: str, recorded: object = None, **options: Any) -> None:
+    """Write a run of a model, with the number of parameters that the harness recorded."""
+    path = write_run(folder / f"{name} {options}", {SST2: [1, 0]}, arguments={"pretrained": f"owner/{name}"}, **options)
+    content = json.loads(path.read_text(encoding="utf-8"))
+    content["config"] |= {} if recorded is None else {"model_num_parameters": recorded}
+    path.write_text(json.dumps(content), encoding="utf-8")
+
+
+def by_label(folder: Path, given: GivenSizes | None = None) -> dict[str, Size]:
+    runs = load([folder])
+    found = sizes(runs, given)
+    return {runs.labels[model]: size for model, size in found.of.items()}
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "models.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_file_has_a_table_of_models_for_each_family(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        """
+        [Flan-T5]
+        flan-t5-small = "80M"
+        flan-t5-xl = "3 b"
+        [GPT]
+        "gpt/4.5" = 1e12
+        exact = 124_439_808
+        other = "1.25K"
+        """,
+    )
+    assert read_sizes(path) == GivenSizes(
+        path,
+        {
+            "flan-t5-small": Size("Flan-T5", 80_000_000),
+            "flan-t5-xl": Size("Flan-T5", 3_000_000_000),
+            "gpt/4.5": Size("GPT", 10**12),
+            "exact": Size("GPT", 124_439_808),
+            "other": Size("GPT", 1250),
+        },
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[a", "not TOML"),
+        ("", "no models; expected a table for each family"),
+        ("a = 3", "'a' is '3'; expected a table for each family: [Pythia] with lines like"),
+        ("[a]", "'a' is '{}'; expected a table"),
+        ('[a]\nb = "7X"', "[a], 'b': '7X'; expected a number of parameters, for example \"70M\""),
+        ("[a]\nb = -3", "[a], 'b': -3; expected a number of parameters"),
+        ("[a]\nb = 0.5", "[a], 'b': 0.5; expected"),
+        ("[a]\nb = true", "[a], 'b': True; expected"),
+        ("[a]\nb = nan", "[a], 'b': nan; expected"),
+        ("[a]\nb = [7]", "[a], 'b': [7]; expected"),
+        ("[a]\nb = 7\n[c]\nb = 8", "the model 'b' is in the families 'a' and 'c'; expected one"),
+    ],
+)
+def test_an_invalid_file_is_named_with_what_was_expected(text: str, message: str, tmp_path: Path) -> None:
+    path = written(tmp_path, text)
+    with pytest.raises(RowsError) as error:
+        read_sizes(path)
+    assert str(error.value).startswith(str(path))
+    assert message in str(error.value)
+
+
+def test_without_a_file_the_recorded_sizes_count_and_families_are_named_after_what_models_share(tmp_path: Path) -> None:
+    for name, recorded in (
+        ("pythia-70m", 70_426_624),
+        ("pythia-1.4b-deduped", 1_414_647_808),
+        ("pythia-160m-deduped", 162_322_944),
+        ("Qwen2.5-0.5B-Instruct", 494_032_768),
+        ("Qwen2.5-7B-Instruct", 7_615_616_512),
+        ("gpt2", 124_439_808),
+        ("phi3b2", 3_000_000_000),  # no part of the name is a size
+    ):
+        run(tmp_path, name, recorded)
+    families = {label: size.family for label, size in by_label(tmp_path).items()}
+    assert families == {
+        "pythia-70m": "pythia-…",
+        "pythia-160m-deduped": "pythia-…-deduped",
+        "pythia-1.4b-deduped": "pythia-…-deduped",
+        "Qwen2.5-0.5B-Instruct": "Qwen2.5-…-Instruct",
+        "Qwen2.5-7B-Instruct": "Qwen2.5-…-Instruct",
+        "gpt2": "gpt2",
+        "phi3b2": "phi3b2",
+    }
+    assert by_label(tmp_path)["pythia-70m"].parameters == 70_426_624
+
+
+@pytest.mark.parametrize("recorded", [None, -1, 0, True, "7B", 7.5], ids=repr)
+def test_what_is_not_a_number_of_parameters_is_no_size(recorded: object, tmp_path: Path) -> None:
+    run(tmp_path, "one", recorded)
+    assert sizes(load([tmp_path])) == Sizes()
+
+
+def test_a_file_takes_precedence_and_reports_what_it_lacks_and_what_was_not_run(tmp_path: Path) -> None:
+    run(tmp_path, "one-7b", 6_900_000_000)
+    run(tmp_path, "two-7b", 7_100_000_000)
+    run(tmp_path, "three")
+    path = written(tmp_path, '[One]\none-7b = "7B"\none-13b = "13B"')
+    assert by_label(tmp_path, read_sizes(path)) == {
+        "one-7b": Size("One", 7_000_000_000),
+        "two-7b": Size("two-…", 7_100_000_000),
+    }
+    assert sizes(load([tmp_path]), read_sizes(path)).issues == (
+        warning(f"{path}: no size for three, and their results record none: not in figures by size"),
+        note(f"{path}: not among the results: one-13b"),
+    )
+
+
+def test_a_model_in_two_settings_is_in_two_families(tmp_path: Path) -> None:
+    for name in ("one-7b", "one-13b"):
+        for shots in (0, 4):
+            run(tmp_path, name, config={"num_fewshot": shots})
+    path = written(tmp_path, '[One]\none-7b = "7B"\none-13b = "13B"')
+    assert by_label(tmp_path, read_sizes(path)) == {
+        f"one-{size}b, {shots}": Size(family, size * 10**9)
+        for size in (7, 13)
+        for shots, family in (("no few-shot examples", "One"), ("4-shot", "One, 4-shot"))
+    }
+    # A file may name each by its label.
+    path = written(tmp_path, '[Four]\n"one-7b, 4-shot" = "7B"')
+    assert by_label(tmp_path, read_sizes(path)) == {"one-7b, 4-shot": Size("Four", 7 * 10**9)}
+
+
+def test_a_model_that_was_also_run_in_another_setting_stays_in_its_family(tmp_path: Path) -> None:
+    run(tmp_path, "one-13b", 13_000_000_000)
+    run(tmp_path, "one-7b", 7_000_000_000)
+    run(tmp_path, "one-7b", 7_000_000_000, config={"num_fewshot": 4})
+    families = {label: size.family for label, size in by_label(tmp_path).items()}
+    assert families == {
+        "one-7b, no few-shot examples": "one-…",
+        "one-13b": "one-…",
+        "one-7b, 4-shot": "one-…, 4-shot",
+    }
+
+
+def test_a_name_that_the_user_gave_may_be_in_the_file(tmp_path: Path) -> None:
+    run(tmp_path, "one-7b", 7_000_000_000)
+    runs = load([tmp_path], names=[GivenName(tmp_path, "mine-8b")])
+    assert list(sizes(runs).of.values()) == [Size("mine-…", 7_000_000_000)]
+    path = written(tmp_path, '[A]\nmine-8b = "8B"')
+    assert list(sizes(runs, read_sizes(path)).of.values()) == [Size("A", 8_000_000_000)]
+
+
+def test_two_models_of_one_size_do_not_share_a_curve(tmp_path: Path) -> None:
+    run(tmp_path, "a")
+    run(tmp_path, "b")
+    run(tmp_path, "c")
+    path = written(tmp_path, '[One]\na = "7B"\nb = "7B"\nc = "13B"')
+    families = {label: size.family for label, size in by_label(tmp_path, read_sizes(path)).items()}
+    assert families == {"a": "a", "b": "b", "c": "One"}

@@ -12,8 +12,7 @@ import pytest
 from lm_eval_ext.cli import main
 from lm_eval_ext.reports.sections.manyifeval.command import read_methods
 from lm_eval_ext.reports.sections.natural_instructions.command import read_encodings
-from lm_eval_ext.results.load import load, load_apart
-from lm_eval_ext.results.runs import GivenName
+from lm_eval_ext.results.load import GivenName, load, load_apart
 from lm_eval_ext.sources import RowsError
 from tests.reports.files import SST2, write_run
 from tests.reports.manyifeval_files import of_model, row, write_rows

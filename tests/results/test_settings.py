@@ -18,12 +18,11 @@ from lm_eval.tasks import TaskManager
 from lm_eval_ext import tasks_dir
 from lm_eval_ext.cli import main
 from lm_eval_ext.reports.gate.units import Sides, Unit
-from lm_eval_ext.reports.page.provenance import provenance
+from lm_eval_ext.reports.page.build import provenance
+from lm_eval_ext.results.comparability import OfOneSeed, as_one
 from lm_eval_ext.results.issue import note, warning
 from lm_eval_ext.results.load import load, load_apart
-from lm_eval_ext.results.runs import Decoding
-from lm_eval_ext.results.runs_as_one import OfOneSeed, as_one
-from lm_eval_ext.results.settings import settings_of
+from lm_eval_ext.results.runs import Decoding, settings_of
 from tests.conftest import save
 from tests.reports.files import SST2, write_run
 from tests.reports.manyifeval_files import of_model, row, write_rows

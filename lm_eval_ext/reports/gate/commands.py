@@ -28,16 +28,14 @@ from lm_eval_ext.reports.gate.plan import CHANGED, Planned, of_baseline, of_name
 from lm_eval_ext.reports.gate.plan import text as plan_text
 from lm_eval_ext.reports.gate.text import by_issue, check_text, compare_text, sampled_text
 from lm_eval_ext.reports.gate.units import Sides
-from lm_eval_ext.reports.other_tasks import add_options_to, chosen
 from lm_eval_ext.reports.wording import one_line, readable
 from lm_eval_ext.results import PLACES
+from lm_eval_ext.results.comparability import OfOneSeed, as_one
 from lm_eval_ext.results.files import files_at, find
 from lm_eval_ext.results.load import load_apart
 from lm_eval_ext.results.places import Opened, opened
-from lm_eval_ext.results.recognition import Choice
-from lm_eval_ext.results.runs import Runs
-from lm_eval_ext.results.runs_as_one import OfOneSeed, as_one
-from lm_eval_ext.results.settings import settings_of
+from lm_eval_ext.results.recognition import Choice, add_options_to, chosen
+from lm_eval_ext.results.runs import Runs, settings_of
 from lm_eval_ext.sources import RowsError
 
 CANNOT_TELL = 2

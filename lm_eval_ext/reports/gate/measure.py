@@ -11,7 +11,7 @@ from math import inf, nan, sqrt
 
 import numpy as np
 
-from lm_eval_ext.reports.aggregates import replicates, terms_by_cluster, without_each
+from lm_eval_ext.reports.evidence import replicates, terms_by_cluster, without_each
 from lm_eval_ext.reports.figure import Estimate
 from lm_eval_ext.reports.gate.units import TASKS_NAMED, Sides, Unit
 from lm_eval_ext.reports.paired import Difference, MeanChange, difference_of, in_common, sums_by_row

@@ -9,19 +9,18 @@ from pathlib import Path
 
 from lm_eval_ext.cli.progress import counted
 from lm_eval_ext.reports.errors import ReportError
-from lm_eval_ext.reports.other_tasks import add_options_to, chosen
 from lm_eval_ext.reports.output import is_replaced, require_apart, require_writable, write
-from lm_eval_ext.reports.page import export
 from lm_eval_ext.reports.page.build import build
+from lm_eval_ext.reports.page.drawing import contents
 from lm_eval_ext.reports.page.html import page
 from lm_eval_ext.reports.wording import one_line
 from lm_eval_ext.results import PLACES
 from lm_eval_ext.results.files import files_at, find
-from lm_eval_ext.results.load import load_apart
+from lm_eval_ext.results.load import GivenName, load_apart
+from lm_eval_ext.results.models import read_sizes
 from lm_eval_ext.results.places import Opened, opened
-from lm_eval_ext.results.recognition import Choice
-from lm_eval_ext.results.runs import GivenName, Runs
-from lm_eval_ext.results.sizes import read_sizes
+from lm_eval_ext.results.recognition import Choice, add_options_to, chosen
+from lm_eval_ext.results.runs import Runs
 
 
 def add_report_to(report: argparse.ArgumentParser) -> None:
@@ -110,7 +109,7 @@ def _reported(options: argparse.Namespace, every: Sequence[str], places: Opened)
         print(f"lm-eval-ext: {issue.severity}: {one_line(places.named(issue.text))}", file=sys.stderr)
     # Everything is computed before anything is written, so that an error leaves existing files untouched.
     text = places.named(page(report)).encode()
-    figures = {} if folder is None else {folder / name: content for name, content in export.contents(report).items()}
+    figures = {} if folder is None else {folder / name: content for name, content in contents(report).items()}
     require_apart([*page_file, *(("--export", path) for path in figures)], read)
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)

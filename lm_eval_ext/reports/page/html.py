@@ -11,7 +11,8 @@ from markupsafe import Markup
 
 from lm_eval_ext import __version__
 from lm_eval_ext.reports.figure import Estimate, Figure, Report, Table, TableCell, Unit
-from lm_eval_ext.reports.page import plots
+from lm_eval_ext.reports.page import drawing
+from lm_eval_ext.reports.page.drawing.palette import declarations
 from lm_eval_ext.reports.wording import MISSING, beginning, figure, interval, readable
 from lm_eval_ext.results.issue import Issue, Severity
 
@@ -73,7 +74,8 @@ def _template() -> Template:
         # All text, above all model answers, is first made safe to put in a page.
         finalize=lambda value: readable(value) if type(value) is str else value,
     )
-    environment.globals |= {"light": _colors(dark=False), "dark": _colors(dark=True), "unit_words": _UNIT_WORDS}
+    light, dark = (Markup(declarations(dark=dark)) for dark in (False, True))  # noqa: S704 # our own colors
+    environment.globals |= {"light": light, "dark": dark, "unit_words": _UNIT_WORDS}
     environment.filters |= {
         "beginning": beginning,
         "breakable": _breakable,
@@ -94,14 +96,8 @@ def _by_severity(issues: Sequence[Issue]) -> list[Issue]:
 _UNIT_WORDS = {"share": "in percent", "change": "in percentage points", "number": ""}
 
 
-def _colors(*, dark: bool) -> Markup:
-    from lm_eval_ext.reports.page.drawing.palette import declarations  # noqa: PLC0415 # needs no matplotlib, its package may
-
-    return Markup(declarations(dark=dark))  # noqa: S704 # our own colors
-
-
 def _drawn(figure: Figure) -> Drawn:
-    drawings = [Markup(svg) for svg in plots.svgs(figure)]  # noqa: S704 # its texts are escaped where it is drawn
+    drawings = [Markup(svg) for svg in drawing.svgs(figure)]  # noqa: S704 # its texts are escaped where it is drawn
     titles = [panel.title for panel in figure.panels]
     table = turned(figure.table.counted)
     head = head_columns(table)

@@ -9,13 +9,21 @@ from pathlib import Path
 
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.output import require_apart, write
-from lm_eval_ext.reports.publishing import RELATIONSHIPS, every_eval_ever, hub_eval_results
-from lm_eval_ext.reports.publishing.published import HUB_ID, PublishedModel, limit, published
+from lm_eval_ext.reports.publishing.published import (
+    HUB_ID,
+    RELATIONSHIPS,
+    Benchmark,
+    PublishedModel,
+    every_eval_ever,
+    hub_eval_results,
+    limit,
+    published,
+)
 from lm_eval_ext.reports.wording import one_line
 from lm_eval_ext.results import PLACES
 from lm_eval_ext.results.files import files_at
+from lm_eval_ext.results.load import GivenName
 from lm_eval_ext.results.places import opened
-from lm_eval_ext.results.runs import GivenName
 
 HUB_EVAL_RESULTS, EVERY_EVAL_EVER = "hub-eval-results", "every-eval-ever"
 NEEDED: Mapping[str, Mapping[str, str]] = {
@@ -144,11 +152,10 @@ def _require_options(options: argparse.Namespace) -> None:
 
 def _contents(options: argparse.Namespace, models: Sequence[PublishedModel]) -> dict[Path, bytes]:
     if options.format == EVERY_EVAL_EVER:
-        evaluator = every_eval_ever.Evaluator(options.organization, options.relationship)
-        return every_eval_ever.contents(models, evaluator)
-    benchmarks: dict[str, hub_eval_results.Benchmark] = {}
+        return every_eval_ever(models, options.organization, options.relationship)
+    benchmarks: dict[str, Benchmark] = {}
     for name, dataset, task_id in options.benchmark:
         if name in benchmarks:
             raise ReportError(f"--benchmark: {name} is there twice; expected each task or group once")
-        benchmarks[name] = hub_eval_results.Benchmark(dataset, task_id)
-    return hub_eval_results.contents(models, benchmarks, options.source_url)
+        benchmarks[name] = Benchmark(dataset, task_id)
+    return hub_eval_results(models, benchmarks, options.source_url)

@@ -1,30 +1,50 @@
-"""What is published of a model: its id on the hub, and its scores as the harness wrote them."""
+"""What is published of a model: its id on the hub, its scores as the harness wrote them, and the formats."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
+import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import inf, isfinite
+from datetime import datetime, timezone
+from math import inf, isfinite, isinf
 from pathlib import Path
 from typing import Any
 
+import yaml
+
+from lm_eval_ext import __version__
 from lm_eval_ext.families.schema import COUNT
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.results.files import shown
 from lm_eval_ext.results.issue import named
-from lm_eval_ext.results.load import find_runs, measured_alike
+from lm_eval_ext.results.load import GivenName, find_runs, measured_alike, renamed
 from lm_eval_ext.results.models import GGUF, EvaluatedModel
 from lm_eval_ext.results.recognition import Choice
-from lm_eval_ext.results.runs import GivenName, Runs, TaskRun, renamed
-from lm_eval_ext.sources import EMBEDDED, EMBEDDED_NOTE
+from lm_eval_ext.results.runs import Runs, TaskRun, settings_of
+from lm_eval_ext.sources import EMBEDDED, EMBEDDED_NOTE, HUB
 
+RELATIONSHIPS = ("first_party", "third_party", "collaborative", "other")
+"""What an evaluator can be to a model's developer, in the words of Every Eval Ever."""
 HUB_ID = re.compile(r"[A-Za-z0-9](?:[\w.-]*\w)?/[A-Za-z0-9](?:[\w.-]*\w)?", re.ASCII)
 """The form of ``owner/name`` on the hub; both can also be parts of a path."""
 ADDITIONS = ("peft", "delta", "base", GGUF)
 """Arguments with which a model is not, or not only, what its other arguments name."""
 HOW = ("base", "strategy", "rounds", "early_stop", "dtype", "load_in_4bit", "load_in_8bit", "quantization")
 """Arguments that change answers and are published; others may be local paths or addresses."""
+HUB_FILE = ".eval_results/lm-eval-ext.yaml"
+"""The file's place in a model's repository."""
+SCHEMA_VERSION = "0.3.0"
+COLLECTION = "lm-eval-ext"
+"""The folder of the database in which the records are."""
+LOADERS = ("arrow", "audiofolder", "csv", "imagefolder", "json", "pandas", "parquet", "text", "webdataset", "xml")
+"""What ``dataset_path`` is where the rows are files of the user: a loader of the library ``datasets``."""
+NAME = re.compile(r"[\w.-]*\w", re.ASCII)
+"""The form of a dataset without an owner."""
+SELF_DEPLOYED = ("hf", "hf-auto", "huggingface", "vllm", "sglang")
+"""The harness's model types that load the weights themselves."""
 
 
 @dataclass(frozen=True)
@@ -108,16 +128,17 @@ class PublishedModel:
         """
         by_task = {run.task: run for run in self.runs}
         if name in by_task:
-            found = [score for score in self.scores() if (score.name, score.metric) == (name, _headline(by_task[name]))]
-            if not found:
-                raise ReportError(f"{self.id}, {name}: no figure of {_headline(by_task[name])} in the results")
-            return found[0]
+            metric = by_task[name].headline.name
+            found = next((score for score in self.scores() if (score.name, score.metric) == (name, metric)), None)
+            if found is None:
+                raise ReportError(f"{self.id}, {name}: no figure of {metric} in the results")
+            return found
         if name not in self.names():
             raise ReportError(f"{self.id}: no results of {name}; expected one of {named(self.names(), 20)}")
         return self._of_group(name, [by_task[part] for part in self.groups[name]])
 
     def _of_group(self, name: str, runs: Sequence[TaskRun]) -> Score:
-        run, metric = runs[0], _headline(runs[0])
+        run, metric = runs[0], runs[0].headline.name
         entry = _entry(run.file.content["results"], name)
         value = _number(entry.get(f"{metric},{run.reader}"))
         if value is None or len({each.file.path for each in runs}) > 1:
@@ -200,10 +221,6 @@ def _require_real(label: str, runs: Sequence[TaskRun]) -> None:
         )
 
 
-def _headline(run: TaskRun) -> str:
-    return run.headline.name
-
-
 def _direction(run: TaskRun, metric: str) -> bool | None:
     of_task = _entry(run.file.content.get("higher_is_better"), run.task).get(metric)
     if isinstance(of_task, bool):
@@ -232,3 +249,202 @@ def _entry(table: object, name: str) -> Mapping[str, Any]:
 def _number(value: object) -> float | None:
     is_number = isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
     return float(value) if is_number else None  # type: ignore[arg-type] # checked above
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """Where the leaderboard of a task or group is.
+
+    Attributes:
+        dataset: ``owner/name`` of a dataset on the hub that is a benchmark.
+        task_id: one of the tasks in its ``eval.yaml``.
+    """
+
+    dataset: str
+    task_id: str
+
+
+def hub_eval_results(
+    models: Sequence[PublishedModel], benchmarks: Mapping[str, Benchmark], source_url: str | None = None
+) -> dict[Path, bytes]:
+    """Return a file for each model, by its path below the output folder: ``OWNER/NAME/.eval_results/….yaml``.
+
+    The format is described at https://huggingface.co/docs/hub/eval-results.
+
+    Args:
+        models: the models.
+        benchmarks: the tasks and groups to publish, with their leaderboards.
+        source_url: where readers find the results themselves.
+
+    Raises:
+        ReportError: a model has no results of one of the tasks or groups.
+    """
+    found = {}
+    for model in models:
+        entries = [
+            _hub_entry(model.headline(name), benchmark, model.date, source_url)
+            for name, benchmark in benchmarks.items()
+        ]
+        text = yaml.safe_dump(entries, sort_keys=False, allow_unicode=True, width=120)
+        found[Path(model.id, HUB_FILE)] = text.encode()
+    return found
+
+
+def _hub_entry(score: Score, benchmark: Benchmark, date: float, source_url: str | None) -> dict[str, object]:
+    entry: dict[str, object] = {
+        "dataset": {"id": benchmark.dataset, "task_id": benchmark.task_id},
+        "value": score.value,
+        "date": datetime.fromtimestamp(date, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+    }
+    if source_url is not None:
+        entry["source"] = {"url": source_url, "name": "Results of lm-evaluation-harness"}
+    return {**entry, "notes": _notes(score)}
+
+
+def _notes(score: Score) -> str:
+    run = score.run
+    facts = [
+        f"{score.name}, {score.metric}{'' if score.higher_is_better else ' (lower is better)'}, {score.rows} rows",
+        f"lm-eval {run.file.content.get('lm_eval_version', 'of unknown version')}",
+        f"task version {run.metadata.get('version', 'unknown')}",
+        how(run.model),
+        *settings_of([run]),
+    ]
+    if (limited := limit(run)) is not None:
+        facts.append(f"--limit {limited}: only some of the rows")
+    return "; ".join(facts)
+
+
+def every_eval_ever(models: Sequence[PublishedModel], organization: str, relationship: str) -> dict[Path, bytes]:
+    """Return a record for each model, by its path below the output folder: ``data/lm-eval-ext/OWNER/NAME/UUID.json``.
+
+    The format is ``eval.schema.json`` of https://github.com/evaleval/every_eval_ever, version 0.3.0. The name is made
+    from the content, so the same results always make the same file.
+
+    Args:
+        models: the models.
+        organization: the name of who ran the evaluation.
+        relationship: what they are to the model's developer, one of ``RELATIONSHIPS``.
+    """
+    found = {}
+    for model in models:
+        content = (json.dumps(_record(model, organization, relationship), indent=2, allow_nan=False) + "\n").encode()
+        name = uuid.UUID(bytes=hashlib.sha256(content).digest()[:16], version=4)
+        found[Path("data", COLLECTION, model.id, f"{name}.json")] = content
+    return found
+
+
+def _record(model: PublishedModel, organization: str, relationship: str) -> dict[str, Any]:
+    when = str(int(model.date))
+    versions = sorted({str(run.file.content.get("lm_eval_version") or "unknown") for run in model.runs})
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "evaluation_id": f"{COLLECTION}/{model.id}/{when}",
+        "evaluation_timestamp": when,
+        "retrieved_timestamp": when,
+        "source_metadata": {
+            "source_name": "lm-evaluation-harness with lm-eval-ext",
+            "source_type": "evaluation_run",
+            "source_organization_name": organization,
+            "evaluator_relationship": relationship,
+        },
+        "eval_library": {
+            "name": "lm_eval",
+            "version": ", ".join(versions),
+            "additional_details": {"lm-eval-ext": __version__},
+        },
+        "model_info": _model_info(model),
+        "evaluation_results": [_result(score) for score in model.scores()],
+    }
+
+
+def _model_info(model: PublishedModel) -> dict[str, Any]:
+    developer, _, name = model.id.partition("/")
+    run = model.runs[0]
+    kind = run.model.kind
+    details = {
+        "deployment_type": "self_deployed" if kind in SELF_DEPLOYED else "unknown",
+        # The results do not say it.
+        "model_availability": "unknown",
+        "lm_eval_model": how(run.model),
+    }
+    commits = {each.file.config.get("model_sha") for each in model.runs}
+    if len(commits) == 1 and isinstance(commit := commits.pop(), str) and commit:
+        details["model_commit"] = commit
+    return {"name": name, "id": model.id, "developer": developer, "additional_details": details}
+
+
+def _result(score: Score) -> dict[str, Any]:
+    run = score.run
+    least, most = score.range
+    uncertainty: dict[str, Any] = {"num_samples": score.rows}
+    if score.error is not None:
+        uncertainty["standard_error"] = {"value": score.error, "method": "lm_eval: rows as independent"}
+    return {
+        "evaluation_result_id": f"{score.name}/{score.metric}",
+        "evaluation_name": score.name,
+        "source_data": _source_data(run),
+        "evaluation_timestamp": str(int(run.file.date)),
+        "metric_config": {
+            "metric_id": score.metric,
+            "metric_name": score.metric,
+            "metric_parameters": {"filter": run.reader},
+            "lower_is_better": not score.higher_is_better,
+            "score_type": "continuous",
+            # The schema has no infinite numbers.
+            "min_score": "-Infinity" if isinf(least) else least,
+            "max_score": "Infinity" if isinf(most) else most,
+        },
+        "score_details": {"score": score.value, "uncertainty": uncertainty},
+        "generation_config": _generation_config(run),
+    }
+
+
+def _source_data(run: TaskRun) -> dict[str, Any]:
+    details = {
+        fact: str(run.metadata[fact])
+        for fact in ("version", run.schema.rows_fact)
+        if run.metadata.get(fact) is not None
+    }
+    path = str(run.config.get("dataset_path") or "")
+    # Our own tasks know their dataset by its name; what is recorded for others is made from their configuration.
+    known = str(run.metadata["dataset"]) if run.is_ours else path
+    from_files = run.metadata["source"] != HUB if run.is_ours else not path
+    # The name can have a configuration after a comma.
+    unnamed = _is_local(known.partition(",")[0])
+    if from_files or unnamed or _is_local(path):
+        name = known if run.is_ours and not unnamed else run.task
+        return {
+            "dataset_name": name,
+            "source_type": "other",
+            "additional_details": {**details, "source": "files"},
+        }
+    place = {"hf_repo": path} if HUB_ID.fullmatch(path) else {}
+    return {
+        "dataset_name": known,
+        "source_type": "hf_dataset",
+        **place,
+        "samples_number": run.count,
+        "additional_details": details,
+    }
+
+
+def _is_local(path: str) -> bool:
+    """Return whether a dataset's path is not its name on the hub but a place of files, or what loads files."""
+    return bool(path) and (path in LOADERS or not (HUB_ID.fullmatch(path) or NAME.fullmatch(path)))
+
+
+def _generation_config(run: TaskRun) -> dict[str, Any]:
+    given = run.config.get("generation_kwargs")
+    given = given if isinstance(given, dict) else {}
+    arguments: dict[str, float] = {
+        name: found for name in ("temperature", "top_p") if (found := _number(given.get(name))) is not None
+    }
+    if (most := _number(given.get("max_gen_toks"))) is not None:
+        arguments["max_tokens"] = int(most)
+    details = {name: str(value) for name, value in run.setting}
+    if run.shots is not None:
+        details["num_fewshot"] = str(run.shots)
+    if (limited := limit(run)) is not None:
+        details["limit"] = limited
+    return {"generation_args": arguments, "additional_details": details}

@@ -9,8 +9,7 @@ from math import inf, isnan, nan
 import numpy as np
 
 from lm_eval_ext.families.schema import SHARE
-from lm_eval_ext.reports.aggregates import replicates, terms_by_cluster
-from lm_eval_ext.reports.evidence import Evidence
+from lm_eval_ext.reports.evidence import Evidence, replicates, terms_by_cluster
 from lm_eval_ext.reports.figure import Estimate, Figure, Forest, Panel, Section, Table, TableCell
 from lm_eval_ext.reports.gate.findings import Finding, Outcome, compare
 from lm_eval_ext.reports.gate.measure import NORMAL

@@ -19,10 +19,10 @@ from lm_eval_ext.reports.gate.plan import Planned, of_baseline, of_name, of_size
 from lm_eval_ext.reports.gate.power import Asked, drops, rows_to_decide, simulate, smallest_regression
 from lm_eval_ext.reports.gate.units import Sides
 from lm_eval_ext.reports.wording import MISSING
+from lm_eval_ext.results.comparability import OfOneSeed, as_one
 from lm_eval_ext.results.load import load_apart
 from lm_eval_ext.results.recognition import Choice
 from lm_eval_ext.results.runs import Runs
-from lm_eval_ext.results.runs_as_one import OfOneSeed, as_one
 from tests.other_files import MadeUp, write_other_run
 from tests.reports.files import SST2
 from tests.reports.gate.draws import write_draws

@@ -28,8 +28,8 @@ from lm_eval_ext.reports.gate.sampled import (
 )
 from lm_eval_ext.reports.gate.units import Sides, Unit
 from lm_eval_ext.reports.paired import Difference, MeanChange
+from lm_eval_ext.results.comparability import OfOneSeed, as_one
 from lm_eval_ext.results.load import load_apart
-from lm_eval_ext.results.runs_as_one import OfOneSeed, as_one
 from tests.reports.files import SST2
 from tests.reports.gate.draws import write_draws
 from tests.reports.gate.two_runs import NAMES, SNLI

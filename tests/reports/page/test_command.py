@@ -294,7 +294,7 @@ def test_if_a_figure_cannot_be_drawn_neither_page_nor_figures_are_written(
             raise MemoryError
         return b"PNG"
 
-    monkeypatch.setattr("lm_eval_ext.reports.page.plots._png", failing)
+    monkeypatch.setattr("lm_eval_ext.reports.page.drawing._png", failing)
     with pytest.raises(MemoryError):
         main(["report", str(tmp_path / "run"), "-o", str(tmp_path / "page.html"), "--export", str(tmp_path / "new")])
     assert [path.name for path in tmp_path.iterdir()] == ["run"]

@@ -9,7 +9,8 @@ from math import nan
 import pytest
 
 from lm_eval_ext.reports.figure import Bars, Estimate, Figure, Panel, Report, Series, Table, TableCell
-from lm_eval_ext.reports.page.export import as_csv, contents
+from lm_eval_ext.reports.page.drawing import contents
+from lm_eval_ext.reports.wording import as_csv
 from tests.reports.page import sample_report as sample
 
 

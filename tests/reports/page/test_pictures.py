@@ -16,7 +16,7 @@ from PIL import Image
 
 from lm_eval_ext.reports.figure import Figure, Report
 from lm_eval_ext.reports.page.build import build
-from lm_eval_ext.reports.page.export import contents
+from lm_eval_ext.reports.page.drawing import contents
 from lm_eval_ext.results.load import load
 from tests.conftest import ROOT
 from tests.reports.conftest import ResultFolder

@@ -6,7 +6,7 @@ import json
 import shlex
 from pathlib import Path
 
-from lm_eval_ext.reports.page.provenance import command, provenance
+from lm_eval_ext.reports.page.build import command, provenance
 from lm_eval_ext.results.load import find_runs, load
 from lm_eval_ext.results.runs import TaskRun
 from tests.reports.files import CONFIG, SST2, write_run

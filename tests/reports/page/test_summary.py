@@ -9,7 +9,7 @@ from typing import Any
 
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Estimate, HeatMap
-from lm_eval_ext.reports.page.summary import columns, summary
+from lm_eval_ext.reports.page.build import columns, summary
 from lm_eval_ext.results.load import load
 from tests.reports.files import SST2, write_run
 from tests.reports.manyifeval_files import row, write_rows

@@ -12,8 +12,8 @@ import pytest
 
 from lm_eval_ext.reports.figure import Estimate, Figure, Forest, Report
 from lm_eval_ext.reports.page.build import TITLE, TITLE_OF_OTHERS, build
-from lm_eval_ext.reports.page.export import as_csv
 from lm_eval_ext.reports.page.html import page
+from lm_eval_ext.reports.wording import as_csv
 from lm_eval_ext.results.load import load_apart
 from lm_eval_ext.results.recognition import Choice
 from tests.other_files import MadeUp, write_other_run

@@ -1,1 +1,129 @@
-"""The drawings of a report, laid out and drawn by matplotlib in the page's colors."""
+"""The drawings of a report, by matplotlib: as SVG in the page's colors, as PNG for use elsewhere, and as files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from typing import TYPE_CHECKING
+from warnings import catch_warnings, filterwarnings
+
+from lm_eval_ext.reports.errors import ReportError
+from lm_eval_ext.reports.figure import Figure, Panel, Report
+from lm_eval_ext.reports.wording import as_csv
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+ENLARGED = 2
+"""PNG pixels per pixel of the page."""
+_AROUND = 12
+"""The margin around a PNG's drawing, in pixels of the page."""
+_LONGEST_SLUG = 60
+"""The most characters of a panel's title in the name of its file."""
+
+
+def svgs(figure: Figure) -> list[str]:
+    """Return a figure's panels as SVG text, colored by the CSS custom properties that ``drawing.palette`` declares.
+
+    Raises:
+        ReportError: matplotlib is not installed.
+    """
+    with _style():
+        from lm_eval_ext.reports.page.drawing.svg import svg  # noqa: PLC0415 # of the extra
+
+        return [
+            svg(_draw(panel, figure, ()), f"{figure.name}-{number}", ". ".join(_heading(figure, panel)))
+            for number, panel in enumerate(figure.panels)
+        ]
+
+
+def pngs(figure: Figure) -> list[bytes]:
+    """Return a figure's panels as PNG files in the light colors, each with the figure's title.
+
+    Raises:
+        ReportError: matplotlib is not installed.
+    """
+    with _style(), catch_warnings():
+        # A character that the font lacks is drawn as a box.
+        filterwarnings("ignore", r"Glyph .* missing from font", UserWarning)
+        return [_png(_draw(panel, figure, _heading(figure, panel))) for panel in figure.panels]
+
+
+def _heading(figure: Figure, panel: Panel) -> tuple[str, ...]:
+    return (figure.title, panel.title) if panel.title else (figure.title,)
+
+
+def _draw(panel: Panel, figure: Figure, heading: tuple[str, ...]) -> Drawing:
+    from lm_eval_ext.reports.page.drawing import frame, marks  # noqa: PLC0415 # of the extra
+
+    scales = frame.scales(other.mark for other in figure.panels)
+    return marks.draw(panel.mark, scales[panel.mark.unit], heading)
+
+
+def _png(drawing: Drawing) -> bytes:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415 # of the extra
+
+    file = BytesIO()
+    FigureCanvasAgg(drawing)
+    drawing.savefig(
+        file,
+        format="png",
+        dpi=72 * ENLARGED,
+        # On the page, the drawing's card provides the margin.
+        bbox_inches=drawing.bbox_inches.padded(_AROUND / 72),
+        # Without the matplotlib version, the same figures give identical files.
+        metadata={"Software": None},
+    )
+    return file.getvalue()
+
+
+@contextmanager
+def _style() -> Iterator[None]:
+    """Draw in the report's style, regardless of the user's own matplotlib settings.
+
+    Raises:
+        ReportError: matplotlib is not installed.
+    """
+    try:
+        from matplotlib import rc_context  # noqa: PLC0415 # of the extra
+    except ImportError as error:
+        raise ReportError("drawing needs matplotlib: pip install 'lm-eval-ext[report]'") from error
+    from lm_eval_ext.reports.page.drawing.frame import style  # noqa: PLC0415 # of the extra
+
+    with rc_context(style()):
+        yield
+
+
+def contents(report: Report) -> dict[str, bytes]:
+    """Return the files ``NAME.csv`` and, for each panel, ``NAME.png`` or ``NAME_PANEL.png`` of every figure.
+
+    Args:
+        report: the report.
+
+    Returns:
+        The contents by file name, in the order of the report.
+
+    Raises:
+        ReportError: matplotlib is not installed.
+    """
+    found: dict[str, bytes] = {}
+    for figure in [report.summary, *(figure for section in report.sections for figure in section.figures)]:
+        found[f"{figure.name}.csv"] = as_csv(figure.table.counted).encode()
+        found |= {f"{name}.png": png for name, png in zip(_names(figure), pngs(figure), strict=True)}
+    return found
+
+
+def _names(figure: Figure) -> Iterator[str]:
+    """Yield a unique name for each panel's file."""
+    taken: set[str] = set()
+    for panel in figure.panels:
+        slug = re.sub(r"[^a-z0-9]+", "-", panel.title.lower()).strip("-")[:_LONGEST_SLUG].rstrip("-")
+        name = base = f"{figure.name}_{slug}" if slug else figure.name
+        number = 1
+        while name in taken:
+            number += 1
+            name = f"{base}-{number}"
+        taken.add(name)
+        yield name

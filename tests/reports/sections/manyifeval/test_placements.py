@@ -16,8 +16,8 @@ from lm_eval_ext.reports.page.build import build
 from lm_eval_ext.reports.sections.manyifeval.section import section
 from lm_eval_ext.results.comparability import PairOfRuns
 from lm_eval_ext.results.issue import error, note
-from lm_eval_ext.results.load import load, load_apart
-from lm_eval_ext.results.runs import GivenName, Role
+from lm_eval_ext.results.load import GivenName, load, load_apart
+from lm_eval_ext.results.runs import Role
 from tests.reports.conftest import ResultFolder
 from tests.reports.manyifeval_files import Line, row, write_rows
 from tests.reports.sections.reading_tables import figure, names, numbers, values

@@ -121,7 +121,7 @@ def test_the_tables_have_every_number_and_the_caption_explains_the_error_bars(fi
 
 def test_the_figures_show_every_model_and_level(figures: tuple[Figure, Figure]) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is not installed (extra: report)")
-    from lm_eval_ext.reports.page.plots import pngs, svgs  # noqa: PLC0415 # of the extra
+    from lm_eval_ext.reports.page.drawing import pngs, svgs  # noqa: PLC0415 # of the extra
 
     for figure in figures:
         (svg,) = svgs(figure)

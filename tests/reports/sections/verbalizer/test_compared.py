@@ -16,9 +16,9 @@ from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Bars, Estimate, Figure, HeatMap, Section
 from lm_eval_ext.reports.gate.findings import compare
 from lm_eval_ext.reports.gate.units import Sides
-from lm_eval_ext.reports.page.export import as_csv
 from lm_eval_ext.reports.sections.verbalizer.compared import spread_of
 from lm_eval_ext.reports.sections.verbalizer.section import section
+from lm_eval_ext.reports.wording import as_csv
 from lm_eval_ext.results.issue import error, note
 from lm_eval_ext.results.load import load, load_apart
 from lm_eval_ext.results.runs import TaskRun

@@ -15,7 +15,7 @@ from lm_eval_ext.reports.sections.verbalizer.runs import scopes_of
 from lm_eval_ext.reports.sections.verbalizer.section import section
 from lm_eval_ext.results.issue import note
 from lm_eval_ext.results.load import load
-from lm_eval_ext.results.sizes import read_sizes, sizes
+from lm_eval_ext.results.models import read_sizes, sizes
 from tests.reports.files import SST2
 from tests.reports.sections.reading_tables import figure, names, numbers, titles, values
 from tests.reports.sections.verbalizer.files import FOO_BAR, GOLDEN, NO_YES, SNLI, THOUGHT_OUT, facts, write_run

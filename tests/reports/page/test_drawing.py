@@ -15,9 +15,9 @@ from xml.etree import ElementTree
 import pytest
 
 from lm_eval_ext.reports.figure import Bars, Curves, Estimate, Figure, HeatMap, Mark, Panel, Series, Table
+from lm_eval_ext.reports.page.drawing import pngs, svgs
 from lm_eval_ext.reports.page.drawing.frame import ELLIPSIS, scales, shortened, told_apart, width, wrapped
 from lm_eval_ext.reports.page.drawing.palette import DARK_INK, LEVELS, LIGHT_INK, ROLE_OF, ROLES, SERIES, contrast
-from lm_eval_ext.reports.page.plots import pngs, svgs
 from lm_eval_ext.reports.wording import magnitude
 from tests.reports.page import sample_report as sample
 
@@ -138,7 +138,7 @@ def test_the_users_matplotlib_settings_have_no_effect_and_are_kept() -> None:
 def test_drawing_opens_no_window_and_leaves_no_figure_behind() -> None:
     code = (
         "import sys; from tests.reports.page import sample_report as s; "
-        "from lm_eval_ext.reports.page.plots import svgs, pngs;"
+        "from lm_eval_ext.reports.page.drawing import svgs, pngs;"
         "f = s.bars(s.models(1)); svgs(f); pngs(f); print('matplotlib.pyplot' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -156,7 +156,7 @@ def test_the_error_without_matplotlib_says_how_to_install_it(tmp_path: Path) -> 
     code = (
         f"import sys; sys.path.insert(0, {str(tmp_path)!r});"
         "from tests.reports.page import sample_report as s; "
-        "from lm_eval_ext.reports.page.plots import svgs; svgs(s.bars(['a']))"
+        "from lm_eval_ext.reports.page.drawing import svgs; svgs(s.bars(['a']))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 1

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from lm_eval_ext.results.comparability import OfOneSeed, as_one
 from lm_eval_ext.results.load import load_apart
 from lm_eval_ext.results.runs import Runs
-from lm_eval_ext.results.runs_as_one import OfOneSeed, as_one
 from lm_eval_ext.sources import RowsError
 from tests.reports.files import SST2, samples_of
 from tests.reports.gate.draws import SAMPLING, write_draws
