@@ -7,8 +7,8 @@ the ``doc`` into ``doc_hash``, which must be the same for a row in every task.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from lm_eval.api.instance import Instance
@@ -18,6 +18,48 @@ if TYPE_CHECKING:
 
 KnownAnswers = Mapping[str, "str | tuple[str, ...]"]
 """Maps a policy's name to its answer: one text, or several from which the LM draws one."""
+
+
+@dataclass(frozen=True)
+class Composed(Mapping[str, str]):
+    """Answers by policy, each composed when it is asked for.
+
+    Attributes:
+        answers: composes the answer of each policy; ``None`` if no answer does what the policy says.
+        where: the family and the row, for messages.
+        why: for the message if there is no answer: which rows have one.
+    """
+
+    answers: Mapping[str, Callable[[], str | None]]
+    where: str
+    why: str = ""
+
+    def __getitem__(self, policy: str) -> str:
+        """Return a policy's answer.
+
+        Raises:
+            KeyError: there is no such policy.
+            ValueError: no answer is known that does what the policy says for this row.
+        """
+        answer = self.answers[policy]()
+        if answer is None:
+            why = f". {self.why}" if self.why else ""
+            raise ValueError(f"{self.where}: no answer is known for policy {policy!r}{why}")
+        return answer
+
+    def __contains__(self, policy: object) -> bool:
+        """Tell whether there is such a policy, without composing its answer."""
+        return policy in self.answers
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.answers)
+
+    def __len__(self) -> int:
+        return len(self.answers)
+
+    def also(self, policy: str, like: str) -> Composed:
+        """Return these answers and those of one more policy, which answers like another."""
+        return replace(self, answers={**self.answers, policy: self.answers[like]})
 
 
 @dataclass

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
-from lm_eval_ext.families.manyifeval.answers import Judgments, RepairedAnswers
+from lm_eval_ext.families.manyifeval.answers import judgments, repaired_answers
 from lm_eval_ext.families.manyifeval.placement import PUBLISHED
 from lm_eval_ext.families.manyifeval.request import RowInstance
 from lm_eval_ext.harness.known_answers import KnownInstance
@@ -118,8 +118,8 @@ class SelfRefineLM(WrappingLM):
 
     def _known_answers(self, request: RowInstance, question: Judge | Revise) -> KnownAnswers:
         if isinstance(question, Revise):
-            return RepairedAnswers(request.row, question.broken)
-        return Judgments(
+            return repaired_answers(request.row, question.broken)
+        return judgments(
             request.row, question.answer, question.instructions, lambda found: prompts.reply(found, self.strategy)
         )
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from lm_eval_ext.families.verbalizer.mentions import plain_label
+from lm_eval_ext.families.verbalizer.schema import OF_WORDING, PARAPHRASE, RELIABLE, ROW, SENSITIVITY
 
 Invalid = Literal["empty", "echo", "refusal", "multiple", "inflected", "other"]
 """What a response is that gives no label word as its answer; see ``invalid.kind_of``."""
@@ -76,6 +77,28 @@ class Verbalizer:
             **kinds,
             "invalid_other": float(invalid and not any(kinds.values())),
         }
+
+
+def over_wordings(
+    doc: Mapping[str, Any], right: float | None, count: int
+) -> dict[str, tuple[int, float | None] | tuple[float, int]]:
+    """Return the metrics over wordings of one answer, of a task that asks every row in several.
+
+    Args:
+        doc: the document.
+        right: whether the answer is right; ``None`` if the run does not ask the row in every wording.
+        count: the number of wordings.
+
+    Returns:
+        ``reliable_at_<count>``: the number of the row, and ``right``; ``prompt_sensitivity``: that of the wording, and
+        ``right``; ``acc_paraphrase_…``, for each wording: ``right`` and 1, or twice 0 if the answer is to another one.
+    """
+    wording, counted = doc[PARAPHRASE], (0.0, 0) if right is None else (right, 1)
+    return {
+        RELIABLE[count]: (doc[ROW], right),
+        SENSITIVITY: (wording, right),
+        **{OF_WORDING[each]: counted if each == wording else (0.0, 0) for each in range(1, count + 1)},
+    }
 
 
 def verbalizer_of_leaf(task: str, words: object, prior: object = None) -> Verbalizer:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lm_eval_ext.families.manyifeval.schema import DENSE, MIXED, OF_REPORTS, OF_SECTIONS, SECTION_TYPE
+from lm_eval_ext.families.manyifeval.schema import DENSE, MIXED, OF_REPORTS, OF_SECTION_TYPES, OF_SECTIONS
 from lm_eval_ext.reports.figure import Curves, Figure, HeatMap
 from lm_eval_ext.reports.layout import panels, table
 from lm_eval_ext.reports.sections.manyifeval.runs import MAP_EACH, by_type, of_kind
@@ -76,7 +76,7 @@ def mixed(study: Study) -> Iterator[Figure]:
         if len(cells.values("model")) <= MAP_EACH
         else (),
         table(cells.wide("instructions", heading="n = {instructions}"), ("model", "type")),
-        metrics=(SECTION_TYPE.name,),
+        metrics=tuple(OF_SECTION_TYPES.values()),
     )
 
 
