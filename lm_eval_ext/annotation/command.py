@@ -9,6 +9,7 @@ from lm_eval_ext.annotation.distribution import figures
 from lm_eval_ext.annotation.drawn import Wanted, answers
 from lm_eval_ext.annotation.form import COLUMNS, MODES
 from lm_eval_ext.annotation.labels import as_lines, hand_labels
+from lm_eval_ext.annotation.sheet import require_new_sheet, write_sheet
 from lm_eval_ext.classifier.evaluation.tables import table
 from lm_eval_ext.cli.parser import count
 from lm_eval_ext.cli.progress import counted
@@ -16,7 +17,6 @@ from lm_eval_ext.reports.output import write
 from lm_eval_ext.reports.page import plots
 from lm_eval_ext.reports.page.export import as_csv
 from lm_eval_ext.results.load import load
-from lm_eval_ext.sheet import require_new_sheet, write_sheet
 
 
 def add_annotate_to(annotate: argparse.ArgumentParser) -> None:

@@ -9,10 +9,10 @@ from string import ascii_uppercase
 from typing import Any
 
 from lm_eval_ext.annotation.form import options_cell
+from lm_eval_ext.annotation.sheet import Cell
 from lm_eval_ext.classifier.reading import Option
 from lm_eval_ext.results.runs import Runs, TaskRun
 from lm_eval_ext.results.sample_line import generated
-from lm_eval_ext.sheet import Cell
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers.reasoning import without_reasoning
 

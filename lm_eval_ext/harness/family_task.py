@@ -38,8 +38,7 @@ from lm_eval_ext.harness.versions import (
     one_request,
     standard_errors,
 )
-from lm_eval_ext.metadata import refuse_keys_of_others
-from lm_eval_ext.row_seed import chosen_row_seed
+from lm_eval_ext.metadata import chosen_row_seed, refuse_keys_of_others
 
 if TYPE_CHECKING:
     import datasets

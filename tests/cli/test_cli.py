@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 
 import lm_eval_ext
-from lm_eval_ext import doctor
-from lm_eval_ext.cli import COMMANDS, ERRORS, Commands, main
+from lm_eval_ext.cli import COMMANDS, ERRORS, Commands, doctor, main
 from lm_eval_ext.sources import EMBEDDED_FOLDER
 from tests.conftest import ROOT, offline_environment
 from tests.forks import Forks

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval_ext import sources
-from lm_eval_ext.families.digest import digest
 from lm_eval_ext.families.ifbench.row import IFBenchRow
 from lm_eval_ext.families.instructions import check_keys, instructions_of_row
+from lm_eval_ext.metadata import digest
 from lm_eval_ext.sources import HubDataset, RowsError, Table
 from lm_eval_ext.verifiers.checker import checker_type
 

@@ -13,7 +13,7 @@ from itertools import combinations
 
 from lm_eval_ext.families.manyifeval.arguments import draw_instruction, is_sensible, keywords
 from lm_eval_ext.families.manyifeval.witness import respond
-from lm_eval_ext.row_seed import generator_name
+from lm_eval_ext.metadata import generator_name
 from lm_eval_ext.verifiers import Checker
 from lm_eval_ext.verifiers.ifeval.length import NumberWords
 

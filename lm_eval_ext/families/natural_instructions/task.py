@@ -32,8 +32,8 @@ from lm_eval_ext.families.natural_instructions.subtasks import EVALUATION, SUBTA
 from lm_eval_ext.families.schema import EMPTY_RATE
 from lm_eval_ext.harness.family_task import Documents, FamilyTask, Share
 from lm_eval_ext.harness.known_answers import KnownAnswers
+from lm_eval_ext.metadata import mark_version
 from lm_eval_ext.verifiers.reasoning import is_empty, without_reasoning
-from lm_eval_ext.version_mark import mark_version
 
 NAME = "natural_instructions"
 SPLIT = "test"

@@ -14,11 +14,11 @@ from functools import cache
 from typing import Any
 
 from lm_eval_ext.classifier.reading import REFUSED
-from lm_eval_ext.families.digest import digest
 from lm_eval_ext.families.paired_mcq.datasets import MultipleChoice
 from lm_eval_ext.families.paired_mcq.prompt import LETTERS
 from lm_eval_ext.families.paired_mcq.questions import Question, questions
 from lm_eval_ext.families.paired_mcq.shuffles import SEED, orders
+from lm_eval_ext.metadata import digest
 from lm_eval_ext.sources import RowsError
 
 
@@ -29,7 +29,8 @@ def rows(dataset: MultipleChoice, source: str, row_seed: int | None = None) -> t
     Args:
         dataset: the dataset.
         source: see ``sources``.
-        row_seed: draws the positions of the questions and the orders of their options; see ``row_seed``.
+        row_seed: draws the positions of the questions and the orders of their options; see
+            ``metadata.chosen_row_seed``.
 
     Raises:
         RowsError: as ``questions``, or there are fewer questions than requested.

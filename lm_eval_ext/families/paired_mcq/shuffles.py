@@ -7,7 +7,7 @@ import random
 from collections.abc import Sequence
 from itertools import cycle, islice
 
-from lm_eval_ext.row_seed import generator_name
+from lm_eval_ext.metadata import generator_name
 
 SHUFFLES = 10
 SEED = 20240216
@@ -23,7 +23,7 @@ def orders(question: str, options: Sequence[str], row_seed: int | None = None) -
     Args:
         question: its text.
         options: in canonical order, the refusal included.
-        row_seed: see ``row_seed``.
+        row_seed: see ``metadata.chosen_row_seed``.
     """
     generator = random.Random(generator_name(SEED, row_seed, question, list(options)))  # noqa: S311 # reproducible by design
     wanted = min(SHUFFLES, math.factorial(len(options)))

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from lm_eval_ext.row_seed import generator_name
+from lm_eval_ext.metadata import generator_name
 
 FILE = Path(__file__).with_name("nonce_words.txt")
 """A word and its number of tokens in GPT-2's vocabulary per line (``tasks/_nonce_words.py``)."""
@@ -26,7 +26,7 @@ def nonce_words(row_seed: int) -> Mapping[str, str]:
     every letter. No word occurs twice. Verbalizers that swap each other's words, such as foo_bar and bar_foo, still do.
 
     Args:
-        row_seed: see ``row_seed``.
+        row_seed: see ``metadata.chosen_row_seed``.
     """
     draw = random.Random(generator_name(SEED, row_seed, "nonce words"))  # noqa: S311 # reproducible by design
     found: dict[str, str] = {}
@@ -45,7 +45,7 @@ def put_nonce_words(config: dict[str, Any], row_seed: int) -> None:
     Args:
         config: the leaf's config, which is modified: ``doc_to_choice``, and the same words in quotation marks in
             ``doc_to_text``.
-        row_seed: see ``row_seed``.
+        row_seed: see ``metadata.chosen_row_seed``.
     """
     words, prompt, replacing = config.get("doc_to_choice"), config.get("doc_to_text"), nonce_words(row_seed)
     if (

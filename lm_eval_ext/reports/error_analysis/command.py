@@ -9,12 +9,12 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
+from lm_eval_ext.annotation.sheet import require_new_sheet, write_sheet
 from lm_eval_ext.cli.parser import count
 from lm_eval_ext.cli.progress import counted
 from lm_eval_ext.reports.error_analysis.sample import COLUMNS, EACH, SUBTASKS, Chosen, sample
 from lm_eval_ext.reports.error_analysis.tally import OVERALL, tally
 from lm_eval_ext.reports.wording import one_line
-from lm_eval_ext.sheet import require_new_sheet, write_sheet
 
 
 def add_sample_to(sample: argparse.ArgumentParser) -> None:

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lm_eval_ext.annotation.sheet import Cell
 from lm_eval_ext.reports.sections.examples import UNREADABLE, asked_and_answered
 from lm_eval_ext.results.issue import Issue, note, warning
 from lm_eval_ext.results.load import Progress, load
 from lm_eval_ext.results.runs import Runs, TaskRun
 from lm_eval_ext.results.sample_line import response_in
-from lm_eval_ext.sheet import Cell
 from lm_eval_ext.sources import RowsError
 
 FAMILY = "natural_instructions"

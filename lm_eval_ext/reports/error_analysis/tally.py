@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from lm_eval_ext.annotation.sheet import read_sheet
 from lm_eval_ext.reports.error_analysis.sample import LABEL
-from lm_eval_ext.sheet import read_sheet
 from lm_eval_ext.sources import RowsError
 
 ANSWER = ("model", "encoding", "subtask", "index")

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from lm_eval_ext.annotation.sheet import read_sheet
 from lm_eval_ext.cli import main
 from lm_eval_ext.reports.error_analysis.sample import COLUMNS, SUBTASKS
-from lm_eval_ext.sheet import read_sheet
 from tests.reports.conftest import ResultFolder
 from tests.reports.error_analysis.test_sample import ECHO, TASKS
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from lm_eval_ext.annotation.sheet import write_sheet
 from lm_eval_ext.reports.error_analysis.tally import OVERALL, Share, Tally, tally
-from lm_eval_ext.sheet import write_sheet
 from lm_eval_ext.sources import RowsError
 
 COLUMNS = ("model", "encoding", "subtask", "index", "label")

@@ -15,7 +15,7 @@ from lm_eval_ext.families.manyifeval.cousins.phrasings import PHRASINGS, has_phr
 from lm_eval_ext.families.manyifeval.instruction_row import InstructionRow
 from lm_eval_ext.families.manyifeval.prompt import with_lines
 from lm_eval_ext.families.manyifeval.witness import respond
-from lm_eval_ext.row_seed import generator_name
+from lm_eval_ext.metadata import generator_name
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import Checker, instruction
 
@@ -60,7 +60,7 @@ def cousins(row: InstructionRow, row_seed: int | None = None) -> Iterator[Cousin
 
     Args:
         row: a composed row.
-        row_seed: see ``row_seed``.
+        row_seed: see ``metadata.chosen_row_seed``.
 
     Raises:
         RowsError: the row has an instruction without other wordings, or a variant has no witness.

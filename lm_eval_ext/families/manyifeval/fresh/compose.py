@@ -19,7 +19,7 @@ from lm_eval_ext.families.manyifeval.compose import INSTRUCTIONS, Composition, T
 from lm_eval_ext.families.manyifeval.fresh.dealing import deal_types
 from lm_eval_ext.families.manyifeval.fresh.levels import Leveled, levels
 from lm_eval_ext.families.manyifeval.fresh.pool import Pool
-from lm_eval_ext.row_seed import generator_name
+from lm_eval_ext.metadata import generator_name
 from lm_eval_ext.verifiers import Checker, instruction
 from lm_eval_ext.verifiers.checker import RELATIONS
 from lm_eval_ext.verifiers.ifeval.keywords import LetterFrequency
@@ -49,7 +49,7 @@ def compose_draw(tasks: Sequence[Task], pool: Pool, row_seed: int) -> tuple[Comp
     Args:
         tasks: the task prompts; instructions that they came with are not kept.
         pool: the instruction types.
-        row_seed: see ``row_seed``.
+        row_seed: see ``metadata.chosen_row_seed``.
 
     Raises:
         RuntimeError: none were found, which cannot happen unless task prompts contain nearly all keywords.

@@ -14,7 +14,7 @@ from lm_eval_ext.families.manyifeval.fresh.pool import Pool
 from lm_eval_ext.families.manyifeval.wide.arguments import FRESH_ARGUMENTS, draw_wide, phrases_of
 from lm_eval_ext.families.manyifeval.wide.pool import POOL, conflicting
 from lm_eval_ext.families.manyifeval.wide.witness import respond
-from lm_eval_ext.row_seed import generator_name
+from lm_eval_ext.metadata import generator_name
 from lm_eval_ext.verifiers import Checker
 
 SEED = 20261123
