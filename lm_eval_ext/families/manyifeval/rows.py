@@ -182,8 +182,8 @@ def _own_tasks(source: str, split: str, row_seed: int) -> tuple[Task, ...]:
     content = _content(table)
     if content == Content.FINISHED:
         raise RowsError(
-            f"{table.origin}: {ROW_SEED} {row_seed}, but its rows are finished, and nothing is drawn; remove {ROW_SEED}, "
-            f"or use bare task prompts ({', '.join(BARE_FIELDS)} only) or another source"
+            f"{table.origin}: {ROW_SEED} {row_seed}, but its rows are finished, and nothing is drawn; "
+            f"remove {ROW_SEED}, or use bare task prompts ({', '.join(BARE_FIELDS)} only) or another source"
         )
     return _bare(table) if content == Content.BARE else ()
 
