@@ -32,7 +32,7 @@ FILTERS = {
     "mcq_llm": "lm_eval_ext.families.paired_mcq.filters:LLMFilter",
     "mcq_rules": "lm_eval_ext.families.paired_mcq.filters:RulesFilter",
     "mcq_string_match": "lm_eval_ext.families.paired_mcq.filters:StringMatchFilter",
-    "verbalizer_answer": "lm_eval_ext.families.verbalizer.filters:VerbalizerAnswer",
+    "verbalizer_answer": "lm_eval_ext.families.verbalizer.answer:VerbalizerAnswer",
 }
 
 

@@ -25,7 +25,7 @@ from lm_eval_ext.families.natural_instructions.schema import BLEURT
 from lm_eval_ext.families.natural_instructions.subtasks import CATEGORIES, EVALUATION, SUBTASKS
 from lm_eval_ext.families.registry import FAMILIES
 from lm_eval_ext.families.verbalizer import task as verbalizer_task
-from lm_eval_ext.families.verbalizer.paraphrases.wordings import instructions
+from lm_eval_ext.families.verbalizer.prompt import instructions
 
 HERE = Path(__file__).resolve().parent
 

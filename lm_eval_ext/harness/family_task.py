@@ -16,7 +16,9 @@ from lm_eval.api.samplers import ContextSampler
 
 import lm_eval_ext
 from lm_eval_ext import sources
-from lm_eval_ext.harness.draws import (
+from lm_eval_ext.harness.given import require_known_metadata
+from lm_eval_ext.harness.requests import KnownAnswers, KnownInstance, asked, fingerprint, functions
+from lm_eval_ext.harness.responses import (
     DRAWS,
     OverDraws,
     are_alike,
@@ -24,12 +26,10 @@ from lm_eval_ext.harness.draws import (
     combined,
     number_of_draws,
     of_single_draws,
+    removes_reasoning,
+    restore_opening,
     together,
 )
-from lm_eval_ext.harness.given import require_known_metadata
-from lm_eval_ext.harness.known_answers import KnownAnswers, KnownInstance
-from lm_eval_ext.harness.request_cache import asked, fingerprint, functions
-from lm_eval_ext.harness.thinking import removes_reasoning, restore_opening
 from lm_eval_ext.harness.versions import (
     GenerationTask,
     aggregate_by,

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 from lm_eval_ext.families.manyifeval.answers import judgments, repaired_answers
 from lm_eval_ext.families.manyifeval.placement import PUBLISHED
 from lm_eval_ext.families.manyifeval.request import RowInstance
-from lm_eval_ext.harness.known_answers import KnownInstance
 from lm_eval_ext.harness.lm import LM, Instance
+from lm_eval_ext.harness.requests import KnownInstance
 from lm_eval_ext.models.wrapping import WrappingLM
 from lm_eval_ext.self_refine import prompts
 from lm_eval_ext.self_refine.loop import First, Judge, Question, Revise, refine
 from lm_eval_ext.self_refine.strategies import ARGUMENTS, DEFAULT, NAME, STRATEGIES, strategy_named
 
 if TYPE_CHECKING:
-    from lm_eval_ext.harness.known_answers import KnownAnswers
+    from lm_eval_ext.harness.requests import KnownAnswers
     from lm_eval_ext.self_refine.refined import Refined
 
 _VERSION = {f"{NAME}_version": prompts.VERSION}

@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any
 
-from lm_eval_ext.families.family import Family
-from lm_eval_ext.families.registry import FAMILIES
+from lm_eval_ext.families.registry import FAMILIES, Family
 from lm_eval_ext.families.schema import PLACEMENT, SHARE, Metric, Schema, is_count
 from lm_eval_ext.metadata import PARAPHRASES, ROW_SEED
 from lm_eval_ext.results.aggregation import DEFAULTS, MEAN

@@ -12,7 +12,7 @@ from math import isclose
 from pathlib import Path
 from typing import Any, TypeVar
 
-from lm_eval_ext.families.family import Family
+from lm_eval_ext.families.registry import Family
 from lm_eval_ext.families.schema import Metric, Schema
 from lm_eval_ext.metadata import without_mark
 from lm_eval_ext.results.files import ResultFile, bare_name, find, metric_and_filter

@@ -17,7 +17,7 @@ from typing import Any, Generic
 import numpy as np
 from numpy.typing import NDArray
 
-from lm_eval_ext.families.family import Family
+from lm_eval_ext.families.registry import Family
 from lm_eval_ext.families.schema import Schema, is_count
 from lm_eval_ext.results import sample_line
 from lm_eval_ext.results.aggregation import MEAN, aggregate

@@ -206,7 +206,8 @@ def test_doctor_fails_if_a_required_source_does_not_respond(
 # The command, but for the checks that take seconds and have nothing to do with the autoload.
 DOCTOR = """
 import sys
-from lm_eval_ext import cli, doctor
+from lm_eval_ext import cli
+from lm_eval_ext.cli import doctor
 doctor._rows = lambda *_: iter(())
 doctor._sentences = doctor._words = doctor._reader = doctor._harness
 sys.exit(cli.main(["doctor", "--source", sys.argv[1]]))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from lm_eval.api.metrics import mean
 
-from lm_eval_ext.families.ifbench.turns import Turns
+from lm_eval_ext.families.ifbench.rows import Turns
 from lm_eval_ext.families.manyifeval.schema import curse_residual
 from lm_eval_ext.families.manyifeval.task import ManyIFEvalTask
 from lm_eval_ext.families.natural_instructions.rouge import rouge_l

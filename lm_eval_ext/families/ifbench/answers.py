@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from lm_eval_ext.families.ifbench.row import IFBenchRow
-from lm_eval_ext.families.ifbench.turns import Turns
+from lm_eval_ext.families.ifbench.rows import IFBenchRow, Turns
 from lm_eval_ext.families.ifbench.witness import break_one, respond
-from lm_eval_ext.harness.known_answers import Composed
+from lm_eval_ext.harness.requests import Composed
 
 Answer = Callable[[IFBenchRow], str | None]
 

@@ -1,4 +1,4 @@
-"""The rows of both tasks, from the three sources: the hub, a file or a folder, the embedded rows.
+"""The rows of both tasks, from the three sources, and what two turns answer.
 
 * ``"hub"``: ``allenai/IFBench_test``; for two turns, ``allenai/IFBench_multi-turn``;
 * ``"embedded"``: rows written for this project;
@@ -15,11 +15,58 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval_ext import sources
-from lm_eval_ext.families.ifbench.row import IFBenchRow
 from lm_eval_ext.families.instructions import check_keys, instructions_of_row
 from lm_eval_ext.metadata import digest
 from lm_eval_ext.sources import HubDataset, RowsError, Table
+from lm_eval_ext.verifiers import Checker
 from lm_eval_ext.verifiers.checker import checker_type
+
+
+@dataclass(frozen=True)
+class IFBenchRow:
+    """A row of IFBench.
+
+    Attributes:
+        key: the key of the row.
+        prompt: the prompt for the model; with two turns, the first message.
+        instructions: what the answer is judged by, in the row's order.
+        second: with two turns, the message that follows the model's answer and asks for the instructions; else empty.
+    """
+
+    key: int | str
+    prompt: str
+    instructions: tuple[Checker, ...]
+    second: str = ""
+
+    @property
+    def identity(self) -> tuple[int | str, str, str]:
+        """What distinguishes the row from all others: a prompt may recur with several second messages under one key."""
+        return (self.key, self.prompt, self.second) if self.second else (self.key, "", "")
+
+
+class Turns(str):
+    """The answer to the second message, with the answer to the first.
+
+    The harness treats it as an ordinary string; a filter that builds a new string from it loses the first answer.
+
+    Attributes:
+        first: the answer to the first message, including reasoning.
+    """
+
+    __slots__ = ("first",)
+
+    first: str
+
+    def __new__(cls, first: str, last: str) -> Turns:
+        """Return the last answer."""
+        turns = super().__new__(cls, last)
+        turns.first = first
+        return turns
+
+    def __reduce__(self) -> tuple[type[Turns], tuple[str, str]]:
+        """Keep the first answer when pickling, for the harness's cache of responses and for other processes."""
+        return Turns, (self.first, str(self))
+
 
 ONE_TURN, TWO_TURNS = "ifbench", "ifbench_two_turns"
 """The two datasets, by their names in file names."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from lm_eval_ext.families.ifbench.rows import Turns
 from lm_eval_ext.families.ifbench.schema import ANSWERS, FIRST_TURN, OF_GROUPS, VERDICTS
-from lm_eval_ext.families.ifbench.turns import Turns
 from lm_eval_ext.families.instructions import accuracies, by_kind, verdicts
 from lm_eval_ext.families.schema import Occurrences
 from lm_eval_ext.verifiers import Response, Verdict, instructions_of

@@ -1,9 +1,10 @@
-"""The harness task of both IFBench leaves."""
+"""The harness task of both IFBench leaves, and its requests, which carry the second message."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,22 +13,46 @@ import datasets
 
 from lm_eval_ext import sources
 from lm_eval_ext.families.ifbench.answers import first_answers, known_answers
-from lm_eval_ext.families.ifbench.request import TwoTurnsInstance
-from lm_eval_ext.families.ifbench.row import IFBenchRow
-from lm_eval_ext.families.ifbench.rows import HUB, ONE_TURN, TEST, TWO_TURNS, Selection, all_rows, rows, rows_hash
+from lm_eval_ext.families.ifbench.rows import (
+    HUB,
+    ONE_TURN,
+    TEST,
+    TWO_TURNS,
+    IFBenchRow,
+    Selection,
+    Turns,
+    all_rows,
+    rows,
+    rows_hash,
+)
 from lm_eval_ext.families.ifbench.schema import SCHEMA
 from lm_eval_ext.families.ifbench.schema import TWO_TURNS as HAS_TWO_TURNS
 from lm_eval_ext.families.ifbench.scores import score
-from lm_eval_ext.families.ifbench.turns import Turns
 from lm_eval_ext.families.ifbench.witness import respond
 from lm_eval_ext.families.leaf import refuse_rows
 from lm_eval_ext.harness.family_task import Documents, FamilyTask
-from lm_eval_ext.harness.known_answers import KnownAnswers, KnownInstance
+from lm_eval_ext.harness.requests import KnownAnswers, KnownInstance
 from lm_eval_ext.harness.versions import maybe_delimit, resolve_field
 from lm_eval_ext.verifiers.nltk_data import PUNKT, STOP_WORDS, TAGGER, find
 
 if TYPE_CHECKING:
     from lm_eval_ext.harness.lm import Instance
+
+
+@dataclass
+class TwoTurnsInstance(KnownInstance):
+    """A request with the first message of a conversation.
+
+    Attributes:
+        row: the row of the request.
+        system: the system prompt: the user's system instruction and the task's description; empty if there are none.
+        then: the known answers to the second message.
+    """
+
+    row: IFBenchRow = field(kw_only=True)
+    system: str = field(kw_only=True)
+    then: KnownAnswers = field(kw_only=True)
+
 
 log = logging.getLogger(f"lm_eval.{__name__}")
 """A child of the harness's own logger, because only that one shows its messages."""

@@ -9,7 +9,7 @@ from lm_eval_ext.families.manyifeval import witness
 from lm_eval_ext.families.manyifeval.arguments import ARGUMENTS
 from lm_eval_ext.families.manyifeval.instruction_row import InstructionRow
 from lm_eval_ext.families.manyifeval.placement import PUBLISHED, Placement
-from lm_eval_ext.harness.known_answers import Composed
+from lm_eval_ext.harness.requests import Composed
 from lm_eval_ext.verifiers import Checker, Response
 
 

@@ -26,7 +26,7 @@ from lm_eval_ext.families.manyifeval.schema import PROMPTS, SINGLE, TYPES
 from lm_eval_ext.families.manyifeval.scores import score
 from lm_eval_ext.families.schema import PLACEMENT
 from lm_eval_ext.harness.family_task import Documents
-from lm_eval_ext.harness.known_answers import KnownAnswers
+from lm_eval_ext.harness.requests import KnownAnswers
 from lm_eval_ext.harness.versions import maybe_delimit, resolve_field
 from lm_eval_ext.self_refine import metrics as refinement
 from lm_eval_ext.self_refine.refined import Refined

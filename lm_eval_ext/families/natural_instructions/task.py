@@ -31,7 +31,7 @@ from lm_eval_ext.families.natural_instructions.schema import BLEURT, SCHEMA
 from lm_eval_ext.families.natural_instructions.subtasks import EVALUATION, SUBTASKS
 from lm_eval_ext.families.schema import EMPTY_RATE
 from lm_eval_ext.harness.family_task import Documents, FamilyTask, Share
-from lm_eval_ext.harness.known_answers import KnownAnswers
+from lm_eval_ext.harness.requests import KnownAnswers
 from lm_eval_ext.metadata import mark_version
 from lm_eval_ext.verifiers.reasoning import is_empty, without_reasoning
 

@@ -1,4 +1,4 @@
-"""The metrics (section 4): the first token compared with the text, per row and over the shuffles.
+"""The metrics of a row (section 4): the first token compared with the text; and the answers of each policy.
 
 If a metric is not a plain mean over rows, each row gives the values that the figure is computed from, and ``schema``
 says how.
@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lm_eval_ext.classifier.reading import REFUSED, Option, refusal_option
-from lm_eval_ext.families.paired_mcq.filters import options_of
+from lm_eval_ext.classifier.reading import REFUSED, Option, is_refusal, refusal_option
+from lm_eval_ext.families.paired_mcq.prompt import LETTERS
 from lm_eval_ext.families.paired_mcq.schema import NO_LETTER, Chosen, InShuffle, Letters, Refused
 from lm_eval_ext.families.schema import EMPTY_RATE
 
@@ -39,6 +39,11 @@ class Asked:
     shuffle: int
     options: tuple[Option, ...]
     gold: str | None = None
+
+
+def options_of(doc: Mapping[str, Any]) -> tuple[Option, ...]:
+    """Return the options of a row in the order shown."""
+    return tuple(Option(letter, text) for letter, text in zip(LETTERS, doc["options"], strict=False))
 
 
 def score(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, RowValue]:
@@ -117,3 +122,46 @@ def _letters(text: Value, options: Sequence[Option]) -> tuple[str, ...]:
 def _contents(letters: Iterable[str], options: Sequence[Option]) -> tuple[str, ...]:
     texts = {option.letter: option.text for option in options}
     return tuple(sorted(texts[letter] for letter in letters))
+
+
+# The answers of each policy of the ``reference`` LM to a row: a first-token letter, and a text.
+
+REFUSAL = "I'm sorry, but I cannot answer this question."
+
+
+@dataclass(frozen=True)
+class Known:
+    """Every policy's answers to one row: its first token in ``letters``, its text in ``texts``."""
+
+    letters: Mapping[str, str]
+    texts: Mapping[str, str]
+
+
+def known(options: tuple[Option, ...], gold: str | None) -> Known:
+    """Return every policy's answers.
+
+    * ``oracle``: both give the correct option or, if none is correct, always the same option of the question.
+    * ``chatty``: the first token gives that option, the text another one; in every shuffle the same two.
+    * ``refuser``: the first token gives that option, the text refuses in words, without a letter.
+    * ``always_a``: both give A, whichever option it is.
+
+    Args:
+        options: in the order shown; at least two besides the refusal.
+        gold: the letter of the correct one, if there is one.
+    """
+    content = sorted((option for option in options if not is_refusal(option.text)), key=lambda option: option.text)
+    this = next((number for number, option in enumerate(content) if option.letter == gold), 0)
+    one, other = content[this], content[(this + 1) % len(content)]
+    return Known(
+        {"oracle": one.letter, "chatty": one.letter, "refuser": one.letter, "always_a": "A"},
+        {
+            "oracle": _line(one),
+            "chatty": f"Sure, I can help with that! My answer is {_line(other)}",
+            "refuser": REFUSAL,
+            "always_a": "A.",
+        },
+    )
+
+
+def _line(option: Option) -> str:
+    return f"{option.letter}. {option.text}"

@@ -21,18 +21,20 @@ from lm_eval_ext.families.leaf import (
     rows_of_leaf,
 )
 from lm_eval_ext.families.paired_mcq import schema
-from lm_eval_ext.families.paired_mcq.datasets import DATASETS, OPINIONQA, MultipleChoice, is_known
-from lm_eval_ext.families.paired_mcq.expression import columns_of
-from lm_eval_ext.families.paired_mcq.filters import options_of
-from lm_eval_ext.families.paired_mcq.known import known
-from lm_eval_ext.families.paired_mcq.opinionqa import TAB_SEPARATED
-from lm_eval_ext.families.paired_mcq.pipelines import pipelines
+from lm_eval_ext.families.paired_mcq.datasets import (
+    DATASETS,
+    OPINIONQA,
+    TAB_SEPARATED,
+    MultipleChoice,
+    columns_of,
+    is_known,
+)
+from lm_eval_ext.families.paired_mcq.filters import pipelines
 from lm_eval_ext.families.paired_mcq.prompt import Prompt, level_of_leaf
-from lm_eval_ext.families.paired_mcq.questions import Questions, questions
-from lm_eval_ext.families.paired_mcq.rows import rows, rows_hash
-from lm_eval_ext.families.paired_mcq.scores import score
+from lm_eval_ext.families.paired_mcq.rows import Questions, questions, rows, rows_hash
+from lm_eval_ext.families.paired_mcq.scores import known, options_of, score
 from lm_eval_ext.harness.family_task import Documents, FamilyTask, Share
-from lm_eval_ext.harness.known_answers import KnownAnswers, KnownInstance
+from lm_eval_ext.harness.requests import KnownAnswers, KnownInstance
 from lm_eval_ext.harness.versions import asked_once
 
 if TYPE_CHECKING:

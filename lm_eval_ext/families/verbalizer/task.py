@@ -11,14 +11,10 @@ from typing import Any, ClassVar
 import datasets
 
 from lm_eval_ext import sources
-from lm_eval_ext.families.verbalizer.answer import Reads
+from lm_eval_ext.families.verbalizer.answer import ANSWER_FILTER
 from lm_eval_ext.families.verbalizer.datasets import DATASETS, is_known
-from lm_eval_ext.families.verbalizer.filters import ANSWER_FILTER
-from lm_eval_ext.families.verbalizer.leaf import Leaf, filter_list, leaf_of
-from lm_eval_ext.families.verbalizer.nonce import put_nonce_words
-from lm_eval_ext.families.verbalizer.paraphrases.prompts import paraphrased
-from lm_eval_ext.families.verbalizer.paraphrases.wordings import WORDINGS
-from lm_eval_ext.families.verbalizer.prompt import template
+from lm_eval_ext.families.verbalizer.leaf import Leaf, filter_list, leaf_of, paraphrased
+from lm_eval_ext.families.verbalizer.prompt import WORDINGS, Reads, template
 from lm_eval_ext.families.verbalizer.rows import (
     ALL_ROWS,
     GOLDEN,
@@ -29,9 +25,9 @@ from lm_eval_ext.families.verbalizer.rows import (
     usable_rows,
 )
 from lm_eval_ext.families.verbalizer.schema import PARAPHRASE, ROW, SCHEMA, in_wordings, sensitivity
-from lm_eval_ext.families.verbalizer.verbalizer import Verbalizer, over_wordings
+from lm_eval_ext.families.verbalizer.verbalizer import Verbalizer, over_wordings, put_nonce_words
 from lm_eval_ext.harness.family_task import Documents, FamilyTask, Share
-from lm_eval_ext.harness.known_answers import KnownAnswers
+from lm_eval_ext.harness.requests import KnownAnswers
 from lm_eval_ext.metadata import PARAPHRASES, chosen_paraphrases
 
 PROMPTING = {"first": "direct", "final": "chain_of_thought"}

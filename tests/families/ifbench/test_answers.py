@@ -7,9 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from lm_eval_ext.families.ifbench.answers import first_answers, known_answers
-from lm_eval_ext.families.ifbench.row import IFBenchRow
-from lm_eval_ext.families.ifbench.turns import Turns
-from lm_eval_ext.harness.known_answers import Composed
+from lm_eval_ext.families.ifbench.rows import IFBenchRow, Turns
+from lm_eval_ext.harness.requests import Composed
 from lm_eval_ext.verifiers import instruction
 
 MULTIPLES, VOWELS = instruction("custom:multiples"), instruction("words:vowel")

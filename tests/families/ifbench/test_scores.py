@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from lm_eval_ext.families.ifbench.rows import Turns
 from lm_eval_ext.families.ifbench.schema import OF_GROUPS
 from lm_eval_ext.families.ifbench.scores import score
-from lm_eval_ext.families.ifbench.turns import Turns
 from lm_eval_ext.families.schema import mean_length
 from lm_eval_ext.verifiers import Checker, instruction, instructions_of
 

@@ -17,7 +17,7 @@ from lm_eval_ext.families.manyifeval.rows import TEST, Selection, evaluated, has
 from lm_eval_ext.families.manyifeval.scores import of_incomplete_variants
 from lm_eval_ext.families.manyifeval.task import ManyIFEvalTask, document, require_data
 from lm_eval_ext.harness.family_task import Documents
-from lm_eval_ext.harness.known_answers import KnownAnswers
+from lm_eval_ext.harness.requests import KnownAnswers
 
 FIRST_WORDING = "first_wording"
 """A policy that follows only the published wording: reliability and gap are known under it."""

@@ -10,7 +10,7 @@ from typing import Any
 from lm_eval_ext.families.manyifeval.dense import rows as keyword_rows
 from lm_eval_ext.families.manyifeval.dense.scores import score_sections, score_words, stem
 from lm_eval_ext.families.manyifeval.schema import FORM, KEYWORDS, MIXED
-from lm_eval_ext.harness.known_answers import Composed
+from lm_eval_ext.harness.requests import Composed
 from lm_eval_ext.metadata import mark_version
 
 Score = Callable[[Mapping[str, Any], Sequence[str | None]], Mapping[str, Any]]

@@ -18,7 +18,7 @@ from lm_eval_ext.families.manyifeval.rows import TEST
 from lm_eval_ext.families.manyifeval.schema import DENSE, FORM
 from lm_eval_ext.families.schema import PLACEMENT
 from lm_eval_ext.harness.family_task import Documents
-from lm_eval_ext.harness.known_answers import KnownAnswers
+from lm_eval_ext.harness.requests import KnownAnswers
 
 NAME = "manyifeval_dense"
 

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from lm_eval_ext.families.ifbench.answers import known_answers
-from lm_eval_ext.families.ifbench.row import IFBenchRow
-from lm_eval_ext.families.ifbench.rows import ONE_TURN, TWO_TURNS, Selection, rows
+from lm_eval_ext.families.ifbench.rows import ONE_TURN, TWO_TURNS, IFBenchRow, Selection, rows
 from lm_eval_ext.families.ifbench.witness import break_one, respond
 from lm_eval_ext.families.ifbench.witness.prose import bank
 from lm_eval_ext.verifiers import EDITIONS, Checker, Response, instruction

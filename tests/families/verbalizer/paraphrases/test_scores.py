@@ -7,7 +7,7 @@ import pytest
 from lm_eval_ext.families.schema import reliable
 from lm_eval_ext.families.verbalizer.schema import sensitivity
 from lm_eval_ext.families.verbalizer.verbalizer import over_wordings
-from lm_eval_ext.harness.draws import combined
+from lm_eval_ext.harness.responses import combined
 
 
 def test_a_row_is_reliable_if_it_is_right_in_every_wording() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from lm_eval_ext.families.manyifeval.dense.mixed.rows import MixedRow, report
-from lm_eval_ext.harness.known_answers import Composed
+from lm_eval_ext.harness.requests import Composed
 
 
 def _breaking(row: MixedRow, first: int) -> str | None:
