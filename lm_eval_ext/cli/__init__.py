@@ -135,7 +135,7 @@ ERRORS = frozenset(
         "lm_eval_ext.classifier.availability.ReaderError",
         "lm_eval_ext.classifier.encoder.adapter.AdapterError",
         "lm_eval_ext.classifier.encoder.weights.WeightsError",
-        "lm_eval_ext.families.natural_instructions.bleurt.BleurtError",
+        "lm_eval_ext.families.natural_instructions.scores.BleurtError",
         "lm_eval_ext.families.natural_instructions.training.errors.TrainingError",
         "lm_eval_ext.reports.errors.ReportError",
         "lm_eval_ext.sources.RowsError",

@@ -13,7 +13,7 @@ from lm_eval.api.metrics import mean
 from lm_eval_ext.families.ifbench.rows import Turns
 from lm_eval_ext.families.manyifeval.schema import curse_residual
 from lm_eval_ext.families.manyifeval.task import ManyIFEvalTask
-from lm_eval_ext.families.natural_instructions.rouge import rouge_l
+from lm_eval_ext.families.natural_instructions.scores import rouge_l
 from lm_eval_ext.families.paired_mcq.schema import mean_entropy
 from lm_eval_ext.families.registry import FAMILIES
 from lm_eval_ext.families.schema import COUNT, FACTS, Metric, RowForm, Schema

@@ -10,8 +10,8 @@ from typing import Final, Literal
 
 from lm_eval_ext.families.natural_instructions.budget import Budget
 from lm_eval_ext.families.natural_instructions.encodings import Encoding, encode, example_pool, most_examples
-from lm_eval_ext.families.natural_instructions.instruction import HEADINGS, Instance, Instruction
-from lm_eval_ext.families.natural_instructions.rouge import has_words
+from lm_eval_ext.families.natural_instructions.files import HEADINGS, Instance, Instruction
+from lm_eval_ext.families.natural_instructions.scores import has_words
 from lm_eval_ext.metadata import digest, generator_name, spread_sample
 from lm_eval_ext.sources import RowsError
 

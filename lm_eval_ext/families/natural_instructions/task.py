@@ -12,11 +12,9 @@ import datasets
 from lm_eval_ext import sources
 from lm_eval_ext.families.leaf import refuse_rows
 from lm_eval_ext.families.natural_instructions import files
-from lm_eval_ext.families.natural_instructions.bleurt import bleurt_scorer
 from lm_eval_ext.families.natural_instructions.budget import DEFAULT_CONTEXT, NEW_TOKENS, budget_of
 from lm_eval_ext.families.natural_instructions.encodings import ALL_ENCODINGS, missing_field
 from lm_eval_ext.families.natural_instructions.files import REPOSITORY, address, instruction, is_there
-from lm_eval_ext.families.natural_instructions.rouge import has_words, rouge_l
 from lm_eval_ext.families.natural_instructions.rows import (
     PAPER,
     PUBLISHED,
@@ -28,12 +26,11 @@ from lm_eval_ext.families.natural_instructions.rows import (
     spare,
 )
 from lm_eval_ext.families.natural_instructions.schema import BLEURT, SCHEMA
+from lm_eval_ext.families.natural_instructions.scores import bleurt_scorer, has_words, score
 from lm_eval_ext.families.natural_instructions.subtasks import EVALUATION, SUBTASKS
-from lm_eval_ext.families.schema import EMPTY_RATE
 from lm_eval_ext.harness.family_task import Documents, FamilyTask, Share
 from lm_eval_ext.harness.requests import KnownAnswers
 from lm_eval_ext.metadata import mark_version
-from lm_eval_ext.verifiers.reasoning import is_empty, without_reasoning
 
 NAME = "natural_instructions"
 SPLIT = "test"
@@ -41,25 +38,6 @@ VERSION = 1.1
 """The ``metadata.version`` of leaves and groups."""
 GENERATION = {"until": ["\n\n"], "do_sample": False, "temperature": 0.0, "max_gen_toks": NEW_TOKENS}
 """Greedy, 16 new tokens, stop at a blank line (section 6.1)."""
-
-
-def score(doc: Mapping[str, Any], results: Sequence[str | None], bleurt: str | None = None) -> dict[str, float]:
-    """Return the metrics of one row.
-
-    Args:
-        doc: the row.
-        results: the generated text; ``None``, which counts as empty, if an API withholds it.
-        bleurt: the name or folder of a BLEURT checkpoint; ``None`` if that metric is not requested.
-    """
-    prediction = without_reasoning(results[0] or "")
-    found = {
-        "rouge_l": rouge_l(prediction, doc["output"]),
-        EMPTY_RATE.name: float(is_empty(results[0])),
-        "examples": float(doc["examples"]),
-    }
-    if bleurt:
-        (found["bleurt"],) = bleurt_scorer(bleurt)([prediction], [doc["output"]])
-    return found
 
 
 class NaturalInstructionsTask(FamilyTask):
@@ -190,7 +168,7 @@ class NaturalInstructionsTask(FamilyTask):
             self.download()
 
     def score(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:
-        """Return the value of each metric; see ``score``."""
+        """Return the value of each metric; see ``scores.score``."""
         return dict(score(doc, results, self._bleurt))
 
     def known_answers(self, doc: dict[str, Any]) -> KnownAnswers:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from lm_eval_ext.families.natural_instructions.budget import Budget
 from lm_eval_ext.families.natural_instructions.encodings import ALL_ENCODINGS, most_examples
-from lm_eval_ext.families.natural_instructions.instruction import Instruction
-from lm_eval_ext.families.natural_instructions.rouge import has_words
+from lm_eval_ext.families.natural_instructions.files import Instruction
 from lm_eval_ext.families.natural_instructions.rows import prompt_that_fits
+from lm_eval_ext.families.natural_instructions.scores import has_words
 
 
 @dataclass(frozen=True)

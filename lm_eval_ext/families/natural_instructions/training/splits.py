@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from lm_eval_ext.families.natural_instructions.instruction import Instruction
+from lm_eval_ext.families.natural_instructions.files import Instruction
 from lm_eval_ext.families.natural_instructions.rows import PUBLISHED, evaluated
 
 SplitName = Literal["train", "dev", "test"]

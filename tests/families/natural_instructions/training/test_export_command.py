@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from lm_eval_ext.cli import main
-from lm_eval_ext.families.natural_instructions.read import read
+from lm_eval_ext.families.natural_instructions.files import read
 from lm_eval_ext.families.natural_instructions.rows import evaluated
 from tests.families.natural_instructions.training.lamps import LAMPS, OTHER
 

@@ -9,8 +9,7 @@ import pytest
 
 from lm_eval_ext.families.natural_instructions.budget import Budget
 from lm_eval_ext.families.natural_instructions.encodings import ALL_ENCODINGS
-from lm_eval_ext.families.natural_instructions.instruction import Instance
-from lm_eval_ext.families.natural_instructions.read import read
+from lm_eval_ext.families.natural_instructions.files import Instance, read
 from lm_eval_ext.families.natural_instructions.rows import rows
 from lm_eval_ext.families.natural_instructions.training.pairs import Pair, encoded
 from tests.families.natural_instructions.task_files import TASK, version_1, write

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lm_eval_ext.families.natural_instructions.instruction import Instance, Instruction
-from lm_eval_ext.families.natural_instructions.read import read
+from lm_eval_ext.families.natural_instructions.files import Instance, Instruction, read
 from lm_eval_ext.families.natural_instructions.rows import evaluated
 from lm_eval_ext.families.natural_instructions.training.splits import Splits, splits
 from tests.families.natural_instructions.task_files import TASK, version_1, write
