@@ -11,7 +11,7 @@ import argparse
 from collections.abc import Sequence
 from statistics import fmean, pstdev
 
-from lm_eval_ext.families.manyifeval.answers import PolicyAnswers
+from lm_eval_ext.families.manyifeval.answers import known_answers
 from lm_eval_ext.families.manyifeval.instruction_row import InstructionRow
 from lm_eval_ext.families.manyifeval.rows import TEST, all_rows
 from lm_eval_ext.sources import EMBEDDED
@@ -50,7 +50,7 @@ def shares_followed(row_seed: int) -> dict[str, list[float]]:
 
 def _share(row: InstructionRow, policy: str) -> float:
     """Return the share of a row's instructions that a policy follows (``inst_level_strict_acc``)."""
-    answer = PLAIN if policy == POLICIES[-1] else PolicyAnswers(row)[policy]
+    answer = PLAIN if policy == POLICIES[-1] else known_answers(row)[policy]
     return Response(answer).follows(row.instructions).share
 
 

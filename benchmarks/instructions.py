@@ -20,7 +20,7 @@ import yaml
 from benchmarks.building import ours_and_peers
 from benchmarks.ratio import Ratio
 from lm_eval_ext.families.natural_instructions.encodings import ENCODINGS, encode, most_examples
-from lm_eval_ext.families.natural_instructions.read import read
+from lm_eval_ext.families.natural_instructions.files import read
 from lm_eval_ext.families.natural_instructions.subtasks import EVALUATION
 
 REAL = Path(__file__).resolve().parents[2] / "shared" / "data" / "natural_instructions"
@@ -46,10 +46,10 @@ if side == "peer":
                 scores[row["task"], str(row["encoding"])].append(score)
         return [fmean(group) for group in scores.values()]
 else:
-    from lm_eval_ext.families.natural_instructions import predictions, rouge
+    from lm_eval_ext.families.natural_instructions import predictions, scores
 
     def means():
-        for remembered in (rouge._tokens, rouge._stemmer):
+        for remembered in (scores._tokens, scores._stemmer):
             remembered.cache_clear()
         found = predictions.score(open(file, "rb"), file).rouge_l
         return [mean for encodings in found.values() for mean in encodings.values()]

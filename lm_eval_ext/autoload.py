@@ -8,14 +8,11 @@ their own loader run, and then calls this module to register our tasks, LMs and 
 * The user's choice wins: our folder comes before ``--include_path`` (in the harness, the last path wins),
   ``include_defaults=False`` also excludes our tasks, a name that is already taken stays with its owner, and
   ``LM_EVAL_EXT_AUTOLOAD=0`` turns everything off.
-* It does nothing if the harness finds our tasks by entry point.
 * At startup only ``start`` is imported, which imports nothing itself: an interpreter that never imports the harness
   loses well under a millisecond.
 """
 
 from __future__ import annotations
-
-import sys
 
 TYPE_CHECKING = False  # only for annotations
 if TYPE_CHECKING:
@@ -24,10 +21,6 @@ if TYPE_CHECKING:
     from inspect import BoundArguments, Signature
     from types import ModuleType
     from typing import Any
-
-# Upstream has not settled how task plugins will work. Once it has, declare this group in pyproject.toml; all other
-# places take the name from here.
-TASKS_GROUP = "lm_eval.tasks"
 
 MODELS = {
     "reference": "lm_eval_ext.models.reference:ReferenceLM",
@@ -39,7 +32,7 @@ FILTERS = {
     "mcq_llm": "lm_eval_ext.families.paired_mcq.filters:LLMFilter",
     "mcq_rules": "lm_eval_ext.families.paired_mcq.filters:RulesFilter",
     "mcq_string_match": "lm_eval_ext.families.paired_mcq.filters:StringMatchFilter",
-    "verbalizer_answer": "lm_eval_ext.families.verbalizer.filters:VerbalizerAnswer",
+    "verbalizer_answer": "lm_eval_ext.families.verbalizer.answer:VerbalizerAnswer",
 }
 
 
@@ -115,15 +108,9 @@ def _register_tasks(tasks: ModuleType) -> None:
     if getattr(original, "_lm_eval_ext", False):
         return
     signature = inspect.signature(original)
-    finds_us = _harness_reads_task_entry_points(manager)
 
     @functools.wraps(original)
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807 # it is TaskManager.__init__
-        if finds_us:
-            original(self, *args, **kwargs)
-            if _wants_no_tasks_of_ours(signature, self, *args, **kwargs):
-                _leave_out_our_tasks(self)
-            return
         failure = None
         bound = _bound_with_our_tasks(signature, self, *args, **kwargs)
         if bound is not None:
@@ -183,43 +170,6 @@ def _bound_with_our_tasks(signature: Signature, *args: Any, **kwargs: Any) -> Bo
     return bound
 
 
-def _wants_no_tasks_of_ours(signature: Signature, *args: Any, **kwargs: Any) -> bool:
-    """Return whether the arguments of ``TaskManager.__init__`` exclude the defaults and do not name our folder."""
-    try:
-        bound = signature.bind(*args, **kwargs)
-        bound.apply_defaults()
-        paths = bound.arguments["include_path"]
-        return not bound.arguments["include_defaults"] and len(with_our_tasks(paths)) > len(_as_list(paths))
-    except Exception:
-        return False
-
-
-def _leave_out_our_tasks(manager: Any) -> None:
-    """Remove our tasks from a manager's index and lists, whatever these are called.
-
-    The manager found our tasks by entry point, and an entry point cannot know that ``include_defaults`` is false.
-    """
-    from pathlib import Path  # noqa: PLC0415 # not at interpreter start
-
-    from lm_eval_ext import tasks_dir  # noqa: PLC0415 # as above
-
-    ours = Path(tasks_dir())
-    attributes = vars(manager)
-    left_out: set[str] = set()
-    for name, value in attributes.items():
-        if isinstance(value, dict):
-            found = {task for task, entry in value.items() if _lies_in(getattr(entry, "yaml_path", None), ours)}
-            left_out |= found
-            attributes[name] = {task: entry for task, entry in value.items() if task not in found}
-    for name, value in attributes.items():
-        if isinstance(value, list):
-            attributes[name] = [task for task in value if not (isinstance(task, str) and task in left_out)]
-
-
-def _lies_in(path: Any, folder: Any) -> bool:
-    return path is not None and folder in type(folder)(path).resolve().parents
-
-
 def with_our_tasks(include_path: Any) -> list[Any]:
     """Return the include paths with our folder first, unless the user already names it.
 
@@ -239,17 +189,6 @@ def _as_list(include_path: Any) -> list[Any]:
     if isinstance(include_path, (list, tuple)):
         return list(include_path)
     return [include_path] if include_path else []
-
-
-def _harness_reads_task_entry_points(manager: type) -> bool:
-    from importlib.metadata import entry_points  # noqa: PLC0415 # not at interpreter start
-
-    declared = any(entry.value.startswith("lm_eval_ext") for entry in entry_points(group=TASKS_GROUP))
-    if not declared:
-        return False
-    import inspect  # noqa: PLC0415 # not at interpreter start
-
-    return f'"{TASKS_GROUP}"' in inspect.getsource(sys.modules[manager.__module__])
 
 
 def _nothing_more(_module: ModuleType) -> None:

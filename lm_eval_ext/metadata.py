@@ -1,13 +1,24 @@
-"""The keys of ``--metadata`` that this package reads; the errors for a misspelt key, and for one of other tasks."""
+"""What ``--metadata`` and the results say of a task: the keys, the row seed, the marks in the version, digests.
+
+Scores under different marks are no versions of one figure, and are not compared. A row seed draws rows other than the
+published ones, equally hard and never seen before.
+"""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Iterable, Mapping
-from typing import Any
+import hashlib
+import random
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, TypeVar
 
-from lm_eval_ext.version_mark import mark_version
+Item = TypeVar("Item")
 
+
+ROW_SEED = "row_seed"
+"""The key of the row seed. Not ``seed``: the harness copies the model's arguments into the metadata, and the ``seed``
+that some engines take would choose the rows."""
 PARAPHRASES = "paraphrases"
 """The key that says in how many wordings every row is asked, the published one included."""
 FEWEST_PARAPHRASES = 2
@@ -15,7 +26,7 @@ FEWEST_PARAPHRASES = 2
 
 KEYS: Mapping[str, str] = {
     "source": "",
-    "row_seed": "IFBench's rows are finished, so there are no others to draw",
+    ROW_SEED: "IFBench's rows are finished, so there are no others to draw",
     "repeats": "",
     "rows": "",
     PARAPHRASES: "its instruction has no other wordings, which only the verbalizer tasks have",
@@ -119,3 +130,67 @@ def chosen_paraphrases(task: str, metadata: dict[str, Any], most: int) -> int | 
         )
     mark_version(metadata, f"{PARAPHRASES}{count}")
     return count
+
+
+def chosen_row_seed(task: str, metadata: dict[str, Any], edition: int = 1) -> int | None:
+    """Return the row seed that a task's metadata set, and mark the version with it; ``None`` if they set none.
+
+    Args:
+        task: the task's name, for messages.
+        metadata: the task's metadata, whose ``version`` is modified: scores of different rows are not comparable.
+        edition: how often what draws the rows of a seed has changed, plus 1; part of the mark from 2 on.
+
+    Raises:
+        ValueError: it is not a whole number.
+    """
+    row_seed = metadata.get(ROW_SEED)
+    if row_seed is None:
+        return None
+    if isinstance(row_seed, bool) or not isinstance(row_seed, int) or row_seed < 0:
+        raise ValueError(f"task {task!r}: metadata {ROW_SEED} {row_seed!r}; expected a whole number, 0 or more")
+    mark_version(metadata, f"seed{row_seed}" if edition == 1 else f"seed{row_seed}.{edition}")
+    return row_seed
+
+
+def spread_sample(ordered: Sequence[Item], count: int, generator: random.Random) -> list[Item]:
+    """Return ``count`` items in their order, one of each of as many equally large parts.
+
+    So what the items are ordered by (a label, a length) is distributed over them as over all items, under every seed.
+    If more than half of the items are wanted, those that are left out are chosen in this way.
+
+    Args:
+        ordered: at least ``count`` items.
+        count: the number of items to draw.
+        generator: a seeded generator, which is advanced.
+    """
+    few = min(count, len(ordered) - count)
+    ends = [len(ordered) * part // few for part in range(few + 1)] if few else []
+    places = {generator.randrange(start, end) for start, end in pairwise(ends)}
+    return [item for place, item in enumerate(ordered) if (place in places) == (few == count)]
+
+
+def generator_name(seed: int, row_seed: int | None, *parts: object) -> str:
+    """Return what seeds the generator of one draw.
+
+    Args:
+        seed: the seed of the published rows.
+        row_seed: see ``chosen_row_seed``.
+        parts: what is drawn, and for what.
+    """
+    own = str(seed) if row_seed is None else f"{seed}+{row_seed}"
+    return "/".join([own, *map(str, parts)])
+
+
+def mark_version(metadata: dict[str, Any], mark: object) -> None:
+    """Add a mark to the ``version`` in a task's metadata: ``1.1`` becomes ``1.1+embedded``."""
+    metadata["version"] = f"{metadata.get('version')}+{mark}"
+
+
+def without_mark(version: object, mark: str) -> str:
+    """Return a version without its last mark, if that is the given one: ``1.1+system`` becomes ``1.1``."""
+    return str(version).removesuffix(f"+{mark}")
+
+
+def digest(text: str) -> str:
+    """Return 16 hexadecimal digits that are equal if the texts are."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from lm_eval_ext.version_mark import mark_version
+from lm_eval_ext.metadata import mark_version
 
 HUB = "hub"
 EMBEDDED = "embedded"

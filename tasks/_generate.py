@@ -18,11 +18,14 @@ from pathlib import Path
 from typing import Literal
 
 from lm_eval_ext.families.manyifeval.dense.rows import COUNTS
+from lm_eval_ext.families.manyifeval.schema import DENSE, KEYWORDS, MIXED, PROMPTS
 from lm_eval_ext.families.natural_instructions import task as natural_instructions_task
 from lm_eval_ext.families.natural_instructions.encodings import ABLATIONS, ENCODINGS
+from lm_eval_ext.families.natural_instructions.schema import BLEURT
 from lm_eval_ext.families.natural_instructions.subtasks import CATEGORIES, EVALUATION, SUBTASKS
+from lm_eval_ext.families.registry import FAMILIES
 from lm_eval_ext.families.verbalizer import task as verbalizer_task
-from lm_eval_ext.families.verbalizer.paraphrases.wordings import instructions
+from lm_eval_ext.families.verbalizer.prompt import instructions
 
 HERE = Path(__file__).resolve().parent
 
@@ -42,6 +45,27 @@ def files() -> Iterator[File]:
 def _leaf(family: str, name: str, lines: Iterable[str], template: str = "") -> File:
     included = [f"include: ../{template}"] if template else []
     return f"{family}/leaves/{name}.yaml", "".join(f"{line}\n" for line in (*included, f"task: {name}", *lines))
+
+
+def _aggregated(family: str, filter_name: str, always: Iterable[str] = (), perhaps: Iterable[str] = ()) -> list[str]:
+    """Return the metrics that the groups of a family aggregate, as lines of YAML.
+
+    Every line costs time when the harness indexes; the report has the means of the other metrics.
+
+    Args:
+        family: the family's name.
+        filter_name: that of the leaves.
+        always: what every leaf has of what metrics need.
+        perhaps: what leaves have in some runs. The harness warns of a missing metric if its filter is named.
+    """
+    schema = FAMILIES[family].schema
+    certain = schema.reported([*always])
+    means = [metric for metric in schema.reported([*always, *perhaps]) if metric.in_groups]
+    options = ", weight_by_size: false" if schema.tasks_weigh_alike else ""
+    return [
+        f"{{metric: {metric.name}{f', filter_list: {filter_name}' if metric in certain else ''}{options}}}"
+        for metric in means
+    ]
 
 
 def _group(family: str, name: str, members: Iterable[str], metrics: Iterable[str], version: str | float) -> File:
@@ -97,17 +121,15 @@ PROMPTING: Mapping[str, tuple[str, Literal["first", "final"], str]] = {
     "verbalizer_cot": ("_cot", "final", "Answer: Let's think step by step."),
 }
 """Prefix of the names -> the template, which label named in the answer counts, the end of the prompt."""
-OF_LABELS = [
-    f"{{metric: {metric}, filter_list: answer}}" for metric in ("acc", "prior_rate", "invalid_rate", "empty_rate")
-]
-"""The metrics of a group; the report has the means of the others. Every line costs time when the harness indexes."""
 
 
 def verbalizer() -> Iterator[File]:
     """Yield nine datasets under twelve verbalizers, asked directly and with a chain of thought, and their groups."""
 
     def group(name: str, members: Iterable[str]) -> File:
-        return _group("verbalizer", name, members, OF_LABELS, verbalizer_task.VERSION)
+        return _group("verbalizer", name, members, metrics, verbalizer_task.VERSION)
+
+    metrics = _aggregated("verbalizer", "answer")
 
     kinds = {level: [f"{level}_{name}" for name in verbalizers] for level, verbalizers in VERBALIZERS.items()}
     all_kinds = list(chain.from_iterable(kinds.values()))
@@ -153,16 +175,6 @@ def verbalizer_prompt(prefix: str, dataset: str, words: tuple[str, str]) -> str:
 
 MOST = 10
 """The maximum number of instructions in a row (section 3.1)."""
-OF_INSTRUCTIONS = [
-    f"{{metric: {metric}, filter_list: none}}"
-    for metric in (
-        *(f"{level}_level_{kind}_acc" for kind in ("strict", "loose", "repaired") for level in ("prompt", "inst")),
-        "empty_rate",
-    )
-]
-"""The metrics that a group can aggregate: means over its leaves, which have the same number of rows."""
-OF_REPORTS = ["{metric: words_followed}", "{metric: instructions_followed}", "{metric: empty_rate, filter_list: none}"]
-"""Of a report's two forms, a run has one. The harness warns of a missing metric if its filter is named."""
 
 
 def manyifeval() -> Iterator[File]:
@@ -179,7 +191,11 @@ def manyifeval() -> Iterator[File]:
         leaves = {f"{form}_n{count:{digits}}": count for count in counts}
         for name, count in leaves.items():
             yield _leaf("manyifeval", name, (f"instructions: {count}", *lines), template)
-        metrics = OF_REPORTS if form == "manyifeval_dense" else OF_INSTRUCTIONS
+        if form == "manyifeval_dense":
+            # Of a report's two forms, a run has one.
+            metrics = _aggregated("manyifeval", "none", (DENSE,), (KEYWORDS, MIXED))
+        else:
+            metrics = _aggregated("manyifeval", "none", (PROMPTS,))
         yield _group("manyifeval", form, leaves, metrics, _version(template))
     yield _leaf("manyifeval", "manyifeval_single", ("instructions: 1", "single: true"), "_manyifeval")
 
@@ -264,9 +280,7 @@ def _mean_of(subtasks: Sequence[str], encoding: str) -> list[str]:
     return [
         f"task: [{', '.join(_encoded(subtask, encoding) for subtask in subtasks)}]",
         "aggregate_metric_list:",
-        "  - {metric: rouge_l, filter_list: none, weight_by_size: false}",
-        # Without a filter's name, the harness does not miss the metric where it was not requested.
-        "  - {metric: bleurt, weight_by_size: false}",
+        *(f"  - {metric}" for metric in _aggregated(NATURAL, "none", perhaps=(BLEURT,))),
     ]
 
 

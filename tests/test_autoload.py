@@ -17,7 +17,7 @@ import pytest
 from lm_eval.tasks import TaskManager
 
 from lm_eval_ext import start, tasks_dir
-from lm_eval_ext.autoload import _AFTER, FILTERS, MODELS, TASKS_GROUP
+from lm_eval_ext.autoload import _AFTER, FILTERS, MODELS
 from tests.conftest import ROOT, Harness, offline_environment, written
 from tests.forks import Forks, forking
 from tests.small_harness import HARNESS_TASK
@@ -719,98 +719,6 @@ def test_tasks_that_the_harness_fails_with_are_reported_as_left_out(forked: Pyth
     stand_in, call, _ = NOT_SERVED["a single path only"]
     (line,) = called(forked, stand_in.write(tmp_path / "stand-in"), call).log.splitlines()
     assert line.startswith("lm-eval-ext left its tasks out: the harness failed with them (can only concatenate list")
-
-
-# Standing down
-
-READS_GROUP = f"""
-from importlib.metadata import entry_points
-PLUGINS = entry_points(group="{TASKS_GROUP}")
-"""
-OUR_PLUGIN = "lm-eval-ext", "lm_eval_ext:tasks_dir"
-ANOTHERS_PLUGIN = "lm-eval-others", "lm_eval_others:tasks_dir"
-
-
-def declare(folder: Path, distribution: str, target: str) -> None:
-    """Write the metadata of a distribution that declares its tasks to the harness."""
-    metadata = folder / f"{distribution.replace('-', '_')}-99.dist-info"
-    metadata.mkdir()
-    (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 99\n", encoding="utf-8")
-    (metadata / "entry_points.txt").write_text(f"[{TASKS_GROUP}]\ntasks = {target}\n", encoding="utf-8")
-
-
-@pytest.mark.parametrize(
-    ("plugin", "stand_in", "paths"),
-    [
-        pytest.param(OUR_PLUGIN, StandIn(tasks=READS_GROUP + KNOWN_MANAGER), "mine", id="it finds us by itself"),
-        pytest.param(
-            OUR_PLUGIN,
-            StandIn(tasks="from lm_eval.tasks.manager import *", manager=READS_GROUP + KNOWN_MANAGER),
-            "mine",
-            id="it finds us by itself, in another module",
-        ),
-        pytest.param(OUR_PLUGIN, StandIn(), [OURS, "mine"], id="we declare, it does not read"),
-        pytest.param(
-            OUR_PLUGIN,
-            StandIn(tasks="import lm_eval.tasks as tasks  # not 'lm_eval.tasks'\n" + KNOWN_MANAGER),
-            [OURS, "mine"],
-            id="it names itself, not the group",
-        ),
-        pytest.param(
-            ANOTHERS_PLUGIN,
-            StandIn(tasks=READS_GROUP + KNOWN_MANAGER),
-            [OURS, "mine"],
-            id="it reads, only another package declares",
-        ),
-        pytest.param(None, StandIn(tasks=READS_GROUP + KNOWN_MANAGER), [OURS, "mine"], id="it reads, nobody declares"),
-    ],
-)
-def test_the_autoload_does_nothing_if_the_harness_finds_us_by_entry_point(
-    forked: Python, tmp_path: Path, plugin: tuple[str, str] | None, stand_in: StandIn, paths: Any
-) -> None:
-    path = stand_in.write(tmp_path / "stand-in")
-    if plugin:
-        declare(Path(path), *plugin)
-    assert called(forked, path, "TaskManager(include_path='mine').arguments[1]").answer == paths
-
-
-FINDS_PLUGINS = f"""
-from importlib.metadata import entry_points
-from pathlib import Path
-class Entry:
-    def __init__(self, yaml_path): self.yaml_path = yaml_path
-class TaskManager:
-    def __init__(self, verbosity=None, include_path=None, include_defaults=True, metadata=None):
-        named = include_path if isinstance(include_path, list) else [include_path] if include_path else []
-        plugins = [entry.load()() for entry in entry_points(group="{TASKS_GROUP}")]
-        files = [file for folder in [*plugins, *named] for file in sorted(Path(folder).rglob("manyifeval_n0[12].yaml"))]
-        self._index = {{file.stem: Entry(file) for file in files}}
-        self._index["theirs"] = Entry(None)
-        self._all_tasks = sorted(self._index)
-"""
-
-
-@pytest.mark.parametrize(
-    ("call", "listed"),
-    [
-        ("TaskManager()", ["manyifeval_n01", "manyifeval_n02", "theirs"]),
-        ("TaskManager(include_defaults=False)", ["theirs"]),
-        ("TaskManager(include_path='mine', include_defaults=False)", ["theirs"]),
-        (
-            f"TaskManager(include_path={OURS!r}, include_defaults=False)",
-            ["manyifeval_n01", "manyifeval_n02", "theirs"],
-        ),
-    ],
-)
-def test_include_defaults_false_excludes_our_tasks_found_by_entry_point(
-    forked: Python, tmp_path: Path, call: str, listed: list[str]
-) -> None:
-    path = StandIn(tasks=FINDS_PLUGINS).write(tmp_path / "stand-in")
-    declare(Path(path), *OUR_PLUGIN)
-    assert called(forked, path, f"(lambda manager: [manager._all_tasks, sorted(manager._index)])({call})").answer == [
-        listed,
-        listed,
-    ]
 
 
 def test_a_registered_name_keeps_its_owner(observe: Observe, tmp_path: Path) -> None:

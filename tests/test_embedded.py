@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.families.natural_instructions.rouge import has_words
+from lm_eval_ext.families.natural_instructions.scores import has_words
 from lm_eval_ext.families.natural_instructions.subtasks import EVALUATION
 from lm_eval_ext.families.verbalizer.datasets import DATASETS
 from lm_eval_ext.sources import EMBEDDED_FOLDER

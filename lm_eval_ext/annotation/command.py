@@ -7,6 +7,7 @@ from pathlib import Path
 
 from lm_eval_ext.annotation.form import COLUMNS, MODES, Wanted, answers
 from lm_eval_ext.annotation.labels import as_lines, figures, hand_labels
+from lm_eval_ext.annotation.sheet import require_new_sheet, write_sheet
 from lm_eval_ext.classifier.evaluation import table
 from lm_eval_ext.cli.parser import count
 from lm_eval_ext.cli.progress import counted
@@ -14,7 +15,6 @@ from lm_eval_ext.reports.output import write
 from lm_eval_ext.reports.page.drawing import pngs
 from lm_eval_ext.reports.wording import as_csv
 from lm_eval_ext.results.load import load
-from lm_eval_ext.sheet import require_new_sheet, write_sheet
 
 
 def add_annotate_to(annotate: argparse.ArgumentParser) -> None:

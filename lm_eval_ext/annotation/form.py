@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from string import ascii_uppercase
 from typing import Any
 
+from lm_eval_ext.annotation.sheet import Cell
 from lm_eval_ext.classifier.reading import Option
 from lm_eval_ext.results.rows import generated
 from lm_eval_ext.results.runs import Runs, TaskRun
-from lm_eval_ext.sheet import Cell
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers.reasoning import without_reasoning
 

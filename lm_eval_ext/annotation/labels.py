@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval_ext.annotation.form import GIVEN, MODES, label_in, mode_in, options_in
+from lm_eval_ext.annotation.sheet import CSV, read_sheet
 from lm_eval_ext.classifier.labelled import labelled_row, numbered_rows
 from lm_eval_ext.classifier.reading import Reading
 from lm_eval_ext.reports.figure import Bars, Estimate, Figure, Panel, Series, Table
-from lm_eval_ext.sheet import CSV, read_sheet
 from lm_eval_ext.sources import RowsError
 
 ANSWER = ("model", "task", "row", "id", "question", "options", "response")

@@ -36,7 +36,7 @@ COMMANDS: Commands = {
     ),
     "rows": (
         "print the rows of a task with their prompts and a right answer to each",
-        "lm_eval_ext.rows_command:add_rows_to",
+        "lm_eval_ext.cli.rows:add_rows_to",
     ),
     "verify": (
         "judge responses by IFEval's verifiable instructions",
@@ -166,7 +166,7 @@ ERRORS = frozenset(
         "lm_eval_ext.classifier.availability.ReaderError",
         "lm_eval_ext.classifier.encoder.weights.AdapterError",
         "lm_eval_ext.classifier.encoder.weights.WeightsError",
-        "lm_eval_ext.families.natural_instructions.bleurt.BleurtError",
+        "lm_eval_ext.families.natural_instructions.scores.BleurtError",
         "lm_eval_ext.reports.errors.ReportError",
         "lm_eval_ext.sources.RowsError",
         "lm_eval_ext.training.run.TrainingError",
@@ -295,7 +295,7 @@ def add_doctor_to(doctor: Parser) -> None:
 def _doctor(options: argparse.Namespace) -> int:
     healthy = True
     with checking("the harness") as announce:
-        from lm_eval_ext.doctor import examine  # noqa: PLC0415 # the harness: seconds, and this says what takes them
+        from lm_eval_ext.cli.doctor import examine  # noqa: PLC0415 # the harness: seconds, and this says what takes them
 
         for finding in examine(options.source, announce, options.include_path):
             print_past_progress(str(finding))

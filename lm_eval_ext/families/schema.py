@@ -5,10 +5,11 @@ The tasks, the reader of results and the report all use it, so none of them keep
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from math import inf, log
+from statistics import fmean
 from typing import Any, Literal, TypeGuard
 
 RowForm = Literal["number", "ratio", "letters", "choice"]
@@ -27,15 +28,58 @@ COUNT = (0.0, 1e9)
 ENTROPY = (0.0, log(COUNT[1]))
 """The range of entropies, in nats, up to that of ``COUNT[1]`` equally likely outcomes."""
 ROUNDING = 1e-9
+NONE = "N/A"
+"""The harness's own placeholder for an undefined figure."""
+
+# How figures are computed from the values of a task's rows.
+
+Aggregation = Callable[[Any], float | int | str] | Literal["mean"]
+"""Computes a figure; ``"mean"`` is the harness's own mean, the only aggregation whose standard error it knows."""
+Occurrences = tuple[int, int]
+"""For one row and one kind of instruction: the number of followed instructions and the number of instructions."""
+Outcome = tuple[Hashable, float | None]
+"""For one variant of a row: what identifies the row, and whether the answer is right; ``None`` if the run does not ask
+the row in every variant."""
+
+
+def share_followed(rows: Iterable[Occurrences]) -> float | str:
+    """Return the share of all occurrences of a kind that are followed; ``NONE`` if there are none."""
+    followed, occurrences = map(sum, zip(*rows, strict=True))
+    return followed / occurrences if occurrences else NONE
+
+
+def reliable(variants: Iterable[Outcome]) -> float | str:
+    """Return the share of rows of which every variant is right (reliable@k of IFEval++); ``NONE`` without rows."""
+    by_row = outcomes_by_row(variants)
+    return fmean(map(min, by_row.values())) if by_row else NONE
+
+
+def outcomes_by_row(variants: Iterable[Outcome]) -> Mapping[Hashable, Sequence[float]]:
+    """Return what is right of each row that is asked in every variant."""
+    by_row: dict[Hashable, list[float]] = {}
+    for row, right in variants:
+        if right is not None:
+            by_row.setdefault(row, []).append(right)
+    return by_row
+
+
+def mean_length(rows: Iterable[Sequence[Any]]) -> float:
+    """Return how many entries a row has on average: instructions, or answers."""
+    return fmean(map(len, rows))
 
 
 @dataclass(frozen=True)
 class Metric:
-    """One metric, or several that share a pattern.
+    """One metric, declared here and nowhere else: tasks, groups, results and reports read it.
 
     Attributes:
-        name: its name in the harness; ``*`` matches any text, as in ``strict_acc_*``.
+        name: its name in the harness. ``*`` matches any text, for metrics whose number depends on a run.
         higher_is_better: ``None`` if neither direction is better.
+        aggregation: computes the figure from the rows' values.
+        needs: what a task must have so that it reports the metric; empty if every task of the family does. Without
+            ``REFINED`` answers, for example, there are no rounds.
+        in_groups: whether the groups of the family's tasks have a figure of it, which can only be a mean over rows.
+        explains: the metric of which it is a part or a variant; empty if it stands for itself.
         per_row: the value that the samples record for each row; ``None`` if no figure is computed from it.
         drawn: whether the report shows it.
         range: its minimum and maximum, both for a figure and, where a row has a number, for a row. A value outside the
@@ -44,6 +88,10 @@ class Metric:
 
     name: str
     higher_is_better: bool | None
+    aggregation: Aggregation = "mean"
+    needs: tuple[str, ...] = ()
+    in_groups: bool = False
+    explains: str = ""
     per_row: RowForm | None = "number"
     drawn: bool = True
     range: tuple[float, float] = SHARE
@@ -54,7 +102,7 @@ class Metric:
         return name == self.name or fnmatchcase(name, self.name)
 
 
-EMPTY_RATE = Metric("empty_rate", higher_is_better=False, drawn=False)
+EMPTY_RATE = Metric("empty_rate", higher_is_better=False, in_groups=True, drawn=False)
 """A metric of every family: the share of rows whose response has no answer (``verifiers.reasoning.is_empty``). A report
 warns where it is high, and draws it where it is a part of something."""
 
@@ -116,6 +164,14 @@ class Schema:
         if found is None:
             raise KeyError(name)
         return found
+
+    def reported(self, has: Collection[str] = ()) -> tuple[Metric, ...]:
+        """Return the metrics that a task reports.
+
+        Args:
+            has: what the task has of what metrics need.
+        """
+        return tuple(metric for metric in self.metrics if set(metric.needs) <= set(has))
 
     def row_form(self, name: str) -> RowForm | None:
         """Return the form of a metric's value per row; ``None`` also for a user-defined metric."""

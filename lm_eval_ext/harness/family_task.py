@@ -16,7 +16,9 @@ from lm_eval.api.samplers import ContextSampler
 
 import lm_eval_ext
 from lm_eval_ext import sources
-from lm_eval_ext.harness.draws import (
+from lm_eval_ext.harness.given import require_known_metadata
+from lm_eval_ext.harness.requests import KnownAnswers, KnownInstance, asked, fingerprint, functions
+from lm_eval_ext.harness.responses import (
     DRAWS,
     OverDraws,
     are_alike,
@@ -24,12 +26,10 @@ from lm_eval_ext.harness.draws import (
     combined,
     number_of_draws,
     of_single_draws,
+    removes_reasoning,
+    restore_opening,
     together,
 )
-from lm_eval_ext.harness.given import require_known_metadata
-from lm_eval_ext.harness.known_answers import KnownAnswers, KnownInstance
-from lm_eval_ext.harness.request_cache import asked, fingerprint, functions
-from lm_eval_ext.harness.thinking import removes_reasoning, restore_opening
 from lm_eval_ext.harness.versions import (
     GenerationTask,
     aggregate_by,
@@ -38,12 +38,13 @@ from lm_eval_ext.harness.versions import (
     one_request,
     standard_errors,
 )
-from lm_eval_ext.metadata import refuse_keys_of_others
-from lm_eval_ext.row_seed import chosen_row_seed
+from lm_eval_ext.metadata import chosen_row_seed, refuse_keys_of_others
 
 if TYPE_CHECKING:
     import datasets
     from lm_eval.api.instance import Instance
+
+    from lm_eval_ext.families.schema import Metric, Schema
 
 log = logging.getLogger(f"lm_eval.{__name__}")
 """A child of the harness's own logger, because only that one shows ``INFO`` messages."""
@@ -132,6 +133,8 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
     """
 
     FAMILY: ClassVar[str]
+    SCHEMA: ClassVar[Schema]
+    """What the results contain, which declares the metrics."""
     NO_DEMONSTRATIONS: ClassVar[str] = ""
     """Why these tasks have no demonstrations, and what to do instead (``{n}``: the number requested)."""
     TAKES: ClassVar[Collection[str]] = ("row_seed",)
@@ -152,18 +155,26 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
         self.source = sources.chosen_source(metadata)
         self.row_seed = chosen_row_seed(config["task"], metadata, self.ROW_SEED_EDITION)
         self.asking = Asking()
+        self.has: Collection[str] = ()
         self.variants: tuple[str, int] | None = None
         self._incomplete: Collection[Any] = ()
         self.scores_rows = True
         self._share: Share | None = None
         self.facts = {"family": self.FAMILY, **self.configure(config)}
+        if config.get("metric_list"):
+            raise ValueError(
+                f"task {config['task']!r}: metric_list is set, but the family declares the metrics; remove metric_list"
+            )
+        self.metrics = {metric.name: metric for metric in self.SCHEMA.reported(self.has)}
+        config["metric_list"] = list(map(_in_harness_form, self.metrics.values()))
+        # Not called, but without it the harness would compute the metrics itself.
+        config["process_results"] = "FamilyTask.score"
         # Last, so that --metadata can configure a task but not change the facts about it.
         metadata |= self.facts
         # 0.4 has no option for it.
         config["repeats"] = metadata.get("repeats", config.get("repeats", 1))
         # 0.4 does this by itself; 0.5 would keep every response, even one that only pads the processes' shares.
         config.setdefault("filter_list", [{"name": "none", "filter": [{"function": "take_first"}]}])
-        self._directions = {metric["metric"]: metric["higher_is_better"] for metric in config["metric_list"]}
         super().__init__(config={**config, "metric_list": metric_list(config["metric_list"])})
         self.sampler = Demonstrations(self.demonstrations)
         # 0.5 downloads on first access. Errors in the rows must be reported before the model generates anything.
@@ -211,7 +222,7 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
 
         Args:
             config: the leaf's config; its ``metadata`` have ``source`` and ``version``. ``self.source`` and
-                ``self.row_seed`` are set.
+                ``self.row_seed`` are set. Sets ``self.has``, what the task has of what metrics need.
 
         Returns:
             The facts for the results: ``dataset``, and those of the family's schema that do not depend on the rows.
@@ -224,6 +235,18 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
     @abstractmethod
     def known_answers(self, doc: dict[str, Any]) -> KnownAnswers:
         """Return the answer of each policy of the ``reference`` LM to a document."""
+
+    @abstractmethod
+    def score(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:
+        """Return the value of each metric for a row, or for one draw of its text.
+
+        The value is of the form from which the metric's aggregation computes the figure. Every row has every metric,
+        because the harness gathers them from several processes by name.
+
+        Args:
+            doc: the document.
+            results: the filtered answers to its ``requests``.
+        """
 
     def demonstrations(self, n: int) -> list[dict[str, Any]]:
         """Return the first ``n`` demonstrations; the evaluated rows are not among them."""
@@ -248,13 +271,9 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
         """
         return [KnownInstance.of(request, self.known_answers(doc))]
 
-    def score(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:
-        """Return the scores of a row, or of one draw of its text."""
-        if not self.scores_rows:
-            # The harness's placeholder metric; its own function for it fails under 0.5.0.dev1.
-            return {"bypass": None}
-        found: dict[str, Any] = self.config.process_results(doc, results)
-        return found
+    def unscored(self, _doc: dict[str, Any], _results: list[Any]) -> dict[str, Any]:
+        """Return the metrics that a run without scores (``--predict_only``) records of a row, too."""
+        return {}
 
     def for_draws(self, aggregation: Callable[..., Any]) -> Callable[..., Any]:
         """Return an aggregation for rows with this task's number of draws."""
@@ -433,6 +452,7 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
     def aggregation(self) -> dict[str, Any]:
         """Return how each metric is aggregated."""
         own: dict[str, Any] = super().aggregation()
+        own |= {name: _function_of(metric) for name, metric in self.metrics.items() if name not in own}
         if self.draws == 1 or not self.scores_rows:
             return own
         return {**{name: self.for_draws(each) for name, each in own.items()}, DRAWS: number_of_draws}
@@ -446,18 +466,33 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
         """Return, for each metric, whether a higher value is better; ``None`` if neither direction is."""
         # 0.5 replaces None by True.
         own: dict[str, bool | None] = super().higher_is_better()
-        found = {name: self._directions.get(name, higher) for name, higher in own.items()}
+        found = own | {name: metric.higher_is_better for name, metric in self.metrics.items()}
         return found if self.draws == 1 else {**found, DRAWS: None}
 
     def override_metric(self, metric_name: str) -> None:
         """Replace all metrics by one (``--predict_only``)."""
         keep_filters(self, lambda: super(FamilyTask, self).override_metric(metric_name))
-        self.scores_rows = False
+        self.scores_rows, self.metrics = False, {}
 
     def process_results(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:
         """Return the scores of a row: means over its draws."""
-        scores = [self.score(doc, of_draw) for of_draw in by_draw(results, self.draws)]
-        return combined(scores) if len(scores) > 1 and self.scores_rows else scores[0]
+        drawn = by_draw(results, self.draws)
+        scores = [self.score(doc, each) for each in drawn] if self.scores_rows else [self.unscored(doc, drawn[0])]
+        # Some metrics depend on the answers: only refined ones have rounds.
+        self.metrics |= {name: self.SCHEMA.metric(name) for name in scores[0].keys() - self.metrics.keys()}
+        if len(scores) > 1:
+            return combined(scores)
+        # The harness's placeholder metric; its own function for it fails under 0.5.0.dev1.
+        return scores[0] if self.scores_rows else {"bypass": None, **scores[0]}
+
+
+def _in_harness_form(metric: Metric) -> dict[str, Any]:
+    return {"metric": metric.name, "aggregation": metric.aggregation, "higher_is_better": metric.higher_is_better}
+
+
+def _function_of(metric: Metric) -> Callable[..., Any]:
+    # The harness selects a figure's standard error by the identity of the function: only its own mean has one.
+    return mean if metric.aggregation == "mean" else metric.aggregation
 
 
 def _tell(task: str, share: Share) -> None:

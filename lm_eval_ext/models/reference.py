@@ -10,8 +10,8 @@ import random
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from lm_eval_ext.harness.known_answers import KnownInstance
 from lm_eval_ext.harness.lm import LM
+from lm_eval_ext.harness.requests import KnownInstance
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,17 +9,17 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
-from lm_eval_ext.families.manyifeval.answers import Judgments, RepairedAnswers
+from lm_eval_ext.families.manyifeval.answers import judgments, repaired_answers
 from lm_eval_ext.families.manyifeval.placement import PUBLISHED
 from lm_eval_ext.families.manyifeval.request import RowInstance
-from lm_eval_ext.harness.known_answers import KnownInstance
 from lm_eval_ext.harness.lm import LM, Instance
+from lm_eval_ext.harness.requests import KnownInstance
 from lm_eval_ext.models.wrapping import WrappingLM
 from lm_eval_ext.self_refine.loop import First, Judge, Question, Revise, refine
 from lm_eval_ext.self_refine.strategies import ARGUMENTS, DEFAULT, NAME, STRATEGIES, VERSION, reply, strategy_named
 
 if TYPE_CHECKING:
-    from lm_eval_ext.harness.known_answers import KnownAnswers
+    from lm_eval_ext.harness.requests import KnownAnswers
     from lm_eval_ext.self_refine.loop import Refined
 
 _VERSION = {f"{NAME}_version": VERSION}
@@ -117,8 +117,8 @@ class SelfRefineLM(WrappingLM):
 
     def _known_answers(self, request: RowInstance, question: Judge | Revise) -> KnownAnswers:
         if isinstance(question, Revise):
-            return RepairedAnswers(request.row, question.broken)
-        return Judgments(request.row, question.answer, question.instructions, lambda found: reply(found, self.strategy))
+            return repaired_answers(request.row, question.broken)
+        return judgments(request.row, question.answer, question.instructions, lambda found: reply(found, self.strategy))
 
     def get_model_info(self) -> dict[str, Any]:
         """Return what the harness writes to the results: the base LM's description and the version of our prompts."""

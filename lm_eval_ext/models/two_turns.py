@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
-from lm_eval_ext.families.ifbench.request import TwoTurnsInstance
-from lm_eval_ext.families.ifbench.turns import Turns
-from lm_eval_ext.harness.known_answers import KnownInstance
+from lm_eval_ext.families.ifbench.rows import Turns
+from lm_eval_ext.families.ifbench.task import TwoTurnsInstance
+from lm_eval_ext.harness.requests import KnownInstance
 from lm_eval_ext.models.wrapping import WrappingLM
 from lm_eval_ext.verifiers.reasoning import without_reasoning
 

@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from lm_eval_ext.annotation.sheet import Cell, read_sheet, require_new_sheet, write_sheet
 from lm_eval_ext.cli.parser import count
 from lm_eval_ext.cli.progress import counted
 from lm_eval_ext.reports.sections.examples import UNREADABLE, asked_and_answered
@@ -25,7 +26,6 @@ from lm_eval_ext.results.issue import Issue, note, warning
 from lm_eval_ext.results.load import Progress, load
 from lm_eval_ext.results.rows import response_in
 from lm_eval_ext.results.runs import Runs, TaskRun
-from lm_eval_ext.sheet import Cell, read_sheet, require_new_sheet, write_sheet
 from lm_eval_ext.sources import RowsError
 
 FAMILY = "natural_instructions"

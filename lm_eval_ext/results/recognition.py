@@ -13,16 +13,14 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any
 
-from lm_eval_ext.families.family import Family
-from lm_eval_ext.families.registry import FAMILIES
+from lm_eval_ext.families.registry import FAMILIES, Family
 from lm_eval_ext.families.schema import PLACEMENT, SHARE, Metric, Schema, is_count
-from lm_eval_ext.metadata import PARAPHRASES
+from lm_eval_ext.metadata import PARAPHRASES, ROW_SEED
 from lm_eval_ext.results.aggregation import DEFAULTS, MEAN, stated
 from lm_eval_ext.results.files import LONGEST, ResultFile, TaskEntry, bare_name, metric_and_filter, shown
 from lm_eval_ext.results.issue import Issue, error, named, note
 from lm_eval_ext.results.models import evaluated_model
 from lm_eval_ext.results.runs import OTHER, TaskRun
-from lm_eval_ext.row_seed import KEY as ROW_SEED
 from lm_eval_ext.sources import RowsError
 
 OURS = "rows_hash"

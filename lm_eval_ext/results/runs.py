@@ -13,8 +13,9 @@ from math import isclose
 from pathlib import Path
 from typing import Any, TypeVar
 
-from lm_eval_ext.families.family import Family
+from lm_eval_ext.families.registry import Family
 from lm_eval_ext.families.schema import Metric, Schema
+from lm_eval_ext.metadata import without_mark
 from lm_eval_ext.results.files import ResultFile, bare_name, metric_and_filter
 from lm_eval_ext.results.issue import Issue, error, named, note, warning
 from lm_eval_ext.results.models import (
@@ -28,7 +29,6 @@ from lm_eval_ext.results.models import (
     shortened,
 )
 from lm_eval_ext.results.rows import DatasetRows, Rows
-from lm_eval_ext.version_mark import without_mark
 
 Key = TypeVar("Key", bound=Hashable)
 

@@ -20,7 +20,7 @@ from typing import Any, Generic, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lm_eval_ext.families.family import Family
+from lm_eval_ext.families.registry import Family
 from lm_eval_ext.families.schema import COUNT, is_count
 from lm_eval_ext.results.aggregation import MEAN, aggregate, stated
 from lm_eval_ext.results.files import shown

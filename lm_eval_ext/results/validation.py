@@ -272,8 +272,7 @@ def _invalid(runs: Sequence[TaskRun], name: str) -> Iterator[Issue]:
 
 
 def _commonest_kind(run: TaskRun) -> str:
-    kinds = [EMPTY_RATE.name, *(metric for metric in run.metrics if metric.startswith("invalid_"))]
-    shares = {kind: _figure(run, kind) for kind in kinds if kind != INVALID_RATE}
+    shares = {one.name: _figure(run, one.name) for one in run.schema.metrics if one.explains == INVALID_RATE}
     kind = max(shares, key=shares.__getitem__)
     return kind if shares[kind] else ""
 

@@ -1,14 +1,16 @@
 """The additional metrics of refined answers: accuracy by round, quality of the feedback (Table 2; Figure 9), cost.
 
+The schema of the family whose answers are refined declares them.
+
 Every row has every metric, even for rounds in which it was no longer refined, because the harness gathers metrics by
 name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass
-from typing import Any, Final, Literal
+from typing import Any
 
 from lm_eval_ext.self_refine.loop import Refined, Round, followed
 from lm_eval_ext.verifiers import Checker, Verdict
@@ -125,18 +127,23 @@ def _harmonic_mean(precision: float | None, recall: float | None) -> float | Non
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
-NONE = "N/A"
-"""The harness's own placeholder for a missing figure."""
 Counts = tuple[int, int, int, int]
 """A row's true positives, false positives, false negatives and true negatives (``confusion``)."""
-COUNTS = tuple(f"feedback_{name}" for name in Confusion.__dataclass_fields__)
-"""``feedback_true_positives`` and the other three."""
-
-
-Aggregation = Callable[[list[Any]], float | int | str]
-"""Computes a figure from the rows' values."""
-MEAN: Final = "mean"
-"""The harness's own mean, by name: it is the only mean whose standard error the harness knows."""
+COUNTS = (
+    "feedback_true_positives",
+    "feedback_false_positives",
+    "feedback_false_negatives",
+    "feedback_true_negatives",
+)
+"""Their metrics."""
+SHARES = (
+    "feedback_precision",
+    "feedback_recall",
+    "feedback_f1",
+    "feedback_precision_by_count",
+    "feedback_f1_by_count",
+)
+"""The metrics whose figures are computed from these counts of all rows."""
 
 
 def scores(refined: Refined, instructions: Sequence[Checker]) -> dict[str, Any]:
@@ -166,7 +173,7 @@ def scores(refined: Refined, instructions: Sequence[Checker]) -> dict[str, Any]:
     return (
         result
         | dict(zip(COUNTS, counts, strict=True))
-        | dict.fromkeys(_SHARES, counts)
+        | dict.fromkeys(SHARES, counts)
         | {
             "feedback_unparsable": (unread, len(judgments)),
             "base_requests": refined.requests,
@@ -185,60 +192,3 @@ def _as_json(rounds: Sequence[Round], truths: Sequence[Sequence[bool]]) -> Itera
             "judged": list(feedback.verdicts) if feedback else None,
             "replies": list(feedback.replies) if feedback else None,
         }
-
-
-def aggregation(name: str) -> Aggregation | Literal["mean"]:
-    """Return how to aggregate one of the metrics that ``scores`` returns.
-
-    Raises:
-        KeyError: there is no such metric.
-    """
-    if name.startswith(("prompt_level_strict_acc_round_", "inst_level_strict_acc_round_")):
-        return MEAN
-    return AGGREGATIONS[name]
-
-
-def _of_confusion(figure: Callable[[Confusion], float | None]) -> Callable[[Iterable[Counts]], float | str]:
-    def total(rows: Iterable[Counts]) -> float | str:
-        found = figure(Confusion.total(Confusion(*counts) for counts in rows))
-        return NONE if found is None else found
-
-    return total
-
-
-def share_unparsable(rows: Iterable[tuple[int, int]]) -> float | str:
-    """Return the share of judgments that could not be parsed; ``NONE`` if there are no judgments.
-
-    Args:
-        rows: per row, the number of unparsable judgments and the number of all judgments.
-    """
-    unread, judgments = map(sum, zip(*rows, strict=True))
-    return unread / judgments if judgments else NONE
-
-
-def refinements(rows: Iterable[Sequence[Mapping[str, Any]]]) -> float:
-    """Return how many times a row is refined on average.
-
-    Args:
-        rows: the rounds of each row as the samples record them, including that of the first answer.
-    """
-    # An answer that is judged to follow all its instructions is kept.
-    counts = [sum(one["judged"] is None or not all(one["judged"]) for one in rounds[:-1]) for rounds in rows]
-    return sum(counts) / len(counts)
-
-
-_SHARES: Mapping[str, Aggregation] = {
-    "feedback_precision": _of_confusion(lambda counts: counts.precision),
-    "feedback_recall": _of_confusion(lambda counts: counts.recall),
-    "feedback_f1": _of_confusion(lambda counts: counts.f1),
-    "feedback_precision_by_count": _of_confusion(lambda counts: counts.precision_by_count),
-    "feedback_f1_by_count": _of_confusion(lambda counts: counts.f1_by_count),
-}
-AGGREGATIONS: Mapping[str, Aggregation | Literal["mean"]] = {
-    **dict.fromkeys(COUNTS, sum),
-    **_SHARES,
-    "feedback_unparsable": share_unparsable,
-    "base_requests": MEAN,
-    "rounds": refinements,
-}
-"""All but those of the accuracies by round, whose number depends on the run. The schema says which way is better."""

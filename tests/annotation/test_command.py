@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from lm_eval_ext.annotation.form import COLUMNS
+from lm_eval_ext.annotation.sheet import read_sheet, write_sheet
 from lm_eval_ext.classifier.labelled import labelled_file
 from lm_eval_ext.cli import main
-from lm_eval_ext.sheet import read_sheet, write_sheet
 from tests.conftest import ROOT
 from tests.reports.conftest import ResultFolder
 

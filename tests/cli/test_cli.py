@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 
 import lm_eval_ext
-from lm_eval_ext import doctor
-from lm_eval_ext.cli import COMMANDS, ERRORS, Commands, main, parser_for
+from lm_eval_ext.cli import COMMANDS, ERRORS, Commands, doctor, main, parser_for
 from lm_eval_ext.sources import EMBEDDED_FOLDER
 from tests.conftest import ROOT, offline_environment
 from tests.forks import Forks
@@ -222,7 +221,8 @@ def test_doctor_fails_if_a_required_source_does_not_respond(
 # The command, but for the checks that take seconds and have nothing to do with the autoload.
 DOCTOR = """
 import sys
-from lm_eval_ext import cli, doctor
+from lm_eval_ext import cli
+from lm_eval_ext.cli import doctor
 doctor._rows = lambda *_: iter(())
 doctor._sentences = doctor._words = doctor._reader = doctor._harness
 sys.exit(cli.main(["doctor", "--source", sys.argv[1]]))

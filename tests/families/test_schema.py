@@ -8,11 +8,13 @@ from math import inf
 from typing import Any
 
 import pytest
+from lm_eval.api.metrics import mean
 
-from lm_eval_ext.families.ifbench.turns import Turns
-from lm_eval_ext.families.manyifeval.scores import curse_residual
-from lm_eval_ext.families.natural_instructions.rouge import rouge_l
-from lm_eval_ext.families.paired_mcq.scores import mean_entropy
+from lm_eval_ext.families.ifbench.rows import Turns
+from lm_eval_ext.families.manyifeval.schema import curse_residual
+from lm_eval_ext.families.manyifeval.task import ManyIFEvalTask
+from lm_eval_ext.families.natural_instructions.scores import rouge_l
+from lm_eval_ext.families.paired_mcq.schema import mean_entropy
 from lm_eval_ext.families.registry import FAMILIES
 from lm_eval_ext.families.schema import COUNT, FACTS, Metric, RowForm, Schema
 from lm_eval_ext.self_refine.loop import Feedback, Refined, Round
@@ -70,6 +72,20 @@ def test_every_metric_of_a_task_is_in_its_schema(case: str) -> None:
         assert schema.metric(name).higher_is_better is higher_is_better, name
 
 
+def test_a_leaf_cannot_list_other_metrics_than_its_family_declares() -> None:
+    config = {"task": "mine", "instructions": 2, "doc_to_text": "prompt", "metadata": {"source": "embedded"}}
+    with pytest.raises(ValueError, match=r"task 'mine': metric_list is set, .*; remove metric_list"):
+        ManyIFEvalTask({**config, "metric_list": [{"metric": "acc"}]})
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_metric_that_explains_another_explains_a_metric_of_its_family(family: str) -> None:
+    schema = FAMILIES[family].schema
+    assert {schema.metric(one.explains).name for one in schema.metrics if one.explains} <= {
+        one.name for one in schema.metrics if not one.explains
+    }
+
+
 def test_every_metric_of_a_refined_answer_is_in_the_schema() -> None:
     task, schema = make(OF_FAMILY["manyifeval"]), FAMILIES["manyifeval"].schema
     doc = task.eval_docs[0]
@@ -77,6 +93,9 @@ def test_every_metric_of_a_refined_answer_is_in_the_schema() -> None:
     found = task.process_results(doc, [refined])
     assert found.keys() > scored(task).keys()
     assert set(found) == set(task.aggregation())
+    # The harness knows the standard error of its own mean alone.
+    means = {name for name, aggregation in task.aggregation().items() if aggregation is mean}
+    assert {"prompt_level_strict_acc_round_0", "inst_level_strict_acc_round_2", "base_requests"} <= means
     for name, higher_is_better in task.higher_is_better().items():
         assert schema.metric(name).higher_is_better is higher_is_better, name
 
@@ -85,6 +104,8 @@ def test_every_metric_of_a_schema_is_reported_by_some_task() -> None:
     given: dict[str, set[str]] = {name: set() for name in FAMILIES}
     for case in TASKS:
         given[family_of(case)] |= set(made(case).aggregation())
+    for count in range(2, 8):
+        given["verbalizer"] |= set(make(OF_FAMILY["verbalizer"], {"paraphrases": count}).aggregation())
     task = make(OF_FAMILY["manyifeval"])
     task.process_results(task.eval_docs[0], [Refined([Round("No.", Feedback((False, True)))], planned=1)])
     given["manyifeval"] |= set(task.aggregation())

@@ -15,7 +15,7 @@ from lm_eval.loggers import EvaluationTracker
 from lm_eval.tasks import TaskManager
 
 from lm_eval_ext import tasks_dir
-from lm_eval_ext.harness.draws import (
+from lm_eval_ext.harness.responses import (
     Drawn,
     OverDraws,
     are_alike,

@@ -13,7 +13,7 @@ from lm_eval.tasks import TaskManager
 
 from lm_eval_ext import tasks_dir
 from lm_eval_ext.families.paired_mcq.prompt import Prompt
-from lm_eval_ext.harness.request_cache import DIGITS, fingerprint, functions
+from lm_eval_ext.harness.requests import DIGITS, fingerprint, functions
 from lm_eval_ext.sources import EMBEDDED_FOLDER
 from tests.harness.tasks import OF_FAMILY, make
 

@@ -11,7 +11,7 @@ from lm_eval import simple_evaluate
 from lm_eval.tasks import TaskManager
 
 from lm_eval_ext import tasks_dir
-from lm_eval_ext.harness.thinking import restore_opening
+from lm_eval_ext.harness.responses import restore_opening
 from lm_eval_ext.harness.versions import HAS_SCORERS
 from tests.across_versions import filtered, plain_instance
 

@@ -7,7 +7,7 @@ from typing import Literal
 import pytest
 from lm_eval.api.instance import Instance
 
-from lm_eval_ext.harness.known_answers import KnownAnswers, KnownInstance
+from lm_eval_ext.harness.requests import KnownAnswers, KnownInstance
 from lm_eval_ext.models.reference import CERTAIN, UNLIKELY, ReferenceLM
 from tests.across_versions import plain_instance
 

@@ -12,7 +12,7 @@ import pytest
 from lm_eval.api.instance import Instance
 from lm_eval.api.model import LM
 
-from lm_eval_ext.families.manyifeval.answers import PolicyAnswers
+from lm_eval_ext.families.manyifeval.answers import known_answers
 from lm_eval_ext.families.manyifeval.request import RowInstance, Shown
 from lm_eval_ext.models.reference import ReferenceLM
 from lm_eval_ext.models.self_refine import SelfRefineLM
@@ -478,7 +478,7 @@ def test_every_request_has_the_rows_document() -> None:
     asked: list[Instance] = []
     arguments: tuple[Any, ...] = ("as the harness shows it", {"until": []})
     plain = plain_instance("generate_until", {"key": 7}, arguments, task="manyifeval_n02", row=5, idx=2)
-    of = RowInstance.of(plain, PolicyAnswers(row()), row=row(), shown=Shown())
+    of = RowInstance.of(plain, known_answers(row()), row=row(), shown=Shown())
     SelfRefineLM(Recording(lambda _prompt: "NO"), strategy="feedback_each", rounds=1).generate_until([of])
     assert len(asked) == 1 + 2 + 1
     assert asked[0].args == plain.args

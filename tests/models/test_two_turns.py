@@ -9,9 +9,9 @@ import pytest
 from lm_eval.api.instance import Instance
 from lm_eval.api.model import LM, CachingLM
 
-from lm_eval_ext.families.ifbench.answers import FirstAnswers, PolicyAnswers
-from lm_eval_ext.families.ifbench.request import TwoTurnsInstance
+from lm_eval_ext.families.ifbench.answers import first_answers, known_answers
 from lm_eval_ext.families.ifbench.rows import IFBenchRow
+from lm_eval_ext.families.ifbench.task import TwoTurnsInstance
 from lm_eval_ext.models.reference import ReferenceLM
 from lm_eval_ext.models.two_turns import TwoTurnsLM
 from lm_eval_ext.models.wrapping import WrappingLM
@@ -29,10 +29,10 @@ def request(row: IFBenchRow = ROW, system: str = "") -> Any:
     shown = f"<user>{row.prompt}|answer:"
     return TwoTurnsInstance.of(
         plain_instance("generate_until", {}, (shown, GENERATION)),
-        FirstAnswers(row),
+        first_answers(row),
         row=row,
         system=system,
-        then=PolicyAnswers(row),
+        then=known_answers(row),
     )
 
 
@@ -67,7 +67,7 @@ def test_a_withheld_completion_is_empty() -> None:
 @pytest.mark.parametrize("policy", ["oracle", "ignore"])
 def test_the_reference_model_ignores_first_and_then_does_as_its_policy_says(policy: str) -> None:
     (answer,) = TwoTurnsLM(ReferenceLM(policy)).generate_until([request()])
-    assert (answer, answer.first) == (PolicyAnswers(ROW)[policy], PolicyAnswers(ROW)["ignore"])
+    assert (answer, answer.first) == (known_answers(ROW)[policy], known_answers(ROW)["ignore"])
 
 
 def test_rows_without_a_second_message_are_an_error_before_any_request() -> None:

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from lm_eval_ext.annotation.sheet import read_sheet, write_sheet
 from lm_eval_ext.cli import main
 from lm_eval_ext.reports.error_analysis import COLUMNS, OVERALL, SUBTASKS, Chosen, Sample, Share, Tally, sample, tally
 from lm_eval_ext.results.issue import note
-from lm_eval_ext.sheet import read_sheet, write_sheet
 from lm_eval_ext.sources import RowsError
 from tests.reports.conftest import ResultFolder
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from lm_eval.api.instance import Instance
 from lm_eval.api.model import LM
 
-from lm_eval_ext.families.manyifeval.answers import PolicyAnswers
+from lm_eval_ext.families.manyifeval.answers import known_answers
 from lm_eval_ext.families.manyifeval.instruction_row import InstructionRow, prompt_of
 from lm_eval_ext.families.manyifeval.request import RowInstance, Shown
 from lm_eval_ext.verifiers import instructions_of
@@ -66,4 +66,4 @@ def request(of: InstructionRow | None = None, shown: Shown | None = None) -> Row
     of = of or row()
     arguments = (of.prompt, {"until": ["<|endoftext|>"], "do_sample": False})
     plain = plain_instance("generate_until", {"prompt": of.prompt}, arguments, task="manyifeval_n02")
-    return RowInstance.of(plain, PolicyAnswers(of), row=of, shown=shown or Shown())
+    return RowInstance.of(plain, known_answers(of), row=of, shown=shown or Shown())

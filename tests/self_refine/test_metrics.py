@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import fmean
 from typing import Any
 
 import pytest
 
-from lm_eval_ext.families.manyifeval.schema import SCHEMA
-from lm_eval_ext.harness.aggregation import function_of
+from lm_eval_ext.families.manyifeval.schema import REFINED, SCHEMA
 from lm_eval_ext.models.self_refine import SelfRefineLM
 from lm_eval_ext.self_refine.loop import Feedback, Refined, Round
-from lm_eval_ext.self_refine.metrics import AGGREGATIONS, COUNTS, Confusion, aggregation, scores
+from lm_eval_ext.self_refine.metrics import COUNTS, Confusion, scores
 from tests.self_refine.scripted import ScriptedLM, request, row
 
 INSTRUCTIONS = row().instructions
@@ -20,7 +20,8 @@ BOTH, BARE, COMMA, NEITHER = '"Blue and deep."', "Blue and deep.", '"Blue, deep.
 
 
 def aggregated(rows: Sequence[dict[str, Any]], name: str) -> Any:
-    return function_of(aggregation(name))([found[name] for found in rows])
+    values, aggregation = [found[name] for found in rows], SCHEMA.metric(name).aggregation
+    return fmean(values) if aggregation == "mean" else aggregation(values)
 
 
 def run(strategy: str, rounds: int, *replies: str, rows: int = 1) -> list[dict[str, Any]]:
@@ -119,7 +120,8 @@ def test_feedback_without_a_judging_model_has_fixed_figures(
 def test_every_row_has_every_metric() -> None:
     names = {frozenset(found) for found in ALL_FOUR_CELLS}
     by_round = {f"{level}_level_strict_acc_round_{k}" for level in ("prompt", "inst") for k in range(3)}
-    assert names == {frozenset(by_round | AGGREGATIONS.keys())}
+    rounds = {"prompt_level_strict_acc_round_*", "inst_level_strict_acc_round_*"}
+    assert names == {frozenset(by_round | {one.name for one in SCHEMA.metrics if one.needs == (REFINED,)} - rounds)}
 
 
 def test_without_refinement_there_is_only_the_first_round() -> None:
@@ -137,17 +139,6 @@ def test_reasoning_is_ignored_in_verdicts() -> None:
     assert found["rounds"][0]["answer"] == thinking
     assert found["rounds"][0]["followed"] == [True, True]
     assert found["feedback_true_positives"] == 2
-
-
-def test_means_are_the_harnesss_own_with_a_standard_error() -> None:
-    stderr = pytest.importorskip("lm_eval.api.metrics").stderr_for_metric
-    for name in ("prompt_level_strict_acc_round_0", "inst_level_strict_acc_round_5", "base_requests"):
-        assert stderr(metric=function_of(aggregation(name)), bootstrap_iters=1)([0.0, 1.0]) == 0.5
-
-
-def test_there_are_no_other_metrics() -> None:
-    with pytest.raises(KeyError, match="feedback_accuracy"):
-        aggregation("feedback_accuracy")
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,15 @@
-"""The ``reference`` LM's answers to a row, by policy; built on demand."""
+"""The ``reference`` LM's answers to a row, by policy."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from functools import partial
 
-from lm_eval_ext.families.ifbench.rows import IFBenchRow
-from lm_eval_ext.families.ifbench.turns import Turns
+from lm_eval_ext.families.ifbench.rows import IFBenchRow, Turns
 from lm_eval_ext.families.ifbench.witness import break_one, respond
+from lm_eval_ext.harness.requests import Composed
+
+Answer = Callable[[IFBenchRow], str | None]
 
 
 def _oracle(row: IFBenchRow) -> str | None:
@@ -23,7 +25,7 @@ def _ignore(row: IFBenchRow) -> str | None:
     return respond(row.instructions, range(len(row.instructions)))
 
 
-POLICIES: Mapping[str, Callable[[IFBenchRow], str | None]] = {
+POLICIES: Mapping[str, Answer] = {
     "oracle": _oracle,
     "drop_one": _drop_one,
     "ignore": _ignore,
@@ -32,46 +34,24 @@ POLICIES: Mapping[str, Callable[[IFBenchRow], str | None]] = {
 none."""
 
 
-@dataclass(frozen=True)
-class PolicyAnswers(Mapping[str, str]):
-    """The answers to one row, keyed by policy; after two turns, the first answer ignores the instructions."""
-
-    row: IFBenchRow
-
-    def __getitem__(self, policy: str) -> str:
-        """Return a policy's answer.
-
-        Raises:
-            KeyError: there is no such policy.
-            ValueError: no response is known that does what the policy says for this row.
-        """
-        last = _answer(self.row, policy, POLICIES[policy])
-        return Turns(FirstAnswers(self.row)[policy], last) if self.row.second else last
-
-    def __contains__(self, policy: object) -> bool:
-        """Tell whether there is such a policy, without building its answer."""
-        return policy in POLICIES
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(POLICIES)
-
-    def __len__(self) -> int:
-        return len(POLICIES)
+def known_answers(row: IFBenchRow) -> Composed:
+    """Return the answers to a row; after two turns, the first answer ignores the instructions."""
+    return _composed(row, {name: partial(_last, row, answer) for name, answer in POLICIES.items()})
 
 
-class FirstAnswers(PolicyAnswers):
-    """The answers to the first of two messages, which does not contain the instructions: they follow none."""
-
-    def __getitem__(self, policy: str) -> str:
-        """Return the answer, which is the same for every policy; raises as for the last one."""
-        if policy not in POLICIES:
-            raise KeyError(policy)
-        return _answer(self.row, policy, _ignore)
+def first_answers(row: IFBenchRow) -> Composed:
+    """Return the answers to the first of two messages, which does not contain the instructions: they follow none."""
+    return _composed(row, dict.fromkeys(POLICIES, partial(_ignore, row)))
 
 
-def _answer(row: IFBenchRow, policy: str, answer: Callable[[IFBenchRow], str | None]) -> str:
-    found = answer(row)
-    if found is None:
-        ids = ", ".join(instruction.id for instruction in row.instructions)
-        raise ValueError(f"ifbench, key {row.key!r} ({ids}): no answer is known for policy {policy!r}")
-    return found
+def _composed(row: IFBenchRow, answers: Mapping[str, Callable[[], str | None]]) -> Composed:
+    ids = ", ".join(instruction.id for instruction in row.instructions)
+    return Composed(answers, f"ifbench, key {row.key!r} ({ids})")
+
+
+def _last(row: IFBenchRow, answer: Answer) -> str | None:
+    last = answer(row)
+    if last is None or not row.second:
+        return last
+    first = _ignore(row)
+    return None if first is None else Turns(first, last)

@@ -1,4 +1,4 @@
-"""The rows of both tasks, from the three sources: the hub, a file or a folder, the embedded rows.
+"""The rows of both tasks, from the three sources, and what two turns answer.
 
 * ``"hub"``: ``allenai/IFBench_test``; for two turns, ``allenai/IFBench_multi-turn``;
 * ``"embedded"``: rows written for this project;
@@ -15,27 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval_ext import sources
-from lm_eval_ext.families.digest import digest
 from lm_eval_ext.families.instructions import check_keys, instructions_of_row
+from lm_eval_ext.metadata import digest
 from lm_eval_ext.sources import HubDataset, RowsError, Table
 from lm_eval_ext.verifiers import Checker
 from lm_eval_ext.verifiers.checker import checker_type
-
-ONE_TURN, TWO_TURNS = "ifbench", "ifbench_two_turns"
-"""The two datasets, by their names in file names."""
-TEST = "test"
-HUB: Mapping[str, HubDataset] = {
-    ONE_TURN: HubDataset("allenai/IFBench_test"),
-    TWO_TURNS: HubDataset("allenai/IFBench_multi-turn", "ifbench_constraints"),
-}
-HUB_SPLITS: Mapping[str, str] = {ONE_TURN: "train", TWO_TURNS: TEST}
-"""The hub calls the only split of its test set ``train``."""
-FIELDS: Mapping[str, tuple[str, ...]] = {
-    ONE_TURN: ("key", "prompt", "instruction_id_list", "kwargs"),
-    TWO_TURNS: ("key", "messages", "instruction_id_list", "kwargs"),
-}
-ROLES = ("user", "assistant", "user")
-"""The roles of a conversation. The published answer in the middle is another model's and is not used."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +42,47 @@ class IFBenchRow:
     def identity(self) -> tuple[int | str, str, str]:
         """What distinguishes the row from all others: a prompt may recur with several second messages under one key."""
         return (self.key, self.prompt, self.second) if self.second else (self.key, "", "")
+
+
+class Turns(str):
+    """The answer to the second message, with the answer to the first.
+
+    The harness treats it as an ordinary string; a filter that builds a new string from it loses the first answer.
+
+    Attributes:
+        first: the answer to the first message, including reasoning.
+    """
+
+    __slots__ = ("first",)
+
+    first: str
+
+    def __new__(cls, first: str, last: str) -> Turns:
+        """Return the last answer."""
+        turns = super().__new__(cls, last)
+        turns.first = first
+        return turns
+
+    def __reduce__(self) -> tuple[type[Turns], tuple[str, str]]:
+        """Keep the first answer when pickling, for the harness's cache of responses and for other processes."""
+        return Turns, (self.first, str(self))
+
+
+ONE_TURN, TWO_TURNS = "ifbench", "ifbench_two_turns"
+"""The two datasets, by their names in file names."""
+TEST = "test"
+HUB: Mapping[str, HubDataset] = {
+    ONE_TURN: HubDataset("allenai/IFBench_test"),
+    TWO_TURNS: HubDataset("allenai/IFBench_multi-turn", "ifbench_constraints"),
+}
+HUB_SPLITS: Mapping[str, str] = {ONE_TURN: "train", TWO_TURNS: TEST}
+"""The hub calls the only split of its test set ``train``."""
+FIELDS: Mapping[str, tuple[str, ...]] = {
+    ONE_TURN: ("key", "prompt", "instruction_id_list", "kwargs"),
+    TWO_TURNS: ("key", "messages", "instruction_id_list", "kwargs"),
+}
+ROLES = ("user", "assistant", "user")
+"""The roles of a conversation. The published answer in the middle is another model's and is not used."""
 
 
 @dataclass(frozen=True)

@@ -2,35 +2,52 @@
 
 from __future__ import annotations
 
-from lm_eval_ext.families.schema import COUNT, EMPTY_RATE, Metric, Schema
+from collections.abc import Mapping
+from dataclasses import replace
+
+from lm_eval_ext.families.schema import COUNT, EMPTY_RATE, Metric, Schema, mean_length, share_followed
 
 HEADLINE = "prompt_level_loose_acc"
 """IFBench's authors report this one."""
-FIRST_TURN = f"{HEADLINE}_first_turn"
+FIRST_TURN = "prompt_level_loose_acc_first_turn"
 VERDICTS, ANSWERS = "instructions", "turns"
 """Metrics whose rows hold the verdict on each instruction, and the answer of each turn."""
-BY_GROUP = "loose_acc_"
-"""The prefix of an instruction group's name in the name of its metric."""
-GROUPS = ("count", "ratio", "words", "sentence", "format", "custom", "repeat")
-"""The groups of IFBench's instructions: the part of an id before the colon."""
+OF_GROUPS: Mapping[str, str] = {
+    "count": "loose_acc_count",
+    "ratio": "loose_acc_ratio",
+    "words": "loose_acc_words",
+    "sentence": "loose_acc_sentence",
+    "format": "loose_acc_format",
+    "custom": "loose_acc_custom",
+    "repeat": "loose_acc_repeat",
+}
+"""By group of IFBench's instructions (the part of an id before the colon), its metric."""
+TWO_TURNS = "two turns"
+"""What some metrics need."""
+
+PROMPT_LOOSE = Metric(HEADLINE, higher_is_better=True)
+
+
+def _share(name: str, explains: str = "") -> Metric:
+    return Metric(name, True, share_followed, explains=explains, per_row="ratio")
+
 
 SCHEMA = Schema(
     metrics=(
-        Metric(HEADLINE, higher_is_better=True),
-        Metric("inst_level_loose_acc", higher_is_better=True, per_row="ratio"),
-        Metric("prompt_level_strict_acc", higher_is_better=True),
-        Metric("inst_level_strict_acc", higher_is_better=True, per_row="ratio"),
-        Metric("prompt_level_repaired_acc", higher_is_better=True),
-        Metric("inst_level_repaired_acc", higher_is_better=True, per_row="ratio"),
+        PROMPT_LOOSE,
+        _share("inst_level_loose_acc"),
+        Metric("prompt_level_strict_acc", higher_is_better=True, explains=HEADLINE),
+        _share("inst_level_strict_acc", "inst_level_loose_acc"),
+        Metric("prompt_level_repaired_acc", higher_is_better=True, explains=HEADLINE),
+        _share("inst_level_repaired_acc", "inst_level_loose_acc"),
         EMPTY_RATE,
-        Metric(f"{BY_GROUP}*", higher_is_better=True, per_row="ratio"),
+        *(_share(name, "inst_level_loose_acc") for name in OF_GROUPS.values()),
         # The report computes the figures of the 58 types from it; as metrics, they would fill the table of results.
-        Metric(VERDICTS, higher_is_better=None, per_row=None, drawn=False, range=COUNT),
-        # Only of two turns.
-        Metric(FIRST_TURN, higher_is_better=None),
-        Metric(ANSWERS, higher_is_better=None, per_row=None, drawn=False, range=COUNT),
+        Metric(VERDICTS, None, mean_length, explains="inst_level_loose_acc", per_row=None, drawn=False, range=COUNT),
+        replace(PROMPT_LOOSE, name=FIRST_TURN, higher_is_better=None, needs=(TWO_TURNS,)),
+        Metric(ANSWERS, None, mean_length, (TWO_TURNS,), explains=HEADLINE, per_row=None, drawn=False, range=COUNT),
     ),
-    headlines=(Metric(HEADLINE, higher_is_better=True),),
+    headlines=(PROMPT_LOOSE,),
     # turns: 1 where the prompt contains the instructions, 2 where they follow the model's own answer.
     facts={"turns": "a whole number"},
     levels=("turns",),

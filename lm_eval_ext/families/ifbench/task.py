@@ -1,9 +1,10 @@
-"""The harness task of both IFBench leaves."""
+"""The harness task of both IFBench leaves, and its requests, which carry the second message."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import datasets
 
 from lm_eval_ext import sources
-from lm_eval_ext.families.ifbench.answers import FirstAnswers, PolicyAnswers
-from lm_eval_ext.families.ifbench.request import TwoTurnsInstance
+from lm_eval_ext.families.ifbench.answers import first_answers, known_answers
 from lm_eval_ext.families.ifbench.rows import (
     HUB,
     ONE_TURN,
@@ -20,21 +20,39 @@ from lm_eval_ext.families.ifbench.rows import (
     TWO_TURNS,
     IFBenchRow,
     Selection,
+    Turns,
     all_rows,
     rows,
     rows_hash,
 )
-from lm_eval_ext.families.ifbench.scores import ProcessResults, more_metrics
-from lm_eval_ext.families.ifbench.turns import Turns
+from lm_eval_ext.families.ifbench.schema import SCHEMA
+from lm_eval_ext.families.ifbench.schema import TWO_TURNS as HAS_TWO_TURNS
+from lm_eval_ext.families.ifbench.scores import score
 from lm_eval_ext.families.ifbench.witness import respond
 from lm_eval_ext.families.leaf import refuse_rows
 from lm_eval_ext.harness.family_task import Documents, FamilyTask
-from lm_eval_ext.harness.known_answers import KnownAnswers, KnownInstance
+from lm_eval_ext.harness.requests import KnownAnswers, KnownInstance
 from lm_eval_ext.harness.versions import maybe_delimit, resolve_field
 from lm_eval_ext.verifiers.nltk_data import PUNKT, STOP_WORDS, TAGGER, find
 
 if TYPE_CHECKING:
     from lm_eval_ext.harness.lm import Instance
+
+
+@dataclass
+class TwoTurnsInstance(KnownInstance):
+    """A request with the first message of a conversation.
+
+    Attributes:
+        row: the row of the request.
+        system: the system prompt: the user's system instruction and the task's description; empty if there are none.
+        then: the known answers to the second message.
+    """
+
+    row: IFBenchRow = field(kw_only=True)
+    system: str = field(kw_only=True)
+    then: KnownAnswers = field(kw_only=True)
+
 
 log = logging.getLogger(f"lm_eval.{__name__}")
 """A child of the harness's own logger, because only that one shows its messages."""
@@ -55,6 +73,7 @@ class IFBenchTask(FamilyTask):
     """
 
     FAMILY = "ifbench"
+    SCHEMA = SCHEMA
     TAKES = ()
     NO_DEMONSTRATIONS = "IFBench is zero-shot: its rows have no answers to demonstrate; remove --num_fewshot"
 
@@ -84,11 +103,8 @@ class IFBenchTask(FamilyTask):
         refuse_rows(config, "all rows of their source are evaluated; remove rows (--limit evaluates fewer)")
         self._turns = turns
         self._selection = Selection(self.source, DATASETS[turns])
-        config |= {
-            "test_split": TEST,
-            "process_results": ProcessResults(),
-            "metric_list": [*(config.get("metric_list") or []), *more_metrics(turns)],
-        }
+        config["test_split"] = TEST
+        self.has = (HAS_TWO_TURNS,) if turns > 1 else ()
         if self.source != sources.HUB:
             config["dataset_path"] = DATASETS[turns]
             config.pop("dataset_name", None)
@@ -120,14 +136,14 @@ class IFBenchTask(FamilyTask):
 
     def known_answers(self, doc: dict[str, Any]) -> KnownAnswers:
         """Return answers that follow all instructions, all but one, or none of them."""
-        return PolicyAnswers(self._row(doc))
+        return known_answers(self._row(doc))
 
     def requests(self, doc: dict[str, Any], request: Instance) -> list[Instance]:
         """Return the request; with two turns, it carries the second message."""
         if self._turns == 1:
             return [KnownInstance.of(request, self.known_answers(doc))]
         row, then = self._row(doc), self.known_answers(doc)
-        return [TwoTurnsInstance.of(request, FirstAnswers(row), row=row, system=self._system_prompt(doc), then=then)]
+        return [TwoTurnsInstance.of(request, first_answers(row), row=row, system=self._system_prompt(doc), then=then)]
 
     def _row(self, doc: dict[str, Any]) -> IFBenchRow:
         return _by_identity(self._selection)[doc["key"], doc["prompt"], doc.get("second", "")]
@@ -138,18 +154,18 @@ class IFBenchTask(FamilyTask):
         prompt: str = maybe_delimit(self.asking.system_instruction, description, self.config.fewshot_delimiter)
         return prompt
 
-    def process_results(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:
-        """Return the scores of a row.
+    def score(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:
+        """Return the value of each metric; see ``scores.score``.
 
         Raises:
             ValueError: the second of two turns is missing.
         """
-        if self.scores_rows and self._turns > 1 and not isinstance(results[0], Turns):
+        if self._turns > 1 and not isinstance(results[0], Turns):
             raise ValueError(
                 f"task {self.config.task!r}: a response without its first answer; expected the unfiltered responses of "
                 "--model two_turns"
             )
-        return super().process_results(doc, results)
+        return dict(score(doc, results))
 
 
 @cache

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from lm_eval_ext.families.schema import EMPTY_RATE
-from lm_eval_ext.self_refine.metrics import NONE
+from lm_eval_ext.families.schema import EMPTY_RATE, Occurrences
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import EDITIONS, Checker, Response, Verdict, instructions_of
 from lm_eval_ext.verifiers.reasoning import is_empty
 
 Kind = TypeVar("Kind", bound=Hashable)
-Occurrences = tuple[int, int]
-"""For one row and one kind of instruction: the number of followed instructions and the number of instructions."""
 
 
 def instructions_of_row(where: str, row: Mapping[str, Any]) -> tuple[Checker, ...]:
@@ -64,32 +61,37 @@ def accuracies(response: str | None, found: Mapping[str, Verdict]) -> dict[str, 
 
     Args:
         response: the model's response; ``None`` if an API withheld it.
-        found: the verdicts on it by name.
+        found: the ``verdicts`` on it.
 
     Returns:
-        ``prompt_level_<name>_acc`` (1 if all instructions are followed, else 0) and ``inst_level_<name>_acc`` (the
-        share of followed ones) of each; ``empty_rate`` (1 if there is no answer).
+        Of each verdict, whether all instructions are followed (``prompt_level_…``, 1 or 0; equation 1), and the share
+        of followed ones (``inst_level_…``; equation 2); ``empty_rate`` (1 if there is no answer).
     """
-    result: dict[str, float] = {}
-    for name, verdict in found.items():
-        result[f"prompt_level_{name}_acc"] = float(verdict.follow_all_instructions)
-        result[f"inst_level_{name}_acc"] = verdict.share
-    return result | {EMPTY_RATE.name: float(is_empty(response))}
+    strict, loose, repaired = found["strict"], found["loose"], found["repaired"]
+    return {
+        "prompt_level_strict_acc": float(strict.follow_all_instructions),
+        "inst_level_strict_acc": strict.share,
+        "prompt_level_loose_acc": float(loose.follow_all_instructions),
+        "inst_level_loose_acc": loose.share,
+        "prompt_level_repaired_acc": float(repaired.follow_all_instructions),
+        "inst_level_repaired_acc": repaired.share,
+        EMPTY_RATE.name: float(is_empty(response)),
+    }
 
 
-def by_kind(kinds: Iterable[Kind], of: Sequence[Kind], verdict: Verdict) -> dict[Kind, Occurrences]:
+def by_kind(metrics: Mapping[Kind, str], of: Sequence[Kind], verdict: Verdict) -> dict[str, Occurrences]:
     """Return how many instructions of each kind a row has, and how many of them are followed.
 
     Args:
-        kinds: the kinds, each of which is in the result; instructions of another kind do not count.
+        metrics: the metric of each kind, which is in the result; instructions of another kind do not count.
         of: the kind of each instruction.
         verdict: the verdict on them.
     """
-    found: dict[Kind, list[bool]] = {kind: [] for kind in kinds}
+    found: dict[Kind, list[bool]] = {kind: [] for kind in metrics}
     for kind, follows in zip(of, verdict.follow_instruction_list, strict=True):
         if kind in found:
             found[kind].append(follows)
-    return {kind: (sum(followed), len(followed)) for kind, followed in found.items()}
+    return {metrics[kind]: (sum(followed), len(followed)) for kind, followed in found.items()}
 
 
 def is_as_intended(
@@ -107,13 +109,3 @@ def is_as_intended(
     return all(
         response.follows(instructions, edition, loose).follow_instruction_list == intended for edition in EDITIONS
     )
-
-
-def share_followed(rows: Iterable[Occurrences]) -> float | str:
-    """Return the share of all occurrences of a kind that are followed; ``NONE`` if there are none.
-
-    Args:
-        rows: the values of one task's rows.
-    """
-    followed, occurrences = map(sum, zip(*rows, strict=True))
-    return followed / occurrences if occurrences else NONE

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 from lm_eval_ext.families.instructions.kinds import USUAL_WORDS, Draws, Pool, conflicting, prose_has
 from lm_eval_ext.families.instructions.writer import respond
-from lm_eval_ext.row_seed import generator_name
+from lm_eval_ext.metadata import generator_name
 from lm_eval_ext.verifiers import Checker, instruction
 from lm_eval_ext.verifiers.ifeval.keywords import LetterFrequency
 from lm_eval_ext.verifiers.ifeval.length import NumberWords

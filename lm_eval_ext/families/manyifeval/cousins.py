@@ -15,7 +15,7 @@ from lm_eval_ext.families.instructions.kinds import FIFTEEN, PHRASINGS, phrased
 from lm_eval_ext.families.instructions.writer import respond
 from lm_eval_ext.families.manyifeval.frozen import frozen, row_id
 from lm_eval_ext.families.manyifeval.instruction_row import InstructionRow, with_lines
-from lm_eval_ext.row_seed import generator_name
+from lm_eval_ext.metadata import generator_name
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import Checker, instruction
 
@@ -62,7 +62,7 @@ def cousins(row: InstructionRow, row_seed: int | None = None) -> Iterator[Cousin
 
     Args:
         row: a composed row.
-        row_seed: see ``row_seed``.
+        row_seed: see ``metadata.chosen_row_seed``.
 
     Raises:
         RowsError: the row has an instruction without other wordings, or a variant has no witness.

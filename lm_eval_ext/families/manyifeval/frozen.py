@@ -14,10 +14,10 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
 
-from lm_eval_ext.families.digest import digest
 from lm_eval_ext.families.instructions.compose import Composition, Task
 from lm_eval_ext.families.instructions.writer import respond
 from lm_eval_ext.families.manyifeval.instruction_row import InstructionRow
+from lm_eval_ext.metadata import digest
 from lm_eval_ext.verifiers import instruction
 
 Part = Literal["fifteen", "wide", "cousins", "sections"]

@@ -14,6 +14,7 @@ from lm_eval_ext.families.manyifeval.placement import (
     chosen_placement,
     earlier_turn,
 )
+from lm_eval_ext.families.manyifeval.schema import SCHEMA
 from lm_eval_ext.harness.family_task import FamilyTask
 
 log = logging.getLogger(f"lm_eval.{__name__}")
@@ -30,6 +31,8 @@ class PlacedTask(FamilyTask):
         ValueError: there is no such placement, or the leaf or the run cannot have it; the message names them.
     """
 
+    FAMILY = "manyifeval"
+    SCHEMA = SCHEMA
     placement: Placement
 
     def place(self, config: dict[str, Any]) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
 from lm_eval_ext.families.schema import PLACEMENT
+from lm_eval_ext.metadata import mark_version
 from lm_eval_ext.sources import RowsError
-from lm_eval_ext.version_mark import mark_version
 
 Placement = Literal["after", "before", "system", "earlier_turn"]
 """``after``: below the task prompt, as published; ``before``: above it; ``system``: in the system message, with the

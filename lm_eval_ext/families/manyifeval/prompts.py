@@ -15,7 +15,7 @@ from importlib.resources import files
 from itertools import islice
 from math import prod
 
-from lm_eval_ext.row_seed import generator_name
+from lm_eval_ext.metadata import generator_name
 
 SEED = 20261126
 """The seed of every draw here; changing it changes scores."""

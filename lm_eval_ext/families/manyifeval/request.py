@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from lm_eval_ext.families.manyifeval.instruction_row import InstructionRow
 from lm_eval_ext.families.manyifeval.placement import PUBLISHED, Placement
-from lm_eval_ext.harness.known_answers import KnownInstance
+from lm_eval_ext.harness.requests import KnownInstance
 
 
 @dataclass(frozen=True)

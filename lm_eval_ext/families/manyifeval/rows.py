@@ -21,7 +21,6 @@ from functools import cache
 from pathlib import Path
 
 from lm_eval_ext import sources
-from lm_eval_ext.families.digest import digest
 from lm_eval_ext.families.instructions import check_keys
 from lm_eval_ext.families.instructions.compose import INSTRUCTIONS, Composition, Task, compose
 from lm_eval_ext.families.instructions.kinds import FIFTEEN, WIDE
@@ -30,7 +29,7 @@ from lm_eval_ext.families.manyifeval.frozen import composition
 from lm_eval_ext.families.manyifeval.instruction_row import InstructionRow, prompt_of
 from lm_eval_ext.families.manyifeval.prompts import prompts
 from lm_eval_ext.families.manyifeval.reconstruction import IFEVAL, IFEVAL_SPLIT, reconstruct
-from lm_eval_ext.row_seed import KEY
+from lm_eval_ext.metadata import ROW_SEED, digest
 from lm_eval_ext.sources import RowsError, Table
 
 NAME = "manyifeval"
@@ -53,7 +52,7 @@ class Selection:
         repeat: whether the first instruction is repeated ``count`` times instead (appendix C).
         single: whether every instruction of a task prompt has a row of its own instead (section 3.1, Table 4).
         keys: the keys of the task prompts; ``None`` for all in the test split.
-        row_seed: see ``row_seed``; ``None`` for the default rows.
+        row_seed: see ``metadata.chosen_row_seed``; ``None`` for the default rows.
         wide: whether the instructions are of the larger pool (``wide``).
     """
 
@@ -182,8 +181,8 @@ def _own_tasks(source: str, split: str, row_seed: int) -> tuple[Task, ...]:
     content = _content(table)
     if content == Content.FINISHED:
         raise RowsError(
-            f"{table.origin}: {KEY} {row_seed}, but its rows are finished, and nothing is drawn; remove {KEY}, or use "
-            f"bare task prompts ({', '.join(BARE_FIELDS)} only) or another source"
+            f"{table.origin}: {ROW_SEED} {row_seed}, but its rows are finished, and nothing is drawn; "
+            f"remove {ROW_SEED}, or use bare task prompts ({', '.join(BARE_FIELDS)} only) or another source"
         )
     return _bare(table) if content == Content.BARE else ()
 

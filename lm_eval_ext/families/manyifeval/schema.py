@@ -2,8 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from statistics import fmean
+from typing import Any
+
 from lm_eval_ext.families.manyifeval.placement import PLACEMENTS
-from lm_eval_ext.families.schema import COUNT, EMPTY_RATE, Metric, Schema
+from lm_eval_ext.families.schema import (
+    COUNT,
+    EMPTY_RATE,
+    NONE,
+    Metric,
+    Outcome,
+    Schema,
+    outcomes_by_row,
+    reliable,
+    share_followed,
+)
+from lm_eval_ext.self_refine.metrics import Confusion
 
 COUSINS = "cousins"
 """The fact in how many variants every row is asked; only tasks with several record it."""
@@ -18,68 +34,202 @@ FORM = "form"
 """The key in the metadata that chooses the form of such a report, and the fact; only ``MIXED`` reports record it."""
 KEYWORDS, MIXED = "keywords", "mixed"
 """The forms: words that the report must contain; instructions of many types about its sections."""
+
+PROMPTS, TYPES, REFINED = "task prompts", "instruction types", "refined answers"
+"""What metrics need, besides ``COUSINS``, ``KEYWORDS`` and ``MIXED``: task prompts with n instructions; those of
+ManyIFEval's 15 types; answers with their history."""
+
+Residual = tuple[float, float, int]
+"""For one row: whether all instructions are followed, the share of followed ones, and the number of instructions."""
+Counts = tuple[int, int, int, int]
+"""A row's true positives, false positives, false negatives and true negatives (``self_refine.confusion``)."""
+
+
+def curse_residual(rows: Iterable[Residual]) -> float:
+    """Return prompt-level accuracy minus instruction-level accuracy to the power of n (equation 3); 0: as predicted.
+
+    Args:
+        rows: the values of one task's rows, all with the same number n of instructions.
+    """
+    followed_all, shares, counts = zip(*rows, strict=True)
+    return float(sum(followed_all) / len(followed_all) - (sum(shares) / len(shares)) ** counts[0])
+
+
+def reliability_gap(variants: Iterable[Outcome]) -> float | str:
+    """Return the share of variants that are followed, minus the share of rows of which every variant is."""
+    by_row = outcomes_by_row(variants)
+    if not by_row:
+        return NONE
+    return fmean(followed for of_row in by_row.values() for followed in of_row) - fmean(map(min, by_row.values()))
+
+
+def feedback(figure: str, rows: Iterable[Counts]) -> float | str:
+    """Return a figure of the feedback on all rows together, by its name in ``Confusion``; ``NONE`` if undefined."""
+    found: float | None = getattr(Confusion.total(Confusion(*counts) for counts in rows), figure)
+    return NONE if found is None else found
+
+
+def refinements(rows: Iterable[Sequence[Mapping[str, Any]]]) -> float:
+    """Return how many times a row is refined on average.
+
+    Args:
+        rows: the rounds of each row as the samples record them, including that of the first answer.
+    """
+    # An answer that is judged to follow all its instructions is kept.
+    counts = [sum(one["judged"] is None or not all(one["judged"]) for one in rounds[:-1]) for rounds in rows]
+    return sum(counts) / len(counts)
+
+
+OF_TYPES: Mapping[str, str] = {
+    "keywords:existence": "strict_acc_keywords_existence",
+    "keywords:frequency": "strict_acc_keywords_frequency",
+    "keywords:forbidden_words": "strict_acc_keywords_forbidden_words",
+    "keywords:letter_frequency": "strict_acc_keywords_letter_frequency",
+    "length_constraints:number_paragraphs": "strict_acc_length_constraints_number_paragraphs",
+    "length_constraints:number_words": "strict_acc_length_constraints_number_words",
+    "length_constraints:number_sentences": "strict_acc_length_constraints_number_sentences",
+    "detectable_content:number_placeholders": "strict_acc_detectable_content_number_placeholders",
+    "detectable_format:number_bullet_lists": "strict_acc_detectable_format_number_bullet_lists",
+    "detectable_format:title": "strict_acc_detectable_format_title",
+    "change_case:english_capital": "strict_acc_change_case_english_capital",
+    "change_case:english_lowercase": "strict_acc_change_case_english_lowercase",
+    "change_case:capital_word_frequency": "strict_acc_change_case_capital_word_frequency",
+    "startend:quotation": "strict_acc_startend_quotation",
+    "punctuation:no_comma": "strict_acc_punctuation_no_comma",
+}
+"""By instruction (Table 4), the metric of its type: how many of its occurrences are strictly followed."""
+OF_PHRASINGS: Mapping[int, str] = {
+    0: "strict_acc_phrasing_0",
+    1: "strict_acc_phrasing_1",
+    2: "strict_acc_phrasing_2",
+    3: "strict_acc_phrasing_3",
+    4: "strict_acc_phrasing_4",
+}
+"""By wording, its metric over all instruction types."""
+OF_SECTION_TYPES: Mapping[str, str] = {
+    "keywords:existence": "section_acc_keywords_existence",
+    "keywords:forbidden_words": "section_acc_keywords_forbidden_words",
+    "keywords:frequency": "section_acc_keywords_frequency",
+    "keywords:letter_frequency": "section_acc_keywords_letter_frequency",
+    "length_constraints:number_words": "section_acc_length_constraints_number_words",
+    "count:word_count_range": "section_acc_count_word_count_range",
+    "section:exact_sentences": "section_acc_section_exact_sentences",
+    "length_constraints:number_sentences": "section_acc_length_constraints_number_sentences",
+    "section:lowercase": "section_acc_section_lowercase",
+    "section:capitals": "section_acc_section_capitals",
+    "change_case:capital_word_frequency": "section_acc_change_case_capital_word_frequency",
+    "section:first_letter": "section_acc_section_first_letter",
+    "detectable_format:title": "section_acc_detectable_format_title",
+    "startend:end_checker": "section_acc_startend_end_checker",
+    "detectable_content:postscript": "section_acc_detectable_content_postscript",
+    "punctuation:no_comma": "section_acc_punctuation_no_comma",
+    "detectable_format:number_bullet_lists": "section_acc_detectable_format_number_bullet_lists",
+    "detectable_content:number_placeholders": "section_acc_detectable_content_number_placeholders",
+    "detectable_format:number_highlighted_sections": "section_acc_detectable_format_number_highlighted_sections",
+    "section:question": "section_acc_section_question",
+    "count:numbers": "section_acc_count_numbers",
+    "startend:quotation": "section_acc_startend_quotation",
+    "count:conjunctions": "section_acc_count_conjunctions",
+}
+"""By instruction about a section, the metric of its type."""
+
+
+def _part(name: str, of: str, need: str, *, higher_is_better: bool = True, in_groups: bool = False) -> Metric:
+    return Metric(name, higher_is_better, needs=(need,), in_groups=in_groups, explains=of)
+
+
+def _of_kind(name: str, need: str, explains: str) -> Metric:
+    return Metric(name, True, share_followed, needs=(need,), explains=explains, per_row="ratio")
+
+
+def _of_feedback(name: str, figure: str, *, drawn: bool = True) -> Metric:
+    return Metric(name, True, partial(feedback, figure), needs=(REFINED,), per_row=None, drawn=drawn)
+
+
+def _count(name: str) -> Metric:
+    return Metric(name, None, sum, needs=(REFINED,), per_row=None, range=COUNT)
+
+
+PROMPT_STRICT = Metric("prompt_level_strict_acc", higher_is_better=True, needs=(PROMPTS,), in_groups=True)
 OF_REPORTS = (
-    Metric("words_followed", higher_is_better=True),
-    Metric("words_followed_first_third", higher_is_better=True),
-    Metric("words_followed_middle_third", higher_is_better=True),
-    Metric("words_followed_last_third", higher_is_better=True),
+    Metric("words_followed", higher_is_better=True, needs=(KEYWORDS,), in_groups=True),
+    _part("words_followed_first_third", "words_followed", KEYWORDS),
+    _part("words_followed_middle_third", "words_followed", KEYWORDS),
+    _part("words_followed_last_third", "words_followed", KEYWORDS),
     # Above 0, the beginning of the list is followed more often than its end.
-    Metric("primacy", higher_is_better=None, range=(-1.0, 1.0)),
-    Metric("words_modified", higher_is_better=False),
-    Metric("words_omitted", higher_is_better=False),
+    Metric("primacy", higher_is_better=None, needs=(DENSE,), range=(-1.0, 1.0)),
+    _part("words_modified", "words_followed", KEYWORDS, higher_is_better=False),
+    _part("words_omitted", "words_followed", KEYWORDS, higher_is_better=False),
 )
 """The metrics of a report with many words, besides the share of empty answers."""
 OF_SECTIONS = (
-    Metric("instructions_followed", higher_is_better=True),
-    Metric("instructions_followed_first_third", higher_is_better=True),
-    Metric("instructions_followed_middle_third", higher_is_better=True),
-    Metric("instructions_followed_last_third", higher_is_better=True),
+    Metric("instructions_followed", higher_is_better=True, needs=(MIXED,), in_groups=True),
+    _part("instructions_followed_first_third", "instructions_followed", MIXED),
+    _part("instructions_followed_middle_third", "instructions_followed", MIXED),
+    _part("instructions_followed_last_third", "instructions_followed", MIXED),
     OF_REPORTS[4],
     # The section is there, or it is not.
-    Metric("instructions_broken", higher_is_better=False),
-    Metric("instructions_omitted", higher_is_better=False),
+    _part("instructions_broken", "instructions_followed", MIXED, higher_is_better=False),
+    _part("instructions_omitted", "instructions_followed", MIXED, higher_is_better=False),
 )
 """The metrics of a report in many sections, besides the share of empty answers and those of the types."""
-SECTION_TYPE = Metric("section_acc_*", higher_is_better=True, per_row="ratio")
-"""The metrics of the types of instructions about sections."""
 
 SCHEMA = Schema(
     metrics=(
-        Metric("prompt_level_strict_acc", higher_is_better=True),
-        Metric("inst_level_strict_acc", higher_is_better=True),
-        Metric("prompt_level_loose_acc", higher_is_better=True),
-        Metric("inst_level_loose_acc", higher_is_better=True),
-        Metric("prompt_level_repaired_acc", higher_is_better=True),
-        Metric("inst_level_repaired_acc", higher_is_better=True),
+        PROMPT_STRICT,
+        Metric("inst_level_strict_acc", higher_is_better=True, needs=(PROMPTS,), in_groups=True),
+        _part("prompt_level_loose_acc", "prompt_level_strict_acc", PROMPTS, in_groups=True),
+        _part("inst_level_loose_acc", "inst_level_strict_acc", PROMPTS, in_groups=True),
+        _part("prompt_level_repaired_acc", "prompt_level_strict_acc", PROMPTS, in_groups=True),
+        _part("inst_level_repaired_acc", "inst_level_strict_acc", PROMPTS, in_groups=True),
         EMPTY_RATE,
-        Metric("curse_residual", higher_is_better=True, per_row=None, range=(-1.0, 1.0)),
-        Metric("strict_acc_*", higher_is_better=True, per_row="ratio"),
+        Metric(
+            "curse_residual",
+            higher_is_better=True,
+            aggregation=curse_residual,
+            needs=(PROMPTS,),
+            per_row=None,
+            range=(-1.0, 1.0),
+        ),
+        *(_of_kind(name, TYPES, "inst_level_strict_acc") for name in OF_TYPES.values()),
         # Only for rows in several variants.
-        Metric("reliable_at_*", higher_is_better=True, per_row=None),
-        Metric("reliability_gap", higher_is_better=False, per_row=None),
+        *(_of_kind(name, COUSINS, "inst_level_strict_acc") for name in OF_PHRASINGS.values()),
+        Metric("reliable_at_5", higher_is_better=True, aggregation=reliable, needs=(COUSINS,), per_row=None),
+        Metric("reliability_gap", higher_is_better=False, aggregation=reliability_gap, needs=(COUSINS,), per_row=None),
         *OF_REPORTS,
         *(metric for metric in OF_SECTIONS if metric not in OF_REPORTS),
-        SECTION_TYPE,
-        # Only for refined answers.
-        Metric("prompt_level_strict_acc_round_*", higher_is_better=True),
-        Metric("inst_level_strict_acc_round_*", higher_is_better=True),
+        *(_of_kind(name, MIXED, "instructions_followed") for name in OF_SECTION_TYPES.values()),
+        # Only for refined answers; the number of rounds depends on the run.
+        Metric("prompt_level_strict_acc_round_*", higher_is_better=True, needs=(REFINED,)),
+        Metric("inst_level_strict_acc_round_*", higher_is_better=True, needs=(REFINED,)),
         # Counts from which precision, recall and F1 over several tasks are computed, and the confusion matrix.
-        Metric("feedback_true_positives", higher_is_better=None, per_row=None, range=COUNT),
-        Metric("feedback_false_positives", higher_is_better=None, per_row=None, range=COUNT),
-        Metric("feedback_false_negatives", higher_is_better=None, per_row=None, range=COUNT),
-        Metric("feedback_true_negatives", higher_is_better=None, per_row=None, range=COUNT),
-        Metric("feedback_precision", higher_is_better=True, per_row=None),
-        Metric("feedback_recall", higher_is_better=True, per_row=None),
-        Metric("feedback_f1", higher_is_better=True, per_row=None),
+        _count("feedback_true_positives"),
+        _count("feedback_false_positives"),
+        _count("feedback_false_negatives"),
+        _count("feedback_true_negatives"),
+        _of_feedback("feedback_precision", "precision"),
+        _of_feedback("feedback_recall", "recall"),
+        _of_feedback("feedback_f1", "f1"),
         # These depend on how many instructions are followed in the first place; the report shows the paper's two above.
-        Metric("feedback_precision_by_count", higher_is_better=True, per_row=None, drawn=False),
-        Metric("feedback_f1_by_count", higher_is_better=True, per_row=None, drawn=False),
-        Metric("feedback_unparsable", higher_is_better=False, per_row=None),
-        Metric("base_requests", higher_is_better=None, range=COUNT),
+        _of_feedback("feedback_precision_by_count", "precision_by_count", drawn=False),
+        _of_feedback("feedback_f1_by_count", "f1_by_count", drawn=False),
+        # Of each row, the judgments that cannot be parsed, and all.
+        Metric(
+            "feedback_unparsable", higher_is_better=False, aggregation=share_followed, needs=(REFINED,), per_row=None
+        ),
+        Metric("base_requests", higher_is_better=None, needs=(REFINED,), range=COUNT),
         # What each round's answer follows, row by row; the accuracies after each round are computed from it.
-        Metric("rounds", higher_is_better=None, per_row=None, drawn=False, range=COUNT),
+        Metric(
+            "rounds",
+            higher_is_better=None,
+            aggregation=refinements,
+            needs=(REFINED,),
+            per_row=None,
+            drawn=False,
+            range=COUNT,
+        ),
     ),
-    headlines=(Metric("prompt_level_strict_acc", higher_is_better=True), OF_REPORTS[0], OF_SECTIONS[0]),
+    headlines=(PROMPT_STRICT, OF_REPORTS[0], OF_SECTIONS[0]),
     # instructions: the number per row; repeat: whether one instruction is repeated that many times (appendix C).
     facts={"instructions": "a whole number", "repeat": "true or false"},
     levels=("instructions", "repeat", SINGLE, WIDE, COUSINS, DENSE, FORM),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -16,7 +16,7 @@ from lm_eval_ext import sources
 from lm_eval_ext.families.instructions.compose import INSTRUCTIONS
 from lm_eval_ext.families.instructions.writer import respond
 from lm_eval_ext.families.leaf import refuse_rows
-from lm_eval_ext.families.manyifeval.answers import PlacedAnswers
+from lm_eval_ext.families.manyifeval.answers import known_answers
 from lm_eval_ext.families.manyifeval.frozen import demonstration
 from lm_eval_ext.families.manyifeval.instruction_row import InstructionRow
 from lm_eval_ext.families.manyifeval.placed_task import PlacedTask
@@ -24,15 +24,14 @@ from lm_eval_ext.families.manyifeval.placement import Placement, placed
 from lm_eval_ext.families.manyifeval.reconstruction import IFEVAL
 from lm_eval_ext.families.manyifeval.request import RowInstance, Shown
 from lm_eval_ext.families.manyifeval.rows import FEWSHOT, NAME, TEST, Selection, evaluated, origin, rows_hash, rows_of
-from lm_eval_ext.families.manyifeval.schema import SCHEMA, SINGLE
-from lm_eval_ext.families.manyifeval.scores import ProcessResults, more_metrics
+from lm_eval_ext.families.manyifeval.schema import PROMPTS, SINGLE, TYPES
+from lm_eval_ext.families.manyifeval.scores import score
 from lm_eval_ext.families.schema import PLACEMENT
-from lm_eval_ext.harness.aggregation import function_of
 from lm_eval_ext.harness.family_task import Documents
-from lm_eval_ext.harness.known_answers import KnownAnswers
+from lm_eval_ext.harness.requests import KnownAnswers
 from lm_eval_ext.harness.versions import maybe_delimit, resolve_field
+from lm_eval_ext.self_refine import metrics as refinement
 from lm_eval_ext.self_refine.loop import Refined
-from lm_eval_ext.self_refine.metrics import aggregation, scores
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import instructions_of, sentences
 from lm_eval_ext.verifiers.ifeval.language import CapitalWordFrequency
@@ -62,7 +61,6 @@ class ManyIFEvalTask(PlacedTask):
         MissingDataError: a row needs NLTK's sentence data, which is not installed.
     """
 
-    FAMILY = "manyifeval"
     TAKES = ("row_seed", PLACEMENT, "keys")
     # In the first, other types and arguments were dealt to the rows of a seed.
     ROW_SEED_EDITION = 2
@@ -103,14 +101,10 @@ class ManyIFEvalTask(PlacedTask):
         refuse_rows(config, "all rows of their source are evaluated; remove rows (--limit evaluates fewer)")
         config["metadata"]["rows_origin"] = origin(self.source, self.row_seed)
         self.place(config)
-        config |= {
-            "test_split": TEST,
-            "process_results": ProcessResults(),
-            "metric_list": [*(config.get("metric_list") or []), *more_metrics()],
-        }
+        config["test_split"] = TEST
+        self.has = (PROMPTS, TYPES)
         if self.source != sources.HUB or self.row_seed is not None:
             config["dataset_path"] = NAME
-        self._of_refinement: set[str] = set()
         chosen = self._selection
         return {
             "dataset": NAME,
@@ -143,7 +137,7 @@ class ManyIFEvalTask(PlacedTask):
 
     def known_answers(self, doc: dict[str, Any]) -> KnownAnswers:
         """Return answers that follow all instructions, all but one, or none of them."""
-        return PlacedAnswers(self._row(doc), self.placement)
+        return known_answers(self._row(doc), self.placement)
 
     def requests(self, doc: dict[str, Any], request: Instance) -> list[Instance]:
         """Return the request with its row, from which any further questions can be built."""
@@ -160,25 +154,19 @@ class ManyIFEvalTask(PlacedTask):
         return prompt
 
     def score(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:
-        """Score a row; only refined answers have refinement metrics, so these are announced to the harness here."""
-        found = super().score(doc, results)
-        if isinstance(results[0], Refined):
-            refinement = scores(results[0], instructions_of(doc["instruction_id_list"], doc["kwargs"]))
-            # --predict_only needs no metrics, but all answers.
-            found |= refinement if self.scores_rows else {"rounds": refinement["rounds"]}
-        known = super().aggregation().keys()
-        self._of_refinement |= found.keys() - known
-        return found
+        """Return the value of each metric; see ``scores.score``. Only refined answers have those of refinement."""
+        return score(doc, results, self.has) | _of_refinement(doc, results)
 
-    def aggregation(self) -> dict[str, Any]:
-        """Return how each metric is aggregated."""
-        own: dict[str, Any] = super().aggregation()
-        return own | {name: self.for_draws(function_of(aggregation(name))) for name in self._of_refinement}
+    def unscored(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:
+        """Return the rounds of a refined answer: ``--predict_only`` needs no metrics, but all answers."""
+        return {name: value for name, value in _of_refinement(doc, results).items() if name == "rounds"}
 
-    def higher_is_better(self) -> dict[str, bool | None]:
-        """Return, for each metric, whether a higher value is better."""
-        own: dict[str, bool | None] = super().higher_is_better()
-        return own | {name: SCHEMA.metric(name).higher_is_better for name in self._of_refinement}
+
+def _of_refinement(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, Any]:
+    """Return the metrics of a row's refinement; empty if its answer was not refined."""
+    if not isinstance(results[0], Refined):
+        return {}
+    return refinement.scores(results[0], instructions_of(doc["instruction_id_list"], doc["kwargs"]))
 
 
 def demonstrated(selection: Selection, n: int) -> Iterator[InstructionRow]:

@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from lm_eval_ext.families.manyifeval.schema import SINGLE, WIDE
-from lm_eval_ext.families.manyifeval.scores import ProcessResults, RowValue, of_type
+from lm_eval_ext.families.manyifeval.schema import PROMPTS, SINGLE, WIDE
 from lm_eval_ext.families.manyifeval.task import ManyIFEvalTask
 from lm_eval_ext.verifiers.nltk_data import PUNKT, STOP_WORDS, TAGGER, find
-
-
-@dataclass(frozen=True)
-class ProcessWide:
-    """``process_results``: the metrics of one row, without those of ManyIFEval's 15 instruction types."""
-
-    def __call__(self, doc: Mapping[str, Any], results: Sequence[str | None]) -> dict[str, RowValue]:
-        """Score the response as that to any row."""
-        found = ProcessResults()(doc, results)
-        return {name: value for name, value in found.items() if not of_type(name)}
 
 
 class WideTask(ManyIFEvalTask):
@@ -37,8 +26,7 @@ class WideTask(ManyIFEvalTask):
         if chosen.repeat or chosen.single:
             raise ValueError(f"task {config['task']!r}: repeat or single is set; expected neither")
         self._selection = replace(chosen, wide=True)
-        config["process_results"] = ProcessWide()
-        config["metric_list"] = [each for each in config["metric_list"] if not of_type(each["metric"])]
+        self.has = (PROMPTS,)
         return {**{name: value for name, value in facts.items() if name != SINGLE}, WIDE: True}
 
     def require_data(self) -> None:

@@ -10,8 +10,8 @@ from functools import partial
 from pathlib import Path
 
 from lm_eval_ext.cli.progress import counted, with_progress
-from lm_eval_ext.families.natural_instructions.bleurt import bleurt_scorer
 from lm_eval_ext.families.natural_instructions.predictions import score
+from lm_eval_ext.families.natural_instructions.scores import bleurt_scorer
 from lm_eval_ext.families.natural_instructions.statistics import statistics
 
 

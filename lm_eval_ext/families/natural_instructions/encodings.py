@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from lm_eval_ext.families.natural_instructions.instruction import HEADINGS, Example, Field, Instruction
+from lm_eval_ext.families.natural_instructions.files import HEADINGS, Example, Field, Instruction
 from lm_eval_ext.sources import RowsError
 
 

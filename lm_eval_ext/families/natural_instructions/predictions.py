@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, TypeVar
 
-from lm_eval_ext.families.natural_instructions.bleurt import Scorer
-from lm_eval_ext.families.natural_instructions.rouge import rouge_l
+from lm_eval_ext.families.natural_instructions.scores import Scorer, rouge_l
 from lm_eval_ext.sources import RowsError, row_of_line
 from lm_eval_ext.verifiers.reasoning import without_reasoning
 

@@ -8,12 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from lm_eval_ext.families.digest import digest
 from lm_eval_ext.families.natural_instructions.budget import Budget
 from lm_eval_ext.families.natural_instructions.encodings import Encoding, encode, example_pool, most_examples
-from lm_eval_ext.families.natural_instructions.instruction import HEADINGS, Instance, Instruction
-from lm_eval_ext.families.natural_instructions.rouge import has_words
-from lm_eval_ext.row_seed import generator_name, spread_sample
+from lm_eval_ext.families.natural_instructions.files import HEADINGS, Instance, Instruction
+from lm_eval_ext.families.natural_instructions.scores import has_words
+from lm_eval_ext.metadata import digest, generator_name, spread_sample
 from lm_eval_ext.sources import RowsError
 
 FIRST = 60
@@ -105,7 +104,7 @@ def rows(  # noqa: PLR0913 # the last one is an option, and has a name
             the context is filled with instances, and all prompts show the same number of examples, the largest with
             which every one of them fits. Counted in GPT-3's tokens, this rule gives the number of examples of all 66
             published files, except for two, which take three instances more than the 60 that are never evaluated.
-        row_seed: draws which instances are evaluated; see ``row_seed``.
+        row_seed: draws which instances are evaluated; see ``metadata.chosen_row_seed``.
 
     Raises:
         RowsError: the encoding needs something that the task file lacks, a prompt is too long even without examples, or

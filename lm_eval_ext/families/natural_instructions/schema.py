@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from lm_eval_ext.families.natural_instructions import encodings, subtasks
 from lm_eval_ext.families.schema import COUNT, EMPTY_RATE, Metric, Schema
 
@@ -13,18 +15,21 @@ EVALUATION = subtasks.EVALUATION
 """The subtasks of the paper's evaluation split."""
 SOURCE_DATASET_OF = {name: subtask.source_dataset for name, subtask in subtasks.SUBTASKS.items()}
 """Maps subtasks to the datasets that they were made from (Table 8)."""
+BLEURT = "a BLEURT checkpoint"
+"""What a metric needs."""
+ROUGE_L = Metric("rouge_l", higher_is_better=True, in_groups=True)
 
 SCHEMA = Schema(
     metrics=(
-        Metric("rouge_l", higher_is_better=True),
-        EMPTY_RATE,
+        ROUGE_L,
+        replace(EMPTY_RATE, in_groups=False),
         # The number of examples that fit in a prompt: neither direction is better, and it is not a result.
         Metric("examples", higher_is_better=None, drawn=False, range=COUNT),
         # Only on request (--metadata bleurt). A regression's output, near 0 to 1, and near -2 to 2 with some
         # checkpoints, but without a bound.
-        Metric("bleurt", higher_is_better=True, range=(-100.0, 100.0)),
+        Metric("bleurt", higher_is_better=True, needs=(BLEURT,), in_groups=True, range=(-100.0, 100.0)),
     ),
-    headlines=(Metric("rouge_l", higher_is_better=True),),
+    headlines=(ROUGE_L,),
     facts={
         "subtask": "text",
         "category": "text or null",

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from lm_eval_ext.families.natural_instructions.files import instruction, is_there
-from lm_eval_ext.families.natural_instructions.instruction import Instruction
+from lm_eval_ext.families.natural_instructions.files import Instruction, instruction, is_there
 from lm_eval_ext.families.natural_instructions.subtasks import CATEGORIES, SOURCE_DATASETS, SUBTASKS
 from lm_eval_ext.sources import HUB
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar
 
@@ -13,11 +12,9 @@ import datasets
 from lm_eval_ext import sources
 from lm_eval_ext.families.leaf import refuse_rows
 from lm_eval_ext.families.natural_instructions import files
-from lm_eval_ext.families.natural_instructions.bleurt import bleurt_scorer
 from lm_eval_ext.families.natural_instructions.budget import DEFAULT_CONTEXT, NEW_TOKENS, budget_of
 from lm_eval_ext.families.natural_instructions.encodings import ALL_ENCODINGS, missing_field
 from lm_eval_ext.families.natural_instructions.files import REPOSITORY, address, instruction, is_there
-from lm_eval_ext.families.natural_instructions.rouge import has_words, rouge_l
 from lm_eval_ext.families.natural_instructions.rows import (
     PAPER,
     PUBLISHED,
@@ -28,13 +25,12 @@ from lm_eval_ext.families.natural_instructions.rows import (
     rows_hash,
     spare,
 )
-from lm_eval_ext.families.natural_instructions.schema import SCHEMA
+from lm_eval_ext.families.natural_instructions.schema import BLEURT, SCHEMA
+from lm_eval_ext.families.natural_instructions.scores import bleurt_scorer, has_words, score
 from lm_eval_ext.families.natural_instructions.subtasks import EVALUATION, SUBTASKS
-from lm_eval_ext.families.schema import EMPTY_RATE
 from lm_eval_ext.harness.family_task import Documents, FamilyTask, Share
-from lm_eval_ext.harness.known_answers import KnownAnswers
-from lm_eval_ext.verifiers.reasoning import is_empty, without_reasoning
-from lm_eval_ext.version_mark import mark_version
+from lm_eval_ext.harness.requests import KnownAnswers
+from lm_eval_ext.metadata import mark_version
 
 NAME = "natural_instructions"
 SPLIT = "test"
@@ -42,31 +38,6 @@ VERSION = 1.1
 """The ``metadata.version`` of leaves and groups."""
 GENERATION = {"until": ["\n\n"], "do_sample": False, "temperature": 0.0, "max_gen_toks": NEW_TOKENS}
 """Greedy, 16 new tokens, stop at a blank line (section 6.1)."""
-
-
-@dataclass(frozen=True)
-class ProcessResults:
-    """``process_results``: the metrics of one row.
-
-    A dataclass rather than a closure, because the harness copies a task's config and writes it to the results.
-
-    Attributes:
-        bleurt: the name or folder of a BLEURT checkpoint; ``None`` if that metric is not requested.
-    """
-
-    bleurt: str | None = None
-
-    def __call__(self, doc: Mapping[str, Any], results: Sequence[str | None]) -> dict[str, float]:
-        """Score a generated text; an API that withholds a completion returns ``None``, which counts as empty."""
-        prediction = without_reasoning(results[0] or "")
-        scores = {
-            "rouge_l": rouge_l(prediction, doc["output"]),
-            EMPTY_RATE.name: float(is_empty(results[0])),
-            "examples": float(doc["examples"]),
-        }
-        if self.bleurt:
-            (scores["bleurt"],) = bleurt_scorer(self.bleurt)([prediction], [doc["output"]])
-        return scores
 
 
 class NaturalInstructionsTask(FamilyTask):
@@ -89,6 +60,7 @@ class NaturalInstructionsTask(FamilyTask):
     """
 
     FAMILY = "natural_instructions"
+    SCHEMA = SCHEMA
     TAKES = ("row_seed", "n", "examples")
 
     @classmethod
@@ -135,8 +107,7 @@ class NaturalInstructionsTask(FamilyTask):
         if self._examples == PAPER:
             # Other prompts for the same instances: scores of both settings are no versions of one figure.
             mark_version(metadata, PAPER)
-        bleurt = _checkpoint(name, metadata)
-        given = [metric for metric in SCHEMA.metrics if metric.name != "bleurt" or bleurt]
+        self._bleurt = _checkpoint(name, metadata)
         config |= {
             "dataset_path": REPOSITORY if self.source == sources.HUB else NAME,
             "test_split": SPLIT,
@@ -144,12 +115,8 @@ class NaturalInstructionsTask(FamilyTask):
             "generation_kwargs": GENERATION | (config.get("generation_kwargs") or {}),
             "doc_to_text": "prompt",
             "doc_to_target": "output",
-            "process_results": ProcessResults(bleurt),
-            "metric_list": [
-                {"metric": metric.name, "aggregation": "mean", "higher_is_better": metric.higher_is_better}
-                for metric in given
-            ],
         }
+        self.has = (BLEURT,) if self._bleurt else ()
         return {
             "dataset": subtask,
             "subtask": subtask,
@@ -199,6 +166,10 @@ class NaturalInstructionsTask(FamilyTask):
         """Rebuild the prompts if the room for examples has changed since they were built."""
         if self._made_for != self._room():
             self.download()
+
+    def score(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:
+        """Return the value of each metric; see ``scores.score``."""
+        return dict(score(doc, results, self._bleurt))
 
     def known_answers(self, doc: dict[str, Any]) -> KnownAnswers:
         """Return a correct answer and the input."""

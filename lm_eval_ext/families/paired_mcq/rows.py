@@ -1,25 +1,206 @@
-"""The rows of every task: ten consecutive rows per question, with the questions in a pseudo-random order.
+"""From a dataset's rows to the rows of a task: checked questions, each in ten orders of its options.
 
-A question's position and shuffles depend only on the question and the seed, not on the dataset's order: the first
-hundred rows (``--limit 100``) are ten complete questions, drawn from the whole dataset. A question that occurs twice in
-a dataset is asked twice, under different keys, in the same shuffles.
+A question's options are read in canonical order and without the refusal. Ten consecutive rows ask it, each with a new
+shuffle (section 3), and the questions are in a pseudo-random order. A question's position and shuffles depend only on
+the question and the seed, not on the dataset's order: the first hundred rows (``--limit 100``) are ten complete
+questions, drawn from the whole dataset. A question that occurs twice in a dataset is asked twice, under different keys,
+in the same shuffles.
 """
 
 from __future__ import annotations
 
 import json
+import math
+import random
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
+from itertools import cycle, islice
 from typing import Any
 
-from lm_eval_ext.classifier.reading import REFUSED
-from lm_eval_ext.families.digest import digest
-from lm_eval_ext.families.paired_mcq.datasets import MultipleChoice
+from lm_eval_ext import sources
+from lm_eval_ext.classifier.reading import REFUSED, is_refusal
+from lm_eval_ext.families.paired_mcq.datasets import MultipleChoice, columns_of, opinionqa_rows, value_of
 from lm_eval_ext.families.paired_mcq.prompt import LETTERS
-from lm_eval_ext.families.paired_mcq.questions import Question, questions
-from lm_eval_ext.families.paired_mcq.shuffles import SEED, orders
-from lm_eval_ext.sources import RowsError
+from lm_eval_ext.metadata import digest, generator_name
+from lm_eval_ext.sources import RowsError, Table
+
+SHUFFLES = 10
+SEED = 20240216
+"""The seed of every draw here; changing it changes scores."""
+
+
+def orders(question: str, options: Sequence[str], row_seed: int | None = None) -> list[tuple[int, ...]]:
+    """Return ten orders of a question's options, as indices; they depend only on it and the seed.
+
+    They all differ if the options have ten orders. Three options have only six, each of which then occurs once before
+    any is repeated. Under a row seed, every option is at every position equally often, give or take one.
+
+    Args:
+        question: its text.
+        options: in canonical order, the refusal included.
+        row_seed: see ``metadata.chosen_row_seed``.
+    """
+    generator = random.Random(generator_name(SEED, row_seed, question, list(options)))  # noqa: S311 # reproducible by design
+    wanted = min(SHUFFLES, math.factorial(len(options)))
+    found: dict[tuple[int, ...], None] = {}
+    while len(found) < wanted:
+        if row_seed is None:
+            found[tuple(generator.sample(range(len(options)), len(options)))] = None
+        elif found.keys().isdisjoint(square := _square(len(options), generator)):
+            found |= dict.fromkeys(square)
+    return list(islice(cycle(islice(found, wanted)), SHUFFLES))
+
+
+def _square(count: int, generator: random.Random) -> list[tuple[int, ...]]:
+    """Return as many orders as there are options, in which every option is at every position once (a Latin square)."""
+    options, shifts, starts = (generator.sample(range(count), count) for _ in range(3))
+    return [tuple(options[(start + shift) % count] for shift in shifts) for start in starts]
+
+
+MOST_OPTIONS = len(LETTERS) - 1
+"""Leaves one letter for the refusal."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question without its refusal option.
+
+    Attributes:
+        text: the question.
+        options: at least two, all different, none a refusal; in canonical order.
+        gold: the index of the correct one, if there is one.
+    """
+
+    text: str
+    options: tuple[str, ...]
+    gold: int | None
+
+
+@dataclass(frozen=True)
+class Questions:
+    """The questions of a dataset, in its order, and the reasons why rows were left out."""
+
+    asked: tuple[Question, ...]
+    left_out: tuple[str, ...]
+
+
+@cache
+def questions(dataset: MultipleChoice, source: str) -> Questions:
+    """Return the questions of a dataset.
+
+    Raises:
+        RowsError: the rows cannot be loaded, or one is invalid; the message names file, row and field.
+    """
+    table = _table(dataset, source)
+    optional = (dataset.ordinal,) if dataset.ordinal in table.columns else ()
+    expressions = [each for each in (dataset.question, dataset.options, dataset.gold, *optional) if each is not None]
+    columns = list(dict.fromkeys(column for expression in expressions for column in columns_of(expression)))
+    for column in columns:
+        table.column(column, columns)
+    asked, left_out = [], []
+    for number, row in enumerate(table.rows, start=1):
+        where = f"{table.origin}, row {number}"
+        given = _options(where, dataset, row)
+        defect = _defect(given)
+        if not defect:
+            ordered = _in_order(where, given, row.get(optional[0])) if optional else given
+            asked.append(_question(where, dataset, row, ordered, given))
+        elif dataset.published:
+            left_out.append(f"{where}: expected {defect}")
+        else:
+            raise RowsError(f"{where}, field {dataset.options!r}: expected {defect}; found {given!r}")
+    if not asked:
+        raise RowsError(f"{table.origin}: no usable questions; {left_out[0]}")
+    return Questions(tuple(asked), tuple(left_out))
+
+
+def _table(dataset: MultipleChoice, source: str) -> Table:
+    if dataset.hub is None:
+        return opinionqa_rows(source)
+    return sources.load(dataset.name, dataset.split, dataset.hub, source)
+
+
+def _value(where: str, key: str, expression: str, row: Mapping[str, Any]) -> Any:
+    try:
+        return value_of(expression, row)
+    except Exception as error:
+        # Expressions are user-defined: they may raise anything for an unexpected row.
+        raise RowsError(f"{where}: its {key} {expression!r} could not be read ({error})") from error
+
+
+def _options(where: str, dataset: MultipleChoice, row: Mapping[str, Any]) -> list[str]:
+    found = _value(where, "options", dataset.options, row)
+    if not isinstance(found, (list, tuple)) or not all(isinstance(option, str) for option in found):
+        raise RowsError(f"{where}, field {dataset.options!r}: expected a list of texts, found {found!r}")
+    return list(found)
+
+
+def _defect(options: Sequence[str]) -> str:
+    """Return the requirement that a question's options fail to meet; empty if there is none."""
+    content = [option for option in options if not is_refusal(option)]
+    if not 2 <= len(content) <= MOST_OPTIONS:
+        return f"2 to {MOST_OPTIONS} options besides {REFUSED!r}"
+    if not all(option.strip() for option in content):
+        return "options that are not blank"
+    # Case distinguishes options: Aa and aa are two genotypes.
+    if len({" ".join(option.split()) for option in content}) < len(content):
+        return "options that differ from one another"
+    return ""
+
+
+def _in_order(where: str, options: Sequence[str], ordinal: object) -> list[str]:
+    """Return the options sorted by their ordinal numbers (a stable sort), those without a number last.
+
+    The same question then has the same shuffles, regardless of the order of the options in its file.
+    """
+    if ordinal is None:
+        return list(options)
+    content = [option for option in options if not is_refusal(option)]
+    if isinstance(ordinal, (list, tuple)) and all(number is None or _is_number(number) for number in ordinal):
+        places = [math.inf if number is None else float(number) for number in ordinal]
+        for numbered in (options, content):
+            if len(places) == len(numbered):
+                return [option for _, option in sorted(zip(places, numbered, strict=True), key=lambda pair: pair[0])]
+    raise RowsError(
+        f"{where}, field 'option_ordinal': expected null or a list of {len(content)} numbers (or nulls), one for "
+        f"each option but {REFUSED!r}; found {ordinal!r}"
+    )
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _question(
+    where: str, dataset: MultipleChoice, row: Mapping[str, Any], options: Sequence[str], given: Sequence[str]
+) -> Question:
+    text = _value(where, "question", dataset.question, row)
+    if not isinstance(text, str) or not text.strip():
+        raise RowsError(f"{where}, field {dataset.question!r}: expected text, found {text!r}")
+    content = tuple(option for option in options if not is_refusal(option))
+    if dataset.gold is None:
+        return Question(text, content, None)
+    found = _value(where, "correct option", dataset.gold, row)
+    right = next(_named(found, given), None)
+    if right is None or is_refusal(right):
+        raise RowsError(
+            f"{where}, field {dataset.gold!r}: expected the number (from 0), the letter or the text of one of "
+            f"{len(given)} options; found {found!r}"
+        )
+    return Question(text, content, content.index(right))
+
+
+def _named(gold: object, options: Sequence[str]) -> Iterator[str]:
+    """Yield the options that a gold answer may name: first by text, then by letter, then by number."""
+    if isinstance(gold, str):
+        name = gold.strip()
+        yield from (option for option in options if option.strip() == name)
+        yield from (option for letter, option in zip(LETTERS, options, strict=False) if letter == name)
+        yield from (option for number, option in enumerate(options) if str(number) == name)
+    elif isinstance(gold, int) and not isinstance(gold, bool):
+        yield from (option for number, option in enumerate(options) if number == gold)
 
 
 @cache
@@ -29,7 +210,8 @@ def rows(dataset: MultipleChoice, source: str, row_seed: int | None = None) -> t
     Args:
         dataset: the dataset.
         source: see ``sources``.
-        row_seed: draws the positions of the questions and the orders of their options; see ``row_seed``.
+        row_seed: draws the positions of the questions and the orders of their options; see
+            ``metadata.chosen_row_seed``.
 
     Raises:
         RowsError: as ``questions``, or there are fewer questions than requested.

@@ -1,42 +1,27 @@
-"""The metrics (section 4): the first token compared with the text, per row and over the shuffles.
+"""The metrics of a row (section 4): the first token compared with the text; and the answers of each policy.
 
-If a metric is not a plain mean over rows, each row gives the values that the figure is computed from, and a function
-below computes it. Every row gives every metric of its task, because the harness gathers them from several processes by
-name.
+If a metric is not a plain mean over rows, each row gives the values that the figure is computed from, and ``schema``
+says how.
 """
 
 from __future__ import annotations
 
-import statistics
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lm_eval_ext.classifier.reading import REFUSED, Option, refusal_option
-from lm_eval_ext.distributions import entropy
-from lm_eval_ext.distributions import total_variation as total_variation_distance
-from lm_eval_ext.families.paired_mcq.schema import NO_LETTER, SCHEMA
+from lm_eval_ext.classifier.reading import REFUSED, Option, is_refusal, refusal_option
+from lm_eval_ext.families.paired_mcq.prompt import LETTERS
+from lm_eval_ext.families.paired_mcq.schema import NO_LETTER, Chosen, InShuffle, Letters, Refused
 from lm_eval_ext.families.schema import EMPTY_RATE
 
 Value = str | Sequence[str]
 """The reading of a text, as in ``Reading.value``: a letter, a list of letters, or a word of ``NO_OPTION``."""
 NO_OPTION = ("refused", "none", "contradiction")
 """The readings that choose no option."""
-InShuffle = tuple[int, float]
-"""For one row: the number of its shuffle, and whether it is a mismatch."""
-Refused = tuple[float, float]
-"""For one row: whether it is a mismatch, and whether it is a mismatch because the text refuses."""
-Outcome = tuple[str, tuple[str, ...]]
-"""For one row: its question, and the chosen contents in alphabetical order; choosing none is an outcome, too."""
-Letters = tuple[str, str]
-"""For one row: the letter of the first token and that of the text, ``NO_LETTER`` if the text does not name exactly
-one."""
-RowValue = float | InShuffle | Refused | Outcome | Letters
+RowValue = float | InShuffle | Refused | Chosen | Letters
 """The value of a metric for one row."""
-
-NONE = "N/A"
-"""The harness's own notation for an undefined figure."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +39,28 @@ class Asked:
     shuffle: int
     options: tuple[Option, ...]
     gold: str | None = None
+
+
+def options_of(doc: Mapping[str, Any]) -> tuple[Option, ...]:
+    """Return the options of a row in the order shown."""
+    return tuple(Option(letter, text) for letter, text in zip(LETTERS, doc["options"], strict=False))
+
+
+def score(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, RowValue]:
+    """Return the metrics of one row; see ``scores``.
+
+    Args:
+        doc: the row.
+        results: the log-likelihood of each letter, if they were requested, and the reading of the text (``filters``).
+    """
+    *loglikelihoods, text = results
+    options = options_of(doc)
+    token = None
+    if loglikelihoods:
+        token = first_token([option.letter for option in options], [value for value, _ in loglikelihoods])
+    asked = Asked(doc["key"], doc["shuffle"], options, doc["gold"] or None)
+    read = json.loads(text)
+    return scores(asked, read["reading"], token, empty=read.get("empty", False))
 
 
 def first_token(letters: Sequence[str], loglikelihoods: Sequence[float]) -> str:
@@ -117,78 +124,44 @@ def _contents(letters: Iterable[str], options: Sequence[Option]) -> tuple[str, .
     return tuple(sorted(texts[letter] for letter in letters))
 
 
-def sd_over_shuffles(rows: Iterable[InShuffle]) -> float | str:
-    """Return the sample standard deviation of the mismatch over the ten runs, as in Figure 2.
+# The answers of each policy of the ``reference`` LM to a row: a first-token letter, and a text.
+
+REFUSAL = "I'm sorry, but I cannot answer this question."
+
+
+@dataclass(frozen=True)
+class Known:
+    """Every policy's answers to one row: its first token in ``letters``, its text in ``texts``."""
+
+    letters: Mapping[str, str]
+    texts: Mapping[str, str]
+
+
+def known(options: tuple[Option, ...], gold: str | None) -> Known:
+    """Return every policy's answers.
+
+    * ``oracle``: both give the correct option or, if none is correct, always the same option of the question.
+    * ``chatty``: the first token gives that option, the text another one; in every shuffle the same two.
+    * ``refuser``: the first token gives that option, the text refuses in words, without a letter.
+    * ``always_a``: both give A, whichever option it is.
 
     Args:
-        rows: those of one task; each shuffle is a run.
-
-    Returns:
-        The standard deviation, or ``NONE`` if there is only one shuffle.
+        options: in the order shown; at least two besides the refusal.
+        gold: the letter of the correct one, if there is one.
     """
-    runs = defaultdict(list)
-    for shuffle, mismatch in rows:
-        runs[shuffle].append(mismatch)
-    shares = [statistics.fmean(run) for _, run in sorted(runs.items())]
-    return statistics.stdev(shares) if len(shares) > 1 else NONE
-
-
-def share_of_refusals(rows: Iterable[Refused]) -> float | str:
-    """Return the share of mismatches in which the text refuses; ``NONE`` if there is no mismatch."""
-    mismatches, refusals = map(sum, zip(*rows, strict=True))
-    return refusals / mismatches if mismatches else NONE
-
-
-def mean_entropy(rows: Iterable[Outcome]) -> float:
-    """Return the entropy, in nats, of the choices over a question's shuffles, averaged over questions (Table 3).
-
-    0 means the same content in every order. Several contents together are one outcome, as is no answer.
-    """
-    chosen: defaultdict[str, Counter[tuple[str, ...]]] = defaultdict(Counter)
-    for question, outcome in rows:
-        chosen[question][tuple(outcome)] += 1
-    return statistics.fmean(entropy(chosen[question].values()) for question in sorted(chosen))
-
-
-def total_variation(rows: Iterable[Letters]) -> float:
-    """Return the total variation distance between the letters of first tokens and those of texts, from 0 to 1.
-
-    A text that does not name exactly one letter is a separate outcome, which no first token has.
-    """
-    tokens, texts = (Counter(letters) for letters in zip(*rows, strict=True))
-    letters = tokens | texts
-    return total_variation_distance(
-        [tokens[letter] for letter in letters], [texts[letter] for letter in letters], tokens.total()
+    content = sorted((option for option in options if not is_refusal(option.text)), key=lambda option: option.text)
+    this = next((number for number, option in enumerate(content) if option.letter == gold), 0)
+    one, other = content[this], content[(this + 1) % len(content)]
+    return Known(
+        {"oracle": one.letter, "chatty": one.letter, "refuser": one.letter, "always_a": "A"},
+        {
+            "oracle": _line(one),
+            "chatty": f"Sure, I can help with that! My answer is {_line(other)}",
+            "refuser": REFUSAL,
+            "always_a": "A.",
+        },
     )
 
 
-AGGREGATIONS: Mapping[str, Callable[[Iterable[Any]], float | str]] = {
-    "mismatch_sd": sd_over_shuffles,
-    "mismatch_refusal_share": share_of_refusals,
-    "entropy_first_token": mean_entropy,
-    "entropy_text": mean_entropy,
-    "position_bias": total_variation,
-}
-"""The aggregations of the metrics that are not means over rows."""
-OF_TEXT = frozenset({"refusal", "no_answer", "contradiction", "several", EMPTY_RATE.name, "entropy_text", "text_acc"})
-"""The metrics that need no first token."""
-OF_GOLD = frozenset({"first_token_acc", "text_acc"})
-"""The metrics that need a correct answer."""
-
-
-def metric_list(paired: bool, gold: bool) -> list[dict[str, Any]]:
-    """Return the metrics of a task, in the harness's form.
-
-    Args:
-        paired: whether it requests first tokens.
-        gold: whether its questions have a correct answer.
-    """
-    return [
-        {
-            "metric": metric.name,
-            "aggregation": AGGREGATIONS.get(metric.name, "mean"),
-            "higher_is_better": metric.higher_is_better,
-        }
-        for metric in SCHEMA.metrics
-        if (paired or metric.name in OF_TEXT) and (gold or metric.name not in OF_GOLD)
-    ]
+def _line(option: Option) -> str:
+    return f"{option.letter}. {option.text}"

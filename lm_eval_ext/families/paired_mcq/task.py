@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import logging
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,18 +20,21 @@ from lm_eval_ext.families.leaf import (
     refuse_rows,
     rows_of_leaf,
 )
-from lm_eval_ext.families.paired_mcq.datasets import DATASETS, OPINIONQA, MultipleChoice, is_known
-from lm_eval_ext.families.paired_mcq.expression import columns_of
-from lm_eval_ext.families.paired_mcq.filters import options_of
-from lm_eval_ext.families.paired_mcq.known import known
-from lm_eval_ext.families.paired_mcq.opinionqa import TAB_SEPARATED
-from lm_eval_ext.families.paired_mcq.pipelines import pipelines
+from lm_eval_ext.families.paired_mcq import schema
+from lm_eval_ext.families.paired_mcq.datasets import (
+    DATASETS,
+    OPINIONQA,
+    TAB_SEPARATED,
+    MultipleChoice,
+    columns_of,
+    is_known,
+)
+from lm_eval_ext.families.paired_mcq.filters import pipelines
 from lm_eval_ext.families.paired_mcq.prompt import Prompt, level_of_leaf
-from lm_eval_ext.families.paired_mcq.questions import Questions, questions
-from lm_eval_ext.families.paired_mcq.rows import rows, rows_hash
-from lm_eval_ext.families.paired_mcq.scores import Asked, RowValue, first_token, metric_list, scores
+from lm_eval_ext.families.paired_mcq.rows import Questions, questions, rows, rows_hash
+from lm_eval_ext.families.paired_mcq.scores import known, options_of, score
 from lm_eval_ext.harness.family_task import Documents, FamilyTask, Share
-from lm_eval_ext.harness.known_answers import KnownAnswers, KnownInstance
+from lm_eval_ext.harness.requests import KnownAnswers, KnownInstance
 from lm_eval_ext.harness.versions import asked_once
 
 if TYPE_CHECKING:
@@ -42,25 +43,6 @@ if TYPE_CHECKING:
 PAIRED, TEXT = "paired_mcq_", "text_mcq_"
 """The prefixes of the leaves' names, and of those of their siblings that request only text."""
 EXPRESSIONS = ("doc_to_text", "doc_to_choice", "doc_to_target")
-
-
-@dataclass(frozen=True)
-class ProcessResults:
-    """``process_results``: the metrics of one row.
-
-    A dataclass, not a closure, because the harness copies a task's config and writes it into the results.
-    """
-
-    def __call__(self, doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, RowValue]:
-        """Score a row by the log-likelihood of each letter, if requested, and the reading of the text."""
-        *loglikelihoods, text = results
-        options = options_of(doc)
-        token = None
-        if loglikelihoods:
-            token = first_token([option.letter for option in options], [value for value, _ in loglikelihoods])
-        asked = Asked(doc["key"], doc["shuffle"], options, doc["gold"] or None)
-        read = json.loads(text)
-        return scores(asked, read["reading"], token, empty=read.get("empty", False))
 
 
 class PairedMCQTask(FamilyTask):
@@ -86,6 +68,7 @@ class PairedMCQTask(FamilyTask):
     """
 
     FAMILY = "paired_mcq"
+    SCHEMA = schema.SCHEMA
 
     @classmethod
     def datasets(cls) -> Mapping[str, str]:
@@ -131,10 +114,10 @@ class PairedMCQTask(FamilyTask):
             "doc_to_text": Prompt(level),
             "doc_to_choice": None,
             "doc_to_target": "gold",
-            "process_results": ProcessResults(),
             "filter_list": pipelines(name, config.get("filter_list") or [], config["metadata"]),
-            "metric_list": metric_list(self._paired, self._multiple_choice.gold is not None),
         }
+        has_gold = self._multiple_choice.gold is not None
+        self.has = (*([schema.PAIRED] if self._paired else []), *([schema.GOLD] if has_gold else []))
         return {
             "dataset": self._multiple_choice.name
             if is_known(self._multiple_choice)
@@ -186,6 +169,10 @@ class PairedMCQTask(FamilyTask):
     def known_answers(self, doc: dict[str, Any]) -> KnownAnswers:
         """Return the text of each policy; its letters belong to the requests for letters."""
         return known(options_of(doc), doc["gold"] or None).texts
+
+    def score(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:
+        """Return the value of each metric; see ``scores.score``."""
+        return dict(score(doc, results))
 
     def requests(self, doc: dict[str, Any], request: Instance) -> list[Instance]:
         """Return the letters' log-likelihoods, in their order, and then the text, all after the same context.

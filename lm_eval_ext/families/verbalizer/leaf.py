@@ -1,4 +1,4 @@
-"""Parses and checks a verbalizer leaf's YAML."""
+"""Parses and checks a verbalizer leaf's YAML, and puts its prompt into several wordings."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from lm_eval_ext.families.leaf import (
     refuse_rows,
     rows_of_leaf,
 )
-from lm_eval_ext.families.verbalizer.answer import Reads
-from lm_eval_ext.families.verbalizer.datasets import DATASETS, Classification
-from lm_eval_ext.families.verbalizer.filters import ANSWER_FILTER
+from lm_eval_ext.families.verbalizer.answer import ANSWER_FILTER
+from lm_eval_ext.families.verbalizer.datasets import DATASETS, Classification, is_known
+from lm_eval_ext.families.verbalizer.prompt import QUESTIONS, Reads, instructions
 from lm_eval_ext.families.verbalizer.rows import EVALUATION_ROWS
 from lm_eval_ext.families.verbalizer.schema import SCHEMA
 from lm_eval_ext.families.verbalizer.verbalizer import Verbalizer, verbalizer_of_leaf
 from lm_eval_ext.harness.versions import template_environment
+from lm_eval_ext.metadata import PARAPHRASES
 
 
 @dataclass(frozen=True)
@@ -153,3 +154,31 @@ def _columns(task: str, config: dict[str, Any]) -> tuple[str, ...]:
             f"found {prompt!r}"
         )
     return tuple(columns)
+
+
+def paraphrased(task: str, leaf: Leaf, count: int) -> tuple[str, ...]:
+    """Return the template of a leaf's prompt in several wordings, its own first.
+
+    Args:
+        task: the leaf's name, for messages.
+        leaf: the leaf.
+        count: the number of wordings, up to ``WORDINGS``.
+
+    Raises:
+        ValueError: the prompt is not that of Figure 7 or 8, so that what the other wordings say is not what it says.
+    """
+    asked_for = f"task {task!r}: metadata {PARAPHRASES} {count}"
+    words = dict(zip(leaf.verbalizer.golden, leaf.verbalizer.words, strict=True))
+    if not is_known(leaf.dataset) or words.keys() != QUESTIONS[leaf.dataset.name].conditions.keys():
+        raise ValueError(
+            f"{asked_for}; there are other wordings only for the paper's nine datasets with their two labels each, and "
+            f"this task is about {', '.join(words)} on {leaf.dataset.name}; run it without {PARAPHRASES}"
+        )
+    published, *others = instructions(leaf.dataset.name, leaf.reads, words)
+    if not leaf.prompt.startswith(f"{published}\n"):
+        raise ValueError(
+            f"{asked_for}; there are other wordings only for the paper's instruction, and the doc_to_text of this task "
+            f"does not begin with it: {published!r}; run it without {PARAPHRASES}, or with that instruction"
+        )
+    rest = leaf.prompt.removeprefix(published)
+    return tuple(instruction + rest for instruction in (published, *others)[:count])

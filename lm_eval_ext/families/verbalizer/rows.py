@@ -14,9 +14,8 @@ from itertools import chain, islice
 from typing import Any
 
 from lm_eval_ext import sources
-from lm_eval_ext.families.digest import digest
 from lm_eval_ext.families.verbalizer.datasets import Classification, is_known
-from lm_eval_ext.row_seed import generator_name, spread_sample
+from lm_eval_ext.metadata import digest, generator_name, spread_sample
 from lm_eval_ext.sources import RowsError, Table
 
 EVALUATION_ROWS = 100
@@ -35,7 +34,7 @@ class Selection:
         golden: the golden labels in use; rows with other labels are left out (appendix B).
         source: see ``sources``.
         rows: how many are evaluated; ``None`` for all.
-        row_seed: see ``row_seed``; ``None`` for the rows of the default seed.
+        row_seed: see ``metadata.chosen_row_seed``; ``None`` for the rows of the default seed.
     """
 
     dataset: Classification

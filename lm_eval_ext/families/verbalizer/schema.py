@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from statistics import fmean
 
-from lm_eval_ext.families.schema import EMPTY_RATE, Metric, Schema
+from lm_eval_ext.families.schema import (
+    EMPTY_RATE,
+    NONE,
+    Metric,
+    Outcome,
+    Schema,
+    outcomes_by_row,
+    reliable,
+    share_followed,
+)
 from lm_eval_ext.metadata import PARAPHRASES
 
 KINDS = {
@@ -15,41 +26,86 @@ KINDS = {
 }
 """The paper's datasets by kind of task (section 4.4)."""
 
-OF_ANSWERS = (
-    Metric("acc", higher_is_better=True),
-    Metric("prior_rate", higher_is_better=False),
-    Metric("invalid_rate", higher_is_better=False),
-    # What invalid answers are made of: disjoint shares of all rows, whose sum is invalid_rate.
-    replace(EMPTY_RATE, drawn=True),
-    Metric("invalid_prior", higher_is_better=False),
-    Metric("invalid_echo", higher_is_better=False),
-    Metric("invalid_refusal", higher_is_better=False),
-    Metric("invalid_multiple", higher_is_better=False),
-    Metric("invalid_inflected", higher_is_better=False),
-    Metric("invalid_other", higher_is_better=False),
-)
-"""The metrics that every task reports."""
 ROW, PARAPHRASE = "row", "paraphrase"
 """The fields that a document has if every row is asked in several wordings: the number of its row, from 0, which is
 that of its document otherwise; and the number of its wording, from 1, the published one."""
 
-OF_WORDING, SENSITIVITY, RELIABLE = "acc_paraphrase_", "prompt_sensitivity", "reliable_at_"
-"""The metrics of a task that asks every row in several wordings: the accuracy with one wording, by its number; the
-highest of these minus the lowest; and the share of rows that are right in all of so many wordings."""
+SENSITIVITY = "prompt_sensitivity"
+OF_WORDING: Mapping[int, str] = {
+    1: "acc_paraphrase_1",
+    2: "acc_paraphrase_2",
+    3: "acc_paraphrase_3",
+    4: "acc_paraphrase_4",
+    5: "acc_paraphrase_5",
+    6: "acc_paraphrase_6",
+    7: "acc_paraphrase_7",
+    8: "acc_paraphrase_8",
+}
+"""By number of a wording, the accuracy with it; a task that asks every row in several has one for each of them."""
+RELIABLE: Mapping[int, str] = {
+    2: "reliable_at_2",
+    3: "reliable_at_3",
+    4: "reliable_at_4",
+    5: "reliable_at_5",
+    6: "reliable_at_6",
+    7: "reliable_at_7",
+    8: "reliable_at_8",
+}
+"""By number of wordings, the share of rows that are right in all of them."""
 
 _NATURALNESS = {"natural": 3, "neutral": 6, "unnatural": 3}
 """How many verbalizers each has (Table 1)."""
 _DATASETS = tuple(dataset for datasets in KINDS.values() for dataset in datasets)
 
+
+def in_wordings(count: int) -> tuple[str, ...]:
+    """Return what a task has of what metrics need that asks every row in so many wordings."""
+    return ("wordings", f"{count} wordings", *(f"wording {number}" for number in range(1, count + 1)))
+
+
+def sensitivity(answers: Iterable[Outcome]) -> float | str:
+    """Return the highest accuracy of a wording minus the lowest, over all draws of each answer together.
+
+    ``NONE`` if there are no rows with every wording.
+
+    The mean over draws of each draw's spread would be larger: where fewer answers make an accuracy, chance spreads
+    them further.
+
+    Args:
+        answers: of each, the number of its wording, and whether it is right; or several draws of that (``draws``).
+    """
+    drawn = [draw for answer in answers for draw in getattr(answer, "draws", (answer,))]
+    accuracies = list(map(fmean, outcomes_by_row(drawn).values()))
+    return max(accuracies) - min(accuracies) if accuracies else NONE
+
+
+def _invalid(name: str) -> Metric:
+    return Metric(name, higher_is_better=False, explains="invalid_rate")
+
+
+ACC = Metric("acc", higher_is_better=True, in_groups=True)
 SCHEMA = Schema(
     metrics=(
-        *OF_ANSWERS,
+        ACC,
+        Metric("prior_rate", higher_is_better=False, in_groups=True),
+        Metric("invalid_rate", higher_is_better=False, in_groups=True),
+        # What invalid answers are made of: disjoint shares of all rows, whose sum is invalid_rate.
+        replace(EMPTY_RATE, drawn=True, explains="invalid_rate"),
+        _invalid("invalid_prior"),
+        _invalid("invalid_echo"),
+        _invalid("invalid_refusal"),
+        _invalid("invalid_multiple"),
+        _invalid("invalid_inflected"),
+        _invalid("invalid_other"),
         # Only for rows in several wordings.
-        Metric(f"{OF_WORDING}*", higher_is_better=True, per_row="ratio"),
-        Metric(SENSITIVITY, higher_is_better=False, per_row=None),
-        Metric(f"{RELIABLE}*", higher_is_better=True, per_row=None),
+        *(
+            Metric(name, True, share_followed, (f"wording {number}",), explains=SENSITIVITY, per_row="ratio")
+            for number, name in OF_WORDING.items()
+        ),
+        Metric(SENSITIVITY, False, sensitivity, ("wordings",), per_row=None),
+        *(Metric(name, True, reliable, (f"{number} wordings",), per_row=None) for number, name in RELIABLE.items()),
     ),
-    headlines=(Metric("acc", higher_is_better=True),),
+    headlines=(ACC,),
     # verbalizer and naturalness are null if a user-defined leaf does not set them. label_words and prior_words map a
     # golden label name to the word that the prompt demands, and to the word that names it by itself.
     facts={

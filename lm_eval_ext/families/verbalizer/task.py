@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
@@ -11,20 +11,10 @@ from typing import Any, ClassVar
 import datasets
 
 from lm_eval_ext import sources
-from lm_eval_ext.families.verbalizer.answer import Reads
+from lm_eval_ext.families.verbalizer.answer import ANSWER_FILTER
 from lm_eval_ext.families.verbalizer.datasets import DATASETS, is_known
-from lm_eval_ext.families.verbalizer.filters import ANSWER_FILTER
-from lm_eval_ext.families.verbalizer.leaf import Leaf, filter_list, leaf_of
-from lm_eval_ext.families.verbalizer.nonce import put_nonce_words
-from lm_eval_ext.families.verbalizer.paraphrases.prompts import paraphrased
-from lm_eval_ext.families.verbalizer.paraphrases.scores import (
-    ProcessParaphrase,
-    more_metrics,
-    over_wordings,
-    sensitivity,
-)
-from lm_eval_ext.families.verbalizer.paraphrases.wordings import WORDINGS
-from lm_eval_ext.families.verbalizer.prompt import template
+from lm_eval_ext.families.verbalizer.leaf import Leaf, filter_list, leaf_of, paraphrased
+from lm_eval_ext.families.verbalizer.prompt import WORDINGS, Reads, template
 from lm_eval_ext.families.verbalizer.rows import (
     ALL_ROWS,
     GOLDEN,
@@ -34,18 +24,14 @@ from lm_eval_ext.families.verbalizer.rows import (
     rows_hash,
     usable_rows,
 )
-from lm_eval_ext.families.verbalizer.schema import OF_ANSWERS, PARAPHRASE, ROW
-from lm_eval_ext.families.verbalizer.verbalizer import Verbalizer
+from lm_eval_ext.families.verbalizer.schema import PARAPHRASE, ROW, SCHEMA, in_wordings, sensitivity
+from lm_eval_ext.families.verbalizer.verbalizer import Verbalizer, over_wordings, put_nonce_words
 from lm_eval_ext.harness.family_task import Documents, FamilyTask, Share
-from lm_eval_ext.harness.known_answers import KnownAnswers
+from lm_eval_ext.harness.requests import KnownAnswers
 from lm_eval_ext.metadata import PARAPHRASES, chosen_paraphrases
 
 PROMPTING = {"first": "direct", "final": "chain_of_thought"}
 """How a task records its prompting, by what it reads: the first label, or the conclusion of a chain of thought."""
-METRICS = [
-    {"metric": metric.name, "aggregation": "mean", "higher_is_better": metric.higher_is_better} for metric in OF_ANSWERS
-]
-"""The metrics that ``Verbalizer.score`` returns."""
 VERSION = 1.1
 """``metadata.version`` of leaves and groups."""
 STOPS = ("You are a helpful assistant",)
@@ -56,8 +42,8 @@ STOPS = ("You are a helpful assistant",)
 class Target:
     """``doc_to_target``: the word that the prompt demands for a row.
 
-    This and ``ProcessResults`` are dataclasses, not methods or closures, because the harness copies a task's config and
-    writes it into the results: their ``repr`` shows the verbalizer, not a memory address.
+    A dataclass, not a method or a closure, because the harness copies a task's config and writes it into the results:
+    its ``repr`` shows the verbalizer, not a memory address.
     """
 
     verbalizer: Verbalizer
@@ -65,17 +51,6 @@ class Target:
     def __call__(self, doc: Mapping[str, Any]) -> str:
         """Return the word for the row's golden label."""
         return self.verbalizer.word(doc[GOLDEN])
-
-
-@dataclass(frozen=True)
-class ProcessResults:
-    """``process_results``: the metrics of one row."""
-
-    verbalizer: Verbalizer
-
-    def __call__(self, doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, float]:
-        """Score the filtered answer; see ``Verbalizer.score``."""
-        return self.verbalizer.score(results[0], doc[GOLDEN])
 
 
 FIRST_WORDING = "first_wording"
@@ -110,6 +85,7 @@ class VerbalizerTask(FamilyTask):
     """
 
     FAMILY = "verbalizer"
+    SCHEMA = SCHEMA
     TAKES = ("row_seed", PARAPHRASES)
     METADATA: ClassVar[Mapping[str, Any]] = {"version": VERSION}
     DEFAULTS: ClassVar[Mapping[str, Any]] = {"output_type": "generate_until"}
@@ -155,13 +131,10 @@ class VerbalizerTask(FamilyTask):
             # The harness would look targets up in it by number.
             "doc_to_choice": None,
             "doc_to_target": Target(verbalizer),
-            "process_results": ProcessResults(verbalizer),
             "filter_list": filter_list(config["filter_list"], self._leaf, self._prompts[1:]),
-            "metric_list": config.get("metric_list") or METRICS,
         }
         if self.paraphrases:
-            config["process_results"] = ProcessParaphrase(verbalizer, self.paraphrases)
-            config["metric_list"] = [*config["metric_list"], *more_metrics(self.paraphrases)]
+            self.has = in_wordings(self.paraphrases)
             self.variants = (ROW, self.paraphrases)
         return {
             "dataset": dataset.name if is_known(dataset) else str(dataset.hub),
@@ -221,11 +194,11 @@ class VerbalizerTask(FamilyTask):
         return template(prompt).render(doc)
 
     def score(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:
-        """Score an answer; see the base class."""
-        found = super().score(doc, results)
-        if self.paraphrases and self.scores_rows and not self.is_whole(doc):
-            found |= over_wordings(doc, None, self.paraphrases)
-        return found
+        """Return the value of each metric; see ``Verbalizer.score`` and ``over_wordings``."""
+        found = self._leaf.verbalizer.score(results[0], doc[GOLDEN])
+        if not self.paraphrases:
+            return dict(found)
+        return {**found, **over_wordings(doc, found["acc"] if self.is_whole(doc) else None, self.paraphrases)}
 
     def for_draws(self, aggregation: Callable[..., Any]) -> Callable[..., Any]:
         """Return an aggregation for rows with this task's number of draws; see the base class."""

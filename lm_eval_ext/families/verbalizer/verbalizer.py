@@ -1,12 +1,20 @@
-"""A verbalizer: which word represents which label (section 3.2), and the score of an answer under it."""
+"""A verbalizer: which word represents which label (section 3.2), and the score of an answer under it.
+
+Under a row seed, pairs of nonce words, which no model has seen as labels, are the words of the neutral verbalizers.
+"""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any, Literal
 
 from lm_eval_ext.families.verbalizer.mentions import plain_label
+from lm_eval_ext.families.verbalizer.schema import OF_WORDING, PARAPHRASE, RELIABLE, ROW, SENSITIVITY
+from lm_eval_ext.metadata import generator_name
 
 Invalid = Literal["empty", "echo", "refusal", "multiple", "inflected", "other"]
 """What a response is that gives no label word as its answer; see ``invalid.kind_of``."""
@@ -78,6 +86,28 @@ class Verbalizer:
         }
 
 
+def over_wordings(
+    doc: Mapping[str, Any], right: float | None, count: int
+) -> dict[str, tuple[int, float | None] | tuple[float, int]]:
+    """Return the metrics over wordings of one answer, of a task that asks every row in several.
+
+    Args:
+        doc: the document.
+        right: whether the answer is right; ``None`` if the run does not ask the row in every wording.
+        count: the number of wordings.
+
+    Returns:
+        ``reliable_at_<count>``: the number of the row, and ``right``; ``prompt_sensitivity``: that of the wording, and
+        ``right``; ``acc_paraphrase_…``, for each wording: ``right`` and 1, or twice 0 if the answer is to another one.
+    """
+    wording, counted = doc[PARAPHRASE], (0.0, 0) if right is None else (right, 1)
+    return {
+        RELIABLE[count]: (doc[ROW], right),
+        SENSITIVITY: (wording, right),
+        **{OF_WORDING[each]: counted if each == wording else (0.0, 0) for each in range(1, count + 1)},
+    }
+
+
 def verbalizer_of_leaf(task: str, words: object, prior: object = None) -> Verbalizer:
     """Build the verbalizer of a leaf YAML.
 
@@ -119,3 +149,65 @@ def _words(task: str, key: str, words: object) -> Mapping[str, str]:
                 "every label needs a different word, ignoring case"
             )
     return words
+
+
+FILE = Path(__file__).with_name("nonce_words.txt")
+"""A word and its number of tokens in GPT-2's vocabulary per line (``tasks/_nonce_words.py``)."""
+SEED = 20261122
+"""The seed of every draw here; changing it changes scores."""
+PAIRS: Mapping[tuple[str, str], int] = {("foo", "bar"): 3, ("sfo", "lax"): 3, ("lake", "river"): 5}
+"""The words of the neutral verbalizers (Table 1), and the number of letters of the nonce words in their place."""
+
+
+@cache
+def nonce_words(row_seed: int) -> Mapping[str, str]:
+    """Return the nonce word that replaces each word of the neutral verbalizers, the same for all datasets.
+
+    The two words of a pair have equally many letters, and equally many tokens in GPT-2's vocabulary, and differ in
+    every letter. No word occurs twice. Verbalizers that swap each other's words, such as foo_bar and bar_foo, still do.
+
+    Args:
+        row_seed: see ``metadata.chosen_row_seed``.
+    """
+    draw = random.Random(generator_name(SEED, row_seed, "nonce words"))  # noqa: S311 # reproducible by design
+    found: dict[str, str] = {}
+    tokens = _tokens_by_word()
+    for pair, letters in PAIRS.items():
+        # A first word decides the number of tokens, so that each number is as frequent as among the words.
+        free = [word for word in tokens if len(word) == letters and word not in found.values()]
+        first = draw.choice(free)
+        second = draw.choice([word for word in free if tokens[word] == tokens[first] and _differ(word, first)])
+        found |= zip(pair, (first, second), strict=True)
+    return found
+
+
+def put_nonce_words(config: dict[str, Any], row_seed: int) -> None:
+    """Replace the words of a neutral verbalizer in a leaf's config; any other leaf stays as it is.
+
+    Args:
+        config: the leaf's config, which is modified: ``doc_to_choice``, and the same words in quotation marks in
+            ``doc_to_text``.
+        row_seed: see ``metadata.chosen_row_seed``.
+    """
+    words, prompt, replacing = config.get("doc_to_choice"), config.get("doc_to_text"), nonce_words(row_seed)
+    if (
+        config.get("naturalness") != "neutral"
+        or not isinstance(words, Mapping)
+        or not isinstance(prompt, str)
+        or tuple(sorted(map(str, words.values()))) not in {tuple(sorted(pair)) for pair in PAIRS}
+    ):
+        return
+    config["doc_to_choice"] = {golden: replacing[word] for golden, word in words.items()}
+    for word in words.values():
+        prompt = prompt.replace(f'"{word}"', f'"{replacing[word]}"')
+    config["doc_to_text"] = prompt
+
+
+def _differ(one: str, other: str) -> bool:
+    return not any(mine == its for mine, its in zip(one, other, strict=True))
+
+
+@cache
+def _tokens_by_word() -> Mapping[str, int]:
+    lines = FILE.read_text(encoding="utf-8").splitlines()
+    return {word: int(tokens) for word, tokens in map(str.split, lines)}

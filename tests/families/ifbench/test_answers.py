@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
-from lm_eval_ext.families.ifbench.answers import FirstAnswers, PolicyAnswers
-from lm_eval_ext.families.ifbench.rows import IFBenchRow
-from lm_eval_ext.families.ifbench.turns import Turns
+from lm_eval_ext.families.ifbench.answers import first_answers, known_answers
+from lm_eval_ext.families.ifbench.rows import IFBenchRow, Turns
+from lm_eval_ext.harness.requests import Composed
 from lm_eval_ext.verifiers import instruction
 
 MULTIPLES, VOWELS = instruction("custom:multiples"), instruction("words:vowel")
@@ -15,17 +17,17 @@ TWO = IFBenchRow("7", "Count.", (MULTIPLES,), second="Now so.")
 
 
 def test_a_policy_is_a_text_and_after_two_turns_the_first_ignores() -> None:
-    assert set(PolicyAnswers(ONE)) == {"oracle", "drop_one", "ignore"}
-    assert PolicyAnswers(ONE)["oracle"] == "14, 21, 28, 35, 42, 49"
-    assert not isinstance(PolicyAnswers(ONE)["oracle"], Turns)
-    twice = PolicyAnswers(TWO)["oracle"]
+    assert set(known_answers(ONE)) == {"oracle", "drop_one", "ignore"}
+    assert known_answers(ONE)["oracle"] == "14, 21, 28, 35, 42, 49"
+    assert not isinstance(known_answers(ONE)["oracle"], Turns)
+    twice = known_answers(TWO)["oracle"]
     assert isinstance(twice, Turns)
-    assert (twice, twice.first) == (PolicyAnswers(ONE)["oracle"], PolicyAnswers(ONE)["ignore"])
-    assert FirstAnswers(TWO)["oracle"] == twice.first
+    assert (twice, twice.first) == (known_answers(ONE)["oracle"], known_answers(ONE)["ignore"])
+    assert first_answers(TWO)["oracle"] == twice.first
 
 
-@pytest.mark.parametrize("answers", [PolicyAnswers, FirstAnswers])
-def test_an_unknown_policy_is_none(answers: type[PolicyAnswers]) -> None:
+@pytest.mark.parametrize("answers", [known_answers, first_answers])
+def test_an_unknown_policy_is_none(answers: Callable[[IFBenchRow], Composed]) -> None:
     assert "prior" not in answers(ONE)
     with pytest.raises(KeyError):
         answers(ONE)["prior"]
@@ -35,4 +37,4 @@ def test_a_row_that_nobody_can_follow_is_named(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("lm_eval_ext.families.ifbench.answers.respond", lambda *_: None)
     monkeypatch.setattr("lm_eval_ext.families.ifbench.answers.break_one", lambda *_: None)
     with pytest.raises(ValueError, match=r"ifbench, key '7' \(custom:multiples\): no answer is known for policy 'ora"):
-        PolicyAnswers(ONE)["oracle"]
+        known_answers(ONE)["oracle"]

@@ -12,7 +12,7 @@ from lm_eval.tasks import TaskManager
 
 from lm_eval_ext import tasks_dir
 from lm_eval_ext.families.ifbench.rows import Selection, rows, rows_hash
-from lm_eval_ext.families.ifbench.schema import GROUPS
+from lm_eval_ext.families.ifbench.schema import OF_GROUPS
 from lm_eval_ext.families.ifbench.task import IFBenchTask
 from lm_eval_ext.sources import EMBEDDED_FOLDER
 from lm_eval_ext.verifiers import instructions_of
@@ -46,7 +46,7 @@ def test_a_leaf_shows_each_row_with_its_witness(name: str) -> None:
 def test_a_leaf_has_the_metrics_of_its_number_of_turns(name: str) -> None:
     levels = {f"{level}_level_{kind}_acc" for level in ("prompt", "inst") for kind in ("strict", "loose", "repaired")}
     of_two = {"prompt_level_loose_acc_first_turn", "turns"} if LEAVES[name] == 2 else set()
-    others = {"empty_rate", "instructions", *(f"loose_acc_{group}" for group in GROUPS)}
+    others = {"empty_rate", "instructions", *OF_GROUPS.values()}
     assert set(make(name).aggregation()) == levels | others | of_two
 
 

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import json
 import pickle
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-import pytest
-
-from lm_eval_ext.families.ifbench.schema import GROUPS
-from lm_eval_ext.families.ifbench.scores import mean_number, more_metrics, scores
-from lm_eval_ext.families.ifbench.turns import Turns
-from lm_eval_ext.verifiers import instruction, instructions_of
+from lm_eval_ext.families.ifbench.rows import Turns
+from lm_eval_ext.families.ifbench.schema import OF_GROUPS
+from lm_eval_ext.families.ifbench.scores import score
+from lm_eval_ext.families.schema import mean_length
+from lm_eval_ext.verifiers import Checker, instruction, instructions_of
 
 VERB, NUMBERS = instruction("words:start_verb"), instruction("count:numbers", {"N": 2})
 # The first line is cut off by a loose variant.
 INTRODUCED = "Sure: 1, 2 and 3.\nGo to 10 or 20."
+
+
+def scores(response: str | None, instructions: Sequence[Checker]) -> dict[str, Any]:
+    """Return the metrics of a row with some instructions."""
+    ids, kwargs = zip(*((one.id, one.arguments()) for one in instructions), strict=True)
+    return dict(score({"instruction_id_list": ids, "kwargs": kwargs}, [response]))
 
 
 def test_a_row_has_the_verdicts_by_level_by_group_and_by_instruction() -> None:
@@ -27,7 +34,8 @@ def test_a_row_has_the_verdicts_by_level_by_group_and_by_instruction() -> None:
     assert (found["prompt_level_loose_acc"], found["inst_level_loose_acc"]) == (1.0, (2, 2))
     assert (found["prompt_level_strict_acc"], found["inst_level_repaired_acc"]) == (0.0, (0, 2))
     assert (found["loose_acc_words"], found["loose_acc_count"], found["loose_acc_ratio"]) == ((1, 1), (1, 1), (0, 0))
-    assert {name.removeprefix("loose_acc_") for name in found if name.startswith("loose_acc_")} == set(GROUPS)
+    assert {name for name in found if name.startswith("loose_acc_")} == set(OF_GROUPS.values())
+    assert {group: f"loose_acc_{group}" for group in OF_GROUPS} == OF_GROUPS
     assert "prompt_level_loose_acc_first_turn" not in found
 
 
@@ -51,15 +59,8 @@ def test_two_turns_survive_pickling() -> None:
     assert (again, again.first, type(again)) == ("last", "first", Turns)
 
 
-@pytest.mark.parametrize("turns", [1, 2])
-def test_every_further_metric_of_a_row_is_announced(turns: int) -> None:
-    announced = {metric["metric"] for metric in more_metrics(turns)}
-    found = scores(Turns("a", "b") if turns == 2 else "b", [VERB])
-    assert {name for name in found if not name.startswith("prompt_level_") or "turn" in name} == announced
-
-
 def test_the_figure_of_a_list_is_its_mean_length() -> None:
-    assert mean_number([("a",), ("a", "b"), ("a", "b", "c")]) == 2.0
+    assert mean_length([("a",), ("a", "b"), ("a", "b", "c")]) == 2.0
 
 
 def test_the_accuracy_of_a_published_models_answers(shared_data: Path) -> None:
@@ -72,7 +73,7 @@ def test_the_accuracy_of_a_published_models_answers(shared_data: Path) -> None:
         ids = line["instruction_id_list"]
         # One prompt was changed since; its instruction takes no arguments.
         given = instructions_of(ids, arguments.get(line["prompt"].strip(), [{}] * len(ids)))
-        correct.append(scores(line["response"], given)["prompt_level_loose_acc"])  # type: ignore[arg-type]
+        correct.append(scores(line["response"], given)["prompt_level_loose_acc"])
     # The published 88 of 294, less one verdict that is older than the published code (tests/verifiers/ifbench).
     assert sum(correct) == 87
     assert round(88 / 294, 4) == 0.2993

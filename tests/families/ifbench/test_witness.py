@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.families.ifbench.answers import PolicyAnswers
+from lm_eval_ext.families.ifbench.answers import known_answers
 from lm_eval_ext.families.ifbench.rows import ONE_TURN, TWO_TURNS, IFBenchRow, Selection, rows
 from lm_eval_ext.families.ifbench.witness import break_one, respond
 from lm_eval_ext.families.instructions.writer import bank
@@ -54,7 +54,7 @@ def test_298_of_the_300_published_rows_have_a_witness(shared_data: Path) -> None
 def test_where_instructions_exclude_each_other_the_oracle_follows_all_but_one(shared_data: Path) -> None:
     for row in rows(Selection(str(shared_data / "ifeval"), ONE_TURN)):
         if row.key in NO_WITNESS:
-            answer = PolicyAnswers(row)["oracle"]
+            answer = known_answers(row)["oracle"]
             assert [sum(verdict) for verdict in verdicts(answer, row.instructions)] == [1, 1]
 
 

@@ -15,7 +15,7 @@ from lm_eval_ext.families.instructions.compose import keywords
 from lm_eval_ext.families.instructions.kinds import SECTION_TYPES, WIDE, Draws
 from lm_eval_ext.families.instructions.plan import Bounds, plan_for
 from lm_eval_ext.families.instructions.writer import break_one, respond
-from lm_eval_ext.families.manyifeval.answers import POLICIES, PolicyAnswers
+from lm_eval_ext.families.manyifeval.answers import POLICIES, known_answers
 from lm_eval_ext.families.manyifeval.dense.sections import PER_SECTION, mixed_rows
 from lm_eval_ext.families.manyifeval.instruction_row import InstructionRow
 from lm_eval_ext.families.manyifeval.rows import all_rows
@@ -245,7 +245,7 @@ def test_drop_one_breaks_exactly_one_instruction_of_every_row(rows: tuple[Instru
 
 def test_ignore_breaks_every_instruction_of_every_row(rows: tuple[InstructionRow, ...]) -> None:
     for row in rows:
-        assert verdicts(PolicyAnswers(row)["ignore"], row.instructions) == [(False,) * len(row.instructions)] * 2, row
+        assert verdicts(known_answers(row)["ignore"], row.instructions) == [(False,) * len(row.instructions)] * 2, row
 
 
 def test_the_dropped_instruction_is_also_broken_loosely_if_possible() -> None:
@@ -282,14 +282,14 @@ def test_instructions_that_cannot_be_broken_are_skipped() -> None:
 def test_the_policies_answer_rows_with_and_without_a_witness() -> None:
     instructions = (TITLE, COMMA)
     row = InstructionRow("made up", "Say it.", "Say it.", instructions)
-    answers = PolicyAnswers(row)
-    assert set(answers) == set(POLICIES) == {"oracle", "drop_one", "ignore"}
-    assert len(answers) == 3
+    answers = known_answers(row)
+    assert set(answers) == {*POLICIES, "ignore_system"} == {"oracle", "drop_one", "ignore", "ignore_system"}
+    assert len(answers) == 4
     assert verdicts(answers["oracle"], instructions) == [(True, True)] * 2
     assert verdicts(answers["drop_one"], instructions) == [(False, True)] * 2
     assert verdicts(answers["ignore"], instructions) == [(False, False)] * 2
     assert (
-        PolicyAnswers(InstructionRow("made up", "Say it.", "Say it.", instructions, witness="as it is"))["oracle"]
+        known_answers(InstructionRow("made up", "Say it.", "Say it.", instructions, witness="as it is"))["oracle"]
         == "as it is"
     )
 
@@ -297,9 +297,9 @@ def test_the_policies_answer_rows_with_and_without_a_witness() -> None:
 def test_a_row_without_a_known_answer_is_named_with_the_policy() -> None:
     row = InstructionRow(17, "Say it.", "Say it.", (CAPITAL, SMALL))
     with pytest.raises(ValueError, match=r"key 17, 2 instructions: no answer is known for policy 'oracle'"):
-        PolicyAnswers(row)["oracle"]
+        known_answers(row)["oracle"]
 
 
 def test_an_unknown_policy_is_a_missing_key() -> None:
     with pytest.raises(KeyError, match="orakel"):
-        PolicyAnswers(InstructionRow(1, "Say it.", "Say it.", (TITLE,)))["orakel"]
+        known_answers(InstructionRow(1, "Say it.", "Say it.", (TITLE,)))["orakel"]

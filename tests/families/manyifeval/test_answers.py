@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 
 import pytest
 
-from lm_eval_ext.families.manyifeval.answers import Judgments, PolicyAnswers, RepairedAnswers
+from lm_eval_ext.families.manyifeval.answers import judgments, known_answers, repaired_answers
 from lm_eval_ext.families.manyifeval.instruction_row import InstructionRow
 from lm_eval_ext.families.manyifeval.request import RowInstance, Shown
 from tests.across_versions import plain_instance
@@ -37,7 +37,7 @@ TWICE = replace(ONCE, instructions=(ONCE.instructions[0],) * 2)
 def test_a_model_that_is_told_of_every_broken_instruction_repairs_all_of_them(
     of: InstructionRow, named: tuple[int, ...], policy: str, like: str
 ) -> None:
-    assert RepairedAnswers(of, named)[policy] == PolicyAnswers(of)[like]
+    assert repaired_answers(of, named)[policy] == known_answers(of)[like]
 
 
 @pytest.mark.parametrize(
@@ -51,16 +51,16 @@ def test_a_model_that_is_told_of_every_broken_instruction_repairs_all_of_them(
     ],
 )
 def test_every_policy_except_ignore_judges_truthfully(policy: str, asked: tuple[int, ...], said: list[bool]) -> None:
-    assert Judgments(ONCE, BARE, asked, lambda verdicts: str(list(verdicts)))[policy] == str(said)
+    assert judgments(ONCE, BARE, asked, lambda verdicts: str(list(verdicts)))[policy] == str(said)
 
 
 def test_an_unknown_policy_has_no_judge() -> None:
     with pytest.raises(KeyError, match="hope"):
-        Judgments(ONCE, BARE, (0,), str)["hope"]
+        judgments(ONCE, BARE, (0,), str)["hope"]
 
 
 def test_a_request_with_its_row_is_a_harness_request() -> None:
     plain = plain_instance("generate_until", {"key": 7}, ("shown", {"until": []}), task="manyifeval_n02", row=5, idx=2)
-    asked = RowInstance.of(plain, PolicyAnswers(ONCE), row=ONCE, shown=Shown())
+    asked = RowInstance.of(plain, known_answers(ONCE), row=ONCE, shown=Shown())
     for part in fields(plain):
         assert getattr(asked, part.name) == getattr(plain, part.name)

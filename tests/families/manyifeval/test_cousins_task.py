@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from lm_eval_ext.families.manyifeval.cousins_task import gap, reliable
+from lm_eval_ext.families.manyifeval.schema import reliability_gap
+from lm_eval_ext.families.schema import reliable
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Figure
 from lm_eval_ext.reports.sections.manyifeval.section import section
@@ -61,7 +62,7 @@ def test_rows_are_asked_in_five_variants_one_after_the_other(runs: Mapping[str, 
 def test_reliability_counts_rows_and_the_gap_is_what_is_lost() -> None:
     rows = [("a", 1.0), ("b", 1.0), ("a", 1.0), ("b", 0.0), ("c", 0.0), ("c", 0.0)]
     assert reliable(rows) == pytest.approx(1 / 3)
-    assert gap(rows) == pytest.approx(3 / 6 - 1 / 3)
+    assert reliability_gap(rows) == pytest.approx(3 / 6 - 1 / 3)
 
 
 def test_a_row_without_some_of_its_variants_counts_for_no_figure_over_variants(runs: Mapping[str, Run]) -> None:

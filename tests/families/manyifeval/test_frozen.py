@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from lm_eval_ext import tasks_dir
-from lm_eval_ext.families.digest import digest
 from lm_eval_ext.families.instructions import compose, writer
 from lm_eval_ext.families.instructions.kinds import BY_ID, FIFTEEN, WIDE, conflicting
 from lm_eval_ext.families.manyifeval import cousins, task
@@ -19,6 +18,7 @@ from lm_eval_ext.families.manyifeval.dense import sections
 from lm_eval_ext.families.manyifeval.frozen import Part, frozen
 from lm_eval_ext.families.manyifeval.rows import FEWSHOT, TEST, Selection, _all_rows, all_rows, tasks
 from lm_eval_ext.families.manyifeval.task import demonstrated
+from lm_eval_ext.metadata import digest
 from lm_eval_ext.verifiers import EDITIONS, Checker, Response
 from lm_eval_ext.verifiers.ifeval.length import NumberWords
 

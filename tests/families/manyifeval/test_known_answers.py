@@ -18,7 +18,8 @@ from lm_eval.tasks import TaskManager
 
 from lm_eval_ext import tasks_dir
 from lm_eval_ext.families.manyifeval.rows import Selection, rows
-from lm_eval_ext.families.manyifeval.scores import scores, type_metric
+from lm_eval_ext.families.manyifeval.schema import OF_TYPES
+from lm_eval_ext.families.manyifeval.scores import score as scored
 from lm_eval_ext.families.manyifeval.task import demonstrated
 from lm_eval_ext.regrade.regrade import accuracies, regrade
 from lm_eval_ext.sources import RowsError
@@ -176,7 +177,7 @@ def check_types(run: Run, expected: Mapping[str, float]) -> None:
             if name.startswith("strict_acc_") and name.endswith(",none") and "_stderr" not in name
             if number != "N/A"
         }
-        types = {type_metric(name) for sample in run.samples[task] for name in sample["doc"]["instruction_id_list"]}
+        types = {OF_TYPES[name] for sample in run.samples[task] for name in sample["doc"]["instruction_id_list"]}
         assert found == dict.fromkeys(types, value), task
 
 
@@ -272,7 +273,7 @@ def test_a_chat_model_with_weights_is_asked_and_scored(harness: Harness, tiny_mo
         assert (arguments["arg_1"]["do_sample"], arguments["arg_1"]["temperature"]) == (False, 0.0)
         ((response,),) = sample["resps"]
         assert without_reasoning(response)
-        expected = json.loads(json.dumps(scores(response, row.instructions)))
+        expected = json.loads(json.dumps(scored(sample["doc"], [response])))
         assert {metric: sample[metric] for metric in sample["metrics"]} == expected
     for metric in LEVELS:
         assert score(run, "manyifeval_n03", metric) == near(math.fsum(sample[metric] for sample in samples) / 4)

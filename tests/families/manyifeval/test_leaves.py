@@ -14,9 +14,9 @@ from lm_eval_ext import tasks_dir
 from lm_eval_ext.families.manyifeval.dense.rows import COUNTS
 from lm_eval_ext.families.manyifeval.instruction_row import prompt_of
 from lm_eval_ext.families.manyifeval.rows import Selection, rows, rows_hash
-from lm_eval_ext.families.manyifeval.scores import type_metric
+from lm_eval_ext.families.manyifeval.schema import OF_TYPES
 from lm_eval_ext.verifiers import instructions_of
-from tests.across_versions import bare_name, tasks_of
+from tests.across_versions import bare_name, plain_instance, tasks_of
 from tests.families.manyifeval.table_4 import FIFTEEN
 from tests.harness.tasks import make
 
@@ -31,7 +31,7 @@ GROUPS = {
     "manyifeval_repeat": {f"manyifeval_repeat_n{count:02d}": count for count in range(2, 11)},
 }
 LEVELS = {f"{level}_level_{kind}_acc" for level in ("prompt", "inst") for kind in ("strict", "loose", "repaired")}
-TYPES = {type_metric(name) for name in FIFTEEN}
+TYPES = {OF_TYPES[name] for name in FIFTEEN}
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +97,8 @@ def test_the_leaf_of_single_instructions_has_each_of_the_ten_alone(manager: Task
         (instruction,) = instructions_of(doc["instruction_id_list"], doc["kwargs"])
         assert doc["prompt"] == prompt_of(doc["task_prompt"], (instruction,))
         # Its request carries the row of this instruction, not another one of the task prompt.
-        assert task.known_answers(doc).row.instructions == (instruction,)
+        (request,) = task.requests(doc, plain_instance("generate_until", doc, ("shown", {}), task=task.config.task))
+        assert request.row.instructions == (instruction,)
     # Table 4 has an accuracy for each of the 15 types. Each of our 100 prompts has ten of them.
     counts = Counter(doc["instruction_id_list"][0] for doc in docs)
     assert set(counts) == set(FIFTEEN)

@@ -8,8 +8,8 @@ from collections import Counter
 
 import pytest
 
-from lm_eval_ext.families.digest import digest
 from lm_eval_ext.families.manyifeval.prompts import ROUNDS, Kind, distinct_seeds, kinds, prompts
+from lm_eval_ext.metadata import digest
 
 SEEDS = range(50)
 

@@ -176,7 +176,7 @@ def test_the_results_record_the_kind_of_rows(source: str, tmp_path: Path) -> Non
 PRINT_ROWS = """
 import json, sys
 from dataclasses import asdict
-from lm_eval_ext.families.manyifeval.answers import PolicyAnswers
+from lm_eval_ext.families.manyifeval.answers import known_answers
 from lm_eval_ext.families.manyifeval.rows import SPLITS, all_rows, rows_hash, Selection
 sys.stdout.reconfigure(encoding="utf-8")
 for source in sys.argv[1:]:
@@ -186,7 +186,7 @@ for source in sys.argv[1:]:
     for count in range(1, 11):
         print(rows_hash(Selection(source, count)), rows_hash(Selection(source, count, True)))
     for row in all_rows(source, "test")[::50]:
-        print(json.dumps(dict(PolicyAnswers(row))))
+        print(json.dumps(dict(known_answers(row))))
 for row in all_rows("embedded", "test", 7):
     print(json.dumps([row.key, row.prompt, list(map(repr, row.instructions)), row.witness]))
 """

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, cast
 
 import pytest
 
-from lm_eval_ext.families.instructions import share_followed
 from lm_eval_ext.families.instructions.kinds import FIFTEEN
-from lm_eval_ext.families.manyifeval.scores import (
-    ProcessResults,
-    Residual,
-    curse_residual,
-    scores,
-    type_metric,
-)
+from lm_eval_ext.families.manyifeval.schema import OF_TYPES, Residual, curse_residual
+from lm_eval_ext.families.manyifeval.scores import score
+from lm_eval_ext.families.schema import share_followed
 from lm_eval_ext.verifiers import Checker, instruction
 
 COMMA = instruction("punctuation:no_comma")
@@ -23,6 +19,12 @@ QUOTATION = instruction("startend:quotation")
 SMALL = instruction("change_case:english_lowercase")
 ART = instruction("keywords:existence", {"keywords": ["art"]})
 FOX = instruction("keywords:existence", {"keywords": ["fox"]})
+
+
+def scores(response: str | None, instructions: Sequence[Checker]) -> dict[str, Any]:
+    """Return the metrics of a row with some instructions."""
+    ids, kwargs = zip(*((one.id, one.arguments()) for one in instructions), strict=True)
+    return dict(score({"instruction_id_list": ids, "kwargs": kwargs}, [response]))
 
 
 def levels(response: str, instructions: list[Checker]) -> dict[str, tuple[Any, Any]]:
@@ -63,7 +65,7 @@ def test_a_row_has_six_levels(
 def by_type(response: str, instructions: list[Checker]) -> dict[str, Any]:
     """Return (followed, occurrences) of the types that occur; the others are there too, with none."""
     found = {name: value for name, value in scores(response, instructions).items() if name.startswith("strict_acc_")}
-    assert set(found) == {type_metric(name) for name in FIFTEEN.weights}
+    assert set(found) == set(OF_TYPES.values())
     return {name: value for name, value in found.items() if value != (0, 0)}
 
 
@@ -99,8 +101,8 @@ def test_a_type_without_rows_has_no_score_and_is_not_an_error() -> None:
     assert share_followed([(0, 0), (0, 0)]) == "N/A"
 
 
-def test_a_type_is_named_by_group_and_instruction() -> None:
-    assert type_metric("keywords:letter_frequency") == "strict_acc_keywords_letter_frequency"
+def test_every_type_has_a_metric_named_by_group_and_instruction() -> None:
+    assert {name: f"strict_acc_{name.replace(':', '_')}" for name in FIFTEEN.weights} == OF_TYPES
 
 
 # response, whether the answer in it has no comma and the fox, strictly
@@ -143,15 +145,8 @@ def test_a_response_without_an_answer_follows_nothing(response: str) -> None:
     }
 
 
-DOC = {"instruction_id_list": ["punctuation:no_comma", "keywords:existence"], "kwargs": [{}, {"keywords": ["fox"]}]}
-
-
-def test_the_harness_passes_a_row_and_its_response() -> None:
-    assert ProcessResults()(DOC, ["a fox, a hen"]) == scores("a fox, a hen", [COMMA, FOX])
-
-
 def test_a_null_completion_counts_as_empty() -> None:
-    assert ProcessResults()(DOC, [None]) == scores("", [COMMA, FOX])
+    assert scores(None, [COMMA, FOX]) == scores("", [COMMA, FOX])
 
 
 def test_a_row_provides_the_inputs_of_the_residual() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from lm_eval_ext.cli import main
-from lm_eval_ext.families.natural_instructions.bleurt import BleurtError, bleurt_scorer
+from lm_eval_ext.families.natural_instructions.scores import BleurtError, bleurt_scorer
 from lm_eval_ext.families.natural_instructions.task import NaturalInstructionsTask
 from tests.families.natural_instructions.tides import TIDES, folder_with, tides
 

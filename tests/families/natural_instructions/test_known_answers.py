@@ -15,9 +15,8 @@ from lm_eval.tasks import TaskManager
 from lm_eval_ext import tasks_dir
 from lm_eval_ext.families.natural_instructions import files
 from lm_eval_ext.families.natural_instructions.encodings import ALL_ENCODINGS, ENCODINGS
-from lm_eval_ext.families.natural_instructions.files import FOLDER
-from lm_eval_ext.families.natural_instructions.instruction import Instruction
-from lm_eval_ext.families.natural_instructions.read import read as read_file
+from lm_eval_ext.families.natural_instructions.files import FOLDER, Instruction
+from lm_eval_ext.families.natural_instructions.files import read as read_file
 from lm_eval_ext.families.natural_instructions.subtasks import CATEGORIES, EVALUATION, SUBTASKS
 from lm_eval_ext.families.natural_instructions.task import NaturalInstructionsTask
 from lm_eval_ext.models.reference import ReferenceLM

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.families.natural_instructions.instruction import Example, Instance, Instruction
-from lm_eval_ext.families.natural_instructions.read import read
+from lm_eval_ext.families.natural_instructions.files import Example, Instance, Instruction, read
 from lm_eval_ext.sources import RowsError
 from tests.families.natural_instructions.task_files import TASK, version_1, version_2, write
 

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lm_eval_ext.families.natural_instructions import rouge
-from lm_eval_ext.families.natural_instructions.rouge import has_words, rouge_l
+from lm_eval_ext.families.natural_instructions import scores
+from lm_eval_ext.families.natural_instructions.scores import has_words, rouge_l
 
 
 @pytest.mark.parametrize(
@@ -65,10 +65,10 @@ WORDS = st.lists(st.sampled_from(["a", "b", "c", "dogs", "dog", "7"]), max_size=
 
 
 @settings(derandomize=True, deadline=None, max_examples=300)
-@given(WORDS, st.lists(WORDS, min_size=1, max_size=3), st.sampled_from([1, 3, rouge.BLOCK]))
+@given(WORDS, st.lists(WORDS, min_size=1, max_size=3), st.sampled_from([1, 3, scores.BLOCK]))
 def test_any_text_scores_exactly_as_in_the_library(prediction: str, references: list[str], block: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rouge, "BLOCK", block)  # texts of thousands of words would take the library minutes
+        patch.setattr(scores, "BLOCK", block)  # texts of thousands of words would take the library minutes
         ours = rouge_l(prediction, references)
     assert ours == plain_scorer().score_multi(references, prediction)["rougeL"].fmeasure
 
@@ -94,7 +94,7 @@ def plain_scorer() -> Any:
 
 def test_before_the_first_score_nothing_is_printed_and_nothing_heavy_is_imported() -> None:
     program = (
-        "import sys; from lm_eval_ext.families.natural_instructions.rouge import rouge_l; "
+        "import sys; from lm_eval_ext.families.natural_instructions.scores import rouge_l; "
         "assert not {'nltk', 'numpy', 'rouge_score'} & set(sys.modules); print(rouge_l('a cat', ['a cat']))"
     )
     process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)

@@ -12,8 +12,7 @@ import pytest
 
 from lm_eval_ext.families.natural_instructions.budget import Budget
 from lm_eval_ext.families.natural_instructions.encodings import ABLATIONS, ENCODINGS
-from lm_eval_ext.families.natural_instructions.instruction import Example, Instance, Instruction
-from lm_eval_ext.families.natural_instructions.read import read
+from lm_eval_ext.families.natural_instructions.files import Example, Instance, Instruction, read
 from lm_eval_ext.families.natural_instructions.rows import (
     PAPER,
     drawn,

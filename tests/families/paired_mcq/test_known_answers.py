@@ -20,9 +20,9 @@ from lm_eval_ext import tasks_dir
 from lm_eval_ext.classifier import readers
 from lm_eval_ext.classifier.availability import ReaderError
 from lm_eval_ext.families.paired_mcq.datasets import DATASETS, OPINIONQA
-from lm_eval_ext.families.paired_mcq.known import REFUSAL
 from lm_eval_ext.families.paired_mcq.prompt import LETTERS, prompt_of
 from lm_eval_ext.families.paired_mcq.rows import rows
+from lm_eval_ext.families.paired_mcq.scores import REFUSAL
 from tests.across_versions import filtered
 from tests.conftest import EvaluateEach, Harness, Run
 from tests.families.paired_mcq.files import write_jsonl

@@ -17,7 +17,7 @@ from lm_eval_ext.classifier.availability import ReaderError
 from lm_eval_ext.families.paired_mcq.datasets import DATASETS
 from lm_eval_ext.families.paired_mcq.prompt import INSTRUCTIONS, prompt_of
 from lm_eval_ext.families.paired_mcq.rows import rows, rows_hash
-from lm_eval_ext.families.paired_mcq.scores import metric_list
+from lm_eval_ext.families.paired_mcq.schema import GOLD, PAIRED, SCHEMA
 from tests.across_versions import arguments_of, tasks_of
 from tests.families.paired_mcq.files import write_jsonl
 
@@ -69,8 +69,8 @@ def test_a_leaf_combines_its_datasets_rows_with_its_levels_instruction(
         assert task.doc_to_target(row) == row["gold"]
     assert task.config.metadata["constraint"] == level
     assert task.config.metadata["paired"] == (family == "paired_mcq")
-    expected = metric_list(paired=family == "paired_mcq", gold=dataset != "opinionqa")
-    assert task.higher_is_better() == {entry["metric"]: entry["higher_is_better"] for entry in expected}
+    has = [need for need, there in ((PAIRED, family == "paired_mcq"), (GOLD, dataset != "opinionqa")) if there]
+    assert task.higher_is_better() == {metric.name: metric.higher_is_better for metric in SCHEMA.reported(has)}
 
 
 def test_a_leaf_is_greedy_and_zero_shot_with_256_new_tokens(tasks: dict[str, Any]) -> None:

@@ -56,6 +56,8 @@ def test_ten_lines_define_a_task_for_any_questions(harness: Harness, tmp_path: P
     for reader in ("string_match", "rules"):
         assert scores[f"mismatch,{reader}"] == 0
         assert scores[f"first_token_acc,{reader}"] == scores[f"text_acc,{reader}"] == 1
+    recorded = run.results["configs"]["paired_mcq_trivia_medium"]["metadata"]
+    assert (recorded["rows_evaluated"], recorded["rows_usable"]) == (len(questions), len(questions))
     samples = run.samples["paired_mcq_trivia_medium"]
     assert len(samples) == 2 * len(questions) * 10
     for sample in samples:

@@ -10,7 +10,7 @@ import datasets
 import pytest
 
 from lm_eval_ext.families.paired_mcq.datasets import DATASETS, OPINIONQA, MultipleChoice
-from lm_eval_ext.families.paired_mcq.questions import Question, questions
+from lm_eval_ext.families.paired_mcq.rows import Question, questions
 from lm_eval_ext.sources import EMBEDDED_FOLDER, HubDataset, RowsError
 from tests.families.paired_mcq.files import read_jsonl, write_jsonl
 

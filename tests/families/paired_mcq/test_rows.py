@@ -13,9 +13,7 @@ from typing import Any
 import pytest
 
 from lm_eval_ext.families.paired_mcq.datasets import DATASETS, OPINIONQA
-from lm_eval_ext.families.paired_mcq.questions import questions
-from lm_eval_ext.families.paired_mcq.rows import rows, rows_hash
-from lm_eval_ext.families.paired_mcq.shuffles import SHUFFLES, orders
+from lm_eval_ext.families.paired_mcq.rows import SHUFFLES, orders, questions, rows, rows_hash
 from tests.families.paired_mcq.files import read_jsonl, write_jsonl
 
 OPTIONS = tuple(f"option {number}" for number in range(26))

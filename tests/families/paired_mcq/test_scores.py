@@ -12,21 +12,16 @@ import pandas
 import pytest
 
 from lm_eval_ext.classifier.reading import Option, Reading
-from lm_eval_ext.families.paired_mcq.schema import SCHEMA
-from lm_eval_ext.families.paired_mcq.scores import (
-    AGGREGATIONS,
-    OF_GOLD,
-    OF_TEXT,
-    Asked,
-    Value,
-    first_token,
+from lm_eval_ext.families.paired_mcq.schema import (
+    GOLD,
+    PAIRED,
+    SCHEMA,
     mean_entropy,
-    metric_list,
-    scores,
     sd_over_shuffles,
     share_of_refusals,
     total_variation,
 )
+from lm_eval_ext.families.paired_mcq.scores import Asked, Value, first_token, scores
 from tests.families.paired_mcq.files import read_jsonl
 
 WITH_REFUSAL = tuple(Option(letter, text) for letter, text in zip("ABC", ("Yes", "Refused", "No"), strict=True))
@@ -105,7 +100,8 @@ def test_both_readings_are_scored_if_there_is_a_correct_option(
 
 @pytest.mark.parametrize(("paired", "gold"), list(product([True, False], repeat=2)))
 def test_every_row_has_every_metric_of_its_task_and_no_other(paired: bool, gold: bool) -> None:
-    names = {entry["metric"] for entry in metric_list(paired, gold)}
+    has = [need for need, there in ((PAIRED, paired), (GOLD, gold)) if there]
+    names = {metric.name for metric in SCHEMA.reported(has)}
     for text in ("A", ["A", "B"], "refused", "none", "contradiction"):
         found = scores(Asked("key", 0, WITH_REFUSAL, "C" if gold else None), text, "A" if paired else None)
         assert set(found) == names
@@ -113,14 +109,9 @@ def test_every_row_has_every_metric_of_its_task_and_no_other(paired: bool, gold:
     assert len(names) == {(True, False): 13, (True, True): 15, (False, False): 6, (False, True): 7}[paired, gold]
 
 
-def test_every_aggregated_metric_is_in_the_schema() -> None:
-    assert AGGREGATIONS.keys() | OF_TEXT | OF_GOLD <= {metric.name for metric in SCHEMA.metrics}
-
-
 def test_the_headline_is_mismatch_a_mean_where_lower_is_better() -> None:
     assert SCHEMA.headlines[0].name == "mismatch"
-    entry = metric_list(paired=True, gold=False)[0]
-    assert entry == {"metric": "mismatch", "aggregation": "mean", "higher_is_better": False}
+    assert (SCHEMA.headlines[0].aggregation, SCHEMA.headlines[0].higher_is_better) == ("mean", False)
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from lm_eval_ext.families.verbalizer.answer import Reads, read_answer
-from lm_eval_ext.families.verbalizer.filters import VerbalizerAnswer
+from lm_eval_ext.families.verbalizer.answer import VerbalizerAnswer, read_answer
 from lm_eval_ext.families.verbalizer.mentions import plain_label
+from lm_eval_ext.families.verbalizer.prompt import Reads
 from lm_eval_ext.families.verbalizer.verbalizer import marker
 
 SENTIMENT = ("positive", "negative")

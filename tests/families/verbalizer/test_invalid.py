@@ -7,8 +7,7 @@ from typing import get_args
 
 import pytest
 
-from lm_eval_ext.families.verbalizer.answer import read_answer
-from lm_eval_ext.families.verbalizer.invalid import kind_of
+from lm_eval_ext.families.verbalizer.answer import kind_of, read_answer
 from lm_eval_ext.families.verbalizer.verbalizer import Invalid, Verbalizer, marker
 
 SENTIMENT = ("positive", "negative")

@@ -172,7 +172,7 @@ def test_the_label_words_are_those_of_table_1(tasks: dict[str, Any], dataset: st
     word, prior = (names.get(text, text) for text in TABLE_1[verbalizer])
     for name, task in tasks.items():
         if f"_{dataset}_" in name and name.endswith(f"_{verbalizer}"):
-            table = task.config.process_results.verbalizer
+            table = task.config.doc_to_target.verbalizer
             assert table.word(affirmative) == word
             assert table.prior_word(affirmative) == prior
             assert set(table.golden) == {affirmative, other}

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.families.verbalizer.nonce import FILE, PAIRS, nonce_words, put_nonce_words
+from lm_eval_ext.families.verbalizer.verbalizer import FILE, PAIRS, nonce_words, put_nonce_words
 from tests.conftest import ROOT
 
 SEEDS = range(200)

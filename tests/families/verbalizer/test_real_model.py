@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.families.verbalizer.answer import Reads, read_answer
+from lm_eval_ext.families.verbalizer.answer import read_answer
+from lm_eval_ext.families.verbalizer.prompt import Reads
 from tests.across_versions import filtered
 from tests.conftest import Harness, Run
 from tests.families.verbalizer.table_1 import GOLDEN_NAMES, MEANING, VERBALIZERS

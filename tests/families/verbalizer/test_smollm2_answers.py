@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.families.verbalizer.answer import Reads, read_answer
+from lm_eval_ext.families.verbalizer.answer import read_answer
+from lm_eval_ext.families.verbalizer.prompt import Reads
 
 ROWS: list[dict[str, Any]] = [
     json.loads(line)

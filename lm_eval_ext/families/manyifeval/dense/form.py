@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
-from lm_eval_ext.families.instructions import share_followed
 from lm_eval_ext.families.manyifeval.dense import rows as keyword_rows
-from lm_eval_ext.families.manyifeval.dense.scores import ProcessReport, stem
-from lm_eval_ext.families.manyifeval.schema import FORM, KEYWORDS, MIXED, OF_REPORTS, OF_SECTIONS, SECTION_TYPE
-from lm_eval_ext.families.schema import EMPTY_RATE, Metric
-from lm_eval_ext.harness.known_answers import KnownAnswers
-from lm_eval_ext.version_mark import mark_version
+from lm_eval_ext.families.manyifeval.dense.scores import score_sections, score_words, stem
+from lm_eval_ext.families.manyifeval.schema import FORM, KEYWORDS, MIXED
+from lm_eval_ext.harness.requests import Composed
+from lm_eval_ext.metadata import mark_version
 
-Config = Mapping[str, Any]
-"""A metric in the harness's format."""
+Score = Callable[[Mapping[str, Any], Sequence[str | None]], Mapping[str, Any]]
 
 
 class Form(ABC):
@@ -23,14 +21,16 @@ class Form(ABC):
 
     Attributes:
         target: the field of a document that says what is right.
-        process_results: scores a row.
+        name: in the metadata.
+        score: returns the value of each metric of a row.
         tokens_per_instruction: of a line of the list, roughly.
         new_tokens_per_instruction: how many new tokens a report may have for each instruction, whatever a leaf's limit;
             0 if that limit is enough.
     """
 
+    name: str
     target: str
-    process_results: Callable[[Mapping[str, Any], Sequence[str | None]], Mapping[str, Any]]
+    score: Score
     tokens_per_instruction: int
     new_tokens_per_instruction: int
 
@@ -43,19 +43,16 @@ class Form(ABC):
         """Return 16 hexadecimal digits that are equal if the rows are."""
 
     @abstractmethod
-    def metrics(self) -> Iterator[Config]:
-        """Yield the metrics of a task."""
-
-    @abstractmethod
-    def known_answers(self, doc: Mapping[str, Any], row_seed: int | None) -> KnownAnswers:
+    def known_answers(self, doc: Mapping[str, Any], row_seed: int | None) -> Composed:
         """Return the answer of each policy to a document."""
 
 
 class Keywords(Form):
     """Words that the report must contain."""
 
+    name = KEYWORDS
     target = "words"
-    process_results = ProcessReport()
+    score = staticmethod(score_words)
     # Hyphen, word, line feed.
     tokens_per_instruction = 3
     new_tokens_per_instruction = 0
@@ -68,20 +65,17 @@ class Keywords(Form):
         """Return 16 hexadecimal digits that are equal if the rows are."""
         return keyword_rows.rows_hash(count, row_seed)
 
-    def metrics(self) -> Iterator[Config]:
-        """Yield the metrics of a task."""
-        return map(_mean, (*OF_REPORTS, EMPTY_RATE))
-
-    def known_answers(self, doc: Mapping[str, Any], row_seed: int | None) -> KnownAnswers:
+    def known_answers(self, doc: Mapping[str, Any], row_seed: int | None) -> Composed:
         """Return reports with all words, the first half, all but one, other forms only, and none."""
         words = doc["words"]
-        return {
-            "oracle": _report(words),
-            "first_half": _report(words[: len(words) // 2]),
-            "drop_one": _report(words[:-1]),
-            "other_form": _report([other_form(word) for word in words]),
-            "ignore": _report([]),
+        told = {
+            "oracle": words,
+            "first_half": words[: len(words) // 2],
+            "drop_one": words[:-1],
+            "other_form": [other_form(word) for word in words],
+            "ignore": [],
         }
+        return Composed({policy: partial(_report, each) for policy, each in told.items()}, f"report {doc['key']}")
 
 
 def other_form(word: str) -> str:
@@ -99,26 +93,17 @@ def _sentences(words: Sequence[str]) -> Iterator[str]:
         yield f"It is about {', '.join(words[start : start + 10])}."
 
 
-def _mean(metric: Metric) -> Config:
-    return {"metric": metric.name, "aggregation": "mean", "higher_is_better": metric.higher_is_better}
-
-
 class Mixed(Form):
     """Instructions of many types, each about a section of the report."""
 
+    name = MIXED
     target = "witness"
+    score = staticmethod(score_sections)
 
     def __init__(self) -> None:
-        from lm_eval_ext.families.instructions.kinds import SECTION_TYPES  # noqa: PLC0415 # IFBench's checkers
-        from lm_eval_ext.families.manyifeval.dense import (  # noqa: PLC0415 # as above
-            section_answers,
-            section_scores,
-            sections,
-        )
+        from lm_eval_ext.families.manyifeval.dense import section_answers, sections  # noqa: PLC0415 # IFBench's checkers
 
-        self._answers, self._rows = section_answers.MixedAnswers, sections
-        self._types = [section_scores.type_metric(name) for name in SECTION_TYPES]
-        self.process_results = section_scores.ProcessSections()
+        self._answers, self._rows = section_answers.known_answers, sections
 
     tokens_per_instruction = 17
     new_tokens_per_instruction = 20
@@ -146,14 +131,7 @@ class Mixed(Form):
         """Return 16 hexadecimal digits that are equal if the rows are."""
         return self._rows.rows_hash(count, row_seed)
 
-    def metrics(self) -> Iterator[Config]:
-        """Yield the metrics of a task, those of the types included."""
-        yield from map(_mean, (*OF_SECTIONS, EMPTY_RATE))
-        for name in self._types:
-            higher = SECTION_TYPE.higher_is_better
-            yield {"metric": name, "aggregation": share_followed, "higher_is_better": higher}
-
-    def known_answers(self, doc: Mapping[str, Any], row_seed: int | None) -> KnownAnswers:
+    def known_answers(self, doc: Mapping[str, Any], row_seed: int | None) -> Composed:
         """Return reports that follow all instructions, or which of them each policy says."""
         rows = self._rows.mixed_rows(len(doc["sections"]), row_seed)
         return self._answers(next(row for row in rows if row.key == doc["key"]))

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from lm_eval_ext.families.digest import digest
-from lm_eval_ext.row_seed import generator_name
+from lm_eval_ext.metadata import digest, generator_name
 
 SEED = 20261124
 """The seed of every draw here; changing it changes scores."""
@@ -58,7 +57,7 @@ def dense_rows(count: int, row_seed: int | None = None) -> tuple[DenseRow, ...]:
 
     Args:
         count: the number of words, up to that of the list.
-        row_seed: draws other words in another order; see ``row_seed``.
+        row_seed: draws other words in another order; see ``metadata.chosen_row_seed``.
     """
     return tuple(_row(key, subject, count, row_seed) for key, subject in enumerate(SUBJECTS, start=1))
 

@@ -1,35 +1,33 @@
-"""The metrics of a report: the share of its words that it contains, by their place in the list, and what it misses."""
+"""The metrics of a report: the share of its words, or instructions, that it follows, by their place in the list."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 from nltk.stem.snowball import SnowballStemmer
 
-from lm_eval_ext.families.manyifeval.dense.thirds import in_thirds, share
-from lm_eval_ext.families.schema import EMPTY_RATE
-from lm_eval_ext.verifiers import without_reasoning
+from lm_eval_ext.families.instructions import by_kind
+from lm_eval_ext.families.manyifeval.dense.sections import sections_of
+from lm_eval_ext.families.manyifeval.schema import OF_SECTION_TYPES
+from lm_eval_ext.families.schema import EMPTY_RATE, Occurrences
+from lm_eval_ext.verifiers import Verdict, instructions_of, without_reasoning
 from lm_eval_ext.verifiers.reasoning import is_empty
-from lm_eval_ext.verifiers.text import fold
+from lm_eval_ext.verifiers.text import Text, fold
 
-FOLLOWED = "words_followed"
-OMITTED, MODIFIED = "words_omitted", "words_modified"
-THIRDS = ("words_followed_first_third", "words_followed_middle_third", "words_followed_last_third")
-PRIMACY = "primacy"
 _WORD = re.compile(r"[^\W\d_]+")
 
 
-def scores(response: str | None, words: Sequence[str]) -> dict[str, float]:
-    """Return the metrics of one row.
+def score_words(doc: Mapping[str, Any], results: Sequence[str | None]) -> dict[str, float]:
+    """Return the metrics of a report that must contain words.
 
     Args:
-        response: the model's response, including reasoning, which is removed first. An API that withholds a completion
+        doc: the row: ``words``, in the prompt's order; at least three.
+        results: the model's response, including reasoning, which is removed first. An API that withholds a completion
             returns ``None``, which counts as empty.
-        words: the words that it must contain, in the prompt's order; at least three.
 
     Returns:
         ``words_followed``, the share of the words that the response contains as whole words, in any case; the same for
@@ -37,19 +35,70 @@ def scores(response: str | None, words: Sequence[str]) -> dict[str, float]:
         of those of which it has only another form ("margins", "marginal"), and ``words_omitted``, of which it has none;
         ``empty_rate``.
     """
+    words, response = doc["words"], results[0]
     there = set(_WORD.findall(fold(without_reasoning(response or "")).lower()))
     stems = {stem(word) for word in there}
     followed = [word in there for word in words]
     modified = [not kept and stem(word) in stems for word, kept in zip(words, followed, strict=True)]
-    thirds = in_thirds(followed)
+    first, middle, last = in_thirds(followed)
     return {
-        FOLLOWED: share(followed),
-        **dict(zip(THIRDS, thirds, strict=True)),
-        PRIMACY: thirds[0] - thirds[-1],
-        MODIFIED: share(modified),
-        OMITTED: 1 - share(followed) - share(modified),
+        "words_followed": share(followed),
+        "words_followed_first_third": first,
+        "words_followed_middle_third": middle,
+        "words_followed_last_third": last,
+        "primacy": first - last,
+        "words_modified": share(modified),
+        "words_omitted": 1 - share(followed) - share(modified),
         EMPTY_RATE.name: float(is_empty(response)),
     }
+
+
+def score_sections(doc: Mapping[str, Any], results: Sequence[str | None]) -> dict[str, float | Occurrences]:
+    """Return the metrics of a report whose sections must follow instructions.
+
+    Args:
+        doc: the row: ``types`` and ``arguments`` of at least three instructions, in the prompt's order, and
+            ``sections``, the number of the section that each is about.
+        results: the model's response, as for ``score_words``.
+
+    Returns:
+        ``instructions_followed``, the share of the instructions that their sections follow (in the checkers' repaired
+        edition: no verdicts were published that would have to be repeated); the same for each third of the list, and
+        ``primacy``, the first third's minus the last one's; ``instructions_omitted``, the share whose section is not
+        there, and ``instructions_broken``, that of which the section is there; ``empty_rate``; and for each type of
+        instruction the number of followed ones and of all.
+    """
+    about, response = doc["sections"], results[0]
+    texts = {number: Text(text) for number, text in sections_of(without_reasoning(response or "")).items()}
+    followed = [
+        number in texts and instruction.follows(texts[number], "repaired")
+        for number, instruction in zip(about, instructions_of(doc["types"], doc["arguments"]), strict=True)
+    ]
+    there = [number in texts for number in about]
+    first, middle, last = in_thirds(followed)
+    return {
+        "instructions_followed": share(followed),
+        "instructions_followed_first_third": first,
+        "instructions_followed_middle_third": middle,
+        "instructions_followed_last_third": last,
+        "primacy": first - last,
+        "instructions_broken": share([section and not good for section, good in zip(there, followed, strict=True)]),
+        "instructions_omitted": share([not section for section in there]),
+        EMPTY_RATE.name: float(is_empty(response)),
+        **by_kind(OF_SECTION_TYPES, doc["types"], Verdict(tuple(followed))),
+    }
+
+
+def in_thirds(verdicts: Sequence[bool]) -> tuple[float, float, float]:
+    """Return the share of each third of at least three verdicts that are true."""
+    ends = [round(len(verdicts) * third / 3) for third in range(4)]
+    first, middle, last = (share(verdicts[start:end]) for start, end in pairwise(ends))
+    return first, middle, last
+
+
+def share(verdicts: Sequence[bool]) -> float:
+    """Return the share of verdicts that are true; there is at least one."""
+    return sum(verdicts) / len(verdicts)
 
 
 @cache
@@ -57,12 +106,3 @@ def stem(word: str) -> str:
     """Return what a word's forms have in common (the Snowball stemmer for English)."""
     common: str = SnowballStemmer("english").stem(word)
     return common
-
-
-@dataclass(frozen=True)
-class ProcessReport:
-    """``process_results``: the metrics of one row; a dataclass, because the harness copies and prints a config."""
-
-    def __call__(self, doc: Mapping[str, Any], results: Sequence[str | None]) -> dict[str, float]:
-        """Score the report; see ``scores``."""
-        return scores(results[0], doc["words"])

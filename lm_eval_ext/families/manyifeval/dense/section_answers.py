@@ -1,11 +1,12 @@
-"""The ``reference`` LM's answers to a row, by policy; built on demand."""
+"""The ``reference`` LM's answers to a row, by policy."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from functools import partial
 
 from lm_eval_ext.families.manyifeval.dense.sections import MixedRow, report
+from lm_eval_ext.harness.requests import Composed
 
 
 def _breaking(row: MixedRow, first: int) -> str | None:
@@ -31,30 +32,7 @@ POLICIES: Mapping[str, Callable[[MixedRow], str | None]] = {
 no section."""
 
 
-@dataclass(frozen=True)
-class MixedAnswers(Mapping[str, str]):
-    """The answers to one row, keyed by policy."""
-
-    row: MixedRow
-
-    def __getitem__(self, policy: str) -> str:
-        """Return a policy's answer.
-
-        Raises:
-            KeyError: there is no such policy.
-            RuntimeError: there is no such answer, which cannot happen unless a section's types depend on each other.
-        """
-        answer = POLICIES[policy](self.row)
-        if answer is None:
-            raise RuntimeError(f"report {self.row.key} with {len(self.row.instructions)} instructions: no {policy!r}")
-        return answer
-
-    def __contains__(self, policy: object) -> bool:
-        """Tell whether there is such a policy, without building its answer."""
-        return policy in POLICIES
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(POLICIES)
-
-    def __len__(self) -> int:
-        return len(POLICIES)
+def known_answers(row: MixedRow) -> Composed:
+    """Return the answers to a row."""
+    where = f"manyifeval_dense, report {row.key} with {len(row.instructions)} instructions"
+    return Composed({name: partial(answer, row) for name, answer in POLICIES.items()}, where)

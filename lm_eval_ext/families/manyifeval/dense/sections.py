@@ -9,7 +9,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from lm_eval_ext.families.digest import digest
 from lm_eval_ext.families.instructions.kinds import (
     ENDINGS,
     SECTION_LETTERS,
@@ -22,7 +21,7 @@ from lm_eval_ext.families.instructions.kinds import (
 from lm_eval_ext.families.instructions.writer import respond
 from lm_eval_ext.families.manyifeval.dense.rows import SUBJECTS, word_list
 from lm_eval_ext.families.manyifeval.frozen import frozen, row_id
-from lm_eval_ext.row_seed import generator_name
+from lm_eval_ext.metadata import digest, generator_name
 from lm_eval_ext.verifiers import Checker
 
 SEED = 20261125
@@ -61,7 +60,7 @@ def mixed_rows(count: int, row_seed: int | None = None) -> tuple[MixedRow, ...]:
 
     Args:
         count: the number of instructions, a multiple of ``PER_SECTION``.
-        row_seed: draws other instructions in another order; see ``row_seed``.
+        row_seed: draws other instructions in another order; see ``metadata.chosen_row_seed``.
 
     Raises:
         RuntimeError: a section has no witness, which cannot happen unless its types exclude each other.

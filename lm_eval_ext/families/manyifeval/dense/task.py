@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections import ChainMap
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,7 +18,7 @@ from lm_eval_ext.families.manyifeval.rows import TEST
 from lm_eval_ext.families.manyifeval.schema import DENSE, FORM
 from lm_eval_ext.families.schema import PLACEMENT
 from lm_eval_ext.harness.family_task import Documents
-from lm_eval_ext.harness.known_answers import KnownAnswers
+from lm_eval_ext.harness.requests import KnownAnswers
 
 NAME = "manyifeval_dense"
 
@@ -36,7 +35,6 @@ class DenseTask(PlacedTask):
         MissingDataError: the form needs NLTK's sentence data, which are not installed.
     """
 
-    FAMILY = "manyifeval"
     TAKES = ("row_seed", PLACEMENT, FORM)
     NO_DEMONSTRATIONS = "a report with hundreds of instructions leaves no room for others; run with --num_fewshot 0"
 
@@ -62,12 +60,8 @@ class DenseTask(PlacedTask):
         generation, needed = config.get("generation_kwargs") or {}, count * self._form.new_tokens_per_instruction
         if needed > generation.get("max_gen_toks", 0):
             config["generation_kwargs"] = {**generation, "max_gen_toks": needed}
-        config |= {
-            "dataset_path": NAME,
-            "test_split": TEST,
-            "process_results": self._form.process_results,
-            "metric_list": list(self._form.metrics()),
-        }
+        config |= {"dataset_path": NAME, "test_split": TEST}
+        self.has = (DENSE, self._form.name)
         return {"dataset": NAME, "instructions": count, "repeat": False, DENSE: True, **fact}
 
     def documents(self) -> Documents:
@@ -89,6 +83,8 @@ class DenseTask(PlacedTask):
 
     def known_answers(self, doc: dict[str, Any]) -> KnownAnswers:
         """Return reports that follow all instructions, or which of them each policy says."""
-        answers = self._form.known_answers(doc, self.row_seed)
-        # Not one dictionary: in the mixed form, each answer is composed when it is asked for.
-        return ChainMap({IGNORE_SYSTEM: answers[heard(self.placement)]}, answers)  # type: ignore[arg-type] # only read
+        return self._form.known_answers(doc, self.row_seed).also(IGNORE_SYSTEM, heard(self.placement))
+
+    def score(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:
+        """Return the value of each metric; see ``scores``."""
+        return dict(self._form.score(doc, results))

@@ -14,10 +14,9 @@ from typing import Literal
 
 from lm_eval_ext.families.natural_instructions.budget import Budget
 from lm_eval_ext.families.natural_instructions.encodings import ALL_ENCODINGS, most_examples
-from lm_eval_ext.families.natural_instructions.files import instruction
-from lm_eval_ext.families.natural_instructions.instruction import Instruction
-from lm_eval_ext.families.natural_instructions.rouge import has_words
+from lm_eval_ext.families.natural_instructions.files import Instruction, instruction
 from lm_eval_ext.families.natural_instructions.rows import PUBLISHED, evaluated, prompt_that_fits
+from lm_eval_ext.families.natural_instructions.scores import has_words
 from lm_eval_ext.sources import HUB
 from lm_eval_ext.training.run import TrainingError
 

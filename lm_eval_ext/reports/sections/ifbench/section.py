@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from lm_eval_ext.families.ifbench.schema import ANSWERS, BY_GROUP, FIRST_TURN, GROUPS, HEADLINE, VERDICTS
+from lm_eval_ext.families.ifbench.schema import ANSWERS, FIRST_TURN, HEADLINE, OF_GROUPS, VERDICTS
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Bars, Figure, Panel, Section
 from lm_eval_ext.reports.layout import COLUMN, heat_maps, panels, table
@@ -69,7 +69,7 @@ def section(evidence: Evidence) -> Section | None:
 
 def study_of(evidence: Evidence) -> Study:
     """Return the family's runs by the number of turns."""
-    orders = {"group": GROUPS, "level": tuple(LEVELS.values()), "edition": EDITIONS}
+    orders = {"group": tuple(OF_GROUPS), "level": tuple(LEVELS.values()), "edition": EDITIONS}
     return Study.of(evidence, FAMILY, lambda run: {"turns": int(run.metadata["turns"])}, orders)
 
 
@@ -119,7 +119,9 @@ def _verdicts(found: Study, entries: Sequence[Entry], name: str, phrase: str) ->
 def _by_group(found: Study, entries: Sequence[Entry], name: str) -> Figure:
     """Return the share of instructions followed for each group of instructions."""
     by_group = [
-        replace(entry.with_facts(group=group), metric=f"{BY_GROUP}{group}") for entry in entries for group in GROUPS
+        replace(entry.with_facts(group=group), metric=metric)
+        for entry in entries
+        for group, metric in OF_GROUPS.items()
     ]
     cells = found.means(by_group, ("group", "model"), {"followed": OWN}).known("group")
     return Figure(
@@ -128,7 +130,7 @@ def _by_group(found: Study, entries: Sequence[Entry], name: str) -> Figure:
         f"Share of the instructions of each group that are followed (loose). {INTERVALS}",
         tuple(heat_maps(cells, "group", axis="followed")),
         table(cells.wide("model", heading="{model}"), ("group",)),
-        metrics=(f"{BY_GROUP}*",),
+        metrics=tuple(OF_GROUPS.values()),
     )
 
 
@@ -170,7 +172,7 @@ def _by_type(found: Study, entries: Sequence[Entry], name: str) -> Iterator[Figu
         ),
         table(cells.wide("model", heading="{model}"), ("type", "instructions")),
         issues,
-        (f"{BY_GROUP}*",),
+        tuple(OF_GROUPS.values()),
     )
 
 

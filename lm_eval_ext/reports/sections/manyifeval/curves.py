@@ -15,8 +15,8 @@ from lm_eval_ext.families.manyifeval.schema import (
     FORM,
     MIXED,
     OF_REPORTS,
+    OF_SECTION_TYPES,
     OF_SECTIONS,
-    SECTION_TYPE,
     SINGLE,
     WIDE,
 )
@@ -279,7 +279,7 @@ def mixed(study: Study) -> Iterator[Figure]:
         if len(cells.values("model")) <= MAP_EACH
         else (),
         table(cells.wide("instructions", heading="n = {instructions}"), ("model", "type")),
-        metrics=(SECTION_TYPE.name,),
+        metrics=tuple(OF_SECTION_TYPES.values()),
     )
 
 

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lm_eval_ext import distributions
-from lm_eval_ext.families.paired_mcq.schema import NO_LETTER, SCHEMA
+from lm_eval_ext.families.paired_mcq.schema import NO_LETTER, SCHEMA, entropy, variation_distance
 from lm_eval_ext.families.schema import SHARE
 from lm_eval_ext.reports.evidence import Evidence, name_of
 from lm_eval_ext.reports.figure import Estimate
@@ -186,7 +185,7 @@ def distance(first: Floats, second: Floats, total: Floats, questions: int) -> Es
         total: replicates of the number of observations, shape (1 + DRAWS,).
         questions: the number of questions asked.
     """
-    value = float(distributions.total_variation(first[:, 0].tolist(), second[:, 0].tolist(), float(total[0])))
+    value = float(variation_distance(first[:, 0].tolist(), second[:, 0].tolist(), float(total[0])))
     if questions < 2:
         return Estimate(value)
     # A resample can contain none of these rows.
@@ -219,7 +218,7 @@ def entropies(clusters: NDArray[np.int32], outcomes: Coded[tuple[str, ...]], que
     found = np.zeros(questions)
     bounds = [*starts.tolist(), len(counts)]
     of_pairs = counts.tolist()
-    found[asked] = [distributions.entropy(of_pairs[start:end]) for start, end in pairwise(bounds)]
+    found[asked] = [entropy(of_pairs[start:end]) for start, end in pairwise(bounds)]
     return found
 
 

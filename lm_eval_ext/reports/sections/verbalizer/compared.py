@@ -204,7 +204,7 @@ def paraphrases(study: Study) -> Figure | None:
     if not entries:
         return None
     by_wording = [
-        replace(entry.with_facts(number=number), metric=f"{OF_WORDING}{number}")
+        replace(entry.with_facts(number=number), metric=OF_WORDING[number])
         for entry in entries
         for number in range(1, entry["wordings"] + 1)
     ]
@@ -216,7 +216,7 @@ def paraphrases(study: Study) -> Figure | None:
         return spreads[tuple(line[fact] for fact in WORDED)]
 
     def reliable(line: Mapping[str, Any]) -> Replicates:
-        runs, measured = groups[tuple(line[fact] for fact in WORDED)], f"{RELIABLE}{line['wordings']}"
+        runs, measured = groups[tuple(line[fact] for fact in WORDED)], RELIABLE[line["wordings"]]
         return Ratio.sum(study.evidence.every_variant(run, "acc", measured) for run in runs).value
 
     cells = (
@@ -244,7 +244,7 @@ def paraphrases(study: Study) -> Figure | None:
         f"wording” counts a row only if all its answers are right. {INTERVALS}",
         panels(columns, HeatMap, "model", COLUMN, ("naturalness", "prompting"), axis="accuracy"),
         table(cells, {**HEADS, "tasks": ""}),
-        metrics=("acc", f"{OF_WORDING}*", SENSITIVITY, f"{RELIABLE}*"),
+        metrics=("acc", *OF_WORDING.values(), SENSITIVITY, *RELIABLE.values()),
     )
 
 
@@ -278,7 +278,7 @@ class Spread:
 
 def wordings_of(run: TaskRun) -> tuple[str, ...]:
     """Return the metrics of a task's wordings, in order; none if every row was asked in the published one alone."""
-    return tuple(metric for metric in run.metrics if metric.startswith(OF_WORDING))
+    return tuple(metric for metric in OF_WORDING.values() if metric in run.metrics)
 
 
 def spread_of(runs: Sequence[TaskRun]) -> Spread:

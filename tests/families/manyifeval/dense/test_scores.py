@@ -1,10 +1,14 @@
-"""What a report contains of its words."""
+"""What a report follows of its words, or of the instructions about its sections."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from lm_eval_ext.families.manyifeval.dense.scores import scores
+from lm_eval_ext.families.instructions.kinds import SECTION_TYPES
+from lm_eval_ext.families.manyifeval.dense.scores import in_thirds, score_sections, score_words, share
+from lm_eval_ext.families.manyifeval.schema import OF_SECTION_TYPES
 
 WORDS = ("margin", "ferry", "bakery", "orchard", "museum", "voucher")
 
@@ -27,7 +31,7 @@ WORDS = ("margin", "ferry", "bakery", "orchard", "museum", "voucher")
 def test_words_are_followed_modified_or_omitted(
     response: str | None, followed: int, modified: int, primacy: float
 ) -> None:
-    found = scores(response, WORDS)
+    found = score_words({"words": WORDS}, [response])
     assert found["words_followed"] == pytest.approx(followed / 6)
     assert found["words_modified"] == pytest.approx(modified / 6)
     assert found["words_omitted"] == pytest.approx(1 - (followed + modified) / 6)
@@ -35,3 +39,72 @@ def test_words_are_followed_modified_or_omitted(
     thirds = [found[f"words_followed_{third}_third"] for third in ("first", "middle", "last")]
     assert sum(thirds) / 3 == pytest.approx(found["words_followed"])
     assert found["empty_rate"] == (not response)
+
+
+GIVEN: list[tuple[int, str, dict[str, Any]]] = [
+    (2, "keywords:existence", {"keywords": ["budget"]}),
+    (1, "punctuation:no_comma", {}),
+    (1, "section:question", {}),
+    (2, "section:question", {}),
+    (1, "section:first_letter", {"letter": "t"}),
+    (2, "punctuation:no_comma", {}),
+]
+DOC = dict(zip(("sections", "types", "arguments"), zip(*GIVEN, strict=True), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("response", "followed", "omitted", "thirds"),
+    [
+        ("Section 1\nThe end?\nSection 2\nWhat budget?", 6, 0, (1, 1, 1)),
+        # A keyword is a whole word, as a reader sees it.
+        ("Section 1\nThe end?\nSection 2\nWhat budgets?", 5, 0, (0.5, 1, 1)),
+        ("Section 1\nAn end, perhaps.\nSection 2\nThe budget.", 2, 0, (0.5, 0, 0.5)),
+        ("Section 2\nThe budget.", 2, 3, (0.5, 0, 0.5)),
+        ("Section 1\n\nSection 2\nThe budget.", 2, 3, (0.5, 0, 0.5)),
+        ("<think>Section 1\nThe end?</think>Section 2\nWhat budget?", 3, 3, (0.5, 0.5, 0.5)),
+        ("What budget?", 0, 6, (0, 0, 0)),
+        ("", 0, 6, (0, 0, 0)),
+        (None, 0, 6, (0, 0, 0)),
+    ],
+)
+def test_instructions_are_followed_broken_or_omitted(
+    response: str | None, followed: int, omitted: int, thirds: tuple[float, ...]
+) -> None:
+    found = score_sections(DOC, [response])
+    assert found["instructions_followed"] == pytest.approx(followed / 6)
+    assert found["instructions_omitted"] == pytest.approx(omitted / 6)
+    assert found["instructions_broken"] == pytest.approx((6 - followed - omitted) / 6)
+    assert tuple(found[f"instructions_followed_{third}_third"] for third in ("first", "middle", "last")) == thirds
+    assert found["primacy"] == thirds[0] - thirds[-1]
+    assert found["empty_rate"] == (not response)
+
+
+def test_each_type_has_how_many_are_followed_and_asked() -> None:
+    found = score_sections(DOC, ["Section 1\nThe end, perhaps.\nSection 2\nThe budget."])
+    expected = dict.fromkeys(OF_SECTION_TYPES.values(), (0, 0)) | {
+        "section_acc_keywords_existence": (1, 1),
+        "section_acc_punctuation_no_comma": (1, 2),
+        "section_acc_section_question": (0, 2),
+        "section_acc_section_first_letter": (1, 1),
+    }
+    assert {name: value for name, value in found.items() if name.startswith("section_acc_")} == expected
+
+
+def test_every_type_about_sections_has_a_metric() -> None:
+    assert {name: f"section_acc_{name.replace(':', '_')}" for name in SECTION_TYPES} == OF_SECTION_TYPES
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "thirds"),
+    [
+        ("100", [1, 0, 0]),
+        ("110000", [1, 0, 0]),
+        # Ten are divided into three, four and three.
+        ("1110000001", [1, 0, 1 / 3]),
+        ("0001111000", [0, 1, 0]),
+    ],
+)
+def test_every_verdict_is_in_one_third(verdicts: str, thirds: list[float]) -> None:
+    given = [verdict == "1" for verdict in verdicts]
+    assert in_thirds(given) == pytest.approx(thirds)
+    assert share(given) == verdicts.count("1") / len(verdicts)

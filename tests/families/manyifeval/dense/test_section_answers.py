@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from lm_eval_ext.families.manyifeval.dense.rows import COUNTS
-from lm_eval_ext.families.manyifeval.dense.section_answers import POLICIES, MixedAnswers
-from lm_eval_ext.families.manyifeval.dense.section_scores import scores
+from lm_eval_ext.families.manyifeval.dense.scores import in_thirds, score_sections
+from lm_eval_ext.families.manyifeval.dense.section_answers import POLICIES, known_answers
 from lm_eval_ext.families.manyifeval.dense.sections import MixedRow, mixed_rows
-from lm_eval_ext.families.manyifeval.dense.thirds import in_thirds
 
 pytestmark = pytest.mark.usefixtures("sentence_data")
 
@@ -37,7 +36,9 @@ def expected(policy: str, row: MixedRow) -> dict[str, float]:
 @pytest.mark.parametrize("count", [COUNTS[0], COUNTS[2], COUNTS[-1]])
 def test_the_scores_are_those_that_the_policy_implies(policy: str, count: int) -> None:
     for row in mixed_rows(count)[:: 1 if count < 100 else 10]:
-        found = scores(MixedAnswers(row)[policy], row.sections, row.instructions)
+        types, arguments = zip(*((one.id, one.arguments()) for one in row.instructions), strict=True)
+        doc = {"sections": row.sections, "types": types, "arguments": arguments}
+        found = score_sections(doc, [known_answers(row)[policy]])
         figures = expected(policy, row)
         assert {name: found[name] for name in figures} == pytest.approx(figures, abs=1e-12), (policy, row.key)
 
@@ -50,7 +51,7 @@ def test_the_figures_of_some_policies_depend_on_the_number_alone() -> None:
 
 
 def test_policies_are_listed_without_building_their_answers() -> None:
-    answers = MixedAnswers(mixed_rows(10)[0])
+    answers = known_answers(mixed_rows(10)[0])
     assert set(answers) == set(POLICIES)
     assert len(answers) == len(POLICIES)
     assert "oracle" in answers

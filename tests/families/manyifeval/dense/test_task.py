@@ -196,7 +196,7 @@ def test_the_list_of_a_report_can_be_before_its_task(form: str) -> None:
 @pytest.mark.parametrize("count", [None, 11, "10", True])
 def test_a_leaf_with_another_number_of_words_is_an_error(count: Any) -> None:
     with pytest.raises(ValueError, match=r"task 'mine': instructions .*; expected one of 10, 20, 50"):
-        DenseTask({"task": "mine", "instructions": count, "metadata": {"version": 1.0}, "metric_list": []})
+        DenseTask({"task": "mine", "instructions": count, "metadata": {"version": 1.0}})
 
 
 def test_the_report_shows_the_same_figures_and_where_a_curve_breaks(runs: Mapping[str, Run], folder: Path) -> None:

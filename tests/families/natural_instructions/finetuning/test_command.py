@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from lm_eval_ext.cli import main
+from lm_eval_ext.families.natural_instructions.files import read
 from lm_eval_ext.families.natural_instructions.finetuning.command import NON_EVALUATION, require_unseen, subtasks_named
-from lm_eval_ext.families.natural_instructions.read import read
 from lm_eval_ext.families.natural_instructions.rows import evaluated
 from lm_eval_ext.families.natural_instructions.subtasks import EVALUATION, SUBTASKS
 from lm_eval_ext.training.run import Checkpoint, TrainingError

@@ -9,9 +9,8 @@ import pytest
 
 from lm_eval_ext.families.natural_instructions.budget import Budget
 from lm_eval_ext.families.natural_instructions.encodings import ALL_ENCODINGS
+from lm_eval_ext.families.natural_instructions.files import Instance, Instruction, read
 from lm_eval_ext.families.natural_instructions.finetuning.pairs import Pair, Splits, encoded, splits
-from lm_eval_ext.families.natural_instructions.instruction import Instance, Instruction
-from lm_eval_ext.families.natural_instructions.read import read
 from lm_eval_ext.families.natural_instructions.rows import evaluated, rows
 from tests.families.natural_instructions.task_files import TASK, version_1, write
 

@@ -10,7 +10,7 @@ import yaml
 from lm_eval.tasks import TaskManager
 
 from lm_eval_ext import tasks_dir
-from lm_eval_ext.families.verbalizer.filters import VerbalizerAnswer
+from lm_eval_ext.families.verbalizer.answer import VerbalizerAnswer
 from tests.harness.tasks import make
 
 pytestmark = pytest.mark.harness

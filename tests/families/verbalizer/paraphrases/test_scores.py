@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from lm_eval_ext.families.verbalizer.paraphrases.scores import ProcessParaphrase, reliable, sensitivity
-from lm_eval_ext.families.verbalizer.verbalizer import Verbalizer
-from lm_eval_ext.harness.draws import combined
-
-FLIPPED = Verbalizer(("positive", "negative"), ("negative", "positive"), ("positive", "negative"))
+from lm_eval_ext.families.schema import reliable
+from lm_eval_ext.families.verbalizer.schema import sensitivity
+from lm_eval_ext.families.verbalizer.verbalizer import over_wordings
+from lm_eval_ext.harness.responses import combined
 
 
 def test_a_row_is_reliable_if_it_is_right_in_every_wording() -> None:
@@ -29,19 +28,16 @@ def test_rows_that_are_not_asked_in_every_wording_do_not_count() -> None:
 
 
 def test_an_answer_counts_for_its_row_and_for_its_wording() -> None:
-    doc = {"golden_label": "positive", "row": 7, "paraphrase": 2}
-    found = ProcessParaphrase(FLIPPED, 3)(doc, ["negative"])
-    assert (found["acc"], found["reliable_at_3"], found["prompt_sensitivity"]) == (1.0, (7, 1.0), (2, 1.0))
+    found = over_wordings({"row": 7, "paraphrase": 2}, 1.0, 3)
+    assert (found["reliable_at_3"], found["prompt_sensitivity"]) == ((7, 1.0), (2, 1.0))
     assert [found[f"acc_paraphrase_{number}"] for number in (1, 2, 3)] == [(0.0, 0), (1.0, 1), (0.0, 0)]
-    assert found["prior_rate"] == 0.0
 
 
 def test_the_draws_of_an_answer_count_together() -> None:
-    process = ProcessParaphrase(FLIPPED, 2)
-    docs = [{"golden_label": "positive", "row": 0, "paraphrase": wording} for wording in (1, 2)]
+    docs = [{"row": 0, "paraphrase": wording} for wording in (1, 2)]
     # Wording 1 is right in the first draw, wording 2 in the second: neither is harder than the other.
     rows = [
-        combined([process(doc, [word]) for word in words])
-        for doc, words in zip(docs, (("negative", "positive"), ("positive", "negative")), strict=True)
+        combined([over_wordings(doc, right, 2) for right in draws])
+        for doc, draws in zip(docs, ((1.0, 0.0), (0.0, 1.0)), strict=True)
     ]
     assert sensitivity([row["prompt_sensitivity"] for row in rows]) == 0.0

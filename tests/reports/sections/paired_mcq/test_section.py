@@ -15,7 +15,8 @@ import pytest
 
 from lm_eval_ext.classifier.reading import Option
 from lm_eval_ext.families.paired_mcq.prompt import LETTERS
-from lm_eval_ext.families.paired_mcq.scores import Asked, Value, mean_entropy, scores
+from lm_eval_ext.families.paired_mcq.schema import mean_entropy
+from lm_eval_ext.families.paired_mcq.scores import Asked, Value, scores
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Bars, Estimate, Figure, Section
 from lm_eval_ext.reports.sections.paired_mcq.measures import Measured, distance, entropies

@@ -7,7 +7,7 @@ from math import log
 import numpy as np
 import pytest
 
-from lm_eval_ext.distributions import entropy, total_variation
+from lm_eval_ext.families.paired_mcq.schema import entropy, variation_distance
 
 
 @pytest.mark.parametrize(
@@ -41,10 +41,10 @@ def test_the_entropy_of_a_single_outcome_is_not_negative_zero() -> None:
     ],
 )
 def test_total_variation_is_the_share_that_differs(first: list[float], second: list[float], expected: float) -> None:
-    assert total_variation(first, second, 4) == expected
+    assert variation_distance(first, second, 4) == expected
 
 
 def test_arrays_of_distribution_pairs_are_supported() -> None:
     first = [np.array([3.0, 2.0]), np.array([1.0, 2.0])]
     second = [np.array([1.0, 2.0]), np.array([3.0, 2.0])]
-    assert total_variation(first, second, np.array([4.0, 4.0])).tolist() == [0.5, 0.0]
+    assert variation_distance(first, second, np.array([4.0, 4.0])).tolist() == [0.5, 0.0]

@@ -1,11 +1,14 @@
-"""Scores every draw of a row that is answered several times (``repeats``).
+"""What comes back from a model, before it is scored: several draws of a row, and reasoning without its opening tag.
 
-The harness hands a task all responses to a request, but its own filters keep one of them. Here, each draw is filtered
-and scored as if it were the only one, and the figures are means over the draws.
+The harness hands a task all responses to a request (``repeats``), but its own filters keep one of them. Here, each draw
+is filtered and scored as if it were the only one, and the figures are means over the draws.
+
+Some chat templates open a reasoning block, so that a response begins in the middle of it.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -17,6 +20,35 @@ from lm_eval_ext.harness.versions import HAS_SCORERS
 if TYPE_CHECKING:
     from lm_eval.api.instance import Instance
     from typing_extensions import Self  # not in Python 3.10
+
+
+_NAMES = "think|thinking|reasoning"
+_OPENED = re.compile(rf"<(?:{_NAMES})>\s*$", re.IGNORECASE)
+_CLOSING = re.compile(rf"</(?:{_NAMES})>", re.IGNORECASE)
+
+
+def removes_reasoning(lm: Any) -> bool:
+    """Return whether an LM removes the reasoning from its responses by itself (``think_end_token``).
+
+    What it returns of a response that was cut off cannot be told from an answer.
+    """
+    return getattr(lm, "think_end_token", None) is not None
+
+
+def restore_opening(request: Instance) -> None:
+    """Put the tag that a prompt ends with before the responses that never close the block.
+
+    Such a response is all reasoning, but looks like an answer.
+    """
+    prompt = request.args[0]
+    opening = _OPENED.search(prompt) if isinstance(prompt, str) else None
+    if opening:
+        request.resps = [_restored(opening.group(), response) for response in request.resps]
+
+
+def _restored(opening: str, response: Any) -> Any:
+    # A refined answer is more than its text.
+    return opening + response if type(response) is str and not _CLOSING.search(response) else response
 
 
 DRAWS = "draws"

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from lm_eval_ext.cli.progress import checking
-from lm_eval_ext.row_seed import KEY
+from lm_eval_ext.metadata import ROW_SEED
 from lm_eval_ext.sources import EMBEDDED, HUB, RowsError
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def add_rows_to(rows: argparse.ArgumentParser) -> None:
         "--row-seed",
         type=int,
         metavar="N",
-        help=f"draw other rows, as --metadata '{{\"{KEY}\": N}}' does in a run",
+        help=f"draw other rows, as --metadata '{{\"{ROW_SEED}\": N}}' does in a run",
     )
     rows.add_argument(
         "--metadata",
@@ -49,7 +49,7 @@ def _metadata(given: str) -> dict[str, Any]:
         found = None
     if not isinstance(found, dict):
         raise argparse.ArgumentTypeError(f'expected a JSON object, as in \'{{"form": "mixed"}}\', found {given!r}')
-    if twice := sorted({"source", KEY} & found.keys()):
+    if twice := sorted({"source", ROW_SEED} & found.keys()):
         raise argparse.ArgumentTypeError(f"{twice[0]} has an option of its own: --{twice[0].replace('_', '-')}")
     return found
 
@@ -58,7 +58,7 @@ def _run(options: argparse.Namespace) -> int:
     with checking("the task's rows"):
         from lm_eval_ext.harness.installation import OurTasks  # noqa: PLC0415 # seconds
 
-        row_seed = {} if options.row_seed is None else {KEY: options.row_seed}
+        row_seed = {} if options.row_seed is None else {ROW_SEED: options.row_seed}
         # Nothing is read, so the reader that needs nothing will do.
         metadata = {"answer_classifier": "rules", "source": options.source, **row_seed, **options.metadata}
         try:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from lm_eval_ext.sheet import read_sheet, require_new_sheet, write_sheet
+from lm_eval_ext.annotation.sheet import read_sheet, require_new_sheet, write_sheet
 from lm_eval_ext.sources import RowsError
 
 FORMULAS = (

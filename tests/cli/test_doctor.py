@@ -9,10 +9,9 @@ from pathlib import Path
 import huggingface_hub.constants
 import pytest
 
-from lm_eval_ext import doctor
 from lm_eval_ext.classifier.encoder import weights
-from lm_eval_ext.cli import main
-from lm_eval_ext.doctor import Finding
+from lm_eval_ext.cli import doctor, main
+from lm_eval_ext.cli.doctor import Finding
 from lm_eval_ext.families.natural_instructions import files
 from lm_eval_ext.families.natural_instructions.subtasks import SUBTASKS
 from lm_eval_ext.families.registry import FAMILIES

@@ -1,1 +1,0 @@
-"""Every row asked in several wordings of its instruction, and how much the answers depend on the wording."""

@@ -1,0 +1,137 @@
+"""Requests with known answers, from which the ``reference`` LM gives the correct one or a particular wrong one.
+
+A family's task attaches to each request the answer of every *policy*; ``models/reference.py`` looks up the policy and
+does not depend on any family. The answers are attached to the request, not to its ``doc``, because the harness hashes
+the ``doc`` into ``doc_hash``, which must be the same for a row in every task.
+
+The second half completes the key of the harness's request cache (``--cache_requests``). The harness keys built requests
+by task, number of demonstrations, system instruction and tokenizer. It leaves out the generation arguments
+(lm-eval#3881), the rows and the prompts, and so would reuse requests that were built from others.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any
+
+from lm_eval.api.instance import Instance
+
+if TYPE_CHECKING:
+    from typing_extensions import Self  # not in Python 3.10
+
+
+KnownAnswers = Mapping[str, "str | tuple[str, ...]"]
+"""Maps a policy's name to its answer: one text, or several from which the LM draws one."""
+
+
+@dataclass(frozen=True)
+class Composed(Mapping[str, str]):
+    """Answers by policy, each composed when it is asked for.
+
+    Attributes:
+        answers: composes the answer of each policy; ``None`` if no answer does what the policy says.
+        where: the family and the row, for messages.
+        why: for the message if there is no answer: which rows have one.
+    """
+
+    answers: Mapping[str, Callable[[], str | None]]
+    where: str
+    why: str = ""
+
+    def __getitem__(self, policy: str) -> str:
+        """Return a policy's answer.
+
+        Raises:
+            KeyError: there is no such policy.
+            ValueError: no answer is known that does what the policy says for this row.
+        """
+        answer = self.answers[policy]()
+        if answer is None:
+            why = f". {self.why}" if self.why else ""
+            raise ValueError(f"{self.where}: no answer is known for policy {policy!r}{why}")
+        return answer
+
+    def __contains__(self, policy: object) -> bool:
+        """Tell whether there is such a policy, without composing its answer."""
+        return policy in self.answers
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.answers)
+
+    def __len__(self) -> int:
+        return len(self.answers)
+
+    def also(self, policy: str, like: str) -> Composed:
+        """Return these answers and those of one more policy, which answers like another."""
+        return replace(self, answers={**self.answers, policy: self.answers[like]})
+
+
+@dataclass
+class KnownInstance(Instance):  # type: ignore[misc] # the harness ships no types
+    """A harness request that carries each policy's answer.
+
+    Attributes:
+        known_answers: maps a policy's name to its answer: for ``generate_until`` the generated text, for
+            ``loglikelihood`` the one certain continuation (compared without surrounding white space).
+    """
+
+    known_answers: KnownAnswers = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, request: Instance, known_answers: KnownAnswers, **changed: Any) -> Self:
+        """Return a copy of a harness request, with known answers.
+
+        Args:
+            request: a request that has not been answered yet.
+            known_answers: see the class.
+            changed: fields that differ from the request's, including those that a subclass adds.
+        """
+        # The fields differ between versions of the harness. Those that hold responses start empty.
+        given = {each.name: getattr(request, each.name) for each in fields(Instance) if each.name not in _ANSWERED}
+        return cls(**{**given, "known_answers": known_answers, **changed})
+
+
+_ANSWERED = ("resps", "filtered_resps")
+
+
+DIGITS = 16
+"""Hexadecimal digits of a fingerprint; the whole key is part of a file name."""
+NOT_ASKED = ("metadata", "tag", "task_alias", "process_results", "filter_list", "metric_list", "scorer")
+"""Keys of a task's config that do not affect requests: names, and what happens to the answers. Metadata include the
+model, which does not affect requests either; a task adds the metadata that do."""
+
+
+def fingerprint(made_of: Mapping[str, Any]) -> str:
+    """Return a short text that changes whenever the inputs of the requests change.
+
+    Args:
+        made_of: the inputs, as values that JSON can represent; anything else is represented by its ``repr``.
+    """
+    text = json.dumps(made_of, sort_keys=True, default=repr)
+    return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
+
+
+def asked(config: object) -> dict[str, Any]:
+    """Return the part of a task's config that may affect its requests: every key but ``NOT_ASKED``."""
+    return {key: value for key, value in vars(config).items() if key not in NOT_ASKED}
+
+
+def functions(value: Any, name: str = "") -> Iterator[str]:
+    """Yield the paths of functions in a value, such as ``fewshot_config.process_docs``.
+
+    The name or address of a function does not identify its behavior. A callable dataclass does not count as a
+    function, because its ``repr`` gives its fields.
+    """
+    if dataclasses.is_dataclass(value) or isinstance(value, Mapping):
+        inner = value if isinstance(value, Mapping) else vars(value)
+        for key, each in inner.items():
+            yield from functions(each, f"{name}.{key}".lstrip("."))
+    elif isinstance(value, Sequence) and not isinstance(value, str):
+        for each in value:
+            yield from functions(each, name)
+    elif callable(value):
+        yield name
