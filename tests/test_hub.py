@@ -344,7 +344,8 @@ def test_a_changed_repository_is_named_with_what_was_expected_and_found(
 # The whole command, but for the checks that take seconds and are not of the hub; test_cli.py has these.
 DOCTOR = """
 import sys
-from lm_eval_ext import cli, doctor
+from lm_eval_ext import cli
+from lm_eval_ext.cli import doctor
 doctor._tasks = doctor._models
 doctor._rows = lambda *_: iter(())
 sys.exit(cli.main(["doctor", "--source", "hub"]))

@@ -17,7 +17,7 @@ from lm_eval.api.samplers import ContextSampler
 import lm_eval_ext
 from lm_eval_ext import sources
 from lm_eval_ext.harness.given import require_known_metadata
-from lm_eval_ext.harness.requests import KnownAnswers, KnownInstance, asked, fingerprint, functions
+from lm_eval_ext.harness.requests import KnownAnswers, KnownInstance, asked, fingerprint, functions, with_floors
 from lm_eval_ext.harness.responses import (
     DRAWS,
     OverDraws,
@@ -418,7 +418,10 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
 
     def construct_requests(self, doc: dict[str, Any], ctx: Any, **options: Any) -> list[Instance]:
         """Return the requests of a document, with what each policy of the ``reference`` LM would answer to them."""
-        return self.requests(doc, one_request(super().construct_requests(doc, ctx, **options)))
+        requests = self.requests(doc, one_request(super().construct_requests(doc, ctx, **options)))
+        for request in requests:
+            request.known_answers = with_floors(request.known_answers, self.doc_to_text(doc))
+        return requests
 
     def apply_filters(self) -> Any:
         """Apply the filters to all responses."""

@@ -14,11 +14,14 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from lm_eval.api.instance import Instance
+
+from lm_eval_ext.floors import FLOORS
 
 if TYPE_CHECKING:
     from typing_extensions import Self  # not in Python 3.10
@@ -68,6 +71,12 @@ class Composed(Mapping[str, str]):
     def also(self, policy: str, like: str) -> Composed:
         """Return these answers and those of one more policy, which answers like another."""
         return replace(self, answers={**self.answers, policy: self.answers[like]})
+
+
+def with_floors(known_answers: KnownAnswers, prompt: str) -> KnownAnswers:
+    """Return known answers and, for policies that they lack, the answers without content to a prompt."""
+    # Chained, because answers that are composed when they are asked for are not copied. Nothing is written.
+    return ChainMap(cast("dict[str, Any]", known_answers), {name: answer(prompt) for name, answer in FLOORS.items()})
 
 
 @dataclass

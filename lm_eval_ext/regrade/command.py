@@ -9,8 +9,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from lm_eval_ext.cli.progress import with_progress
+from lm_eval_ext.floors import EXAMPLES, FLOORS, accepted
 from lm_eval_ext.regrade.prompts import read_prompts
 from lm_eval_ext.regrade.regrade import accuracies, regrade
+from lm_eval_ext.regrade.rows import asked
+from lm_eval_ext.sources import RowsError
+from lm_eval_ext.verifiers import EDITIONS
 
 
 def add_verify_to(verify: argparse.ArgumentParser) -> None:
@@ -46,16 +50,45 @@ def add_verify_to(verify: argparse.ArgumentParser) -> None:
         help="print loose verdicts: also judge the response without its first line, last line or asterisks",
     )
     verify.add_argument("--keep-reasoning", action="store_true", help="judge reasoning blocks as part of the response")
+    instead = verify.add_mutually_exclusive_group()
+    instead.add_argument(
+        "--floors",
+        action="store_true",
+        help="judge no responses; print which share of the rows answers without content pass: ok, the prompt itself, a "
+        "refusal, nothing. Rows need a prompt and no response",
+    )
+    instead.add_argument(
+        "--audit",
+        action="store_true",
+        help="as --floors, by type of instruction: the share of a reward's ones that such an answer gets, and what the "
+        "prompt has in quotation marks; types that pay for nothing first",
+    )
     verify.set_defaults(run=_verify)
 
 
 def _verify(options: argparse.Namespace) -> int:
+    judge = _print_floors if options.floors or options.audit else _judge
     if options.rows == "-":
-        _judge(sys.stdin.buffer, "standard input", options)
+        judge(sys.stdin.buffer, "standard input", options)
     else:
         with Path(options.rows).open("rb") as lines:
-            _judge(with_progress(lines), options.rows, options)
+            judge(with_progress(lines), options.rows, options)
     return 0
+
+
+def _print_floors(lines: Iterable[bytes], origin: str, options: argparse.Namespace) -> None:
+    rows = (asked(f"{origin}, row {number}", line) for number, line in enumerate(lines, start=1) if line.strip())
+    of_rows, of_types = accepted(rows)
+    if not of_rows.asked:
+        raise RowsError(f"{origin}: no rows; expected one prompt with its instructions per line")
+    answers = (*FLOORS, EXAMPLES)
+    print(f"{of_rows.asked} rows; percent that an answer passes, strictly: as published / repaired")
+    listed = {"all instructions of a row": of_rows} | (of_types if options.audit else {})
+    width = max(map(len, listed))
+    print(f"{'':{width}}  {'asked':>6}" + "".join(f"{answer:>14}" for answer in answers))
+    for name, found in listed.items():
+        shares = (" / ".join(f"{100 * found.share(answer, edition):.1f}" for edition in EDITIONS) for answer in answers)
+        print(f"{name:{width}}  {found.asked:>6}" + "".join(f"{share:>14}" for share in shares))
 
 
 def _judge(lines: Iterable[bytes], origin: str, options: argparse.Namespace) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from lm_eval_ext.regrade.prompts import Prompts, plain
 from lm_eval_ext.results.rows import is_sample, responses_in
 from lm_eval_ext.sources import RowsError, row_of_line
+from lm_eval_ext.verifiers import Checker, instructions_of
 from lm_eval_ext.verifiers.verify import COLUMNS, GROUND_TRUTH, ROW_FIELDS
 
 
@@ -59,6 +60,34 @@ def answered(where: str, line: bytes, prompts: Prompts | None) -> tuple[Answered
     plain_row = plain(where, row)
     _require(where, plain_row, ROW_FIELDS)
     return (Answered(where, plain_row, plain_row, _response(where, row)),)
+
+
+def asked(where: str, line: bytes) -> tuple[str, tuple[Checker, ...]]:
+    """Return the prompt and the instructions of a line, which needs no response.
+
+    Args:
+        where: file and row, for messages.
+        line: as in ``answered``, with a ``prompt``, or with ``messages``, of which the user's last one is the prompt.
+
+    Raises:
+        RowsError: the line has none of these; the message names file, row and field.
+    """
+    row = row_of_line(where, line)
+    found = _asked_of_sample(where, row["doc"]) if is_sample(row) else plain(where, row)
+    _require(where, found, COLUMNS)
+    prompt = found.get("prompt")
+    if "prompt" not in found and isinstance(found.get("messages"), list):
+        users = [each for each in found["messages"] if isinstance(each, Mapping) and each.get("role") == "user"]
+        prompt = users[-1].get("content") if users else None
+    if not isinstance(prompt, str):
+        raise RowsError(
+            f"{where}: expected a field 'prompt' that is text, or 'messages' with one of the user; found "
+            f"{', '.join(found)}"
+        )
+    try:
+        return prompt, instructions_of(found["instruction_id_list"], found["kwargs"])
+    except (TypeError, ValueError) as error:
+        raise RowsError(f"{where}, fields 'instruction_id_list' and 'kwargs': {error}") from error
 
 
 def _require(where: str, row: Mapping[str, Any], fields: tuple[str, ...]) -> None:

@@ -245,3 +245,63 @@ def test_the_command_and_the_library_agree_on_real_responses(tmp_path: Path, sha
 
 def read(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+GROUND_TRUTH = json.dumps([{"instruction_id": ["punctuation:no_comma"], "kwargs": [None]}])
+
+
+def test_floors_need_no_responses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = rows_file(
+        tmp_path,
+        {"prompt": "Red, green or blue?", **NO_COMMA},
+        # The columns of training data; the user's last message is the prompt.
+        {
+            "messages": [{"role": "user", "content": "a, b"}, {"role": "user", "content": "a"}],
+            "ground_truth": GROUND_TRUTH,
+        },
+        # A sample of the harness.
+        {
+            "doc_id": 0,
+            "doc": {"prompt": 'Say "ok".', **NO_COMMA},
+            "filtered_resps": ["Yes, ok"],
+            "resps": [["Yes, ok"]],
+        },
+    )
+    assert main(["verify", "--floors", str(path)]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0].startswith("3 rows; percent")
+    both = {name: f"{share} / {share}" for name, share in {"ok": "100.0", "echo": "66.7", "empty": "0.0"}.items()}
+    assert printed[1].split() == ["asked", "ok", "echo", "refusal", "empty", "examples"]
+    (line,) = printed[2:]
+    assert line.split("  ")[0] == "all instructions of a row"
+    # The refusal has a comma; one prompt has something in quotation marks.
+    shares = " ".join(line.split()[5:])
+    assert shares == f"3 {both['ok']} {both['echo']} 0.0 / 0.0 {both['empty']} 33.3 / 33.3"
+
+
+def test_an_audit_lists_types_that_pay_for_nothing_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = {
+        "instruction_id_list": ["keywords:existence", "punctuation:no_comma"],
+        "kwargs": [{"keywords": ["red"]}, {}],
+    }
+    assert main(["verify", "--audit", str(rows_file(tmp_path, {"prompt": "Say it.", **asked}))]) == 0
+    names = [line.split("  ")[0] for line in capsys.readouterr().out.splitlines()[2:]]
+    assert names == ["all instructions of a row", "punctuation:no_comma", "keywords:existence"]
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (
+            NO_COMMA,
+            "row 1: expected a field 'prompt' that is text, or 'messages' with one of the user; found instruction",
+        ),
+        ({"prompt": "a", **NO_COMMA, "kwargs": []}, "row 1, fields 'instruction_id_list' and 'kwargs': kwargs has 0"),
+        ({"prompt": "a"}, "row 1: no field 'instruction_id_list'"),
+    ],
+)
+def test_a_row_without_floors_is_named(
+    row: dict[str, Any], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["verify", "--floors", str(rows_file(tmp_path, row))]) == 1
+    assert message in capsys.readouterr().err

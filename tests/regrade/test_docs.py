@@ -20,17 +20,19 @@ def blocks(language: str) -> list[str]:
 
 def test_the_command_line_example_prints_what_the_page_shows(tmp_path: Path) -> None:
     (script,) = (block for block in blocks("bash") if "--prompts" in block)
-    (shown,) = blocks("text")
+    (floors,) = (block for block in blocks("bash") if "--floors" in block)
+    shown, shown_of_floors = blocks("text")
     path = f"{Path(COMMAND).parent}:/usr/bin:/bin"
-    process = subprocess.run(
-        ["bash", "-ec", script],
-        env=offline_environment(PATH=path),
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (process.returncode, process.stdout, process.stderr) == (0, "", shown)
+    for commands, printed, noted in ((script, "", shown), (floors, shown_of_floors, "")):
+        process = subprocess.run(
+            ["bash", "-ec", commands],
+            env=offline_environment(PATH=path),
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (process.returncode, process.stdout, process.stderr) == (0, printed, noted)
     assert len((tmp_path / "judged.jsonl").read_text(encoding="utf-8").splitlines()) == 2
 
 

@@ -31,7 +31,7 @@ from lm_eval_ext.families.ifbench.scores import score
 from lm_eval_ext.families.ifbench.witness import respond
 from lm_eval_ext.families.leaf import refuse_rows
 from lm_eval_ext.harness.family_task import Documents, FamilyTask
-from lm_eval_ext.harness.requests import KnownAnswers, KnownInstance
+from lm_eval_ext.harness.requests import KnownAnswers, KnownInstance, with_floors
 from lm_eval_ext.harness.versions import maybe_delimit, resolve_field
 from lm_eval_ext.verifiers.nltk_data import PUNKT, STOP_WORDS, TAGGER, find
 
@@ -142,7 +142,7 @@ class IFBenchTask(FamilyTask):
         """Return the request; with two turns, it carries the second message."""
         if self._turns == 1:
             return [KnownInstance.of(request, self.known_answers(doc))]
-        row, then = self._row(doc), self.known_answers(doc)
+        row, then = self._row(doc), with_floors(self.known_answers(doc), doc["second"])
         return [TwoTurnsInstance.of(request, first_answers(row), row=row, system=self._system_prompt(doc), then=then)]
 
     def _row(self, doc: dict[str, Any]) -> IFBenchRow:

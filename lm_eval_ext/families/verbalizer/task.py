@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, ClassVar
 
 import datasets
@@ -207,7 +208,8 @@ class VerbalizerTask(FamilyTask):
     def known_answers(self, doc: dict[str, Any]) -> KnownAnswers:
         """Return the word that the prompt demands, the word that names the label by itself, and a random label word.
 
-        If every row is asked in several wordings, also what obeys only the published one.
+        ``constant`` gives the same word to all rows, the one that is right most often. If every row is asked in several
+        wordings, also what obeys only the published one.
         """
         golden, verbalizer = doc[GOLDEN], self._leaf.verbalizer
         # A chain of thought names the tempting word before its conclusion, which tests how conclusions are read.
@@ -218,12 +220,18 @@ class VerbalizerTask(FamilyTask):
             "oracle": thought + say.format(verbalizer.word(golden)),
             "prior": thought + say.format(verbalizer.prior_word(golden)),
             "random": tuple(thought + say.format(word) for word in verbalizer.words),
+            "constant": say.format(self._most_frequent_word),
         }
         if self.paraphrases:
             obeys = doc[PARAPHRASE] == 1
             word = verbalizer.word(golden) if obeys else verbalizer.another_word(golden)
             answers[FIRST_WORDING] = thought + say.format(word)
         return answers
+
+    @cached_property
+    def _most_frequent_word(self) -> str:
+        golden: str = Counter(self.eval_docs[GOLDEN]).most_common(1)[0][0]
+        return self._leaf.verbalizer.word(golden)
 
 
 def _defaults(reads: Reads, tokens: int) -> Mapping[str, Any]:
