@@ -17,7 +17,7 @@ import pytest
 from lm_eval_ext.reports.figure import Bars, Curves, Estimate, Figure, HeatMap, Mark, Panel, Series, Table
 from lm_eval_ext.reports.page.drawing import pngs, svgs
 from lm_eval_ext.reports.page.drawing.frame import ELLIPSIS, scales, shortened, told_apart, width, wrapped
-from lm_eval_ext.reports.page.drawing.palette import DARK_INK, LEVELS, LIGHT_INK, ROLE_OF, ROLES, SERIES, contrast
+from lm_eval_ext.reports.page.drawing.palette import DARK_INK, LIGHT_INK, ROLE_OF, ROLES, SERIES, SHADES, contrast
 from lm_eval_ext.reports.wording import magnitude
 from tests.reports.page import sample_report as sample
 
@@ -333,7 +333,7 @@ def test_each_number_of_a_heat_map_has_the_color_of_its_value() -> None:
     svg = drawn(HeatMap(("row",), ("low", "high", "none"), (one(0.0, 1.0, nan),), "accuracy"))
     colors = dict(inks(svg))
     assert colors["0"] == "var(--heat0-ink)"
-    assert colors["100"] == f"var(--heat{LEVELS - 1}-ink)"
+    assert colors["100"] == f"var(--heat{SHADES - 1}-ink)"
     assert colors["–"] == "var(--muted)"  # noqa: RUF001 # as it is written
     assert paths(svg, "missing")
 
@@ -505,7 +505,7 @@ def test_every_role_but_a_cells_ink_has_its_own_color_and_inks_are_one_of_two() 
 
 def test_heat_map_levels_are_monotonic_in_contrast() -> None:
     for scheme in (0, 1):
-        against_paper = [contrast(ROLES[f"heat{level}"][scheme], ROLES["paper"][scheme]) for level in range(LEVELS)]
+        against_paper = [contrast(ROLES[f"heat{level}"][scheme], ROLES["paper"][scheme]) for level in range(SHADES)]
         assert against_paper == sorted(against_paper)
         for side in ([4, 3, 2, 1, 0], [4, 5, 6, 7, 8]):
             away = [contrast(ROLES[f"change{level}"][scheme], ROLES["paper"][scheme]) for level in side]

@@ -33,7 +33,7 @@ from lm_eval_ext.reports.page.drawing.frame import (
     width,
     wrapped,
 )
-from lm_eval_ext.reports.page.drawing.palette import INK, LEVELS, LIGHT, SERIES
+from lm_eval_ext.reports.page.drawing.palette import INK, LIGHT, SERIES, SHADES
 from lm_eval_ext.reports.page.drawing.svg import HATCHES
 from lm_eval_ext.reports.wording import figure as shown
 from lm_eval_ext.reports.wording import magnitude
@@ -413,7 +413,7 @@ def _role(estimate: Estimate, mark: HeatMap, scale: Scale) -> str:
 
 
 def _level(share: float) -> int:
-    return max(0, min(LEVELS - 1, int(share * LEVELS)))
+    return max(0, min(SHADES - 1, int(share * SHADES)))
 
 
 def _draw_cells(axes: Axes, cells: Sequence[_Cell], role: str, size: tuple[float, float]) -> None:
@@ -439,12 +439,12 @@ def _draw_key(axes: Axes, mark: HeatMap, scale: Scale) -> None:
     name = "change" if mark.unit == "change" else "heat"
     ends = scale.label(low), scale.label(high)
     swatch = 12.0
-    taken = LEVELS * swatch + sum(width(end, SMALL) for end in ends) + 26
+    taken = SHADES * swatch + sum(width(end, SMALL) for end in ends) + 26
     axes.text(0, 9, named(mark.axis, mark.unit, WIDTH - taken), va="center", size=SMALL, color=LIGHT["muted"])
     right = WIDTH - width(ends[1], SMALL) - 1
-    start = right - 5 - LEVELS * swatch
+    start = right - 5 - SHADES * swatch
     axes.text(start - 5, 9, ends[0], ha="right", va="center", size=SMALL, color=LIGHT["muted"])
     axes.text(WIDTH - 1, 9, ends[1], ha="right", va="center", size=SMALL, color=LIGHT["muted"])
-    for level in range(LEVELS):
+    for level in range(SHADES):
         corner = [(start + level * swatch, 4.0)]
         axes.add_patch(PathPatch(_cells(corner, swatch + 1, 11), facecolor=LIGHT[f"{name}{level}"], linewidth=0))

@@ -54,7 +54,7 @@ _CHANGE = (
     ("#e28533", "#e18633"),
     ("#a54900", "#ffcf9f"),
 )
-LEVELS = 9
+SHADES = 9
 """The number of colors in a heat map."""
 SERIES = len(_SERIES)
 """The number of series colors before they repeat."""
