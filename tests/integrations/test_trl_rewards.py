@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 
 from lm_eval_ext.integrations.rows import RowError
 from lm_eval_ext.integrations.trl_rewards import AllFollowed, InstructionReward, ShareFollowed
-from lm_eval_ext.verifiers import EDITIONS, Edition
+from lm_eval_ext.verifiers import EDITIONS, Edition, verify
 from tests.integrations.documentation import code, write_prompts
 from tests.integrations.rows import pairs, verified
 
@@ -119,23 +120,33 @@ def test_an_unknown_edition_is_an_error_before_the_training() -> None:
         ShareFollowed("repair")  # type: ignore[arg-type]
 
 
-def test_the_documented_training_takes_two_steps_by_the_verdicts_of_verify(
-    tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip("trl", reason="trl is not installed (extra: trl)")
-    rows = {row["prompt"]: row for row in map(json.loads, write_prompts(tmp_path).read_text("utf-8").splitlines())}
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
-    judged: list[tuple[str, str, str, float]] = []
+Judged = list[tuple[str, str, str, float]]
+"""The reward's class, prompt, completion and reward."""
+
+
+@pytest.fixture
+def judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Judged:
+    """Return what rewards a trainer was given, in their order; its data sets are cached in a folder of the test."""
+    seen: Judged = []
     called = InstructionReward.__call__
 
     def observed(reward: InstructionReward, completions: list[str], prompts: list[str], **columns: Any) -> list[float]:
         rewards = called(reward, completions, prompts, **columns)
         names = [type(reward).__name__] * len(rewards)
-        judged.extend(zip(names, prompts, completions, rewards, strict=True))
+        seen.extend(zip(names, prompts, completions, rewards, strict=True))
         return rewards
 
     monkeypatch.setattr(InstructionReward, "__call__", observed)
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
+    return seen
+
+
+def test_the_documented_training_takes_two_steps_by_the_verdicts_of_verify(
+    tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, judged: Judged
+) -> None:
+    pytest.importorskip("trl", reason="trl is not installed (extra: trl)")
+    rows = {row["prompt"]: row for row in map(json.loads, write_prompts(tmp_path).read_text("utf-8").splitlines())}
+    monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}
     exec(code("TRL").replace("Qwen/Qwen2.5-0.5B-Instruct", str(tiny_model)), names)  # noqa: S102 # it is our page
     assert names["trainer"].state.global_step == 2
@@ -147,3 +158,49 @@ def test_the_documented_training_takes_two_steps_by_the_verdicts_of_verify(
         rewards = [reward for of, _, _, reward in judged if of == name]
         means = [sum(rewards[start : start + 4]) / 4 for start in (0, 4)]
         assert [line[f"rewards/{name}/mean"] for line in logged] == pytest.approx(means)
+
+
+FOR_TRAINING: Mapping[str, tuple[str, dict[str, Any]]] = {
+    "Say something about foxes.": ("count:lowercase_counting", {"N": 5}),
+    "Describe a harbor in a few words.": ("punctuation:punctuation_dot", {}),
+    "Name an animal.": ("detectable_format:sentence_hyphens", {}),
+    "Write a line about rain.": ("last_word:last_word_answer", {"last_word": "rain"}),
+}
+"""By prompt, an instruction that models are trained with, and its arguments."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_a_real_model_takes_three_steps_by_the_rewards_of_the_training_instructions(
+    edition: Edition, smollm2: Mapping[str, str], tmp_path: Path, judged: Judged
+) -> None:
+    trl = pytest.importorskip("trl", reason="trl is not installed (extra: trl)")
+    from datasets import Dataset  # noqa: PLC0415 # with trl
+    from transformers import AutoModelForCausalLM, AutoTokenizer  # noqa: PLC0415
+
+    folder, file = smollm2["pretrained"], smollm2["gguf_file"]
+    loaded = AutoModelForCausalLM.from_pretrained(folder, gguf_file=file)
+    # Its weights are no longer quantized, but it says that they are.
+    del loaded.config.quantization_config
+    model = AutoModelForCausalLM.from_config(loaded.config)
+    model.load_state_dict(loaded.state_dict())
+    truth = [json.dumps([{"instruction_id": [name], "kwargs": [given]}]) for name, given in FOR_TRAINING.values()]
+    trial = {"use_cpu": True, "max_steps": 3, "per_device_train_batch_size": 4, "num_generations": 4, "seed": 1}
+    trainer = trl.GRPOTrainer(
+        model=model,
+        processing_class=AutoTokenizer.from_pretrained(folder, gguf_file=file),
+        reward_funcs=[ShareFollowed(edition)],
+        args=trl.GRPOConfig(str(tmp_path / "trained"), max_completion_length=24, save_strategy="no", **trial),
+        train_dataset=Dataset.from_dict({"prompt": [*FOR_TRAINING], "ground_truth": truth}),
+    )
+    before = {name: weight.detach().clone() for name, weight in model.named_parameters()}
+    trainer.train()
+    assert trainer.state.global_step == 3
+    assert len(judged) == 3 * 4
+    for _, prompt, completion, reward in judged:
+        name, given = FOR_TRAINING[prompt]
+        assert reward == verify(completion, [name], [given], edition=edition).share
+    # Where all completions to a prompt earn the same, there is nothing to learn from it.
+    groups = [{reward for *_, reward in judged[start : start + 4]} for start in range(0, 12, 4)]
+    moved = any(not before[name].equal(weight) for name, weight in model.named_parameters())
+    assert moved == any(len(rewards) > 1 for rewards in groups)
