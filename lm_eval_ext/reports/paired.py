@@ -24,6 +24,8 @@ from lm_eval_ext.results.runs import TaskRun
 
 ONE_SIDE = 0.025
 """The level of each end of a 95 % interval."""
+ROUNDING = 1e-9
+"""The largest difference of two scores that are the same: the order of draws changes how their mean is rounded."""
 
 Measure = str | Callable[[Rows], Floats]
 """A metric, or what returns a number for each row of a task, shape (rows,)."""
@@ -139,6 +141,8 @@ class Difference:
         rows_by_dataset: the number of rows of each dataset, in the order of the rows.
         answers: the number of pairs of answers.
         lost, added: the numbers of answers that only the first, or only the second, side has.
+        increased, decreased: the numbers of answers whose score is larger, or smaller, on the second side: of answers
+            that are right or wrong, how many flipped. ``None`` if an answer alone has no score.
         unpaired: why there are no pairs of answers, where the scores are those in the results.
     """
 
@@ -152,6 +156,8 @@ class Difference:
     answers: int = 0
     lost: int = 0
     added: int = 0
+    increased: int | None = None
+    decreased: int | None = None
     unpaired: Issue | None = None
 
     @classmethod
@@ -163,6 +169,11 @@ class Difference:
     def rows(self) -> int:
         """The number of dataset rows compared."""
         return len(self.by_row)
+
+    @property
+    def changed(self) -> int | None:
+        """The number of answers whose score differs; ``None`` if an answer alone has no score."""
+        return None if self.increased is None or self.decreased is None else self.increased + self.decreased
 
     @cached_property
     def p(self) -> float:
@@ -220,7 +231,7 @@ def difference_of(
     """
     changes: dict[str, list[tuple[NDArray[np.int32], Floats, float]]] = {}
     before = after = 0.0
-    answers = lost = added = 0
+    answers = lost = added = increased = decreased = 0
     for first, second in pairs:
         paired = _answers(first, second, measure)
         count = len(paired.clusters)
@@ -229,7 +240,10 @@ def difference_of(
             continue
         weight = 1 / count if tasks_weigh_alike else 1.0
         before, after = before + weight * paired.before.sum(), after + weight * paired.after.sum()
-        changes.setdefault(first.dataset, []).append((paired.clusters, weight * (paired.after - paired.before), weight))
+        of_answers = paired.after - paired.before
+        increased += int(np.count_nonzero(of_answers > ROUNDING))
+        decreased += int(np.count_nonzero(of_answers < -ROUNDING))
+        changes.setdefault(first.dataset, []).append((paired.clusters, weight * of_answers, weight))
     if not answers:
         return Difference.none(lost, added)
     of_datasets = [sums_by_row(of_dataset) for of_dataset in changes.values()]
@@ -249,6 +263,8 @@ def difference_of(
         answers,
         lost,
         added,
+        increased,
+        decreased,
     )
 
 

@@ -40,6 +40,27 @@ def test_runs_of_one_task_are_paired_answer_by_answer(tmp_path: Path) -> None:
     assert found.p == pytest.approx(stats.binomtest(0, 10).pvalue)
 
 
+def test_answers_that_flipped_are_counted_although_the_scores_are_equal(tmp_path: Path) -> None:
+    # Rows 0 to 9 were right and are wrong; rows 60 to 69 the other way round.
+    found = difference(tmp_path, {SST2: right(60), GOLDEN: right(50)}, {SST2: right(60, skip=10), GOLDEN: right(53)})
+    assert (found.increased, found.decreased, found.changed) == (10 + 3, 10, 23)
+
+
+def test_a_mean_over_draws_that_was_rounded_otherwise_has_not_changed(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", {SST2: right(60)})
+    (runs,) = load_apart([[tmp_path / "a"]])
+    (run,) = runs.counting
+    assert run.rows is not None
+    scores = np.array([0.1 + 0.2, 0.3, 0.5, *right(97, of=97)])
+    before, after = (
+        replace(run, rows=replace(run.rows, values={"acc": values}))
+        for values in (scores, np.array([0.3, 0.1 + 0.2, 1 / 3, *scores[3:]]))
+    )
+    found = difference_of([(before, after)], "acc")
+    # Of right answers in half of the draws and in a third, one answer changed.
+    assert (found.increased, found.decreased) == (0, 1)
+
+
 def test_runs_of_different_tasks_over_one_dataset_are_paired_by_its_rows(tmp_path: Path) -> None:
     write_run(tmp_path / "a", {GOLDEN: right(60), SST2: right(40)})
     (runs,) = load_apart([[tmp_path / "a"]])

@@ -22,7 +22,7 @@ from lm_eval_ext.cli.progress import counted
 from lm_eval_ext.reports import output
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.gate.bounds import Bounds, bounds_of
-from lm_eval_ext.reports.gate.findings import Finding, Outcome, check, compare
+from lm_eval_ext.reports.gate.findings import STATUS, Finding, Outcome, check, compare
 from lm_eval_ext.reports.gate.formats import FAILED, as_csv, as_json, junit, markdown
 from lm_eval_ext.reports.gate.plan import CHANGED, Planned, of_baseline, of_name, of_size
 from lm_eval_ext.reports.gate.plan import text as plan_text
@@ -80,17 +80,27 @@ def add_check_to(parser: argparse.ArgumentParser) -> None:
         "names. Exit status: 0 pass; 1 regression; 2 cannot tell: a task, its "
         "samples or some rows are missing or differ, prompts, settings, gold answers or answer readers differ, samples "
         "and results disagree, the rows are too few, the command itself failed, or, with --require no-worse, something "
-        "is inconclusive. Of runs that sample (temperature above 0), each side can be several runs that differ in the "
-        "seed alone."
+        "is inconclusive. With --same, for the same model served otherwise: SAME (0): shown to be neither worse nor "
+        "better by more than allowed; DIFFERENT (1): shown to be one of them; CANNOT TELL (2): anything else. Of runs "
+        "that sample (temperature above 0), each side can be several runs that differ in the seed alone."
     )
     _add_sides_to(parser)
     _add_bounds_to(parser)
-    parser.add_argument(
+    required = parser.add_mutually_exclusive_group()
+    required.add_argument(
         "--require",
-        choices=("no-regression", "no-worse"),
+        choices=tuple(STATUS),
         default="no-regression",
         help="no-regression (the default): what is inconclusive passes, with a remark; no-worse: only what is "
-        "shown to be not worse passes",
+        "shown to be not worse passes; same: as --same",
+    )
+    required.add_argument(
+        "--same",
+        dest="require",
+        action="store_const",
+        const="same",
+        help="for the same model served otherwise (quantized, on another engine): only what is shown to be neither "
+        "worse nor better by more than --max-drop passes",
     )
     parser.add_argument(
         "--resolution",
@@ -156,7 +166,8 @@ def _add_bounds_to(parser: argparse.ArgumentParser) -> None:
         "--max-drop",
         metavar="SHARE",
         type=_share,
-        help="the largest allowed drop of a metric: 0.02 is two percentage points",
+        help="the largest allowed drop of a metric (with `check --same`, also the largest gain): 0.02 is two "
+        "percentage points",
     )
     parser.add_argument(
         "--bounds",

@@ -6,14 +6,14 @@ check, whether the candidate may be released. An outcome is all findings.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import floor, inf, isinf, isnan, log10, nan
 from typing import Literal
 
 from lm_eval_ext.reports.figure import Estimate
 from lm_eval_ext.reports.gate.measure import measured
-from lm_eval_ext.reports.gate.power import LEVEL, MOST_ROWS, rows_to_decide, rows_to_show, smallest_regression
+from lm_eval_ext.reports.gate.power import LEVEL, MOST_ROWS, POWER, rows_to_decide, rows_to_show, smallest_regression
 from lm_eval_ext.reports.gate.sampled import Sampled, draws_to_decide, sampled
 from lm_eval_ext.reports.gate.units import Sides, Unit, Unpaired
 from lm_eval_ext.reports.paired import Difference, MeanChange
@@ -21,20 +21,20 @@ from lm_eval_ext.reports.statistics import holm, holm_levels
 from lm_eval_ext.reports.wording import amount
 from lm_eval_ext.results.issue import Issue, error, note, warning
 
-Verdict = Literal["REGRESSION", "CANNOT TELL", "INCONCLUSIVE", "NOT WORSE"]
-"""The drop is larger than allowed; nothing can be said; the rows do not decide; the drop is not larger than allowed.
-
-The first and the last are shown, each with an error of at most 5 %. Nothing can be said if something is missing or was
-asked otherwise, or if the rows do not decide and could not have shown even a large drop.
-"""
-Requirement = Literal["no-regression", "no-worse"]
-"""What a candidate must show to pass: that nothing is a regression, or that everything is not worse."""
+Requirement = Literal["no-regression", "no-worse", "same"]
+"""What a candidate must show to pass: that nothing is a regression, that everything is not worse, or that everything
+is the same: neither worse nor better by more than allowed."""
 STATUS: Mapping[Requirement, Mapping[str, int]] = {
     "no-regression": {"REGRESSION": 1, "CANNOT TELL": 2, "INCONCLUSIVE": 0, "NOT WORSE": 0},
     "no-worse": {"REGRESSION": 1, "CANNOT TELL": 2, "INCONCLUSIVE": 2, "NOT WORSE": 0},
+    "same": {"DIFFERENT": 1, "CANNOT TELL": 2, "SAME": 0},
 }
-"""Exit statuses; the verdicts in order of precedence."""
-ORDER: Sequence[str] = tuple(STATUS["no-regression"])
+"""Exit statuses by verdict, in order of precedence.
+
+The first verdict is that the change is shown to be larger than allowed, and the last that it is shown not to be, each
+with an error of at most 5 %. The one before the last is that the rows do not decide. CANNOT TELL is also what is
+missing or was asked otherwise, and what the rows do not decide and could not have shown even if it were large.
+"""
 
 RESOLUTION = 0.1
 """The drop that the rows must at least be able to show, unless they show that there is none."""
@@ -51,17 +51,18 @@ class Finding:
     Attributes:
         name: the name of the task or group.
         family: the family of its tasks.
-        verdict: of a check, a ``Verdict``; of a comparison, what the second side is, as text.
+        verdict: of a check, one of ``STATUS``; of a comparison, what the second side is, as text.
         unit: what was compared; ``None`` if it could not be taken.
         difference: the measured difference; of NaN if there was nothing to compare.
-        p: of a comparison, two-sided, of no change; of a check, one-sided, of a drop that is allowed. NaN if there was
-            no test.
+        p: of a comparison, two-sided, of no change; of a check, one-sided, of a drop that is allowed, or two-sided, of
+            a change that is allowed, where the same is required. NaN if there was no test.
         adjusted: ``p`` adjusted by Holm's method: of a comparison, separately for groups and single tasks.
         issues: what the reader should know, such as why there is no verdict.
         sampled: what several draws per row tell; ``None`` if there are no several draws.
         allowed: of a check, the largest allowed drop; else NaN.
         drop: of a check, how much worse it is, positive if worse in either direction of the metric, with one-sided
-            limits: the lower one at the level of Holm's method, the upper one at 5 %. NaN if nothing was compared.
+            limits: the lower one at the level of Holm's method (where the same is required, at 5 %), the upper one at
+            5 %. NaN if nothing was compared.
     """
 
     name: str
@@ -85,6 +86,12 @@ class Finding:
     def is_group(self) -> bool:
         """Whether a group was compared."""
         return self.unit is not None and self.unit.is_group
+
+    @property
+    def flips(self) -> tuple[int | None, int | None]:
+        """The numbers of answers that got better, and that got worse; ``None`` if unknown."""
+        up, down, sign = self.difference.increased, self.difference.decreased, self.unit.sign if self.unit else 0
+        return (up, down) if sign > 0 else (down, up) if sign else (None, None)
 
 
 @dataclass(frozen=True)
@@ -114,7 +121,8 @@ class Outcome:
     @property
     def verdict(self) -> str:
         """The worst verdict of a check."""
-        return next(verdict for verdict in ORDER if any(finding.verdict == verdict for finding in self.findings))
+        found = {finding.verdict for finding in self.findings}
+        return next(verdict for verdict in STATUS[self.requirement or "no-regression"] if verdict in found)
 
     @property
     def tests(self) -> tuple[int, int]:
@@ -194,37 +202,48 @@ def check(
     needed for "not worse": whoever requires it of everything errs only if every single one of these tests errs
     (intersection-union test, Berger 1982).
 
+    Where the same is required, both directions count: "the same" takes two one-sided tests (Schuirmann 1987), and
+    "different" a two-sided one, with Holm's method.
+
     Args:
         sides: the baseline and the candidate.
         bounds: by task or group, the largest allowed drop.
         k: the number of draws that reliable@k and pass@k are about; see ``sampled``.
         resolution: the true drop that the rows must be able to show, with 80 % power, where they do not show that it is
             not worse: a share, of the baseline's score if that is no share. Twice the bound, if that is more: a drop
-            that is allowed cannot be shown.
+            that is allowed cannot be shown. It does not count where the same is required: what is undecided never
+            passes.
         requirement: what the candidate must show.
     """
-    testable, findings = comparable(sides, bounds)
-    p = {name: drop_of(*found).p_above(bounds[name]) for name, found in testable.items()}
+    both = requirement == "same"
+    testable, findings = comparable(sides, bounds, directed=not both)
+    drops = {name: drop_of(*found) for name, found in testable.items()}
+    ways = {name: (drop, -drop) if both else (drop,) for name, drop in drops.items()}
+    p = {name: min(1.0, len(each) * min(way.p_above(bounds[name]) for way in each)) for name, each in ways.items()}
     adjusted, levels = holm(p), holm_levels(p, LEVEL)
     for name, (unit, difference) in testable.items():
         scale, bound = 1.0 if unit.is_share else abs(difference.before), bounds[name]
-        test = _Test(unit, difference, drop_of(unit, difference), bound, adjusted[name], len(p))
+        test = _Test(unit, difference, ways[name], bound, adjusted[name], len(p), requirement)
         drawn = sampled(unit, difference, k)
-        verdict, issues = _judge(test, max(resolution * scale, 2 * bound), drawn)
-        drop = Estimate(test.drop.value, *test.drop.limits(levels[name], LEVEL))
+        verdict, issues = _judge(test, inf if both else max(resolution * scale, 2 * bound), drawn)
+        drop = Estimate(test.drop.value, *test.drop.limits(LEVEL if both else levels[name], LEVEL))
         findings.append(
             Finding(name, unit.family, verdict, unit, difference, p[name], adjusted[name], issues, drawn, bound, drop)
         )
-    findings.sort(key=lambda finding: (ORDER.index(finding.verdict), _room(finding), finding.name))
+    order = [*STATUS[requirement]]
+    findings.sort(key=lambda finding: (order.index(finding.verdict), _room(finding, both), finding.name))
     return Outcome(tuple(findings), requirement=requirement)
 
 
-def comparable(sides: Sides, bounds: Mapping[str, float]) -> tuple[dict[str, tuple[Unit, Difference]], list[Finding]]:
+def comparable(
+    sides: Sides, bounds: Mapping[str, float], *, directed: bool = True
+) -> tuple[dict[str, tuple[Unit, Difference]], list[Finding]]:
     """Return what a check tests, by task or group, and its findings on what it cannot test.
 
     Args:
         sides: the baseline and the candidate.
         bounds: by task or group, the largest allowed drop.
+        directed: whether it must be known in which direction a metric is better.
     """
     findings: list[Finding] = []
     testable: dict[str, tuple[Unit, Difference]] = {}
@@ -234,13 +253,13 @@ def comparable(sides: Sides, bounds: Mapping[str, float]) -> tuple[dict[str, tup
             findings.append(Finding(name, unit.family, "CANNOT TELL", issues=(unit.issue,), allowed=bound))
             continue
         difference = measured(unit, sides)
-        if unbounded := _unbounded(unit, difference, bound):
+        if unbounded := _unbounded(unit, difference, bound, directed):
             findings.append(Finding(name, unit.family, "CANNOT TELL", issues=(unbounded,), allowed=bound))
         elif difference.change.exists and (difference.answers or not isinf(difference.mean.error)):
             testable[name] = unit, difference
         else:
             issues = (_missing(difference), *_warnings(unit.issues))
-            drop = Estimate(-unit.sign * difference.change.value)
+            drop = Estimate(drop_of(unit, difference).value)
             findings.append(
                 Finding(name, unit.family, "CANNOT TELL", unit, difference, issues=issues, allowed=bound, drop=drop)
             )
@@ -248,15 +267,15 @@ def comparable(sides: Sides, bounds: Mapping[str, float]) -> tuple[dict[str, tup
 
 
 def drop_of(unit: Unit, difference: Difference) -> MeanChange:
-    """Return the change for the worse, whatever the direction of the metric."""
-    return -difference.mean if unit.sign > 0 else difference.mean
+    """Return the change for the worse, whatever the direction of the metric; without a direction, the decrease."""
+    return difference.mean if unit.sign < 0 else -difference.mean
 
 
 def worst_drop(unit: Unit, difference: Difference) -> float:
     """Return the largest drop that the baseline's score leaves room for."""
     if not unit.is_share:
         return inf
-    return difference.before if unit.sign > 0 else 1 - difference.before
+    return 1 - difference.before if unit.sign < 0 else difference.before
 
 
 def _missing(difference: Difference) -> Issue:
@@ -264,9 +283,9 @@ def _missing(difference: Difference) -> Issue:
     return difference.unpaired or error("a score is not a finite number" if difference.answers else "no rows in common")
 
 
-def _unbounded(unit: Unit, difference: Difference, bound: float) -> Issue | None:
+def _unbounded(unit: Unit, difference: Difference, bound: float, directed: bool) -> Issue | None:
     """Return why a metric has no drop, or its drop no bound; ``None`` if both exist."""
-    if not unit.sign:
+    if directed and not unit.sign:
         return error(f"the results do not say whether a higher {unit.headline.name} is better")
     if isnan(bound):
         return error(
@@ -276,9 +295,10 @@ def _unbounded(unit: Unit, difference: Difference, bound: float) -> Issue | None
     return None
 
 
-def _room(finding: Finding) -> float:
-    """Return how much further it may drop; 0 if it cannot be compared."""
-    return finding.allowed - finding.drop.value if finding.drop.exists else 0.0
+def _room(finding: Finding, both: bool) -> float:
+    """Return how much further it may drop, or change in both directions; 0 if it cannot be compared."""
+    drop = finding.drop.value
+    return finding.allowed - (abs(drop) if both else drop) if finding.drop.exists else 0.0
 
 
 @dataclass(frozen=True)
@@ -287,21 +307,48 @@ class _Test:
 
     Attributes:
         unit, difference: what was compared, and how it differs.
-        drop: the drop.
-        allowed: the largest allowed drop.
-        p: the adjusted p-value of an allowed drop.
-        tests: the number of drops tested.
+        ways: the drop and, if it counts in both directions, the gain.
+        allowed: the largest that each of them may be.
+        p: the adjusted p-value of what is allowed.
+        tests: the number of units tested.
+        requirement: what the candidate must show.
     """
 
     unit: Unit
     difference: Difference
-    drop: MeanChange
+    ways: tuple[MeanChange, ...]
     allowed: float
     p: float
     tests: int
+    requirement: Requirement
+
+    @property
+    def drop(self) -> MeanChange:
+        """The drop."""
+        return self.ways[0]
+
+    @property
+    def most(self) -> float:
+        """The largest change that the baseline's score leaves room for."""
+        drop = worst_drop(self.unit, self.difference)
+        return max(drop, 1 - drop) if len(self.ways) > 1 else drop
+
+    @property
+    def smallest(self) -> float:
+        """The smallest true change that rows like these would show to be larger than allowed, with 80 % power."""
+        return smallest_regression(self.drop, self.allowed, self.tests * len(self.ways))
+
+    @property
+    def rows_to_decide(self) -> float:
+        """How many rows like these would decide, with 80 % power, if the true change is the measured one."""
+        way, tests = max(self.ways, key=lambda way: way.value), len(self.ways)
+        if way.value > self.allowed:
+            return rows_to_decide(way, self.allowed, LEVEL / tests)
+        # That all tests succeed is at least as probable as the sum of their errors says.
+        return rows_to_decide(way, self.allowed, power=1 - (1 - POWER) / tests)
 
 
-def _judge(test: _Test, visible: float, drawn: Sampled | None) -> tuple[Verdict, tuple[Issue, ...]]:
+def _judge(test: _Test, visible: float, drawn: Sampled | None) -> tuple[str, tuple[Issue, ...]]:
     """Return the verdict on a drop, and what the reader should know.
 
     Args:
@@ -314,21 +361,21 @@ def _judge(test: _Test, visible: float, drawn: Sampled | None) -> tuple[Verdict,
     unpaired = [difference.unpaired] if difference.unpaired else []
     warnings = [*unpaired, *_lacking(difference), *_warnings(test.unit.issues)]
     issues = list(warnings)
-    verdict: Verdict
+    beyond, *_, undecided, within = STATUS[test.requirement]
     if test.p < LEVEL:
-        verdict = "REGRESSION"
+        verdict = beyond
     elif warnings:
         verdict = "CANNOT TELL"
-    elif drop.p_below(test.allowed) < LEVEL:
-        verdict = "NOT WORSE"
+    elif all(way.p_below(test.allowed) < LEVEL for way in test.ways):
+        verdict = within
     elif blind := _blind(test, visible):
         verdict = "CANNOT TELL"
         issues.append(blind)
     else:
-        verdict = "INCONCLUSIVE"
-    if verdict == "INCONCLUSIVE" or (verdict == "CANNOT TELL" and not warnings and not isinf(drop.error)):
+        verdict = undecided
+    if verdict in (undecided, "CANNOT TELL") and not warnings and not isinf(drop.error):
         issues.append(note(_what_would_decide(test, drawn)))
-    if verdict == "NOT WORSE" and worst_drop(test.unit, difference) <= test.allowed:
+    if verdict == within and test.most <= test.allowed:
         issues.append(note(_cannot_drop(difference)))
     return verdict, (*issues, *(issue for issue in test.unit.issues if issue.severity == "note"))
 
@@ -338,9 +385,9 @@ def _blind(test: _Test, visible: float) -> Issue | None:
     drop, allowed = test.drop, test.allowed
     if isinf(drop.error):
         return warning("a single row has no interval" if drop.rows == 1 else "rows with equal values have no interval")
-    if worst_drop(test.unit, test.difference) <= allowed:
+    if test.most <= allowed:
         return warning(f"{_cannot_drop(test.difference)}: allow less, or leave it out of the bounds")
-    if smallest_regression(drop, allowed, test.tests) <= visible:
+    if test.smallest <= visible:
         return None
     needed = rows_to_show(drop, visible, allowed, test.tests)
     enough = f"about {rounded(needed)} would (80 % power): evaluate more rows" if needed < inf else "no number would"
@@ -356,17 +403,18 @@ def _cannot_drop(difference: Difference) -> str:
 
 def _what_would_decide(test: _Test, drawn: Sampled | None) -> str:
     drop = test.drop
-    rows, smallest = rows_to_decide(drop, test.allowed), smallest_regression(drop, test.allowed, test.tests)
+    rows, smallest = test.rows_to_decide, test.smallest
+    change, shown = ("change", "difference") if len(test.ways) > 1 else ("drop", "regression")
     decide = (
         f"about {rounded(rows)} rows would decide" if rows < MOST_ROWS else "no practical number of rows would decide"
     )
     shows = (
-        f"{drop.rows} rows show a regression from a true drop of {amount(smallest, is_share=drop.is_share)} on"
+        f"{drop.rows} rows show a {shown} from a true {change} of {amount(smallest, is_share=drop.is_share)} on"
         if smallest < 1 or not drop.is_share
-        else f"{drop.rows} rows cannot show a regression"
+        else f"{drop.rows} rows cannot show a {shown}"
     )
     draws = f"{_in_draws(drawn, rows)} " if drawn else ""
-    return f"{decide} {draws}if the true drop is the measured one; {shows} (80 % power)"
+    return f"{decide} {draws}if the true {change} is the measured one; {shows} (80 % power)"
 
 
 def _in_draws(drawn: Sampled, rows: float) -> str:

@@ -49,7 +49,7 @@ def markdown(outcome: Outcome, titles: tuple[str, str], notices: Sequence[str] =
         *(_row([_cell(head, of(finding)) for head, of in columns.items()]) for finding in outcome.findings),
         "",
         f"In percent and percentage points, unless it is no share. {limits}; rows are paired. ↑: higher is better; ↓: "
-        "lower is better.",
+        "lower is better; changed %: of the answers, how many have another score.",
         "",
         *(f"- {escaped(one.name)}: {escaped(str(issue))}" for one in outcome.findings for issue in one.issues),
         *(f"- {escaped(one.name)}: not compared: {escaped(str(one.issue))}" for one in outcome.unpaired),
@@ -72,7 +72,7 @@ def escaped(text: str) -> str:
 
 
 def _cell(head: str, text: str) -> str:
-    return f"**{text}**" if head == "verdict" and text != "NOT WORSE" else escaped(text)
+    return f"**{text}**" if head == "verdict" and text not in ("NOT WORSE", "SAME") else escaped(text)
 
 
 def _row(cells: Sequence[str]) -> str:
@@ -104,7 +104,8 @@ def record(finding: Finding) -> dict[str, Any]:
         "is_share": unit.is_share if unit else None,
         "verdict": finding.verdict,
         **{name: value if isfinite(value) else None for name, value in numbers.items()},
-        **{count: getattr(difference, count) for count in ("rows", "answers", "lost", "added")},
+        **{count: getattr(difference, count) for count in ("rows", "answers", "lost", "added", "changed")},
+        **dict(zip(("got_better", "got_worse"), finding.flips, strict=True)),
         "issues": [str(issue) for issue in finding.issues],
     }
 

@@ -31,19 +31,20 @@ AT_ONCE = 2_000_000
 """The most rows that are simulated at once."""
 
 
-def rows_to_decide(drop: MeanChange, bound: float, level: float = LEVEL) -> float:
-    """Return how many rows like these would decide, with 80 % power, if the true drop is the measured one.
+def rows_to_decide(drop: MeanChange, bound: float, level: float = LEVEL, power: float = POWER) -> float:
+    """Return how many rows like these would decide, with some power, if the true drop is the measured one.
 
     Args:
         drop: the measured drop.
         bound: the largest allowed drop.
         level: the level of the test that decides.
+        power: the probability that it does.
 
     Returns:
         The number; infinite if the drop is the bound, or if there is no standard error.
     """
     gap = abs(drop.value - bound)
-    return drop.rows * (_errors(level) * drop.error / gap) ** 2 if gap else inf
+    return drop.rows * (_errors(level, power) * drop.error / gap) ** 2 if gap else inf
 
 
 def smallest_regression(drop: MeanChange, bound: float, tests: int) -> float:
@@ -114,10 +115,10 @@ def _quantile(drop: MeanChange, level: float) -> float:
     return float(stdtrit(drop.freedom, 1 - level))
 
 
-def _errors(level: float) -> float:
-    """Return how many standard errors away a value must be for a test at this level to see it."""
+def _errors(level: float, power: float) -> float:
+    """Return how many standard errors away a value must be for a test at this level to see it with this power."""
     normal = NormalDist()
-    return normal.inv_cdf(1 - level) + normal.inv_cdf(POWER)
+    return normal.inv_cdf(1 - level) + normal.inv_cdf(power)
 
 
 @dataclass(frozen=True, eq=False)

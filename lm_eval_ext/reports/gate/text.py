@@ -121,8 +121,20 @@ def p_value(p: float) -> str:
     return "<0.0001" if p < 0.0001 else f"{p:.4f}"
 
 
+def changed_share(finding: Finding) -> str:
+    """Return the share of the answers whose score changed, in percent."""
+    changed, answers = finding.difference.changed, finding.difference.answers
+    return MISSING if changed is None or not answers else figure(changed / answers, "share")
+
+
 Columns = Mapping[str, Callable[[Finding], str]]
 """By heading, what a finding has in a column."""
+FLIPS: Columns = {
+    "changed %": changed_share,
+    "got better": lambda one: MISSING if one.flips[0] is None else str(one.flips[0]),
+    "got worse": lambda one: MISSING if one.flips[1] is None else str(one.flips[1]),
+}
+"""The columns of answers that changed."""
 LEFT = ("", "verdict", "task or group", "metric", "95 %", "limits", "candidate is")
 """The headings of columns of text; those of numbers are aligned to the right."""
 
@@ -142,6 +154,7 @@ def compared_columns(names: tuple[str, str]) -> Columns:
         "Holm": lambda one: p_value(one.adjusted),
         "rows": lambda one: _count(one.difference.rows),
         "answers": lambda one: _count(one.difference.answers),
+        **FLIPS,
     }
 
 
@@ -156,6 +169,7 @@ CHECKED_COLUMNS: Columns = {
     "allowed": _allowed,
     "p": lambda one: p_value(one.adjusted),
     "rows": lambda one: _count(one.difference.rows),
+    **FLIPS,
 }
 """The columns of a check."""
 
@@ -179,6 +193,10 @@ def _reading(outcome: Outcome, names: tuple[str, str]) -> Iterator[str]:
     yield (
         "p: two-sided paired randomization (sign-flip) test of no change, over all patterns of signs; one observation "
         "is the sum over all answers to a row."
+    )
+    yield (
+        "changed %, got better, got worse: the share of the answers whose score changed, and how many of them now have "
+        "a better or a worse one, such as right instead of wrong."
     )
     others = [each.name for each in outcome.findings if not each.is_share]
     if others:
@@ -227,7 +245,15 @@ def check_text(outcome: Outcome, titles: tuple[str, str]) -> Iterator[str]:
         yield f"{finding.verdict:12}  {finding.name:{width}}  {what(finding)}"
     tests = sum(not isnan(finding.p) for finding in findings)
     yield f"baseline: {titles[0]}; candidate: {titles[1]}"
-    if tests:
+    if tests and outcome.requirement == "same":
+        yield (
+            "Scores are in percent and drops in points, except where a score is not a share; a negative drop is a "
+            "gain. The same: both limits are within what is allowed in either direction (limits: one-sided, "
+            f"{1 - LEVEL:.0%}, paired, one observation per dataset row). Different: p, of a change that is allowed, is "
+            f"below {LEVEL} (two-sided, with Holm correction for {tests} comparison{'s' if tests > 1 else ''}). "
+            "Otherwise, nothing can be told."
+        )
+    elif tests:
         yield (
             "Scores are in percent and drops in points, except where a score is not a share. A drop is a regression if "
             "its lower limit is beyond what is allowed, and is not worse if its upper limit "
@@ -265,6 +291,10 @@ def what(finding: Finding) -> str:
     if difference.answers:
         answers = f" ({difference.answers} answers)" if difference.answers != difference.rows else ""
         numbers += f", p {cells['p']}, {difference.rows} rows{answers}"
+    if difference.changed is not None:
+        better, worse = finding.flips
+        which = f" ({better} better, {worse} worse)" if difference.changed and better is not None else ""
+        numbers += f", {cells['changed %']} % of the answers changed{which}"
     return f"{numbers}; {issues}" if issues else numbers
 
 

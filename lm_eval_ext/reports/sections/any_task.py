@@ -101,11 +101,12 @@ def _differences_figure(
             + (f"; a drawing has the {DRAWN} tasks and groups with the smallest p" if is_share else "")
             + ". Intervals (95 %): rows are paired; between the limits that check uses. p: paired sign-flip test, with "
             "Holm correction for each model, separately for groups and single tasks; better or worse: below "
-            "0.05. Without samples, both are from the standard errors in the results, unpaired."
+            "0.05. Without samples, both are from the standard errors in the results, unpaired. Got better, got worse: "
+            "how many answers have a better or a worse score."
         ),
         tuple(panels),
         Table(
-            ("task", "metric", "model", "change", "which is", "p (Holm)", "rows"),
+            ("task", "metric", "model", "change", "which is", "p (Holm)", "rows", "got better", "got worse"),
             tuple(_row(label, compared) for label, compared in shown),
             "change" if is_share else "number",
             tuple(compared.verdict for _, compared in shown),
@@ -124,6 +125,7 @@ def _row(label: str, compared: Finding) -> tuple[TableCell, ...]:
         compared.verdict,
         p_value(compared.adjusted),
         difference.rows or None,
+        *compared.flips,
     )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lm_eval_ext.reports.gate.findings import Finding, Outcome, Requirement, Verdict, check
+from lm_eval_ext.reports.gate.findings import Finding, Outcome, Requirement, check
 from lm_eval_ext.reports.gate.text import check_text, verdict_in_words
 from lm_eval_ext.reports.gate.units import Sides
 from lm_eval_ext.reports.statistics import Floats
@@ -87,12 +87,13 @@ def planted(run: Path, into: Path, lost: int, won: int) -> Sides:
     ],
 )
 def test_a_planted_drop_is_judged_by_its_limits(
-    random_run: Path, tmp_path: Path, signs: tuple[int, int], most: float, expected: Verdict
+    random_run: Path, tmp_path: Path, signs: tuple[int, int], most: float, expected: str
 ) -> None:
     lost, won = signs
     finding = only(check(planted(random_run, tmp_path / "planted", lost, won), {GROUP: most}))
     assert finding.verdict == expected
     assert finding.drop.value == pytest.approx((lost - won) / 2700)
+    assert finding.flips == (won, lost)
     assert finding.drop.low <= finding.drop.value <= finding.drop.high
     # The verdict is what the limits say.
     assert (finding.drop.low > most) == (expected == "REGRESSION") == (finding.adjusted < 0.05)
@@ -136,6 +137,8 @@ def test_more_mismatch_counts_as_a_drop(result_folder: ResultFolder) -> None:
         first, second = load_apart([[path] for path in paths])
         finding = only(check(Sides(first, second, SIDES), {MCQ: 0.02}))
         assert (finding.verdict, finding.drop.value) == (verdict, drop)
+        # Every answer has become worse, or better, although mismatch has gone the other way.
+        assert finding.flips == ((0, finding.difference.answers) if drop > 0 else (finding.difference.answers, 0))
         # The interval is turned round with the figure.
         assert finding.drop.low <= drop <= finding.drop.high
 
@@ -183,6 +186,56 @@ def test_scores_that_cannot_be_paired_cannot_tell(tmp_path: Path, of_after: Mapp
         both = between(tmp_path / str(number), {SST2: right(50)}, {SST2: right(score)}, of_after=of_after)
         finding = only(check(both, {SST2: 0.02}))
         assert (finding.verdict, messages(finding)) == ("CANNOT TELL", (remark,))
+
+
+@pytest.mark.parametrize(
+    ("after", "expected", "flips"),
+    [
+        pytest.param(right(800, of=1000), "SAME", (0, 0), id="equal"),
+        # A net change of 0 with an error of about sqrt(100) / 1,000: limits of 1.6 points.
+        pytest.param(right(800, of=1000, skip=50), "SAME", (50, 50), id="a tenth of the answers, and equal scores"),
+        # An error of sqrt(200) / 1,000: limits of 2.3 points.
+        pytest.param(right(800, of=1000, skip=100), "CANNOT TELL", (100, 100), id="too many to tell"),
+        pytest.param(right(810, of=1000), "SAME", (10, 0), id="slightly better"),
+        pytest.param(right(820, of=1000), "CANNOT TELL", (20, 0), id="as much better as is allowed"),
+        pytest.param(right(845, of=1000), "DIFFERENT", (45, 0), id="better"),
+        pytest.param(right(755, of=1000), "DIFFERENT", (0, 45), id="worse"),
+    ],
+)
+def test_the_same_model_served_otherwise_is_neither_worse_nor_better(
+    tmp_path: Path, after: Sequence[float], expected: str, flips: tuple[int, int]
+) -> None:
+    outcome = check(between(tmp_path, {SST2: right(800, of=1000)}, {SST2: after}), {SST2: 0.02}, requirement="same")
+    finding = only(outcome)
+    assert (finding.verdict, finding.flips) == (expected, flips)
+    assert outcome.status == {"SAME": 0, "DIFFERENT": 1, "CANNOT TELL": 2}[expected]
+    assert (-0.02 < finding.drop.low <= finding.drop.high < 0.02) == (expected == "SAME")
+    assert (finding.adjusted < 0.05) == (expected == "DIFFERENT")
+    # Beyond the bound in either direction: twice the p-value of one.
+    upwards = finding.difference.mean.p_above(0.02)
+    assert finding.p == pytest.approx(min(1, 2 * min(upwards, (-finding.difference.mean).p_above(0.02))))
+    text = "\n".join(check_text(outcome, ("one", "two")))
+    assert text.startswith(f"{expected.lower()}: 1 of 1\n")
+    assert f", {sum(flips) / 10:.1f} % of the answers changed" in text
+
+
+def test_that_two_runs_are_the_same_takes_rows_for_both_directions(tmp_path: Path) -> None:
+    both = between(tmp_path, {SST2: right(800, of=1000)}, {SST2: right(800, of=1000, skip=100)})
+    (decide,) = messages(only(check(both, {SST2: 0.02}, requirement="same")))
+    # Each of two tests (1.645) errs in a tenth of the runs (1.282), so both succeed in eight of ten at least.
+    error = math.sqrt(202) / 1002
+    assert decide.startswith(
+        f"about {round(1000 * ((1.645 + 1.282) * error / 0.02) ** 2, -2):,.0f} rows would decide if "
+    )
+    assert "1000 rows show a difference from a true change of " in decide
+
+
+def test_holms_method_counts_units_that_must_be_the_same(tmp_path: Path) -> None:
+    before = {task: right(800, of=1000) for task in (SST2, SNLI)}
+    both = between(tmp_path, before, {SST2: right(837, of=1000), SNLI: right(800, of=1000)})
+    findings = {each.name: each for each in check(both, dict.fromkeys(before, 0.02), requirement="same").findings}
+    assert findings[SST2].adjusted == pytest.approx(2 * findings[SST2].p)
+    assert findings[SNLI].verdict == "SAME"
 
 
 def test_the_more_is_checked_the_more_certain_a_regression_must_be(tmp_path: Path) -> None:
@@ -277,7 +330,7 @@ def test_too_few_rows_to_show_a_large_drop_do_not_pass(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_inconclusive_passes_if_the_rows_could_have_shown_the_resolution(
-    tmp_path: Path, rows: int, most: float, resolution: float, expected: Verdict
+    tmp_path: Path, rows: int, most: float, resolution: float, expected: str
 ) -> None:
     # Exactly what is allowed is lost.
     lost = round(most * rows)
@@ -328,13 +381,14 @@ def test_nothing_passes_if_equal_scores_are_doubtful(tmp_path: Path) -> None:
         (["NOT WORSE", "INCONCLUSIVE"], "no-worse", 2),
         (["NOT WORSE", "CANNOT TELL"], "no-regression", 2),
         (["INCONCLUSIVE", "REGRESSION"], "no-worse", 1),
+        (["SAME", "SAME"], "same", 0),
+        (["SAME", "CANNOT TELL"], "same", 2),
+        (["CANNOT TELL", "DIFFERENT"], "same", 1),
         # What is worse for certain counts.
         (["CANNOT TELL", "REGRESSION"], "no-regression", 1),
     ],
 )
-def test_the_exit_status_is_the_worst_verdicts(
-    verdicts: list[Verdict], requirement: Requirement, expected: int
-) -> None:
+def test_the_exit_status_is_the_worst_verdicts(verdicts: list[str], requirement: Requirement, expected: int) -> None:
     findings = [Finding(verdict, "verbalizer", verdict) for verdict in verdicts]
     assert status(findings, requirement) == expected
 
@@ -399,7 +453,7 @@ def simulated(template: Sides, accuracies: tuple[float, float]) -> list[Sides]:
     return found
 
 
-def share(findings: Sequence[Finding], verdict: Verdict) -> float:
+def share(findings: Sequence[Finding], verdict: str) -> float:
     return sum(finding.verdict == verdict for finding in findings) / len(findings)
 
 

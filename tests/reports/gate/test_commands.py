@@ -199,6 +199,30 @@ def test_what_is_inconclusive_does_not_pass_if_not_worse_is_required(
     assert call(*words, 0.5) == 0
 
 
+def test_a_model_served_otherwise_is_the_same_different_or_cannot_be_told(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    against = ["--against", runs / "baseline", "--same", "--max-drop"]
+    file, xml = runs / "same.json", runs / "same.xml"
+    for name, most, status, verdict in (
+        ("worse", 0.02, 1, "DIFFERENT"),
+        ("worse", 0.5, 0, "SAME"),
+        ("less", 0.5, 2, "CANNOT TELL"),
+    ):
+        assert call("check", runs / name, *against, most, "--json", file, "--junit", xml) == status
+        assert capsys.readouterr().out.startswith(f"{verdict.lower()}: ")
+        content = json.loads(file.read_text(encoding="utf-8"))
+        assert (content["verdict"], content["required"], content["status"]) == (verdict, "same", status)
+        one = next(each for each in content["findings"] if each["name"] == SST2)
+        assert (one["got_better"], one["got_worse"], one["changed"]) == ((0, 20, 20) if name == "worse" else (0, 0, 0))
+        root = ElementTree.parse(xml).getroot()  # noqa: S314 # our own
+        # A hundred equal answers are not shown to be the same within two points.
+        assert (root.get("failures"), root.get("errors")) == {0: ("0", "0"), 1: ("1", "1"), 2: ("0", "1")}[status]
+    with pytest.raises(SystemExit, match="2"):
+        call("check", runs / "worse", *against, 0.02, "--require", "no-worse")
+    assert "--require: not allowed with argument --same" in capsys.readouterr().err
+
+
 def test_markdown_goes_to_a_file_or_takes_the_place_of_the_text(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["check", runs / "worse", "--against", runs / "baseline", "--max-drop", 0.02, "--markdown"]
     written = runs / "verdict.md"

@@ -220,7 +220,9 @@ def test_the_text_states_the_test_and_the_direction_of_improvement(tmp_path: Pat
     (row,) = [line for line in lines if line.startswith(SST2)]
     # 20 rows are lost: p is 2 / 2**20.
     cells = row.split()
-    assert cells[1:5] + cells[8:] == ["acc", "↑", "50.0", "30.0", "worse", "<0.0001", "<0.0001", "100", "100"]
+    assert cells[1:5] + cells[8:13] == ["acc", "↑", "50.0", "30.0", "worse", "<0.0001", "<0.0001", "100", "100"]
+    # Of 100 answers, none is right that was wrong.
+    assert cells[13:] == ["20.0", "0", "20"]
     assert "20.0" in cells[5]
     said = "\n".join(lines)
     assert "two-sided paired randomization (sign-flip) test" in said

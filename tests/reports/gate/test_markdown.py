@@ -62,7 +62,7 @@ def test_each_finding_is_a_row_with_its_numbers(tmp_path: Path) -> None:
     # 50 of 100 rows were right and 30 are.
     assert worse[:6] == ["REGRESSION", SST2, "acc ↑", "50.00", "30.00", "20.00"]
     assert re.fullmatch(r"\[\d+\.\d\d, \d+\.\d\d\]", worse[6])
-    assert worse[7:] == ["2", "<0.0001", "100"]
+    assert worse[7:] == ["2", "<0.0001", "100", "20.0", "0", "20"]
     assert (same[0], same[1], same[5]) == ("NOT WORSE", SNLI, "0.00")
     listed = [shown(token) for token in parsed(text) if token.type == "inline"]
     assert {"baseline: one (a)", "candidate: two (b)", "a notice"} <= set(listed)
@@ -70,7 +70,7 @@ def test_each_finding_is_a_row_with_its_numbers(tmp_path: Path) -> None:
 
 def test_what_was_not_compared_has_no_numbers_but_a_reason(tmp_path: Path) -> None:
     text = markdown(check(sides(tmp_path, {SST2: right(5), SNLI: right(5)}, {SST2: right(5)}), {SNLI: 0.1}), ("a", "b"))
-    assert rows(text)[1] == ["CANNOT TELL", SNLI, "–", "–", "–", "–", "–", "10", "–", "–"]  # noqa: RUF001 # shown so
+    assert rows(text)[1] == ["CANNOT TELL", SNLI, *"–––––", "10", *"–––––"]  # noqa: RUF001 # shown so
     assert "missing from B" in text
 
 

@@ -162,6 +162,15 @@ def test_a_metric_without_a_direction_is_compared_but_not_checked(tmp_path: Path
     assert str(found.issues[0]) == "the results do not say whether a higher acc is better"
 
 
+def test_the_same_has_no_direction(tmp_path: Path) -> None:
+    quiz = {"quiz": MadeUp(RIGHT, higher=None)}
+    for after, most, verdict in ((RIGHT, 0.2, "SAME"), (LESS, 0.02, "DIFFERENT")):
+        sides = made_up(tmp_path / verdict, quiz, {"quiz": MadeUp(after, higher=None)})
+        (found,) = check(sides, {"quiz": most}, requirement="same").findings
+        assert (found.verdict, found.flips) == (verdict, (None, None))
+        assert found.difference.changed == np.count_nonzero(np.array(after) != np.array(RIGHT))
+
+
 # What is no share, or no mean
 
 

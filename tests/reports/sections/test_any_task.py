@@ -60,6 +60,11 @@ def test_a_real_run_has_its_differences_and_its_scores(other_runs: list[Path]) -
     assert changes["colors (2 tasks)"][1:3] == ("acc ↑", "wrong-6")
     assert isinstance(change := changes["colors (2 tasks)"][3], Estimate)
     assert change.value == pytest.approx(5 / 16 - 15 / 16)
+    better, worse = changes["colors (2 tasks)"][-2:]
+    assert isinstance(better, int)
+    assert isinstance(worse, int)
+    assert better - worse == 5 - 15
+    assert better <= 1, "only one was wrong"
     scores = {row[0]: row[3:] for row in shown["any_task_scores"].table.rows}
     assert [each.value for each in scores["colors"] if isinstance(each, Estimate)] == pytest.approx([15 / 16, 5 / 16])
     assert {row[0] for row in shown["any_task_scores_in_units"].table.rows} <= {"plain_text", "translated"}
