@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from lm_eval_ext.verifiers import MissingDataError, sentences
+from lm_eval_ext.verifiers.nltk_data import STOP_WORDS, TAGGER, find
 from tests import machine, nltk_places
 from tests.across_versions import bare_name
 from tests.forks import Forks, forking
@@ -259,6 +260,16 @@ def sentence_data() -> None:
     """Skip where NLTK's sentence data are not installed."""
     try:
         sentences.require()
+    except MissingDataError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="session")
+def language_data(sentence_data: None) -> None:
+    """Skip where NLTK's sentence data, stop words or tagger are not installed."""
+    try:
+        for data in (STOP_WORDS, TAGGER):
+            find(data)
     except MissingDataError as error:
         pytest.skip(str(error))
 

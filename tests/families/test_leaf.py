@@ -10,11 +10,9 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
-import yaml
-from lm_eval.tasks import TaskManager
 
 from lm_eval_ext.sources import EMBEDDED_FOLDER, RowsError
-from tests.harness.tasks import OF_FAMILY, make
+from tests.harness.tasks import OF_FAMILY, make, make_own
 from tests.leaves import TOPIC, TRIVIA
 
 pytestmark = pytest.mark.harness
@@ -22,7 +20,7 @@ pytestmark = pytest.mark.harness
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 SUBTASK = "subtask002_quoref_answer_generation"
 TITLES = {
-    "class": "NaturalInstructionsTask",
+    "class": "!function lm_eval_ext.families.natural_instructions.task.NaturalInstructionsTask",
     "task": "titles",
     "dataset_name": "titles",
     "encoding": "positive",
@@ -51,13 +49,7 @@ def load(
     subtask = json.loads((EMBEDDED_FOLDER / "natural_instructions" / f"{SUBTASK}.json").read_text(encoding="utf-8"))
     subtask["Instances"] *= 10
     (folder / "titles.json").write_text(json.dumps(subtask), encoding="utf-8")
-    text = yaml.safe_dump({**leaf, **changes}, sort_keys=False)
-    text = text.replace("class: ", "class: !function lm_eval_ext.families.natural_instructions.task.")
-    (folder / "leaf.yaml").write_text(text, encoding="utf-8")
-    chosen = {"source": str(folder), "answer_classifier": "rules", **metadata}
-    manager = TaskManager(include_path=str(folder), include_defaults=False, metadata=chosen)
-    (task,) = manager.load([leaf["task"]])["tasks"].values()
-    return task
+    return make_own(folder, {**leaf, **changes}, **metadata)
 
 
 def recorded(task: Any) -> tuple[object, ...]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
 from typing import Any
 
+import yaml
 from lm_eval.tasks import TaskManager
 
 from lm_eval_ext import tasks_dir
@@ -25,6 +27,17 @@ def make(name: str, metadata: Mapping[str, Any] | None = None) -> Any:
     """Return one of our tasks; on embedded rows unless the metadata say otherwise."""
     given = {"source": "embedded", "answer_classifier": "rules", **(metadata or {})}
     (task,) = _manager(json.dumps(given)).load([name])["tasks"].values()
+    return task
+
+
+def make_own(folder: Path, leaf: Mapping[str, Any], **metadata: object) -> Any:
+    """Write a leaf of one's own and return its task; on rows in its folder unless the metadata say otherwise."""
+    # The dump has quotes around a tag.
+    text = yaml.safe_dump(dict(leaf), sort_keys=False).replace("'!function ", "!function '")
+    (folder / "leaf.yaml").write_text(text, encoding="utf-8")
+    given = {"source": str(folder), "answer_classifier": "rules", **metadata}
+    manager = TaskManager(include_path=str(folder), include_defaults=False, metadata=given)
+    (task,) = manager.load([leaf["task"]])["tasks"].values()
     return task
 
 

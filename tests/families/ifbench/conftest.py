@@ -2,14 +2,7 @@
 
 import pytest
 
-from lm_eval_ext.verifiers.nltk_data import PUNKT, STOP_WORDS, TAGGER, MissingDataError, find
-
 
 @pytest.fixture(scope="session", autouse=True)
-def _language_data() -> None:
+def _language_data(language_data: None) -> None:
     """Skip every test of this folder where they are not installed."""
-    try:
-        for data in (PUNKT, STOP_WORDS, TAGGER):
-            find(data)
-    except MissingDataError as error:
-        pytest.skip(str(error))

@@ -7,15 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from lm_eval.tasks import TaskManager
 
-from lm_eval_ext import tasks_dir
 from lm_eval_ext.families.manyifeval.rows import Selection, all_rows, rows_of, tasks
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.sections.manyifeval.section import section
 from lm_eval_ext.results.load import load
 from lm_eval_ext.sources import RowsError
-from tests.across_versions import bare_name
 from tests.conftest import EvaluateEach, Run
 from tests.families.manyifeval.files import published_rows, write_jsonl
 from tests.harness.tasks import make
@@ -99,12 +96,6 @@ def test_the_report_shows_both_pools_and_leaves_the_larger_one_out_of_the_other_
     fifteen, larger, inst = shown["drop_one", 2]
     assert [each.value for each in (fifteen, larger, inst)] == pytest.approx([0.0, 0.0, 0.5])  # type: ignore[union-attr]
     assert {row[1] for row in figures["manyifeval_curse"].table.rows} == {2}
-
-
-def test_the_index_contains_a_leaf_per_number_of_instructions(source: str) -> None:
-    manager = TaskManager(include_path=tasks_dir(), include_defaults=False, metadata={"source": source})
-    group = manager.load(["manyifeval_wide"])["group_map"]["manyifeval_wide"]
-    assert [bare_name(leaf) for leaf in group] == list(LEAVES)
 
 
 def test_few_shot_examples_follow_what_their_prompts_ask_for(source: str) -> None:

@@ -1,4 +1,4 @@
-"""The task folder: every leaf loads, is generated, and matches its name; invalid leaves are named."""
+"""What only these leaves have: levels, readers, columns of one's own; and what is wrong with a wrong one."""
 
 from __future__ import annotations
 
@@ -9,93 +9,41 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
-import yaml
-from lm_eval.tasks import TaskManager
 
 from lm_eval_ext import tasks_dir
 from lm_eval_ext.classifier.availability import ReaderError
 from lm_eval_ext.families.paired_mcq.datasets import DATASETS
 from lm_eval_ext.families.paired_mcq.prompt import INSTRUCTIONS, prompt_of
 from lm_eval_ext.families.paired_mcq.rows import rows, rows_hash
-from lm_eval_ext.families.paired_mcq.schema import GOLD, PAIRED, SCHEMA
-from tests.across_versions import arguments_of, tasks_of
+from tests.across_versions import arguments_of
 from tests.families.paired_mcq.files import write_jsonl
+from tests.harness.tasks import make, make_own
 
 pytestmark = pytest.mark.harness
 
-TASKS = Path(tasks_dir()) / "paired_mcq"
 FAMILIES = ("paired_mcq", "text_mcq")
 LEVELS = ("low", "medium", "high", "example", "example_abc")
-LEAVES = {f"{family}_{dataset}_{level}" for family, dataset, level in product(FAMILIES, DATASETS, LEVELS)}
-RULES = {"source": "embedded", "answer_classifier": "rules"}
-
-
-@pytest.fixture(scope="module")
-def manager() -> TaskManager:
-    """Return a manager of only the family's tasks, on embedded rows, read only by the rules."""
-    return TaskManager(include_path=str(TASKS), include_defaults=False, metadata=RULES)
-
-
-@pytest.fixture(scope="module")
-def tasks(manager: TaskManager) -> dict[str, Any]:
-    return tasks_of(manager, sorted(LEAVES))
-
-
-def test_the_index_contains_exactly_four_datasets_at_five_levels_paired_and_text_only(manager: TaskManager) -> None:
-    assert len(LEAVES) == 40
-    assert tuple(INSTRUCTIONS) == LEVELS
-    assert set(manager.all_subtasks) == LEAVES
-    assert set(manager.all_groups) == set()
-    assert set(manager.all_tags) == {f"{family}_{dataset}" for family, dataset in product(FAMILIES, DATASETS)}
-
-
-def test_every_leaf_loads(tasks: dict[str, Any]) -> None:
-    assert set(tasks) == LEAVES
-
-
-def test_a_tag_gathers_the_levels_of_a_dataset(manager: TaskManager) -> None:
-    assert set(tasks_of(manager, ["text_mcq_mmlu"])) == {f"text_mcq_mmlu_{level}" for level in LEVELS}
 
 
 @pytest.mark.parametrize(("family", "dataset", "level"), list(product(FAMILIES, DATASETS, LEVELS)))
-def test_a_leaf_combines_its_datasets_rows_with_its_levels_instruction(
-    tasks: dict[str, Any], family: str, dataset: str, level: str
-) -> None:
-    task = tasks[f"{family}_{dataset}_{level}"]
+def test_a_leaf_combines_its_datasets_rows_with_its_levels_instruction(family: str, dataset: str, level: str) -> None:
+    task = make(f"{family}_{dataset}_{level}")
     found = rows(DATASETS[dataset], "embedded")
     assert list(task.eval_docs) == list(found)
     for row in found[:20]:
         assert task.doc_to_text(row) == prompt_of(level, row["question"], row["options"])
         assert task.doc_to_target(row) == row["gold"]
-    assert task.config.metadata["constraint"] == level
-    assert task.config.metadata["paired"] == (family == "paired_mcq")
-    has = [need for need, there in ((PAIRED, family == "paired_mcq"), (GOLD, dataset != "opinionqa")) if there]
-    assert task.higher_is_better() == {metric.name: metric.higher_is_better for metric in SCHEMA.reported(has)}
+    assert task.config.metadata["rows_hash"] == rows_hash(DATASETS[dataset], "embedded")
 
 
-def test_a_leaf_is_greedy_and_zero_shot_with_256_new_tokens(tasks: dict[str, Any]) -> None:
-    for task in tasks.values():
-        assert task.config.num_fewshot is None
-        settings = task.config.generation_kwargs
-        assert (settings["do_sample"], settings["temperature"], settings["max_gen_toks"]) == (False, 0.0, 256)
-        # Some servers refuse an empty list of stops; and none may be a part of an answer.
-        assert settings["until"] == ["<|endoftext|>"]
-
-
-def test_the_results_record_source_rows_version_and_reader(tasks: dict[str, Any]) -> None:
-    for name, task in tasks.items():
-        metadata = task.config.metadata
-        dataset = next(dataset for dataset in DATASETS if f"_{dataset}_" in name)
-        assert (metadata["source"], metadata["answer_classifier"]) == ("embedded", "rules")
-        assert metadata["version"] == "1.3+embedded"
-        assert metadata["rows_hash"] == rows_hash(DATASETS[dataset], "embedded")
-        assert metadata["note"].endswith("do not compare scores on them with any others")
+def test_there_are_five_levels() -> None:
+    assert tuple(INSTRUCTIONS) == LEVELS
 
 
 # A leaf of one's own
 
 LEAF = {
-    "include": f"{TASKS}/_paired_mcq",
+    "include": f"{tasks_dir()}/paired_mcq/_paired_mcq",
     "task": "toy_leaf",
     "dataset_path": "toy",
     "test_split": "test",
@@ -115,10 +63,7 @@ def load(
 ) -> Any:
     write_jsonl(folder / "toy_test.jsonl", TOY)
     leaf = {key: value for key, value in (LEAF | changes).items() if key not in drop}
-    (folder / "leaf.yaml").write_text(yaml.safe_dump(leaf, sort_keys=False), encoding="utf-8")
-    chosen = {"source": str(folder), "answer_classifier": "rules", **metadata}
-    manager = TaskManager(include_path=str(folder), include_defaults=False, metadata=chosen)
-    return tasks_of(manager, ["toy_leaf"])["toy_leaf"]
+    return make_own(folder, leaf, **metadata)
 
 
 def test_the_unmodified_leaf_is_valid(tmp_path: Path) -> None:
@@ -192,10 +137,8 @@ def test_the_results_record_how_many_published_questions_are_left_out(
 ) -> None:
     good = {"question": "Which?", "choices": ["a", "b"], "answer": 1}
     write_jsonl(tmp_path / "mmlu_test.jsonl", [good, good | {"choices": ["a", "a"]}])
-    metadata = {"source": str(tmp_path), "answer_classifier": "rules"}
-    manager = TaskManager(include_path=str(TASKS), include_defaults=False, metadata=metadata)
     for level in LEVELS:
-        task = tasks_of(manager, [f"paired_mcq_mmlu_{level}"])[f"paired_mcq_mmlu_{level}"]
+        task = make(f"paired_mcq_mmlu_{level}", {"source": str(tmp_path)})
         assert (len(task.eval_docs), task.config.metadata["left_out"]) == (10, 1)
     (message,) = [record.getMessage() for record in caplog.records if "left out" in record.getMessage()]
     assert message.startswith("left out 1 of 2 unusable questions")

@@ -8,12 +8,10 @@ from typing import Any
 
 import datasets
 import pytest
-import yaml
-from lm_eval.tasks import TaskManager
 
 from lm_eval_ext import tasks_dir
 from tests.conftest import Harness
-from tests.harness.tasks import make
+from tests.harness.tasks import make, make_own
 
 pytestmark = pytest.mark.harness
 
@@ -32,9 +30,7 @@ def load(folder: Path, changes: dict[str, Any], drop: tuple[str, ...] = ()) -> A
         rows = [{"text": f"{split} text {number}", "label": number % 2} for number in range(100)]
         (folder / f"toy_{split}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     leaf = {key: value for key, value in (LEAF | changes).items() if key not in drop}
-    (folder / "leaf.yaml").write_text(yaml.safe_dump(leaf, sort_keys=False), encoding="utf-8")
-    manager = TaskManager(include_path=str(folder), include_defaults=False, metadata={"source": str(folder)})
-    return manager.load(["toy_leaf"])["tasks"]["toy_leaf"]
+    return make_own(folder, leaf)
 
 
 def test_the_unmodified_leaf_is_valid(tmp_path: Path) -> None:
@@ -88,23 +84,17 @@ def test_errors_name_the_problem(tmp_path: Path, changes: dict[str, Any], messag
 
 def test_the_label_column_may_differ_from_an_existing_column_named_label(tmp_path: Path) -> None:
     rows = [{"text": f"text {number}", "topic": "no", "label": 7, "label_text": "en"} for number in range(100)]
-    load(tmp_path, {})
     (tmp_path / "other_test.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    leaf = LEAF | {"dataset_path": "other", "doc_to_target": "topic"}
-    (tmp_path / "leaf.yaml").write_text(yaml.safe_dump(leaf, sort_keys=False), encoding="utf-8")
-    manager = TaskManager(include_path=str(tmp_path), include_defaults=False, metadata={"source": str(tmp_path)})
-    task = manager.load(["toy_leaf"])["tasks"]["toy_leaf"]
+    task = make_own(tmp_path, LEAF | {"dataset_path": "other", "doc_to_target": "topic"})
     assert {doc["golden_label"] for doc in task.eval_docs} == {"no"}
 
 
 def test_declared_labels_take_precedence_over_the_leafs_order(tmp_path: Path) -> None:
     features = datasets.Features({"text": datasets.Value("string"), "label": datasets.ClassLabel(names=["no", "yes"])})
     rows = [{"text": f"text {number}", "label": number % 2} for number in range(100)]
-    leaf = LEAF | {"dataset_path": "declared"}  # doc_to_choice says yes first
     datasets.Dataset.from_list(rows, features=features).to_parquet(str(tmp_path / "declared_test.parquet"))
-    (tmp_path / "leaf.yaml").write_text(yaml.safe_dump(leaf, sort_keys=False), encoding="utf-8")
-    manager = TaskManager(include_path=str(tmp_path), include_defaults=False, metadata={"source": str(tmp_path)})
-    task = manager.load(["toy_leaf"])["tasks"]["toy_leaf"]
+    # The leaf's doc_to_choice says yes first.
+    task = make_own(tmp_path, LEAF | {"dataset_path": "declared"})
     assert all(doc["golden_label"] == ("no", "yes")[doc["label"]] for doc in task.eval_docs)
 
 
@@ -153,7 +143,11 @@ def test_the_command_rejects_few_shot_examples_of_a_chain_of_thought_before_any_
 @pytest.mark.parametrize(
     ("policy", "source", "message"),
     [
-        ("oracel", "embedded", "has no policy 'oracel'; expected one of oracle, prior, random"),
+        (
+            "oracel",
+            "embedded",
+            "has no policy 'oracel'; expected one of constant, echo, empty, ok, oracle, prior, random, refusal",
+        ),
         ("oracle", "nowhere", "source 'nowhere' is not a folder"),
     ],
 )

@@ -8,16 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lm_eval.tasks import TaskManager
 
-from lm_eval_ext import tasks_dir
 from lm_eval_ext.cli import main
 from lm_eval_ext.families.manyifeval.dense.rows import COUNTS, rows_hash
 from lm_eval_ext.families.manyifeval.dense.task import DenseTask
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.sections.manyifeval.section import section
 from lm_eval_ext.results.load import load
-from tests.across_versions import bare_name
 from tests.conftest import EvaluateEach, Harness, Run
 from tests.harness.tasks import make
 
@@ -55,12 +52,6 @@ def test_the_scores_are_those_that_the_policy_implies(runs: Mapping[str, Run], p
         assert scores == pytest.approx(expected(policy, count)), leaf
     mean = sum(expected(policy, count)[0] for count in COUNTS) / len(COUNTS)
     assert found["manyifeval_dense"]["words_followed,none"] == pytest.approx(mean)
-
-
-def test_the_index_contains_a_leaf_per_number_of_words() -> None:
-    manager = TaskManager(include_path=tasks_dir(), include_defaults=False)
-    group = manager.load(["manyifeval_dense"])["group_map"]["manyifeval_dense"]
-    assert [bare_name(leaf) for leaf in group] == list(LEAVES)
 
 
 def test_a_run_says_beforehand_what_it_costs(harness: Harness) -> None:

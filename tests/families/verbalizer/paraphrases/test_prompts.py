@@ -6,12 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
-from lm_eval.tasks import TaskManager
 
 from lm_eval_ext import tasks_dir
 from lm_eval_ext.families.verbalizer.answer import VerbalizerAnswer
-from tests.harness.tasks import make
+from tests.harness.tasks import make, make_own
 
 pytestmark = pytest.mark.harness
 
@@ -27,10 +25,7 @@ OWN = {
 
 
 def own(folder: Path, **changes: Any) -> Any:
-    (folder / "leaf.yaml").write_text(yaml.safe_dump(OWN | changes, sort_keys=False), encoding="utf-8")
-    metadata = {"source": "embedded", "paraphrases": 3}
-    manager = TaskManager(include_path=str(folder), include_defaults=False, metadata=metadata)
-    return manager.load(["own_leaf"])["tasks"]["own_leaf"]
+    return make_own(folder, OWN | changes, source="embedded", paraphrases=3)
 
 
 def test_only_the_instruction_changes() -> None:

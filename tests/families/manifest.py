@@ -1,0 +1,223 @@
+"""What the papers' tasks are, family by family: written from the papers and the READMEs, not from the code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+
+from lm_eval_ext.families.natural_instructions.subtasks import SUBTASKS
+from tests.families.manyifeval.table_4 import FIFTEEN
+from tests.families.verbalizer.table_1 import GOLDEN_NAMES, VERBALIZERS
+
+Mean = tuple[str, str | None]
+"""A metric of which a group has the mean over its leaves, and the filter under which it finds it; ``None`` for any."""
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A leaf: the directions of its metrics, its limit of new tokens, its embedded rows, and what it records."""
+
+    metrics: Mapping[str, bool | None]
+    tokens: int
+    rows: int
+    facts: Mapping[str, object]
+    version: float = 1.1
+
+
+@dataclass(frozen=True)
+class Family:
+    """A family: its leaves; its groups with their parts in order, and of what they are the means; its tags."""
+
+    size: tuple[int, int, int]
+    """How many leaves, groups and tags there are, counted by hand."""
+    leaves: Mapping[str, Leaf]
+    groups: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    means: Mapping[str, Sequence[Mean]] = field(default_factory=dict)
+    tags: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    filters: tuple[str, ...] = ("none",)
+    # Some servers refuse an empty list of stops.
+    stop: str = "<|endoftext|>"
+    by_size: bool = True
+    """Whether a larger leaf counts more in a group's mean."""
+
+
+def up(*names: str) -> dict[str, bool | None]:
+    return dict.fromkeys(names, True)
+
+
+def down(*names: str) -> dict[str, bool | None]:
+    return dict.fromkeys(names, False)
+
+
+def neither(*names: str) -> dict[str, bool | None]:
+    return dict.fromkeys(names)
+
+
+LEVELS = [f"{level}_level_{kind}_acc" for kind in ("strict", "loose", "repaired") for level in ("prompt", "inst")]
+
+
+def verbalizer() -> Family:
+    kinds = [(kind, name) for kind, names in VERBALIZERS.items() for name in names]
+    invalid = [f"invalid_{kind}" for kind in ("rate", "prior", "echo", "refusal", "multiple", "inflected", "other")]
+    metrics = {**up("acc"), **down("prior_rate", "empty_rate", *invalid)}
+    leaves: dict[str, Leaf] = {}
+    groups: dict[str, list[str]] = {}
+    for family, prompting, tokens in (("verbalizer", "direct", 64), ("verbalizer_cot", "chain_of_thought", 512)):
+        groups[family] = [f"{family}_{kind}" for kind in VERBALIZERS]
+        for dataset, (kind, name) in product(GOLDEN_NAMES, kinds):
+            facts = {"dataset": dataset, "naturalness": kind, "verbalizer": name, "prompting": prompting}
+            leaf = f"{family}_{dataset}_{kind}_{name}"
+            leaves[leaf] = Leaf(metrics, tokens, 100, facts)
+            groups.setdefault(f"{family}_{dataset}", []).append(leaf)
+            groups.setdefault(f"{family}_{kind}_{name}", []).append(leaf)
+        for kind, names in VERBALIZERS.items():
+            # The datasets of the paper's figures are in alphabetical order.
+            members = [f"{family}_{dataset}_{kind}_{name}" for name in names for dataset in sorted(GOLDEN_NAMES)]
+            groups[f"{family}_{kind}"] = members
+    mean = [(metric, "answer") for metric in ("acc", "prior_rate", "invalid_rate", "empty_rate")]
+    # 9 datasets x 12 verbalizers x 2 ways of prompting, of each of which there are 1 + 3 + 9 + 12 groups.
+    means = dict.fromkeys(groups, mean)
+    stop = "You are a helpful assistant"
+    return Family((216, 50, 0), leaves, groups, means, filters=("answer",), stop=stop)
+
+
+def manyifeval() -> Family:
+    types = [f"strict_acc_{name.replace(':', '_')}" for name in FIFTEEN]
+    wide = {**up(*LEVELS, "curse_residual"), **down("empty_rate")}
+    curse = {**wide, **up(*types)}
+    cousins = {**curse, **up(*(f"strict_acc_phrasing_{number}" for number in range(5)), "reliable_at_5")}
+    cousins |= down("reliability_gap")
+    words = {**up("words_followed", *(f"words_followed_{third}_third" for third in ("first", "middle", "last")))}
+    words |= {**neither("primacy"), **down("words_modified", "words_omitted", "empty_rate")}
+    kinds = {
+        "manyifeval": (range(1, 11), Leaf(curse, 1280, 100, {"repeat": False, "single": False})),
+        "manyifeval_repeat": (range(2, 11), Leaf(curse, 1280, 100, {"repeat": True, "single": False})),
+        "manyifeval_cousins": ((1, 2, 3, 5, 10), Leaf(cousins, 1280, 500, {})),
+        "manyifeval_wide": (range(1, 11), Leaf(wide, 1280, 100, {"wide": True}, 1.2)),
+        "manyifeval_dense": (
+            (10, 20, 50, 100, 200, 300, 400, 500),
+            Leaf(words, 4096, 10, {"dataset": "manyifeval_dense"}, 1.0),
+        ),
+    }
+    facts = {"instructions": 1, "repeat": False, "single": True}
+    leaves = {"manyifeval_single": Leaf(curse, 1280, 1000, facts)}
+    groups: dict[str, list[str]] = {}
+    for group, (counts, leaf) in kinds.items():
+        for count in counts:
+            name = f"{group}_n{count:0{3 if group.endswith('dense') else 2}d}"
+            recorded = {"dataset": "manyifeval", "instructions": count, **leaf.facts}
+            leaves[name] = Leaf(leaf.metrics, leaf.tokens, leaf.rows, recorded, leaf.version)
+            groups.setdefault(group, []).append(name)
+    mean: list[Mean] = [(level, "none") for level in (*LEVELS, "empty_rate")]
+    # Which of the two a report has depends on its form.
+    of_words: list[Mean] = [("empty_rate", "none"), ("words_followed", None), ("instructions_followed", None)]
+    return Family((43, 5, 0), leaves, groups, dict.fromkeys(groups, mean) | {"manyifeval_dense": of_words})
+
+
+def ifbench() -> Family:
+    kinds = ("count", "ratio", "words", "sentence", "format", "custom", "repeat")
+    one = {**up(*LEVELS, *(f"loose_acc_{kind}" for kind in kinds)), **down("empty_rate"), **neither("instructions")}
+    two = {**one, **neither("prompt_level_loose_acc_first_turn", "turns")}
+    leaves = {
+        "ifbench": Leaf(one, 2048, 80, {"dataset": "ifbench", "turns": 1}),
+        "ifbench_two_turns": Leaf(two, 2048, 44, {"dataset": "ifbench_two_turns", "turns": 2}),
+    }
+    return Family((2, 0, 0), leaves)
+
+
+def paired_mcq() -> Family:
+    text = {**down("no_answer", "contradiction", "several", "empty_rate", "entropy_text"), **neither("refusal")}
+    paired = text | down("mismatch", "entropy_first_token", "position_bias")
+    paired |= neither("mismatch_sd", "mismatch_refusal", "mismatch_refusal_share", "refusal_first_token")
+    leaves: dict[str, Leaf] = {}
+    tags: dict[str, list[str]] = {}
+    # The opinions have no gold answer. Each question is asked in ten orders of its options.
+    datasets = {"opinionqa": 660, "arc_challenge": 160, "commonsense_qa": 160, "mmlu": 160}
+    families = {"paired_mcq": (paired, up("first_token_acc", "text_acc")), "text_mcq": (text, up("text_acc"))}
+    levels = ("low", "medium", "high", "example", "example_abc")
+    for (family, (metrics, gold)), (dataset, rows), level in product(families.items(), datasets.items(), levels):
+        facts = {
+            "dataset": dataset,
+            "constraint": level,
+            "paired": family == "paired_mcq",
+            "answer_classifier": "rules",
+        }
+        leaf = f"{family}_{dataset}_{level}"
+        leaves[leaf] = Leaf(metrics if dataset == "opinionqa" else {**metrics, **gold}, 256, rows, facts, 1.3)
+        tags.setdefault(f"{family}_{dataset}", []).append(leaf)
+    return Family((40, 0, 8), leaves, tags=tags, filters=("string_match", "rules"))
+
+
+# Appendix C: the five encodings, and the parts that the ablation takes from all of them or adds to the prompt alone.
+FIVE = ("instance", "prompt", "prompt_definition", "all", "positive")
+WITHOUT = ("definition", "prompt", "avoid", "emphasis", "positive", "negative", "examples")
+WITH = ("avoid", "emphasis", "positive", "negative", "examples", "definition_positive")
+ENCODINGS = (*FIVE, *(f"all_minus_{part}" for part in WITHOUT), *(f"prompt_{part}" for part in WITH))
+# By their numbers, as the paper's section 4.2 and the published folder of the evaluation split have them.
+TWELVE = ("002", "003", "005", "008", "022", "033", "034", "039", "040", "044", "045", "052")
+ABLATED = ("019", "033", "040")
+# Category -> how many of the 61 are of it.
+CATEGORIES = {
+    "question_generation": 13,
+    "answer_generation": 16,
+    "incorrect_answer_generation": 8,
+    "classification": 12,
+    "minimal_text_modification": 7,
+    "long_text_generation": 3,
+    "verification": 2,
+}
+# Source dataset -> how many of the 61 were made from it (section 3.1; Table 8).
+SOURCE_DATASETS = {
+    "quoref": 2,
+    "mctaco": 19,
+    "cosmosqa": 4,
+    "drop": 3,
+    "winogrande": 7,
+    "qasc": 7,
+    "essential_terms": 2,
+    "miscellaneous": 3,
+    "multirc": 11,
+    "ropes": 3,
+}
+
+
+def numbered(*numbers: str) -> list[str]:
+    """Return the subtasks with these numbers, in order."""
+    return [name for name in SUBTASKS if name.removeprefix("subtask").split("_")[0] in numbers]
+
+
+def natural_instructions() -> Family:
+    family = "natural_instructions"
+    metrics = {**up("rouge_l"), **down("empty_rate"), **neither("examples")}
+    leaves = {
+        f"{family}_{subtask}_{encoding}": Leaf(
+            metrics, 16, 2, {"subtask": subtask, "category": SUBTASKS[subtask].category, "encoding": encoding}
+        )
+        for encoding in ENCODINGS
+        for subtask in (SUBTASKS if encoding in FIVE else numbered(*ABLATED))
+    }
+    of = {name: [each for each, subtask in SUBTASKS.items() if subtask.category == name] for name in CATEGORIES}
+    of |= {name: [each for each, one in SUBTASKS.items() if one.source_dataset == name] for name in SOURCE_DATASETS}
+    assert {name: len(subtasks) for name, subtasks in of.items()} == CATEGORIES | SOURCE_DATASETS
+    groups = {family: [f"{family}_{encoding}" for encoding in FIVE]}
+    groups |= {f"{family}_{encoding}": members(numbered(*TWELVE), encoding) for encoding in FIVE}
+    inner = [(f"{family}_{name}", subtasks, FIVE) for name, subtasks in of.items()]
+    for group, subtasks, encodings in (*inner, (f"{family}_ablation", numbered(*ABLATED), ENCODINGS)):
+        groups[group] = [f"{group}::{encoding}" for encoding in encodings]
+        groups |= {f"{group}::{encoding}": members(subtasks, encoding) for encoding in encodings}
+    # Encodings are never pooled. BLEURT's filter is found by the harness, and without BLEURT no group has the metric.
+    means: dict[str, list[Mean]] = {
+        group: [("rouge_l", "none"), ("bleurt", None)] for group, parts in groups.items() if parts[0] in leaves
+    }
+    # 61 x 5 + 3 x 13; the family, five encodings, seven categories, ten source datasets and the ablation.
+    return Family((344, 24, 0), leaves, groups, means, stop="\n\n", by_size=False)
+
+
+def members(subtasks: Sequence[str], encoding: str) -> list[str]:
+    return [f"natural_instructions_{subtask}_{encoding}" for subtask in subtasks]
+
+
+MANIFEST: Mapping[str, Family] = {
+    family.__name__: family() for family in (verbalizer, manyifeval, ifbench, paired_mcq, natural_instructions)
+}
