@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -202,3 +203,36 @@ def test_the_linter_finds_each_file_of_the_verifiers_once() -> None:
     files = [Path(file).relative_to(ROOT) for file in listed]
     of_ours = [file for file in files if "verifiers" in file.parts and file.parts[0] != "tests"]
     assert sorted(of_ours) == sorted(file.relative_to(ROOT) for file in (ROOT / "verifiers").rglob("*.py"))
+
+
+def defined(name: str) -> ast.AST:
+    """Return the definition of a function, class or method that the package's map names, without ``PACKAGE``."""
+    *parts, last = name.split(".")
+    within = len(parts)
+    while within and ".".join((PACKAGE, *parts[:within])) not in modules():
+        within -= 1
+    path = modules().get(".".join((PACKAGE, *parts[:within])))
+    assert path is not None, f"{name}: no such module"
+    node: ast.AST = ast.parse(path.read_text(encoding="utf-8"))
+    for part in (*parts[within:], last):
+        body: list[ast.stmt] = getattr(node, "body", [])
+        found = [one for one in body if isinstance(one, ast.FunctionDef | ast.ClassDef) and one.name == part]
+        assert found, f"{name}: {path.relative_to(ROOT)} defines no {part!r}"
+        node = found[0]
+    return node
+
+
+def test_the_maps_of_calls_are_those_of_the_code() -> None:
+    _, rest = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split("## Follow a call\n")
+    maps = re.split(r"^### ", rest.split("\n## ")[0], flags=re.MULTILINE)[1:]
+    assert len(maps) == 4
+    for calls in maps:
+        items = re.split(r"^- ", calls, flags=re.MULTILINE)[1:]
+        assert items
+        for chain in items:
+            steps = re.findall(r"`([\w.]+)`", chain.split("`:")[0] + "`")
+            assert len(steps) > 1, chain
+            for caller, called in pairwise(steps):
+                names = {getattr(node, "attr", getattr(node, "id", "")) for node in ast.walk(defined(caller))}
+                defined(called)
+                assert called.rpartition(".")[2] in names, f"{caller} does not call {called}"

@@ -74,7 +74,7 @@ class Response:
         return tuple(Text(variant) for variant in dict.fromkeys(candidates) if variant != raw and variant.strip())
 
     def follows(self, instructions: Sequence[Checker], edition: Edition = "faithful", loose: bool = False) -> Verdict:
-        """Judge the response.
+        """Judge the response, strictly or loosely; each checker decides by its ``faithful`` or ``repaired``.
 
         Args:
             instructions: at least one.

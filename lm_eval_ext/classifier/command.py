@@ -237,6 +237,6 @@ def _placement_for(names: Sequence[str], options: argparse.Namespace) -> Placeme
     if str(placement) and not any(map(readers.is_causal, names)):
         raise ReaderError(
             f"{placement}: for causal language models only, and {', '.join(names)} "
-            f"{'is' if len(names) == 1 else 'are'} none; the other readers run on the CPU"
+            f"{'is not one' if len(names) == 1 else 'are not'}; the other readers run on the CPU"
         )
     return placement

@@ -141,7 +141,7 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
     """The keys of ``--metadata`` that change the rows or the prompts of these tasks; they refuse the others of
     ``metadata.KEYS`` that do so elsewhere."""
     ROW_SEED_EDITION: ClassVar[int] = 1
-    """See ``row_seed.chosen_row_seed``."""
+    """See ``metadata.chosen_row_seed``."""
     METADATA: ClassVar[Mapping[str, Any]] = {}
     """Metadata of every leaf, for families without a YAML template."""
 

@@ -158,8 +158,8 @@ def _with_rows(requests: Sequence[Instance]) -> list[RowInstance]:
         more = f" and {len(without) - 3} more tasks" if len(without) > 3 else ""
         raise ValueError(
             f"--model {NAME}: rows without instructions: {named}{more}. Refinement uses the instructions of the "
-            f"manyifeval tasks, so only their answers can be refined; to it, the dense ones have none, because their "
-            f"reports are scored as a whole. No request has been sent. Run other tasks without {NAME}"
+            f"manyifeval tasks, so only their answers can be refined; dense tasks do not count, because their reports "
+            f"are scored as a whole. No request has been sent. Run other tasks without {NAME}"
         )
     found: list[RowInstance] = list(requests)
     placed = next((request.shown.placement for request in found if request.shown.placement != PUBLISHED), None)

@@ -100,7 +100,7 @@ def sample(paths: Sequence[Path], chosen: Chosen, progress: Progress = iter) -> 
     rows: list[Mapping[str, Cell]] = []
     for subtask, of_subtask in _by_subtask(runs, chosen).items():
         issues += [
-            warning(f"{run.task}: no samples, so none of its answers is drawn; run it with --log_samples")
+            warning(f"{run.task}: no samples, so none of its answers can be drawn; run it with --log_samples")
             for run in of_subtask
             if run.rows is None
         ]

@@ -122,7 +122,7 @@ def _numbers(items: Sequence[Any]) -> Floats:
     """
     for item in items:
         if not isinstance(item, int | float):
-            raise TypeError(f"{type(item).__name__} is no number")
+            raise TypeError(f"{type(item).__name__} is not a number")
     return np.array(items, np.float64)
 
 
@@ -176,7 +176,7 @@ def _bits_per_byte(items: Sequence[Any]) -> Aggregate:
 def _f1(items: Sequence[Any]) -> Aggregate:
     pairs = _pairs(items)
     if not np.isin(pairs, (0, 1)).all():
-        raise ValueError("labels besides 0 and 1")
+        raise ValueError("labels other than 0 and 1")
     both = pairs[:, 0] * pairs[:, 1]
     # Without any positive, the harness's figure is 0.
     return Aggregate(

@@ -18,7 +18,7 @@ from lm_eval_ext.results.issue import Issue, error, named, note, warning
 from lm_eval_ext.results.models import EvaluatedModel, chat_template
 from lm_eval_ext.results.models import labels as labels_of
 from lm_eval_ext.results.rows import Rows
-from lm_eval_ext.results.runs import OF_RUN, SEED, Role, Runs, TaskRun, without_arguments
+from lm_eval_ext.results.runs import OF_RUN, SAMPLING_SEED, Role, Runs, TaskRun, without_arguments
 from lm_eval_ext.sources import RowsError
 
 _OF_RUN: Mapping[str, Callable[[TaskRun], object]] = {
@@ -279,8 +279,8 @@ def as_one(sides: Sequence[OfOneSeed]) -> Runs:
 def _seeds(run: TaskRun) -> dict[str, str]:
     """Return the seeds that a run's draws depend on, those that are recorded, by name."""
     found = {
-        "of the model": dict(run.model.arguments).get(SEED),
-        "of the generation": (run.config.get("generation_kwargs") or {}).get(SEED),
+        "of the model": dict(run.model.arguments).get(SAMPLING_SEED),
+        "of the generation": (run.config.get("generation_kwargs") or {}).get(SAMPLING_SEED),
         **{name.partition("_")[0]: run.file.config.get(name) for name in OF_RUN},
     }
     return {name: str(seed) for name, seed in found.items() if seed is not None}
@@ -290,14 +290,14 @@ def _without_seed(run: TaskRun) -> TaskRun:
     """Return a run without its seeds among the arguments of the model and of the generation."""
     model = replace(
         run.model,
-        arguments=tuple((name, value) for name, value in run.model.arguments if name != SEED),
-        setting=without_arguments(run, run.model.setting, (SEED,)),
+        arguments=tuple((name, value) for name, value in run.model.arguments if name != SAMPLING_SEED),
+        setting=without_arguments(run, run.model.setting, (SAMPLING_SEED,)),
     )
     given = run.config.get("generation_kwargs")
     config = dict(run.config)
     if isinstance(given, dict):
-        config["generation_kwargs"] = {name: value for name, value in given.items() if name != SEED}
-    return replace(run, model=model, setting=without_arguments(run, run.setting, (SEED,)), config=config)
+        config["generation_kwargs"] = {name: value for name, value in given.items() if name != SAMPLING_SEED}
+    return replace(run, model=model, setting=without_arguments(run, run.setting, (SAMPLING_SEED,)), config=config)
 
 
 def _differences(one: OfOneSeed, other: OfOneSeed) -> Iterator[str]:

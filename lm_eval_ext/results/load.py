@@ -21,7 +21,7 @@ from lm_eval_ext.results.models import BY_TASK, EvaluatedModel, evaluated_model
 from lm_eval_ext.results.models import labels as labels_of
 from lm_eval_ext.results.recognition import Choice, require_choice, task_runs, with_one_metric
 from lm_eval_ext.results.rows import DatasetRows
-from lm_eval_ext.results.runs import OPTIONS, SEED, Decoding, Role, Runs, TaskRun, newest, without_arguments
+from lm_eval_ext.results.runs import OPTIONS, SAMPLING_SEED, Decoding, Role, Runs, TaskRun, newest, without_arguments
 from lm_eval_ext.results.samples import COLUMN, with_rows
 from lm_eval_ext.results.validation import what_differs, what_went_wrong
 from lm_eval_ext.sources import RowsError
@@ -30,7 +30,7 @@ Progress = Callable[[Sequence[TaskRun]], Iterable[TaskRun]]
 """Wraps the runs whose samples are about to be read, and yields them one by one."""
 IN_FIGURES = (Role.COUNTS, Role.PLACED, Role.SWEPT)
 """The roles of runs whose samples are read."""
-SAMPLING = ("do_sample", SEED, "temperature")
+SAMPLING = ("do_sample", SAMPLING_SEED, "temperature")
 """The generation arguments that a sweep varies."""
 
 

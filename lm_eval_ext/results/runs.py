@@ -34,7 +34,7 @@ Key = TypeVar("Key", bound=Hashable)
 
 OTHER = "other"
 """The family name of tasks that are not ours; each has a schema of its own, made from its results."""
-SEED = "seed"
+SAMPLING_SEED = "seed"
 """The argument, of a generation or of a model, that seeds it."""
 OF_RUN = ("random_seed", "numpy_seed", "torch_seed")
 """The seeds of the harness (``--seed``) that a model can draw by."""
@@ -165,7 +165,7 @@ class TaskRun:
             return Decoding(0.0)
         if arguments.get("do_sample") is False or temperature <= 0:
             return Decoding(0.0)
-        seeds = [arguments.get(SEED), *(self.file.config.get(name) for name in OF_RUN)]
+        seeds = [arguments.get(SAMPLING_SEED), *(self.file.config.get(name) for name in OF_RUN)]
         return Decoding(float(temperature), "/".join(str(seed) for seed in seeds if seed is not None))
 
     @property

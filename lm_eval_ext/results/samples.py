@@ -190,8 +190,8 @@ def _disagreement_of_other(run: TaskRun, rows: Rows) -> list[Issue]:
     if found is None:
         return [
             warning(
-                f"{run.task}: {metric} in the results is no mean of its rows, nor another known aggregation; it "
-                "is shown without an interval and not tested"
+                f"{run.task}: {metric} in the results is neither the mean of its rows nor another known aggregation; "
+                "it is shown without an interval and not tested"
             )
         ]
     if figure is None or not np.isclose(found.figure, figure, rtol=1e-6, atol=1e-9):

@@ -98,7 +98,7 @@ def test_runs_without_samples_are_named(echo: Path, tmp_path: Path) -> None:
     found = sample([folder], Chosen(each=2))
     assert len(found.rows) == 4
     assert any(f"{NI}_{SUBTASKS[0]}_all: no samples" in issue.text for issue in found.issues)
-    with pytest.raises(RowsError, match=r"no samples, so none of its answers is drawn; run it with --log_samples"):
+    with pytest.raises(RowsError, match=r"no samples, so none of its answers can be drawn; run it with --log_samples"):
         sample([folder], Chosen(SUBTASKS[:1]))
 
 

@@ -48,7 +48,10 @@ def check_keys(origin: str, keys: list[Any]) -> None:
 
 
 def verdicts(answer: Response, instructions: Sequence[Checker]) -> dict[str, Verdict]:
-    """Return the verdicts on a response: ``strict``, ``loose``, and ``repaired``, the strict one of that edition."""
+    """Return the verdicts on a response: ``strict``, ``loose``, and ``repaired``, the strict one of that edition.
+
+    ``accuracies`` makes metrics of them.
+    """
     return {
         "strict": answer.follows(instructions),
         "loose": answer.follows(instructions, loose=True),

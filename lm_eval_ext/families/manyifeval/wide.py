@@ -1,4 +1,4 @@
-"""The harness task of the leaves with instructions of the larger pool."""
+"""The harness task of the leaves with instructions of the larger pool; ``rows`` makes their rows, too."""
 
 from __future__ import annotations
 

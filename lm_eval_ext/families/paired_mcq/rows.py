@@ -141,7 +141,7 @@ def _defect(options: Sequence[str]) -> str:
     """Return the requirement that a question's options fail to meet; empty if there is none."""
     content = [option for option in options if not is_refusal(option)]
     if not 2 <= len(content) <= MOST_OPTIONS:
-        return f"2 to {MOST_OPTIONS} options besides {REFUSED!r}"
+        return f"2 to {MOST_OPTIONS} options in addition to {REFUSED!r}"
     if not all(option.strip() for option in content):
         return "options that are not blank"
     # Case distinguishes options: Aa and aa are two genotypes.

@@ -125,7 +125,8 @@ def _export(options: argparse.Namespace) -> int:
             )
         if options.format == EVERY_EVAL_EVER and (numbers := list(model.left_out())):
             print(
-                f"lm-eval-ext: warning: {model.id}: left out, because it is no score: {one_line('; '.join(numbers))}",
+                f"lm-eval-ext: warning: {model.id}: left out, because it is not a score: "
+                f"{one_line('; '.join(numbers))}",
                 file=sys.stderr,
             )
     given = [*options.runs, *(place for place, _ in options.ids)]

@@ -203,7 +203,7 @@ def test_a_real_model_is_prompted_through_its_chat_template(
 @pytest.mark.parametrize("other", ["verbalizer_sst2_unnatural_flipped", "manyifeval_dense_n010"])
 def test_a_task_whose_answers_cannot_be_refined_is_rejected_by_name(tasks: TaskManager, other: str) -> None:
     model = SelfRefineLM(ReferenceLM("oracle"), strategy="oracle")
-    message = rf"rows without instructions: {other} \(2 requests\)\. .* to it, the dense ones have none"
+    message = rf"rows without instructions: {other} \(2 requests\)\. .* dense tasks do not count"
     with pytest.raises(ValueError, match=message):
         simple_evaluate(model, tasks=[TASK, other], task_manager=tasks, limit=2)
 

@@ -123,11 +123,11 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "one option": (
         {"options": ["Yes"]},
-        r"field 'options': expected 2 to 25 options besides 'Refused'; found \['Yes'\]",
+        r"field 'options': expected 2 to 25 options in addition to 'Refused'; found \['Yes'\]",
     ),
-    "one option and a refusal": ({"options": ["Yes", "Refused"]}, "field 'options': expected 2 to 25 options besides"),
-    "26 options": ({"options": list(map(str, range(26)))}, "field 'options': expected 2 to 25 options besides"),
-    "no options": ({"options": []}, "field 'options': expected 2 to 25 options besides"),
+    "one option and a refusal": ({"options": ["Yes", "Refused"]}, "field 'options': expected 2 to 25 options in"),
+    "26 options": ({"options": list(map(str, range(26)))}, "field 'options': expected 2 to 25 options in"),
+    "no options": ({"options": []}, "field 'options': expected 2 to 25 options in"),
     "a blank option": ({"options": ["Yes", " "]}, "field 'options': expected options that are not blank"),
     "an option twice": (
         {"options": ["Yes", "No", "Yes "]},

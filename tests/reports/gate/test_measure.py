@@ -227,8 +227,8 @@ def test_what_is_said_about_both_sides_of_a_task_names_it_once(tmp_path: Path) -
     odd = {"quiz": MadeUp(RIGHT, 0.123, aggregation="def own(items): ...")}
     unit = unit_of(one(made_up(tmp_path, odd, odd)))
     # The tables begin with the name of the task.
-    said = "acc in the results is no mean of its rows, nor another known aggregation; it is shown without an interval"
-    assert [str(issue) for issue in unit.issues] == [f"{said} and not tested"]
+    said = "acc in the results is neither the mean of its rows nor another known aggregation"
+    assert [str(issue) for issue in unit.issues] == [f"{said}; it is shown without an interval and not tested"]
 
 
 # Without samples

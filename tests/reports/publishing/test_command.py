@@ -116,6 +116,6 @@ def test_a_score_that_is_no_number_is_left_out_and_named(
     said = capsys.readouterr()
     record = json.loads(Path(said.out.strip()).read_text(encoding="utf-8"))
     assert [each["metric_config"]["metric_id"] for each in record["evaluation_results"]] == ["acc"]
-    assert f"our-team/one: left out, because it is no score: {SST2}, prior_rate: nan in the results\n" in said.err
+    assert f"our-team/one: left out, because it is not a score: {SST2}, prior_rate: nan in the results\n" in said.err
     # What the harness has no score of is not missing.
     assert "invalid_rate" not in said.err

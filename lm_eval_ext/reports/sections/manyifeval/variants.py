@@ -81,7 +81,7 @@ def wide(study: Study) -> Figure:
     return Figure(
         "manyifeval_wide",
         "Does it follow unfamiliar instructions as well?",
-        f"The share of rows of which all instructions are followed: instructions of ManyIFEval's {USUAL}, and of a "
+        f"The share of rows whose instructions are all followed: instructions of ManyIFEval's {USUAL}, and of a "
         "larger pool of types of IFEval and IFBench. The task prompts are the same; the types of the larger pool are "
         f"not only less familiar, but may also be harder. {INTERVALS}",
         panels(cells.only([USUAL, LARGER]), Curves, "instructions", by=("model",), **NUMBERED),
@@ -189,7 +189,7 @@ def wordings(found: Study) -> Iterator[Figure]:
     for (model,), entries in models.items():
         worded, unread = _worded(found.evidence, [entry.run for entry in entries])
         if unread:
-            text = f"{unread} instructions are not counted, because their rows do not tell in which wording they are"
+            text = f"{unread} instructions are not counted, because their rows do not record the wording"
             issues.append(note(f"{model}: {text}"))
         # One task prompt does not tell how rows vary.
         if rare := sum(not each.change.has_interval for each in worded):
