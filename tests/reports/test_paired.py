@@ -140,6 +140,8 @@ def test_equal_answers_exclude_only_changes_of_which_rows_would_show_one() -> No
     for rows in (20, 100, 900):
         _, high = change(np.zeros(rows)).limits(0.05, 0.05)
         assert high == pytest.approx(3 / rows, rel=0.35)
+    # A made-up row has as many answers as any other, and their mean varies less.
+    assert change(np.zeros(100), answers=4).error == pytest.approx(change(np.zeros(100)).error / 2)
 
 
 def test_datasets_vary_around_their_own_means() -> None:

@@ -89,7 +89,9 @@ def test_a_stopped_run_continues_to_the_same_weights_and_losses(
 
     def model() -> torch.nn.Module:
         torch.manual_seed(0)
-        return torch.nn.Sequential(torch.nn.Linear(2, 8), torch.nn.Dropout(0.5), torch.nn.Linear(8, 1))
+        network = torch.nn.Sequential(torch.nn.Linear(2, 8), torch.nn.Dropout(0.5), torch.nn.Linear(8, 1))
+        network[0].requires_grad_(requires_grad=False)
+        return network
 
     def weights(trained: torch.nn.Module) -> list[Any]:
         return [weight.tolist() for weight in trained.parameters()]
@@ -102,6 +104,7 @@ def test_a_stopped_run_continues_to_the_same_weights_and_losses(
 
         def save_and_stop(checkpoint: Checkpoint, state: Mapping[str, Any]) -> None:
             save(checkpoint, state)
+            assert set(state["parameters"]) == {"2.weight", "2.bias"}, "what is not trained takes no room"
             if len(state["losses"]) == stopped:
                 raise KeyboardInterrupt
 
