@@ -182,7 +182,7 @@ def test_a_real_model_takes_three_steps_by_the_rewards_of_the_training_instructi
     loaded = AutoModelForCausalLM.from_pretrained(folder, gguf_file=file)
     # Its weights are no longer quantized, but it says that they are.
     del loaded.config.quantization_config
-    model = AutoModelForCausalLM.from_config(loaded.config)
+    model: Any = AutoModelForCausalLM.from_config(loaded.config)  # type: ignore[no-untyped-call] # the library has no types here
     model.load_state_dict(loaded.state_dict())
     truth = [json.dumps([{"instruction_id": [name], "kwargs": [given]}]) for name, given in FOR_TRAINING.values()]
     trial = {"use_cpu": True, "max_steps": 3, "per_device_train_batch_size": 4, "num_generations": 4, "seed": 1}
