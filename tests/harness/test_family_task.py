@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from lm_eval_ext.harness.requests import Composed
 from tests.harness.tasks import OF_FAMILY, make
 
 pytestmark = pytest.mark.harness
@@ -26,3 +27,16 @@ def test_metadata_of_a_run_cannot_change_the_facts_about_a_task(family: str) -> 
     facts = make(OF_FAMILY[family]).facts
     recorded = make(OF_FAMILY[family], dict.fromkeys(("family", "dataset", "rows_hash"), "mine")).config.metadata
     assert {name: recorded[name] for name in facts} == facts
+
+
+@pytest.mark.parametrize(
+    ("why", "message"),
+    [
+        ("", "row 7: no answer is known for policy 'oracle'"),
+        ("Others have one", "row 7: no answer is known for policy 'oracle'. Others have one"),
+    ],
+)
+def test_an_answer_that_is_not_known_is_an_error_that_says_which_rows_have_one(why: str, message: str) -> None:
+    with pytest.raises(ValueError, match="no answer is known") as error:
+        Composed({"oracle": lambda: None}, "row 7", why)["oracle"]
+    assert str(error.value) == message

@@ -62,11 +62,13 @@ def test_the_number_of_rows_that_show_a_drop_does() -> None:
 GROUP = Asked.alike(900, 3, 0.1)
 TWO_TASKS = Asked(np.repeat([1 / 100, 1 / 500], [100, 500]), (100, 500), 1, 0.1)
 """Two tasks on their own datasets, which weigh alike."""
+RESTLESS = Asked.alike(900, 3, 0.6)
+"""More than half of the answers change by themselves."""
 RUNS = Asked(np.full(300, 3.0), (300,), 3, shown=np.repeat([3.0, -3.0, 1.0, 0.0], [15, 12, 30, 243]))
 """Two runs in which some rows change as a whole."""
 
 
-@pytest.mark.parametrize("asked", [GROUP, TWO_TASKS, RUNS])
+@pytest.mark.parametrize("asked", [GROUP, TWO_TASKS, RESTLESS, RUNS])
 @pytest.mark.parametrize("drop", [0.0, 0.05])
 def test_the_mean_of_the_measured_drops_is_the_true_one(asked: Asked, drop: float) -> None:
     found = [one.value for one in drops(asked, drop, 400)]
