@@ -419,8 +419,9 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
     def construct_requests(self, doc: dict[str, Any], ctx: Any, **options: Any) -> list[Instance]:
         """Return the requests of a document, with what each policy of the ``reference`` LM would answer to them."""
         requests = self.requests(doc, one_request(super().construct_requests(doc, ctx, **options)))
+        prompt = self.doc_to_text(doc)
         for request in requests:
-            request.known_answers = with_floors(request.known_answers, self.doc_to_text(doc))
+            request.known_answers = with_floors(request.known_answers, prompt)
         return requests
 
     def apply_filters(self) -> Any:

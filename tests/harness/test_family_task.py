@@ -40,3 +40,18 @@ def test_an_answer_that_is_not_known_is_an_error_that_says_which_rows_have_one(w
     with pytest.raises(ValueError, match="no answer is known") as error:
         Composed({"oracle": lambda: None}, "row 7", why)["oracle"]
     assert str(error.value) == message
+
+
+@pytest.mark.parametrize("family", OF_FAMILY)
+def test_every_request_has_the_answers_without_content(family: str) -> None:
+    task = make(OF_FAMILY[family])
+    task.build_all_requests(limit=1)
+    doc = task.eval_docs[0]
+    echo = doc["input"] if family == "natural_instructions" else task.doc_to_text(doc)
+    for request in task.instances:
+        known = request.known_answers
+        assert known["ok"] == "ok"
+        assert known["empty"] == ""
+        assert known["refusal"].startswith("I'm sorry")
+        assert known["echo"] == echo
+        assert known["oracle"]
