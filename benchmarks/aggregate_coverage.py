@@ -1,7 +1,7 @@
 """How often the intervals of scores that are no means of rows hold the truth, and how often their test errs.
 
 ``python -m benchmarks.aggregate_coverage`` simulates pairs of models whose errors are correlated, and prints the
-figures of docs/reports.md. It takes a minute.
+figures of docs/statistics.md. It takes a minute.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from lm_eval_ext.verifiers import EDITIONS, Checker, Edition, Response
 
@@ -19,10 +20,36 @@ FLOORS: Mapping[str, Callable[[str], str]] = {
     "refusal": lambda prompt: "I'm sorry, but I can't help with that request.",
     "empty": lambda prompt: "",
 }
-"""By name, the answer to a prompt."""
+"""By name, which is also that of a policy of the ``reference`` LM, the answer to a prompt."""
+CONSTANT = "constant"
+"""The name of one more, where an answer is a label or an option: the same one for every row of a task."""
+IN_WORDS: Mapping[str, str] = {
+    "ok": "“ok”",
+    "echo": "the prompt itself",
+    "refusal": "a refusal",
+    "empty": "nothing",
+    CONSTANT: "one answer to all rows",
+}
+"""By name, the answer as a reader is told of it."""
+ALL_IN_WORDS = f"{', '.join(IN_WORDS[name] for name in FLOORS)} or, of labels and options, {IN_WORDS[CONSTANT]}"
 EXAMPLES = "examples"
 """One more answer of an audit: what stands in quotation marks in the prompt, a line each."""
+Value = TypeVar("Value")
 _QUOTED = re.compile(r"\"([^\"\n]+)\"|“([^”\n]+)”|`([^`\n]+)`")
+
+
+def answers_to(prompt: str) -> dict[str, str]:
+    """Return the answers without content to a prompt, by name."""
+    return {name: answer(prompt) for name, answer in FLOORS.items()}
+
+
+def most_frequent(right: Iterable[Value]) -> Value:
+    """Return what is right for most rows, the first of several; as an answer to all of them, it is right most often.
+
+    Args:
+        right: the correct label or option of each row, at least one.
+    """
+    return Counter(right).most_common(1)[0][0]
 
 
 def examples_in(prompt: str) -> str:
@@ -63,7 +90,7 @@ def accepted(rows: Iterable[tuple[str, Sequence[Checker]]]) -> tuple[Accepted, d
     """
     of_rows, of_types = Accepted(), dict[str, Accepted]()
     for prompt, instructions in rows:
-        answers = {name: answer(prompt) for name, answer in FLOORS.items()} | {EXAMPLES: examples_in(prompt)}
+        answers = answers_to(prompt) | {EXAMPLES: examples_in(prompt)}
         of_rows.asked += 1
         for instruction in instructions:
             of_types.setdefault(instruction.id, Accepted()).asked += 1

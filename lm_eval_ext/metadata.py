@@ -21,6 +21,8 @@ ROW_SEED = "row_seed"
 that some engines take would choose the rows."""
 PARAPHRASES = "paraphrases"
 """The key that says in how many wordings every row is asked, the published one included."""
+DETAILS = "details"
+"""The key that has the results contain all metrics, not only the headline and its companions."""
 FEWEST_PARAPHRASES = 2
 """With fewer, there is nothing to compare."""
 
@@ -28,12 +30,13 @@ KEYS: Mapping[str, str] = {
     "source": "",
     ROW_SEED: "IFBench's rows are finished, so there are no others to draw",
     "repeats": "",
+    DETAILS: "",
     "rows": "",
     PARAPHRASES: "its instruction has no other wordings, which only the verbalizer tasks have",
-    "placement": "only the manyifeval tasks can state their instructions at another place",
+    "placement": "only the manyifeval tasks can state their instructions in another place",
     "form": "only the manyifeval_dense tasks have a choice of forms",
     "keys": "only the manyifeval tasks, but for the dense ones, select task prompts by their keys",
-    "n": "only the natural_instructions tasks are asked for a number of instances; --limit evaluates fewer rows",
+    "n": "only the natural_instructions tasks take a number of instances; --limit evaluates fewer rows",
     "examples": "only the natural_instructions tasks show examples of their instruction",
     "bleurt": "",
     "tokenizer": "",
@@ -179,6 +182,18 @@ def generator_name(seed: int, row_seed: int | None, *parts: object) -> str:
     """
     own = str(seed) if row_seed is None else f"{seed}+{row_seed}"
     return "/".join([own, *map(str, parts)])
+
+
+def chosen_details(task: str, metadata: Mapping[str, Any]) -> bool:
+    """Return whether a task's metadata ask for all metrics in the results.
+
+    Raises:
+        ValueError: they say neither true nor false.
+    """
+    details = metadata.get(DETAILS)
+    if not isinstance(details, bool | None):
+        raise ValueError(f"task {task!r}: metadata {DETAILS} {details!r}; expected true or false")
+    return bool(details)
 
 
 def mark_version(metadata: dict[str, Any], mark: object) -> None:

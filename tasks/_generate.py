@@ -17,6 +17,7 @@ from itertools import chain, product
 from pathlib import Path
 from typing import Literal
 
+from lm_eval_ext.families.hierarchy.arms import ARMS, MOST_TURNS
 from lm_eval_ext.families.manyifeval.dense.rows import COUNTS
 from lm_eval_ext.families.manyifeval.schema import DENSE, KEYWORDS, MIXED, PROMPTS
 from lm_eval_ext.families.natural_instructions import task as natural_instructions_task
@@ -38,6 +39,7 @@ def files() -> Iterator[File]:
     yield from verbalizer()
     yield from manyifeval()
     yield from ifbench()
+    yield from hierarchy()
     yield from paired_mcq()
     yield from natural_instructions()
 
@@ -196,20 +198,20 @@ def manyifeval() -> Iterator[File]:
             metrics = _aggregated("manyifeval", "none", (DENSE,), (KEYWORDS, MIXED))
         else:
             metrics = _aggregated("manyifeval", "none", (PROMPTS,))
-        yield _group("manyifeval", form, leaves, metrics, _version(template))
+        yield _group("manyifeval", form, leaves, metrics, _version("manyifeval", template))
     yield _leaf("manyifeval", "manyifeval_single", ("instructions: 1", "single: true"), "_manyifeval")
 
 
-def _version(template: str) -> str:
-    """Return ``metadata.version`` of a template of manyifeval, which a group of its leaves has, too.
+def _version(family: str, template: str) -> str:
+    """Return ``metadata.version`` of a family's template, which a group of its leaves has, too.
 
     A template may have that of the one it includes.
     """
-    text = (HERE / "manyifeval" / template).read_text(encoding="utf-8")
+    text = (HERE / family / template).read_text(encoding="utf-8")
     if found := re.search(r"version: ([\d.]+)", text):
         return found[1]
     if included := re.search(r"^include: (.*)$", text, re.MULTILINE):
-        return _version(included[1])
+        return _version(family, included[1])
     raise ValueError(f"{template}: no version; expected metadata: {{version: 1.0}}")
 
 
@@ -219,6 +221,34 @@ def ifbench() -> Iterator[File]:
     two_turns = ["dataset_path: allenai/IFBench_multi-turn", "dataset_name: ifbench_constraints", "turns: 2"]
     yield _leaf("ifbench", "ifbench", one_turn, "_ifbench")
     yield _leaf("ifbench", "ifbench_two_turns", two_turns, "_ifbench")
+
+
+# hierarchy
+
+COUNTS_OF_TURNS = (2, 4, 8, 12, MOST_TURNS)
+
+
+def hierarchy() -> Iterator[File]:
+    """Yield the arms with one request, and the system message alone with several; and a group over each."""
+
+    def group(name: str, members: Iterable[str]) -> File:
+        # Without a figure: one over several arms would be meaningless.
+        version = _version("hierarchy", "_hierarchy")
+        return (
+            f"hierarchy/{name}.yaml",
+            f"group: {name}\ntask: [{', '.join(members)}]\nmetadata: {{version: {version}}}\n",
+        )
+
+    for arm in ARMS:
+        yield _leaf("hierarchy", f"hierarchy_{arm}", (f"arm: {arm}",), "_hierarchy")
+    yield group("hierarchy", (f"hierarchy_{arm}" for arm in ARMS))
+    histories = {"hierarchy_turns": "false", "hierarchy_turns_slipped": "true"}
+    leaves = {
+        f"{name}_t{turns:02d}": (turns, slipped) for name, slipped in histories.items() for turns in COUNTS_OF_TURNS
+    }
+    for name, (turns, slipped) in leaves.items():
+        yield _leaf("hierarchy", name, ("arm: system", f"turns: {turns}", f"slipped: {slipped}"), "_hierarchy")
+    yield group("hierarchy_turns", leaves)
 
 
 # paired_mcq

@@ -186,13 +186,14 @@ def harness(tmp_path: Path, small_harness: str, warm: WarmHarness) -> Harness:
     def run(
         *options: str,
         source: str | None = None,
+        details: bool = False,
         launcher: tuple[str, ...] = (),
         environment: Mapping[str, str] | None = None,
     ) -> Run:
         output = tmp_path / f"out{len(list(tmp_path.glob('out*')))}"
         given = [*options, "--output_path", str(output), "--log_samples"]
         if source is not None:
-            given += ["--metadata", json.dumps({"source": source})]
+            given += ["--metadata", json.dumps({"source": source, "details": details})]
         if environment is None and not launcher:
             return Run(*warm.evaluate(tmp_path, [given]), *written(output))
         command = [sys.executable, *launcher, "-m", "lm_eval", *given]

@@ -169,8 +169,8 @@ def test_our_models_filters_and_tasks_extend_those_of_the_harness(observe: Obser
 
 
 def test_no_task_file_of_the_harness_has_a_name_of_ours() -> None:
-    # What follows a key in its line, or is a line of a list; so are other words, but none of them is a name of ours.
-    named = re.compile(rb"^(?:(?:task|group|tag):| *-) *(.+)$", re.MULTILINE)
+    # What follows a key in its line, or is alone in a line of a list; so are other words, but none is a name of ours.
+    named = re.compile(rb"^ *(?:- *)?(?:(?:task|group|tag): *(?=\S)|(?<=-)(?: *)(?=[\w.\"'-]+ *$))(.+)$", re.MULTILINE)
     texts = (path.read_bytes() for path in Path(lm_eval.tasks.__file__).parent.rglob("*.yaml"))
     lines = {line for text in texts for line in named.findall(text)}
     theirs = {name.decode() for line in lines for name in re.findall(rb"\w[\w.-]*", line)}

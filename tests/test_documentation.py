@@ -15,6 +15,7 @@ import pytest
 
 from lm_eval_ext import cli
 from lm_eval_ext.harness.versions import TESTED
+from lm_eval_ext.reports.gate.formats import FAILED
 from tests.conftest import ROOT
 from tests.verifiers.test_repaired_on_real_responses import TABLE
 
@@ -143,6 +144,28 @@ def test_every_task_that_the_demonstrations_evaluate_exists() -> None:
     named = [name for tasks in re.findall(r"--tasks (\S+)", printed) for name in tasks.split(",")]
     assert len(named) > 80
     assert set(named) - task_names() == set()
+
+
+@pytest.mark.parametrize("command", ["report", "compare", "check", "plan"])
+def test_the_reference_has_every_option(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.parser_for([command]).parse_args([command, "--help"])
+    lines = re.findall(r"^  (-.*)", capsys.readouterr().out, re.MULTILINE)
+    options = {option for line in lines for option in re.findall(r"--[\w-]+", line)} - {"--help"}
+    assert options
+    assert options - {*re.findall(r"--[\w-]+", chapter_of_reference(f"`{command}`"))} == set()
+
+
+def test_the_reference_has_every_key_of_the_json() -> None:
+    content = json.loads(FAILED["json"]("said"))
+    (finding,) = content["findings"]
+    assert content.keys() | finding.keys() <= {*re.findall(r"`(\w+)`", chapter_of_reference("Files"))}
+
+
+def chapter_of_reference(title: str) -> str:
+    chapters = text_of(ROOT / "docs/reports-reference.md").split("\n## ")
+    (found,) = [chapter for chapter in chapters if chapter.startswith(title)]
+    return found
 
 
 def test_the_index_lists_every_page() -> None:

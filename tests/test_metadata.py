@@ -13,6 +13,7 @@ from lm_eval_ext.metadata import (
     KEYS,
     PARAPHRASES,
     ROW_SEED,
+    chosen_details,
     chosen_paraphrases,
     chosen_row_seed,
     generator_name,
@@ -40,6 +41,13 @@ def test_another_number_is_an_error_that_names_task_key_and_what_is_expected(cou
     message = r"^task 'a_task': metadata paraphrases .*; expected a whole number from 2 to 8, the number of wordings"
     with pytest.raises(ValueError, match=message):
         chosen_paraphrases("a_task", {"version": 1.1, "paraphrases": count}, 8)
+
+
+@pytest.mark.parametrize("given", ["true", 1, [True]])
+def test_details_are_asked_for_with_true(given: object) -> None:
+    assert (chosen_details("a_task", {}), chosen_details("a_task", {"details": True})) == (False, True)
+    with pytest.raises(ValueError, match=r"^task 'a_task': metadata details .*; expected true or false$"):
+        chosen_details("a_task", {"details": given})
 
 
 @pytest.mark.parametrize(
@@ -99,6 +107,7 @@ TAKEN = {
     "verbalizer": {"row_seed", "paraphrases"},
     "manyifeval": {"row_seed", "placement", "keys"},
     "ifbench": set(),
+    "hierarchy": {"row_seed"},
     "paired_mcq": {"row_seed"},
     "natural_instructions": {"row_seed", "n", "examples"},
 }

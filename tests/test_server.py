@@ -29,6 +29,7 @@ TASKS: Mapping[str, Reads] = {
     "verbalizer_sst2_unnatural_flipped": "first",
     "verbalizer_cot_mrpc_unnatural_flipped": "final",
 }
+OBEYING = "hierarchy_system_user,hierarchy_document,hierarchy_tool,hierarchy_turns_slipped_t04"
 ROWS = 6
 STARTING = 180.0  # seconds; about five are usual
 
@@ -139,6 +140,8 @@ def runs(
         options[f"{name}, served"] = (*api.choice(server), *asked(tasks, real_rows), *api.options)
     options["following, direct"] = (*local, *asked("manyifeval_n03", "embedded"), *chat.options)
     options["following, served"] = (*chat.choice(server), *asked("manyifeval_n03", "embedded"), *chat.options)
+    options["obeying, direct"] = (*local, *asked(OBEYING, "embedded"), *chat.options)
+    options["obeying, served"] = (*chat.choice(server), *asked(OBEYING, "embedded"), *chat.options)
     _, served, _, arguments = chat.choice(server)
     bases = {"direct": f"base=hf,pretrained={server.model}", "served": f"base={served},{arguments}"}
     for way, base in bases.items():
@@ -187,3 +190,12 @@ def test_a_served_model_follows_the_same_instructions_as_the_local_model(runs: M
     assert served.results["results"][task] == direct.results["results"][task]
     # Words of no meaning forbid themselves little and have no title.
     assert 0 < served.results["results"][task]["inst_level_strict_acc,none"] < 1
+
+
+def test_a_served_model_is_shown_the_same_conversations_as_the_local_model(runs: Mapping[str, Run]) -> None:
+    direct, served = runs["obeying, direct"], runs["obeying, served"]
+    for task in OBEYING.split(","):
+        assert len(served.samples[task]) == ROWS
+        # Its answers depend on all that it is shown.
+        assert len({str(row["resps"]) for row in answers(served, task)}) > 1
+        assert answers(served, task) == answers(direct, task)

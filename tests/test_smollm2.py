@@ -34,10 +34,11 @@ from tests.harness.tasks import make
 pytestmark = [pytest.mark.harness, pytest.mark.usefixtures("sentence_data")]
 
 ROWS = 2
-LABELS, COUNTS, UNSEEN, QUESTIONS, PARTS = TASKS = (
+LABELS, COUNTS, UNSEEN, OBEYING, QUESTIONS, PARTS = TASKS = (
     "verbalizer_sst2_natural_golden",
     "manyifeval_n02",
     "ifbench",
+    "hierarchy_system_user",
     "paired_mcq_opinionqa_medium",
     "natural_instructions_subtask033_winogrande_answer_generation_prompt",
 )
@@ -66,7 +67,7 @@ def first(model: Any, tmp_path_factory: pytest.TempPathFactory) -> Evaluated:
 
 
 def evaluated(model: Any, folder: Path, *tasks: str) -> Evaluated:
-    metadata = {"source": "embedded", "answer_classifier": "rules"}
+    metadata = {"source": "embedded", "answer_classifier": "rules", "details": True}
     results: dict[str, Any] | None = simple_evaluate(
         model,
         tasks=list(tasks),
@@ -135,6 +136,13 @@ def test_an_instruction_that_no_model_was_trained_on_is_judged_by_what_was_answe
         for verdict, loose in (("strict", False), ("loose", True)):
             followed = verify(response(sample), *asked, loose=loose).follow_all_instructions
             assert sample[f"prompt_level_{verdict}_acc"] == followed
+
+
+def test_whom_the_answer_obeys_is_judged_by_what_was_answered(first: Evaluated) -> None:
+    for sample in of_samples(first.run, OBEYING):
+        doc = sample["doc"]
+        own, rival = verify(response(sample), doc["instruction_id_list"], doc["kwargs"]).follow_instruction_list
+        assert (sample["obeys"], sample["obeys_rival"], sample["neither"]) == (own, rival, not own and not rival)
 
 
 def test_the_first_token_and_the_text_name_the_first_option(first: Evaluated) -> None:

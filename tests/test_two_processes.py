@@ -33,9 +33,10 @@ class Evaluation:
     model_args: str
     tasks: tuple[str, ...]
     rows: int
+    details: bool = False
 
     def options(self) -> list[str]:
-        metadata = json.dumps({"source": "embedded", "answer_classifier": "rules"})
+        metadata = json.dumps({"source": "embedded", "answer_classifier": "rules", "details": self.details})
         return [
             *("--model", self.model, "--model_args", self.model_args, "--tasks", ",".join(self.tasks)),
             *("--limit", str(self.rows), "--metadata", metadata),
@@ -65,7 +66,7 @@ EVALUATIONS = {
     ),
     # An odd number of rows. With one instruction per row, no process sees every instruction type.
     "manyifeval": Evaluation(
-        "reference", "policy=drop_one", ("manyifeval_n01", "manyifeval_n02", "manyifeval_repeat_n03"), 37
+        "reference", "policy=drop_one", ("manyifeval_n01", "manyifeval_n02", "manyifeval_repeat_n03"), 37, details=True
     ),
     # An odd number of rows: the harness pads the shorter half with one of its requests.
     "self_refine": Evaluation(
@@ -79,7 +80,7 @@ EVALUATIONS = {
     ),
     # An odd number of rows, and questions whose shuffles lie in both processes.
     "paired_mcq": Evaluation(
-        "reference", "policy=always_a", ("paired_mcq_opinionqa_medium", "text_mcq_arc_challenge_low"), 37
+        "reference", "policy=always_a", ("paired_mcq_opinionqa_medium", "text_mcq_arc_challenge_low"), 37, details=True
     ),
 }
 

@@ -154,7 +154,7 @@ def _can_fail(item: tuple[Any, Any]) -> bool:
 
 @lru_cache(maxsize=4096)
 def as_words(phrase: str) -> regex.Pattern[str]:
-    """Return a pattern that finds the phrase in a folded text: literally, as whole words, in any case.
+    """Return a pattern that finds the phrase in a folded text: literally, as whole words, ignoring case.
 
     A plural is a different word; if a phrase begins or ends with a mark, as "C++" does, a word may touch it there. The
     kind of white space within the phrase does not matter.
@@ -178,7 +178,7 @@ def whole_words(phrase: str, text: Text) -> int:
 
 
 def occurrences(phrase: str, text: Text) -> int | None:
-    """Return how often a phrase matches as a regular expression, in any case; ``None`` if there is no quick answer.
+    """Return how often a phrase matches as a regular expression, ignoring case; ``None`` if there is no quick answer.
 
     There is one for ASCII letters and spaces, which match only themselves, unless the text has one of the few non-ASCII
     characters that match such a letter, for example the long s.

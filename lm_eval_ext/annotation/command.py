@@ -78,7 +78,7 @@ def _labels(options: argparse.Namespace) -> int:
     if options.export is not None:
         for figure in found:
             contents[options.export / f"{figure.name}.csv"] = as_csv(figure.table).encode()
-            (contents[options.export / f"{figure.name}.png"],) = pngs(figure)
+            (contents[options.export / f"{figure.name}.png"],) = pngs(figure, {})
         from lm_eval_ext.reports.output import require_apart  # noqa: PLC0415 # tempfile
 
         rows = [] if options.rows is None else [("--rows", options.rows)]

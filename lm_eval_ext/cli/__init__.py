@@ -39,7 +39,7 @@ COMMANDS: Commands = {
         "lm_eval_ext.cli.rows:add_rows_to",
     ),
     "verify": (
-        "judge responses by IFEval's verifiable instructions",
+        "judge responses by the verifiable instructions of IFEval, IFBench and IF-RLVR",
         "lm_eval_ext.regrade.command:add_verify_to",
     ),
     "manyifeval": (
@@ -141,7 +141,7 @@ EXAMPLES: Mapping[str, str] = {
     "verify": "responses.jsonl --prompts prompts.jsonl > judged.jsonl",
     "manyifeval export": "--source embedded --split test > rows.jsonl",
     "manyifeval table": "results",
-    "report": "results -o report.html",
+    "report": "results/new --against results/old -o report.html",
     "compare": "results/new --against results/old --json changes.json",
     "check": "results/new --against results/old --max-drop 0.02 --junit check.xml",
     "plan": "results/old-again --against results/old --max-drop 0.02",

@@ -96,14 +96,14 @@ def offer_completion(parser: argparse.ArgumentParser) -> None:
         argcomplete.autocomplete(parser)
 
 
-def count(text: str) -> int:
-    """Return a whole number, at least 1.
+def count(text: str, least: int = 1) -> int:
+    """Return a whole number, at least ``least``.
 
     Raises:
         argparse.ArgumentTypeError: it is none.
     """
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"expected a whole number, at least 1, found {text!r}")
+    if not text.isdecimal() or int(text) < least:
+        raise argparse.ArgumentTypeError(f"expected a whole number, at least {least}, found {text!r}")
     return int(text)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from lm_eval_ext.families.hierarchy import schema as hierarchy
 from lm_eval_ext.families.ifbench import schema as ifbench
 from lm_eval_ext.families.manyifeval import schema as manyifeval
 from lm_eval_ext.families.natural_instructions import schema as natural_instructions
@@ -25,25 +26,32 @@ class Family:
         schema: what its results contain.
         task: the class of its tasks, as ``module:class``.
         section: the module whose ``section`` builds its part of the report.
+        floors: the module whose ``floors`` yields, for each of a task's documents, the metrics of answers without
+            content, by their names in ``lm_eval_ext.floors``: those that ``score`` gives to the reference LM's policies
+            of these names. It is called with the documents, and with the task's config in the results. Empty if the
+            tasks are not ours.
     """
 
     name: str
     schema: Schema
     task: str
     section: str
+    floors: str = ""
 
 
-def _family(name: str, schema: Schema, task_class: str) -> Family:
-    task = f"lm_eval_ext.families.{name}.task:{task_class}"
-    return Family(name, schema, task, section=f"lm_eval_ext.reports.sections.{name}.section")
+def _family(name: str, schema: Schema, task_class: str, scores: str = "scores") -> Family:
+    folder = f"lm_eval_ext.families.{name}"
+    section = f"lm_eval_ext.reports.sections.{name}.section"
+    return Family(name, schema, f"{folder}.task:{task_class}", section, f"{folder}.{scores}")
 
 
 FAMILIES: Mapping[str, Family] = {
     family.name: family
     for family in (
-        _family("verbalizer", verbalizer.SCHEMA, "VerbalizerTask"),
+        _family("verbalizer", verbalizer.SCHEMA, "VerbalizerTask", "verbalizer"),
         _family("manyifeval", manyifeval.SCHEMA, "ManyIFEvalTask"),
         _family("ifbench", ifbench.SCHEMA, "IFBenchTask"),
+        _family("hierarchy", hierarchy.SCHEMA, "HierarchyTask"),
         _family("paired_mcq", paired_mcq.SCHEMA, "PairedMCQTask"),
         _family("natural_instructions", natural_instructions.SCHEMA, "NaturalInstructionsTask"),
     )

@@ -79,7 +79,8 @@ class Metric:
         needs: what a task must have so that it reports the metric; empty if every task of the family does. Without
             ``REFINED`` answers, for example, there are no rounds.
         in_groups: whether the groups of the family's tasks have a figure of it, which can only be a mean over rows.
-        explains: the metric of which it is a part or a variant; empty if it stands for itself.
+        explains: the metric that it explains, as a part, a variant or a counterpart of it; empty if it stands for
+            itself. What explains another metric is a detail.
         per_row: the value that the samples record for each row; ``None`` if no figure is computed from it.
         drawn: whether the report shows it.
         range: its minimum and maximum, both for a figure and, where a row has a number, for a row. A value outside the
@@ -95,6 +96,11 @@ class Metric:
     per_row: RowForm | None = "number"
     drawn: bool = True
     range: tuple[float, float] = SHARE
+
+    @property
+    def is_detail(self) -> bool:
+        """Whether the samples always have it, but the results only on request (``metadata.DETAILS``)."""
+        return bool(self.explains)
 
     def covers(self, name: str) -> bool:
         """Return whether a metric's name matches this metric or pattern."""
@@ -136,6 +142,7 @@ class Schema:
         sizes: by a pattern for the names of published tasks and groups, how many dataset rows they are over, and how
             many answers to each row they ask for.
         former_names: maps the names of metrics in older versions of lm-eval-ext to the current names.
+        choices: the fact with an entry for each answer among which a random guess chooses; empty if there is none.
     """
 
     metrics: tuple[Metric, ...]
@@ -153,6 +160,7 @@ class Schema:
     placements: tuple[str, ...] = ()
     sizes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     former_names: Mapping[str, str] = field(default_factory=dict)
+    choices: str = ""
 
     def metric(self, name: str) -> Metric:
         """Return the description of a metric.
@@ -251,6 +259,11 @@ class Schema:
         counts = (metadata.get(fact) for fact in self.row_keys_of_variants)
         return next((count for count in counts if is_count(count)), 1)
 
+    def guess(self, metadata: Mapping[str, Any]) -> float | None:
+        """Return the share of right answers among random guesses at a task; ``None`` if nothing tells."""
+        choices = metadata.get(self.choices)
+        return 1 / len(choices) if choices else None
+
     def placement(self, metadata: Mapping[str, Any]) -> str:
         """Return where a run states its instructions; empty for the published place."""
         chosen = metadata.get(PLACEMENT)
@@ -289,7 +302,9 @@ def _in_words(fact: str, value: object) -> str:
     """Return a value of a fact as it is named; empty if the fact is not recorded or false."""
     if value is None or isinstance(value, bool):
         return fact if value else ""
-    return f"{value} {fact}" if is_count(value) else str(value).replace("_", " ")
+    return (
+        f"{value} {fact.removesuffix('s') if value == 1 else fact}" if is_count(value) else str(value).replace("_", " ")
+    )
 
 
 _HAS_FORM: Mapping[FactForm, Callable[[Any], bool]] = {

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import errno
+import json
 import logging
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -34,11 +35,14 @@ from lm_eval_ext.harness.versions import (
     GenerationTask,
     aggregate_by,
     keep_filters,
+    maybe_delimit,
     metric_list,
     one_request,
+    resolve_field,
     standard_errors,
+    with_details,
 )
-from lm_eval_ext.metadata import chosen_row_seed, refuse_keys_of_others
+from lm_eval_ext.metadata import chosen_details, chosen_row_seed, refuse_keys_of_others
 
 if TYPE_CHECKING:
     import datasets
@@ -104,6 +108,24 @@ class Asking:
         """The LM, which the harness does not pass to tasks, but its method; ``None`` without a chat template."""
         return getattr(self.chat_template, "__self__", None)
 
+    @property
+    def makes_prompts(self) -> bool:
+        """Whether chat templates are applied in this process, and not by a server."""
+        template = self.chat_template
+        return template is None or isinstance(template([{"role": "user", "content": "A message."}]), str)
+
+
+def shows(prompt: Any, text: str) -> bool:
+    """Return whether a prompt has all lines of a text; a prompt that a server makes of messages counts as if it had.
+
+    A chat template may leave out messages: HFLM removes the system message, with no more than a warning, if the
+    template rejects it. Some templates write what a tool returned as JSON.
+    """
+    lines = map(str.strip, text.splitlines())
+    return not isinstance(prompt, str) or all(
+        line in prompt or json.dumps(line, ensure_ascii=False)[1:-1] in prompt for line in lines
+    )
+
 
 class Demonstrations(ContextSampler):  # type: ignore[misc] # the harness ships no types
     """The fixed demonstrations of a task, read on first use.
@@ -154,6 +176,7 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
         refuse_keys_of_others(config["task"], chosen, self.TAKES)
         self.source = sources.chosen_source(metadata)
         self.row_seed = chosen_row_seed(config["task"], metadata, self.ROW_SEED_EDITION)
+        self.reports_details = chosen_details(config["task"], metadata)
         self.asking = Asking()
         self.has: Collection[str] = ()
         self.variants: tuple[str, int] | None = None
@@ -166,7 +189,9 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
                 f"task {config['task']!r}: metric_list is set, but the family declares the metrics; remove metric_list"
             )
         self.metrics = {metric.name: metric for metric in self.SCHEMA.reported(self.has)}
-        config["metric_list"] = list(map(_in_harness_form, self.metrics.values()))
+        details = self._details(self.metrics)
+        reported = [metric for name, metric in self.metrics.items() if name not in details]
+        config["metric_list"] = list(map(_in_harness_form, reported))
         # Not called, but without it the harness would compute the metrics itself.
         config["process_results"] = "FamilyTask.score"
         # Last, so that --metadata can configure a task but not change the facts about it.
@@ -270,6 +295,12 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
             request: the request for one generated text.
         """
         return [KnownInstance.of(request, self.known_answers(doc))]
+
+    def system_prompt(self, doc: dict[str, Any]) -> str:
+        """Return the system prompt of a row as the harness builds it; empty if there is none."""
+        description = resolve_field(self, doc, self.config.description) or ""
+        prompt: str = maybe_delimit(self.asking.system_instruction, description, self.config.fewshot_delimiter)
+        return prompt
 
     def unscored(self, _doc: dict[str, Any], _results: list[Any]) -> dict[str, Any]:
         """Return the metrics that a run without scores (``--predict_only``) records of a row, too."""
@@ -464,14 +495,19 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
     def aggregate(self, bootstrap_iters: int | None = 100_000) -> tuple[dict[str, Any], int]:
         """Return the figures and the number of rows; only 0.5 calls this."""
         figures, rows = super().aggregate(bootstrap_iters=0)
-        return {**figures, **(standard_errors(self) if bootstrap_iters else {})}, rows
+        figures |= standard_errors(self) if bootstrap_iters else {}
+        metrics = {field: field.partition(",")[0].removesuffix("_stderr") for field in figures}
+        details = self._details(metrics.values())
+        return {field: figure for field, figure in figures.items() if metrics[field] not in details}, rows
 
     def higher_is_better(self) -> dict[str, bool | None]:
         """Return, for each metric, whether a higher value is better; ``None`` if neither direction is."""
         # 0.5 replaces None by True.
         own: dict[str, bool | None] = super().higher_is_better()
         found = own | {name: metric.higher_is_better for name, metric in self.metrics.items()}
-        return found if self.draws == 1 else {**found, DRAWS: None}
+        found |= {} if self.draws == 1 else {DRAWS: None}
+        details = self._details(found)
+        return {name: higher for name, higher in found.items() if name not in details}
 
     def override_metric(self, metric_name: str) -> None:
         """Replace all metrics by one (``--predict_only``)."""
@@ -484,10 +520,18 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
         scores = [self.score(doc, each) for each in drawn] if self.scores_rows else [self.unscored(doc, drawn[0])]
         # Some metrics depend on the answers: only refined ones have rounds.
         self.metrics |= {name: self.SCHEMA.metric(name) for name in scores[0].keys() - self.metrics.keys()}
-        if len(scores) > 1:
-            return combined(scores)
-        # The harness's placeholder metric; its own function for it fails under 0.5.0.dev1.
-        return scores[0] if self.scores_rows else {"bypass": None, **scores[0]}
+        if not self.scores_rows:
+            # The harness's placeholder metric; its own function for it fails under 0.5.0.dev1.
+            return {"bypass": None, **scores[0]}
+        found = combined(scores) if len(scores) > 1 else scores[0]
+        return with_details(found, self._details(found))
+
+    def _details(self, metrics: Iterable[str]) -> frozenset[str]:
+        """Return which of some metrics the samples have, but not the results."""
+        if self.reports_details:
+            return frozenset()
+        of_family = frozenset(name for name, metric in self.metrics.items() if metric.is_detail)
+        return of_family.union({DRAWS}).intersection(metrics)
 
 
 def _in_harness_form(metric: Metric) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from lm_eval.api.instance import Instance
 
-from lm_eval_ext.floors import FLOORS
+from lm_eval_ext.floors import answers_to
 
 if TYPE_CHECKING:
     from typing_extensions import Self  # not in Python 3.10
@@ -76,7 +76,7 @@ class Composed(Mapping[str, str]):
 def with_floors(known_answers: KnownAnswers, prompt: str) -> KnownAnswers:
     """Return known answers and, for policies that they lack, the answers without content to a prompt."""
     # Chained, because answers that are composed when they are asked for are not copied. Nothing is written.
-    return ChainMap(cast("dict[str, Any]", known_answers), {name: answer(prompt) for name, answer in FLOORS.items()})
+    return ChainMap(cast("dict[str, Any]", known_answers), answers_to(prompt))
 
 
 @dataclass

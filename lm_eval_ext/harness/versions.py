@@ -6,7 +6,7 @@ either.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, NoReturn
@@ -48,6 +48,7 @@ __all__ = [
     "standard_errors",
     "task_index",
     "template_environment",
+    "with_details",
 ]
 
 
@@ -116,6 +117,37 @@ def metric_list(metrics: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]
     # 0.5 looks up names in its registry: it rejects a metric meant for another output type, such as acc, and warns
     # about every unknown one.
     return [{**metric, "metric": _OwnMetric(metric["metric"])} for metric in metrics]
+
+
+class _WithDetails(dict[str, Any]):
+    """The values of a row under 0.4, of which ``items`` yields only those that become figures.
+
+    0.4 computes a figure of everything that ``process_results`` returns, and logs nothing else about a row: it iterates
+    over ``items`` for the figures, and updates the row's line in the samples with the whole mapping. A version that
+    did it in another way would only report more figures.
+
+    Args:
+        values: the values by metric.
+        details: the metrics that only the samples have.
+    """
+
+    def __init__(self, values: Mapping[str, Any], details: Collection[str]) -> None:
+        super().__init__(values)
+        self._details = details
+
+    def items(self) -> Any:
+        """Return the metrics that become figures, with their values."""
+        return {name: value for name, value in super().items() if name not in self._details}.items()
+
+
+def with_details(values: dict[str, Any], details: Collection[str]) -> dict[str, Any]:
+    """Return what ``process_results`` returns for a row, some of which is for the samples alone.
+
+    Args:
+        values: the values by metric.
+        details: the metrics that the results lack. Under 0.5, ``aggregate`` leaves them out.
+    """
+    return values if HAS_SCORERS else _WithDetails(values, details)
 
 
 def standard_errors(task: Any) -> dict[str, float]:

@@ -20,8 +20,7 @@ except ModuleNotFoundError as error:
         "that has no verifiers/ of its own, which would hide it"
     ) from error
 
-from lm_eval_ext.integrations.rows import Judging, RowError, row_columns, row_instructions
-from lm_eval_ext.integrations.training import refuse_tests
+from lm_eval_ext.integrations.rows import Judging, RowError, refuse_tests, row_columns, row_instructions
 from lm_eval_ext.verifiers import Edition, Verdict
 
 __all__ = ["InstructionTaskset"]

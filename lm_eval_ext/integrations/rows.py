@@ -1,17 +1,34 @@
-"""Judges a row of another library: its instructions are named by IFEval's two columns, or by IF-RLVR's one."""
+"""Judges a row of another library: its instructions are named by IFEval's two columns, or by IF-RLVR's one.
+
+Instructions of test sets are kept out of training.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from lm_eval_ext.verifiers import EDITIONS, Checker, Edition, Response, Verdict, instructions_of, unpacked
+from lm_eval_ext.verifiers import (
+    EDITIONS,
+    Checker,
+    Edition,
+    Response,
+    Verdict,
+    ifeval,
+    ifrlvr,
+    instructions_of,
+    own,
+    unpacked,
+)
 from lm_eval_ext.verifiers.verify import COLUMNS, GROUND_TRUTH
 
 _SHOWN = 60
 """How many characters of a prompt an error shows."""
+_LIBRARY = f"{own.__name__.rpartition('.')[0]}."
+_FOR_TRAINING = tuple(f"{part.__name__}." for part in (ifeval, ifrlvr, own))
+"""The parts of the library whose instructions may be trained on: IFEval's, IF-RLVR's, and this package's own."""
 
 
 class RowError(ValueError):
@@ -128,3 +145,35 @@ def named(row: str, prompt: object) -> str:
         return row
     start = " ".join(prompt.split())
     return f"{row} ({start if len(start) <= _SHOWN else f'{start[:_SHOWN]}…'!r})"
+
+
+def is_for_tests(instruction: type[Checker]) -> bool:
+    """Return whether an instruction type must not be trained on.
+
+    Models are trained on IFEval's 25 instructions and IF-RLVR's 29, and whoever registers a checker of their own may
+    train on it. Every other part of the library belongs to a benchmark of instructions unlike those, such as IFBench.
+    """
+    module = f"{instruction.__module__}."
+    return module.startswith(_LIBRARY) and not module.startswith(_FOR_TRAINING)
+
+
+def refuse_tests(instructions: Iterable[Checker], where: str, allow_test_instructions: bool) -> None:
+    """Refuse instructions that are meant for tests, unless they are allowed.
+
+    Args:
+        instructions: of one row.
+        where: names the row in errors.
+        allow_test_instructions: whether the user said that the model will not be tested with them.
+
+    Raises:
+        RowError: there is such an instruction.
+    """
+    if allow_test_instructions:
+        return
+    for instruction in instructions:
+        if is_for_tests(type(instruction)):
+            raise RowError(
+                f"{where}: {instruction.id!r} is an instruction for tests (IFBench); a model that was rewarded for it "
+                "no longer shows there whether it follows unfamiliar instructions; train on those of IFEval and "
+                "IF-RLVR, or pass allow_test_instructions=True if the model is never tested with it"
+            )

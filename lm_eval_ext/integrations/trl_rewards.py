@@ -16,8 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lm_eval_ext.integrations.rows import Judging, RowError, named, row_instructions
-from lm_eval_ext.integrations.training import refuse_tests
+from lm_eval_ext.integrations.rows import Judging, RowError, named, refuse_tests, row_instructions
 from lm_eval_ext.verifiers import Edition, Verdict
 from lm_eval_ext.verifiers.verify import COLUMNS, GROUND_TRUTH
 

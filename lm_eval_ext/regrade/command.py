@@ -10,9 +10,7 @@ from pathlib import Path
 
 from lm_eval_ext.cli.progress import with_progress
 from lm_eval_ext.floors import EXAMPLES, FLOORS, accepted
-from lm_eval_ext.regrade.prompts import read_prompts
-from lm_eval_ext.regrade.regrade import accuracies, regrade
-from lm_eval_ext.regrade.rows import asked
+from lm_eval_ext.regrade.regrade import accuracies, asked, read_prompts, regrade
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import EDITIONS
 
@@ -27,7 +25,7 @@ def add_verify_to(verify: argparse.ArgumentParser) -> None:
     verify.add_argument(
         "rows",
         metavar="ROWS.jsonl",
-        help="samples of manyifeval or ifeval tasks (lm_eval --log_samples); or rows with response, "
+        help="samples of manyifeval, ifbench or ifeval tasks (lm_eval --log_samples); or rows with response, "
         "instruction_id_list and kwargs (as in google/IFEval; null arguments are ignored), or with response and "
         "ground_truth (as in IF-RLVR's data sets); or, with --prompts, "
         'rows with key and response; "-": standard input',
@@ -54,14 +52,14 @@ def add_verify_to(verify: argparse.ArgumentParser) -> None:
     instead.add_argument(
         "--floors",
         action="store_true",
-        help="judge no responses; print which share of the rows answers without content pass: ok, the prompt itself, a "
-        "refusal, nothing. Rows need a prompt and no response",
+        help="judge no responses; print the share of the rows that answers without content pass: ok, the prompt "
+        "itself, a refusal, nothing. Rows need a prompt and no response",
     )
     instead.add_argument(
         "--audit",
         action="store_true",
-        help="as --floors, by type of instruction: the share of a reward's ones that such an answer gets, and what the "
-        "prompt has in quotation marks; types that pay for nothing first",
+        help="like --floors, for each type of instruction, and also for what the prompt has in quotation marks; types "
+        "that reward such answers first",
     )
     verify.set_defaults(run=_verify)
 

@@ -6,18 +6,55 @@ the dataset, and the figure is computed anew from the sums over them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import hashlib
+from array import array
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from importlib import import_module
+from statistics import fmean
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lm_eval_ext.families.schema import SHARE
-from lm_eval_ext.reports.statistics import Floats, Population, Ratio, Replicates
+from lm_eval_ext.floors import IN_WORDS
+from lm_eval_ext.reports.statistics import Floats, Population, Ratio, Replicates, over
 from lm_eval_ext.results.aggregation import Aggregate
+from lm_eval_ext.results.issue import Issue, named, note
 from lm_eval_ext.results.models import Sizes
 from lm_eval_ext.results.runs import Runs, TaskRun
+
+
+@dataclass(frozen=True)
+class Floor:
+    """What the best answer without content scores on the rows of a figure: where its zero is.
+
+    Attributes:
+        answer: the name of the answer, and of the policy of the ``reference`` LM that gives it (``floors.IN_WORDS``).
+        value: its score, from the same resamples as the figure.
+    """
+
+    answer: str
+    value: Replicates
+
+    @property
+    def in_words(self) -> str:
+        """The answer, as a reader is told of it."""
+        return IN_WORDS[self.answer]
+
+    def above(self, score: Replicates) -> Replicates:
+        """Return how far a score on the same rows is above the floor: (score - floor) / (1 - floor).
+
+        It is 0 at the floor, 1 if all is right, and negative below the floor, as accuracy corrected for chance
+        (Cohen's kappa) is about guessing. NaN where the floor is 1, which leaves no room above it.
+        """
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return over(np.where(self.value < 1, (score - self.value) / (1 - self.value), np.nan), score)
+
+
+ByAnswer = Mapping[str, Mapping[str, Floats]]
+"""By answer without content and metric, what each row of a task scores, shape (rows,)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +71,8 @@ class Evidence:
     runs: Runs
     sizes: Sizes = field(default_factory=Sizes)
     upper_bound: Runs | None = None
+    _floors: dict[Hashable, ByAnswer | Issue] = field(default_factory=dict)
+    _best: dict[Hashable, Floor | None] = field(default_factory=dict)
 
     @cached_property
     def population(self) -> Population:
@@ -74,6 +113,78 @@ class Evidence:
         """
         ratios = [self.ratio(run, metric) for run in runs]
         return (Ratio.mean if runs[0].schema.tasks_weigh_alike else Ratio.sum)(ratios).value
+
+    def floor(self, runs: Sequence[TaskRun], metric: str) -> Floor | None:
+        """Return what the best answer without content scores on the rows of tasks, aggregated as in ``mean``.
+
+        The answer is the best one over all of the tasks; to labels and options, it is the one that is right most often
+        in each task. Resamples do not choose anew.
+
+        Args:
+            runs: runs of tasks of one family, by one model.
+            metric: one of its metrics.
+
+        Returns:
+            ``None`` where there is no floor: for a metric of which less is better or which is no share of right answers
+            (with an answer without content, a mismatch, an entropy or a curse is at its best), where a task has no
+            samples, and where its documents do not say what is right (``no_floor``).
+
+        Raises:
+            KeyError: the family has no such metric.
+        """
+        if not _can_have_floor(runs[0], metric):
+            return None
+        found = [self._answers(run) for run in runs]
+        by_answer = [one for one in found if not isinstance(one, Issue)]
+        if len(by_answer) < len(found):
+            return None
+        key = (metric, *map(_asked, runs))
+        if key not in self._best:
+            self._best[key] = self._best_of(runs, metric, by_answer)
+        return self._best[key]
+
+    def no_floor(self, runs: Sequence[TaskRun], metric: str) -> list[Issue]:
+        """Return why tasks with samples lack the floor of a metric that can have one.
+
+        Each reason names its tasks, unless it is that of all.
+        """
+        tasks: dict[Issue, dict[str, None]] = {}
+        for run in runs if _can_have_floor(runs[0], metric) else ():
+            if run.rows is not None and isinstance(why := self._answers(run), Issue):
+                tasks.setdefault(why, {})[run.task] = None
+        every = {run.task for run in runs}
+        return [why if {*of} == every else replace(why, text=f"{why} ({named([*of])})") for why, of in tasks.items()]
+
+    def _best_of(self, runs: Sequence[TaskRun], metric: str, by_answer: Sequence[ByAnswer]) -> Floor | None:
+        scores = {
+            answer: [one[answer][metric] for one in by_answer]
+            for answer in by_answer[0]
+            if all(metric in one.get(answer, ()) for one in by_answer)
+        }
+        alike = runs[0].schema.tasks_weigh_alike
+        if not scores:
+            return None
+
+        def score(answer: str) -> float:
+            return fmean(map(fmean, scores[answer])) if alike else float(np.concatenate(scores[answer]).mean())
+
+        best = max(scores, key=score)
+        ratios = [
+            self.population.ratio(run.dataset, run.rows.clusters, values).measured(f"{best} {run.task} {metric}", SHARE)
+            for run, values in zip(runs, scores[best], strict=True)
+            if run.rows is not None
+        ]
+        return Floor(best, (Ratio.mean if alike else Ratio.sum)(ratios).value)
+
+    def _answers(self, run: TaskRun) -> ByAnswer | Issue:
+        """Return what answers without content score on the rows of a task, or why that is unknown.
+
+        It is computed once for all models with the same rows.
+        """
+        key = _asked(run)
+        if key not in self._floors:
+            self._floors[key] = floors_of(run)
+        return self._floors[key]
 
     def share(self, run: TaskRun, metric: str, asked: str, kept: NDArray[np.bool_] | None = None) -> Ratio:
         """Return the ratio of two sums over a task's rows, for example followed over asked.
@@ -135,6 +246,49 @@ class Evidence:
 def name_of(run: TaskRun, metric: str) -> str:
     """Return a name for a figure that no other figure of a report has."""
     return f"{run.model.full_name} {run.setting} {run.task} {metric}"
+
+
+def _can_have_floor(run: TaskRun, metric: str) -> bool:
+    """Return whether an answer without content can score badly at a metric, and its scores be known."""
+    declared = run.schema.metric(metric)
+    is_share = declared.range == SHARE and declared.per_row == "number"
+    return bool(run.family.floors and declared.higher_is_better and is_share)
+
+
+def _asked(run: TaskRun) -> Hashable:
+    """Return a key of the documents of a run, in their order, and of what decides how they are scored."""
+    if run.rows is None:
+        return None
+    docs = run.rows.docs
+    # Without hashes it is unknown whether they are those of another run.
+    rows = hashlib.sha256(docs.tobytes()).digest() if (docs != b"").all() else id(run)
+    return run.task, run.identity, str(run.config.get("doc_to_text")), rows
+
+
+def floors_of(run: TaskRun) -> ByAnswer | Issue:
+    """Return what each answer without content scores on the rows of a task, or why that is unknown.
+
+    It is computed from the documents in the samples, as the task scores answers. What is echoed is a row's own prompt:
+    without a chat template, a system instruction or few-shot examples.
+    """
+    if run.rows is None:
+        return note("no floor, because there are no samples")
+    columns: dict[str, dict[str, array[float]]] = {}
+    try:
+        docs = (line["doc"] for line in run.rows.lines())
+        for by_answer in import_module(run.family.floors).floors(docs, run.config):
+            for answer, scores in by_answer.items():
+                of_answer = columns.setdefault(answer, {})
+                for name, value in scores.items():
+                    if isinstance(value, float):
+                        of_answer.setdefault(name, array("d")).append(value)
+    except (OSError, LookupError, TypeError, ValueError, AttributeError) as error:
+        why = f"the samples have no {error}" if isinstance(error, KeyError) else str(error)
+        return note(f"no floor, because it cannot be computed from the documents: {why}")
+    return {
+        answer: {name: np.array(values) for name, values in of_answer.items() if len(values) == len(run.rows)}
+        for answer, of_answer in columns.items()
+    }
 
 
 def terms_by_cluster(population: Population, dataset: str, clusters: NDArray[np.int32], terms: Floats) -> Floats:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from math import isnan, nan
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from lm_eval_ext.results.issue import Issue
+
+if TYPE_CHECKING:
+    from lm_eval_ext.reports.page.leaderboard import Board
+    from lm_eval_ext.reports.page.verdict import Verdict
 
 Unit = Literal["share", "change", "number"]
 """``share``: 0 to 1, shown in percent; ``change``: a difference of shares, in points; ``number``: as it is."""
@@ -82,16 +86,16 @@ class Table:
 
         A table that has such a column keeps it.
         """
-        counts = [_counts(row) for row in self.rows]
+        counts = [rows_in_words(*row) for row in self.rows]
         if not any(counts) or ROWS in self.columns:
             return self
         rows = tuple((*row, of_row or None) for row, of_row in zip(self.rows, counts, strict=True))
         return replace(self, columns=(*self.columns, ROWS), rows=rows)
 
 
-def _counts(row: tuple[TableCell, ...]) -> str:
-    """Return how many rows, and answers if these are more, the figures of a table's row are over; empty if unknown."""
-    known = [cell for cell in row if isinstance(cell, Estimate) and cell.exists and cell.rows]
+def rows_in_words(*cells: TableCell) -> str:
+    """Return how many rows, and answers if these are more, some figures are over; empty if unknown."""
+    known = [cell for cell in cells if isinstance(cell, Estimate) and cell.exists and cell.rows]
     if not known:
         return ""
     rows, answers = ({getattr(cell, count) for cell in known} for count in ("rows", "answers"))
@@ -177,7 +181,8 @@ class HeatMap:
         columns: from left to right.
         values: ``values[row][column]``.
         axis: what the values are.
-        unit: ``change`` is colored from blue through neutral to orange, everything else in one hue.
+        unit: ``change`` is colored from better (blue) through neutral to worse (orange), everything else in one hue.
+        higher_is_better: which hue: blue if so, orange if lower is better, gray if neither.
     """
 
     rows: tuple[str, ...]
@@ -185,6 +190,7 @@ class HeatMap:
     values: tuple[tuple[Estimate, ...], ...]
     axis: str
     unit: Unit = "share"
+    higher_is_better: bool | None = True
 
 
 @dataclass(frozen=True)
@@ -205,6 +211,14 @@ class Forest:
 
 
 Mark = Bars | Curves | Forest | HeatMap
+
+
+def estimates(mark: Mark) -> list[Estimate]:
+    """Return all values of a mark, also those that do not exist."""
+    if isinstance(mark, Forest):
+        return list(mark.values)
+    lines = mark.values if isinstance(mark, HeatMap) else [series.values for series in mark.series]
+    return [estimate for line in lines for estimate in line]
 
 
 @dataclass(frozen=True)
@@ -245,15 +259,17 @@ class Figure:
 
 @dataclass(frozen=True)
 class Example:
-    """One answer, shown because it is instructive.
+    """One answer, shown because it is instructive or one of those behind a figure.
 
     Attributes:
-        why: what it shows.
+        why: what it shows, or its score.
         model: the model that gave it.
         task: the task that it answers.
         prompt: the prompt as it was sent.
         answer: the answer as it was given.
         facts: the expected answer, the answer as read, and its scores: names and values.
+        row: the row's ``doc_id``, by which it is found in the samples; ``None`` if it is in none.
+        former: the other model's answer to the same row, where two models are compared.
     """
 
     why: str
@@ -262,6 +278,33 @@ class Example:
     prompt: str
     answer: str
     facts: tuple[tuple[str, str], ...]
+    row: int | None = None
+    former: Example | None = None
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Answers behind one headline of a model.
+
+    Attributes:
+        anchor: the name of the element of the page that shows them.
+        model: the model.
+        headline: the name of the headline.
+        tasks: the tasks that it is over.
+        count: how many of all answers fall short, in a few words.
+        reading: which answers are shown, and in which order.
+        shown: the answers.
+        issues: what is missing and why.
+    """
+
+    anchor: str
+    model: str
+    headline: str
+    tasks: frozenset[str]
+    count: str
+    reading: str
+    shown: tuple[Example, ...]
+    issues: tuple[Issue, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -275,6 +318,7 @@ class Section:
         figures: in reading order.
         examples: at most ten.
         issues: what is missing and why.
+        answers: those behind its headlines.
     """
 
     name: str
@@ -283,6 +327,7 @@ class Section:
     figures: Sequence[Figure]
     examples: Sequence[Example] = ()
     issues: Sequence[Issue] = ()
+    answers: Sequence[Answers] = ()
 
 
 @dataclass(frozen=True)
@@ -291,10 +336,14 @@ class Report:
 
     Attributes:
         title: the title of the page.
-        summary: a row for each model, a column for each headline.
+        summary: a row for each model, a column for each headline; exported.
         sections: one for each family that was run.
         runs: how each model was run: names and values (command, versions, hashes), by model.
         issues: what the reader should know before the figures: what was left out or replaced, and why.
+        subtitle: when the models were evaluated, and on how much.
+        verdict: whether a candidate is worse than a baseline; ``None`` if the report compares no two.
+        leaderboard: the tables of headlines that the page begins with if there is no verdict; if there is none either,
+            it begins with ``summary``.
     """
 
     title: str
@@ -302,3 +351,16 @@ class Report:
     sections: Sequence[Section]
     runs: Sequence[tuple[str, Sequence[tuple[str, str]]]]
     issues: Sequence[Issue] = ()
+    subtitle: str = ""
+    verdict: Verdict | None = None
+    leaderboard: Sequence[Board] = ()
+
+    def anchor(self, model: str, tasks: Collection[str]) -> str:
+        """Return the name of the element that shows the answers of a model behind a figure over some tasks.
+
+        If the figure is over several headlines, it is the first of them; it is empty if no answers are shown.
+        """
+        found = [
+            one for section in self.sections for one in section.answers if one.model == model and one.tasks <= {*tasks}
+        ]
+        return next((one.anchor for one in sorted(found, key=lambda one: -len(one.tasks))), "")

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from math import ceil, nan
 from typing import Any
 
 import numpy as np
 
-from lm_eval_ext.reports.figure import Bars, Curves, Estimate, Forest, HeatMap, Mark, Panel, Series, Table, Unit
+from lm_eval_ext.reports.figure import Bars, Curves, Estimate, Figure, Forest, HeatMap, Mark, Panel, Series, Table, Unit
 from lm_eval_ext.reports.statistics import estimate
-from lm_eval_ext.reports.study import Cells
+from lm_eval_ext.reports.study import FLOOR, FLOOR_BY, Cells, Study, exists
 
 COLUMN = "column"
 """In place of a fact: the headings of the columns are drawn as series, or one below the other."""
@@ -46,6 +47,35 @@ def panels(  # noqa: PLR0913 # a drawing has as many parts
         Panel(", ".join(str(key[place]) for place in told), drawn(part, mark, down, across, **options))
         for key, part in cells.split(*by)
     )
+
+
+def floors_in_words(cells: Cells) -> str:
+    """Return which answers score the floors of cells, to follow a sentence on them; empty if there are none."""
+    floored = [line for line in cells.lines.values() if exists(line.get(FLOOR))]
+    if not floored:
+        return ""
+    answers = ", ".join(dict.fromkeys(line[FLOOR_BY] for line in floored if shown(line[FLOOR]).value)) or "any"
+    return f" (floor: {answers})"
+
+
+def over_floor(drawn_panels: tuple[Panel, ...], cells: Cells, by: tuple[str, ...]) -> tuple[Panel, ...]:
+    """Return panels with a line at the floor, where all bars of a panel have the same one.
+
+    Args:
+        drawn_panels: panels of bars, as ``panels`` returns them.
+        cells: their figures, with floors (``Study.with_floors``) if there are any.
+        by: the facts that panels are for.
+    """
+    found = list[Panel]()
+    for panel, (_, part) in zip(drawn_panels, cells.split(*by), strict=True):
+        lines = [line for line in part.lines.values() if exists(line.get(FLOOR))]
+        floors = {(shown(line[FLOOR]).value, line[FLOOR_BY]) for line in lines}
+        mark = panel.mark
+        if len(floors) == 1 and isinstance(mark, Bars):
+            ((floor, answer),) = floors
+            mark = replace(mark, reference=floor, reference_name=f"floor: {answer}")
+        found.append(replace(panel, mark=mark))
+    return tuple(found)
 
 
 def drawn(  # noqa: PLR0913 # as above
@@ -129,6 +159,35 @@ def table(cells: Cells, heads: Mapping[str, str] | Collection[str], unit: Unit =
         tuple((*(about[fact] for fact in headings), *map(shown, line.values())) for about, line in cells.about()),
         unit,
     )
+
+
+def other_tasks(  # noqa: PLR0913 # as above
+    study: Study,
+    reading: str,
+    measures: Mapping[str, str],
+    *,
+    axis: str = "accuracy",
+    titles: Mapping[str, str] | None = None,
+    facts: tuple[str, ...] = (),
+    **options: Any,
+) -> Iterator[Figure]:
+    """Yield the figure of the tasks that are in no other one, if any were run (``Study.others``).
+
+    Args:
+        study: the runs of a family.
+        reading: what the figure shows.
+        measures: the metrics, by the headings of their columns.
+        axis: what is drawn.
+        titles: how the drawing names the columns, if not by their headings.
+        facts: what the table says of a task besides its name.
+        options: attributes of the bars.
+    """
+    if not study.others:
+        return
+    cells, heads = study.means(study.others, (("model", "task", *facts),), measures), ("model", "task", *facts)
+    bars = panels(cells.only(titles or [*measures]), Bars, "task", COLUMN, ("model",), axis=axis, **options)
+    name = f"{study.others[0].run.family.name}_others"
+    yield Figure(name, "Other tasks", reading, bars, table(cells, heads), metrics=tuple(measures.values()))
 
 
 def shown(value: Any) -> Any:

@@ -62,9 +62,10 @@ class Entry:
         return replace(self, facts={**self.facts, **facts})
 
 
-PAIRED = "Intervals of differences (95 %) are those of `compare`, from pairs of answers to the same rows."
 OWN = ""
 """In place of a metric: that of each entry."""
+FLOOR, FLOOR_BY, ABOVE_FLOOR = "floor", "floor by", "above floor"
+"""The columns of ``Study.with_floors``: a floor, the answer that it is the score of, and how far a mean is above it."""
 Measure = str | Callable[[Entry], Ratio]
 """A metric, or what returns the ratio of an entry over the rows that it keeps."""
 
@@ -145,6 +146,12 @@ class Cells:
         names = columns if isinstance(columns, Mapping) else dict(zip(columns, columns, strict=True))
         lines = {key: {new: line[name] for name, new in names.items()} for key, line in self.lines.items()}
         return replace(self, lines=lines)
+
+    def without(self, column: str) -> Cells:
+        """Return the cells without a column."""
+        return replace(
+            self, lines={key: {name: line[name] for name in line if name != column} for key, line in self.lines.items()}
+        )
 
     def joined(self, other: Cells) -> Cells:
         """Return the cells with the columns of others that are about the same, and their lines about anything else."""
@@ -278,6 +285,42 @@ class Study:
                 column: self._mean(group, measure) if is_whole else UNKNOWN for column, measure in measures.items()
             }
         return Cells(facts, found)
+
+    def with_floors(self, cells: Cells, entries: Iterable[Entry], column: str, metric: str = OWN) -> Cells:
+        """Return means with what the best answer without content scores on the same rows, and how far they are above.
+
+        Args:
+            cells: means over groups of runs.
+            entries: the runs.
+            column: the column of the means.
+            metric: what was averaged.
+
+        Returns:
+            The cells with ``FLOOR``, ``FLOOR_BY``, which is text, and ``ABOVE_FLOOR``; unknown where there is no floor,
+            and where only some rows count.
+        """
+        groups = grouped(entries, cells.by)
+
+        def floors(about: Mapping[str, Any]) -> tuple[Replicates, str, Replicates]:
+            group = groups.get(tuple(about[fact] for fact in cells.by), [])
+            whole = bool(group) and exists(about[column]) and all(entry.kept is None for entry in group)
+            runs = [entry.run for entry in group]
+            floor = self.evidence.floor(runs, metric or group[0].metric) if whole else None
+            return (
+                (UNKNOWN, "", UNKNOWN) if floor is None else (floor.value, floor.in_words, floor.above(about[column]))
+            )
+
+        lines = {
+            key: {**line, **dict(zip((FLOOR, FLOOR_BY, ABOVE_FLOOR), floors({**about, **line}), strict=True))}
+            for key, (about, line) in zip(cells.lines, cells.about(), strict=True)
+        }
+        known = any(exists(line[FLOOR]) for line in lines.values())
+        return replace(cells, lines=lines) if known else cells
+
+    def no_floors(self, entries: Iterable[Entry], metric: str) -> tuple[Issue, ...]:
+        """Return why runs with samples lack the floor of a metric, if some do."""
+        runs = [entry.run for entry in entries]
+        return tuple(self.evidence.no_floor(runs, metric)) if runs else ()
 
     def gains(  # noqa: PLR0913 # what figures differ in
         self,

@@ -72,6 +72,12 @@ def interval(estimate: Estimate, unit: Unit) -> str:
     return f"[{figure(estimate.low, unit)}, {figure(estimate.high, unit)}]"
 
 
+def told(estimate: Estimate, unit: Unit) -> str:
+    """Return a figure with its unit and its interval."""
+    name = f" {UNITS[unit]}" if unit == "change" else UNITS[unit]
+    return f"{figure(estimate.value, unit)}{name if estimate.exists else ''} {interval(estimate, unit)}".rstrip()
+
+
 def _minus(text: str) -> str:
     return text.replace("-", "−")  # noqa: RUF001 # as wide as the plus
 

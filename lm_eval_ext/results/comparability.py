@@ -394,7 +394,10 @@ def _draws_of(rows: Sequence[Rows]) -> Rows:
         for metric in set(first.aggregates).intersection(*(other.aggregates for other in rows))
     }
     means = {metric: of_metric.mean(axis=1) for metric, of_metric in draws.items()}
-    return replace(first, values=means, draws=draws, aggregates=aggregates)
+    # Empty in families whose answers no reader reads.
+    read = [other.certainty[place] for other, place in zip(rows, places, strict=True) if len(other.certainty)]
+    certainty = np.concatenate(read, axis=1) if read else first.certainty
+    return replace(first, values=means, draws=draws, aggregates=aggregates, certainty=certainty)
 
 
 def _places(first: Rows, other: Rows) -> NDArray[np.int64]:

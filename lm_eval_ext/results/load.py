@@ -15,6 +15,7 @@ from typing import Any
 
 from lm_eval_ext.families.registry import FAMILIES
 from lm_eval_ext.families.schema import PLACEMENT
+from lm_eval_ext.results.comparability import unlike_runs
 from lm_eval_ext.results.files import ResultFile, find, read
 from lm_eval_ext.results.issue import Issue, error, named, note, warning
 from lm_eval_ext.results.models import BY_TASK, EvaluatedModel, evaluated_model
@@ -302,7 +303,7 @@ def _doubts(run: TaskRun, unread: Sequence[Path], unusable: Sequence[tuple[str, 
 def _labels(found: Sequence[TaskRun], paths: Sequence[Path]) -> dict[EvaluatedModel, str]:
     """Return the models' labels, in the order of the arguments, those of one folder by name: 7B before 70B.
 
-    Models that differ only in arguments or setting are next to each other.
+    Known answers come after all real models. Models that differ only in arguments or setting are next to each other.
     """
     names = labels_of(dict.fromkeys(run.model for run in found))
     places: dict[EvaluatedModel, int] = {}
@@ -313,9 +314,50 @@ def _labels(found: Sequence[TaskRun], paths: Sequence[Path]) -> dict[EvaluatedMo
 
     def order(model: EvaluatedModel) -> tuple[Any, ...]:
         parts = re.split(r"(\d+)", names[model].casefold())
-        return places[model], [int(part) if part.isdecimal() else part for part in parts], names[model]
+        return (
+            model.has_known_answers,
+            places[model],
+            [int(part) if part.isdecimal() else part for part in parts],
+            names[model],
+        )
 
     return labels_of(sorted(names, key=order))
+
+
+def side_by_side(sides: Sequence[Runs], tags: Sequence[str]) -> Runs:
+    """Return the runs of several sides, each of one model, as those of as many models.
+
+    A model that is on several sides, such as one at two dates, is a model for each of them.
+
+    Args:
+        sides: runs that number the datasets' rows alike, as ``load_apart`` returns them.
+        tags: for each side, what its issues begin with, and what distinguishes its model from the same one elsewhere.
+    """
+    names = labels_of(dict.fromkeys(model for side in sides for model in side.models))
+    are_distinct = len({model.full_name for model in names}) == len(sides)
+    found: list[TaskRun] = []
+    labels: dict[EvaluatedModel, str] = {}
+    for side, tag in zip(sides, tags, strict=True):
+        (model,) = side.models
+        # Figures are told apart by the model's full name.
+        tagged = model if are_distinct else replace(model, arguments=(*model.arguments, ("run", tag)))
+        labels[tagged] = names[model] if len(names) == len(sides) else f"{names[model]} ({tag})"
+        found += [replace(run, model=tagged) for run in side.found]
+    groups = {name: parts for side in sides for name, parts in side.groups.items()}
+    together = Runs(tuple(found), labels, groups, (), sides[0].dataset_rows)
+    # What the runs of a side differ in is said once, with those of the other sides.
+    issues = [
+        replace(issue, text=f"{tag}: {issue}")
+        for side, tag in zip(sides, tags, strict=True)
+        for issue in side.issues
+        if issue not in _of_runs(side)
+    ]
+    return replace(together, issues=(*issues, *_of_runs(together)))
+
+
+def _of_runs(runs: Runs) -> list[Issue]:
+    """Return what the runs that count differ in, and what is unlike in them."""
+    return [*what_differs(runs), *unlike_runs(runs.current, runs.labels)]
 
 
 @dataclass(frozen=True)

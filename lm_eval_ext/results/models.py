@@ -27,6 +27,8 @@ HASHES = ("chat template", "system instruction")
 """Settings that are identified by their hash."""
 BY_TASK = "differ by task"
 """The value of a setting that differs between a model's tasks."""
+REFERENCE = "reference"
+"""The model type whose answers are known; others can take it for their base."""
 _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]+")
 
 Setting = tuple[tuple[str, str], ...]
@@ -63,6 +65,11 @@ class EvaluatedModel:
         # For a model object given to the Python interface, the kind is the location of its weights.
         kind = "/".join(_parts(self.kind)[-1:]) or self.kind
         return " ".join([arguments.get("base", kind), *named]) + of_base
+
+    @property
+    def has_known_answers(self) -> bool:
+        """Whether its answers are those of a policy, not of a model, or are made from such."""
+        return REFERENCE in (self.kind, dict(self.arguments).get("base"))
 
     @property
     def full_name(self) -> str:

@@ -70,15 +70,15 @@ def add_options_to(parser: argparse.ArgumentParser) -> None:
         "--metric",
         default="",
         metavar="METRIC[,FILTER]",
-        help="of the tasks that are not ours, compare this metric where a task has it, for example acc_norm or "
+        help="for tasks that are not of this package: compare this metric where a task has it, for example acc_norm or "
         "exact_match,flexible-extract; without it, the first metric of each task",
     )
     parser.add_argument(
         "--cluster",
         default="",
         metavar="COLUMN",
-        help="of the tasks that are not ours, take rows with the same value in this column of the documents as one "
-        "observation, for example passage_id; without it, rows with the same document",
+        help="for tasks that are not of this package: treat rows with the same value in this column of the documents "
+        "as one observation, for example passage_id; without it, rows with the same document",
     )
 
 

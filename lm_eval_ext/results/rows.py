@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -76,6 +76,8 @@ class Rows:
         outcomes: what was chosen, by metric.
         draws: the numbers by metric of every draw, each of shape (rows, draws), where each row was answered several
             times; ``values`` are then the means over the draws, and everything else is of the first draw.
+        certainty: how sure a reader was of each draw's text, from 0 to 1, shape (rows, draws); NaN where the samples do
+            not say, and empty if the family's answers are not read so.
         aggregates: how a figure comes from the rows, by metric, for the metrics of tasks that are not ours.
     """
 
@@ -90,6 +92,7 @@ class Rows:
     letters: Mapping[str, Coded[tuple[str, str]]] = field(default_factory=dict)
     outcomes: Mapping[str, Coded[tuple[str, ...]]] = field(default_factory=dict)
     draws: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    certainty: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0)))
     aggregates: Mapping[str, Aggregate] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -137,16 +140,20 @@ class Rows:
             OSError: the file can no longer be read.
             ValueError: the line is nested too deeply to be shown, or the file has changed.
         """
+        return next(self.lines((row,)))
+
+    def lines(self, rows: Iterable[int] | None = None) -> Iterator[dict[str, Any]]:
+        """Yield the complete lines of some rows, or of all; raises as ``line``."""
         with self.path.open("rb") as file:
-            file.seek(int(self.offsets[row]))
-            text = file.readline()
-        try:
-            found = parsed(text)
-        except RecursionError:
-            found = None
-        if not isinstance(found, dict) or found.get("doc_id") != self.ids[row] or is_too_deep(found):
-            raise ValueError(f"{self.path}: the line of row {self.ids[row]} is no longer where it was")
-        return found
+            for row in range(len(self)) if rows is None else rows:
+                file.seek(int(self.offsets[row]))
+                try:
+                    found = parsed(file.readline())
+                except RecursionError:
+                    found = None
+                if not isinstance(found, dict) or found.get("doc_id") != self.ids[row] or is_too_deep(found):
+                    raise ValueError(f"{self.path}: the line of row {self.ids[row]} is no longer where it was")
+                yield found
 
 
 @dataclass

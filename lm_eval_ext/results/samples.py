@@ -10,9 +10,9 @@ from __future__ import annotations
 import json
 import re
 from array import array
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import isclose, isfinite, nan
+from math import isclose, isfinite, nan, sqrt
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Generic, NamedTuple
@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lm_eval_ext.families.registry import Family
-from lm_eval_ext.families.schema import COUNT, is_count
+from lm_eval_ext.families.schema import COUNT, NONE, is_count
 from lm_eval_ext.results.aggregation import MEAN, aggregate, stated
 from lm_eval_ext.results.files import shown
 from lm_eval_ext.results.issue import Issue, warning
@@ -136,6 +136,7 @@ def with_rows(run: TaskRun, dataset_rows: DatasetRows, column: str) -> TaskRun:
     dataset, skipped = dataset_rows.of(run.dataset), _Skipped()
     if run.is_ours:
         rows, family = _rows(run, dataset, skipped), run.family
+        run = replace(run, figures={**run.figures, **_details_in(run, rows)})
     else:
         rows, family = _rows_of_other(run, column, dataset, skipped)
     issues = [warning(f"{run.samples_path}: {skipped}")] if skipped.count else []
@@ -167,6 +168,32 @@ def with_rows(run: TaskRun, dataset_rows: DatasetRows, column: str) -> TaskRun:
             )
         rows = whole
     return replace(run, rows=rows if len(rows) else None, family=family, issues=(*issues, *run.issues))
+
+
+def _details_in(run: TaskRun, rows: Rows) -> dict[str, float | int | str]:
+    """Return the figures of the metrics that only the samples have, as the harness would have written them.
+
+    Args:
+        run: the run; its results have all metrics, or its headline and what goes with it (``metadata.DETAILS``).
+        rows: its rows. Of several draws, letters and choices are those of the first.
+    """
+    found: dict[str, float | int | str] = {}
+    for name in (*rows.values, *rows.letters, *rows.outcomes) if len(rows) else ():
+        form = run.schema.row_form(name)
+        if form is None or name in run.metrics:
+            continue
+        aggregation, field = run.schema.metric(name).aggregation, f"{name},{run.reader}"
+        if aggregation == "mean":
+            values = rows.values[name]
+            error = float(values.std(ddof=1)) / sqrt(len(values)) if len(values) > 1 else NONE
+            found |= {field: float(values.mean()), f"{name}_stderr,{run.reader}": error}
+        elif form == "ratio":
+            found[field] = aggregation(zip(rows.values[name], rows.values[ASKED + name], strict=True))
+        elif form == "letters":
+            found[field] = aggregation(rows.letters[name])
+        else:
+            found[field] = aggregation(zip(rows.clusters, rows.outcomes[name], strict=True))
+    return found
 
 
 def _disagreement(run: TaskRun, rows: Rows) -> list[Issue]:
@@ -207,7 +234,7 @@ def _from_two_runs(rows: Rows, metric: str, found: float, told: object) -> Issue
 
 
 def _rows(run: TaskRun, dataset: dict[Hashable, int], skipped: _Skipped) -> Rows:
-    """Return the rows of a task of ours, with all metrics in its results.
+    """Return the rows of a task of ours, with all metrics in its results, and its details.
 
     Args:
         run: the run, without its rows.
@@ -215,14 +242,14 @@ def _rows(run: TaskRun, dataset: dict[Hashable, int], skipped: _Skipped) -> Rows
         skipped: counts the lines that are skipped.
     """
     schema = run.schema.of_task(run.metadata)
+    metrics = dict.fromkeys((*run.metrics, *_details_of_first_line(run)))
     numbers, ratios, letters, outcomes = (
-        [name for name in run.metrics if schema.row_form(name) == form]
-        for form in ("number", "ratio", "letters", "choice")
+        [name for name in metrics if schema.row_form(name) == form] for form in ("number", "ratio", "letters", "choice")
     )
     limits = {name: Limits(*schema.range(name), schema.expected(name)) for name in numbers}
     pairs: dict[str, _Coding[tuple[str, str]]] = {name: _Coding() for name in letters}
     chosen: dict[str, _Coding[tuple[str, ...]]] = {name: _Coding() for name in outcomes}
-    columns, values, every_draw = _Columns(), array("d"), array("d")
+    columns, values, every_draw, certainty = _Columns(), array("d"), array("d"), array("d")
     drawn = 1
 
     def put(line: Line, offset: int) -> None:
@@ -243,6 +270,8 @@ def _rows(run: TaskRun, dataset: dict[Hashable, int], skipped: _Skipped) -> Rows
         drawn = len(scored)
         for of_draw in of_draws:
             every_draw.extend(of_draw)
+        if schema.readers:
+            certainty.extend(certainties(line, drawn))
         for pair_column, pair in zip(pairs.values(), two, strict=True):
             pair_column.append(pair)
         for chosen_column, each in zip(chosen.values(), one, strict=True):
@@ -258,7 +287,37 @@ def _rows(run: TaskRun, dataset: dict[Hashable, int], skipped: _Skipped) -> Rows
         letters={name: coding.column() for name, coding in pairs.items()},
         outcomes={name: coding.column() for name, coding in chosen.items()},
         draws={name: by_draw[:, :, place].copy() for place, name in enumerate(numbers)} if drawn > 1 else {},
+        certainty=np.array(certainty, np.float64).reshape(-1, drawn),
     )
+
+
+def _details_of_first_line(run: TaskRun) -> list[str]:
+    """Return the details that the samples of a task of ours have; older samples may lack some."""
+    for _, _, text in _lines(run):
+        try:
+            line = parsed(text)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(line, dict) and line.get("filter") == run.reader:
+            return [name for name in line if any(one.is_detail and one.covers(name) for one in run.schema.metrics)]
+    return []
+
+
+def _lines(run: TaskRun) -> Iterator[tuple[int, int, bytes]]:
+    """Yield the lines of a run's samples file but those of its other readers, each with its number and offset.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    # Most lines can belong to other readers and need no parsing: quotation marks inside a JSON string are escaped, so
+    # this byte sequence cannot occur in a text.
+    others = tuple(_FILTER + json.dumps(other).encode() for other in run.readers[1:])
+    offset = 0
+    with run.samples_path.open("rb", buffering=READ_AT_ONCE) as file:
+        for number, text in enumerate(file, start=1):
+            start, offset = offset, offset + len(text)
+            if not (others and text.startswith(others, text.rfind(_FILTER))):
+                yield number, start, text
 
 
 def _read_lines(run: TaskRun, put: Callable[[Line, int], None], skipped: _Skipped) -> None:
@@ -273,31 +332,23 @@ def _read_lines(run: TaskRun, put: Callable[[Line, int], None], skipped: _Skippe
         OSError: the file cannot be read.
     """
     ids: set[int] = set()
-    # Most lines can belong to other readers and need no parsing: quotation marks inside a JSON string are escaped, so
-    # this byte sequence cannot occur in a text.
-    others = tuple(_FILTER + json.dumps(other).encode() for other in run.readers[1:])
-    offset = 0
-    with run.samples_path.open("rb", buffering=READ_AT_ONCE) as file:
-        for number, text in enumerate(file, start=1):
-            start, offset = offset, offset + len(text)
-            if others and text.startswith(others, text.rfind(_FILTER)):
+    for number, start, text in _lines(run):
+        try:
+            line = parsed(text)
+            if not isinstance(line, dict):
+                raise TypeError(f"{shown(line)} is not a row")
+            if line["filter"] != run.reader:
                 continue
-            try:
-                line = parsed(text)
-                if not isinstance(line, dict):
-                    raise TypeError(f"{shown(line)} is not a row")
-                if line["filter"] != run.reader:
-                    continue
-                row_id = line["doc_id"]
-                if not is_count(row_id):
-                    raise TypeError(f"doc_id is {shown(row_id)}; expected the number of a row")
-                if row_id in ids:
-                    raise ValueError(f"doc_id {row_id} is also in an earlier line")
-                put(line, start)
-                ids.add(row_id)
-            except (ValueError, KeyError, TypeError, RecursionError) as error:
-                # Python also rejects numbers that are too long and nesting that is too deep.
-                skipped.add(number, error)
+            row_id = line["doc_id"]
+            if not is_count(row_id):
+                raise TypeError(f"doc_id is {shown(row_id)}; expected the number of a row")
+            if row_id in ids:
+                raise ValueError(f"doc_id {row_id} is also in an earlier line")
+            put(line, start)
+            ids.add(row_id)
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            # Python also rejects numbers that are too long and nesting that is too deep.
+            skipped.add(number, error)
 
 
 def _rows_of_other(run: TaskRun, column: str, dataset: dict[Hashable, int], skipped: _Skipped) -> tuple[Rows, Family]:
@@ -447,6 +498,30 @@ def outcome(line: Mapping[str, Any], name: str) -> tuple[str, ...]:
         case [str(), [*chosen]] if all(isinstance(text, str) for text in chosen):
             return tuple(chosen)
     raise TypeError(f"{name} is {shown(line[name])}; expected a question and what was chosen")
+
+
+def certainties(line: Line, draws: int) -> list[float]:
+    """Return how sure the reader of a row's text was, for each draw; NaN where the line does not say.
+
+    Args:
+        line: a line of a samples file, whose last response is a reading in JSON, or a list of them.
+        draws: the number of draws.
+    """
+    match line.get("filtered_resps"):
+        case [*_, list() as readings] if len(readings) == draws:
+            return [_certainty(reading) for reading in readings]
+        case [*_, str() as reading] if draws == 1:
+            return [_certainty(reading)]
+    return [nan] * draws
+
+
+def _certainty(reading: object) -> float:
+    try:
+        found = parsed(reading.encode()) if isinstance(reading, str) else None
+    except ValueError:
+        return nan
+    certainty = found.get("certainty") if isinstance(found, dict) else None
+    return float(certainty) if isinstance(certainty, int | float) else nan
 
 
 def scored_in_draws(metric: str) -> str:

@@ -183,7 +183,7 @@ def _without_samples(runs: Sequence[TaskRun]) -> list[Issue]:
         warning(
             f"{path}: no samples of {named([run.task for run in of_file])} next to it (expected "
             f"{of_file[0].samples_path.name}{' and the like' if len(of_file) > 1 else ''}; run with --log_samples): "
-            "its figures have no confidence intervals, and no answers are shown"
+            "its figures have no confidence intervals, what is only in samples is missing, and no answers are shown"
         )
         for path, of_file in missing.items()
     ]

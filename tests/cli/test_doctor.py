@@ -311,19 +311,20 @@ def test_rows_are_read_not_only_file_names(tmp_path: Path) -> None:
     assert "rte_validation.jsonl has no column 'sentence2'" in broken.text
 
 
-def test_a_file_of_rows_belongs_to_one_family_and_the_others_are_not_checked(
+def test_a_file_of_rows_is_checked_for_the_families_that_ask_them_and_for_no_other(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["manyifeval", "export", "--source", "embedded"]) == 0
     exported = tmp_path / "rows.jsonl"
     exported.write_text(capsys.readouterr().out, encoding="utf-8")
     findings = findings_of(exported)
-    assert findings["manyifeval"] == Finding("folder", True, "manyifeval: 1 of 1 datasets")
+    for family in ("manyifeval", "hierarchy"):
+        assert findings[family] == Finding("folder", True, f"{family}: 1 of 1 datasets")
     for family in ("verbalizer", "natural_instructions"):
         assert findings[family] == Finding("folder", False, f"{family}: no files", required=False)
     empty = tmp_path / "empty.jsonl"
     empty.write_text("{}\n", encoding="utf-8")
-    assert [finding.ok for finding in doctor._given(str(empty)) if finding.required] == [False]
+    assert [finding.ok for finding in doctor._given(str(empty)) if finding.required] == [False, False]
 
 
 def test_existing_multiple_choice_questions_are_checked(tmp_path: Path) -> None:

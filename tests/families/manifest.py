@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 
 from lm_eval_ext.families.natural_instructions.subtasks import SUBTASKS
@@ -16,9 +16,13 @@ Mean = tuple[str, str | None]
 
 @dataclass(frozen=True)
 class Leaf:
-    """A leaf: the directions of its metrics, its limit of new tokens, its embedded rows, and what it records."""
+    """A leaf: the directions of its metrics, its limit of new tokens, its embedded rows, and what it records.
+
+    The results have the headline and at most three companions; the samples, the details as well.
+    """
 
     metrics: Mapping[str, bool | None]
+    details: Mapping[str, bool | None]
     tokens: int
     rows: int
     facts: Mapping[str, object]
@@ -54,13 +58,15 @@ def neither(*names: str) -> dict[str, bool | None]:
     return dict.fromkeys(names)
 
 
-LEVELS = [f"{level}_level_{kind}_acc" for kind in ("strict", "loose", "repaired") for level in ("prompt", "inst")]
+STRICT, LOOSE, REPAIRED = (
+    [f"{level}_level_{kind}_acc" for level in ("prompt", "inst")] for kind in ("strict", "loose", "repaired")
+)
 
 
 def verbalizer() -> Family:
     kinds = [(kind, name) for kind, names in VERBALIZERS.items() for name in names]
-    invalid = [f"invalid_{kind}" for kind in ("rate", "prior", "echo", "refusal", "multiple", "inflected", "other")]
-    metrics = {**up("acc"), **down("prior_rate", "empty_rate", *invalid)}
+    invalid = [f"invalid_{kind}" for kind in ("prior", "echo", "refusal", "multiple", "inflected", "other")]
+    metrics, details = {**up("acc"), **down("prior_rate", "invalid_rate")}, down("empty_rate", *invalid)
     leaves: dict[str, Leaf] = {}
     groups: dict[str, list[str]] = {}
     for family, prompting, tokens in (("verbalizer", "direct", 64), ("verbalizer_cot", "chain_of_thought", 512)):
@@ -68,14 +74,14 @@ def verbalizer() -> Family:
         for dataset, (kind, name) in product(GOLDEN_NAMES, kinds):
             facts = {"dataset": dataset, "naturalness": kind, "verbalizer": name, "prompting": prompting}
             leaf = f"{family}_{dataset}_{kind}_{name}"
-            leaves[leaf] = Leaf(metrics, tokens, 100, facts)
+            leaves[leaf] = Leaf(metrics, details, tokens, 100, facts)
             groups.setdefault(f"{family}_{dataset}", []).append(leaf)
             groups.setdefault(f"{family}_{kind}_{name}", []).append(leaf)
         for kind, names in VERBALIZERS.items():
             # The datasets of the paper's figures are in alphabetical order.
             members = [f"{family}_{dataset}_{kind}_{name}" for name in names for dataset in sorted(GOLDEN_NAMES)]
             groups[f"{family}_{kind}"] = members
-    mean = [(metric, "answer") for metric in ("acc", "prior_rate", "invalid_rate", "empty_rate")]
+    mean = [(metric, "answer") for metric in ("acc", "prior_rate", "invalid_rate")]
     # 9 datasets x 12 verbalizers x 2 ways of prompting, of each of which there are 1 + 3 + 9 + 12 groups.
     means = dict.fromkeys(groups, mean)
     stop = "You are a helpful assistant"
@@ -84,59 +90,90 @@ def verbalizer() -> Family:
 
 def manyifeval() -> Family:
     types = [f"strict_acc_{name.replace(':', '_')}" for name in FIFTEEN]
-    wide = {**up(*LEVELS, "curse_residual"), **down("empty_rate")}
+    metrics = {**up(*STRICT), **down("empty_rate")}
+    wide = up(*LOOSE, *REPAIRED, "curse_residual")
     curse = {**wide, **up(*types)}
-    cousins = {**curse, **up(*(f"strict_acc_phrasing_{number}" for number in range(5)), "reliable_at_5")}
-    cousins |= down("reliability_gap")
-    words = {**up("words_followed", *(f"words_followed_{third}_third" for third in ("first", "middle", "last")))}
-    words |= {**neither("primacy"), **down("words_modified", "words_omitted", "empty_rate")}
+    phrasings = {**up(*(f"strict_acc_phrasing_{number}" for number in range(5))), **down("reliability_gap")}
+    words = {**up("words_followed"), **neither("primacy"), **down("empty_rate")}
+    thirds = up(*(f"words_followed_{third}_third" for third in ("first", "middle", "last")))
+    of_words = {**thirds, **down("words_modified", "words_omitted")}
     kinds = {
-        "manyifeval": (range(1, 11), Leaf(curse, 1280, 100, {"repeat": False, "single": False})),
-        "manyifeval_repeat": (range(2, 11), Leaf(curse, 1280, 100, {"repeat": True, "single": False})),
-        "manyifeval_cousins": ((1, 2, 3, 5, 10), Leaf(cousins, 1280, 500, {})),
-        "manyifeval_wide": (range(1, 11), Leaf(wide, 1280, 100, {"wide": True}, 1.2)),
+        "manyifeval": (range(1, 11), Leaf(metrics, curse, 1280, 100, {"repeat": False, "single": False})),
+        "manyifeval_repeat": (range(2, 11), Leaf(metrics, curse, 1280, 100, {"repeat": True, "single": False})),
+        "manyifeval_cousins": (
+            (1, 2, 3, 5, 10),
+            Leaf({**metrics, **up("reliable_at_5")}, {**curse, **phrasings}, 1280, 500, {}),
+        ),
+        "manyifeval_wide": (range(1, 11), Leaf(metrics, wide, 1280, 100, {"wide": True}, 1.2)),
         "manyifeval_dense": (
             (10, 20, 50, 100, 200, 300, 400, 500),
-            Leaf(words, 4096, 10, {"dataset": "manyifeval_dense"}, 1.0),
+            Leaf(words, of_words, 4096, 10, {"dataset": "manyifeval_dense"}, 1.0),
         ),
     }
     facts = {"instructions": 1, "repeat": False, "single": True}
-    leaves = {"manyifeval_single": Leaf(curse, 1280, 1000, facts)}
+    leaves = {"manyifeval_single": Leaf(metrics, curse, 1280, 1000, facts)}
     groups: dict[str, list[str]] = {}
     for group, (counts, leaf) in kinds.items():
         for count in counts:
             name = f"{group}_n{count:0{3 if group.endswith('dense') else 2}d}"
             recorded = {"dataset": "manyifeval", "instructions": count, **leaf.facts}
-            leaves[name] = Leaf(leaf.metrics, leaf.tokens, leaf.rows, recorded, leaf.version)
+            leaves[name] = replace(leaf, facts=recorded)
             groups.setdefault(group, []).append(name)
-    mean: list[Mean] = [(level, "none") for level in (*LEVELS, "empty_rate")]
+    mean: list[Mean] = [(level, "none") for level in (*STRICT, "empty_rate")]
     # Which of the two a report has depends on its form.
-    of_words: list[Mean] = [("empty_rate", "none"), ("words_followed", None), ("instructions_followed", None)]
-    return Family((43, 5, 0), leaves, groups, dict.fromkeys(groups, mean) | {"manyifeval_dense": of_words})
+    dense: list[Mean] = [("empty_rate", "none"), ("words_followed", None), ("instructions_followed", None)]
+    return Family((43, 5, 0), leaves, groups, dict.fromkeys(groups, mean) | {"manyifeval_dense": dense})
 
 
 def ifbench() -> Family:
     kinds = ("count", "ratio", "words", "sentence", "format", "custom", "repeat")
-    one = {**up(*LEVELS, *(f"loose_acc_{kind}" for kind in kinds)), **down("empty_rate"), **neither("instructions")}
-    two = {**one, **neither("prompt_level_loose_acc_first_turn", "turns")}
+    one = {**up(*LOOSE), **down("empty_rate")}
+    two = {**one, **neither("prompt_level_loose_acc_first_turn")}
+    details = {**up(*STRICT, *REPAIRED, *(f"loose_acc_{kind}" for kind in kinds)), **neither("instructions")}
     leaves = {
-        "ifbench": Leaf(one, 2048, 80, {"dataset": "ifbench", "turns": 1}),
-        "ifbench_two_turns": Leaf(two, 2048, 44, {"dataset": "ifbench_two_turns", "turns": 2}),
+        "ifbench": Leaf(one, details, 2048, 80, {"dataset": "ifbench", "turns": 1}),
+        "ifbench_two_turns": Leaf(
+            two, {**details, **neither("turns")}, 2048, 44, {"dataset": "ifbench_two_turns", "turns": 2}
+        ),
     }
     return Family((2, 0, 0), leaves)
 
 
+def hierarchy() -> Family:
+    metrics, details = up("obeys") | down("obeys_rival", "neither", "empty_rate"), up("obeys_repaired") | down("both")
+    arms = ("system", "user", "aligned", "system_user", "user_later", "document", "tool")
+    groups: dict[str, list[str]] = {"hierarchy": [f"hierarchy_{arm}" for arm in arms], "hierarchy_turns": []}
+    facts: dict[str, Mapping[str, object]] = {
+        f"hierarchy_{arm}": {"arm": arm, "turns": None, "slipped": None} for arm in arms
+    }
+    for name, slipped in (("hierarchy_turns", False), ("hierarchy_turns_slipped", True)):
+        for turns in (2, 4, 8, 12, 20):
+            facts[f"{name}_t{turns:02d}"] = {"arm": "system", "turns": turns, "slipped": slipped}
+            groups["hierarchy_turns"].append(f"{name}_t{turns:02d}")
+    leaves = {
+        name: Leaf(metrics, details, 1280, 100, {"dataset": "manyifeval", **of}, 1.0) for name, of in facts.items()
+    }
+    # Arms are never pooled.
+    return Family((17, 2, 0), leaves, groups)
+
+
 def paired_mcq() -> Family:
-    text = {**down("no_answer", "contradiction", "several", "empty_rate", "entropy_text"), **neither("refusal")}
-    paired = text | down("mismatch", "entropy_first_token", "position_bias")
-    paired |= neither("mismatch_sd", "mismatch_refusal", "mismatch_refusal_share", "refusal_first_token")
+    text = {**neither("refusal"), **down("no_answer")}
+    of_text = down("contradiction", "several", "empty_rate", "entropy_text")
+    of_both = of_text | down("entropy_first_token", "position_bias")
+    of_both |= neither("mismatch_sd", "mismatch_refusal", "mismatch_refusal_share", "refusal_first_token")
     leaves: dict[str, Leaf] = {}
     tags: dict[str, list[str]] = {}
     # The opinions have no gold answer. Each question is asked in ten orders of its options.
     datasets = {"opinionqa": 660, "arc_challenge": 160, "commonsense_qa": 160, "mmlu": 160}
-    families = {"paired_mcq": (paired, up("first_token_acc", "text_acc")), "text_mcq": (text, up("text_acc"))}
+    families = {
+        "paired_mcq": (text | down("mismatch"), of_both, up("first_token_acc")),
+        "text_mcq": (text, of_text, {}),
+    }
     levels = ("low", "medium", "high", "example", "example_abc")
-    for (family, (metrics, gold)), (dataset, rows), level in product(families.items(), datasets.items(), levels):
+    for (family, (metrics, details, of_gold)), (dataset, rows), level in product(
+        families.items(), datasets.items(), levels
+    ):
         facts = {
             "dataset": dataset,
             "constraint": level,
@@ -144,7 +181,11 @@ def paired_mcq() -> Family:
             "answer_classifier": "rules",
         }
         leaf = f"{family}_{dataset}_{level}"
-        leaves[leaf] = Leaf(metrics if dataset == "opinionqa" else {**metrics, **gold}, 256, rows, facts, 1.3)
+        leaves[leaf] = (
+            Leaf(metrics, details, 256, rows, facts, 1.3)
+            if dataset == "opinionqa"
+            else Leaf(metrics | up("text_acc"), details | of_gold, 256, rows, facts, 1.3)
+        )
         tags.setdefault(f"{family}_{dataset}", []).append(leaf)
     return Family((40, 0, 8), leaves, tags=tags, filters=("string_match", "rules"))
 
@@ -189,10 +230,10 @@ def numbered(*numbers: str) -> list[str]:
 
 def natural_instructions() -> Family:
     family = "natural_instructions"
-    metrics = {**up("rouge_l"), **down("empty_rate"), **neither("examples")}
+    metrics, details = {**up("rouge_l"), **down("empty_rate")}, neither("examples")
     leaves = {
         f"{family}_{subtask}_{encoding}": Leaf(
-            metrics, 16, 2, {"subtask": subtask, "category": SUBTASKS[subtask].category, "encoding": encoding}
+            metrics, details, 16, 2, {"subtask": subtask, "category": SUBTASKS[subtask].category, "encoding": encoding}
         )
         for encoding in ENCODINGS
         for subtask in (SUBTASKS if encoding in FIVE else numbered(*ABLATED))
@@ -219,5 +260,6 @@ def members(subtasks: Sequence[str], encoding: str) -> list[str]:
 
 
 MANIFEST: Mapping[str, Family] = {
-    family.__name__: family() for family in (verbalizer, manyifeval, ifbench, paired_mcq, natural_instructions)
+    family.__name__: family()
+    for family in (verbalizer, manyifeval, ifbench, hierarchy, paired_mcq, natural_instructions)
 }

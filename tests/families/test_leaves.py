@@ -13,10 +13,16 @@ from lm_eval.tasks import TaskManager
 
 from lm_eval_ext import tasks_dir
 from tests.across_versions import group_map, tasks_of
+from tests.conftest import ROOT
 from tests.families.manifest import MANIFEST, Family
 from tests.families.natural_instructions.tides import folder_with, tides
 
 pytestmark = pytest.mark.harness
+
+
+EMBEDDED = '{"source": "embedded"}'
+ROWS: Mapping[str, Mapping[str, str]] = json.loads((ROOT / "tests/families/rows.json").read_text(encoding="utf-8"))
+"""The hash of a leaf's rows, by what is given with ``--metadata``: of one leaf for all that share their rows."""
 
 
 @dataclass(frozen=True)
@@ -82,11 +88,16 @@ def test_a_leaf_is_greedy_and_zero_shot_with_its_limit_and_stop(family: Loaded) 
         assert (config.num_fewshot, config.output_type) == (None, "generate_until"), name
 
 
-def test_a_leaf_has_its_metrics_and_readers(family: Loaded) -> None:
+def test_a_leaf_has_its_metrics_and_readers_and_reports_four_at_most(family: Loaded) -> None:
     for name, leaf in family.expected.leaves.items():
         task = family.tasks[name]
         assert task.higher_is_better() == leaf.metrics, name
-        assert set(task.aggregation()) == set(leaf.metrics), name
+        assert len(leaf.metrics) <= 4, name
+        assert {one.name: one.higher_is_better for one in task.metrics.values()} == {
+            **leaf.metrics,
+            **leaf.details,
+        }, name
+        assert set(task.aggregation()) == {*leaf.metrics, *leaf.details}, name
         # Without a filter, the harness's own has this name.
         readers = [pipeline["name"] for pipeline in task.config.filter_list or []] or ["none"]
         assert tuple(readers) == family.expected.filters, name
@@ -106,6 +117,15 @@ def test_the_results_record_source_version_and_hash_of_the_rows(family: Loaded) 
         docs = json.dumps([*task.eval_docs], sort_keys=True)
         assert rows.setdefault(metadata["rows_hash"], docs) == docs, name
     assert len(set(rows.values())) == len(rows)
+    assert family.source != "embedded" or rows.keys() <= set(ROWS[EMBEDDED].values()), "rows.json lacks a leaf"
+
+
+@pytest.mark.parametrize("given", ROWS)
+def test_rows_are_what_they_were(given: str) -> None:
+    # Other rows are other scores. Whoever means to change them bumps the version of the leaves.
+    manager = TaskManager(include_path=tasks_dir(), include_defaults=False, metadata=json.loads(given))
+    tasks = tasks_of(manager, sorted(ROWS[given]))
+    assert {name: task.config.metadata["rows_hash"] for name, task in tasks.items()} == ROWS[given]
 
 
 def test_a_group_has_its_parts_in_order_and_the_mean_of_its_leaves(family: Loaded) -> None:

@@ -28,6 +28,7 @@ TASKS = {
     "verbalizer, in several wordings": "verbalizer_mrpc_natural_yes_no",
     "manyifeval, repeated": "manyifeval_repeat_n03",
     "ifbench, two turns": "ifbench_two_turns",
+    "hierarchy, several turns": "hierarchy_turns_slipped_t02",
     "manyifeval, in variants": "manyifeval_cousins_n03",
     "manyifeval, larger pool": "manyifeval_wide_n03",
     "manyifeval, many words": "manyifeval_dense_n010",

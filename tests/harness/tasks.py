@@ -17,10 +17,24 @@ OF_FAMILY = {
     "verbalizer": "verbalizer_sst2_unnatural_0_1",
     "manyifeval": "manyifeval_n02",
     "ifbench": "ifbench",
+    "hierarchy": "hierarchy_system_user",
     "paired_mcq": "paired_mcq_arc_challenge_low",
     "natural_instructions": "natural_instructions_subtask002_quoref_answer_generation_positive",
 }
 """By family, a task of it that has embedded rows."""
+
+
+def as_lines(messages: list[dict[str, str]], **_options: Any) -> str:
+    return "\n".join(f"{message['role']}: {message['content']}" for message in messages)
+
+
+CHAT = {"apply_chat_template": True, "chat_template": as_lines}
+"""Options with which requests are built as conversations."""
+
+
+def options_of(task: Any) -> Mapping[str, Any]:
+    """Return the options without which a task builds no requests."""
+    return CHAT if task.FAMILY == "hierarchy" else {}
 
 
 def make(name: str, metadata: Mapping[str, Any] | None = None) -> Any:

@@ -48,7 +48,12 @@ def evaluate(  # noqa: PLR0913 # as many as a run has
     **options: Any,
 ) -> dict[str, Any]:
     """Evaluate some rows of tasks with several draws; return the results, and write them to a folder."""
-    metadata = {"source": "embedded", "answer_classifier": "rules", **({"repeats": draws} if draws else {})}
+    metadata = {
+        "source": "embedded",
+        "answer_classifier": "rules",
+        "details": True,
+        **({"repeats": draws} if draws else {}),
+    }
     tracker = EvaluationTracker(output_path=str(folder))
     results: dict[str, Any] | None = simple_evaluate(
         model,
@@ -116,7 +121,10 @@ def test_the_option_repeats_does_the_same(drawn: tuple[dict[str, Any], Path], tm
 
 
 def test_every_family_scores_every_draw(tmp_path: Path, sentence_data: None) -> None:
-    once, twice = (evaluate(tmp_path / str(repeats), "oracle", list(OF_FAMILY.values()), repeats) for repeats in (1, 2))
+    once, twice = (
+        evaluate(tmp_path / str(repeats), "oracle", list(OF_FAMILY.values()), repeats, apply_chat_template=True)
+        for repeats in (1, 2)
+    )
     runs = {run.task: run for run in load([tmp_path / "2"]).counting}
     for task in OF_FAMILY.values():
         # The answers of the oracle are the same in each draw, so all figures are.

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from lm_eval_ext.harness.requests import Composed
-from tests.harness.tasks import OF_FAMILY, make
+from tests.conftest import Harness
+from tests.harness.tasks import OF_FAMILY, make, options_of
 
 pytestmark = pytest.mark.harness
 
@@ -45,7 +46,7 @@ def test_an_answer_that_is_not_known_is_an_error_that_says_which_rows_have_one(w
 @pytest.mark.parametrize("family", OF_FAMILY)
 def test_every_request_has_the_answers_without_content(family: str) -> None:
     task = make(OF_FAMILY[family])
-    task.build_all_requests(limit=1)
+    task.build_all_requests(limit=1, **options_of(task))
     doc = task.eval_docs[0]
     echo = doc["input"] if family == "natural_instructions" else task.doc_to_text(doc)
     for request in task.instances:
@@ -55,3 +56,16 @@ def test_every_request_has_the_answers_without_content(family: str) -> None:
         assert known["refusal"].startswith("I'm sorry")
         assert known["echo"] == echo
         assert known["oracle"]
+
+
+@pytest.mark.parametrize(("group", "most"), [("verbalizer_unnatural", 100), ("manyifeval", 60)])
+def test_what_the_command_prints_of_a_group_is_short(harness: Harness, group: str, most: int) -> None:
+    run = harness("--model", "reference", "--tasks", group, "--limit", "1", source="embedded")
+    assert run.status == 0, run.output[-3000:]
+    tables = [line for line in run.output.splitlines() if line.startswith("|")]
+    # Each leaf has three metrics, and so has its group, in both tables.
+    assert 3 * len(run.samples) + 2 * 3 < len(tables) <= most
+    # The samples of every row have the details.
+    (sample, *_) = next(iter(run.samples.values()))
+    assert len(sample["metrics"]) > 3
+    assert {*sample["metrics"]} <= sample.keys()

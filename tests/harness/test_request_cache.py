@@ -15,7 +15,7 @@ from lm_eval_ext import tasks_dir
 from lm_eval_ext.families.paired_mcq.prompt import Prompt
 from lm_eval_ext.harness.requests import DIGITS, fingerprint, functions
 from lm_eval_ext.sources import EMBEDDED_FOLDER
-from tests.harness.tasks import OF_FAMILY, make
+from tests.harness.tasks import OF_FAMILY, as_lines, make, options_of
 
 pytestmark = pytest.mark.harness
 
@@ -23,6 +23,7 @@ ONE_FEWER = {
     "verbalizer": "sst2_validation.jsonl",
     "manyifeval": "manyifeval_test.jsonl",
     "ifbench": "ifbench_test.jsonl",
+    "hierarchy": "manyifeval_test.jsonl",
     "paired_mcq": "arc_challenge_test.jsonl",
     "natural_instructions": "natural_instructions/subtask002_quoref_answer_generation.json",
 }
@@ -36,14 +37,14 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def chat_template(greeting: str) -> Callable[..., str]:
     def apply(messages: list[dict[str, str]], **_options: Any) -> str:
-        return greeting + "\n".join(f"{message['role']}: {message['content']}" for message in messages)
+        return greeting + as_lines(messages)
 
     return apply
 
 
 def asked(task: Any, **options: Any) -> list[tuple[str, Any]]:
     """Build a task's requests, and return what they ask."""
-    task.build_all_requests(**options)
+    task.build_all_requests(**{**options_of(task), **options})
     return [(instance.request_type, instance.args) for instance in task.instances]
 
 
@@ -90,7 +91,7 @@ def changes(family: str, folder: Path) -> dict[str, Change]:
         "system instruction": ({}, nothing, {"system_instruction": "Be brief."}),
         "description": ({}, ask_otherwise, {}),
         "description of other rows": ({}, ask_all_but_the_first_otherwise, {}),
-        "chat template": ({}, nothing, {"apply_chat_template": True, "chat_template": chat_template("")}),
+        "chat template": ({}, nothing, {"apply_chat_template": True, "chat_template": chat_template("Hello! ")}),
         "another chat template": ({}, nothing, {"apply_chat_template": True, "chat_template": chat_template("Hi! ")}),
         "some of the rows": ({}, nothing, {"samples": [3, 5]}),
     }

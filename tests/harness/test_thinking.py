@@ -61,7 +61,13 @@ def evaluate(thinking_model: Path, sentence_data: None) -> Evaluate:
         manager = TaskManager(
             include_path=tasks_dir(),
             include_defaults=False,
-            metadata={"source": "embedded", "answer_classifier": "rules", "max_length": 4096, **arguments},
+            metadata={
+                "source": "embedded",
+                "details": True,
+                "answer_classifier": "rules",
+                "max_length": 4096,
+                **arguments,
+            },
         )
         found: Mapping[str, Any] | None = simple_evaluate(
             "hf",
@@ -148,7 +154,7 @@ def test_thinking_that_only_the_model_knows_of_is_refused_too(thinking_model: Pa
     manager = TaskManager(
         include_path=tasks_dir(),
         include_defaults=False,
-        metadata={"source": "embedded", "answer_classifier": "rules"},
+        metadata={"source": "embedded", "details": True, "answer_classifier": "rules"},
     )
     with pytest.raises(ValueError, match=r"HFLM with enable_thinking=True provides none; --tasks text_mcq_mmlu_low is"):
         simple_evaluate(

@@ -33,7 +33,7 @@ def verbalizer_line(number: int, acc: float, **changed: Any) -> dict[str, Any]:
     """Return a line of samples of a verbalizer task."""
     return {
         "doc_id": number,
-        "doc": {"sentence": f"review {number}", "label": 0},
+        "doc": {"sentence": f"review {number}", "golden_label": ("negative", "positive")[number % 2]},
         "target": "positive",
         "arguments": {"gen_args_0": {"arg_0": f"Review: review {number}\n\nAnswer:", "arg_1": {}}},
         "resps": [["positive" if acc else "negative"]],

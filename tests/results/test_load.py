@@ -48,7 +48,7 @@ def test_a_run_contains_its_rows_with_their_scores(tmp_path: Path) -> None:
     assert run.rows is not None
     assert run.rows.values["acc"].tolist() == [1, 0, 1, 1]
     assert run.rows.ids.tolist() == [0, 1, 2, 3]
-    assert run.rows.line(2)["doc"] == {"sentence": "review 2", "label": 0}
+    assert run.rows.line(2)["doc"] == {"sentence": "review 2", "golden_label": "negative"}
     assert estimate(Evidence(runs).ratio(run, "acc").value).value == 0.75
     assert texts(runs) == ()
 

@@ -23,7 +23,7 @@ from lm_eval_ext.results.rows import (
     responses_in,
 )
 from lm_eval_ext.results.runs import TaskRun
-from lm_eval_ext.results.samples import scored_in_draws, scores_of_draws
+from lm_eval_ext.results.samples import certainties, scored_in_draws, scores_of_draws
 from tests.conftest import save
 from tests.other_files import STAMP, MadeUp, write_other_run
 from tests.own_tasks import Scripted, write_tasks
@@ -104,6 +104,27 @@ def test_scores_that_the_harness_logs_are_read_if_there_is_one_for_each_response
 )
 def test_the_mean_over_draws_has_a_name_of_its_own(metric: str, scored: str) -> None:
     assert scored_in_draws(metric) == scored
+
+
+SURE, UNSURE = '{"reading": "A", "certainty": 1.0}', '{"reading": "none", "certainty": 0}'
+
+
+@pytest.mark.parametrize(
+    ("responses", "draws", "expected"),
+    [
+        ([SURE], 1, "1.0"),
+        ([["-2.5", "False"], ["-0.5", "True"], UNSURE], 1, "0.0"),
+        ([["-2.5", "False"], [SURE, UNSURE]], 2, "1.0 0.0"),
+        ([[SURE]], 1, "1.0"),
+        # What does not say it: a plain answer, an older reading, as many as there are not draws, nothing.
+        (["A"], 1, "nan"),
+        (['{"reading": "A"}'], 1, "nan"),
+        ([[SURE, SURE]], 3, "nan nan nan"),
+        (None, 1, "nan"),
+    ],
+)
+def test_a_reading_says_how_sure_it_is_in_every_draw(responses: Any, draws: int, expected: str) -> None:
+    assert " ".join(map(str, certainties({"filtered_resps": responses}, draws))) == expected
 
 
 @pytest.mark.parametrize("line", [{"acc": 1.0}, {"acc": 1.0, "draws": {"acc": [1.0]}}])

@@ -17,7 +17,7 @@ from lm_eval.tasks import TaskManager
 
 from lm_eval_ext import tasks_dir
 from lm_eval_ext.cli import main
-from lm_eval_ext.reports.gate.units import Sides, Unit
+from lm_eval_ext.reports.gate.units import Compared, Sides
 from lm_eval_ext.reports.page.build import provenance
 from lm_eval_ext.results.comparability import OfOneSeed, as_one
 from lm_eval_ext.results.issue import note, warning
@@ -123,8 +123,8 @@ def test_two_sides_are_compared_task_by_task_in_the_setting_of_each(tmp_path: Pa
     before, after = load_apart([[tmp_path / "old"], [tmp_path / "new"]])
     sides = Sides(before, after, ("A", "B"))
     changed, same = sides.take(SST2), sides.take(N01)
-    assert isinstance(changed, Unit)
-    assert isinstance(same, Unit)
+    assert isinstance(changed, Compared)
+    assert isinstance(same, Compared)
     assert list(map(str, changed.issues)) == ["different setting: gen_kwargs: none in A, max_gen_toks=8192 in B"]
     assert same.issues == ()
 

@@ -76,7 +76,7 @@ class WordCountRange(Checker):
 
 @checker("count:unique_word_count", "Use at least {N} unique words in the response.")
 class UniqueWordCount(Checker):
-    """At least ``N`` different words, in any case.
+    """At least ``N`` different words, ignoring case.
 
     Faithful: a word is what is between white space, without ASCII punctuation around it; nothing but punctuation is one
     more word. Repaired: only what has a letter or digit is one, dashes divide words and no marks around a word count.
@@ -238,7 +238,7 @@ def ordinal(number: int) -> str:
     "in your response.",
 )
 class KeywordsMultiple(Checker):
-    """Five keywords, in any case, exactly once, twice, three, five and seven times.
+    """Five keywords, ignoring case, exactly once, twice, three, five and seven times.
 
     Faithful: also inside other words. Repaired: as whole words.
     """

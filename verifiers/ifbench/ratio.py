@@ -118,7 +118,7 @@ def _last_marks(text: Text) -> list[str]:
 class SentenceWords(Checker):
     """Three sentences with the same number of characters; sentences are Punkt's.
 
-    Faithful: their words do not matter. Repaired: no word occurs twice, in any case.
+    Faithful: their words do not matter. Repaired: no word occurs twice, ignoring case.
     """
 
     def faithful(self, text: Text) -> bool:
@@ -136,7 +136,7 @@ class SentenceWords(Checker):
 class Overlap(Checker):
     """``percentage`` percent of the response's different trigrams, give or take two, are in ``reference_text``.
 
-    Faithful: trigrams of characters. Repaired: of words, in any case.
+    Faithful: trigrams of characters. Repaired: of words, ignoring case.
     """
 
     reference_text: Phrase

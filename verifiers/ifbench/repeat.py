@@ -41,7 +41,7 @@ def _letters(word: str) -> str:
 class RepeatSimple(Checker):
     """The response is the instruction itself.
 
-    Faithful: in any case. Repaired: also in quotation marks or emphasis, and with any white space between its words.
+    Faithful: ignoring case. Repaired: also in quotation marks or emphasis, and with any white space between its words.
     """
 
     def faithful(self, text: Text) -> bool:

@@ -79,7 +79,7 @@ def _count_spoken(sentence: str) -> int:
 
 @checker("sentence:keyword", 'The response must include keyword "{word}" in the {N}-th sentence.')
 class Keyword(Checker):
-    r"""The ``N``-th sentence contains ``word``, in any case.
+    r"""The ``N``-th sentence contains ``word``, ignoring case.
 
     Faithful: between ``\\b``, so that "C++" is missed in "C++ is fast". Repaired: as a whole word; text without a
     letter or digit is no sentence.

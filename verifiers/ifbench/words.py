@@ -102,7 +102,7 @@ class Consonants(Checker):
 
 @checker("words:palindrome", "Include at least 10 single-word palindromes, each at least 5 characters long.")
 class Palindrome(Checker):
-    """Ten palindromes of five or more characters, each a single word, in any case.
+    """Ten palindromes of five or more characters, each a single word, ignoring case.
 
     Faithful: the same one counts again, and so do numbers and runs of a mark that is not ASCII. Repaired: ten different
     ones, of letters.
@@ -137,7 +137,7 @@ class PrimeLengths(Checker):
 
 @checker("words:repeats", "The response should not repeat any word more than {small_n} times.")
 class Repeats(Checker):
-    """No word, in any case, occurs more than ``small_n`` times.
+    """No word, ignoring case, occurs more than ``small_n`` times.
 
     Faithful: a word is what is between white space, without ASCII punctuation; so are numbers, dashes and bullets.
     Repaired: only what has a letter is one, and no marks around it count.
@@ -158,7 +158,7 @@ def _most_frequent(words: Iterable[str]) -> int:
 
 @checker("words:no_consecutive", "No two consecutive words can share the same first letter.")
 class NoConsecutive(Checker):
-    """No two words in a row begin with the same letter, in any case.
+    """No two words in a row begin with the same letter, ignoring case.
 
     Faithful: digits and marks other than ASCII punctuation count as letters. Repaired: they do not, accents do not
     matter, and there are two words.
@@ -222,7 +222,7 @@ _SILENT = re.compile(r"(?:[^aeioutdl]|[aeiouyl]l)ed$|(?:[^aeioulszxcgh]|[aeiouyl
 
 @checker("words:last_first", "The last word of each sentence must become the first word of the next sentence.")
 class LastFirst(Checker):
-    """The last word of each sentence is the first of the next, in any case; sentences are Punkt's.
+    """The last word of each sentence is the first of the next, ignoring case; sentences are Punkt's.
 
     Faithful: marks after the first word ("end,") and marks other than ASCII punctuation are part of it. Repaired: they
     are not, and there is a next sentence.
@@ -245,7 +245,7 @@ class LastFirst(Checker):
     "Each paragraph must end with the same word it started with, separate paragraphs with a newline.",
 )
 class ParagraphLastFirst(Checker):
-    """Each paragraph ends with the word that it begins with, in any case; a paragraph is a line.
+    """Each paragraph ends with the word that it begins with, ignoring case; a paragraph is a line.
 
     Faithful: marks after the first word, marks before the last one, and marks other than ASCII punctuation are part of
     them. Repaired: they are not, and some paragraph has more than one word.
@@ -287,7 +287,7 @@ def _is_missing(keyword: str, text: Text) -> bool:
     "Include keyword {keyword} in the {n}-th sentence, as the {m}-th word of that sentence.",
 )
 class KeywordsSpecificPosition(Checker):
-    """``keyword`` is the ``m``-th word of the ``n``-th sentence, in any case; sentences are Punkt's.
+    """``keyword`` is the ``m``-th word of the ``n``-th sentence, ignoring case; sentences are Punkt's.
 
     Faithful: words are NLTK's tokens that have a letter or digit ("don't" is two). Repaired: words as a reader sees
     them.
@@ -319,7 +319,7 @@ class KeywordsSpecificPosition(Checker):
     "The second word in your response and the second to last word in your response should be the word {keyword}.",
 )
 class WordsPosition(Checker):
-    """The second word and the last but one are ``keyword``, in any case.
+    """The second word and the last but one are ``keyword``, ignoring case.
 
     Faithful: words are NLTK's tokens, marks included, except for one mark at the end. Repaired: words as a reader sees
     them.

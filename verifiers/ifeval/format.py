@@ -126,7 +126,7 @@ class MultipleSections(Checker):
     """At least ``num_sections`` sections, each begun with ``section_spliter`` (IFEval's spelling) and a number.
 
     Faithful: the pair may occur anywhere, as a regular expression ("intersection 12") and in the same case. Repaired:
-    it begins a line, optionally after punctuation, in any case; the number may be Roman or a word up to ten.
+    it begins a line, optionally after punctuation, ignoring case; the number may be Roman or a word up to ten.
     """
 
     section_spliter: Trimmed
@@ -198,7 +198,7 @@ def _refuse(constant: str) -> NoReturn:
 class ConstrainedResponse(Checker):
     """One of the three fixed answers is given.
 
-    Faithful: at least one of them occurs. Repaired: exactly one of them occurs, in any case and with or without
+    Faithful: at least one of them occurs. Repaired: exactly one of them occurs, ignoring case and with or without
     emphasis; a response that says yes and then no chose neither.
     """
 
@@ -244,7 +244,7 @@ def _in_brackets(pattern: re.Pattern[str], lines: Iterable[str]) -> list[str]:
     "At the end of your response, please explicitly add a postscript starting with {postscript_marker}",
 )
 class Postscript(Checker):
-    """A postscript begins with ``postscript_marker``, in any case.
+    """A postscript begins with ``postscript_marker``, ignoring case.
 
     Faithful: the marker may occur anywhere ("the app.s. thing") and, unless it is P.S. or P.P.S, is a regular
     expression. Repaired: it begins a line, optionally after punctuation; the full stops of initials may be missing (PS,

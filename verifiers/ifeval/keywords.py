@@ -26,7 +26,7 @@ _IN_PLACE_OF_A_NON_LETTER = random.Random(0).choice(string.ascii_letters).lower(
 
 
 def count_matches(keyword: str, owner: str, text: Text) -> int:
-    """Return how often a keyword occurs, counted as in IFEval: anywhere, as a regular expression, in any case."""
+    """Return how often a keyword occurs, counted as in IFEval: anywhere, as a regular expression, ignoring case."""
     quick = phrases.occurrences(keyword, text)
     return len(phrases.as_regex(keyword, owner).findall(text.raw)) if quick is None else quick
 
@@ -37,7 +37,7 @@ def _different(value: object) -> tuple[str, ...]:
 
 @checker("keywords:existence", "Include keywords {keywords} in the response.")
 class Existence(Checker):
-    """Each of ``keywords`` occurs, in any case.
+    """Each of ``keywords`` occurs, ignoring case.
 
     Faithful: anywhere, as a regular expression ("art" in "smart"). Repaired: literally and as whole words; a plural is
     a different word.
@@ -58,7 +58,7 @@ class Existence(Checker):
 
 @checker("keywords:frequency", "In your response, the word {keyword} should appear {relation} {frequency} times.")
 class Frequency(Checker):
-    """``keyword`` occurs at least, or less than, ``frequency`` times, in any case.
+    """``keyword`` occurs at least, or less than, ``frequency`` times, ignoring case.
 
     Faithful: anywhere, as a regular expression ("war" in "forward"). Repaired: literally and as whole words; a plural
     is a different word.
@@ -80,7 +80,7 @@ class Frequency(Checker):
 
 @checker("keywords:forbidden_words", "Do not include keywords {forbidden_words} in the response.")
 class ForbiddenWords(Checker):
-    r"""None of ``forbidden_words`` occurs, in any case.
+    r"""None of ``forbidden_words`` occurs, ignoring case.
 
     Faithful: as a regular expression between ``\\b``, so that "U.S." is missed in "the U.S. today". Repaired:
     literally and as whole words.

@@ -66,7 +66,7 @@ def _begins_text(before: str, after: str) -> bool:
     "Finish your response with this exact phrase {end_phrase}. No other words should follow this phrase.",
 )
 class EndChecker(Checker):
-    """The response ends with ``end_phrase``, in any case.
+    """The response ends with ``end_phrase``, ignoring case.
 
     Faithful: with or without straight double quotation marks. Repaired: also with other marks (emphasis, brackets, a
     code fence), with a period after a phrase that has none, and only if the phrase begins at a word boundary.
@@ -124,7 +124,7 @@ def _are_two(pieces: list[str]) -> bool:
     "characters before repeating the request; 2. the request you need to repeat does not include this sentence)",
 )
 class RepeatPrompt(Checker):
-    """The response begins with ``prompt_to_repeat``, in any case.
+    """The response begins with ``prompt_to_repeat``, ignoring case.
 
     Faithful: character for character. Repaired: the kind of white space and of quotation marks does not matter, but the
     repetition must end at a word boundary.

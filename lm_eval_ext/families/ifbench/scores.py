@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from lm_eval_ext.families.ifbench.rows import Turns
 from lm_eval_ext.families.ifbench.schema import ANSWERS, FIRST_TURN, OF_GROUPS, VERDICTS
 from lm_eval_ext.families.instructions import accuracies, by_kind, verdicts
 from lm_eval_ext.families.schema import Occurrences
+from lm_eval_ext.floors import answers_to
 from lm_eval_ext.verifiers import Response, Verdict, instructions_of
 
 RowValue = float | Occurrences | tuple[Mapping[str, Any], ...]
@@ -51,6 +52,16 @@ def score(doc: Mapping[str, Any], results: Sequence[str | None]) -> dict[str, Ro
         # A tuple, because lm-eval 0.5 interprets a list as the values of several draws.
         result[ANSWERS] = ({"answer": response.first}, {"answer": str(response)})
     return result
+
+
+def floors(docs: Iterable[Mapping[str, Any]], config: Mapping[str, Any]) -> Iterator[dict[str, dict[str, RowValue]]]:
+    """Yield the metrics of each answer without content to a row; see ``Family.floors``.
+
+    Of two messages, the answer to the second is judged.
+    """
+    for doc in docs:
+        answers = answers_to(doc["second"] if "second" in doc else doc[config["doc_to_text"]])
+        yield {name: score(doc, [answer]) for name, answer in answers.items()}
 
 
 def _counts(verdict: Verdict) -> Occurrences:

@@ -32,7 +32,6 @@ from lm_eval_ext.families.ifbench.witness import respond
 from lm_eval_ext.families.leaf import refuse_rows
 from lm_eval_ext.harness.family_task import Documents, FamilyTask
 from lm_eval_ext.harness.requests import KnownAnswers, KnownInstance, with_floors
-from lm_eval_ext.harness.versions import maybe_delimit, resolve_field
 from lm_eval_ext.verifiers.nltk_data import PUNKT, STOP_WORDS, TAGGER, find
 
 if TYPE_CHECKING:
@@ -143,16 +142,10 @@ class IFBenchTask(FamilyTask):
         if self._turns == 1:
             return [KnownInstance.of(request, self.known_answers(doc))]
         row, then = self._row(doc), with_floors(self.known_answers(doc), doc["second"])
-        return [TwoTurnsInstance.of(request, first_answers(row), row=row, system=self._system_prompt(doc), then=then)]
+        return [TwoTurnsInstance.of(request, first_answers(row), row=row, system=self.system_prompt(doc), then=then)]
 
     def _row(self, doc: dict[str, Any]) -> IFBenchRow:
         return _by_identity(self._selection)[doc["key"], doc["prompt"], doc.get("second", "")]
-
-    def _system_prompt(self, doc: dict[str, Any]) -> str:
-        """Return the system prompt as the harness builds it for the first message."""
-        description = resolve_field(self, doc, self.config.description) or ""
-        prompt: str = maybe_delimit(self.asking.system_instruction, description, self.config.fewshot_delimiter)
-        return prompt
 
     def score(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:
         """Return the value of each metric; see ``scores.score``.

@@ -1,4 +1,4 @@
-"""What a text must have to follow or break verifiable instructions: of IFEval, of IFBench, and about sections."""
+"""What a text must have to follow or break verifiable instructions: of IFEval, IFBench, IF-RLVR, and about sections."""
 
 from __future__ import annotations
 
@@ -6,12 +6,16 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
+from lm_eval_ext.families.instructions.kinds import BY_ID
 from lm_eval_ext.verifiers import own
 from lm_eval_ext.verifiers.checker import Checker, Relation
 from lm_eval_ext.verifiers.ifbench import count, ratio, sentence, words
 from lm_eval_ext.verifiers.ifbench import format as formats
 from lm_eval_ext.verifiers.ifeval import format as layout
 from lm_eval_ext.verifiers.ifeval import keywords, language, length, startend
+from lm_eval_ext.verifiers.ifrlvr import copying
+from lm_eval_ext.verifiers.ifrlvr import format as trained_layout
+from lm_eval_ext.verifiers.ifrlvr import words as trained_words
 
 CASES = frozenset({"upper", "lower", "mixed"})
 CONJUNCTIONS = ["and", "but", "for", "nor", "or", "so", "yet"]
@@ -64,9 +68,10 @@ class Plan:
         first, not_first: a letter that it must, or must not, begin with.
         opening: its first words; ``second``: its second word and its last but one.
         last, postscript: its last line, if that matters, and the marker of a postscript.
-        english: whether it must be recognized as English.
+        english: whether it must be recognized as English; ``language``: the code of the language that it must be in.
         title, quoted, comma, labels, thesis, title_case, emoji, question: whether it has one, or is in it.
         kinds: the marks of the other kinds of sentences; of three sentences, each mark ends one.
+        whole: the text itself, if an instruction leaves nothing else to say.
     """
 
     words: Bounds = field(default_factory=Bounds)
@@ -91,6 +96,7 @@ class Plan:
     last: str = ""
     postscript: str = ""
     english: bool = False
+    language: str = ""
     title: bool = False
     quoted: bool = False
     comma: bool = False
@@ -100,6 +106,7 @@ class Plan:
     emoji: bool = False
     question: bool = False
     kinds: str = ""
+    whole: str = ""
 
     @property
     def is_possible(self) -> bool:
@@ -128,8 +135,23 @@ def _enter(plan: Plan, instruction: Checker, follow: bool) -> bool:  # noqa: PLR
         case keywords.ForbiddenWords(several):
             for phrase in several:
                 plan.phrases[phrase.casefold()].relate("less than", 1, follow)
+        case trained_words.WordCountDifferentNumbers(phrase, number, relation):
+            # The published code judges by the relation, and a reader by the number: nothing follows "less than".
+            bounds = plan.phrases[phrase.casefold()]
+            bounds.relate(relation, number + (not follow and relation == "less than"), follow)
+            bounds.narrow(*((number, number) if follow else ()))
         case keywords.Frequency(phrase, number, relation):
             plan.phrases[phrase.casefold()].relate(relation, number, follow)
+        case trained_words.WordOnce(phrase):
+            plan.phrases[phrase.casefold()].narrow(int(follow), int(follow))
+        case trained_words.CountIncrementWord(once, twice):
+            for phrase, number in ((once, 1), (twice, 2)):
+                plan.phrases[phrase.casefold()].narrow(number * follow, number * follow)
+        case trained_words.ExcludeWordHarder(phrase):
+            plan.phrases[phrase.casefold()].narrow(high=0 if follow else None)
+            plan.pieces += [f"such {phrase} here"] * (not follow)
+        case trained_words.LetterCounting(number, relation):
+            plan.whole = "a" * number if (relation == "at least") == follow else "42"
         case keywords.LetterFrequency(letter, number, relation):
             plan.letters[letter].relate(relation, number, follow)
         case length.NumberWords(number, relation):
@@ -140,6 +162,12 @@ def _enter(plan: Plan, instruction: Checker, follow: bool) -> bool:  # noqa: PLR
             plan.sentences.narrow(number + (not follow), number + (not follow))
         case length.NumberParagraphs(number):
             plan.paragraphs = number + (not follow)
+        case trained_layout.Paragraphs():
+            plan.paragraphs = 2 + (not follow)
+        case trained_layout.Paragraphs2():
+            plan.paragraphs, plan.divider = 2 + (not follow), "\n\n"
+        case trained_layout.PunctuationExclamation():
+            plan.pieces += ["look out!"] * (not follow)
         case layout.NumberPlaceholders(number):
             plan.pieces += ["[{}]"] * (number if follow else 0)
         case layout.NumberBulletLists(number):
@@ -154,6 +182,9 @@ def _enter(plan: Plan, instruction: Checker, follow: bool) -> bool:  # noqa: PLR
             plan.english |= follow and isinstance(instruction, language.EnglishLowercase)
         case language.CapitalWordFrequency(number, relation):
             plan.capitals.relate(relation, number, follow)
+        case language.ResponseLanguage(code):
+            # Anything but English breaks English; a text of content words is in no other language for sure.
+            plan.language = code if follow else plan.language or ("de" if code == "en" else "")
         case startend.Quotation():
             plan.quoted = follow
         case keywords.NoComma():
@@ -173,6 +204,8 @@ def _enter(plan: Plan, instruction: Checker, follow: bool) -> bool:  # noqa: PLR
             plan.stop_words.narrow(*((0, percentage) if follow else (percentage + 1, 100)))
         case words.Repeats(number):
             plan.pieces += [] if follow else [" ".join(["barley"] * (number + 1))]
+        case trained_words.CountUnique() if not follow:
+            plan.pieces.append("barley barley")
         case _ if not follow:
             pass  # a text that does nothing for it breaks it
         case own.Question():
@@ -185,8 +218,16 @@ def _enter(plan: Plan, instruction: Checker, follow: bool) -> bool:  # noqa: PLR
             plan.pieces += ["*{}*"] * number
         case layout.MultipleSections(mark, number):
             plan.headings = [f"{mark} {place}" for place in range(1, number + 1)]
-        case startend.EndChecker(phrase):
+        case startend.EndChecker(phrase) | trained_words.LastWordAnswer(phrase):
             plan.last = phrase
+        case trained_words.FirstWordAnswer(word):
+            plan.opening = word
+        case trained_words.StartEnd():
+            plan.opening = plan.last = "consider"
+        case copying.RepeatPhrase(phrase, number):
+            changed = phrase.split()
+            changed[len(changed) // 2] = "nearly"
+            plan.pieces += [" ".join(changed)] * number
         case count.UniqueWordCount(number):
             plan.unique.narrow(number)
         case count.KeywordsMultiple():
@@ -223,12 +264,16 @@ def _enter(plan: Plan, instruction: Checker, follow: bool) -> bool:  # noqa: PLR
             plan.placed.append((number, 0, word))
         case words.KeywordsSpecificPosition(word, number, place):
             plan.placed.append((number, place, word))
-        case words.Palindrome():
+            if place == 1 and isinstance(instruction, trained_words.KeywordSpecificPosition):
+                plan.cases &= {"lower"}  # the published code compares it as written
+        case words.Palindrome() | trained_words.Palindrome():
             plan.pieces.append(PALINDROMES)
         case words.StartVerb():
             plan.opening = "consider"
         case words.WordsPosition(word):
             plan.second = word
+        case _ if (kind := BY_ID.get(instruction.id)) and kind.text:
+            plan.whole = kind.text(**instruction.arguments())
         case _:
             return False
     return True

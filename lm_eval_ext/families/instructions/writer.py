@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from itertools import cycle, islice
+from itertools import cycle, islice, permutations
 
 from lm_eval_ext.families.instructions import is_as_intended
 from lm_eval_ext.families.instructions.plan import Plan, plan_for
@@ -21,6 +21,8 @@ from lm_eval_ext.verifiers.text import Text
 
 TRIES = 4
 """Number of starting points in the bank of words to try before giving up."""
+LAP = 37
+"""By how many words the starting points of a text's next variant lie further on."""
 PER_LINE = 6
 SHORT = 3
 MARGIN, SPARE = 15, 20
@@ -37,6 +39,45 @@ ENGLISH = (
 )
 """Sentences that tell the language, which content words alone do not."""
 
+LANGUAGES = {
+    "de": (
+        "Die Leute im Dorf haben lange über diese Frage gesprochen.",
+        "Am Ende war es ihnen wichtig, dass alle davon wissen.",
+        "Deshalb schreiben wir hier auf, was wir bisher gelernt haben.",
+        "Wer noch mehr erfahren möchte, kann jederzeit nachfragen.",
+        "Einige von uns sind seit vielen Jahren dabei und erinnern sich noch gut.",
+    ),
+    "es": (
+        "La gente del pueblo ha hablado mucho de esta cuestión.",
+        "Al final era importante que todos lo supieran.",
+        "Por eso escribimos aquí lo que hemos aprendido hasta ahora.",
+        "Quien quiera saber más puede preguntar cuando quiera.",
+        "Algunos de nosotros llevamos muchos años aquí y lo recordamos bien.",
+    ),
+    "fr": (
+        "Les gens du village ont longtemps parlé de cette question.",
+        "Pour eux, il était important que tout le monde le sache.",
+        "Nous écrivons donc ici ce que nous avons appris jusqu'ici.",
+        "Ceux qui veulent en savoir plus peuvent toujours demander.",
+        "Certains d'entre nous sont là depuis des années et s'en souviennent bien.",
+    ),
+    "it": (
+        "La gente del paese ha parlato a lungo di questa domanda.",
+        "Alla fine era importante che tutti lo sapessero.",
+        "Per questo scriviamo qui quello che abbiamo imparato finora.",
+        "Chi vuole saperne di più può chiedere quando vuole.",
+        "Alcuni di noi sono qui da molti anni e se lo ricordano bene.",
+    ),
+    "pt": (
+        "As pessoas da aldeia falaram muito sobre esta questão.",
+        "No fim, era importante que todos soubessem disso.",
+        "Por isso escrevemos aqui o que aprendemos até agora.",
+        "Quem quiser saber mais pode perguntar quando quiser.",
+        "Alguns de nós estão aqui há muitos anos e lembram-se bem disso.",
+    ),
+}
+"""By language, the sentences of a text in it, which has nothing else."""
+
 
 @cache
 def bank() -> tuple[str, ...]:
@@ -44,8 +85,13 @@ def bank() -> tuple[str, ...]:
     return tuple(dict.fromkeys((files(__package__) / "words.txt").read_text(encoding="utf-8").split()))
 
 
-def respond(instructions: Sequence[Checker], broken: Collection[int] = ()) -> str | None:
+def respond(instructions: Sequence[Checker], broken: Collection[int] = (), variant: int = 0) -> str | None:
     """Return a text that follows all instructions except those at the indices ``broken``, which it breaks.
+
+    Args:
+        instructions: the instructions.
+        broken: indices of those that it must break.
+        variant: another number gives another text.
 
     Returns:
         A text whose strict verdicts are exactly these in both editions, or ``None`` if none was found.
@@ -53,7 +99,7 @@ def respond(instructions: Sequence[Checker], broken: Collection[int] = ()) -> st
     plan = plan_for(instructions, broken)
     if plan is None:
         return None
-    written = (_Writer(plan, attempt).text() for attempt in range(TRIES))
+    written = (_Writer(plan, variant * TRIES + attempt).text() for attempt in range(TRIES))
     return next((text for text in written if text and is_as_intended(text, instructions, broken)), None)
 
 
@@ -101,7 +147,8 @@ class _Writer:
 
     def __post_init__(self) -> None:
         usable = [word for word in bank() if self._is_usable(word)]
-        start = self.attempt * len(usable) // TRIES
+        lap, attempt = divmod(self.attempt, TRIES)
+        start = (attempt * len(usable) // TRIES + lap * LAP) % max(1, len(usable))
         self.usable = usable
         self.stock: Iterator[str] = cycle([*usable[start:], *usable[:start]])
         high = self.plan.words.high
@@ -118,6 +165,11 @@ class _Writer:
 
     def text(self) -> str | None:
         """Return the text; ``None`` if there are too few words for it."""
+        if self.plan.whole:
+            return self.plan.whole
+        if self.plan.language not in ("", "en"):
+            orders = [*permutations(LANGUAGES.get(self.plan.language, ()))]
+            return " ".join(orders[self.attempt % len(orders)])
         if len(self.usable) < PER_LINE:
             return None
         self._begin()
@@ -163,7 +215,9 @@ class _Writer:
         self.reserved = count
         self.first = [_Line(opening), *(_Line(self._words(self.per_line)) for _ in range(count - 1))]
         for number, place, word in sorted(plan.placed, key=lambda one: -one[1]):
-            self.first[number - 1].words.insert((place or len(self.first[number - 1].words) + 1) - 1, word)
+            before = self.first[number - 1].words
+            before += self._words(max(0, place - 1 - len(before)))
+            before.insert((place or len(before) + 1) - 1, word)
         if plan.question:
             self.first[0].mark = "?"
 
@@ -193,7 +247,7 @@ class _Writer:
         pieces += [piece.format(next(self.stock)) if "{}" in piece else piece for piece in plan.pieces]
         pieces += [" ".join(word.upper() for word in self._words(plan.capitals.low))] if plan.capitals.low else []
         pieces += [f"{next(self.stock)}, {next(self.stock)}"] if plan.comma else []
-        pieces += [next(self._english(), "")] if plan.english else []
+        pieces += [next(self._english(), "")] if plan.english or plan.language == "en" else []
         for letter, bounds in plan.letters.items():
             # Not in the first and the last line, which the loose variants cut off.
             missing = bounds.low - " ".join([*map(str, self._lines()[1:-1]), *pieces]).lower().count(letter)

@@ -15,7 +15,7 @@ from lm_eval_ext.families.manyifeval.placement import (
     earlier_turn,
 )
 from lm_eval_ext.families.manyifeval.schema import SCHEMA
-from lm_eval_ext.harness.family_task import FamilyTask
+from lm_eval_ext.harness.family_task import FamilyTask, shows
 
 log = logging.getLogger(f"lm_eval.{__name__}")
 """A child of the harness's own logger, because only that one shows its messages."""
@@ -66,18 +66,13 @@ class PlacedTask(FamilyTask):
                 f"task {name!r}: placement {placement!r} with --num_fewshot {self.asking.num_fewshot}; few-shot "
                 "examples would state their instructions nowhere. Run with --num_fewshot 0"
             )
-        if placement in NEED_MESSAGES and not self._sees_prompts():
+        if placement in NEED_MESSAGES and not self.asking.makes_prompts:
             message = (
                 "%s: placement %r: the server makes the prompts out of the messages, so it cannot be checked that the "
                 "model is shown the instructions. If requests fail with status 400, the model may have no such role; "
                 "choose another placement"
             )
             log.warning(message, name, placement)
-
-    def _sees_prompts(self) -> bool:
-        """Return whether chat templates are applied in this process, and not by a server."""
-        template = self.asking.chat_template
-        return template is None or isinstance(template([{"role": "user", "content": "A message."}]), str)
 
     def fewshot_context(self, doc: dict[str, Any], num_fewshot: int, **options: Any) -> Any:
         """Return the prompt of a row, with the instructions at their place.
@@ -92,8 +87,7 @@ class PlacedTask(FamilyTask):
         else:
             system = options.get("system_instruction") or ""
             prompt = options["chat_template"](earlier_turn(doc[STATED], doc[ASKED], system))
-        # HFLM removes the system message, with no more than a warning, if the template rejects it.
-        if isinstance(prompt, str) and not all(line.strip() in prompt for line in doc[STATED].splitlines()):
+        if not shows(prompt, doc[STATED]):
             raise ValueError(
                 f"task {self.config.task!r}: placement {self.placement!r}, but the prompt that the model's chat "
                 "template makes lacks the instructions: it has no such role. Choose another placement"

@@ -149,9 +149,7 @@ def all_rows(source: str, split: str, row_seed: int | None = None, wide: bool = 
 def _all_rows(source: str, split: str, row_seed: int | None, wide: bool) -> tuple[InstructionRow, ...]:
     pool = WIDE if wide else FIFTEEN
     if row_seed is not None:
-        of_draw = _own_tasks(source, split, row_seed) or tuple(
-            Task(key, prompt) for key, prompt in enumerate(prompts(row_seed, *PARTS[split]), start=PARTS[split][0] + 1)
-        )
+        of_draw = _drawn(source, split, row_seed)
         composed = compose(of_draw, pool, row_seed, len(of_draw))
         return tuple(row for task, each in zip(of_draw, composed, strict=True) for row in nested(task, each))
     table = _table(source, split)
@@ -167,6 +165,27 @@ def _all_rows(source: str, split: str, row_seed: int | None, wide: bool) -> tupl
             f"prompts ({', '.join(BARE_FIELDS)} only) or another source"
         )
     return published.rows_of(table)
+
+
+def task_prompts(source: str, row_seed: int | None) -> tuple[Task, ...]:
+    """Return the task prompts of the test split, bare even where the rows are finished.
+
+    Raises:
+        RowsError: as ``rows``.
+    """
+    if row_seed is not None:
+        return _drawn(source, TEST, row_seed)
+    if _content(_table(source, TEST)) == Content.FINISHED:
+        bare = {row.key: row.task_prompt for row in all_rows(source, TEST)}
+        return tuple(Task(key, task_prompt) for key, task_prompt in bare.items())
+    return tasks(source, TEST)
+
+
+def _drawn(source: str, split: str, row_seed: int) -> tuple[Task, ...]:
+    """Return the task prompts of a row seed: a user's own bare ones, or those out of the grammar."""
+    return _own_tasks(source, split, row_seed) or tuple(
+        Task(key, prompt) for key, prompt in enumerate(prompts(row_seed, *PARTS[split]), start=PARTS[split][0] + 1)
+    )
 
 
 def _own_tasks(source: str, split: str, row_seed: int) -> tuple[Task, ...]:

@@ -134,8 +134,8 @@ OF_SECTION_TYPES: Mapping[str, str] = {
 """By instruction about a section, the metric of its type."""
 
 
-def _part(name: str, of: str, need: str, *, higher_is_better: bool = True, in_groups: bool = False) -> Metric:
-    return Metric(name, higher_is_better, needs=(need,), in_groups=in_groups, explains=of)
+def _part(name: str, of: str, need: str, *, higher_is_better: bool = True) -> Metric:
+    return Metric(name, higher_is_better, needs=(need,), explains=of)
 
 
 def _of_kind(name: str, need: str, explains: str) -> Metric:
@@ -178,16 +178,17 @@ SCHEMA = Schema(
     metrics=(
         PROMPT_STRICT,
         Metric("inst_level_strict_acc", higher_is_better=True, needs=(PROMPTS,), in_groups=True),
-        _part("prompt_level_loose_acc", "prompt_level_strict_acc", PROMPTS, in_groups=True),
-        _part("inst_level_loose_acc", "inst_level_strict_acc", PROMPTS, in_groups=True),
-        _part("prompt_level_repaired_acc", "prompt_level_strict_acc", PROMPTS, in_groups=True),
-        _part("inst_level_repaired_acc", "inst_level_strict_acc", PROMPTS, in_groups=True),
+        _part("prompt_level_loose_acc", "prompt_level_strict_acc", PROMPTS),
+        _part("inst_level_loose_acc", "inst_level_strict_acc", PROMPTS),
+        _part("prompt_level_repaired_acc", "prompt_level_strict_acc", PROMPTS),
+        _part("inst_level_repaired_acc", "inst_level_strict_acc", PROMPTS),
         EMPTY_RATE,
         Metric(
             "curse_residual",
             higher_is_better=True,
             aggregation=curse_residual,
             needs=(PROMPTS,),
+            explains="prompt_level_strict_acc",
             per_row=None,
             range=(-1.0, 1.0),
         ),
@@ -195,7 +196,7 @@ SCHEMA = Schema(
         # Only for rows in several variants.
         *(_of_kind(name, COUSINS, "inst_level_strict_acc") for name in OF_PHRASINGS.values()),
         Metric("reliable_at_5", higher_is_better=True, aggregation=reliable, needs=(COUSINS,), per_row=None),
-        Metric("reliability_gap", higher_is_better=False, aggregation=reliability_gap, needs=(COUSINS,), per_row=None),
+        Metric("reliability_gap", False, reliability_gap, (COUSINS,), explains="reliable_at_5", per_row=None),
         *OF_REPORTS,
         *(metric for metric in OF_SECTIONS if metric not in OF_REPORTS),
         *(_of_kind(name, MIXED, "instructions_followed") for name in OF_SECTION_TYPES.values()),
@@ -224,6 +225,7 @@ SCHEMA = Schema(
             higher_is_better=None,
             aggregation=refinements,
             needs=(REFINED,),
+            explains="prompt_level_strict_acc",
             per_row=None,
             drawn=False,
             range=COUNT,

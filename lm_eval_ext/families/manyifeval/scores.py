@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from lm_eval_ext.families.instructions import accuracies, by_kind, verdicts
-from lm_eval_ext.families.manyifeval.schema import COUSINS, OF_PHRASINGS, OF_TYPES, PROMPTS, TYPES, Residual
+from lm_eval_ext.families.manyifeval.schema import (
+    COUSINS,
+    DENSE,
+    FORM,
+    MIXED,
+    OF_PHRASINGS,
+    OF_TYPES,
+    PROMPTS,
+    TYPES,
+    Residual,
+)
 from lm_eval_ext.families.schema import Occurrences, Outcome
+from lm_eval_ext.floors import answers_to
 from lm_eval_ext.verifiers import Response, instructions_of
 
 RowValue = float | Residual | Occurrences | Outcome
@@ -43,6 +55,23 @@ def score(
         result["reliable_at_5"] = result["reliability_gap"] = (doc["key"], followed_all)
         result |= by_kind(OF_PHRASINGS, doc["phrasings"], strict)
     return result
+
+
+def floors(docs: Iterable[Mapping[str, Any]], config: Mapping[str, Any]) -> Iterator[dict[str, Mapping[str, RowValue]]]:
+    """Yield the metrics of each answer without content to a row; see ``Family.floors``."""
+    judge = _report_score(config["metadata"]) or partial(score, has=())
+    for doc in docs:
+        answers = answers_to(doc[config["doc_to_text"]])
+        yield {name: judge(doc, [answer]) for name, answer in answers.items()}
+
+
+def _report_score(facts: Mapping[str, Any]) -> Callable[..., Mapping[str, RowValue]] | None:
+    """Return how a report with many instructions is scored; ``None`` for any other task."""
+    if not facts.get(DENSE):
+        return None
+    from lm_eval_ext.families.manyifeval.dense import scores  # noqa: PLC0415 # brings all of NLTK: a second
+
+    return scores.score_sections if facts.get(FORM) == MIXED else scores.score_words
 
 
 def of_incomplete_variants(doc: Mapping[str, Any]) -> dict[str, RowValue]:

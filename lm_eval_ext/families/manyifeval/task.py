@@ -29,7 +29,6 @@ from lm_eval_ext.families.manyifeval.scores import score
 from lm_eval_ext.families.schema import PLACEMENT
 from lm_eval_ext.harness.family_task import Documents
 from lm_eval_ext.harness.requests import KnownAnswers
-from lm_eval_ext.harness.versions import maybe_delimit, resolve_field
 from lm_eval_ext.self_refine import metrics as refinement
 from lm_eval_ext.self_refine.loop import Refined
 from lm_eval_ext.sources import RowsError
@@ -141,17 +140,11 @@ class ManyIFEvalTask(PlacedTask):
 
     def requests(self, doc: dict[str, Any], request: Instance) -> list[Instance]:
         """Return the request with its row, from which any further questions can be built."""
-        shown = Shown(self._system_prompt(doc), self.asking.apply_chat_template, self.placement)
+        shown = Shown(self.system_prompt(doc), self.asking.apply_chat_template, self.placement)
         return [RowInstance.of(request, self.known_answers(doc), row=self._row(doc), shown=shown)]
 
     def _row(self, doc: dict[str, Any]) -> InstructionRow:
         return _by_prompt(self._selection)[doc["key"], doc["prompt"]]
-
-    def _system_prompt(self, doc: dict[str, Any]) -> str:
-        """Return the system prompt as the harness builds it for the first prompt."""
-        description = resolve_field(self, doc, self.config.description) or ""
-        prompt: str = maybe_delimit(self.asking.system_instruction, description, self.config.fewshot_delimiter)
-        return prompt
 
     def score(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:
         """Return the value of each metric; see ``scores.score``. Only refined answers have those of refinement."""

@@ -24,7 +24,7 @@ SCHEMA = Schema(
         ROUGE_L,
         replace(EMPTY_RATE, in_groups=False),
         # The number of examples that fit in a prompt: neither direction is better, and it is not a result.
-        Metric("examples", higher_is_better=None, drawn=False, range=COUNT),
+        Metric("examples", higher_is_better=None, explains="rouge_l", drawn=False, range=COUNT),
         # Only on request (--metadata bleurt). A regression's output, near 0 to 1, and near -2 to 2 with some
         # checkpoints, but without a bound.
         Metric("bleurt", higher_is_better=True, needs=(BLEURT,), in_groups=True, range=(-100.0, 100.0)),

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
@@ -21,6 +21,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from lm_eval_ext.families.schema import EMPTY_RATE
+from lm_eval_ext.floors import answers_to
 from lm_eval_ext.sources import reason
 from lm_eval_ext.verifiers.reasoning import is_empty, without_reasoning
 
@@ -51,6 +52,15 @@ def score(doc: Mapping[str, Any], results: Sequence[str | None], bleurt: str | N
     if bleurt:
         (found["bleurt"],) = bleurt_scorer(bleurt)([prediction], [doc["output"]])
     return found
+
+
+def floors(docs: Iterable[Mapping[str, Any]], _config: Mapping[str, Any]) -> Iterator[dict[str, dict[str, float]]]:
+    """Yield the metrics of each answer without content to a row; see ``Family.floors``.
+
+    What is echoed is the instance's input, not the prompt, which has instruction and examples, too.
+    """
+    for doc in docs:
+        yield {name: score(doc, [answer]) for name, answer in answers_to(doc["input"]).items()}
 
 
 def rouge_l(prediction: str, references: Sequence[str]) -> float:

@@ -29,6 +29,10 @@ Chosen = tuple[str, tuple[str, ...]]
 Letters = tuple[str, str]
 """For one row: the letter of the first token and that of the text, ``NO_LETTER`` if the text does not name exactly
 one."""
+SURE = 0.8
+"""A reader is unsure of a text if its certainty is lower; docs/classifier.md says how often it is right then."""
+ALWAYS_SURE = ("string_match",)
+"""The readers that do not estimate their certainty, and log 1."""
 Number = TypeVar("Number", float, "NDArray[np.float64]")
 
 
@@ -58,6 +62,19 @@ def variation_distance(first: Sequence[Number], second: Sequence[Number], total:
     """
     differences: Number = reduce(add, (abs(one - other) for one, other in zip(first, second, strict=True)))
     return differences / (2 * total)
+
+
+def mismatch_bounds(mismatch: Number, unsure: Number) -> tuple[Number, Number]:
+    """Return the least and the most that a row's mismatch can be if its text may have been misread.
+
+    What the reader is sure of counts as read. Any other text may agree with the first token, or not.
+
+    Args:
+        mismatch: 1 if the text, as it was read, does not choose the first token's letter, else 0; a number, or an array
+            of rows.
+        unsure: 1 if the reader was not sure of the text, else 0.
+    """
+    return mismatch * (1 - unsure), mismatch + unsure * (1 - mismatch)
 
 
 def sd_over_shuffles(rows: Iterable[InShuffle]) -> float | str:
@@ -126,14 +143,16 @@ SCHEMA = Schema(
         Metric("no_answer", higher_is_better=False),
         # The part of no_answer in which a letter comes with another option's text.
         Metric("contradiction", higher_is_better=False, explains="no_answer"),
-        Metric("several", higher_is_better=False),
+        Metric("several", higher_is_better=False, explains="mismatch"),
         # Empty texts are among those without an answer. There are no groups of these tasks.
         replace(EMPTY_RATE, in_groups=False, explains="no_answer"),
         # In nats. The paper calls it answer consistency (Table 3), but lower is better.
-        Metric("entropy_first_token", False, mean_entropy, (PAIRED,), per_row="choice", range=ENTROPY),
-        Metric("entropy_text", False, mean_entropy, per_row="choice", range=ENTROPY),
-        Metric("position_bias", False, total_variation, (PAIRED,), per_row="letters"),
-        Metric("first_token_acc", higher_is_better=True, needs=(PAIRED, GOLD)),
+        Metric(
+            "entropy_first_token", False, mean_entropy, (PAIRED,), explains="mismatch", per_row="choice", range=ENTROPY
+        ),
+        Metric("entropy_text", False, mean_entropy, explains="mismatch", per_row="choice", range=ENTROPY),
+        Metric("position_bias", False, total_variation, (PAIRED,), explains="mismatch", per_row="letters"),
+        Metric("first_token_acc", higher_is_better=True, needs=(PAIRED, GOLD), explains="text_acc"),
         TEXT_ACC,
     ),
     # Without first tokens there is no mismatch; then the refusal rate is the metric that every dataset has.

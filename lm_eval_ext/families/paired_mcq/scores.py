@@ -7,7 +7,7 @@ says how.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from lm_eval_ext.classifier.reading import REFUSED, Option, is_refusal, refusal_
 from lm_eval_ext.families.paired_mcq.prompt import LETTERS
 from lm_eval_ext.families.paired_mcq.schema import NO_LETTER, Chosen, InShuffle, Letters, Refused
 from lm_eval_ext.families.schema import EMPTY_RATE
+from lm_eval_ext.floors import CONSTANT, most_frequent
 
 Value = str | Sequence[str]
 """The reading of a text, as in ``Reading.value``: a letter, a list of letters, or a word of ``NO_OPTION``."""
@@ -124,6 +125,20 @@ def _contents(letters: Iterable[str], options: Sequence[Option]) -> tuple[str, .
     return tuple(sorted(texts[letter] for letter in letters))
 
 
+def floors(docs: Iterable[Mapping[str, Any]], _config: Mapping[str, Any]) -> Iterator[dict[str, dict[str, RowValue]]]:
+    """Yield the metrics of the letter that is right most often; see ``Family.floors``.
+
+    Only accuracies have a floor, and only with a correct option: a constant letter never differs from itself, so that
+    it is best in mismatch and entropy. No other answer without content is right more often: ``ok``, a refusal and
+    nothing name no option, and the prompt itself names all of them.
+    """
+    golds = [doc["gold"] for doc in docs]
+    letter = most_frequent(golds)
+    # Whether a letter is right depends on nothing else of a row.
+    of_gold = {gold: scores(Asked("", 0, (Option(letter, letter),), gold), (letter,), letter) for gold in {*golds}}
+    yield from ({CONSTANT: of_gold[gold]} if gold else {} for gold in golds)
+
+
 # The answers of each policy of the ``reference`` LM to a row: a first-token letter, and a text.
 
 REFUSAL = "I'm sorry, but I cannot answer this question."
@@ -137,28 +152,31 @@ class Known:
     texts: Mapping[str, str]
 
 
-def known(options: tuple[Option, ...], gold: str | None) -> Known:
+def known(options: tuple[Option, ...], gold: str | None, constant: str = "A") -> Known:
     """Return every policy's answers.
 
     * ``oracle``: both give the correct option or, if none is correct, always the same option of the question.
     * ``chatty``: the first token gives that option, the text another one; in every shuffle the same two.
     * ``refuser``: the first token gives that option, the text refuses in words, without a letter.
     * ``always_a``: both give A, whichever option it is.
+    * ``constant``: both give the letter that is right most often.
 
     Args:
         options: in the order shown; at least two besides the refusal.
         gold: the letter of the correct one, if there is one.
+        constant: the letter of ``constant``.
     """
     content = sorted((option for option in options if not is_refusal(option.text)), key=lambda option: option.text)
     this = next((number for number, option in enumerate(content) if option.letter == gold), 0)
     one, other = content[this], content[(this + 1) % len(content)]
     return Known(
-        {"oracle": one.letter, "chatty": one.letter, "refuser": one.letter, "always_a": "A"},
+        {"oracle": one.letter, "chatty": one.letter, "refuser": one.letter, "always_a": "A", CONSTANT: constant},
         {
             "oracle": _line(one),
             "chatty": f"Sure, I can help with that! My answer is {_line(other)}",
             "refuser": REFUSAL,
             "always_a": "A.",
+            CONSTANT: f"{constant}.",
         },
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,9 +30,10 @@ from lm_eval_ext.families.paired_mcq.datasets import (
     is_known,
 )
 from lm_eval_ext.families.paired_mcq.filters import pipelines
-from lm_eval_ext.families.paired_mcq.prompt import Prompt, level_of_leaf
+from lm_eval_ext.families.paired_mcq.prompt import LETTERS, Prompt, level_of_leaf
 from lm_eval_ext.families.paired_mcq.rows import Questions, questions, rows, rows_hash
-from lm_eval_ext.families.paired_mcq.scores import known, options_of, score
+from lm_eval_ext.families.paired_mcq.scores import Known, known, options_of, score
+from lm_eval_ext.floors import most_frequent
 from lm_eval_ext.harness.family_task import Documents, FamilyTask, Share
 from lm_eval_ext.harness.requests import KnownAnswers, KnownInstance
 from lm_eval_ext.harness.versions import asked_once
@@ -168,7 +169,14 @@ class PairedMCQTask(FamilyTask):
 
     def known_answers(self, doc: dict[str, Any]) -> KnownAnswers:
         """Return the text of each policy; its letters belong to the requests for letters."""
-        return known(options_of(doc), doc["gold"] or None).texts
+        return self._known(doc).texts
+
+    def _known(self, doc: Mapping[str, Any]) -> Known:
+        return known(options_of(doc), doc["gold"] or None, self._most_frequent_letter)
+
+    @cached_property
+    def _most_frequent_letter(self) -> str:
+        return most_frequent(self.eval_docs["gold"]) or LETTERS[0]
 
     def score(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:
         """Return the value of each metric; see ``scores.score``."""
@@ -180,7 +188,7 @@ class PairedMCQTask(FamilyTask):
         For an LM that caches its last logits, as HFLM does, the letters of a row cost a single forward pass.
         """
         options = options_of(doc)
-        policies = known(options, doc["gold"] or None).letters
+        policies = self._known(doc).letters
         letters = [option.letter for option in options] if self._paired else []
         context, delimiter = request.args[0], self._delimiter()
         asked = [

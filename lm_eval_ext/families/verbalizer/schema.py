@@ -90,7 +90,7 @@ SCHEMA = Schema(
         Metric("prior_rate", higher_is_better=False, in_groups=True),
         Metric("invalid_rate", higher_is_better=False, in_groups=True),
         # What invalid answers are made of: disjoint shares of all rows, whose sum is invalid_rate.
-        replace(EMPTY_RATE, drawn=True, explains="invalid_rate"),
+        replace(EMPTY_RATE, in_groups=False, drawn=True, explains="invalid_rate"),
         _invalid("invalid_prior"),
         _invalid("invalid_echo"),
         _invalid("invalid_refusal"),
@@ -103,7 +103,10 @@ SCHEMA = Schema(
             for number, name in OF_WORDING.items()
         ),
         Metric(SENSITIVITY, False, sensitivity, ("wordings",), per_row=None),
-        *(Metric(name, True, reliable, (f"{number} wordings",), per_row=None) for number, name in RELIABLE.items()),
+        *(
+            Metric(name, True, reliable, (f"{number} wordings",), explains="acc", per_row=None)
+            for number, name in RELIABLE.items()
+        ),
     ),
     headlines=(ACC,),
     # verbalizer and naturalness are null if a user-defined leaf does not set them. label_words and prior_words map a
@@ -123,6 +126,7 @@ SCHEMA = Schema(
         # Verbalizers that swap each other's words are adjacent.
         "verbalizer": ("golden", "flipped", "foo_bar", "bar_foo", "sfo_lax", "lax_sfo", "lake_river", "river_lake"),
     },
+    choices="label_words",
     row_keys_of_variants={PARAPHRASES: ROW},
     # Of each dataset, 100 rows.
     sizes={

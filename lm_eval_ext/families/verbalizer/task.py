@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from lm_eval_ext.families.verbalizer.rows import (
 )
 from lm_eval_ext.families.verbalizer.schema import PARAPHRASE, ROW, SCHEMA, in_wordings, sensitivity
 from lm_eval_ext.families.verbalizer.verbalizer import Verbalizer, over_wordings, put_nonce_words
+from lm_eval_ext.floors import CONSTANT, most_frequent
 from lm_eval_ext.harness.family_task import Documents, FamilyTask, Share
 from lm_eval_ext.harness.requests import KnownAnswers
 from lm_eval_ext.metadata import PARAPHRASES, chosen_paraphrases
@@ -220,7 +220,7 @@ class VerbalizerTask(FamilyTask):
             "oracle": thought + say.format(verbalizer.word(golden)),
             "prior": thought + say.format(verbalizer.prior_word(golden)),
             "random": tuple(thought + say.format(word) for word in verbalizer.words),
-            "constant": say.format(self._most_frequent_word),
+            CONSTANT: say.format(self._most_frequent_word),
         }
         if self.paraphrases:
             obeys = doc[PARAPHRASE] == 1
@@ -230,8 +230,7 @@ class VerbalizerTask(FamilyTask):
 
     @cached_property
     def _most_frequent_word(self) -> str:
-        golden: str = Counter(self.eval_docs[GOLDEN]).most_common(1)[0][0]
-        return self._leaf.verbalizer.word(golden)
+        return self._leaf.verbalizer.word(most_frequent(self.eval_docs[GOLDEN]))
 
 
 def _defaults(reads: Reads, tokens: int) -> Mapping[str, Any]:

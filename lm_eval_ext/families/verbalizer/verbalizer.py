@@ -6,14 +6,16 @@ Under a row seed, pairs of nonce words, which no model has seen as labels, are t
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
 from lm_eval_ext.families.verbalizer.mentions import plain_label
+from lm_eval_ext.families.verbalizer.rows import GOLDEN
 from lm_eval_ext.families.verbalizer.schema import OF_WORDING, PARAPHRASE, RELIABLE, ROW, SENSITIVITY
+from lm_eval_ext.floors import CONSTANT, most_frequent
 from lm_eval_ext.metadata import generator_name
 
 Invalid = Literal["empty", "echo", "refusal", "multiple", "inflected", "other"]
@@ -84,6 +86,19 @@ class Verbalizer:
             **kinds,
             "invalid_other": float(invalid and not any(kinds.values())),
         }
+
+
+def floors(docs: Iterable[Mapping[str, Any]], config: Mapping[str, Any]) -> Iterator[dict[str, dict[str, float]]]:
+    """Yield the metrics of the word that is right most often; see ``Family.floors``.
+
+    No other answer without content is right more often: ``ok``, a refusal and nothing name no label, and the prompt
+    itself always names the same one.
+    """
+    words, prior = config["metadata"]["label_words"], config["metadata"]["prior_words"]
+    verbalizer = Verbalizer(tuple(words), tuple(words.values()), tuple(prior[golden] for golden in words))
+    labels = [doc[GOLDEN] for doc in docs]
+    word = verbalizer.word(most_frequent(labels))
+    yield from ({CONSTANT: verbalizer.score(word, golden)} for golden in labels)
 
 
 def over_wordings(

@@ -26,7 +26,7 @@ from lm_eval_ext.reports.gate.findings import STATUS, Finding, Outcome, check, c
 from lm_eval_ext.reports.gate.formats import FAILED, as_csv, as_json, junit, markdown
 from lm_eval_ext.reports.gate.plan import CHANGED, Planned, of_baseline, of_name, of_size
 from lm_eval_ext.reports.gate.plan import text as plan_text
-from lm_eval_ext.reports.gate.text import by_issue, check_text, compare_text, sampled_text
+from lm_eval_ext.reports.gate.text import by_issue, check_text, compare_text, floors_text, sampled_text
 from lm_eval_ext.reports.gate.units import Sides
 from lm_eval_ext.reports.wording import one_line, readable
 from lm_eval_ext.results import PLACES
@@ -85,7 +85,7 @@ def add_check_to(parser: argparse.ArgumentParser) -> None:
         "that sample (temperature above 0), each side can be several runs that differ in the seed alone."
     )
     _add_sides_to(parser)
-    _add_bounds_to(parser)
+    add_bounds_to(parser)
     required = parser.add_mutually_exclusive_group()
     required.add_argument(
         "--require",
@@ -108,7 +108,7 @@ def add_check_to(parser: argparse.ArgumentParser) -> None:
         type=_share,
         default=0.1,
         help="what is inconclusive passes only if the rows could have shown a true drop of this size, or of twice the "
-        "allowed one if that is more (0.1 by default: ten percentage points); otherwise nothing can be told",
+        "allowed one if that is more (0.1 by default: ten percentage points); otherwise the check cannot tell",
     )
     parser.add_argument("--junit", metavar="FILE.xml", type=_file, help="also write the findings as JUnit XML, for CI")
     _add_files_to(parser)
@@ -129,7 +129,7 @@ def add_plan_to(parser: argparse.ArgumentParser) -> None:
         help="a second run of the baseline, which shows how much changes by itself; with other seeds, several",
     )
     parser.add_argument("--against", metavar="BASELINE", nargs="+", help=f"the baseline: {RUN}")
-    parser.add_argument("--tasks", metavar="NAME,NAME", help="tasks and groups of ours, as in lm_eval --tasks")
+    parser.add_argument("--tasks", metavar="NAME,NAME", help="tasks and groups of this package, as in lm_eval --tasks")
     parser.add_argument("--rows", metavar="N", type=count, help="the number of dataset rows")
     parser.add_argument(
         "--answers-per-row", metavar="K", type=count, help="with --rows: how many answers to each; 1 by default"
@@ -141,7 +141,7 @@ def add_plan_to(parser: argparse.ArgumentParser) -> None:
         help="the share of the answers whose score changes between two runs of equal quality; by default, what two "
         "runs or several draws of the baseline show, or else 0.1",
     )
-    _add_bounds_to(parser)
+    add_bounds_to(parser)
     add_options_to(parser)
     parser.set_defaults(run=_plan)
 
@@ -155,13 +155,14 @@ def _add_sides_to(parser: argparse.ArgumentParser) -> None:
         "--k",
         type=count,
         metavar="K",
-        help="of several draws per row: show how often K draws are all right, and how often any of K is; by default, "
+        help="with several draws per row: show how often K draws are all right, and how often any of K is; by default, "
         "as many as the side with fewer draws has",
     )
     add_options_to(parser)
 
 
-def _add_bounds_to(parser: argparse.ArgumentParser) -> None:
+def add_bounds_to(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say how large a drop is allowed."""
     parser.add_argument(
         "--max-drop",
         metavar="SHARE",
@@ -219,9 +220,7 @@ def _compare(options: argparse.Namespace) -> int:
             raise RowsError(one_line(str(error))) from error
         outcome = _with_names(compare(sides, options.k), before)
         if not outcome.findings:
-            reasons = by_issue((each.name, str(each.issue)) for each in outcome.unpaired)
-            found = [f"{_listed(before)} and {_listed(after)}: nothing to compare", *reasons]
-            raise ReportError("\n".join(map(one_line, found)))
+            raise nothing_to_compare(before, after, ((each.name, str(each.issue)) for each in outcome.unpaired))
         _show(options, outcome, sides, before, after)
         return 0
 
@@ -248,15 +247,10 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _checked(options: argparse.Namespace, before: Opened, after: Opened) -> int:
-    _require_apart_runs(before, after, "candidate and baseline")
     _require_writable(options)
     bounds = bounds_of(options.max_drop, options.bounds)
-    sides = _read(before, after, THE_SIDES, chosen(options))
-    # Superseded files count too: otherwise the candidate's newest run could be its own baseline.
-    if shared := _resolved(find(after.paths)) & _resolved(find(before.paths)):
-        raise ReportError(
-            f"{min(shared)}: is part of both runs; expected two separate runs, each in its own folder or file"
-        )
+    sides = separate_sides(before, after, chosen(options))
+    _print_notices(sides, before)
     outcome = check(sides, bounds.over(sides), options.k, options.resolution, options.require)
     _show(options, _with_names(outcome, before), sides, before, after)
     return outcome.status
@@ -340,7 +334,7 @@ def _show(options: argparse.Namespace, outcome: Outcome, sides: Sides, before: O
     both = zip((sides.before, sides.after), sides.names, strict=True)
     notices = [before.named(text) for runs, name in both for text in _notices(runs, name)]
     text = check_text(outcome, titles) if outcome.requirement else compare_text(outcome, NAMES, titles)
-    lines = [*text, *sampled_text(outcome, NAMES, options.k)]
+    lines = [*text, *floors_text(outcome, NAMES), *sampled_text(outcome, NAMES, options.k)]
     contents = {}
     for option, path in _files(options).items():
         match option:
@@ -393,7 +387,56 @@ def _resolved(paths: Iterable[Path]) -> set[Path]:
     return {path.resolve() for path in paths}
 
 
+def separate_sides(before: Opened, after: Opened, others: Choice) -> Sides:
+    """Return the baseline and the candidate, as ``check`` compares them.
+
+    Args:
+        before: where the baseline is.
+        after: where the candidate is.
+        others: what is chosen about tasks that are not ours.
+
+    Raises:
+        OSError: a file cannot be read.
+        RowsError: there are no results, or the paths of a side are not one run with several seeds.
+        ReportError: a path has results of several models, or both sides have a file in common.
+    """
+    _require_apart_runs(before, after, "candidate and baseline")
+    sides = _sides(before, after, THE_SIDES, others)
+    # Superseded files count too: otherwise the candidate's newest run could be its own baseline.
+    if shared := _resolved(find(after.paths)) & _resolved(find(before.paths)):
+        raise ReportError(
+            f"{min(shared)}: is part of both runs; expected two separate runs, each in its own folder or file"
+        )
+    return sides
+
+
+def nothing_to_compare(before: Opened, after: Opened, reasons: Iterable[tuple[str, str]]) -> ReportError:
+    """Return the error of two sides without a task in common.
+
+    Args:
+        before: where the baseline is.
+        after: where the candidate is.
+        reasons: names of tasks and groups, each with why it cannot be compared.
+    """
+    found = [f"{_listed(before)} and {_listed(after)}: nothing to compare", *by_issue(reasons)]
+    return ReportError("\n".join(map(one_line, found)))
+
+
 def _read(before: Opened, after: Opened, names: tuple[str, str], others: Choice) -> Sides:
+    sides = _sides(before, after, names, others)
+    _print_notices(sides, before)
+    return sides
+
+
+def _print_notices(sides: Sides, places: Opened) -> None:
+    # Of a baseline alone, both sides are the same run.
+    both = [sides.before] if sides.before is sides.after else [sides.before, sides.after]
+    for runs, name in zip(both, sides.names, strict=False):
+        for notice in _notices(runs, name):
+            print(f"lm-eval-ext: {places.named(notice)}", file=sys.stderr)
+
+
+def _sides(before: Opened, after: Opened, names: tuple[str, str], others: Choice) -> Sides:
     paths, given = [*before.paths, *after.paths], [*before.names, *after.names]
     found = load_apart([[path] for path in paths], lambda runs: counted(runs, " tasks"), others=others)
     for path, runs in zip(given, found, strict=True):
@@ -407,10 +450,6 @@ def _read(before: Opened, after: Opened, names: tuple[str, str], others: Choice)
     each = [OfOneSeed(runs, place) for place, runs in zip(given, found, strict=True)]
     count = len(before.names)
     sides = [as_one(of_side) for of_side in (each[:count], each[count:]) if of_side]
-    for runs, name in zip(sides, names, strict=False):
-        for notice in _notices(runs, name):
-            print(f"lm-eval-ext: {before.named(notice)}", file=sys.stderr)
-    # Of a baseline alone, both sides are the same run.
     return Sides(sides[0], sides[-1], names)
 
 

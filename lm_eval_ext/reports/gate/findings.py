@@ -12,10 +12,10 @@ from math import floor, inf, isinf, isnan, log10, nan
 from typing import Literal
 
 from lm_eval_ext.reports.figure import Estimate
-from lm_eval_ext.reports.gate.measure import measured
+from lm_eval_ext.reports.gate.measure import AboveFloor, above_floor, measured
 from lm_eval_ext.reports.gate.power import LEVEL, MOST_ROWS, POWER, rows_to_decide, rows_to_show, smallest_regression
 from lm_eval_ext.reports.gate.sampled import Sampled, draws_to_decide, sampled
-from lm_eval_ext.reports.gate.units import Sides, Unit, Unpaired
+from lm_eval_ext.reports.gate.units import Compared, Sides, Unpaired, lowest_levels
 from lm_eval_ext.reports.paired import Difference, MeanChange
 from lm_eval_ext.reports.statistics import holm, holm_levels
 from lm_eval_ext.reports.wording import amount
@@ -63,12 +63,15 @@ class Finding:
         drop: of a check, how much worse it is, positive if worse in either direction of the metric, with one-sided
             limits: the lower one at the level of Holm's method (where the same is required, at 5 %), the upper one at
             5 %. NaN if nothing was compared.
+        rows_to_decide: of a check that the rows do not decide, about how many like them would; infinite if no practical
+            number does, NaN if it is decided or unknown.
+        above: how far the scores are above the floor; ``None`` if there is none.
     """
 
     name: str
     family: str
     verdict: str
-    unit: Unit | None = None
+    unit: Compared | None = None
     difference: Difference = NOTHING
     p: float = nan
     adjusted: float = nan
@@ -76,6 +79,8 @@ class Finding:
     sampled: Sampled | None = None
     allowed: float = nan
     drop: Estimate = NOTHING.change
+    rows_to_decide: float = nan
+    above: AboveFloor | None = None
 
     @property
     def is_share(self) -> bool:
@@ -100,7 +105,8 @@ class Outcome:
 
     Attributes:
         findings: of a check, the worst first; of a comparison, groups before tasks, the largest change of each first.
-        unpaired: of a comparison, what cannot be compared; a check has a finding on it.
+        unpaired: of a comparison, what cannot be compared; of a check, what the baseline lacks; it has a finding on
+            everything else.
         requirement: what a candidate must show; ``None`` in a comparison, which requires nothing.
     """
 
@@ -139,7 +145,7 @@ def compare(sides: Sides, k: int | None = None) -> Outcome:
         k: the number of draws that reliable@k and pass@k are about; see ``sampled``.
     """
     unpaired: list[Unpaired] = []
-    found: dict[str, tuple[Unit, Difference]] = {}
+    found: dict[str, tuple[Compared, Difference]] = {}
     for name in sides.known:
         unit = sides.take(name)
         if isinstance(unit, Unpaired):
@@ -164,15 +170,17 @@ def compare(sides: Sides, k: int | None = None) -> Outcome:
             difference,
             p.get(name, nan),
             adjusted.get(name, nan),
-            unit.issues,
+            (*unit.issues, *no_floor),
             sampled(unit, difference, k),
+            above=above,
         )
         for name, (unit, difference) in found.items()
+        for above, no_floor in [above_floor(unit, sides)]
     ]
     return Outcome(tuple(sorted(findings, key=_groups_and_large_changes_first)), tuple(unpaired))
 
 
-def _what_it_is(unit: Unit, difference: Difference, adjusted: float) -> str:
+def _what_it_is(unit: Compared, difference: Difference, adjusted: float) -> str:
     """Return whether the second side is better, as text."""
     change = difference.change.value
     if change == 0:
@@ -225,19 +233,23 @@ def check(
         scale, bound = 1.0 if unit.is_share else abs(difference.before), bounds[name]
         test = _Test(unit, difference, ways[name], bound, adjusted[name], len(p), requirement)
         drawn = sampled(unit, difference, k)
-        verdict, issues = _judge(test, inf if both else max(resolution * scale, 2 * bound), drawn)
+        verdict, issues, rows = _judge(test, inf if both else max(resolution * scale, 2 * bound), drawn)
         drop = Estimate(test.drop.value, *test.drop.limits(LEVEL if both else levels[name], LEVEL))
+        above, no_floor = above_floor(unit, sides)
+        tested, issues = (p[name], adjusted[name]), (*issues, *no_floor)
         findings.append(
-            Finding(name, unit.family, verdict, unit, difference, p[name], adjusted[name], issues, drawn, bound, drop)
+            Finding(name, unit.family, verdict, unit, difference, *tested, issues, drawn, bound, drop, rows, above)
         )
     order = [*STATUS[requirement]]
     findings.sort(key=lambda finding: (order.index(finding.verdict), _room(finding, both), finding.name))
-    return Outcome(tuple(findings), requirement=requirement)
+    lacking = (sides.take(name) for name in lowest_levels(sides.after) if name not in bounds)
+    unpaired = tuple(found for found in lacking if isinstance(found, Unpaired))
+    return Outcome(tuple(findings), unpaired, requirement)
 
 
 def comparable(
     sides: Sides, bounds: Mapping[str, float], *, directed: bool = True
-) -> tuple[dict[str, tuple[Unit, Difference]], list[Finding]]:
+) -> tuple[dict[str, tuple[Compared, Difference]], list[Finding]]:
     """Return what a check tests, by task or group, and its findings on what it cannot test.
 
     Args:
@@ -246,7 +258,7 @@ def comparable(
         directed: whether it must be known in which direction a metric is better.
     """
     findings: list[Finding] = []
-    testable: dict[str, tuple[Unit, Difference]] = {}
+    testable: dict[str, tuple[Compared, Difference]] = {}
     for name, bound in bounds.items():
         unit = sides.take(name)
         if isinstance(unit, Unpaired):
@@ -266,12 +278,12 @@ def comparable(
     return testable, findings
 
 
-def drop_of(unit: Unit, difference: Difference) -> MeanChange:
+def drop_of(unit: Compared, difference: Difference) -> MeanChange:
     """Return the change for the worse, whatever the direction of the metric; without a direction, the decrease."""
     return difference.mean if unit.sign < 0 else -difference.mean
 
 
-def worst_drop(unit: Unit, difference: Difference) -> float:
+def worst_drop(unit: Compared, difference: Difference) -> float:
     """Return the largest drop that the baseline's score leaves room for."""
     if not unit.is_share:
         return inf
@@ -283,7 +295,7 @@ def _missing(difference: Difference) -> Issue:
     return difference.unpaired or error("a score is not a finite number" if difference.answers else "no rows in common")
 
 
-def _unbounded(unit: Unit, difference: Difference, bound: float, directed: bool) -> Issue | None:
+def _unbounded(unit: Compared, difference: Difference, bound: float, directed: bool) -> Issue | None:
     """Return why a metric has no drop, or its drop no bound; ``None`` if both exist."""
     if directed and not unit.sign:
         return error(f"the results do not say whether a higher {unit.headline.name} is better")
@@ -314,7 +326,7 @@ class _Test:
         requirement: what the candidate must show.
     """
 
-    unit: Unit
+    unit: Compared
     difference: Difference
     ways: tuple[MeanChange, ...]
     allowed: float
@@ -343,13 +355,14 @@ class _Test:
         """How many rows like these would decide, with 80 % power, if the true change is the measured one."""
         way, tests = max(self.ways, key=lambda way: way.value), len(self.ways)
         if way.value > self.allowed:
-            return rows_to_decide(way, self.allowed, LEVEL / tests)
+            # As the test: with Holm's method, and more rows than those that do not decide.
+            return rows_to_show(way, way.value, self.allowed, self.tests * tests)
         # That all tests succeed is at least as probable as the sum of their errors says.
         return rows_to_decide(way, self.allowed, power=1 - (1 - POWER) / tests)
 
 
-def _judge(test: _Test, visible: float, drawn: Sampled | None) -> tuple[str, tuple[Issue, ...]]:
-    """Return the verdict on a drop, and what the reader should know.
+def _judge(test: _Test, visible: float, drawn: Sampled | None) -> tuple[str, tuple[Issue, ...], float]:
+    """Return the verdict on a drop, what the reader should know, and how many rows would decide what is undecided.
 
     Args:
         test: the drop and its test.
@@ -373,11 +386,13 @@ def _judge(test: _Test, visible: float, drawn: Sampled | None) -> tuple[str, tup
         issues.append(blind)
     else:
         verdict = undecided
+    rows = nan
     if verdict in (undecided, "CANNOT TELL") and not warnings and not isinf(drop.error):
+        rows = test.rows_to_decide if test.rows_to_decide < MOST_ROWS else inf
         issues.append(note(_what_would_decide(test, drawn)))
     if verdict == within and test.most <= test.allowed:
         issues.append(note(_cannot_drop(difference)))
-    return verdict, (*issues, *(issue for issue in test.unit.issues if issue.severity == "note"))
+    return verdict, (*issues, *(issue for issue in test.unit.issues if issue.severity == "note")), rows
 
 
 def _blind(test: _Test, visible: float) -> Issue | None:

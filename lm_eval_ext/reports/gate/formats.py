@@ -8,12 +8,21 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
-from math import isfinite
+from math import isfinite, nan
 from typing import Any
 from xml.etree import ElementTree
 
-from lm_eval_ext.reports.gate.findings import Finding, Outcome
-from lm_eval_ext.reports.gate.text import CHECKED_COLUMNS, LEFT, compared_columns, verdict_in_words, what
+from lm_eval_ext.reports.gate.findings import NOTHING, Finding, Outcome
+from lm_eval_ext.reports.gate.text import (
+    CHECKED_COLUMNS,
+    FLOORS_READING,
+    LEFT,
+    Columns,
+    compared_columns,
+    floor_columns,
+    verdict_in_words,
+    what,
+)
 from lm_eval_ext.reports.wording import one_line
 from lm_eval_ext.results.issue import error
 
@@ -44,19 +53,34 @@ def markdown(outcome: Outcome, titles: tuple[str, str], notices: Sequence[str] =
     lines = [
         f"## lm-eval-ext {heading}",
         "",
-        _row([*columns]),
-        _row(["---" if head in LEFT[1:4] or head.endswith(" is") else "---:" for head in columns]),
-        *(_row([_cell(head, of(finding)) for head, of in columns.items()]) for finding in outcome.findings),
+        *_table(columns, outcome.findings),
         "",
-        f"In percent and percentage points, unless it is no share. {limits}; rows are paired. ↑: higher is better; ↓: "
-        "lower is better; changed %: of the answers, how many have another score.",
+        f"In percent and percentage points, except where a score is not a share. {limits}; rows are paired. ↑: higher "
+        "is better; ↓: lower is better; changed %: the share of the answers whose score changed.",
         "",
+        *_floors(outcome),
         *(f"- {escaped(one.name)}: {escaped(str(issue))}" for one in outcome.findings for issue in one.issues),
         *(f"- {escaped(one.name)}: not compared: {escaped(str(one.issue))}" for one in outcome.unpaired),
         *(f"- {name}: {escaped(title)}" for name, title in zip(NAMES, titles, strict=True)),
         *(f"- {escaped(notice)}" for notice in notices),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _floors(outcome: Outcome) -> list[str]:
+    """Return the table of the floors and of the scores above them; nothing if there are none."""
+    columns, found = floor_columns(NAMES), [each for each in outcome.findings if each.above]
+    if not found:
+        return []
+    return [*_table(columns, found), "", escaped(FLOORS_READING), ""]
+
+
+def _table(columns: Columns, findings: Sequence[Finding]) -> list[str]:
+    return [
+        _row([*columns]),
+        _row(["---" if head in (*LEFT[1:4], "answer") or head.endswith(" is") else "---:" for head in columns]),
+        *(_row([_cell(head, of(finding)) for head, of in columns.items()]) for finding in findings),
+    ]
 
 
 def failed_markdown(said: str) -> str:
@@ -94,6 +118,8 @@ def record(finding: Finding) -> dict[str, Any]:
         "max_drop": finding.allowed,
         "p": finding.p,
         "p_holm": finding.adjusted,
+        "rows_to_decide": finding.rows_to_decide,
+        **_above(finding),
     }
     return {
         "name": finding.name,
@@ -104,10 +130,23 @@ def record(finding: Finding) -> dict[str, Any]:
         "is_share": unit.is_share if unit else None,
         "verdict": finding.verdict,
         **{name: value if isfinite(value) else None for name, value in numbers.items()},
+        "floor_answer": finding.above.floor.answer if finding.above else None,
         **{count: getattr(difference, count) for count in ("rows", "answers", "lost", "added", "changed")},
         **dict(zip(("got_better", "got_worse"), finding.flips, strict=True)),
         "issues": [str(issue) for issue in finding.issues],
     }
+
+
+def _above(finding: Finding) -> dict[str, float]:
+    found = finding.above
+    sides = found.sides if found else (NOTHING.change, NOTHING.change)
+    ends = {"": "value", "_low": "low", "_high": "high"}
+    above = {
+        f"{name}_above_floor{end}": getattr(side, attribute)
+        for name, side in zip(NAMES, sides, strict=True)
+        for end, attribute in ends.items()
+    }
+    return {"floor": float(found.floor.value[0]) if found else nan, **above}
 
 
 def as_json(outcome: Outcome, titles: tuple[str, str], notices: Sequence[str] = ()) -> str:

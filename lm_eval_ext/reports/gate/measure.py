@@ -7,13 +7,14 @@ of sums over rows, such as a perplexity or a corpus BLEU; and where there are no
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from math import inf, nan, sqrt
 
 import numpy as np
 
-from lm_eval_ext.reports.evidence import replicates, terms_by_cluster, without_each
+from lm_eval_ext.reports.evidence import Floor, replicates, terms_by_cluster, without_each
 from lm_eval_ext.reports.figure import Estimate
-from lm_eval_ext.reports.gate.units import TASKS_NAMED, Sides, Unit
+from lm_eval_ext.reports.gate.units import TASKS_NAMED, Compared, Sides
 from lm_eval_ext.reports.paired import Difference, MeanChange, difference_of, in_common, sums_by_row
 from lm_eval_ext.reports.statistics import Floats, Population, estimate
 from lm_eval_ext.results.issue import Issue, named, warning
@@ -23,7 +24,7 @@ NORMAL = 1.959964
 """The 97.5th percentile of the standard normal distribution."""
 
 
-def measured(unit: Unit, sides: Sides) -> Difference:
+def measured(unit: Compared, sides: Sides) -> Difference:
     """Return how the second side's score differs; NaN if no answers and no figures can be paired."""
     if unsampled := _unsampled(unit, sides):
         return _of_figures(unit, unsampled)
@@ -36,7 +37,51 @@ def measured(unit: Unit, sides: Sides) -> Difference:
     return _of_sums(unit, sides.evidence.population)
 
 
-def is_mean_of_rows(unit: Unit) -> bool:
+@dataclass(frozen=True)
+class AboveFloor:
+    """How far the scores of both sides are above what the best answer without content scores (``evidence.Floor``).
+
+    Both are measured on the rows that are compared: those that both sides have, with a number on each.
+
+    Attributes:
+        floor: the floor.
+        sides: how far each side is above it.
+    """
+
+    floor: Floor
+    sides: tuple[Estimate, Estimate]
+
+
+def above_floor(unit: Compared, sides: Sides) -> tuple[AboveFloor | None, list[Issue]]:
+    """Return how far the scores of both sides are above the floor, if there is one, and why there is none."""
+    evidence, metric = sides.evidence, unit.headline.name
+    paired = [pair for pair in (_on_paired_rows(pair, metric) for pair in unit.runs) if pair[0].count]
+    both = [(of_side, evidence.floor(of_side, metric)) for of_side in zip(*paired, strict=True)]
+    found = [(floor, floor.above(evidence.mean(of_side, metric))) for of_side, floor in both if floor is not None]
+    if not found or len(found) < len(both):
+        return None, evidence.no_floor([run for pair in unit.runs for run in pair], metric)
+    (_, before), (floor, after) = found
+    return AboveFloor(floor, (estimate(before), estimate(after))), []
+
+
+def _on_paired_rows(pair: tuple[TaskRun, TaskRun], metric: str) -> tuple[TaskRun, TaskRun]:
+    """Return two runs of a task with the rows on which they are compared; without samples, as they are."""
+    first, second = pair[0].rows, pair[1].rows
+    if first is None or second is None:
+        return pair
+    mine, theirs = in_common(first, second)
+    known = ~np.isnan(first.numbers(metric)[mine] + second.numbers(metric)[theirs])
+    ids = first.ids[mine][known]
+    if len(ids) == len(first) == len(second):
+        return pair
+    before, after = (
+        replace(run, rows=rows.kept(np.isin(rows.ids, ids)), count=len(ids))
+        for run, rows in zip(pair, (first, second), strict=True)
+    )
+    return before, after
+
+
+def is_mean_of_rows(unit: Compared) -> bool:
     """Return whether every row of both sides has a number whose mean is the score."""
     metric = unit.headline.name
     rows = [run.rows for pair in unit.runs for run in pair if run.rows is not None]
@@ -44,7 +89,7 @@ def is_mean_of_rows(unit: Unit) -> bool:
     return all(metric in of_run.values and not np.isnan(of_run.values[metric]).any() for of_run in rows)
 
 
-def _unsampled(unit: Unit, sides: Sides) -> Issue | None:
+def _unsampled(unit: Compared, sides: Sides) -> Issue | None:
     for side, of_side in zip(sides.names, zip(*unit.runs, strict=True), strict=True):
         lacking = [run.task for run in of_side if run.rows is None]
         if lacking:
@@ -52,7 +97,7 @@ def _unsampled(unit: Unit, sides: Sides) -> Issue | None:
     return None
 
 
-def _unknown_aggregation(unit: Unit) -> Issue | None:
+def _unknown_aggregation(unit: Compared) -> Issue | None:
     """Return which tasks' scores come from their rows in an unknown way; ``None`` if there are none."""
     metric = unit.headline.name
     unknown = [
@@ -63,10 +108,10 @@ def _unknown_aggregation(unit: Unit) -> Issue | None:
     if not unknown:
         return None
     which = f" ({named(unknown, TASKS_NAMED)})" if unit.is_group else ""
-    return warning(f"{metric} is no mean of its rows, nor another known aggregation{which}")
+    return warning(f"{metric} is neither the mean of its rows nor another known aggregation{which}")
 
 
-def _of_figures(unit: Unit, unpaired: Issue, *, may_have_error: bool = True) -> Difference:
+def _of_figures(unit: Compared, unpaired: Issue, *, may_have_error: bool = True) -> Difference:
     """Return the difference of the scores in the results, with an interval from their standard errors if there are any.
 
     The rows of the two sides are then taken to be independent.
@@ -86,14 +131,14 @@ def _of_figures(unit: Unit, unpaired: Issue, *, may_have_error: bool = True) -> 
     return Difference(before, after, interval, mean, unpaired=unpaired)
 
 
-def _pooled(unit: Unit, runs: Sequence[TaskRun]) -> float:
+def _pooled(unit: Compared, runs: Sequence[TaskRun]) -> float:
     """Return the mean of a side's figures, weighted as in its score; NaN if a figure is missing."""
     figures = [run.figure(unit.headline.name) for run in runs]
     weights = [1 if unit.tasks_weigh_alike else run.count for run in runs]
     return float(np.average([nan if figure is None else figure for figure in figures], weights=weights))
 
 
-def _pooled_error(unit: Unit) -> float:
+def _pooled_error(unit: Compared) -> float:
     """Return the standard error of the difference of independent rows; NaN if the results lack one."""
     variance = total = 0.0
     for pair in unit.runs:
@@ -104,7 +149,7 @@ def _pooled_error(unit: Unit) -> float:
     return sqrt(variance) / total
 
 
-def _of_sums(unit: Unit, population: Population) -> Difference:
+def _of_sums(unit: Compared, population: Population) -> Difference:
     """Return how a score differs that is a function of sums over rows, such as a perplexity or a corpus BLEU.
 
     The interval resamples the rows of both sides together. What each row contributes is its jackknife pseudo-value

@@ -15,7 +15,7 @@ from lm_eval_ext.reports.gate.findings import comparable, drop_of, rounded, wors
 from lm_eval_ext.reports.gate.measure import is_mean_of_rows, measured
 from lm_eval_ext.reports.gate.power import LEVEL, Asked, Simulated, rows_to_decide, simulate, smallest_regression
 from lm_eval_ext.reports.gate.sampled import draws_of
-from lm_eval_ext.reports.gate.units import Sides, Unit
+from lm_eval_ext.reports.gate.units import Compared, Sides
 from lm_eval_ext.reports.paired import Difference
 from lm_eval_ext.reports.wording import MISSING, amount
 from lm_eval_ext.results.issue import named
@@ -103,7 +103,7 @@ def of_baseline(
     for name, (unit, difference) in testable.items():
         draws = min(draws_of(unit))
         again = drawn.take(name) if drawn is not None and draws > 1 else None
-        shown = measured(again, drawn) if drawn is not None and isinstance(again, Unit) else difference
+        shown = measured(again, drawn) if drawn is not None and isinstance(again, Compared) else difference
         asked = None if changed is not None else _shown(unit, shown)
         if asked is not None:
             if again is None:
@@ -124,12 +124,12 @@ def of_baseline(
     return plans, left_out, len(testable)
 
 
-def _planned(unit: Unit, difference: Difference, asked: Asked, bound: float, about: str) -> Planned:
+def _planned(unit: Compared, difference: Difference, asked: Asked, bound: float, about: str) -> Planned:
     scale = 1.0 if unit.is_share else abs(difference.before)
     return Planned(unit.name, asked, bound, about, scale, worst_drop(unit, difference))
 
 
-def _shown(unit: Unit, shown: Difference) -> Asked | None:
+def _shown(unit: Compared, shown: Difference) -> Asked | None:
     """Return what a task or group asks, and how two runs of it differ; ``None`` if they do not."""
     if not np.any(shown.by_row):
         return None
@@ -143,7 +143,7 @@ def _shown(unit: Unit, shown: Difference) -> Asked | None:
 
 
 def _by_assumption(
-    unit: Unit, difference: Difference, bound: float, changed: float | None, *, of_two: bool
+    unit: Compared, difference: Difference, bound: float, changed: float | None, *, of_two: bool
 ) -> Planned | str:
     """Return the plan of a task or group of which nothing shows how much changes, or why there is none."""
     runs = [before for before, _ in unit.runs]
@@ -152,13 +152,13 @@ def _by_assumption(
         return str(difference.unpaired)
     if not unit.is_share or not is_mean_of_rows(unit):
         why = "so its two runs, which agree in every row, do" if of_two else "so one run does"
-        return f"its score is no share of right answers, {why} not tell how much of it changes; {SECOND}"
+        return f"its score is not a share of right answers, {why} not show how much of it changes; {SECOND}"
     # As many answers get better as worse: at an end, none can.
     possible = 2 * min(difference.before, 1 - difference.before)
     share = CHANGED if changed is None else changed
     about = f"of the baseline: {_score(unit, difference.before)}; {_assumed(min(share, possible))}"
     if share > possible:
-        about += ", no more of which can at this score"
+        about += "; at this score, no more can"
     if of_two:
         about += ", because the two runs agree in every row"
     share = min(share, possible)
@@ -173,11 +173,11 @@ def _answers_per_row(difference: Difference) -> int:
     return max(1, round(difference.answers / difference.rows))
 
 
-def _score(unit: Unit, score: float) -> str:
+def _score(unit: Compared, score: float) -> str:
     return f"{unit.headline.name} {_number(unit, score)}"
 
 
-def _number(unit: Unit, score: float) -> str:
+def _number(unit: Compared, score: float) -> str:
     return f"{100 * score:.2f} %" if unit.is_share else f"{score:.4g}"
 
 

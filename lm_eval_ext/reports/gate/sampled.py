@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lm_eval_ext.reports.errors import ReportError
-from lm_eval_ext.reports.gate.units import Unit
+from lm_eval_ext.reports.gate.units import Compared
 from lm_eval_ext.reports.paired import Difference, difference_of, in_common, squared_deviations, sums_by_row
 from lm_eval_ext.reports.statistics import Floats
 from lm_eval_ext.results.rows import Rows
@@ -187,7 +187,7 @@ class Sampled:
         change: those of the change.
     """
 
-    unit: Unit
+    unit: Compared
     draws: tuple[int, int]
     k: int
     reliable: Difference | None
@@ -196,7 +196,7 @@ class Sampled:
     change: ChangeComponents
 
 
-def draws_of(unit: Unit) -> tuple[int, int]:
+def draws_of(unit: Compared) -> tuple[int, int]:
     """Return the number of draws of each row on each side: of the task with the fewest."""
     return (
         min(pair.before.rows.drawn if pair.before.rows else 1 for pair in unit.pairs),
@@ -204,7 +204,7 @@ def draws_of(unit: Unit) -> tuple[int, int]:
     )
 
 
-def sampled(unit: Unit, difference: Difference, k: int | None = None) -> Sampled | None:
+def sampled(unit: Compared, difference: Difference, k: int | None = None) -> Sampled | None:
     """Return what several draws tell about a difference; ``None`` if there are no several draws, or no samples.
 
     Args:
@@ -237,7 +237,7 @@ def sampled(unit: Unit, difference: Difference, k: int | None = None) -> Sampled
     return Sampled(unit, draws, size, reliable, any_of, (before, after), change_of(unit, difference))
 
 
-def _is_right_or_wrong(unit: Unit) -> bool:
+def _is_right_or_wrong(unit: Compared) -> bool:
     """Return whether every draw of the unit's answers is known to be either right or wrong."""
     if unit.headline.higher_is_better is None:
         return False
@@ -245,20 +245,20 @@ def _is_right_or_wrong(unit: Unit) -> bool:
     return all(bool(np.all((values == 0) | (values == 1))) for values in of_rows)
 
 
-def _chance(unit: Unit, k: int, rows: Rows, *, any_of: bool) -> Floats:
+def _chance(unit: Compared, k: int, rows: Rows, *, any_of: bool) -> Floats:
     """Return, per row, the chance that k draws are all right, or that any is; right draws have the best value."""
     draws = rows.draws_of(unit.headline.name)
     right = np.asarray(np.count_nonzero(draws == max(unit.sign, 0), axis=1), np.float64)
     return (any_right if any_of else all_right)(right, rows.drawn, k)
 
 
-def _components(unit: Unit, runs: tuple[TaskRun, ...]) -> Components:
+def _components(unit: Compared, runs: tuple[TaskRun, ...]) -> Components:
     """Return the mean components of a side's tasks."""
     found = [components(run.rows.draws_of(unit.headline.name)) for run in runs if run.rows]
     return Components(*(float(np.mean([getattr(each, part) for each in found])) for part in ("within", "between")))
 
 
-def change_of(unit: Unit, difference: Difference) -> ChangeComponents:
+def change_of(unit: Compared, difference: Difference) -> ChangeComponents:
     """Return the components of the variance of a difference with answers; NaN between rows if there are too few."""
     metric = unit.headline.name
     noise: dict[str, list[tuple[NDArray[np.int32], Floats, float]]] = {}

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import isinf, isnan
 
+from lm_eval_ext.floors import ALL_IN_WORDS
 from lm_eval_ext.reports.errors import ReportError
-from lm_eval_ext.reports.figure import Unit
+from lm_eval_ext.reports.figure import Estimate, Unit
 from lm_eval_ext.reports.gate.findings import Finding, Outcome
 from lm_eval_ext.reports.gate.measure import is_mean_of_rows
 from lm_eval_ext.reports.gate.power import LEVEL
@@ -135,7 +136,7 @@ FLIPS: Columns = {
     "got worse": lambda one: MISSING if one.flips[1] is None else str(one.flips[1]),
 }
 """The columns of answers that changed."""
-LEFT = ("", "verdict", "task or group", "metric", "95 %", "limits", "candidate is")
+LEFT = ("", "verdict", "task or group", "metric", "95 %", "limits", "candidate is", "answer")
 """The headings of columns of text; those of numbers are aligned to the right."""
 
 
@@ -174,6 +175,45 @@ CHECKED_COLUMNS: Columns = {
 """The columns of a check."""
 
 
+def floor_columns(names: tuple[str, str]) -> Columns:
+    """Return the columns of floors and of the scores above them, for findings that have some."""
+
+    def above(side: int) -> Columns:
+        def shown(one: Finding, of: Callable[[Estimate], str]) -> str:
+            return of(one.above.sides[side]) if one.above else MISSING
+
+        return {
+            f"{names[side]} above": lambda one: shown(one, lambda found: figure(found.value, "share", 1)),
+            f"{names[side]} 95 %": lambda one: shown(one, lambda found: interval(found, "share")),
+        }
+
+    return {
+        "task or group": name_with_tasks,
+        "floor": lambda one: figure(one.above.floor.value[0], "share", 1) if one.above else MISSING,
+        "answer": lambda one: one.above.floor.in_words if one.above else MISSING,
+        **above(0),
+        **above(1),
+    }
+
+
+FLOORS_READING = (
+    f"floor: what the best answer without content scores on the same rows ({ALL_IN_WORDS}), in percent. above: (score "
+    "- floor) / (1 - floor), 0 % at the floor and 100 % if all is right, as an accuracy corrected for chance; 95 %: "
+    "its interval, from a bootstrap over the rows."
+)
+
+
+def floors_text(outcome: Outcome, names: tuple[str, str]) -> Iterator[str]:
+    """Yield the floors and the scores above them; nothing if there are none."""
+    columns = floor_columns(names)
+    if found := [each for each in outcome.findings if each.above]:
+        head = [name.removeprefix("task or group") for name in columns]
+        yield ""
+        yield from _table([head, *([cell(each) for cell in columns.values()] for each in found)])
+        yield ""
+        yield FLOORS_READING
+
+
 def described(run: TaskRun) -> str:
     """Return a run's metric, with the filter if the task has several, and whether higher is better."""
     name = run.headline.name if run.is_ours or len(run.readers) == 1 else f"{run.headline.name},{run.reader}"
@@ -203,9 +243,9 @@ def _reading(outcome: Outcome, names: tuple[str, str]) -> Iterator[str]:
         yield f"Not in percent, because it is not a share: {named(others, NAMES_LISTED)}."
     if aggregated := [each.name for each in outcome.findings if _is_aggregated(each)]:
         yield (
-            f"No mean over rows: {named(aggregated, NAMES_LISTED)}. The interval is from a bootstrap, whose {DRAWS} "
-            "resamples of the rows compute the score anew; the observations of the test are the rows' jackknife "
-            "pseudo-values."
+            f"Not a mean over rows: {named(aggregated, NAMES_LISTED)}. The interval is from a bootstrap that "
+            f"recomputes the score on {DRAWS} resamples of the rows; the observations of the test are the rows' "
+            "jackknife pseudo-values."
         )
     groups, tasks = outcome.tests
     yield (
@@ -243,6 +283,8 @@ def check_text(outcome: Outcome, titles: tuple[str, str]) -> Iterator[str]:
     width = max(len(finding.name) for finding in findings)
     for finding in findings:
         yield f"{finding.verdict:12}  {finding.name:{width}}  {what(finding)}"
+    for one in outcome.unpaired:
+        yield f"not checked: {one.name}: {one.issue}"
     tests = sum(not isnan(finding.p) for finding in findings)
     yield f"baseline: {titles[0]}; candidate: {titles[1]}"
     if tests and outcome.requirement == "same":
@@ -251,14 +293,14 @@ def check_text(outcome: Outcome, titles: tuple[str, str]) -> Iterator[str]:
             "gain. The same: both limits are within what is allowed in either direction (limits: one-sided, "
             f"{1 - LEVEL:.0%}, paired, one observation per dataset row). Different: p, of a change that is allowed, is "
             f"below {LEVEL} (two-sided, with Holm correction for {tests} comparison{'s' if tests > 1 else ''}). "
-            "Otherwise, nothing can be told."
+            "Otherwise, the check cannot tell."
         )
     elif tests:
         yield (
             "Scores are in percent and drops in points, except where a score is not a share. A drop is a regression if "
-            "its lower limit is beyond what is allowed, and is not worse if its upper limit "
-            "is within it; otherwise it is inconclusive, or nothing can be told, because the rows could not even have "
-            "shown a large drop. Limits: one-sided, "
+            "its lower limit is beyond what is allowed, and is not worse if its upper limit is within it; otherwise it "
+            "is inconclusive, or the check cannot tell, because the rows could not even have shown a large drop. "
+            "Limits: one-sided, "
             f"{1 - LEVEL:.0%}, paired, one observation per dataset row; the lower ones with Holm correction for "
             f"{tests} comparison{'s' if tests > 1 else ''}. An allowed drop fails at most one check in twenty."
         )
@@ -362,7 +404,7 @@ def sampled_text(outcome: Outcome, names: tuple[str, str], k: int | None = None)
         "always helps as much as further rows."
     )
     if any(each.draws[0] != each.draws[1] for each in found):
-        yield "Where the sides have different numbers of draws, a p of no change is approximate."
+        yield "Where the sides have different numbers of draws, the p-value of no change is approximate."
 
 
 def _both(change: Difference | None) -> tuple[str, str, str, str]:

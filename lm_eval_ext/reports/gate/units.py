@@ -19,7 +19,7 @@ ISSUES_LISTED = 5
 
 
 @dataclass(frozen=True)
-class Unit:
+class Compared:
     """A task, or a group of tasks that share a headline.
 
     Attributes:
@@ -150,7 +150,7 @@ class Sides:
         empty = self.before.empty | self.after.empty
         return (*self.groups, *sorted({*before, *after, *empty} - {*self.groups}))
 
-    def take(self, name: str) -> Unit | Unpaired:
+    def take(self, name: str) -> Compared | Unpaired:
         """Return the unit of this name, or why it cannot be compared.
 
         Args:
@@ -170,7 +170,7 @@ class Sides:
             if isinstance(possible, Issue):
                 return Unpaired(name, family, possible)
             alike = possible
-        return Unit(name, is_group, family, pairs[0].before.headline, pairs, alike)
+        return Compared(name, is_group, family, pairs[0].before.headline, pairs, alike)
 
     def _gap(self, parts: Sequence[str]) -> Issue | None:
         """Return which tasks are missing; ``None`` if none are."""
@@ -229,7 +229,7 @@ def weights(groups: Sequence[tuple[str, Sequence[TaskRun]]]) -> bool | Issue:
             return of_model
         possible &= of_model
     if not possible:
-        return error("its tasks weigh by their rows for one model, and alike for another")
+        return error("its tasks are weighted by their rows for one model, and equally for the other")
     # The harness's default, where the scores do not tell.
     return False not in possible
 
@@ -258,7 +258,7 @@ def lowest_levels(runs: Runs) -> tuple[str, ...]:
     return (*found, *(task for task in (*tasks, *sorted(runs.empty)) if task not in covered))
 
 
-def limits_in_words(units: Iterable[Unit]) -> str:
+def limits_in_words(units: Iterable[Compared]) -> str:
     """Return on how many rows both sides were evaluated, such as ``--limit 20 in A and B``; empty if on all."""
     pairs = [pair for unit in units for pair in unit.pairs]
     if not pairs:

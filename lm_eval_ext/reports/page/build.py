@@ -5,21 +5,21 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timezone
 from importlib import import_module
-from math import nan
 from typing import Any
 
 from lm_eval_ext.families.registry import FAMILIES
 from lm_eval_ext.families.schema import FACTS
 from lm_eval_ext.reports.evidence import Evidence
-from lm_eval_ext.reports.figure import Estimate, Figure, HeatMap, Panel, Report, Section, Table
-from lm_eval_ext.reports.statistics import estimate
+from lm_eval_ext.reports.figure import Answers, Figure, Report, Section
+from lm_eval_ext.reports.page.answers import answers
+from lm_eval_ext.reports.page.leaderboard import leaderboard, summary
+from lm_eval_ext.reports.page.verdict import Verdict
 from lm_eval_ext.results.files import ResultFile
 from lm_eval_ext.results.models import (
     FEW_SHOT,
-    EvaluatedModel,
     GivenSizes,
     Setting,
     arguments,
@@ -29,156 +29,87 @@ from lm_eval_ext.results.models import (
 )
 from lm_eval_ext.results.runs import Role, Runs, TaskRun
 
-TITLE = "Does it do what it is told?"
-TITLE_OF_OTHERS = "What does it score?"
+IN_TITLE = 3
+"""The most models that the title names; of more, it names the first ones and counts the rest."""
 ANY_TASK = "lm_eval_ext.reports.sections.any_task"
 
 
-def build(runs: Runs, *, given: GivenSizes | None = None, upper_bound: Runs | None = None) -> Report:
+def build(
+    runs: Runs,
+    *,
+    given: GivenSizes | None = None,
+    upper_bound: Runs | None = None,
+    verdict: Verdict | None = None,
+    each: int = 0,
+) -> Report:
     """Return the whole report.
 
     Args:
         runs: the runs of the models that it is about.
         given: the sizes of models that a file states.
         upper_bound: the runs of task-specific models, which are only what others are compared with.
+        verdict: whether one of two models is worse than the other.
+        each: how many answers are shown behind each headline of a model.
     """
     evidence = Evidence(runs, sizes(runs, given), upper_bound)
     origins, issues = provenance(runs), (*runs.issues, *evidence.sizes.issues)
     if upper_bound is not None:
         origins, issues = origins + provenance(upper_bound), issues + upper_bound.issues
-    sections = _sections(evidence)
-    if not columns(runs):
-        # Only tasks without a headline here: not ours, or with other placements. The first figure says what matters.
+    boards = leaderboard(evidence)
+    tasks = {one.name: one.tasks for board in boards for one in board.headlines}
+    behind, fewer = answers(runs, tasks, each)
+    sections, issues = _sections(evidence, behind), issues + fewer
+    if not boards:
+        # Only tasks without a headline here, such as those with other placements. The first figure says what matters.
         section, *others = sections
-        first, *rest = section.figures
-        title = TITLE if runs.with_role(Role.PLACED) else TITLE_OF_OTHERS
-        return Report(title, first, (replace(section, figures=tuple(rest)), *others), origins, issues)
-    return Report(TITLE, summary(evidence), sections, origins, issues)
+        headlines, *rest = section.figures
+        sections = (replace(section, figures=tuple(rest)), *others)
+    else:
+        headlines = summary(evidence, boards)
+    return Report(_title(runs, verdict), headlines, sections, origins, issues, _subtitle(runs), verdict, boards)
 
 
-def _sections(evidence: Evidence) -> tuple[Section, ...]:
+def _title(runs: Runs, verdict: Verdict | None) -> str:
+    """Return which models the page is about."""
+    if verdict is not None:
+        old, new = verdict.names
+        return f"{new} against {old}"
+    names = [*runs.labels.values()]
+    if len(names) > IN_TITLE:
+        return f"{', '.join(names[: IN_TITLE - 1])} and {len(names) - IN_TITLE + 1} more models"
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _subtitle(runs: Runs) -> str:
+    """Return when the models were evaluated, on how many tasks and rows."""
+    days = sorted({datetime.fromtimestamp(run.file.date, timezone.utc).date().isoformat() for run in runs.current})
+    when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
+    tasks = {run.name for run in runs.current}
+    rows = sum(runs.dataset_rows.count(dataset) for dataset in {run.dataset for run in runs.current})
+    answers = sum(run.count for run in runs.current)
+    on = [
+        f"{len(tasks):,} task{'s' * (len(tasks) > 1)}",
+        f"{rows:,} dataset rows" if rows else "",
+        f"{answers:,} answers",
+    ]
+    return f"Evaluated {when}: {', '.join(filter(None, on))}"
+
+
+def _sections(evidence: Evidence, behind: Mapping[str, Sequence[Answers]]) -> tuple[Section, ...]:
     """Return a section for each family that was run, in the families' order, and one for all other tasks."""
     modules = (*(family.section for family in FAMILIES.values()), ANY_TASK)
-    found = (import_module(module).section(evidence) for module in modules)
-    return tuple(section for section in found if section is not None)
-
-
-MANY = 6
-"""Up to this many ungrouped tasks of a family get a column each; of more, those of one level share a column."""
-
-
-@dataclass(frozen=True)
-class Column:
-    """A headline.
-
-    Attributes:
-        family: its family.
-        name: the name of the group or task.
-        metric: the headline metric of its tasks.
-        higher_is_better: whether higher is better.
-        tasks: the tasks that it is the mean over.
-    """
-
-    family: str
-    name: str
-    metric: str
-    higher_is_better: bool | None
-    tasks: tuple[str, ...]
-
-    @property
-    def heading(self) -> str:
-        """Its name, its metric and whether higher is better."""
-        return f"{self.name} ({self.metric} {'↑' if self.higher_is_better else '↓'})"
-
-
-def columns(runs: Runs) -> list[Column]:
-    """Return the headlines: those of the lowest-level groups, and of the tasks in no group, each of one level."""
-    found = []
-    for family, described in FAMILIES.items():
-        of_task = {run.task: run.headline for run in runs.of(family)}
-        facts = {run.task: run.metadata for run in runs.of(family)}
-        leaves = set(of_task)
-        # A group without a headline of its own is replaced by its parts.
-        groups = {
-            name: parts
-            for name, parts in runs.groups.items()
-            if set(parts) <= leaves and len({of_task[part] for part in parts}) == 1
-        }
-        # Of two groups with the same tasks, the harness lists the outer one first.
-        names = {frozenset(parts): name for name, parts in groups.items()}
-        lowest = {
-            name: groups[name]
-            for parts, name in sorted(names.items(), key=lambda item: item[1])
-            if not any(other < parts for other in names)
-        }
-        named = {}
-        for group, parts in lowest.items():
-            for level, tasks in described.schema.by_level({part: facts[part] for part in parts}).items():
-                named[_name(f"{group}, {level}" if level else group, tasks, is_whole=not level)] = tasks
-        alone = sorted(leaves.difference(*lowest.values()))
-        for headline in dict.fromkeys(of_task[task] for task in alone):
-            tasks = tuple(task for task in alone if of_task[task] == headline)
-            if len(tasks) <= MANY:
-                named |= {task: (task,) for task in tasks}
-                continue
-            for level, of_level in described.schema.by_level({task: facts[task] for task in tasks}).items():
-                which = ", ".join(filter(None, (family, level, f"{len(of_level)} tasks with {headline.name}")))
-                named[_name(which, of_level)] = of_level
-        for name, tasks in named.items():
-            headline = of_task[tasks[0]]
-            found.append(Column(family, name, headline.name, headline.higher_is_better, tasks))
-    return found
-
-
-def _name(several: str, tasks: Sequence[str], *, is_whole: bool = False) -> str:
-    """Return the name of a headline: that of its task if it is of a single one, unless that is a whole group."""
-    return tasks[0] if len(tasks) == 1 and not is_whole else several
-
-
-def summary(evidence: Evidence) -> Figure:
-    """Return the headlines of all models."""
-    runs = evidence.runs
-    chosen = columns(runs)
-    estimates = {
-        (model, column.name): _of_column(evidence, model, column) for model in runs.models for column in chosen
-    }
-    panels = []
-    for family in dict.fromkeys(column.family for column in chosen):
-        of_family = [column for column in chosen if column.family == family]
-        models = [model for model in runs.models if any(estimates[model, column.name].exists for column in of_family)]
-        values = tuple(tuple(estimates[model, column.name] for column in of_family) for model in models)
-        names = tuple(_short(column, of_family) for column in of_family)
-        metrics = ", ".join(dict.fromkeys(column.metric for column in of_family))
-        panels.append(Panel(family, HeatMap(tuple(runs.labels[model] for model in models), names, values, metrics)))
-    return Figure(
-        "summary",
-        "Headline metrics",
-        "In percent, aggregated as in the harness's groups, but never over several levels, such as kinds of words or "
-        "numbers of instructions. ↑: higher is better, ↓: lower is better. In brackets: 95 % confidence intervals from "
-        "a cluster bootstrap over rows, with the same resamples for every model. Those of shares have the "
-        "width of Wilson's intervals, and are one-sided at 0 and at 100 %.",
-        tuple(panels),
-        Table(
-            ("model", *(column.heading for column in chosen)),
-            tuple((runs.labels[model], *(estimates[model, column.name] for column in chosen)) for model in runs.models),
-        ),
-        metrics=tuple(dict.fromkeys(column.metric for column in chosen)),
+    found = ((import_module(module).section(evidence), behind.get(module, ())) for module in modules)
+    return tuple(
+        replace(section, figures=[*filter(_shows_any, section.figures)], answers=of_section)
+        for section, of_section in found
+        if section is not None
     )
 
 
-def _of_column(evidence: Evidence, model: EvaluatedModel, column: Column) -> Estimate:
-    """Return a model's figure; a missing one if it was not run on all the tasks, as it would not be comparable."""
-    done = [run for run in evidence.runs.of(column.family, model) if run.task in column.tasks]
-    if len(done) < len(column.tasks):
-        return Estimate(nan)
-    return estimate(evidence.mean(done, column.metric))
-
-
-def _short(column: Column, others: Sequence[Column]) -> str:
-    """Return a heading without what a panel's title already says."""
-    name = column.name.removeprefix(f"{column.family}_").removeprefix(f"{column.family}, ") or column.name
-    metric = "" if len({other.metric for other in others}) == 1 else f" {column.metric}"
-    return f"{name}{metric} {'↑' if column.higher_is_better else '↓'}"
+def _shows_any(figure: Figure) -> bool:
+    # Without samples, nothing is known of what is in them alone.
+    return bool(figure.panels or figure.table.rows)
 
 
 FROM_YAML = ("config_source", "note")

@@ -5,18 +5,25 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
+from lm_eval_ext.cli.parser import count
 from lm_eval_ext.cli.progress import counted
 from lm_eval_ext.reports.errors import ReportError
+from lm_eval_ext.reports.gate.bounds import bounds_of
+from lm_eval_ext.reports.gate.commands import add_bounds_to, nothing_to_compare, separate_sides
 from lm_eval_ext.reports.output import is_replaced, require_apart, require_writable, write
+from lm_eval_ext.reports.page.answers import EACH, MOST
 from lm_eval_ext.reports.page.build import build
 from lm_eval_ext.reports.page.drawing import contents
 from lm_eval_ext.reports.page.html import page
+from lm_eval_ext.reports.page.verdict import MAX_DROP, Verdict, verdict
 from lm_eval_ext.reports.wording import one_line
 from lm_eval_ext.results import PLACES
 from lm_eval_ext.results.files import files_at, find
-from lm_eval_ext.results.load import GivenName, load_apart
+from lm_eval_ext.results.load import GivenName, load_apart, renamed, side_by_side
 from lm_eval_ext.results.models import read_sizes
 from lm_eval_ext.results.places import Opened, opened
 from lm_eval_ext.results.recognition import Choice, add_options_to, chosen
@@ -28,9 +35,20 @@ def add_report_to(report: argparse.ArgumentParser) -> None:
     report.description = (
         "Reads what `lm_eval --output_path FOLDER --log_samples` wrote for one or many models; no model is loaded. "
         "If a model ran a task several times, the newest run counts. What is missing or superseded is listed on "
-        "the page and on standard error."
+        "the page and on standard error. With --against, the page is about one candidate and begins with the verdict "
+        "that `check` gives: where it is worse than the baseline by more than allowed (0.02 without --max-drop and "
+        "--bounds), where it is not, and how many rows would decide the rest."
     )
     report.add_argument("runs", nargs="+", metavar="RUNS", help=f"one or several of these: {PLACES}")
+    report.add_argument(
+        "--against",
+        nargs="+",
+        default=[],
+        metavar="BASELINE",
+        help="begin with the verdict on RUNS, a candidate, against this baseline; as in `check`, each side is one "
+        "model in one setting, and several paths on a side are the same run with other seeds",
+    )
+    add_bounds_to(report)
     report.add_argument(
         "-o",
         "--output",
@@ -66,6 +84,14 @@ def add_report_to(report: argparse.ArgumentParser) -> None:
         help="a TOML file with the families of the models and their numbers of parameters, for figures by size: "
         '[FAMILY] with lines like "MODEL" = "7B"; without it, the numbers that the results record',
     )
+    report.add_argument(
+        "--answers",
+        type=partial(count, least=0),
+        default=EACH,
+        metavar="N",
+        help=f"how many answers to show behind each headline of a model, wrong ones first ({EACH}; 0: none); fewer if "
+        f"a page would have more than {MOST:,}",
+    )
     add_options_to(report)
     report.set_defaults(run=_report)
 
@@ -86,7 +112,11 @@ def _report(options: argparse.Namespace) -> int:
             f"the report's figures are drawn with matplotlib, which is not installed ({error}); pip install "
             "'lm-eval-ext[report]'"
         ) from None
-    every = [*options.runs, *options.upper_bound, *(place for place, _ in options.names)]
+    if not options.against and not (options.max_drop is None and options.bounds is None):
+        raise ReportError("--max-drop and --bounds limit the drop against a baseline; expected --against with them")
+    if options.against and options.upper_bound:
+        raise ReportError("--against and --upper-bound: expected one of them")
+    every = [*options.runs, *options.against, *options.upper_bound, *(place for place, _ in options.names)]
     with opened(every) as places:
         return _reported(options, every, places)
 
@@ -95,16 +125,20 @@ def _reported(options: argparse.Namespace, every: Sequence[str], places: Opened)
     output, folder = options.output, options.export
     is_printed = str(output) == "-"
     page_file = [] if is_printed else [("--output", output)]
-    read = [*files_at(every), *([] if options.sizes is None else [options.sizes])]
+    read = [*files_at(every), *(path for path in (options.sizes, options.bounds) if path is not None)]
     require_apart(page_file, read)
     if not is_printed:
         require_writable(output, f"the page to write, for example {output}/report.html")
-    count, bounds = len(options.runs), len(options.upper_bound)
-    paths = places.paths
-    names = [GivenName(path, name) for path, (_, name) in zip(paths[count + bounds :], options.names, strict=True)]
     given = None if options.sizes is None else read_sizes(options.sizes)
-    runs, upper_bound = _loaded(paths[:count], paths[count : count + bounds], names, chosen(options))
-    report = build(runs, given=given, upper_bound=upper_bound)
+    others, of_names = places.split(len(every) - len(options.names))
+    names = [GivenName(path, name) for path, (_, name) in zip(of_names.paths, options.names, strict=True)]
+    after, rest = others.split(len(options.runs))
+    if options.against:
+        runs, found = _compared(options, rest, after, names)
+        report = build(runs, given=given, verdict=found, each=options.answers)
+    else:
+        runs, upper_bound = _loaded(after.paths, rest.paths, names, chosen(options))
+        report = build(runs, given=given, upper_bound=upper_bound, each=options.answers)
     for issue in report.issues:
         print(f"lm-eval-ext: {issue.severity}: {one_line(places.named(issue.text))}", file=sys.stderr)
     # Everything is computed before anything is written, so that an error leaves existing files untouched.
@@ -124,6 +158,23 @@ def _reported(options: argparse.Namespace, every: Sequence[str], places: Opened)
     if folder is not None:
         print(f"{folder} ({len(figures)} files)", file=told)
     return 0
+
+
+def _compared(
+    options: argparse.Namespace, before: Opened, after: Opened, names: Sequence[GivenName]
+) -> tuple[Runs, Verdict]:
+    """Return the runs of the baseline and the candidate, in this order, and the verdict on the latter."""
+    is_unbounded = options.max_drop is None and options.bounds is None
+    bounds = bounds_of(MAX_DROP if is_unbounded else options.max_drop, options.bounds)
+    sides = separate_sides(before, after, chosen(options))
+    both = side_by_side((sides.before, sides.after), sides.names)
+    runs = replace(both, labels=renamed(both, names))
+    old, new = runs.labels.values()
+    found = verdict(sides, bounds.over(sides), (old, new))
+    if not any(finding.unit for finding in found.outcome.findings):
+        reasons = ((one.name, str(issue)) for one in found.outcome.findings for issue in one.issues)
+        raise nothing_to_compare(before, after, reasons)
+    return runs, found
 
 
 def _loaded(

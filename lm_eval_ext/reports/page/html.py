@@ -1,29 +1,37 @@
-"""Writes a report as one self-contained page: no scripts, no web fonts, no network access."""
+"""Writes a report as one self-contained page, complete without scripts: no web fonts, no network access."""
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from math import isnan, nan
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from lm_eval_ext import __version__
-from lm_eval_ext.reports.figure import Estimate, Figure, Report, Table, TableCell, Unit
+from lm_eval_ext.floors import ALL_IN_WORDS
+from lm_eval_ext.reports.figure import (
+    Bars,
+    Estimate,
+    Figure,
+    HeatMap,
+    Mark,
+    Panel,
+    Report,
+    Table,
+    TableCell,
+    Unit,
+    estimates,
+)
 from lm_eval_ext.reports.page import drawing
 from lm_eval_ext.reports.page.drawing.palette import declarations
-from lm_eval_ext.reports.wording import MISSING, beginning, figure, interval, readable
+from lm_eval_ext.reports.wording import MISSING, beginning, figure, interval, readable, told
 from lm_eval_ext.results.issue import Issue, Severity
-
-_SHORT_TABLE = 12
-"""The most rows of a table that is open initially."""
-_MANY, _FEW = 6, 5
-"""A table with more estimate columns than ``_MANY`` and at most ``_FEW`` rows is transposed, or it would be cut off."""
-_SIDE_BY_SIDE = 4
-"""The most estimate columns with intervals beside the values; with more, the intervals go below."""
-_WIDE, _NARROW = 20, 12
-"""The characters of a name that a table does not break: in the columns that identify a row, and in the others."""
 
 
 @dataclass(frozen=True)
@@ -32,21 +40,17 @@ class Drawn:
 
     Attributes:
         figure: the figure.
-        panels: titles and SVG.
-        table: its numbers, transposed if it has many columns.
-        stacked: whether the table's intervals are below the values.
+        panels: titles, each with its drawings as SVG, from the narrowest to the widest.
+        same: what is not drawn because it is the same everywhere, in words.
+        table: its numbers.
         head: how many of the table's first columns identify the row.
-        widths: the minimum widths of the table's columns, in characters, before names are broken.
-        is_open: whether its table is open initially.
     """
 
     figure: Figure
-    panels: Sequence[tuple[str, Markup]]
+    panels: Sequence[tuple[str, Sequence[Markup]]]
+    same: Sequence[str]
     table: Table
-    stacked: bool
     head: int
-    widths: Sequence[int]
-    is_open: bool
 
 
 def page(report: Report) -> str:
@@ -55,10 +59,23 @@ def page(report: Report) -> str:
     Raises:
         ReportError: matplotlib is not installed.
     """
+    every = [report.summary, *(figure for section in report.sections for figure in section.figures)]
+    looks = drawing.looks(every)
+    script, script_hash = _script() if _is_sortable(report) else ("", "")
     return _template().render(
         report=report,
-        summary=_drawn(report.summary),
-        sections=[(section, [_drawn(figure) for figure in section.figures]) for section in report.sections],
+        script=script,
+        script_hash=script_hash,
+        # A verdict or a leaderboard takes its place.
+        summary=None if report.verdict or report.leaderboard else _drawn(report.summary, looks),
+        sections=[(section, [_drawn(figure, looks) for figure in section.figures]) for section in report.sections],
+        anchors=[
+            *(f"section-{section.name}" for section in report.sections),
+            *(figure.name for figure in every),
+            *(f"answers-{section.name}" for section in report.sections if section.answers),
+            "reading",
+            "runs",
+        ],
         version=__version__,
     )
 
@@ -75,14 +92,28 @@ def _template() -> Template:
         finalize=lambda value: readable(value) if type(value) is str else value,
     )
     light, dark = (Markup(declarations(dark=dark)) for dark in (False, True))  # noqa: S704 # our own colors
-    environment.globals |= {"light": light, "dark": dark, "unit_words": _UNIT_WORDS}
+    environment.globals |= {"light": light, "dark": dark, "unit_words": _UNIT_WORDS, "floors": ALL_IN_WORDS}
     environment.filters |= {
         "beginning": beginning,
         "breakable": _breakable,
         "by_severity": _by_severity,
         "cell": _cell,
+        "figure": figure,
+        "interval": interval,
     }
     return environment.get_template("page.html.jinja")
+
+
+def _is_sortable(report: Report) -> bool:
+    """Return whether the page begins with a leaderboard whose lines are models."""
+    return report.verdict is None and any(not board.is_turned for board in report.leaderboard)
+
+
+@cache
+def _script() -> tuple[Markup, str]:
+    """Return the page's only script and its hash, without which the browser would not run it."""
+    text = files("lm_eval_ext.reports.page").joinpath("leaderboard.js").read_text(encoding="utf-8")
+    return Markup(text), b64encode(sha256(text.encode()).digest()).decode()  # noqa: S704 # our own
 
 
 _SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
@@ -96,39 +127,73 @@ def _by_severity(issues: Sequence[Issue]) -> list[Issue]:
 _UNIT_WORDS = {"share": "in percent", "change": "in percentage points", "number": ""}
 
 
-def _drawn(figure: Figure) -> Drawn:
-    drawings = [Markup(svg) for svg in drawing.svgs(figure)]  # noqa: S704 # its texts are escaped where it is drawn
-    titles = [panel.title for panel in figure.panels]
-    table = turned(figure.table.counted)
-    head = head_columns(table)
-    columns = [(column, *cells) for column, *cells in zip(table.columns, *table.rows, strict=True)]
+def _drawn(figure: Figure, looks: Mapping[str, int]) -> Drawn:
+    panels, same = apart(figure.panels)
+    drawings = drawing.svgs(replace(figure, panels=tuple(panels)), looks)
+    table = figure.table.counted
     return Drawn(
         figure,
-        list(zip(titles, drawings, strict=True)),
-        table,
-        len(table.columns) - head > _SIDE_BY_SIDE,
-        head,
         [
-            min(_WIDE if place < head else _NARROW, max(len(cell) for cell in column if isinstance(cell, str)))
-            for place, column in enumerate(columns)
+            (panel.title, [Markup(svg) for svg in of_panel])  # noqa: S704 # its texts are escaped where it is drawn
+            for panel, of_panel in zip(panels, drawings, strict=True)
         ],
-        # A single drawing leaves room for a longer table beside it.
-        len(figure.table.rows) <= _SHORT_TABLE * (2 if len(drawings) == 1 else 1),
+        same,
+        table,
+        head_columns(table),
     )
 
 
-def turned(table: Table) -> Table:
-    """Return a table, transposed if it has many estimate columns and few rows.
+def apart(panels: Sequence[Panel]) -> tuple[list[Panel], list[str]]:
+    """Return what is worth drawing, and in words what is the same everywhere.
 
-    What identified a row is then the heading of a column, like the models in a summary of two.
+    The latter are panels whose values are all the same, and columns of heat maps that are zero in every panel, unless
+    zero is bad.
     """
-    head = head_columns(table)
-    if len(table.columns) - head <= _MANY or not 0 < len(table.rows) <= _FEW:
-        return table
-    headings = (", ".join(str(cell) for cell in row[:head] if cell is not None) for row in table.rows)
-    cells = zip(*(row[head:] for row in table.rows), strict=True)
-    rows = tuple((column, *of_column) for column, of_column in zip(table.columns[head:], cells, strict=True))
-    return Table(("", *headings), rows, table.unit)
+    same = [(panel.title, panel.mark, _known(panel.mark)) for panel in panels if _is_constant(panel.mark)]
+    drawn = [panel for panel in panels if not _is_constant(panel.mark)]
+    zero: dict[str, tuple[str, HeatMap, list[Estimate]]] = {}
+    for panel in panels:
+        if isinstance(mark := panel.mark, HeatMap) and mark.higher_is_better is not True:
+            for name, *column in zip(mark.columns, *mark.values, strict=True):
+                zero.setdefault(name, (name, mark, []))[2].extend(one for one in column if one.exists)
+    zero = {name: one for name, one in zero.items() if one[2] and not any(each.value for each in one[2])}
+    for place, panel in enumerate(drawn):
+        if isinstance(mark := panel.mark, HeatMap) and not zero.keys().isdisjoint(mark.columns):
+            kept = [column for column, name in enumerate(mark.columns) if name not in zero]
+            columns = tuple(mark.columns[column] for column in kept)
+            values = tuple(tuple(line[column] for column in kept) for line in mark.values)
+            drawn[place] = replace(panel, mark=replace(mark, columns=columns, values=values))
+            same += [zero[name] for name in mark.columns if name in zero]
+    alike: dict[tuple[str, Unit, float], tuple[dict[str, None], list[Estimate]]] = {}
+    for name, mark, found in same:
+        names, every = alike.setdefault((mark.axis, mark.unit, found[0].value), ({}, []))
+        names[name] = None
+        every += found
+    if not drawn and len(alike) == 1:
+        # There is nothing else that the names would tell it from.
+        alike = {key: ({}, every) for key, (_, every) in alike.items()}
+    return drawn, [
+        _everywhere("; ".join(filter(None, names)), *key[:2], found) for key, (names, found) in alike.items()
+    ]
+
+
+def _known(mark: Mark) -> list[Estimate]:
+    return [estimate for estimate in estimates(mark) if estimate.exists]
+
+
+def _is_constant(mark: Mark) -> bool:
+    """Return whether all values are zero, or several are the same, unless they are bars whose parts can differ."""
+    values = [estimate.value for estimate in _known(mark)]
+    if not any(values):
+        return bool(values)
+    return len(values) > 1 == len({*values}) and not (isinstance(mark, Bars) and mark.part)
+
+
+def _everywhere(names: str, axis: str, unit: Unit, found: Sequence[Estimate]) -> str:
+    """Return what is the same everywhere, with the ends of all intervals."""
+    ends = [end for estimate in found for end in (estimate.low, estimate.high) if not isnan(end)]
+    value = replace(found[0], low=min(ends, default=nan), high=max(ends, default=nan))
+    return f"{names}: {axis} {told(value, unit)} everywhere".removeprefix(": ")
 
 
 def head_columns(table: Table) -> int:

@@ -37,7 +37,7 @@ NEEDED: Mapping[str, Mapping[str, str]] = {
         f"{', '.join(RELATIONSHIPS)}",
     },
 }
-"""What each format demands and results do not hold, by option."""
+"""What each format needs and results do not say, by option."""
 OPTIONAL: Mapping[str, tuple[str, ...]] = {HUB_EVAL_RESULTS: ("source_url",), EVERY_EVAL_EVER: ()}
 
 
@@ -142,9 +142,7 @@ def _export(options: argparse.Namespace) -> int:
 def _require_options(options: argparse.Namespace) -> None:
     missing = [what for name, what in NEEDED[options.format].items() if not getattr(options, name)]
     if missing:
-        raise ReportError(
-            f"the format {options.format} demands what results do not hold; give {'; and '.join(missing)}"
-        )
+        raise ReportError(f"the format {options.format} needs what results do not say; give {'; and '.join(missing)}")
     for other, needed in NEEDED.items():
         for name in (*needed, *OPTIONAL[other]):
             if other != options.format and getattr(options, name):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf, isnan, nan
+from os.path import commonprefix
 
 import numpy as np
 
@@ -16,6 +18,7 @@ from lm_eval_ext.reports.gate.measure import NORMAL
 from lm_eval_ext.reports.gate.text import by_issue, described, metric, name_with_tasks, p_value
 from lm_eval_ext.reports.gate.units import Sides, unlike, weights
 from lm_eval_ext.reports.layout import MISSING
+from lm_eval_ext.reports.sections.examples import Answer, continuations
 from lm_eval_ext.reports.statistics import estimate
 from lm_eval_ext.results.issue import Issue, note
 from lm_eval_ext.results.models import EvaluatedModel
@@ -40,6 +43,32 @@ def section(evidence: Evidence) -> Section | None:
     found = scores(evidence)
     figures: list[Figure] = [*differences(evidence), *score_figures(found, evidence.runs)]
     return Section(NAME, "Other tasks", "What else was measured, and do the models differ in it?", figures)
+
+
+def said_of(answer: Answer, _beside: Answer | None) -> Mapping[str, str]:
+    """Return the target, the answer after the filter, the score, and the continuations that the model was offered."""
+    line, name = answer.line, answer.run.headline.name
+    offered = continuations(line)
+    texts, target, filtered = _told_apart(offered), line["target"], line["filtered_resps"]
+    if str(target).isdecimal() and int(target) < len(texts):
+        target = texts[int(target)]
+    found = {"expected": target if isinstance(target, str) else json.dumps(target, ensure_ascii=False)}
+    if not offered and filtered != line["resps"][0]:
+        found[f"after the filter {answer.run.reader}"] = " / ".join(map(str, filtered))
+    found[name] = json.dumps(line[name], ensure_ascii=False)
+    if offered:
+        found["log-likelihoods, and per character"] = "\n".join(
+            f"{likelihood:.2f} ({likelihood / max(1, len(text)):.2f}): {shown.strip()}"
+            for (_, text, likelihood), shown in zip(offered, texts, strict=True)
+        )
+    return found
+
+
+def _told_apart(offered: Sequence[tuple[str, str, float]]) -> list[str]:
+    """Return the texts by which continuations differ: some tasks offer one continuation of several prompts."""
+    prompts = {prompt for prompt, _, _ in offered}
+    shared = len(commonprefix([*prompts])) if len(prompts) > 1 else None  # noqa: RUF071 # texts, not paths
+    return [text if shared is None else prompt[shared:] + text for prompt, text, _ in offered]
 
 
 def differences(evidence: Evidence) -> Iterator[Figure]:
@@ -99,10 +128,7 @@ def _differences_figure(
         (
             f"Each model minus {first}, on the same rows"
             + (f"; a drawing has the {DRAWN} tasks and groups with the smallest p" if is_share else "")
-            + ". Intervals (95 %): rows are paired; between the limits that check uses. p: paired sign-flip test, with "
-            "Holm correction for each model, separately for groups and single tasks; better or worse: below "
-            "0.05. Without samples, both are from the standard errors in the results, unpaired. Got better, got worse: "
-            "how many answers have a better or a worse score."
+            + ". “Got better” and “got worse” count the answers with a better or a worse score."
         ),
         tuple(panels),
         Table(
@@ -265,9 +291,7 @@ def _scores_figure(name: str, scores: Sequence[Score], runs: Runs) -> Figure:
     return Figure(
         name,
         "How did each model score?" if is_share else "How did each model score in another unit?",
-        "↑: higher is better, ↓: lower is better. In brackets: 95 % confidence intervals from a cluster bootstrap over "
-        "rows, with the same resamples for every model; without samples, from the standard errors in the results. A "
-        "score without an interval is not a known function of its rows.",
+        "↑: higher is better, ↓: lower is better. A score without an interval is not a known function of its rows.",
         tuple(panels),
         Table(
             ("task", "metric", "rows", *(runs.labels[model] for model in models)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 from zlib import crc32
@@ -23,6 +23,8 @@ from lm_eval_ext.results.runs import Runs, TaskRun
 MOST = 10
 """The most examples for a family."""
 
+EDITIONS = ("strict", "loose", "repaired")
+"""The verdicts on an instruction."""
 Line = Mapping[str, Any]
 """A line of a samples file."""
 UNREADABLE = (KeyError, IndexError, TypeError, ValueError, AttributeError)
@@ -76,14 +78,16 @@ class Candidate:
         why: the behavior that it shows.
         answer: the answer.
         beside: another answer, to the same row, with which it is compared; ``None``: it shows the behavior by itself.
+        former: the answer to the same row of the model that this one is compared with, which is shown as well.
     """
 
     why: str
     answer: Answer
     beside: Answer | None = None
+    former: Answer | None = None
 
 
-Facts = Callable[[Answer, Answer | None], Mapping[str, str]]
+SaidOf = Callable[[Answer, Answer | None], Mapping[str, str]]
 """Returns names and values for an answer and the one beside it: the expected answer, the answer as read, its scores."""
 Hits = NDArray[np.bool_]
 """Whether each row of a run shows a behavior, shape (rows,)."""
@@ -213,37 +217,46 @@ def choose(behaviors: Sequence[Sequence[Candidate]], most: int = MOST) -> list[C
 
 
 def examples(
-    runs: Runs, behaviors: Iterable[Iterable[Candidate]], facts: Facts
+    runs: Runs, behaviors: Iterable[Iterable[Candidate]], said_of: SaidOf
 ) -> tuple[tuple[Example, ...], tuple[Issue, ...]]:
-    """Return the examples of a family, and how many of the chosen answers cannot be shown and why.
+    """Return the examples of a family, and how many of the chosen answers cannot be shown and why; see ``shown``."""
+    return shown(runs, choose([[*candidates] for candidates in behaviors]), said_of)
+
+
+def shown(runs: Runs, chosen: Sequence[Candidate], said_of: SaidOf) -> tuple[tuple[Example, ...], tuple[Issue, ...]]:
+    """Return answers as they are shown, and how many of them cannot be shown and why.
 
     Prompts and answers may have been removed from samples files before these were shared.
 
     Args:
         runs: the runs.
-        behaviors: the candidates for each behavior, as for ``choose``.
-        facts: what is said about each.
+        chosen: the answers.
+        said_of: what is said about each.
 
     Raises:
         ValueError: a task has no samples.
     """
-    chosen = choose([[*candidates] for candidates in behaviors])
-    shown: list[Example] = []
+    found: list[Example] = []
     reasons: Counter[str] = Counter()
     for one in chosen:
-        answer = one.answer
-        rows_of(answer.run)
+        rows_of(one.answer.run)
         try:
-            asked, answered = asked_and_answered(answer.line)
-            said = tuple(facts(answer, one.beside).items())
-            shown.append(Example(one.why, runs.labels[answer.run.model], answer.run.task, asked, answered, said))
+            former = None if one.former is None else _example(runs, "", one.former, None, said_of)
+            found.append(replace(_example(runs, one.why, one.answer, one.beside, said_of), former=former))
         except UNREADABLE as error:
             reasons[_reason(error)] += 1
     if not reasons:
-        return tuple(shown), ()
+        return tuple(found), ()
     counted = "; ".join(f"{reason} ({count})" for reason, count in reasons.items())
     text = f"{reasons.total()} of the {len(chosen)} selected answers cannot be shown; their lines in the samples have"
-    return tuple(shown), (note(f"{text}: {counted}."),)
+    return tuple(found), (note(f"{text}: {counted}."),)
+
+
+def _example(runs: Runs, why: str, answer: Answer, beside: Answer | None, said_of: SaidOf) -> Example:
+    run, line = answer.run, answer.line
+    asked, answered = asked_and_answered(line)
+    said = tuple(said_of(answer, beside).items())
+    return Example(why, runs.labels[run.model], run.name, asked, answered, said, int(line["doc_id"]))
 
 
 def _reason(error: Exception) -> str:
@@ -262,18 +275,48 @@ class NoAnswerError(ValueError):
 def asked_and_answered(line: Line) -> tuple[str, str]:
     """Return the prompt and the answer of a row; of several requests, those with a text answer.
 
-    A conversation is shown as ``role: content``.
+    A conversation is shown as ``role: content``. If a model was only asked how likely some continuations are, its
+    answer is the most likely one.
 
     Raises:
-        NoAnswerError: there is no text answer.
+        NoAnswerError: there is neither a text answer nor a continuation.
         KeyError, IndexError, TypeError, AttributeError: the line lacks requests and answers, or has another format.
     """
-    requests = zip(line["arguments"].values(), line["resps"], strict=False)
-    for request, answers in requests:
+    for request, answers in zip(line["arguments"].values(), line["resps"], strict=False):
         # A log-likelihood is a list: the number, and whether it is the most likely continuation.
         if answers and isinstance(answers[0], str):
             return _as_text(request["arg_0"]), answers[0]
-    raise NoAnswerError("no text answer")
+    if not (offered := continuations(line)):
+        raise NoAnswerError("no text answer")
+    prompt, text, _ = max(offered, key=lambda one: one[2])
+    return prompt, text
+
+
+def continuations(line: Line) -> list[tuple[str, str, float]]:
+    """Return the prompt, the text and the log-likelihood of each continuation that a model was offered.
+
+    Raises:
+        KeyError, IndexError, TypeError, ValueError: a request or an answer has another format.
+    """
+    return [
+        (_as_text(request["arg_0"]), request["arg_1"], float(answers[0][0]))
+        for request, answers in zip(line["arguments"].values(), line["resps"], strict=False)
+        if answers and isinstance(answers[0], list) and isinstance(request.get("arg_1"), str)
+    ]
+
+
+def by_instruction(instructions: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Return what is said about each instruction of a row: in which editions it is followed.
+
+    Args:
+        instructions: the ``id`` of each, and whether it is followed by edition; an id may be there several times.
+    """
+    found = {}
+    for number, one in enumerate(instructions, start=1):
+        followed = [edition for edition in EDITIONS if one[edition]]
+        among = "" if len(followed) in (0, len(EDITIONS)) else f" ({', '.join(followed)})"
+        found[f"{number}. {one['id']}"] = f"{'followed' if followed else 'not followed'}{among}"
+    return found
 
 
 def _as_text(prompt: object) -> str:

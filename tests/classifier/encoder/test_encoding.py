@@ -76,6 +76,11 @@ def test_a_mention_of_an_option_becomes_its_marker(tokenizer: Tokenizer, respons
     assert tokens(tokenizer, response, offered()) == expected.split()
 
 
+def test_the_marker_replaces_the_letter_and_not_a_word_that_ends_in_it(tokenizer: Tokenizer) -> None:
+    expected = "[CLS] option <N [SEP] <L often <M sometimes <N rarely <O never [SEP] <refusal <several <none [SEP]"
+    assert tokens(tokenizer, "OPTION N", offered(letters="LMNO")) == expected.split()
+
+
 def test_the_choices_are_the_options_and_three_more_each_with_its_own_marker(tokenizer: Tokenizer) -> None:
     encoded = encode(Answer("B, not C.", offered()), tokenizer)
     assert encoded.letters == ("A", "B", "C", "D")

@@ -89,6 +89,11 @@ def test_a_plain_answer_is_read(response: str, expected: Value) -> None:
     assert value(response) == expected
 
 
+def test_a_letter_is_read_with_the_beginning_of_its_text_however_that_is_punctuated() -> None:
+    options = offered("Nothing", "The wind, sun and rain", "The wind, sun, rain and ice", "The wind")
+    assert value("B. The wind, sun, and rain wear the stone away.", options) == "B"
+
+
 @pytest.mark.parametrize(
     ("response", "expected"),
     [
@@ -143,6 +148,7 @@ def test_the_word_seems_never_contributes_a_letter(response: str) -> None:
         ("I can't stress it enough: the answer is B.", "B", "B"),
         ("I cannot say how often, but I would choose B.", ABSTAINS, ABSTAINS),
         ("I'm sorry, I can't. A. Often", ABSTAINS, ABSTAINS),
+        ("I can't answer that.\n\nB. Sometimes\n\nBut B may not fit everyone.", "B", "B"),
         ("B. I cannot imagine otherwise.", "B", "B"),
         ("The answer is B. As an AI, I have no opinions.", "B", "B"),
         # Words of refusals in no refusal.

@@ -25,7 +25,9 @@ LEVELS = [f"{level}_level_{kind}_acc" for level in ("prompt", "inst") for kind i
 
 def evaluated(model: str, arguments: str, task: str, source: str, *, chat: bool = False) -> Any:
     """Run the harness in this process, without the seconds in which it indexes its own tasks."""
-    manager = TaskManager(include_path=tasks_dir(), include_defaults=False, metadata={"source": source})
+    manager = TaskManager(
+        include_path=tasks_dir(), include_defaults=False, metadata={"source": source, "details": True}
+    )
     return simple_evaluate(
         model, arguments, [task], task_manager=manager, bootstrap_iters=0, apply_chat_template=chat, log_samples=True
     )

@@ -12,14 +12,14 @@ import pytest
 
 from lm_eval_ext.families.instructions import is_as_intended
 from lm_eval_ext.families.instructions.compose import keywords
-from lm_eval_ext.families.instructions.kinds import SECTION_TYPES, WIDE, Draws
+from lm_eval_ext.families.instructions.kinds import BY_ID, SECTION_TYPES, WIDE, Draws
 from lm_eval_ext.families.instructions.plan import Bounds, plan_for
 from lm_eval_ext.families.instructions.writer import break_one, respond
 from lm_eval_ext.families.manyifeval.answers import POLICIES, known_answers
 from lm_eval_ext.families.manyifeval.dense.sections import PER_SECTION, mixed_rows
 from lm_eval_ext.families.manyifeval.instruction_row import InstructionRow
 from lm_eval_ext.families.manyifeval.rows import all_rows
-from lm_eval_ext.verifiers import EDITIONS, Checker, Response, instruction
+from lm_eval_ext.verifiers import EDITIONS, Checker, Response, ifrlvr, instruction
 from tests.families.manyifeval.table_4 import FIFTEEN
 
 AT_LEAST, LESS_THAN = "at least", "less than"
@@ -75,6 +75,33 @@ def test_every_instruction_of_the_larger_pool_can_be_followed_and_broken(name: s
     alone = [instruction(name, Draws(generator.choice, words).arguments(WIDE.arguments(name)))]
     assert verdicts(respond(alone), alone) == [(True,), (True,)]
     assert verdicts(respond(alone, [0]), alone) == [(False,), (False,)]
+
+
+TRAINED_WITH = [name for names in ifrlvr.INSTRUCTIONS.values() for name in names]
+
+
+@pytest.mark.parametrize("name", TRAINED_WITH)
+def test_of_200_draws_every_instruction_that_models_are_trained_with_can_be_followed_and_broken(name: str) -> None:
+    for seed in range(200):
+        generator = random.Random(seed)  # noqa: S311 # reproducible by design
+        words = iter(generator.sample(keywords(), len(keywords())))
+        alone = [instruction(name, Draws(generator.choice, words).arguments(BY_ID[name].arguments))]
+        assert verdicts(respond(alone), alone) == [(True,), (True,)], alone
+        assert verdicts(respond(alone, [0]), alone) == [(False,), (False,)], alone
+
+
+@pytest.mark.parametrize("code", ["de", "en", "es", "fr", "it", "pt"])
+def test_a_language_can_be_followed_and_broken_in_as_many_texts_as_there_are_variants(code: str) -> None:
+    alone = [instruction("language:response_language", {"language": code})]
+    for broken, expected in (([], True), ([0], False)):
+        texts = [respond(alone, broken, variant) for variant in range(20)]
+        assert len(set(texts)) == 20
+        for text in texts:
+            assert verdicts(text, alone) == [(expected,), (expected,)]
+
+
+def test_a_language_without_sentences_has_no_text() -> None:
+    assert respond([instruction("language:response_language", {"language": "hi"})]) is None
 
 
 SUBSETS = [broken for size in range(PER_SECTION + 1) for broken in combinations(range(PER_SECTION), size)]
@@ -167,6 +194,11 @@ def paragraphs(count: int) -> Checker:
     return instruction("length_constraints:number_paragraphs", {"num_paragraphs": count})
 
 
+def two_times(relation: str) -> Checker:
+    arguments = {"keyword": "fox", "frequency": 2, "relation": relation}
+    return instruction("keywords:word_count_different_numbers", arguments)
+
+
 COMMA = instruction("punctuation:no_comma")
 TITLE = instruction("detectable_format:title")
 QUOTATION = instruction("startend:quotation")
@@ -205,6 +237,21 @@ TOGETHER: dict[str, tuple[list[Checker], list[int], bool]] = {
     "at least 0 words broken": ([words(0, AT_LEAST)], [0], False),
     "fewer than 0 words": ([words(0, LESS_THAN)], [], False),
     "no sentence at all": ([sentences(1, LESS_THAN)], [], False),
+    # The published code judges by the relation, and the repaired edition by the number, which the wording states.
+    "exactly two and fewer than two": ([two_times(LESS_THAN)], [], False),
+    "not exactly two and not fewer than two": ([two_times(LESS_THAN)], [0], True),
+    "a phrase without a middle": ([instruction("copy:repeat_phrase", {"phrase": "Never", "small_n": 2})], [], False),
+    "five of IF-RLVR's": (
+        [
+            instruction("first_word:first_word_answer", {"first_word": "zebra"}),
+            instruction("last_word:last_word_answer", {"last_word": "wolf"}),
+            instruction("count:count_increment_word", {"keyword1": "fox", "keyword2": "hen"}),
+            instruction("paragraphs:paragraphs2"),
+            instruction("punctuation:punctuation_exclamation"),
+        ],
+        [],
+        True,
+    ),
     "no paragraph at all": ([paragraphs(0)], [], False),
     "not no paragraph": ([paragraphs(0)], [0], True),
 }

@@ -30,7 +30,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def runs(evaluate_each: EvaluateEach, folder: Path) -> Mapping[str, Run]:
-    options = ("--model", "reference", "--tasks", TASK, "--metadata", '{"source": "embedded"}')
+    options = ("--model", "reference", "--tasks", TASK, "--metadata", '{"source": "embedded", "details": true}')
     asked = {policy: (*options, "--model_args", f"policy={policy}", "--limit", str(ROWS)) for policy in POLICIES}
     # Of the second row, and in the other run of the only one, not every variant.
     cut = {str(rows): (*options, "--model_args", "policy=first_wording", "--limit", str(rows)) for rows in (6, 3)}

@@ -34,6 +34,7 @@ ELSEWHERE = (
     "natural_instructions_subtask033_winogrande_answer_generation_prompt",
     "ifbench",
     "ifbench_two_turns",
+    "hierarchy_system_user",
 )
 
 

@@ -27,6 +27,7 @@ def evaluate(harness: Harness, model_args: str, tasks: str, *options: str, **set
     run = harness(
         *("--model", "self_refine", "--model_args", model_args, "--tasks", tasks, *options),
         source="embedded",
+        details=True,
         **settings,
     )
     assert run.status == 0, run.output[-3000:]

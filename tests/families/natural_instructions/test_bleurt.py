@@ -147,7 +147,7 @@ def built(bleurt: str, folder: Path) -> NaturalInstructionsTask:
 def test_a_task_reports_bleurt_next_to_rouge(tmp_path: Path) -> None:
     folder = checkpoint(tmp_path, REMBERT)
     task = built(str(folder), tmp_path / "files")
-    assert task.higher_is_better() == {"rouge_l": True, "empty_rate": False, "examples": None, "bleurt": True}
+    assert task.higher_is_better() == {"rouge_l": True, "empty_rate": False, "bleurt": True}
     doc = {**task.eval_docs[0], "output": ["the dog sings", "the cat"]}
     scores = task.process_results(doc, ["<think>the bird</think>a cat"])
     assert scores["bleurt"] == score(folder, "a cat", "the dog sings", "the cat")

@@ -67,7 +67,7 @@ def mean_under(policy: str, built: NaturalInstructionsTask) -> float:
 
 def test_the_oracle_scores_one_under_every_encoding_of_the_embedded_subtasks(harness: Harness) -> None:
     story = [leaf("subtask059_ropes_story_generation", encoding) for encoding in ENCODINGS]
-    run = evaluate(harness, "oracle", ",".join([FAMILY, *story]), source="embedded")
+    run = evaluate(harness, "oracle", ",".join([FAMILY, *story]), source="embedded", details=True)
     leaves = {leaf(subtask, encoding) for subtask in EVALUATION for encoding in ENCODINGS} | set(story)
     assert set(run.samples) == leaves
     assert {score(run, name) for name in leaves} == {1.0}
@@ -146,7 +146,7 @@ def test_a_real_model_gets_as_many_examples_as_its_tokenizer_allows(
     harness: Harness, tiny_model: Path, shared_data: Path
 ) -> None:
     # The tiny model's tokens are bytes, and it has 4,096 of them: fewer examples fit than there are.
-    metadata = {"source": str(shared_data / FAMILY / "eval_tasks"), "n": 3}
+    metadata = {"source": str(shared_data / FAMILY / "eval_tasks"), "n": 3, "details": True}
     run = harness(
         *("--model", "hf", "--model_args", f"pretrained={tiny_model}", "--device", "cpu", "--apply_chat_template"),
         *("--tasks", f"{FAMILY}_verification", "--metadata", json.dumps(metadata), "--batch_size", "4"),

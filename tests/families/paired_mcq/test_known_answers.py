@@ -62,7 +62,7 @@ POLICIES: dict[str, tuple[dict[str, Figures], tuple[int, int]]] = {
 @pytest.fixture(scope="module")
 def by_policy(evaluate_each: EvaluateEach, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Run]:
     """Return the runs of each policy."""
-    metadata = json.dumps({"source": "embedded", "answer_classifier": "rules"})
+    metadata = json.dumps({"source": "embedded", "answer_classifier": "rules", "details": True})
     shared = ("--tasks", ",".join([OPINION, FACTS, TEXT]), "--metadata", metadata)
     options = {
         policy: ("--model", "reference", "--model_args", f"policy={policy}", *shared)
@@ -158,7 +158,7 @@ def test_always_a_has_the_entropy_of_the_contents_placed_first(by_policy: Mappin
 
 def simply_evaluate(source: str, task: str, classifier: str = "rules", **settings: Any) -> Any:
     """Run the harness in this process, without the seconds in which it indexes its own tasks."""
-    metadata = {"source": source, "answer_classifier": classifier}
+    metadata = {"source": source, "answer_classifier": classifier, "details": True}
     manager = TaskManager(include_path=tasks_dir(), include_defaults=False, metadata=metadata)
     return simple_evaluate(model="reference", tasks=[task], task_manager=manager, bootstrap_iters=0, **settings)
 

@@ -49,7 +49,7 @@ def test_ten_lines_define_a_task_for_any_questions(harness: Harness, tmp_path: P
     run = harness(
         *("--include_path", "my_tasks", "--model", "reference", "--model_args", "policy=oracle"),
         *("--tasks", "paired_mcq_trivia_medium"),
-        *("--metadata", json.dumps({"source": "my_rows", "answer_classifier": "rules"})),
+        *("--metadata", json.dumps({"source": "my_rows", "answer_classifier": "rules", "details": True})),
     )
     assert run.status == 0, run.output[-3000:]
     scores = run.results["results"]["paired_mcq_trivia_medium"]

@@ -7,7 +7,7 @@ from math import log
 import numpy as np
 import pytest
 
-from lm_eval_ext.families.paired_mcq.schema import entropy, variation_distance
+from lm_eval_ext.families.paired_mcq.schema import entropy, mismatch_bounds, variation_distance
 
 
 @pytest.mark.parametrize(
@@ -48,3 +48,10 @@ def test_arrays_of_distribution_pairs_are_supported() -> None:
     first = [np.array([3.0, 2.0]), np.array([1.0, 2.0])]
     second = [np.array([1.0, 2.0]), np.array([3.0, 2.0])]
     assert variation_distance(first, second, np.array([4.0, 4.0])).tolist() == [0.5, 0.0]
+
+
+def test_a_text_that_the_reader_is_unsure_of_may_match_the_first_token_or_not() -> None:
+    mismatch, unsure = np.array([0.0, 0.0, 1.0, 1.0]), np.array([0.0, 1.0, 0.0, 1.0])
+    least, most = mismatch_bounds(mismatch, unsure)
+    assert least.tolist() == [0, 0, 1, 0]
+    assert most.tolist() == [0, 1, 1, 1]

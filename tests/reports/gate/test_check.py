@@ -16,6 +16,7 @@ from scipy import stats
 from lm_eval_ext.reports.gate.findings import Finding, Outcome, Requirement, check
 from lm_eval_ext.reports.gate.text import check_text, verdict_in_words
 from lm_eval_ext.reports.gate.units import Sides
+from lm_eval_ext.reports.page.verdict import Verdict
 from lm_eval_ext.reports.statistics import Floats
 from lm_eval_ext.results.load import load_apart
 from lm_eval_ext.results.runs import Runs
@@ -167,6 +168,15 @@ def test_tasks_missing_on_one_side_cannot_tell(
     assert isnan(finding.adjusted)
 
 
+def test_what_the_baseline_lacks_is_said_to_be_unchecked(tmp_path: Path) -> None:
+    found = check(between(tmp_path, {SST2: right(90)}, {SST2: right(90), SNLI: right(90)}), {SST2: 0.5})
+    assert (only(found).verdict, found.status) == ("NOT WORSE", 0)
+    assert [(one.name, str(one.issue)) for one in found.unpaired] == [(SNLI, "missing from the baseline")]
+    line = f"not checked: {SNLI}: missing from the baseline"
+    assert line in check_text(found, SIDES)
+    assert f"{SNLI}: not checked: missing from the baseline" in Verdict(SIDES, found, ()).notes
+
+
 @pytest.mark.parametrize(
     ("of_after", "remark"),
     [
@@ -251,6 +261,12 @@ def test_the_more_is_checked_the_more_certain_a_regression_must_be(tmp_path: Pat
     assert of_two[0].adjusted == pytest.approx(2 * alone.adjusted)
     assert of_two[0].drop.low < 0.01 < alone.drop.low
     assert of_two[0].drop.high == alone.drop.high
+    # A change that neither shows takes more rows to decide beside another one than alone.
+    changed = {SST2: [*right(50 - 7)[:98], 1.0, 1.0]}
+    undecided = only(check(between(tmp_path / "alone", {SST2: right(50)}, changed), {SST2: 0.01}, resolution=0.2))
+    both = between(tmp_path / "both", before, {**changed, SNLI: right(50)})
+    more = check(both, {SST2: 0.01, SNLI: 0.01}, resolution=0.2).findings[0]
+    assert (undecided.rows_to_decide, more.rows_to_decide) == (326, 411)
 
 
 def test_tasks_that_cannot_tell_do_not_affect_other_tasks(tmp_path: Path) -> None:

@@ -599,7 +599,7 @@ def test_compare_takes_several_draws_of_each_side(
     lines = capsys.readouterr().out.splitlines()
     assert lines[1] == f"candidate: worse ({', '.join(map(str, draws['worse']))})"
     # 40 rows of 100 are always right; of the others, one draw in three is.
-    (compared, reliable, varies) = (line.split() for line in lines if line.startswith(SST2))
+    (compared, _, reliable, varies) = (line.split() for line in lines if line.startswith(SST2))
     assert compared[3:6] == ["60.0", "20.0", "−40.0"]  # noqa: RUF001 # as printed
     assert reliable[1:8] == ["3", "/", "3", "3", "40.0", "0.0", "−40.0"]  # noqa: RUF001 # as printed
     assert reliable[10:12] == ["100.0", "60.0"]
@@ -611,7 +611,7 @@ def test_k_chooses_how_many_draws_must_be_right(
     draws: dict[str, list[Path]], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert call("compare", *draws["worse"], "--against", *draws["old"], "--k", 1) == 0
-    (_, reliable, _) = (line.split() for line in capsys.readouterr().out.splitlines() if line.startswith(SST2))
+    (*_, reliable, _) = (line.split() for line in capsys.readouterr().out.splitlines() if line.startswith(SST2))
     assert reliable[4:7] == ["1", "60.0", "20.0"]
 
 

@@ -10,9 +10,10 @@ import pytest
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from lm_eval_ext.floors import CONSTANT, IN_WORDS
 from lm_eval_ext.reports.gate.findings import Finding, Outcome, check, compare
 from lm_eval_ext.reports.gate.formats import escaped, failed_markdown, markdown
-from lm_eval_ext.reports.gate.text import CHECKED_COLUMNS, compared_columns
+from lm_eval_ext.reports.gate.text import CHECKED_COLUMNS, compared_columns, floor_columns
 from lm_eval_ext.results.issue import error
 from tests.reports.files import SST2
 from tests.reports.gate.two_runs import SNLI, right, sides
@@ -31,17 +32,22 @@ def shown(token: Token) -> str:
     return "".join(child.content for child in children)
 
 
-def rows(text: str) -> list[list[str]]:
-    """Return the cells of a document's only table."""
-    tokens = parsed(text)
-    assert [token.type for token in tokens].count("table_open") == 1
-    found: list[list[str]] = []
-    for token, after in pairwise(tokens):
-        if token.type == "tr_open":
+def tables(text: str) -> list[list[list[str]]]:
+    """Return the cells of a document's tables."""
+    found: list[list[list[str]]] = []
+    for token, after in pairwise(parsed(text)):
+        if token.type == "table_open":
             found.append([])
+        elif token.type == "tr_open":
+            found[-1].append([])
         elif token.type in ("th_open", "td_open"):
-            found[-1].append(shown(after))
+            found[-1][-1].append(shown(after))
     return found
+
+
+def rows(text: str) -> list[list[str]]:
+    """Return the cells of a document's first table."""
+    return tables(text)[0]
 
 
 def test_too_few_rows_cannot_tell_and_the_summary_says_why(tmp_path: Path) -> None:
@@ -64,6 +70,11 @@ def test_each_finding_is_a_row_with_its_numbers(tmp_path: Path) -> None:
     assert re.fullmatch(r"\[\d+\.\d\d, \d+\.\d\d\]", worse[6])
     assert worse[7:] == ["2", "<0.0001", "100", "20.0", "0", "20"]
     assert (same[0], same[1], same[5]) == ("NOT WORSE", SNLI, "0.00")
+    # Half of the rows have each label: 50 and 30 right, 50 of which any constant label is.
+    _, (head, *floors) = tables(text)
+    assert head == [*floor_columns(("baseline", "candidate"))]
+    assert [floor[:4] for floor in floors] == [[name, "50.0", IN_WORDS[CONSTANT], "0.0"] for name in (SST2, SNLI)]
+    assert [floor[5] for floor in floors] == ["−40.0", "0.0"]  # noqa: RUF001 # as printed
     listed = [shown(token) for token in parsed(text) if token.type == "inline"]
     assert {"baseline: one (a)", "candidate: two (b)", "a notice"} <= set(listed)
 

@@ -16,7 +16,7 @@ from lm_eval_ext.harness.versions import TESTED
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.gate.bounds import Bounds
 from lm_eval_ext.reports.gate.findings import Finding, check, compare
-from lm_eval_ext.reports.gate.units import Sides, Unit, Unpaired
+from lm_eval_ext.reports.gate.units import Compared, Sides, Unpaired
 from lm_eval_ext.results.load import load_apart
 from lm_eval_ext.results.recognition import Choice
 from tests.other_files import MadeUp, write_other_run
@@ -42,7 +42,7 @@ def made_up(folder: Path, before: Mapping[str, MadeUp], after: Mapping[str, Made
     )
 
 
-def unit_of(found: Finding) -> Unit:
+def unit_of(found: Finding) -> Compared:
     assert found.unit is not None
     return found.unit
 
@@ -219,7 +219,7 @@ def test_a_figure_that_is_no_known_function_of_its_rows_stands_alone(tmp_path: P
     assert [found.difference.before, found.difference.after] == pytest.approx([0.123, 0.321])
     assert not found.difference.change.has_interval
     assert isnan(found.p)
-    assert str(found.difference.unpaired) == "acc is no mean of its rows, nor another known aggregation"
+    assert str(found.difference.unpaired) == "acc is neither the mean of its rows nor another known aggregation"
     assert finding(sides, BY_DEFAULT).verdict == "CANNOT TELL"
 
 

@@ -54,7 +54,7 @@ def test_a_task_that_cannot_be_planned_for_is_named_and_the_rest_is_planned(
     assert call("plan", "--against", tmp_path, "--max-drop", 0.05) == 0
     printed = capsys.readouterr()
     assert printed.out.startswith("quiz: 100 rows, 1 answer each; of the baseline: acc 50.00 %; assumed: 10.0%")
-    assert "not planned for: pairs: its score is no share of right answers, so one run does not tell" in printed.err
+    assert "not planned for: pairs: its score is not a share of right answers, so one run does not show" in printed.err
 
 
 @pytest.mark.parametrize(

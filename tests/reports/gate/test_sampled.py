@@ -26,7 +26,7 @@ from lm_eval_ext.reports.gate.sampled import (
     draws_to_decide,
     sampled,
 )
-from lm_eval_ext.reports.gate.units import Sides, Unit
+from lm_eval_ext.reports.gate.units import Compared, Sides
 from lm_eval_ext.reports.paired import Difference, MeanChange
 from lm_eval_ext.results.comparability import OfOneSeed, as_one
 from lm_eval_ext.results.load import load_apart
@@ -45,13 +45,13 @@ def sides_of(before: list[Path], after: list[Path]) -> Sides:
     return Sides(as_one(each[: len(before)]), as_one(each[len(before) :]), NAMES)
 
 
-def unit_of(sides: Sides, name: str = SST2) -> Unit:
+def unit_of(sides: Sides, name: str = SST2) -> Compared:
     unit = sides.take(name)
-    assert isinstance(unit, Unit)
+    assert isinstance(unit, Compared)
     return unit
 
 
-def drawn(sides: Sides, k: int | None = None, unit: Unit | None = None) -> Sampled:
+def drawn(sides: Sides, k: int | None = None, unit: Compared | None = None) -> Sampled:
     unit = unit or unit_of(sides)
     found = sampled(unit, measured(unit, sides), k)
     assert found is not None

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.reports.gate.units import Sides, Unit, Unpaired, lowest_levels, unlike
+from lm_eval_ext.reports.gate.units import Compared, Sides, Unpaired, lowest_levels, unlike
 from lm_eval_ext.results.load import load, load_apart
 from tests.reports.conftest import ResultFolder
 from tests.reports.files import CONFIG, SST2, write_run
@@ -25,16 +25,16 @@ def metadata(**changed: Any) -> dict[str, Any]:
     return {"config": {"metadata": {**CONFIG["metadata"], **changed}}}
 
 
-def reason(found: Unit | Unpaired) -> str:
+def reason(found: Compared | Unpaired) -> str:
     assert isinstance(found, Unpaired)
     return str(found.issue)
 
 
-def warnings(found: Unit) -> tuple[str, ...]:
+def warnings(found: Compared) -> tuple[str, ...]:
     return tuple(str(issue) for issue in found.issues if issue.severity == "warning")
 
 
-def notes(found: Unit) -> tuple[str, ...]:
+def notes(found: Compared) -> tuple[str, ...]:
     return tuple(str(issue) for issue in found.issues if issue.severity == "note")
 
 
@@ -43,7 +43,7 @@ def test_a_task_is_paired_with_itself_and_a_group_with_all_its_tasks(tmp_path: P
     assert both.known == ("all", "level", SNLI, SST2)
     for name, tasks in (("all", [SST2, SNLI]), ("level", [SST2, SNLI]), (SNLI, [SNLI])):
         unit = both.take(name)
-        assert isinstance(unit, Unit)
+        assert isinstance(unit, Compared)
         assert (unit.name, unit.family, unit.headline.name) == (name, "verbalizer", "acc")
         assert unit.is_group == (len(tasks) > 1)
         assert [pair.before.task for pair in unit.pairs] == [pair.after.task for pair in unit.pairs] == tasks
@@ -52,7 +52,7 @@ def test_a_task_is_paired_with_itself_and_a_group_with_all_its_tasks(tmp_path: P
 def test_one_model_at_two_dates_is_two_sides(tmp_path: Path) -> None:
     same = {"arguments": {"pretrained": "owner/one"}, "date": 2000.0}
     unit = sides(tmp_path, {SST2: right(3)}, {SST2: right(9)}, of_after=same).take(SST2)
-    assert isinstance(unit, Unit)
+    assert isinstance(unit, Compared)
     assert [pair.figure("acc") for pair in (unit.pairs[0].before, unit.pairs[0].after)] == [0.03, 0.09]
 
 
@@ -86,7 +86,7 @@ def test_tasks_missing_on_one_side_are_named(
 def test_scores_of_different_things_are_not_paired(tmp_path: Path, changed: Mapping[str, Any], expected: str) -> None:
     both = sides(tmp_path, BOTH, BOTH, groups=TREE, of_after=changed)
     if not expected:
-        assert isinstance(both.take("all"), Unit)
+        assert isinstance(both.take("all"), Compared)
         return
     assert reason(both.take(SST2)) == expected
     assert reason(both.take("all")) == f"{expected} ({SST2}, {SNLI})"
@@ -106,7 +106,7 @@ def test_a_reader_common_to_both_sides_is_used(mcq: Path, tmp_path: Path) -> Non
     for paths, reader in (((mcq, matched), "string_match"), ((matched, mcq), "string_match"), ((mcq, mcq), "rules")):
         first, second = load_apart([[path] for path in paths])
         unit = Sides(first, second, NAMES).take(MCQ)
-        assert isinstance(unit, Unit)
+        assert isinstance(unit, Compared)
         assert [run.reader for pair in unit.pairs for run in (pair.before, pair.after)] == [reader, reader]
         assert not unit.headline.higher_is_better
 
@@ -181,8 +181,8 @@ def of_rows(folder: Path, changed: Mapping[str, Any]) -> Sides:
     return Sides(first, second, NAMES)
 
 
-def unit(found: Unit | Unpaired) -> Unit:
-    assert isinstance(found, Unit)
+def unit(found: Compared | Unpaired) -> Compared:
+    assert isinstance(found, Compared)
     return found
 
 
@@ -354,7 +354,7 @@ def test_only_the_first_of_many_warnings_about_a_group_are_printed(tmp_path: Pat
 
 def test_tasks_read_by_different_readers_have_no_common_metric(tmp_path: Path) -> None:
     unit = sides(tmp_path, BOTH, BOTH).take(SST2)
-    assert isinstance(unit, Unit)
+    assert isinstance(unit, Compared)
     (run,) = (pair.before for pair in unit.pairs)
     assert unlike([run, replace(run, task=SNLI)]) is None
     other = replace(run, task=SNLI, readers=("rules",), figures={"acc,rules": 0.5})

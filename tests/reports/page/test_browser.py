@@ -13,9 +13,11 @@ import pytest
 
 from lm_eval_ext.reports.figure import Report
 from lm_eval_ext.reports.page.build import build
-from lm_eval_ext.reports.page.html import page
+from lm_eval_ext.reports.page.drawing import WIDE
+from lm_eval_ext.reports.page.html import apart, page
 from lm_eval_ext.reports.wording import readable
 from lm_eval_ext.results.load import load
+from tests.reports.files import SST2, write_run
 from tests.reports.page import sample_report
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
@@ -51,9 +53,9 @@ CONTRASTS = """() => {
       contrast(parse(getComputedStyle(e).color).rgb, behind(e))]);
   }
   for (const svg of document.querySelectorAll("svg")) {
-    const fills = ["^='var(--heat", "^='var(--change", "='var(--missing)"];
+    const fills = ["good", "bad", "plain", "change"].map(hue => `^='var(--${hue}`).concat("='var(--missing)");
     const cells = [...svg.querySelectorAll(fills.map(fill => `path[fill${fill}']`).join())];
-    for (const text of svg.querySelectorAll("text")) {
+    for (const text of svg.checkVisibility() ? svg.querySelectorAll("text") : []) {
       const box = text.getBBox();
       const point = svg.createSVGPoint();
       point.x = box.x + box.width / 2; point.y = box.y + box.height / 2;
@@ -63,7 +65,7 @@ CONTRASTS = """() => {
     }
   }
   return found; }"""
-OVERLAPS = """() => [...document.querySelectorAll("svg")].flatMap(svg => {
+OVERLAPS = """() => [...document.querySelectorAll("svg")].filter(svg => svg.checkVisibility()).flatMap(svg => {
   const texts = [...svg.querySelectorAll("text")].map(t => [t.textContent, t.getBoundingClientRect()]);
   const found = [];
   for (let i = 0; i < texts.length; i++) for (let j = i + 1; j < texts.length; j++) {
@@ -120,7 +122,7 @@ class Reader:
 @pytest.fixture(scope="module")
 def reader(known_runs: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
     folder = tmp_path_factory.mktemp("pages")
-    reports = {models: sample_report.report(models) for models in (1, 20)} | {KNOWN: build(load(known_runs))}
+    reports = {models: sample_report.report(models) for models in (1, 20)} | {KNOWN: build(load(known_runs), each=2)}
     files = {models: folder / f"report {models}.html" for models in reports}
     for models, file in files.items():
         file.write_text(page(reports[models]), encoding="utf-8")
@@ -148,26 +150,31 @@ def test_every_drawing_is_fully_visible_and_nothing_scrolls_sideways(reader: Rea
     opened = reader.look(models, width)
     assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
     figures = opened.page.evaluate(
-        "[...document.querySelectorAll('figure')].map(f => [f.id, [...f.querySelectorAll('svg')].map(s => {"
-        "const b = s.getBoundingClientRect(); return [b.left, b.right, b.width, b.height, s.checkVisibility()]; })])"
+        "[...document.querySelectorAll('figure')].map(f => [f.id, "
+        "[...f.querySelectorAll('svg')].filter(s => s.checkVisibility()).map(s => {"
+        "const b = s.getBoundingClientRect(); return [b.left, b.right, b.width, b.height]; })])"
     )
     report = reader.reports[models]
-    expected = [report.summary, *(figure for section in report.sections for figure in section.figures)]
-    assert [(name, len(boxes)) for name, boxes in figures] == [(f.name, len(f.panels)) for f in expected]
+    # A leaderboard is a table, in place of the figure that is exported.
+    first = [] if report.leaderboard else [report.summary]
+    expected = [*first, *(figure for section in report.sections for figure in section.figures)]
+    assert [(name, len(boxes)) for name, boxes in figures] == [(f.name, len(apart(f.panels)[0])) for f in expected]
     for name, boxes in figures:
-        for left, right, wide, high, visible in boxes:
-            assert visible, name
+        for left, right, wide, high in boxes:
             assert left >= 0, name
             assert right <= width, name
-            assert wide > 330, name
+            # Three small multiples are the narrowest, and a single drawing is as wide as its card.
+            assert wide > (290 if len(boxes) not in WIDE else 0.9 * WIDE[len(boxes)] if width == 1200 else 330), name
             assert high > 50, name
 
 
 @pytest.mark.parametrize("models", MODELS)
 def test_a_table_that_fits_its_card_is_not_cut_off(reader: Reader, models: int) -> None:
     tables = reader.look(models, 1200).page.evaluate(
-        "[...document.querySelectorAll('.scroll')].filter(e => e.checkVisibility()).map("
-        "e => [e.closest('figure').id, e.scrollWidth, e.clientWidth, e.closest('.body').clientWidth])"
+        "[...document.querySelectorAll('details.numbers')].map(d => {"
+        "d.open = true; const e = d.querySelector('.scroll');"
+        "const seen = [e.closest('figure').id, e.scrollWidth, e.clientWidth, d.clientWidth];"
+        "d.open = false; return seen; })"
     )
     assert tables
     assert [(name, wide, seen) for name, wide, seen, room in tables if seen < wide <= room] == []
@@ -186,7 +193,7 @@ def test_on_a_phone_every_number_is_visible(reader: Reader) -> None:
 @pytest.mark.parametrize(("width", "columns"), [(1200, 3), (390, 1)])
 def test_drawings_are_side_by_side_if_there_is_room(reader: Reader, width: int, columns: int) -> None:
     lefts = reader.look(20, width).page.evaluate(
-        "[...document.querySelectorAll('.body:not(.single)')].map("
+        "[...document.querySelectorAll('.body')].map("
         "b => new Set([...b.querySelectorAll('.panel')].map(p => p.getBoundingClientRect().left)).size)"
     )
     assert max(lefts) == columns
@@ -195,7 +202,7 @@ def test_drawings_are_side_by_side_if_there_is_room(reader: Reader, width: int, 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_all_text_of_drawings_is_large_enough_to_read(reader: Reader, width: int) -> None:
     sizes = reader.look(20, width).page.evaluate(
-        "[...document.querySelectorAll('svg text')].map(t => [t.textContent,"
+        "[...document.querySelectorAll('svg text')].filter(t => t.checkVisibility()).map(t => [t.textContent,"
         "parseFloat(getComputedStyle(t).fontSize) * t.ownerSVGElement.getBoundingClientRect().width"
         "/ t.ownerSVGElement.viewBox.baseVal.width])"
     )
@@ -211,7 +218,8 @@ def test_no_two_texts_of_a_drawing_overlap(reader: Reader, models: int) -> None:
 @pytest.mark.parametrize("models", MODELS)
 def test_no_text_extends_beyond_its_drawing(reader: Reader, models: int) -> None:
     outside = reader.look(models, 390).page.evaluate(
-        "[...document.querySelectorAll('svg text')].filter(t => {const a = t.getBoundingClientRect(),"
+        "[...document.querySelectorAll('svg text')].filter(t => {"
+        "if (!t.checkVisibility()) return false; const a = t.getBoundingClientRect(),"
         "b = t.ownerSVGElement.getBoundingClientRect();"
         "return a.left < b.left - 3 || a.right > b.right + 3 || a.top < b.top - 3 || a.bottom > b.bottom + 3; })"
         ".map(t => t.textContent)"
@@ -232,10 +240,32 @@ def test_with_everything_expanded_all_text_has_contrast_and_nothing_scrolls_side
     assert [(kind, text, contrast) for kind, text, contrast in found if contrast < 4.5] == []
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_link_opens_the_answers_that_it_leads_to(reader: Reader, scheme: str) -> None:
+    page = reader.open(KNOWN, 390, scheme).page
+    (name, *_) = [one.anchor for section in reader.reports[KNOWN].sections for one in section.answers if one.shown]
+    shown = (
+        f"[...document.getElementById({name!r}).parentElement.querySelectorAll('pre')].map(e => e.checkVisibility())"
+    )
+    assert not any(page.evaluate(shown))
+    page.evaluate(f"location.hash = {name!r}")
+    page.wait_for_function(f"{shown}.every(Boolean)")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    found = page.evaluate(CONTRASTS)
+    assert [(kind, text, contrast) for kind, text, contrast in found if contrast < 4.5] == []
+    # On paper are the answers that a reader has opened, and no others: there may be thousands.
+    page.emulate_media(media="print")
+    page.wait_for_function(f"{shown}.every(Boolean)")
+    printed = page.evaluate(
+        "[...document.querySelectorAll('.answers article')].filter(e => e.checkVisibility()).length"
+    )
+    assert printed == 2
+
+
 def test_light_and_dark_mode_look_different(reader: Reader) -> None:
     light, dark = (
         reader.open(1, scheme=scheme).page.evaluate(
-            "['body', '.card', 'svg path[fill^=\"var(--heat\"]'].map(s => {"
+            "['body', '.card', 'svg path[fill^=\"var(--good\"]'].map(s => {"
             "const c = getComputedStyle(document.querySelector(s));"
             "return s.startsWith('svg') ? c.fill : c.backgroundColor; })"
         )
@@ -290,9 +320,93 @@ def test_collapsed_tables_and_links_are_operable_by_keyboard(reader: Reader) -> 
         if tag == "SUMMARY" and text.startswith("Instructive"):
             page.keyboard.press("Enter")
             assert page.evaluate("document.activeElement.parentElement.open")
-    summaries = page.evaluate("document.querySelectorAll('summary').length")
-    assert (reached.count("SUMMARY"), reached.count("A")) == (summaries, 6)
+    summaries, links = (
+        page.evaluate(f"[...document.querySelectorAll('{tag}')].filter(e => e.checkVisibility()).length")
+        for tag in ("summary", "a")
+    )
+    assert (reached.count("SUMMARY"), reached.count("A")) == (summaries, links)
+    assert links > 12
     # Tables that scroll are reached, too.
     assert reached.count("DIV") == page.evaluate(
         "[...document.querySelectorAll('.scroll')].filter(e => e.checkVisibility()).length"
     )
+
+
+def test_the_contents_stay_in_sight_and_say_what_was_jumped_to(reader: Reader) -> None:
+    page = reader.open(20, 1200).page
+    page.click("nav a[href='#sizes']")
+    page.wait_for_timeout(700)
+    box = page.evaluate(
+        "(({top, left, right}) => [top, left, right])(document.querySelector('nav').getBoundingClientRect())"
+    )
+    assert box == [0, 0, 200]
+    color = "e => getComputedStyle(e).borderLeftColor"
+    marked = page.evaluate(
+        f"[...document.querySelectorAll('nav a')].filter(e => ({color})(e) != 'rgba(0, 0, 0, 0)').length"
+    )
+    assert marked == 1
+    # Folded on a phone, and not printed.
+    page = reader.open(20, 390).page
+    assert not page.is_visible("nav a")
+    page.click("nav summary")
+    assert page.is_visible("nav a")
+    page.emulate_media(media="print")
+    assert not page.is_visible("nav")
+
+
+def test_a_mark_says_its_value_where_it_is_pointed_at(reader: Reader) -> None:
+    page = reader.look(20, 1200).page
+    told = page.evaluate(
+        "[...document.querySelectorAll('#naturalness svg:last-of-type path:has(> title)')].slice(0, 6).map(p => {"
+        "p.scrollIntoView({block: 'center', behavior: 'instant'}); const b = p.getBoundingClientRect();"
+        "return [p.textContent, document.elementFromPoint(b.left + b.width / 2, b.top + b.height / 2).textContent]; })"
+    )
+    assert len(told) == 6
+    assert all(own == pointed_at and "natural: " in own for own, pointed_at in told[:3])
+    assert all(own == pointed_at for own, pointed_at in told)
+
+
+def test_the_heads_of_tables_break_between_words_only(reader: Reader) -> None:
+    page = reader.open(20, 1200).page
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    heads = page.evaluate(
+        "[...document.querySelectorAll('thead th')].map(e => [e.textContent, e.getBoundingClientRect().width,"
+        "parseFloat(getComputedStyle(e).fontSize)])"
+    )
+    # A letter is some half as wide as it is high.
+    cut = [
+        (text, width)
+        for text, width, size in heads
+        if text and width < 0.4 * size * max(map(len, re.split(r"(?<=_)|[\s-]", text)))
+    ]
+    assert cut == []
+
+
+def test_the_only_script_sorts_the_leaderboard_and_hides_models_and_no_other_runs(
+    reader: Reader, tmp_path: Path
+) -> None:
+    # 9 of 10 rows right, 1 of 10, and so on.
+    for name, count in {"a": 3, "b": 9, "c": 1, "d": 5, "e": 7}.items():
+        write_run(tmp_path / name, {SST2: [1] * count + [0] * (10 - count)}, arguments={"pretrained": f"owner/{name}"})
+    file = tmp_path / "page.html"
+    file.write_text(page(build(load([tmp_path]))), encoding="utf-8")
+    opened = reader.browser.new_page()
+    opened.goto(file.as_uri())
+    shown = (
+        "[...document.querySelectorAll('#leaderboard tbody tr:not([data-reference])')]"
+        ".filter(row => row.checkVisibility()).map(row => row.cells[0].textContent).join('')"
+    )
+    assert opened.evaluate(shown) == "abcde"
+    orders = []
+    for _ in range(2):
+        opened.click("#leaderboard th:nth-child(2) button")
+        orders.append(opened.evaluate(shown))
+    assert orders == ["bedac", "cadeb"]
+    opened.fill("#shown-models", "D")
+    assert opened.evaluate(shown) == "d"
+    opened.evaluate(
+        "const other = document.createElement('script'); other.textContent = 'document.title = 0';"
+        "document.body.append(other)"
+    )
+    assert opened.title() == "a, b and 3 more models"
+    opened.close()

@@ -135,11 +135,15 @@ def test_the_oracle_scores_1_and_the_echo_little(tables: Tables) -> None:
     assert echo["prompt"] == echo["all"]
 
 
-def test_the_summary_has_each_familys_headline_for_the_models_that_ran_it(tables: Tables) -> None:
-    cells = tables.numbers("summary", "reference policy=prior")
-    assert float(cells[f"{WORDS['natural']} (acc ↑)"]) == 1.0
-    assert float(cells[f"{WORDS['unnatural']} (acc ↑)"]) == 0.0
-    assert cells["paired_mcq_opinionqa_medium (mismatch ↓)"] == "–"  # noqa: RUF001 # as in a printed table
+def test_the_leaderboard_has_each_familys_headline_for_the_models_that_ran_it(tables: Tables) -> None:
+    policies = {name: rows[0][1:] for name, rows in tables.found.items() if name.startswith("leaderboard")}
+    names = [f"reference policy={name}" for name in ("oracle", "prior", "random")]
+    assert policies["leaderboard"] == [*names, "floor", "random guess"]
+    assert len(policies) == 4
+    natural = tables.numbers("leaderboard", f"{WORDS['natural']}acc ↑")
+    unnatural = tables.numbers("leaderboard", f"{WORDS['unnatural']}acc ↑")
+    assert [float(cells["reference policy=prior"]) for cells in (natural, unnatural)] == [1.0, 0.0]
+    assert float(natural["random guess"]) == 0.5 <= float(natural["floor"]) < 1
 
 
 # The command

@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 from functools import cache
-from itertools import combinations, pairwise
+from itertools import chain, combinations, pairwise
 from math import nan
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from lm_eval_ext.reports.figure import Bars, Curves, Estimate, Figure, HeatMap, Mark, Panel, Series, Table
-from lm_eval_ext.reports.page.drawing import pngs, svgs
+from lm_eval_ext.reports.figure import Bars, Curves, Estimate, Figure, Forest, HeatMap, Mark, Panel, Series, Table
+from lm_eval_ext.reports.page.drawing import NARROW, PICTURE, WIDE, looks, pngs, svgs
 from lm_eval_ext.reports.page.drawing.frame import ELLIPSIS, scales, shortened, told_apart, width, wrapped
 from lm_eval_ext.reports.page.drawing.palette import DARK_INK, LIGHT_INK, ROLE_OF, ROLES, SERIES, SHADES, contrast
 from lm_eval_ext.reports.wording import magnitude
@@ -32,12 +32,13 @@ def all_drawn(count: int) -> list[tuple[Figure, list[str]]]:
     """Return the figures and drawings of a report of so many models."""
     report = sample.report(count)
     figures = [report.summary, *(figure for section in report.sections for figure in section.figures)]
-    return [(figure, svgs(figure)) for figure in figures]
+    alike = looks(figures)
+    return [(figure, [svg for panel in svgs(figure, alike) for svg in panel]) for figure in figures]
 
 
 def drawn(mark: Mark) -> ElementTree.Element:
-    """Return the only panel of a figure with this mark."""
-    (svg,) = svgs(Figure("name", "title", "", (Panel("", mark),), TABLE))
+    """Return the only panel of a figure with this mark, as it is on a phone."""
+    ((svg, _),) = svgs(Figure("name", "title", "", (Panel("", mark),), TABLE), {})
     return ElementTree.fromstring(svg)  # noqa: S314 # our own
 
 
@@ -82,16 +83,18 @@ def test_every_drawing_is_well_formed_small_and_narrow_enough_for_a_phone(count:
         for svg in drawings:
             root = ElementTree.fromstring(svg)  # noqa: S314 # our own
             box = [float(number) for number in (root.get("viewBox") or "").split()]
-            assert box[:3] == [0, 0, 340]
-            assert root.get("role") == "img"
+            assert box[:2] == [0, 0]
+            assert box[2] in {NARROW, WIDE.get(len(figure.panels))}
+            assert root.get("role") == "graphics-document document"
             assert (root.get("aria-label") or "").startswith(figure.title)
             inside = [element for element in root.iter() if "x" in element.attrib and "y" in element.attrib]
             assert len(inside) > 4
             for element in inside:
-                assert -8 <= float(element.get("x", "")) <= 348, ElementTree.tostring(element)
+                assert -8 <= float(element.get("x", "")) <= box[2] + 8, ElementTree.tostring(element)
                 assert -8 <= float(element.get("y", "")) <= box[3] + 2, ElementTree.tostring(element)
             # Some 50 bytes for a number of a heat map; no metadata, clip paths or six decimals.
-            assert len(svg) < 3_000 + 60 * len(texts(root)) + 100 * (len(list(root.iter())) - len(texts(root)))
+            told = sum(len(each.text or "") for each in root.iter(f"{SVG}title"))
+            assert len(svg) - told < 3_000 + 60 * len(texts(root)) + 100 * (len(list(root.iter())) - len(texts(root)))
             assert not re.search(r"\d\.\d\d", re.sub(r' (fill-opacity|aria-label)="[^"]*"|>[^<]*<', "", svg))
 
 
@@ -108,8 +111,8 @@ def test_drawings_share_no_ids_and_refer_only_to_their_own() -> None:
 
 def test_drawing_again_gives_the_same_bytes() -> None:
     figure = sample.curves(sample.models(2))
-    assert svgs(figure) == svgs(figure)
-    assert pngs(figure) == pngs(figure)
+    assert svgs(figure, {}) == svgs(figure, {})
+    assert pngs(figure, {}) == pngs(figure, {})
 
 
 def test_drawings_use_the_colors_declared_by_the_page() -> None:
@@ -122,7 +125,7 @@ def test_the_users_matplotlib_settings_have_no_effect_and_are_kept() -> None:
     import matplotlib  # noqa: PLC0415 # to be set up as a user may have it
 
     figure = sample.bars(sample.models(2))
-    expected, picture = svgs(figure), pngs(figure)
+    expected, picture = svgs(figure, {}), pngs(figure, {})
     ours: Any = {
         "font.size": 30,
         "axes.grid": True,
@@ -131,7 +134,7 @@ def test_the_users_matplotlib_settings_have_no_effect_and_are_kept() -> None:
         "axes.facecolor": "k",
     }
     with matplotlib.rc_context(ours):
-        assert (svgs(figure), pngs(figure)) == (expected, picture)
+        assert (svgs(figure, {}), pngs(figure, {})) == (expected, picture)
         assert matplotlib.rcParams["font.size"] == 30
 
 
@@ -139,7 +142,7 @@ def test_drawing_opens_no_window_and_leaves_no_figure_behind() -> None:
     code = (
         "import sys; from tests.reports.page import sample_report as s; "
         "from lm_eval_ext.reports.page.drawing import svgs, pngs;"
-        "f = s.bars(s.models(1)); svgs(f); pngs(f); print('matplotlib.pyplot' in sys.modules)"
+        "f = s.bars(s.models(1)); svgs(f, {}); pngs(f, {}); print('matplotlib.pyplot' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
@@ -156,7 +159,7 @@ def test_the_error_without_matplotlib_says_how_to_install_it(tmp_path: Path) -> 
     code = (
         f"import sys; sys.path.insert(0, {str(tmp_path)!r});"
         "from tests.reports.page import sample_report as s; "
-        "from lm_eval_ext.reports.page.drawing import svgs; svgs(s.bars(['a']))"
+        "from lm_eval_ext.reports.page.drawing import svgs; svgs(s.bars(['a']), {})"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 1
@@ -234,7 +237,7 @@ def test_an_unknown_part_of_a_bar_is_not_drawn() -> None:
 )
 def test_an_empty_drawing_is_a_drawing(mark: Mark) -> None:
     assert len(list(drawn(mark).iter())) > 1
-    (png,) = pngs(Figure("name", "title", "", (Panel("", mark),), TABLE))
+    (png,) = pngs(Figure("name", "title", "", (Panel("", mark),), TABLE), {})
     assert png.startswith(b"\x89PNG")
 
 
@@ -332,21 +335,69 @@ def test_twenty_series_are_distinguishable_without_color() -> None:
 def test_each_number_of_a_heat_map_has_the_color_of_its_value() -> None:
     svg = drawn(HeatMap(("row",), ("low", "high", "none"), (one(0.0, 1.0, nan),), "accuracy"))
     colors = dict(inks(svg))
-    assert colors["0"] == "var(--heat0-ink)"
-    assert colors["100"] == f"var(--heat{SHADES - 1}-ink)"
+    assert colors["0"] == "var(--good0-ink)"
+    assert colors["100"] == f"var(--good{SHADES - 1}-ink)"
     assert colors["–"] == "var(--muted)"  # noqa: RUF001 # as it is written
     assert paths(svg, "missing")
 
 
 @pytest.mark.parametrize(
     ("values", "roles"),
-    [((-0.2, 0.0, 0.2), ("change0", "change4", "change8")), ((0.0, 0.2, 0.2), ("change4", "change8", "change8"))],
+    [((-0.2, 0.0, 0.2), ("change8", "change4", "change0")), ((0.0, 0.2, 0.2), ("change4", "change0", "change0"))],
     ids=["both ways", "up only"],
 )
 def test_the_midpoint_of_a_change_scale_is_zero(values: tuple[float, ...], roles: tuple[str, ...]) -> None:
     svg = drawn(HeatMap(("row",), ("a", "b", "c"), (one(*values),), "gain", "change"))
     colors = [color for _, color in inks(svg) if "change" in color]
-    assert colors == [f"var(--{role}-ink)" for role in roles]
+    assert colors == sorted(f"var(--{role}-ink)" for role in roles)
+    (highest,) = {color for text, color in inks(svg) if text == "+20" and "change" in color}
+    assert highest == f"var(--{roles[-1]}-ink)"
+
+
+@pytest.mark.parametrize(
+    ("higher", "unit", "role", "says"),
+    [
+        (True, "share", "good8", ["higher is better"]),
+        (False, "share", "bad8", ["lower is better"]),
+        (None, "share", "plain8", []),
+        (True, "change", "change0", ["higher is better"]),
+        (False, "change", "change8", ["lower is better"]),
+    ],
+)
+def test_good_and_bad_have_other_colors_and_the_legend_says_which(
+    higher: bool | None, unit: str, role: str, says: list[str]
+) -> None:
+    svg = drawn(HeatMap(("row",), ("a",), (one(1.0),), "axis", unit, higher))  # type: ignore[arg-type] # a unit
+    assert f"var(--{role}-ink)" in dict(inks(svg)).values()
+    assert [text for text in texts(svg) if "better" in text] == says
+
+
+@pytest.mark.parametrize(
+    ("mark", "told"),
+    [
+        (Bars(("m",), (Series("natural", (Estimate(0.5, 0.4, 0.6, 300, 300),)),), "accuracy"), "m, natural: "),
+        (Curves((3,), (Series("m", (Estimate(0.5, 0.4, 0.6, 300, 300),)),), "n", "accuracy"), "m, n 3: "),
+        (HeatMap(("m",), ("flipped",), ((Estimate(0.5, 0.4, 0.6, 300, 300),),), "accuracy"), "m, flipped: "),
+        (Forest(("m",), (Estimate(0.5, 0.4, 0.6, 300, 300),), "accuracy"), "m: "),
+    ],
+    ids=["bars", "curves", "heat map", "forest"],
+)
+def test_every_mark_says_its_value_interval_and_rows(mark: Mark, told: str) -> None:
+    titles = [title.text for title in drawn(mark).iter(f"{SVG}title")]
+    assert titles == [f"{told}50.0% [40.0, 60.0], rows: 300"]
+
+
+def test_a_level_has_one_look_in_every_drawing() -> None:
+    def of(*names: str) -> Figure:
+        mark = Bars(("a",), tuple(Series(name, one(0.5)) for name in names), "accuracy")
+        return Figure("name", "title", "", (Panel("", mark),), TABLE)
+
+    figures = [of("natural", "unnatural"), of("m1", "m2"), of("natural", "neutral", "unnatural"), of("unnatural")]
+    alike = looks(figures)
+    assert alike == {"natural": 0, "neutral": 1, "unnatural": 2, "m1": 0, "m2": 1}
+    for figure in (figures[0], figures[3]):
+        assert 'fill="var(--series2)"' in svgs(figure, alike)[0][0]
+        assert 'fill="var(--series1)"' not in svgs(figure, alike)[0][0]
 
 
 def test_columns_that_do_not_fit_are_stacked() -> None:
@@ -354,10 +405,10 @@ def test_columns_that_do_not_fit_are_stacked() -> None:
     svg = drawn(HeatMap(("row",), columns, (one(*[0.5] * 30),), "accuracy"))
     assert texts(svg).count("50") == 30
     places = [(float(e.get("x", "")), float(e.get("y", ""))) for e in svg.iter(f"{SVG}text") if e.text in columns]
-    # Two blocks of fifteen, the row's name at each.
+    # Three blocks of ten, the row's name at each.
     assert len(places) == 30
-    assert len({x for x, _ in places}) == 15
-    assert [len({y for _, y in places}), texts(svg).count("row")] == [2, 2]
+    assert len({x for x, _ in places}) == 10
+    assert [len({y for _, y in places}), texts(svg).count("row")] == [3, 3]
 
 
 def test_row_names_are_narrowed_if_that_saves_a_block() -> None:
@@ -391,7 +442,7 @@ def test_an_axis_has_room_for_its_values_and_zero(
 
 def test_the_panels_of_a_figure_share_an_axis() -> None:
     panels = tuple(Panel(str(v), Bars(("a",), (Series("", one(v)),), "accuracy")) for v in (0.1, 0.9))
-    for svg in svgs(Figure("name", "title", "", panels, TABLE)):
+    for svg in chain.from_iterable(svgs(Figure("name", "title", "", panels, TABLE), {})):
         assert "100%" in svg
 
 
@@ -418,9 +469,9 @@ def test_math_or_markup_in_a_name_is_shown_literally() -> None:
 
 
 def test_a_picture_is_twice_as_wide_as_the_drawing() -> None:
-    for png in pngs(sample.parts(sample.models(2))):
+    for png in pngs(sample.parts(sample.models(2)), {}):
         assert png.startswith(b"\x89PNG\r\n\x1a\n")
-        assert int.from_bytes(png[16:20], "big") == 2 * (340 + 2 * 12)
+        assert int.from_bytes(png[16:20], "big") == 2 * (PICTURE + 2 * 12)
 
 
 @pytest.mark.parametrize(
@@ -484,7 +535,7 @@ def test_text_is_readable_on_every_background_in_light_and_dark() -> None:
     pairs = [(role, role.removesuffix("-ink")) for role in ROLES if role.endswith("-ink")]
     pairs += [(text, ground) for text in ("ink", "muted", "link") for ground in ("ground", "paper")]
     pairs += [("ink", "notice"), ("muted", "missing")]
-    assert len(pairs) == 26
+    assert len(pairs) == 44
     for scheme in (0, 1):
         for text, ground in pairs:
             assert contrast(ROLES[text][scheme], ROLES[ground][scheme]) >= 4.5, (text, ground, scheme)
@@ -505,8 +556,9 @@ def test_every_role_but_a_cells_ink_has_its_own_color_and_inks_are_one_of_two() 
 
 def test_heat_map_levels_are_monotonic_in_contrast() -> None:
     for scheme in (0, 1):
-        against_paper = [contrast(ROLES[f"heat{level}"][scheme], ROLES["paper"][scheme]) for level in range(SHADES)]
-        assert against_paper == sorted(against_paper)
+        for hue in ("good", "bad", "plain"):
+            against = [contrast(ROLES[f"{hue}{level}"][scheme], ROLES["paper"][scheme]) for level in range(SHADES)]
+            assert against == sorted(against), hue
         for side in ([4, 3, 2, 1, 0], [4, 5, 6, 7, 8]):
             away = [contrast(ROLES[f"change{level}"][scheme], ROLES["paper"][scheme]) for level in side]
             assert away == sorted(away)

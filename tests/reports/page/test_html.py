@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from itertools import chain
 from math import nan
 
 import pytest
@@ -14,6 +15,7 @@ from lm_eval_ext.reports.figure import (
     Estimate,
     Example,
     Figure,
+    HeatMap,
     Panel,
     Report,
     Section,
@@ -22,7 +24,7 @@ from lm_eval_ext.reports.figure import (
     TableCell,
     Unit,
 )
-from lm_eval_ext.reports.page.html import head_columns, page, turned
+from lm_eval_ext.reports.page.html import apart, head_columns, page
 from lm_eval_ext.reports.wording import LONGEST, figure, interval, readable
 from lm_eval_ext.results.issue import error, note, warning
 from tests.reports.page import sample_report as sample
@@ -98,7 +100,6 @@ def test_the_page_is_well_formed_with_unique_ids(whole: str) -> None:
     ids = [attributes["id"] for _, attributes in read.elements if "id" in attributes]
     assert len(ids) == len(set(ids))
     links = [attributes["href"] for tag, attributes in read.elements if tag == "a"]
-    assert links == ["#summary", *(f"#section-{s.name}" for s in sample.report(1).sections), "#runs"]
     assert {link.removeprefix("#") for link in links} <= set(ids)
 
 
@@ -111,6 +112,14 @@ def test_the_page_has_no_scripts_and_no_external_resources(whole: str) -> None:
             assert attributes.get(name, "#").startswith(("#", "data:")), (tag, attributes)
     assert not re.search(r"@import|url\(\s*[\"']?(?!#)|@font-face", whole)
     assert "default-src 'none'" in whole
+
+
+def test_every_color_is_declared(whole: str) -> None:
+    used = set(re.findall(r"var\((--[\w-]+)\)", whole))
+    assert len(used) > 20
+    # What a cell draws states its own places.
+    places = {f"--{name}" for name in ("value", "floor", "guess", "bound", "from", "to", "at", "letters")}
+    assert used - places <= set(re.findall(r"(--[\w-]+):", whole))
 
 
 def test_hostile_text_is_displayed_but_inert(whole: str) -> None:
@@ -191,43 +200,79 @@ def test_columns_before_the_first_estimate_are_headings(rows: list[tuple[TableCe
     assert head_columns(Table(("a", "b", "c"), tuple(rows))) == expected
 
 
+def test_numbers_are_folded_unless_they_are_the_figure() -> None:
+    table = Table(("a", "b"), (("x", Estimate(0.5)),))
+    bare = Figure("only", "title", "reading", (), table)
+    assert '<details class="numbers">' in page(report_with(table))
+    assert '<details class="numbers" open>' in page(replace(report_with(table), summary=bare))
+
+
+def test_the_navigation_leads_to_every_section_and_figure(whole: str) -> None:
+    nav = whole[whole.index("<nav") : whole.index("</nav>")]
+    expected = sample.report(2)
+    names = [[f"section-{each.name}", *(figure.name for figure in each.figures)] for each in expected.sections]
+    wanted = [f"#{name}" for name in ("summary", *chain.from_iterable(names), "reading", "runs")]
+    assert re.findall(r'href="([^"]+)"', nav) == wanted
+    # Each can be the one that is jumped to.
+    assert all(f'{link}:target) .contents a[href="{link}"]' in whole for link in wanted)
+
+
+SURE = Estimate(0.0, 0.0, 0.1)
+
+
+def heat(*rows: tuple[Estimate, ...], better: bool | None = False) -> HeatMap:
+    columns = tuple("abc"[: len(rows[0])])
+    return HeatMap(tuple(f"m{place}" for place in range(len(rows))), columns, rows, "share", higher_is_better=better)
+
+
 @pytest.mark.parametrize(
-    ("rows", "columns", "expected"),
-    [(2, 7, 3), (5, 7, 6), (6, 7, 8), (2, 6, 7), (0, 7, 8)],
-    ids=["two models", "five", "more", "few columns", "no rows"],
+    ("panels", "columns", "said"),
+    [
+        ((Panel("one", heat((SURE, SURE))),), [], ["share 0.0% [0.0, 10.0] everywhere"]),
+        (
+            (
+                Panel("one", heat((SURE, SURE))),
+                Panel("two", heat((Estimate(0.0, 0.0, 0.3), SURE))),
+                Panel("three", heat((Estimate(0.4), Estimate(0.5)))),
+            ),
+            [("a", "b")],
+            ["one; two: share 0.0% [0.0, 30.0] everywhere"],
+        ),
+        (
+            (Panel("", heat((SURE, Estimate(0.5), SURE), (SURE, Estimate(0.0), Estimate(nan)))),),
+            [("b",)],
+            ["a; c: share 0.0% [0.0, 10.0] everywhere"],
+        ),
+        # Zero in one panel only.
+        (
+            (Panel("one", heat((SURE, Estimate(0.5)))), Panel("two", heat((Estimate(0.1), SURE)))),
+            [("a", "b"), ("a", "b")],
+            [],
+        ),
+        # Zero is bad, and seen at a glance.
+        ((Panel("", heat((SURE, Estimate(0.5)), better=True)),), [("a", "b")], []),
+        # A single value is the same as nothing.
+        ((Panel("", heat((Estimate(0.5),))),), [("a",)], []),
+    ],
+    ids=["a panel", "two panels", "columns", "in one panel only", "of accuracies", "a single value"],
 )
-def test_a_table_of_many_columns_and_few_rows_is_transposed(rows: int, columns: int, expected: int) -> None:
-    headings = tuple(f"figure {number}" for number in range(columns))
-    cells: tuple[tuple[TableCell, ...], ...] = tuple(
-        (f"m{row}", *(Estimate((row + 1) / 10) for _ in headings)) for row in range(rows)
-    )
-    found = turned(Table(("model", *headings), cells, "change"))
-    assert len(found.columns) == expected
-    if found.columns[0] == "":
-        assert found.columns == ("", *(f"m{row}" for row in range(rows)))
-        assert found.rows == tuple((name, *(Estimate((row + 1) / 10) for row in range(rows))) for name in headings)
-        assert found.unit == "change"
+def test_what_is_the_same_everywhere_is_said_and_not_drawn(
+    panels: tuple[Panel, ...], columns: list[tuple[str, ...]], said: list[str]
+) -> None:
+    drawn, words = apart(panels)
+    assert [panel.mark.columns for panel in drawn if isinstance(panel.mark, HeatMap)] == columns
+    assert words == said
 
 
-def test_the_header_of_a_transposed_table_identifies_its_rows() -> None:
-    rows: tuple[tuple[TableCell, ...], ...] = (("one", 3, None, *[Estimate(0.5)] * 7),)
-    assert turned(Table(tuple("abcdefghij"), rows)).columns == ("", "one, 3")
-
-
-@pytest.mark.parametrize(("rows", "is_open"), [(24, True), (25, False)])
-def test_a_long_table_starts_collapsed(rows: int, is_open: bool) -> None:
-    text = page(report_with(Table(("a", "b"), tuple(("x", Estimate(0.5)) for _ in range(rows)))))
-    assert ('<details class="numbers" open>' in text) == is_open
-    assert f"{rows} rows" in text
-
-
-def test_the_short_table_of_a_figure_with_several_drawings_is_open() -> None:
-    names = sample.models(3)
-    # Four constraints for each of three models; for four, 16 rows are too many.
-    text = page(replace(report_with(Table(("a",), ())), summary=sample.parts(names)))
-    assert '<details class="numbers" open>' in text
-    text = page(replace(report_with(Table(("a",), ())), summary=sample.parts(sample.models(4))))
-    assert '<details class="numbers">' in text
+@pytest.mark.parametrize(
+    ("value", "parts", "is_drawn"),
+    [(1.0, (0.2, 0.9), True), (1.0, (), False), (0.0, (0.0, 0.0), False)],
+    ids=["parts differ", "no parts", "nothing"],
+)
+def test_equal_bars_are_drawn_if_their_parts_can_differ(value: float, parts: tuple[float, ...], is_drawn: bool) -> None:
+    series = Series("mismatch", (Estimate(value),) * 2, parts)
+    drawn, _ = apart([Panel("", Bars(("a", "b"), (series,), "mismatch", part="refusal" if parts else ""))])
+    assert bool(drawn) == is_drawn
 
 
 @pytest.mark.parametrize(

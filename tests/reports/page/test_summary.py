@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from lm_eval_ext.reports.evidence import Evidence
-from lm_eval_ext.reports.figure import Estimate, HeatMap
-from lm_eval_ext.reports.page.build import columns, summary
+from lm_eval_ext.reports.figure import Estimate, Figure, HeatMap
+from lm_eval_ext.reports.page.build import build
+from lm_eval_ext.reports.page.leaderboard import Headline, headlines_of, leaderboard, summary
 from lm_eval_ext.results.load import load
+from tests.reports.conftest import ResultFolder
 from tests.reports.files import SST2, write_run
 from tests.reports.manyifeval_files import row, write_rows
 
@@ -20,19 +23,37 @@ OF_MCQ = {"family": "paired_mcq", "dataset": "opinionqa", "constraint": "low", "
 TREE = {"verbalizer": ["natural", "unnatural"], "natural": [GOLDEN], "unnatural": [SST2, SNLI]}
 
 
+def summary_of(evidence: Evidence) -> Figure:
+    return summary(evidence, leaderboard(evidence))
+
+
+def shown(headline: Headline) -> list[str]:
+    return [model for model, standing in headline.standings.items() if standing.estimate.exists]
+
+
 def test_each_lowest_group_and_each_ungrouped_task_is_a_headline(tmp_path: Path) -> None:
     write_run(tmp_path, {SST2: [1], SNLI: [1], GOLDEN: [1], "verbalizer_own": [1]}, group_subtasks=TREE)
-    assert [(column.name, column.tasks) for column in columns(load([tmp_path]))] == [
+    assert [(one.name, one.tasks) for one in headlines_of(load([tmp_path]))] == [
         ("natural", (GOLDEN,)),
         ("unnatural", (SST2, SNLI)),
         ("verbalizer_own", ("verbalizer_own",)),
     ]
 
 
+def test_a_caption_has_two_sentences_at_most_and_leaves_the_statistics_to_the_page(known_runs: list[Path]) -> None:
+    found = build(load(known_runs))
+    figures = [found.summary, *(figure for section in found.sections for figure in section.figures)]
+    assert len(figures) > 15
+    for figure in figures:
+        sentences = re.findall(r"[.?!]”?(?=\s|$)", figure.reading)
+        assert 1 <= len(sentences) <= 2, figure.reading
+        assert not re.search("95 ?%|bootstrap|resampl|confidence interval", figure.reading), figure.reading
+
+
 def test_many_ungrouped_tasks_are_one_headline(tmp_path: Path) -> None:
     write_run(tmp_path, {f"verbalizer_own_{number}": [1] for number in range(7)})
-    (column,) = columns(load([tmp_path]))
-    assert (column.name, len(column.tasks)) == ("verbalizer, 7 tasks with acc", 7)
+    (headline,) = headlines_of(load([tmp_path]))
+    assert (headline.name, len(headline.tasks)) == ("verbalizer, 7 tasks with acc", 7)
 
 
 def with_facts(path: Path, facts: Mapping[str, Mapping[str, Any]]) -> Path:
@@ -52,8 +73,8 @@ def test_many_ungrouped_tasks_of_several_levels_are_a_headline_for_each_level(tm
     with_facts(write_run(tmp_path, {task: right[of["naturalness"]] for task, of in facts.items()}), facts)
     runs = load([tmp_path])
     names = [f"verbalizer, {level}, 3 tasks with acc" for level in ("natural", "neutral", "unnatural")]
-    assert [column.name for column in columns(runs)] == names
-    figure = summary(Evidence(runs))
+    assert [headline.name for headline in headlines_of(runs)] == names
+    figure = summary_of(Evidence(runs))
     ((_, *estimates),) = figure.table.rows
     assert [each.value for each in estimates if isinstance(each, Estimate)] == [1, 0, 0]
     mark = figure.panels[0].mark
@@ -68,13 +89,13 @@ def test_a_group_over_several_levels_is_a_headline_for_each_level(tmp_path: Path
     content = json.loads(path.read_text())
     content["group_subtasks"] = {"manyifeval": [*reversed(tasks)]}
     path.write_text(json.dumps(content))
-    assert [(column.name, column.tasks) for column in columns(load([tmp_path]))] == [(task, (task,)) for task in tasks]
+    assert [(one.name, one.tasks) for one in headlines_of(load([tmp_path]))] == [(task, (task,)) for task in tasks]
 
 
 def test_the_tasks_of_one_level_of_a_group_are_a_headline(tmp_path: Path) -> None:
     facts = {SST2: {"prompting": "chain_of_thought"}, SNLI: {"prompting": "chain_of_thought"}, GOLDEN: {}}
     with_facts(write_run(tmp_path, {task: [1] for task in facts}, group_subtasks={"mine": [*facts]}), facts)
-    assert [(column.name, column.tasks) for column in columns(load([tmp_path]))] == [
+    assert [(one.name, one.tasks) for one in headlines_of(load([tmp_path]))] == [
         (GOLDEN, (GOLDEN,)),
         ("mine, chain of thought", (SST2, SNLI)),
     ]
@@ -88,13 +109,16 @@ def test_a_group_without_its_own_headline_is_split_into_tasks(tmp_path: Path) ->
     content["results"]["mcq"] = {"refusal,rules": 0.5, "no_answer,rules": 0.0, "entropy_text,rules": 0.0}
     content["configs"]["mcq"]["metadata"] |= OF_MCQ
     path.write_text(json.dumps(content))
-    assert [(column.name, column.metric) for column in columns(load([tmp_path]))] == [(SST2, "acc"), ("mcq", "refusal")]
+    assert [(one.name, one.metric) for one in headlines_of(load([tmp_path]))] == [
+        (SST2, "acc"),
+        ("mcq", "refusal"),
+    ]
 
 
 def test_a_task_directly_in_an_upper_group_is_a_headline(tmp_path: Path) -> None:
     tree = {"all": ["level", GOLDEN], "level": [SST2, SNLI]}
     write_run(tmp_path, {SST2: [1], SNLI: [1], GOLDEN: [1]}, group_subtasks=tree)
-    assert [column.name for column in columns(load([tmp_path]))] == ["level", GOLDEN]
+    assert [headline.name for headline in headlines_of(load([tmp_path]))] == ["level", GOLDEN]
 
 
 def test_many_ungrouped_tasks_with_two_headline_metrics_are_two_headlines(tmp_path: Path) -> None:
@@ -105,16 +129,37 @@ def test_many_ungrouped_tasks_with_two_headline_metrics_are_two_headlines(tmp_pa
         content["results"][task] = text | ({"mismatch,rules": 0.25} if number < 7 else {})
         content["configs"][task]["metadata"] |= OF_MCQ
     path.write_text(json.dumps(content))
-    assert [(column.name, len(column.tasks)) for column in columns(load([tmp_path]))] == [
+    assert [(headline.name, len(headline.tasks)) for headline in headlines_of(load([tmp_path]))] == [
         ("paired_mcq, 7 tasks with mismatch", 7),
         ("paired_mcq, 7 tasks with refusal", 7),
     ]
 
 
+def test_a_task_in_two_forms_has_a_headline_for_each(result_folder: ResultFolder) -> None:
+    task = "manyifeval_dense_n010"
+    forms = [result_folder("oracle", [task], limit=2), result_folder("first_half", [task], limit=2, form="mixed")]
+    (board,) = leaderboard(Evidence(load(forms)))
+    assert {one.metric: shown(one) for one in board.headlines} == {
+        "words_followed": ["reference policy=oracle"],
+        "instructions_followed": ["reference policy=first_half"],
+    }
+
+
+def test_of_scores_that_are_not_comparable_none_is_the_best(result_folder: ResultFolder) -> None:
+    folders = [
+        result_folder(policy, ["manyifeval_n02"], limit=2, row_seed=seed)
+        for policy, seed in (("oracle", 3), ("ignore", 4))
+    ]
+    (board,) = leaderboard(Evidence(load(folders)))
+    (headline,) = board.headlines
+    assert len(shown(headline)) == 2
+    assert not any(standing.is_best or standing.is_close for standing in headline.standings.values())
+
+
 def test_a_headline_is_the_mean_over_all_rows_of_its_tasks(tmp_path: Path) -> None:
     # (1 + 0 + 0 + 0 + 1 + 1) / 6
     write_run(tmp_path, {SST2: [1, 0, 0, 0], SNLI: [1, 1]}, group_subtasks=TREE)
-    figure = summary(Evidence(load([tmp_path])))
+    figure = summary_of(Evidence(load([tmp_path])))
     assert figure.table.columns == ("model", "unnatural (acc ↑)")
     ((model, estimate),) = figure.table.rows
     assert model == "one"
@@ -126,7 +171,7 @@ def test_a_headline_is_the_mean_over_all_rows_of_its_tasks(tmp_path: Path) -> No
 def test_a_model_with_only_part_of_a_headline_has_no_value(tmp_path: Path) -> None:
     write_run(tmp_path / "a", {SST2: [1], SNLI: [1]}, group_subtasks=TREE)
     write_run(tmp_path / "b", {SST2: [1]}, arguments={"pretrained": "two"})
-    figure = summary(Evidence(load([tmp_path])))
+    figure = summary_of(Evidence(load([tmp_path])))
     (_, one), (_, two) = figure.table.rows
     assert isinstance(one, Estimate)
     assert one.value == 1
@@ -141,4 +186,4 @@ def test_a_model_with_only_part_of_a_headline_has_no_value(tmp_path: Path) -> No
 def test_two_groups_of_the_same_tasks_are_one_headline(tmp_path: Path) -> None:
     # As the harness has a group within a group: the upper one first.
     write_run(tmp_path, {SST2: [1], SNLI: [1]}, group_subtasks={"upper": ["lower"], "lower": [SST2, SNLI]})
-    assert [column.name for column in columns(load([tmp_path]))] == ["lower"]
+    assert [headline.name for headline in headlines_of(load([tmp_path]))] == ["lower"]

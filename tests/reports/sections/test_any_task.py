@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from lm_eval_ext.reports.figure import Estimate, Figure, Forest, Report
-from lm_eval_ext.reports.page.build import TITLE, TITLE_OF_OTHERS, build
+from lm_eval_ext.reports.page.build import build
 from lm_eval_ext.reports.page.html import page
 from lm_eval_ext.reports.wording import as_csv
 from lm_eval_ext.results.load import load_apart
@@ -47,9 +47,10 @@ def many(folder: Path, tasks: int, models: int) -> Report:
 
 def test_a_real_run_has_its_differences_and_its_scores(other_runs: list[Path]) -> None:
     found = report(*other_runs)
-    assert found.title == TITLE_OF_OTHERS
+    assert found.title == "wrong-2 and wrong-6"
     shown = figures(found)
     assert [*shown] == [
+        "summary",
         "any_task_differences",
         "any_task_differences_in_units",
         "any_task_scores",
@@ -84,7 +85,7 @@ def test_the_clearest_differences_come_first(tmp_path: Path) -> None:
 
 def test_a_hundred_tasks_of_one_model_are_several_drawings(tmp_path: Path) -> None:
     shown = figures(many(tmp_path, 60, 1))
-    assert [*shown] == ["any_task_scores"]
+    assert [*shown] == ["summary", "any_task_scores"]
     panels = shown["any_task_scores"].panels
     assert [len(panel.mark.categories) for panel in panels if isinstance(panel.mark, Forest)] == [25, 25, 10]
     assert [panel.title for panel in panels] == ["part 1 of 3", "part 2 of 3", "part 3 of 3"]
@@ -122,7 +123,7 @@ def test_a_run_of_our_tasks_and_others_has_both(tmp_path: Path) -> None:
     write_run(tmp_path / "ours", {"verbalizer_sst2_unnatural_flipped": RIGHT}, arguments={"pretrained": "owner/one"})
     write_other_run(tmp_path / "other", {"quiz": MadeUp(RIGHT)})
     found = report(tmp_path)
-    assert found.title == TITLE
+    assert found.title == "one"
     assert [section.name for section in found.sections] == ["verbalizer", "any_task"]
     # Both are one model's.
     assert [row[0] for row in found.summary.table.rows] == ["one"]

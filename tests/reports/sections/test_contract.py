@@ -14,6 +14,7 @@ from lm_eval_ext.families.registry import FAMILIES
 from lm_eval_ext.families.verbalizer.schema import OF_WORDING, RELIABLE
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Section
+from lm_eval_ext.reports.page.answers import answers
 from lm_eval_ext.results.load import load
 from lm_eval_ext.results.runs import Runs
 from tests.families.natural_instructions.test_bleurt import BERT, checkpoint
@@ -24,11 +25,22 @@ TASKS: Mapping[str, tuple[str, ...]] = {
     "verbalizer": ("verbalizer_sst2_natural_golden", "verbalizer_sst2_unnatural_flipped"),
     "manyifeval": ("manyifeval_n02", "manyifeval_n03", "manyifeval_cousins_n02", "manyifeval_dense_n010"),
     "ifbench": ("ifbench",),
+    "hierarchy": ("hierarchy_system", "hierarchy_system_user", "hierarchy_turns_t02"),
     "paired_mcq": ("paired_mcq_arc_challenge_low", "paired_mcq_opinionqa_low"),
     "natural_instructions": (f"{NI}_prompt", f"{NI}_all"),
 }
 """Of each family tasks that give all its metrics."""
+NEEDS_CHAT = "hierarchy"
 ROWS = 5
+PARTLY_RIGHT = {
+    "verbalizer": "random",
+    "manyifeval": "drop_one",
+    "ifbench": "drop_one",
+    "hierarchy": "last",
+    "paired_mcq": "chatty",
+    "natural_instructions": "echo",
+}
+"""Policies under which details have values between 0 and 1."""
 REFINED = "self_refine:base=reference,policy=drop_one,strategy=feedback,rounds=1"
 TWICE = "two_turns:base=reference,policy=oracle"
 
@@ -37,7 +49,8 @@ TWICE = "two_turns:base=reference,policy=oracle"
 def folders(result_folder: ResultFolder, sentence_data: None, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     bleurt = str(checkpoint(tmp_path_factory.mktemp("bleurt"), BERT))
     folders: list[Path] = [
-        result_folder("oracle", tasks, limit=ROWS, answer_classifier="rules", bleurt=bleurt) for tasks in TASKS.values()
+        result_folder("oracle", tasks, limit=ROWS, chat=family == NEEDS_CHAT, answer_classifier="rules", bleurt=bleurt)
+        for family, tasks in TASKS.items()
     ]
     refined = result_folder(REFINED, TASKS["manyifeval"][:2], limit=2)
     twice = result_folder(TWICE, ("ifbench_two_turns",), limit=2, chat=True)
@@ -79,12 +92,45 @@ OF_MORE_WORDINGS = {*OF_WORDING.values(), *RELIABLE.values()} - {
 def test_every_drawn_metric_appears_in_a_figure_of_runs_that_have_it(
     family: str, runs: Runs, sections: Mapping[str, Section]
 ) -> None:
-    given = {metric for run in runs.of(family) for metric in run.metrics}
+    # Of some metrics the samples have what figures are computed from, but no value that a mean is over.
+    given = {name for run in runs.of(family) for name in (*run.metrics, *(run.rows.line(0) if run.rows else ()))}
     shown = {metric for figure in sections[family].figures for metric in figure.metrics}
     drawn = [one.name for one in FAMILIES[family].schema.metrics if one.drawn and one.name not in OF_MORE_WORDINGS]
     had = [name for name in drawn if any(fnmatchcase(metric, name) for metric in given)]
     assert had == drawn
     assert [name for name in had if not any(alike(name, one) for one in shown)] == []
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_section_and_its_figures_are_the_same_whether_the_results_or_only_the_samples_have_the_details(
+    family: str, result_folder: ResultFolder, sentence_data: None
+) -> None:
+    folders = [
+        result_folder(
+            PARTLY_RIGHT[family],
+            TASKS[family],
+            limit=ROWS,
+            chat=family == NEEDS_CHAT,
+            answer_classifier="rules",
+            **details,
+        )
+        for details in ({}, {"details": True})
+    ]
+    brief, full = (load([folder]) for folder in folders)
+    for one, other in zip(brief.of(family), full.of(family), strict=True):
+        only_here = {metric for metric in other.metrics if FAMILIES[family].schema.metric(metric).is_detail}
+        assert only_here
+        assert one.file.content["results"][one.task].keys().isdisjoint(f"{name},{one.reader}" for name in only_here)
+        assert all(f"{name},{one.reader}" in other.file.content["results"][one.task] for name in only_here)
+        # Some are computed by the sections alone.
+        assert {metric: one.figure(metric) for metric in one.metrics} == {
+            metric: pytest.approx(other.figure(metric), abs=1e-12) for metric in one.metrics
+        }
+        assert {name for name in only_here - {*one.metrics} if FAMILIES[family].schema.row_form(name)} == set()
+    found, expected = (section_of(family, runs) for runs in (brief, full))
+    assert found is not None
+    assert expected is not None
+    assert repr(found.figures) == repr(expected.figures)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -101,6 +147,17 @@ def test_the_same_files_give_the_same_section(
 ) -> None:
     # By its text, for no NaN is another.
     assert repr(section_of(family, load(folders))) == repr(sections[family])
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_family_says_what_the_answers_behind_its_headlines_are(family: str, runs: Runs) -> None:
+    behind, _ = answers(runs, {run.task: (run.task,) for run in runs.of(family)}, 3)
+    found = behind[FAMILIES[family].section]
+    assert {one.headline for one in found} == {run.task for run in runs.of(family)}
+    for one in found:
+        assert one.shown, one.headline
+        assert all(example.facts for example in one.shown)
+        assert one.issues == ()
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lm_eval_ext.verifiers import EDITIONS, Checker, instruction
+from lm_eval_ext.verifiers import Checker, instruction
 from lm_eval_ext.verifiers.phrases import as_words, occurrences, whole_words
 from lm_eval_ext.verifiers.text import Text
+from tests.verifiers.ifbench.cases import Case, each_of, in_both_editions
 
 
 @pytest.mark.parametrize(
@@ -127,117 +128,125 @@ def test_a_plus_is_a_quantifier_or_literal(text: str, faithful: bool, repaired: 
             checker.follows(Text(text), "faithful")
 
 
-@pytest.mark.parametrize(
-    ("keyword", "frequency", "relation", "text", "faithful", "repaired"),
-    [
-        pytest.param("war", 3, "at least", "forward toward warden wars", True, False, id="trap: war in forward"),
-        ("war", 3, "at least", "War, war and WAR.", True, True),
-        ("war", 3, "at least", "war-war _war_", True, True),
-        ("war", 3, "at least", "war war", False, False),
-        ("war", 3, "at least", "warwarwar", True, False),
-        ("war", 3, "less than", "war war", True, True),
-        ("war", 3, "less than", "war war war", False, False),
-        ("war", 3, "less than", "war warden forward", False, True),
-        ("war", 3, "less than", "peace", True, True),
-        ("war", 1, "at least", "war", True, True),
-        ("war", 1, "at least", "peace", False, False),
-        ("war", 1, "less than", "peace", True, True),
-        ("war", 1, "less than", "warm", False, True),
+# Instruction id -> cases: arguments, text, faithful, repaired.
+CASES: dict[str, list[Case]] = {
+    "keywords:frequency": [
+        (
+            {"keyword": "war", "frequency": 3, "relation": "at least"},
+            "forward toward warden wars",
+            True,
+            False,
+        ),  # trap: war in forward
+        ({"keyword": "war", "frequency": 3, "relation": "at least"}, "War, war and WAR.", True, True),
+        ({"keyword": "war", "frequency": 3, "relation": "at least"}, "war-war _war_", True, True),
+        ({"keyword": "war", "frequency": 3, "relation": "at least"}, "war war", False, False),
+        ({"keyword": "war", "frequency": 3, "relation": "at least"}, "warwarwar", True, False),
+        ({"keyword": "war", "frequency": 3, "relation": "less than"}, "war war", True, True),
+        ({"keyword": "war", "frequency": 3, "relation": "less than"}, "war war war", False, False),
+        ({"keyword": "war", "frequency": 3, "relation": "less than"}, "war warden forward", False, True),
+        ({"keyword": "war", "frequency": 3, "relation": "less than"}, "peace", True, True),
+        ({"keyword": "war", "frequency": 1, "relation": "at least"}, "war", True, True),
+        ({"keyword": "war", "frequency": 1, "relation": "at least"}, "peace", False, False),
+        ({"keyword": "war", "frequency": 1, "relation": "less than"}, "peace", True, True),
+        ({"keyword": "war", "frequency": 1, "relation": "less than"}, "warm", False, True),
         # a legal 0
-        ("war", 0, "at least", "peace", True, True),
-        ("war", 0, "at least", "", False, False),
-        ("war", 0, "less than", "peace", False, False),
+        ({"keyword": "war", "frequency": 0, "relation": "at least"}, "peace", True, True),
+        ({"keyword": "war", "frequency": 0, "relation": "at least"}, "", False, False),
+        ({"keyword": "war", "frequency": 0, "relation": "less than"}, "peace", False, False),
         # blank follows nothing, not even "less than"
-        ("war", 1, "less than", " \n", False, False),
+        ({"keyword": "war", "frequency": 1, "relation": "less than"}, " \n", False, False),
         # occurrences do not overlap
-        ("ha ha", 2, "at least", "ha ha ha", False, False),
-        ("ha ha", 2, "at least", "ha ha ha\nha", False, True),
-        ("ha ha", 2, "at least", "ha ha, ha ha", True, True),
+        ({"keyword": "ha ha", "frequency": 2, "relation": "at least"}, "ha ha ha", False, False),
+        ({"keyword": "ha ha", "frequency": 2, "relation": "at least"}, "ha ha ha\nha", False, True),
+        ({"keyword": "ha ha", "frequency": 2, "relation": "at least"}, "ha ha, ha ha", True, True),
         # marks of regular expressions
-        ("e.g.", 1, "at least", "eggs", True, False),
-        ("e.g.", 1, "at least", "tea, e.g. Assam", True, True),
-        ("e.g.", 1, "at least", "tea, e.g., Assam", True, True),
-        (" war ", 1, "at least", "war", True, True),
+        ({"keyword": "e.g.", "frequency": 1, "relation": "at least"}, "eggs", True, False),
+        ({"keyword": "e.g.", "frequency": 1, "relation": "at least"}, "tea, e.g. Assam", True, True),
+        ({"keyword": "e.g.", "frequency": 1, "relation": "at least"}, "tea, e.g., Assam", True, True),
+        ({"keyword": " war ", "frequency": 1, "relation": "at least"}, "war", True, True),
         # marks that are no part of a word may touch one
-        ("!", 2, "at least", "Stop! Now!", True, True),
-        ("!", 2, "at least", "Stop! Now.", False, False),
-        ("#", 2, "less than", "C# and F#", False, False),
-        ("#", 2, "less than", "C# and F", True, True),
+        ({"keyword": "!", "frequency": 2, "relation": "at least"}, "Stop! Now!", True, True),
+        ({"keyword": "!", "frequency": 2, "relation": "at least"}, "Stop! Now.", False, False),
+        ({"keyword": "#", "frequency": 2, "relation": "less than"}, "C# and F#", False, False),
+        ({"keyword": "#", "frequency": 2, "relation": "less than"}, "C# and F", True, True),
     ],
-)
-def test_keywords_are_counted_as_whole_words(  # noqa: PLR0913, PLR0917 # a row of the table
-    keyword: str, frequency: int, relation: str, text: str, faithful: bool, repaired: bool
-) -> None:
-    arguments = {"keyword": keyword, "frequency": frequency, "relation": relation}
-    checker = instruction("keywords:frequency", arguments)
-    assert [checker.follows(Text(text), edition) for edition in EDITIONS] == [faithful, repaired]
-
-
-@pytest.mark.parametrize(
-    ("words", "text", "faithful", "repaired"),
-    [
-        pytest.param(["U.S."], "Visit U.S. today", True, False, id="trap: U.S. is missed"),
-        (["U.S."], "Visit us today", True, True),
-        (["U.S."], "Ursa Major", False, True),
-        (["U.S."], "the U.S.", True, False),
-        (["no", "yes"], "nothing yesterday", True, True),
-        (["no", "yes"], "know, eyes", True, True),
-        (["no", "yes"], "No.", False, False),
-        (["no", "yes"], "a yes-man", False, False),
-        (["no", "yes"], "YES", False, False),
-        (["no", "yes"], "maybe", True, True),
-        (["no", "yes"], "", False, False),
-        (["no"], "_no_", True, False),
-        (["no"], "no2", True, True),
-        (["no"], "no\n", False, False),
-        (["no way"], "no\nway", True, False),
-        (["no way"], "no ways", True, True),
-        ([" no "], "no", True, False),
-        (["a|b"], "b", False, True),
+    "keywords:forbidden_words": [
+        ({"forbidden_words": ["U.S."]}, "Visit U.S. today", True, False),  # trap: U.S. is missed
+        ({"forbidden_words": ["U.S."]}, "Visit us today", True, True),
+        ({"forbidden_words": ["U.S."]}, "Ursa Major", False, True),
+        ({"forbidden_words": ["U.S."]}, "the U.S.", True, False),
+        ({"forbidden_words": ["no", "yes"]}, "nothing yesterday", True, True),
+        ({"forbidden_words": ["no", "yes"]}, "know, eyes", True, True),
+        ({"forbidden_words": ["no", "yes"]}, "No.", False, False),
+        ({"forbidden_words": ["no", "yes"]}, "a yes-man", False, False),
+        ({"forbidden_words": ["no", "yes"]}, "YES", False, False),
+        ({"forbidden_words": ["no", "yes"]}, "maybe", True, True),
+        ({"forbidden_words": ["no", "yes"]}, "", False, False),
+        ({"forbidden_words": ["no"]}, "_no_", True, False),
+        ({"forbidden_words": ["no"]}, "no2", True, True),
+        ({"forbidden_words": ["no"]}, "no\n", False, False),
+        ({"forbidden_words": ["no way"]}, "no\nway", True, False),
+        ({"forbidden_words": ["no way"]}, "no ways", True, True),
+        ({"forbidden_words": [" no "]}, "no", True, False),
+        ({"forbidden_words": ["a|b"]}, "b", False, True),
         # marks that are no part of a word may touch one
-        (["!"], "Stop!", True, False),
-        (["!"], "Stop.", True, True),
-        (["$"], "It costs $5.", True, False),
-        (["$"], "It costs 5 euros.", True, True),
+        ({"forbidden_words": ["!"]}, "Stop!", True, False),
+        ({"forbidden_words": ["!"]}, "Stop.", True, True),
+        ({"forbidden_words": ["$"]}, "It costs $5.", True, False),
+        ({"forbidden_words": ["$"]}, "It costs 5 euros.", True, True),
     ],
-)
-def test_forbidden_words_are_detected(words: list[str], text: str, faithful: bool, repaired: bool) -> None:
-    checker = instruction("keywords:forbidden_words", {"forbidden_words": words})
-    assert [checker.follows(Text(text), edition) for edition in EDITIONS] == [faithful, repaired]
-
-
-@pytest.mark.parametrize(
-    ("letter", "frequency", "relation", "text", "faithful", "repaired"),
-    [
+    "keywords:letter_frequency": [
         # In place of a character that is no letter, the faithful edition counts "y": random.Random(0)'s first letter.
-        pytest.param("#", 2, "at least", "# one # two", False, True, id="trap: # is counted as a letter"),
-        pytest.param("#", 2, "at least", "yes, yesterday", True, False, id="trap: a letter is counted for #"),
-        ("#", 1, "less than", "# one", True, False),
-        ("é", 1, "at least", "Émile", False, True),
-        ("7", 2, "at least", "77", False, True),
-        ("a", 3, "at least", "Banana", True, True),  # b-A-n-A-n-A
-        ("a", 4, "at least", "Banana", False, False),
-        ("a", 2, "at least", "A cat", True, True),
-        ("A", 2, "at least", "A cat", True, True),
-        ("a", 3, "less than", "A cat", True, True),
-        ("a", 2, "less than", "A cat", False, False),
-        ("a", 1, "less than", "by", True, True),
-        ("a", 1, "less than", "á", True, True),
-        ("z", 1, "at least", "by", False, False),
-        ("z", 1, "at least", "Z", True, True),
+        (
+            {"letter": "#", "let_frequency": 2, "let_relation": "at least"},
+            "# one # two",
+            False,
+            True,
+        ),  # trap: # is counted as a letter
+        (
+            {"letter": "#", "let_frequency": 2, "let_relation": "at least"},
+            "yes, yesterday",
+            True,
+            False,
+        ),  # trap: a letter is counted for #
+        ({"letter": "#", "let_frequency": 1, "let_relation": "less than"}, "# one", True, False),
+        ({"letter": "é", "let_frequency": 1, "let_relation": "at least"}, "Émile", False, True),
+        ({"letter": "7", "let_frequency": 2, "let_relation": "at least"}, "77", False, True),
+        ({"letter": "a", "let_frequency": 3, "let_relation": "at least"}, "Banana", True, True),  # b-A-n-A-n-A
+        ({"letter": "a", "let_frequency": 4, "let_relation": "at least"}, "Banana", False, False),
+        ({"letter": "a", "let_frequency": 2, "let_relation": "at least"}, "A cat", True, True),
+        ({"letter": "A", "let_frequency": 2, "let_relation": "at least"}, "A cat", True, True),
+        ({"letter": "a", "let_frequency": 3, "let_relation": "less than"}, "A cat", True, True),
+        ({"letter": "a", "let_frequency": 2, "let_relation": "less than"}, "A cat", False, False),
+        ({"letter": "a", "let_frequency": 1, "let_relation": "less than"}, "by", True, True),
+        ({"letter": "a", "let_frequency": 1, "let_relation": "less than"}, "á", True, True),
+        ({"letter": "z", "let_frequency": 1, "let_relation": "at least"}, "by", False, False),
+        ({"letter": "z", "let_frequency": 1, "let_relation": "at least"}, "Z", True, True),
         # a legal 0
-        ("a", 0, "at least", "by", True, True),
-        ("a", 0, "at least", "", False, False),
-        ("a", 0, "less than", "by", False, False),
-        ("a", 1, "less than", "\n", False, False),
+        ({"letter": "a", "let_frequency": 0, "let_relation": "at least"}, "by", True, True),
+        ({"letter": "a", "let_frequency": 0, "let_relation": "at least"}, "", False, False),
+        ({"letter": "a", "let_frequency": 0, "let_relation": "less than"}, "by", False, False),
+        ({"letter": "a", "let_frequency": 1, "let_relation": "less than"}, "\n", False, False),
     ],
-)
-def test_a_letter_is_counted_in_either_case(  # noqa: PLR0913, PLR0917 # a row of the table
-    letter: str, frequency: int, relation: str, text: str, faithful: bool, repaired: bool
-) -> None:
-    arguments = {"letter": letter, "let_frequency": frequency, "let_relation": relation}
-    checker = instruction("keywords:letter_frequency", arguments)
-    assert [checker.follows(Text(text), edition) for edition in EDITIONS] == [faithful, repaired]
+    "punctuation:no_comma": [
+        ({}, "你好，世界", True, True),  # trap: a fullwidth comma may occur
+        ({}, "one; two", True, True),
+        ({}, "one, two", False, False),
+        ({}, "1,000", False, False),
+        ({}, ",", False, False),
+        ({}, "one\ntwo,", False, False),
+        ({}, "one. two's", True, True),
+        ({}, "一、二", True, True),
+        ({}, "واحد، اثنان", True, True),
+        ({}, "", False, False),
+        ({}, "\n", False, False),
+    ],
+}
+
+
+@each_of(CASES)
+def test_both_editions(name: str, arguments: dict[str, Any], text: str, verdicts: list[bool]) -> None:
+    assert in_both_editions(name, arguments, text) == verdicts
 
 
 # --- What is counted without a regular expression, counted with one ---------------------------------------------------
@@ -337,24 +346,3 @@ def test_any_other_regular_expression_is_searched(keyword: str, text: str) -> No
 def test_section_marks_and_postscripts_with_excessive_search_time_are_errors_or_literal(other: Checker) -> None:
     with pytest.raises(ValueError, match=rf"^{other.id}: .*\(a\+\)\+.* which has a repetition of something"):
         other.faithful(Text("a" * 28))
-
-
-@pytest.mark.parametrize(
-    ("text", "faithful", "repaired"),
-    [
-        pytest.param("你好，世界", True, True, id="trap: a fullwidth comma may occur"),
-        ("one; two", True, True),
-        ("one, two", False, False),
-        ("1,000", False, False),
-        (",", False, False),
-        ("one\ntwo,", False, False),
-        ("one. two's", True, True),
-        ("一、二", True, True),
-        ("واحد، اثنان", True, True),
-        ("", False, False),
-        ("\n", False, False),
-    ],
-)
-def test_no_comma_means_the_ascii_one(text: str, faithful: bool, repaired: bool) -> None:
-    checker = instruction("punctuation:no_comma")
-    assert [checker.follows(Text(text), edition) for edition in EDITIONS] == [faithful, repaired]

@@ -2,150 +2,128 @@
 
 from __future__ import annotations
 
-import pytest
+from typing import Any
 
-from lm_eval_ext.verifiers import EDITIONS, instruction
-from lm_eval_ext.verifiers.text import Text
+from tests.verifiers.ifbench.cases import Case, each_of, in_both_editions
 
 SEVEN_WORDS = "don't well-known U.S.A."  # don t well known U S A
 
-
-@pytest.mark.parametrize(
-    ("number", "relation", "text", "faithful", "repaired"),
-    [
-        pytest.param(7, "at least", SEVEN_WORDS, True, True, id="trap: seven words, at least seven"),
-        pytest.param(8, "at least", SEVEN_WORDS, False, False, id="trap: seven words, at least eight"),
-        pytest.param(7, "less than", SEVEN_WORDS, False, False, id="trap: seven words, less than seven"),
-        pytest.param(8, "less than", SEVEN_WORDS, True, True, id="trap: seven words, less than eight"),
-        (2, "at least", "two words", True, True),
-        (3, "at least", "two words", False, False),
-        (2, "less than", "two words", False, False),
-        (3, "less than", "two words", True, True),
-        (2, "at least", "3.14", True, True),
-        (2, "at least", "snake_case", False, False),
-        (1, "at least", "…", False, False),
-        (1, "less than", "…", True, True),
+# Instruction id -> cases: arguments, text, faithful, repaired.
+CASES: dict[str, list[Case]] = {
+    "length_constraints:number_words": [
+        ({"num_words": 7, "relation": "at least"}, SEVEN_WORDS, True, True),  # trap: seven words, at least seven
+        ({"num_words": 8, "relation": "at least"}, SEVEN_WORDS, False, False),  # trap: seven words, at least eight
+        ({"num_words": 7, "relation": "less than"}, SEVEN_WORDS, False, False),  # trap: seven words, less than seven
+        ({"num_words": 8, "relation": "less than"}, SEVEN_WORDS, True, True),  # trap: seven words, less than eight
+        ({"num_words": 2, "relation": "at least"}, "two words", True, True),
+        ({"num_words": 3, "relation": "at least"}, "two words", False, False),
+        ({"num_words": 2, "relation": "less than"}, "two words", False, False),
+        ({"num_words": 3, "relation": "less than"}, "two words", True, True),
+        ({"num_words": 2, "relation": "at least"}, "3.14", True, True),
+        ({"num_words": 2, "relation": "at least"}, "snake_case", False, False),
+        ({"num_words": 1, "relation": "at least"}, "…", False, False),
+        ({"num_words": 1, "relation": "less than"}, "…", True, True),
         # a legal 0
-        (0, "at least", "…", True, True),
-        (0, "at least", "", False, False),
-        (0, "less than", "…", False, False),
-        (1, "less than", " \n", False, False),
+        ({"num_words": 0, "relation": "at least"}, "…", True, True),
+        ({"num_words": 0, "relation": "at least"}, "", False, False),
+        ({"num_words": 0, "relation": "less than"}, "…", False, False),
+        ({"num_words": 1, "relation": "less than"}, " \n", False, False),
     ],
-)
-def test_words_are_counted(number: int, relation: str, text: str, faithful: bool, repaired: bool) -> None:
-    checker = instruction("length_constraints:number_words", {"num_words": number, "relation": relation})
-    assert [checker.follows(Text(text), edition) for edition in EDITIONS] == [faithful, repaired]
-
-
-@pytest.mark.parametrize(
-    ("number", "relation", "text", "faithful", "repaired"),
-    [
-        (3, "at least", "One. Two! Three?", True, True),
-        (4, "at least", "One. Two! Three?", False, False),
-        (3, "less than", "One. Two! Three?", False, False),
-        (4, "less than", "One. Two! Three?", True, True),
-        (1, "at least", "no full stop", True, True),
-        (2, "at least", "no full stop\n\nnor here", False, False),
-        (2, "at least", "Mr. Smith paid 3.50 euros.", False, False),
-        (2, "at least", "Mr. Smith paid. He left.", True, True),
-        (2, "less than", "Mr. Smith paid 3.50 euros.", True, True),
+    "length_constraints:number_sentences": [
+        ({"num_sentences": 3, "relation": "at least"}, "One. Two! Three?", True, True),
+        ({"num_sentences": 4, "relation": "at least"}, "One. Two! Three?", False, False),
+        ({"num_sentences": 3, "relation": "less than"}, "One. Two! Three?", False, False),
+        ({"num_sentences": 4, "relation": "less than"}, "One. Two! Three?", True, True),
+        ({"num_sentences": 1, "relation": "at least"}, "no full stop", True, True),
+        ({"num_sentences": 2, "relation": "at least"}, "no full stop\n\nnor here", False, False),
+        ({"num_sentences": 2, "relation": "at least"}, "Mr. Smith paid 3.50 euros.", False, False),
+        ({"num_sentences": 2, "relation": "at least"}, "Mr. Smith paid. He left.", True, True),
+        ({"num_sentences": 2, "relation": "less than"}, "Mr. Smith paid 3.50 euros.", True, True),
         # a legal 0
-        (0, "at least", "One.", True, True),
-        (0, "at least", "", False, False),
-        (0, "less than", "One.", False, False),
-        (1, "less than", "One.", False, False),
-        (1, "less than", "\n", False, False),
+        ({"num_sentences": 0, "relation": "at least"}, "One.", True, True),
+        ({"num_sentences": 0, "relation": "at least"}, "", False, False),
+        ({"num_sentences": 0, "relation": "less than"}, "One.", False, False),
+        ({"num_sentences": 1, "relation": "less than"}, "One.", False, False),
+        ({"num_sentences": 1, "relation": "less than"}, "\n", False, False),
     ],
-)
-def test_sentences_are_counted(number: int, relation: str, text: str, faithful: bool, repaired: bool) -> None:
-    checker = instruction("length_constraints:number_sentences", {"num_sentences": number, "relation": relation})
-    assert [checker.follows(Text(text), edition) for edition in EDITIONS] == [faithful, repaired]
-
-
-@pytest.mark.parametrize(
-    ("number", "text", "faithful", "repaired"),
-    [
-        pytest.param(2, "***bold*** a\n***\nb", False, True, id="trap: three asterisks around bold text"),
-        pytest.param(2, "a\n* * *\nb", False, True, id="trap: asterisks with spaces"),
-        (2, "a\n***\nb", True, True),
-        (2, "a\n\n***\n\nb", True, True),
-        (2, "a\n  ***  \nb", True, True),
-        (2, "a *** b", True, True),
-        (2, "a***b", True, True),
-        (2, "a ***b*** c", False, False),
-        (3, "a ***b*** c", True, False),
-        (2, "a\n****\nb", True, True),
-        (2, "a\n******\nb", False, True),
-        (2, "a\n**\nb", False, False),
-        (2, "a\n---\nb", False, False),
-        (2, "a\n\nb", False, False),
-        (2, "a\n***\nb\n***\nc", False, False),
-        (3, "a\n***\nb\n***\nc", True, True),
+    "length_constraints:number_paragraphs": [
+        ({"num_paragraphs": 2}, "***bold*** a\n***\nb", False, True),  # trap: three asterisks around bold text
+        ({"num_paragraphs": 2}, "a\n* * *\nb", False, True),  # trap: asterisks with spaces
+        ({"num_paragraphs": 2}, "a\n***\nb", True, True),
+        ({"num_paragraphs": 2}, "a\n\n***\n\nb", True, True),
+        ({"num_paragraphs": 2}, "a\n  ***  \nb", True, True),
+        ({"num_paragraphs": 2}, "a *** b", True, True),
+        ({"num_paragraphs": 2}, "a***b", True, True),
+        ({"num_paragraphs": 2}, "a ***b*** c", False, False),
+        ({"num_paragraphs": 3}, "a ***b*** c", True, False),
+        ({"num_paragraphs": 2}, "a\n****\nb", True, True),
+        ({"num_paragraphs": 2}, "a\n******\nb", False, True),
+        ({"num_paragraphs": 2}, "a\n**\nb", False, False),
+        ({"num_paragraphs": 2}, "a\n---\nb", False, False),
+        ({"num_paragraphs": 2}, "a\n\nb", False, False),
+        ({"num_paragraphs": 2}, "a\n***\nb\n***\nc", False, False),
+        ({"num_paragraphs": 3}, "a\n***\nb\n***\nc", True, True),
         # parts at the ends may be empty, parts in between may not
-        (2, "***\na\n***\nb\n***", True, True),
-        (1, "a\n***", True, True),
-        (2, "a\n***", False, False),
-        (2, "***\na", False, False),
-        (2, "a\n***\n***\nb", False, False),
-        (3, "a\n***\n \n***\nb", False, False),
-        (1, "a", True, True),
-        (1, "a\n\nb", True, True),
+        ({"num_paragraphs": 2}, "***\na\n***\nb\n***", True, True),
+        ({"num_paragraphs": 1}, "a\n***", True, True),
+        ({"num_paragraphs": 2}, "a\n***", False, False),
+        ({"num_paragraphs": 2}, "***\na", False, False),
+        ({"num_paragraphs": 2}, "a\n***\n***\nb", False, False),
+        ({"num_paragraphs": 3}, "a\n***\n \n***\nb", False, False),
+        ({"num_paragraphs": 1}, "a", True, True),
+        ({"num_paragraphs": 1}, "a\n\nb", True, True),
         # what has no letter or digit in it is no paragraph
-        (2, "a\n***\n—", True, False),
-        (1, '"\n***\na\n***\n"', False, True),
+        ({"num_paragraphs": 2}, "a\n***\n—", True, False),
+        ({"num_paragraphs": 1}, '"\n***\na\n***\n"', False, True),
         # a legal 0
-        (0, "***", True, True),
-        (0, "a", False, False),
-        (0, "", False, False),
-        (1, " \n", False, False),
+        ({"num_paragraphs": 0}, "***", True, True),
+        ({"num_paragraphs": 0}, "a", False, False),
+        ({"num_paragraphs": 0}, "", False, False),
+        ({"num_paragraphs": 1}, " \n", False, False),
     ],
-)
-def test_paragraphs_are_separated_by_three_asterisks(number: int, text: str, faithful: bool, repaired: bool) -> None:
-    checker = instruction("length_constraints:number_paragraphs", {"num_paragraphs": number})
-    assert [checker.follows(Text(text), edition) for edition in EDITIONS] == [faithful, repaired]
-
-
-@pytest.mark.parametrize(
-    ("number", "nth", "word", "text", "faithful", "repaired"),
-    [
-        (2, 2, "hello", "One.\n\nHello there.", True, True),
-        (2, 2, "HELLO", "One.\n\nhello, there.", True, True),
-        (2, 1, "hello", "Hello there.\n\nTwo.", True, True),
-        (1, 1, "hello", "Hello there.", True, True),
-        (1, 1, "hello", "\n\nHello", False, True),  # the first of two is blank
-        (2, 2, "hello", "One.\n\nGoodbye.", False, False),
-        (2, 2, "hello", "One.\n\nOh hello.", False, False),
-        (2, 2, "hello", "Hello.\n\nTwo.", False, False),
-        (2, 2, "hello", "One.\n\nHellos.", False, False),
-        (2, 2, "hello", "One.\n\nHello-there.", False, False),
+    "length_constraints:nth_paragraph_first_word": [
+        ({"num_paragraphs": 2, "nth_paragraph": 2, "first_word": "hello"}, "One.\n\nHello there.", True, True),
+        ({"num_paragraphs": 2, "nth_paragraph": 2, "first_word": "HELLO"}, "One.\n\nhello, there.", True, True),
+        ({"num_paragraphs": 2, "nth_paragraph": 1, "first_word": "hello"}, "Hello there.\n\nTwo.", True, True),
+        ({"num_paragraphs": 1, "nth_paragraph": 1, "first_word": "hello"}, "Hello there.", True, True),
+        (
+            {"num_paragraphs": 1, "nth_paragraph": 1, "first_word": "hello"},
+            "\n\nHello",
+            False,
+            True,
+        ),  # the first of two is blank
+        ({"num_paragraphs": 2, "nth_paragraph": 2, "first_word": "hello"}, "One.\n\nGoodbye.", False, False),
+        ({"num_paragraphs": 2, "nth_paragraph": 2, "first_word": "hello"}, "One.\n\nOh hello.", False, False),
+        ({"num_paragraphs": 2, "nth_paragraph": 2, "first_word": "hello"}, "Hello.\n\nTwo.", False, False),
+        ({"num_paragraphs": 2, "nth_paragraph": 2, "first_word": "hello"}, "One.\n\nHellos.", False, False),
+        ({"num_paragraphs": 2, "nth_paragraph": 2, "first_word": "hello"}, "One.\n\nHello-there.", False, False),
         # the number of paragraphs, too
-        (2, 2, "hello", "One.\nHello.", False, False),
-        (2, 2, "hello", "One.\n\nHello.\n\nThree.", False, False),
-        (3, 2, "hello", "One.\n\nHello.", False, False),
+        ({"num_paragraphs": 2, "nth_paragraph": 2, "first_word": "hello"}, "One.\nHello.", False, False),
+        ({"num_paragraphs": 2, "nth_paragraph": 2, "first_word": "hello"}, "One.\n\nHello.\n\nThree.", False, False),
+        ({"num_paragraphs": 3, "nth_paragraph": 2, "first_word": "hello"}, "One.\n\nHello.", False, False),
         # what divides
-        (2, 2, "hello", "One.\n\n\nHello.", True, True),
-        (2, 2, "hello", "One.\n\n\n\nHello.", False, True),
-        (2, 2, "hello", "One.\n \nHello.", False, True),
-        (2, 2, "hello", "One.\n\n  Hello.\n\n", True, True),
+        ({"num_paragraphs": 2, "nth_paragraph": 2, "first_word": "hello"}, "One.\n\n\nHello.", True, True),
+        ({"num_paragraphs": 2, "nth_paragraph": 2, "first_word": "hello"}, "One.\n\n\n\nHello.", False, True),
+        ({"num_paragraphs": 2, "nth_paragraph": 2, "first_word": "hello"}, "One.\n \nHello.", False, True),
+        ({"num_paragraphs": 2, "nth_paragraph": 2, "first_word": "hello"}, "One.\n\n  Hello.\n\n", True, True),
         # marks around the word
-        (2, 2, "hello", 'One.\n\n"Hello" there.', True, True),
-        (2, 2, "hello", "One.\n\n'Hello there'", True, True),
-        (2, 2, "hello", "One.\n\n“Hello” there.", False, True),
-        (2, 2, "hello", "One.\n\n**Hello** there.", False, True),
-        (2, 2, "hello", "One.\n\nHello: there.", False, True),
-        (2, 2, "hello", "One.\n\n—\n\nHello.", False, True),
-        (2, 2, " hello ", "One.\n\nHello.", False, True),
-        (2, 2, "hello", "One.\n\nHello's there.", True, False),
-        (2, 2, "don't", "One.\n\nDon't go.", False, True),
-        (2, 2, "don't", "One.\n\nDon’t go.", False, True),
-        (1, 1, "hello", "…", False, False),
-        (1, 1, "hello", "", False, False),
-        (1, 1, "hello", "\n\n", False, False),
+        ({"num_paragraphs": 2, "nth_paragraph": 2, "first_word": "hello"}, 'One.\n\n"Hello" there.', True, True),
+        ({"num_paragraphs": 2, "nth_paragraph": 2, "first_word": "hello"}, "One.\n\n'Hello there'", True, True),
+        ({"num_paragraphs": 2, "nth_paragraph": 2, "first_word": "hello"}, "One.\n\n“Hello” there.", False, True),
+        ({"num_paragraphs": 2, "nth_paragraph": 2, "first_word": "hello"}, "One.\n\n**Hello** there.", False, True),
+        ({"num_paragraphs": 2, "nth_paragraph": 2, "first_word": "hello"}, "One.\n\nHello: there.", False, True),
+        ({"num_paragraphs": 2, "nth_paragraph": 2, "first_word": "hello"}, "One.\n\n—\n\nHello.", False, True),
+        ({"num_paragraphs": 2, "nth_paragraph": 2, "first_word": " hello "}, "One.\n\nHello.", False, True),
+        ({"num_paragraphs": 2, "nth_paragraph": 2, "first_word": "hello"}, "One.\n\nHello's there.", True, False),
+        ({"num_paragraphs": 2, "nth_paragraph": 2, "first_word": "don't"}, "One.\n\nDon't go.", False, True),
+        ({"num_paragraphs": 2, "nth_paragraph": 2, "first_word": "don't"}, "One.\n\nDon’t go.", False, True),
+        ({"num_paragraphs": 1, "nth_paragraph": 1, "first_word": "hello"}, "…", False, False),
+        ({"num_paragraphs": 1, "nth_paragraph": 1, "first_word": "hello"}, "", False, False),
+        ({"num_paragraphs": 1, "nth_paragraph": 1, "first_word": "hello"}, "\n\n", False, False),
     ],
-)
-def test_the_nth_paragraph_begins_with_the_word(  # noqa: PLR0913, PLR0917 # a row of the table
-    number: int, nth: int, word: str, text: str, faithful: bool, repaired: bool
-) -> None:
-    arguments = {"num_paragraphs": number, "nth_paragraph": nth, "first_word": word}
-    checker = instruction("length_constraints:nth_paragraph_first_word", arguments)
-    assert [checker.follows(Text(text), edition) for edition in EDITIONS] == [faithful, repaired]
+}
+
+
+@each_of(CASES)
+def test_both_editions(name: str, arguments: dict[str, Any], text: str, verdicts: list[bool]) -> None:
+    assert in_both_editions(name, arguments, text) == verdicts

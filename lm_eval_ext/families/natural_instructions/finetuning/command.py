@@ -223,7 +223,7 @@ def _add_pairs_to(parser: argparse.ArgumentParser, default_sets: str = "") -> No
         metavar="N",
         type=_seed,
         default=default.seed,
-        help="seed of the splits and of a training (default: %(default)s)",
+        help="seed of the splits and the training (default: %(default)s)",
     )
 
 

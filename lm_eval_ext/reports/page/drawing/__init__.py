@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from io import BytesIO
+from itertools import chain
 from typing import TYPE_CHECKING
 from warnings import catch_warnings, filterwarnings
 
 from lm_eval_ext.reports.errors import ReportError
-from lm_eval_ext.reports.figure import Figure, Panel, Report
+from lm_eval_ext.reports.figure import Bars, Curves, Figure, Panel, Report
 from lm_eval_ext.reports.wording import as_csv
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
+NARROW = 310
+"""The width in pixels of one of several small drawings, and of every drawing on a phone."""
+WIDE = {1: 930, 2: 455, 4: 455}
+"""The width where there is room, by the number of a figure's panels; others are small multiples."""
+PICTURE = 340
+"""The width of a PNG's drawing, in pixels of the page."""
 ENLARGED = 2
 """PNG pixels per pixel of the page."""
 _AROUND = 12
@@ -24,8 +31,27 @@ _LONGEST_SLUG = 60
 """The most characters of a panel's title in the name of its file."""
 
 
-def svgs(figure: Figure) -> list[str]:
+def looks(figures: Iterable[Figure]) -> dict[str, int]:
+    """Return the number of the look of each series, by name: the same in all drawings, another if drawn together."""
+    marks = [panel.mark for figure in figures for panel in figure.panels]
+    together = [[one.name for one in mark.series] for mark in marks if isinstance(mark, Bars | Curves)]
+    groups: list[dict[str, None]] = []
+    # Those of most series first: they have all levels, in order.
+    for names in sorted(together, key=len, reverse=True):
+        met = [group for group in groups if not group.keys().isdisjoint(names)]
+        groups = [group for group in groups if group not in met] + [dict.fromkeys(chain(*met, names))]
+    return {name: number for group in groups for number, name in enumerate(group)}
+
+
+def svgs(figure: Figure, looks: Mapping[str, int]) -> list[list[str]]:
     """Return a figure's panels as SVG text, colored by the CSS custom properties that ``drawing.palette`` declares.
+
+    Args:
+        figure: the figure.
+        looks: the number of the look of each series, by name.
+
+    Returns:
+        For each panel, its drawing for a narrow screen and, if it is drawn wider where there is room, that.
 
     Raises:
         ReportError: matplotlib is not installed.
@@ -34,13 +60,21 @@ def svgs(figure: Figure) -> list[str]:
         from lm_eval_ext.reports.page.drawing.svg import svg  # noqa: PLC0415 # of the extra
 
         return [
-            svg(_draw(panel, figure, ()), f"{figure.name}-{number}", ". ".join(_heading(figure, panel)))
+            [
+                svg(_draw(panel, figure, looks, width), f"{figure.name}-{number}-{width}", ". ".join(heading))
+                for width in filter(None, (NARROW, WIDE.get(len(figure.panels))))
+            ]
             for number, panel in enumerate(figure.panels)
+            for heading in [_heading(figure, panel)]
         ]
 
 
-def pngs(figure: Figure) -> list[bytes]:
+def pngs(figure: Figure, looks: Mapping[str, int]) -> list[bytes]:
     """Return a figure's panels as PNG files in the light colors, each with the figure's title.
+
+    Args:
+        figure: the figure.
+        looks: the number of the look of each series, by name.
 
     Raises:
         ReportError: matplotlib is not installed.
@@ -48,18 +82,18 @@ def pngs(figure: Figure) -> list[bytes]:
     with _style(), catch_warnings():
         # A character that the font lacks is drawn as a box.
         filterwarnings("ignore", r"Glyph .* missing from font", UserWarning)
-        return [_png(_draw(panel, figure, _heading(figure, panel))) for panel in figure.panels]
+        return [_png(_draw(panel, figure, looks, PICTURE, _heading(figure, panel))) for panel in figure.panels]
 
 
 def _heading(figure: Figure, panel: Panel) -> tuple[str, ...]:
     return (figure.title, panel.title) if panel.title else (figure.title,)
 
 
-def _draw(panel: Panel, figure: Figure, heading: tuple[str, ...]) -> Drawing:
+def _draw(panel: Panel, figure: Figure, looks: Mapping[str, int], width: int, heading: tuple[str, ...] = ()) -> Drawing:
     from lm_eval_ext.reports.page.drawing import frame, marks  # noqa: PLC0415 # of the extra
 
     scales = frame.scales(other.mark for other in figure.panels)
-    return marks.draw(panel.mark, scales[panel.mark.unit], heading)
+    return marks.draw(panel.mark, frame.Sheet(width, scales[panel.mark.unit], looks, heading))
 
 
 def _png(drawing: Drawing) -> bytes:
@@ -109,9 +143,11 @@ def contents(report: Report) -> dict[str, bytes]:
         ReportError: matplotlib is not installed.
     """
     found: dict[str, bytes] = {}
-    for figure in [report.summary, *(figure for section in report.sections for figure in section.figures)]:
+    figures = [report.summary, *(figure for section in report.sections for figure in section.figures)]
+    alike = looks(figures)
+    for figure in figures:
         found[f"{figure.name}.csv"] = as_csv(figure.table.counted).encode()
-        found |= {f"{name}.png": png for name, png in zip(_names(figure), pngs(figure), strict=True)}
+        found |= {f"{name}.png": png for name, png in zip(_names(figure), pngs(figure, alike), strict=True)}
     return found
 
 

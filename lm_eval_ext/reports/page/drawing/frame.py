@@ -7,7 +7,7 @@ over headings.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, isfinite
@@ -19,14 +19,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from matplotlib.font_manager import findfont, get_font
 from matplotlib.lines import Line2D
+from matplotlib.patches import PathPatch
+from matplotlib.path import Path
 from matplotlib.ticker import MaxNLocator
 
-from lm_eval_ext.reports.figure import Estimate, Forest, HeatMap, Mark, Unit
+from lm_eval_ext.reports.figure import Estimate, Forest, HeatMap, Mark, Series, Unit, estimates, rows_in_words
 from lm_eval_ext.reports.page.drawing.palette import LIGHT, SERIES
-from lm_eval_ext.reports.wording import UNITS, figure, readable
+from lm_eval_ext.reports.wording import UNITS, figure, readable, told
 
-WIDTH = 340
-"""The width of a drawing in pixels; it fits on a phone."""
 TEXT, SMALL = 11.0, 10.5
 """Text sizes in pixels."""
 _HEADING, _HEADING_LINE = 12.0, 16.0
@@ -181,15 +181,9 @@ def named(axis: str, unit: Unit, room: float) -> str:
 
 def _values(mark: Mark) -> list[float]:
     if isinstance(mark, HeatMap):
-        return [estimate.value for row in mark.values for estimate in row]
-    if isinstance(mark, Forest):
-        return [value for estimate in mark.values for value in _of(estimate)]
-    found = [value for series in mark.series for estimate in series.values for value in _of(estimate)]
-    return found if mark.reference is None else [*found, mark.reference]
-
-
-def _of(estimate: Estimate) -> tuple[float, float, float]:
-    return estimate.value, estimate.low, estimate.high
+        return [estimate.value for estimate in estimates(mark)]
+    found = [value for estimate in estimates(mark) for value in (estimate.value, estimate.low, estimate.high)]
+    return found if isinstance(mark, Forest) or mark.reference is None else [*found, mark.reference]
 
 
 def _around(values: list[float], unit: Unit) -> Scale:
@@ -202,6 +196,27 @@ def _around(values: list[float], unit: Unit) -> Scale:
     step = ticks[1] - ticks[0]
     start = max(tick for tick in ticks if tick <= low + 1e-9 * step)
     return Scale(float(start), float(min(tick for tick in ticks if tick >= high - 1e-9 * step)), unit)
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """What a panel is drawn on.
+
+    Attributes:
+        width: its width in pixels.
+        scale: the range of the values.
+        looks: the numbers of the looks of series, their colors and patterns or markers, by name.
+        heading: paragraphs above the drawing; the first is bold.
+    """
+
+    width: float
+    scale: Scale
+    looks: Mapping[str, int]
+    heading: Sequence[str] = ()
+
+    def looks_of(self, series: Sequence[Series]) -> list[int]:
+        """Return the numbers of the looks of a panel's series: their places if none are known."""
+        return [self.looks.get(one.name, place) for place, one in enumerate(series)]
 
 
 @dataclass(frozen=True)
@@ -232,11 +247,11 @@ def color(series: int) -> str:
     return LIGHT[f"series{series % SERIES}"]
 
 
-def framed(heading: Sequence[str], legend: Sequence[Entry], margins: Margins, height: float) -> tuple[Drawing, Axes]:
+def framed(sheet: Sheet, legend: Sequence[Entry], margins: Margins, height: float) -> tuple[Drawing, Axes]:
     """Return an empty drawing.
 
     Args:
-        heading: paragraphs above it; the first is bold.
+        sheet: what is drawn on.
         legend: the entries of the legend.
         margins: the margins around the plot area.
         height: the height of the plot area in pixels.
@@ -244,13 +259,13 @@ def framed(heading: Sequence[str], legend: Sequence[Entry], margins: Margins, he
     heading_lines = [
         # Bold characters are wider.
         (line, number == 0)
-        for number, text in enumerate(heading)
-        for line in wrapped(text, _HEADING, WIDTH / (1.15 if number == 0 else 1), 3)
+        for number, text in enumerate(sheet.heading)
+        for line in wrapped(text, _HEADING, sheet.width / (1.15 if number == 0 else 1), 3)
     ]
-    columns, legend_height = _legend_layout(legend)
+    columns, legend_height = _legend_layout(legend, sheet.width)
     above = len(heading_lines) * _HEADING_LINE + (6.0 if heading_lines else 0.0)
     total = ceil(above + legend_height + margins.top + height + margins.bottom)
-    drawing = Drawing(figsize=(WIDTH / 72, total / 72), dpi=72, facecolor=LIGHT["paper"])
+    drawing = Drawing(figsize=(sheet.width / 72, total / 72), dpi=72, facecolor=LIGHT["paper"])
     for number, (line, bold) in enumerate(heading_lines):
         drawing.text(
             0,
@@ -260,7 +275,7 @@ def framed(heading: Sequence[str], legend: Sequence[Entry], margins: Margins, he
             weight="bold" if bold else "normal",
         )
     if legend:
-        room = (WIDTH - (columns - 1) * _COLUMN_GAP) / columns - _HANDLE - _HANDLE_GAP
+        room = (sheet.width - (columns - 1) * _COLUMN_GAP) / columns - _HANDLE - _HANDLE_GAP
         drawing.legend(
             [entry.handle for entry in legend],
             [
@@ -273,29 +288,55 @@ def framed(heading: Sequence[str], legend: Sequence[Entry], margins: Margins, he
         )
     axes = drawing.add_axes(
         (
-            margins.left / WIDTH,
+            margins.left / sheet.width,
             margins.bottom / total,
-            (WIDTH - margins.left - margins.right) / WIDTH,
+            (sheet.width - margins.left - margins.right) / sheet.width,
             height / total,
         )
     )
     return drawing, axes
 
 
-def _legend_layout(legend: Sequence[Entry]) -> tuple[int, float]:
+def _legend_layout(legend: Sequence[Entry], room: float) -> tuple[int, float]:
     """Return how many columns a legend has, and its height."""
     if not legend:
         return 1, 0.0
     each = widest((entry.name for entry in legend), TEXT) + _HANDLE + _HANDLE_GAP
     # Twenty long names are shortened rather than stacked.
     fewest = 2 if len(legend) > 8 else 1
-    columns = min(len(legend), max(fewest, int((WIDTH + _COLUMN_GAP) // (each + _COLUMN_GAP))))
+    columns = min(len(legend), max(fewest, int((room + _COLUMN_GAP) // (each + _COLUMN_GAP))))
     return columns, ceil(len(legend) / columns) * _LEGEND_LINE + 8
 
 
 def reference_line(x: Sequence[float], y: Sequence[float]) -> Line2D:
     """Return a line that values are compared with; without points, its symbol in the legend."""
     return Line2D(x, y, color=LIGHT["ink"], linewidth=1.2, linestyle=(0, (3, 3)), zorder=3.5, clip_on=False)
+
+
+def boxes(corners: Sequence[tuple[float, float, float, float]]) -> Path:
+    """Return rectangles, at least one, as one path; each has its left, top, right and bottom."""
+    points = [
+        point
+        for left, top, right, bottom in corners
+        for point in ((left, top), (right, top), (right, bottom), (left, bottom), (left, top))
+    ]
+    codes = [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY]
+    return Path(points, codes * len(corners))
+
+
+def tell(axes: Axes, box: tuple[float, float, float, float], estimate: Estimate, unit: Unit, *names: str) -> None:
+    """Say the value of a mark, its interval and its rows where it is pointed at, and to screen readers.
+
+    Args:
+        axes: the plot area.
+        box: the left, top, right and bottom of where the mark is.
+        estimate: the value.
+        unit: its unit.
+        names: what it is the value of.
+    """
+    rows = rows_in_words(estimate)
+    text = f"{', '.join(filter(None, names))}: {told(estimate, unit)}" + (f", rows: {rows}" if rows else "")
+    axes.add_patch(PathPatch(boxes([box]), facecolor="none", linewidth=0, clip_on=False, gid=text, zorder=9))
 
 
 def whiskers(axes: Axes, places: Sequence[float], estimates: Sequence[Estimate], ink: str, *, across: bool) -> None:

@@ -13,20 +13,22 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, PathPatch
 from matplotlib.path import Path
 
-from lm_eval_ext.reports.figure import Bars, Curves, Estimate, Forest, HeatMap, Mark, Series
+from lm_eval_ext.reports.figure import Bars, Curves, Estimate, Forest, HeatMap, Mark, Series, estimates
 from lm_eval_ext.reports.page.drawing.frame import (
     ELLIPSIS,
     SMALL,
     TEXT,
-    WIDTH,
     Entry,
     Margins,
     Scale,
+    Sheet,
+    boxes,
     color,
     framed,
     named,
     reference_line,
     shortened,
+    tell,
     told_apart,
     whiskers,
     widest,
@@ -42,32 +44,15 @@ _LINE = 12.5
 """The height of a line of a label."""
 
 
-def draw(mark: Mark, scale: Scale, heading: Sequence[str]) -> Drawing:
-    """Return the drawing of a panel.
-
-    Args:
-        mark: what it shows.
-        scale: the range of the values.
-        heading: paragraphs above it; the first is bold.
-    """
+def draw(mark: Mark, sheet: Sheet) -> Drawing:
+    """Return the drawing of a panel."""
     if isinstance(mark, Bars):
-        return _bars(mark, scale, heading)
+        return _bars(mark, sheet)
     if isinstance(mark, Curves):
-        return _curves(mark, scale, heading)
+        return _curves(mark, sheet)
     if isinstance(mark, Forest):
-        return _forest(mark, scale, heading)
-    return _heat_map(mark, scale, heading)
-
-
-def _boxes(corners: Sequence[tuple[float, float, float, float]]) -> Path:
-    """Return rectangles, at least one, as one path; each has its left, top, right and bottom."""
-    points = [
-        point
-        for left, top, right, bottom in corners
-        for point in ((left, top), (right, top), (right, bottom), (left, bottom), (left, top))
-    ]
-    codes = [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY]
-    return Path(points, codes * len(corners))
+        return _forest(mark, sheet)
+    return _heat_map(mark, sheet)
 
 
 # Values from left to right, each with its label on the left and its number at the right edge.
@@ -79,10 +64,12 @@ class _Across:
 
     Attributes:
         axes: the plot area; from top to bottom, a unit is a pixel.
+        scale: the range of the values.
         inside, right: the widths of the plot area, and of the numbers' own column, which no value reaches.
     """
 
     axes: Axes
+    scale: Scale
     inside: float
     right: float
 
@@ -92,8 +79,10 @@ class _Across:
         beside = self.axes.get_yaxis_transform()
         self.axes.text(-7 / self.inside, place, text, transform=beside, ha="right", va="center", linespacing=1.0)
 
-    def number(self, place: float, text: str) -> None:
-        """Write a number at the right edge."""
+    def number(self, place: float, thick: float, estimate: Estimate, *names: str) -> None:
+        """Write a number at the right edge, and say it over the whole width of the plot area."""
+        text, unit = shown(estimate.value, self.scale.unit), self.scale.unit
+        tell(self.axes, (self.scale.low, place - thick / 2, self.scale.high, place + thick / 2), estimate, unit, *names)
         edge, beside = 1 + (self.right - 1) / self.inside, self.axes.get_yaxis_transform()
         self.axes.text(edge, place, text, transform=beside, ha="right", va="center", size=SMALL)
 
@@ -102,50 +91,45 @@ class _Across:
         self.axes.add_line(Line2D([0, 0], [0, height], color=LIGHT["muted"], linewidth=1, zorder=3, clip_on=False))
 
 
-def _across(  # noqa: PLR0913, PLR0917 # what differs between the two drawings
-    mark: Bars | Forest,
-    scale: Scale,
-    heading: Sequence[str],
-    legend: Sequence[Entry],
-    labels: Sequence[Sequence[str]],
-    numbers: Iterable[str],
-    height: float,
+def _across(
+    mark: Bars | Forest, sheet: Sheet, legend: Sequence[Entry], labels: Sequence[Sequence[str]], height: float
 ) -> tuple[Drawing, _Across]:
+    scale = sheet.scale
     left = widest((line for label in labels for line in label), TEXT) + 8
-    right = widest(numbers, SMALL) + 14
-    drawing, axes = framed(heading, legend, Margins(left=left, right=right, bottom=34), height)
-    inside = WIDTH - left - right
+    right = widest((shown(estimate.value, mark.unit) for estimate in estimates(mark)), SMALL) + 14
+    drawing, axes = framed(sheet, legend, Margins(left=left, right=right, bottom=34), height)
+    inside = sheet.width - left - right
     axes.set(xlim=(scale.low, scale.high), ylim=(height, 0), xlabel=named(mark.axis, mark.unit, inside))
     axes.set_xticks(list(scale.ticks), [scale.label(tick) for tick in scale.ticks])
     axes.set_yticks([])
     axes.grid(axis="x")
-    return drawing, _Across(axes, inside, right)
+    return drawing, _Across(axes, scale, inside, right)
 
 
 _BAR_PITCH, _THICKNESS, _GAP = 14.0, 11.0, 8.0
-_BAR_LABEL_ROOM = 118.0
+_LABEL_ROOM = 0.36
+"""The most of its width that a drawing has for the labels on its left."""
 _LIGHTER = 0.4
 _PATTERNS = (None, *HATCHES)
 
 
-def _bars(mark: Bars, scale: Scale, heading: Sequence[str]) -> Drawing:
+def _bars(mark: Bars, sheet: Sheet) -> Drawing:
     thick = len(mark.series) * _BAR_PITCH
     lines = max(2, min(3, int((thick + _GAP) // _LINE)))
-    labels = told_apart(mark.categories, lambda category: wrapped(category, TEXT, _BAR_LABEL_ROOM, lines))
+    labels = told_apart(mark.categories, lambda category: wrapped(category, TEXT, sheet.width * _LABEL_ROOM, lines))
     group = max(thick, max(map(len, labels), default=1) * _LINE) + _GAP
     height = group * max(1, len(labels))
-    numbers = [[shown(estimate.value, mark.unit) for estimate in series.values] for series in mark.series]
-    every = [number for column in numbers for number in column]
-    drawing, area = _across(mark, scale, heading, _bar_legend(mark, scale), labels, every, height)
+    looks = sheet.looks_of(mark.series)
+    drawing, area = _across(mark, sheet, _bar_legend(mark, sheet.scale, looks), labels, height)
     for number, label in enumerate(labels):
         area.label(group * (number + 0.5), label)
     for number, series in enumerate(mark.series):
         first = (group - thick) / 2 + (number + 0.5) * _BAR_PITCH
         places = [first + group * category for category in range(len(labels))]
-        _draw_bars(area.axes, series, number, places)
+        _draw_bars(area.axes, series, looks[number], places)
         whiskers(area.axes, places, series.values, LIGHT["ink"], across=True)
-        for place, text in zip(places, numbers[number], strict=True):
-            area.number(place, text)
+        for place, category, estimate in zip(places, mark.categories, series.values, strict=True):
+            area.number(place, _BAR_PITCH, estimate, category, series.name)
     area.zero(height)
     if mark.reference is not None:
         area.axes.add_line(reference_line([mark.reference] * 2, [0, height]))
@@ -167,7 +151,7 @@ def _draw_bars(axes: Axes, series: Series, number: int, places: Sequence[float])
             if start != end
         ]
         if bars:
-            axes.add_patch(_look(PathPatch(_boxes(bars), clip_on=False, zorder=2), number, lighter=lighter))
+            axes.add_patch(_look(PathPatch(boxes(bars), clip_on=False, zorder=2), number, lighter=lighter))
 
 
 def _look(patch: Patch, number: int, *, lighter: bool) -> Patch:
@@ -181,15 +165,15 @@ def _look(patch: Patch, number: int, *, lighter: bool) -> Patch:
     return patch
 
 
-def _bar_legend(mark: Bars, scale: Scale) -> list[Entry]:
+def _bar_legend(mark: Bars, scale: Scale, looks: Sequence[int]) -> list[Entry]:
     """Return the legend; a single series without a name needs none."""
     entries = [
         Entry(_look(Patch(), number, lighter=False), series.name)
-        for number, series in enumerate(mark.series)
+        for number, series in zip(looks, mark.series, strict=True)
         if series.name and (len(mark.series) > 1 or series.parts or series.name != mark.axis)
     ]
     if mark.part and any(series.parts for series in mark.series):
-        swatch = _look(Patch(), 0, lighter=True)
+        swatch = _look(Patch(), looks[0], lighter=True)
         if len(mark.series) > 1:
             swatch.set_facecolor(LIGHT["muted"])
         entries.append(Entry(swatch, mark.part))
@@ -202,36 +186,36 @@ def _reference_entry(mark: Bars | Curves, scale: Scale) -> list[Entry]:
     return [Entry(reference_line([], []), f"{mark.reference_name} ({scale.label(mark.reference)})")]
 
 
-_FOREST_PITCH, _FOREST_LABEL_ROOM = 20.0, 128.0
+_FOREST_PITCH = 20.0
 _SIDE = 7.0
 
 
-def _forest(mark: Forest, scale: Scale, heading: Sequence[str]) -> Drawing:
-    labels = told_apart(mark.categories, lambda category: wrapped(category, TEXT, _FOREST_LABEL_ROOM, 2))
+def _forest(mark: Forest, sheet: Sheet) -> Drawing:
+    labels = told_apart(mark.categories, lambda category: wrapped(category, TEXT, sheet.width * _LABEL_ROOM, 2))
     pitch = max(_FOREST_PITCH, max(map(len, labels), default=1) * _LINE + 4)
     height = pitch * max(1, len(labels))
-    numbers = [shown(estimate.value, mark.unit) for estimate in mark.values]
-    drawing, area = _across(mark, scale, heading, [], labels, numbers, height)
+    drawing, area = _across(mark, sheet, [], labels, height)
     places = [pitch * (number + 0.5) for number in range(len(labels))]
     area.zero(height)
     whiskers(area.axes, places, mark.values, LIGHT["ink"], across=True)
-    for label, number, place in zip(labels, numbers, places, strict=True):
+    for label, place, category, estimate in zip(labels, places, mark.categories, mark.values, strict=True):
         area.label(place, label)
-        area.number(place, number)
+        area.number(place, pitch, estimate, category)
     down = _SIDE / 2
     # A pixel in units of the values.
-    across = down * (scale.high - scale.low) / area.inside
+    across = down * (sheet.scale.high - sheet.scale.low) / area.inside
     squares = [
         (estimate.value - across, place - down, estimate.value + across, place + down)
         for estimate, place in zip(mark.values, places, strict=True)
         if estimate.exists
     ]
     if squares:
-        area.axes.add_patch(PathPatch(_boxes(squares), facecolor=color(0), linewidth=0, clip_on=False, zorder=5))
+        area.axes.add_patch(PathPatch(boxes(squares), facecolor=color(0), linewidth=0, clip_on=False, zorder=5))
     return drawing
 
 
-_HEIGHT = 190.0
+_LOWEST, _FLATTEST = 190.0, 0.3
+"""The least height of a plot area of curves, in pixels and as a share of its width."""
 _AXIS_NAME = 20.0
 _MARKERS = "os^DvPX<>ph*d"
 _DASHES = ((4.5, 2.5), (1.5, 2.0), (7.0, 2.0, 1.5, 2.0))
@@ -242,16 +226,18 @@ _MOST_DODGED = 14.0
 """Pixels between the intervals of the first and the last curve."""
 
 
-def _curves(mark: Curves, scale: Scale, heading: Sequence[str]) -> Drawing:
+def _curves(mark: Curves, sheet: Sheet) -> Drawing:
+    scale, looks = sheet.scale, sheet.looks_of(mark.series)
+    height = max(_LOWEST, sheet.width * _FLATTEST)
     labels = [scale.label(tick) for tick in scale.ticks]
     margins = Margins(left=widest(labels, SMALL) + 8, right=10, bottom=37, top=_AXIS_NAME)
-    lines = [_line(series, number) for number, series in enumerate(mark.series)]
+    lines = [_line(series, number) for number, series in zip(looks, mark.series, strict=True)]
     legend = [Entry(line, series.name) for line, series in zip(lines, mark.series, strict=True)]
-    drawing, axes = framed(heading, [*legend, *_reference_entry(mark, scale)], margins, _HEIGHT)
+    drawing, axes = framed(sheet, [*legend, *_reference_entry(mark, scale)], margins, height)
     places = [log10(number) for number in mark.x] if mark.logarithmic else [float(number) for number in mark.x]
     names = [magnitude(round(number)) if mark.logarithmic else f"{number:g}" for number in mark.x]
     first, last = min(places, default=0), max(places, default=1)
-    room = WIDTH - margins.left - margins.right
+    room = sheet.width - margins.left - margins.right
     # Half a marker on each side.
     edge = max((last - first) * 12 / room, 1e-6 if last > first else 0.5)
     axes.set(xlim=(first - edge, last + edge), ylim=(scale.low, scale.high), xlabel=shortened(mark.x_axis, SMALL, room))
@@ -263,8 +249,8 @@ def _curves(mark: Curves, scale: Scale, heading: Sequence[str]) -> Drawing:
     axes.grid(axis="y")
     axes.text(
         -margins.left / room,
-        1 + 8 / _HEIGHT,
-        named(mark.axis, mark.unit, WIDTH),
+        1 + 8 / height,
+        named(mark.axis, mark.unit, sheet.width),
         transform=axes.transAxes,
         color=LIGHT["muted"],
         size=SMALL,
@@ -275,7 +261,8 @@ def _curves(mark: Curves, scale: Scale, heading: Sequence[str]) -> Drawing:
         axes.add_line(reference_line([first - edge, last + edge], [mark.reference] * 2))
     per_pixel = (last - first + 2 * edge) / room
     measured = [series for series in mark.series if any(e.has_interval for e in series.values)]
-    for number, (series, line) in enumerate(zip(mark.series, lines, strict=True)):
+    down = _SIDE / height * (scale.high - scale.low)
+    for number, series, line in zip(looks, mark.series, lines, strict=True):
         shift = 0.0
         if series in measured and len(measured) > _MOST_BANDS:
             shift = (
@@ -287,6 +274,10 @@ def _curves(mark: Curves, scale: Scale, heading: Sequence[str]) -> Drawing:
         elif series in measured:
             _band(axes, places, series, number)
         points = [(x + shift, e.value) for x, e in zip(places, series.values, strict=True)]
+        for name, (x, y), estimate in zip(names, points, series.values, strict=True):
+            if estimate.exists:
+                box = (x - _SIDE * per_pixel, y - down, x + _SIDE * per_pixel, y + down)
+                tell(axes, box, estimate, mark.unit, series.name, f"{mark.x_axis} {name}")
         if mark.logarithmic:
             points = [point for point, e in zip(points, series.values, strict=True) if e.exists]
         line.set_data([x for x, _ in points], [y for _, y in points])
@@ -327,48 +318,50 @@ def _spread(places: Sequence[float], names: Sequence[str], room: float) -> list[
     return chosen
 
 
-_LABEL_ROOMS = ((128.0, 2), (90.0, 3))
-"""The limits for row names: pixels, and lines."""
+_LABEL_ROOMS = ((0.38, 2), (0.26, 3))
+"""The limits for row names: shares of the width, and lines."""
 _CELL = 23.0
 _NARROWEST_CELL = 20.0
-_AROUND = 4.0
+_AROUND = 2.0
 """The least horizontal padding of a cell around its number, in pixels."""
 _UPRIGHT_ROOM = 116.0
-_WIDEST_CELL = 76.0
-_KEY = 30.0
+_WIDEST_CELL = 0.22
+"""As a share of the width of the drawing."""
+_KEY, _KEY_LINE = 24.0, 13.0
 _Cell = tuple[float, float, str]
 """Its top left corner, and its number."""
 
 
-def _heat_map(mark: HeatMap, scale: Scale, heading: Sequence[str]) -> Drawing:
+def _heat_map(mark: HeatMap, sheet: Sheet) -> Drawing:
     """Return the drawing of cells; columns that do not fit are stacked in blocks."""
     texts = [shown(estimate.value, mark.unit, 0) for row in mark.values for estimate in row]
     narrowest = max(widest(texts, SMALL) + _AROUND, _NARROWEST_CELL)
     # Row names are narrowed only if that saves a block.
     blocks, _, labels, left = min(
         (
-            (max(1, ceil(len(mark.columns) * narrowest / (WIDTH - left))), lines, labels, left)
-            for room, lines in _LABEL_ROOMS
-            for labels in [told_apart(mark.rows, partial(wrapped, size=TEXT, room=room, lines=lines))]
+            (max(1, ceil(len(mark.columns) * narrowest / (sheet.width - left))), lines, labels, left)
+            for share, lines in _LABEL_ROOMS
+            for labels in [told_apart(mark.rows, partial(wrapped, size=TEXT, room=sheet.width * share, lines=lines))]
             for left in [widest((line for label in labels for line in label), TEXT) + 8]
         ),
         key=lambda candidate: candidate[:2],
     )
     tall = max(_CELL, max(map(len, labels), default=1) * _LINE + 3)
     columns = max(1, ceil(len(mark.columns) / blocks))
-    wide = min(_WIDEST_CELL, (WIDTH - left) / columns)
+    wide = min(sheet.width * _WIDEST_CELL, (sheet.width - left) / columns)
     names, upright, above = _column_names(mark.columns, wide)
     block = above + len(labels) * tall
     height = blocks * block + (blocks - 1) * 12
     # One unit is one pixel, from the top left.
-    drawing, axes = framed(heading, [], Margins(left=0, right=0, bottom=2), _KEY + height)
-    axes.set(xlim=(0, WIDTH), ylim=(_KEY + height, 0))
+    key = _KEY if mark.higher_is_better is None else _KEY + _KEY_LINE
+    drawing, axes = framed(sheet, [], Margins(left=0, right=0, bottom=2), key + height)
+    axes.set(xlim=(0, sheet.width), ylim=(key + height, 0))
     axes.set_axis_off()
-    _draw_key(axes, mark, scale)
+    _draw_key(axes, mark, sheet)
     cells: dict[str, list[_Cell]] = {}
     for number, name in enumerate(names):
         x = left + wide * (number % columns + 0.5)
-        y = _KEY + (number // columns) * (block + 12) + above
+        y = key + (number // columns) * (block + 12) + above
         axes.text(
             x,
             y - 5,
@@ -381,12 +374,14 @@ def _heat_map(mark: HeatMap, scale: Scale, heading: Sequence[str]) -> Drawing:
         )
         for row, values in enumerate(mark.values):
             cell = (x - wide / 2, y + row * tall, shown(values[number].value, mark.unit, 0))
-            cells.setdefault(_role(values[number], mark, scale), []).append(cell)
+            cells.setdefault(_role(values[number], mark, sheet.scale), []).append(cell)
+            box = (x - wide / 2, y + row * tall, x + wide / 2, y + (row + 1) * tall)
+            tell(axes, box, values[number], mark.unit, mark.rows[row], mark.columns[number])
     for role, alike in sorted(cells.items()):
         _draw_cells(axes, alike, role, (wide, tall))
     for start in range(blocks):
         for row, label in enumerate(labels):
-            y = _KEY + start * (block + 12) + above + (row + 0.5) * tall
+            y = key + start * (block + 12) + above + (row + 0.5) * tall
             axes.text(left - 7, y, "\n".join(label), ha="right", va="center", linespacing=1.0)
     return drawing
 
@@ -405,15 +400,24 @@ def _role(estimate: Estimate, mark: HeatMap, scale: Scale) -> str:
     """Return the color of a value."""
     if not estimate.exists:
         return "missing"
+    low, high = _ends(mark, scale)
+    return _roles(mark)[max(0, min(SHADES - 1, int((estimate.value - low) / (high - low) * SHADES)))]
+
+
+def _ends(mark: HeatMap, scale: Scale) -> tuple[float, float]:
+    """Return the ends of the color scale: of changes symmetric around 0, so that the middle color means no change."""
+    furthest = max(abs(scale.low), abs(scale.high))
+    return (-furthest, furthest) if mark.unit == "change" else (scale.low, scale.high)
+
+
+def _roles(mark: HeatMap) -> list[str]:
+    """Return the colors of the levels, from the lowest values to the highest."""
     if mark.unit == "change":
-        # Symmetric around 0, so that the middle color means no change.
-        furthest = max(abs(scale.low), abs(scale.high))
-        return f"change{_level(estimate.value / furthest / 2 + 0.5)}"
-    return f"heat{_level((estimate.value - scale.low) / (scale.high - scale.low))}"
-
-
-def _level(share: float) -> int:
-    return max(0, min(SHADES - 1, int(share * SHADES)))
+        # From better to worse.
+        levels = range(SHADES) if mark.higher_is_better is False else reversed(range(SHADES))
+        return [f"change{level}" for level in levels]
+    name = {True: "good", False: "bad", None: "plain"}[mark.higher_is_better]
+    return [f"{name}{level}" for level in range(SHADES)]
 
 
 def _draw_cells(axes: Axes, cells: Sequence[_Cell], role: str, size: tuple[float, float]) -> None:
@@ -429,22 +433,22 @@ def _draw_cells(axes: Axes, cells: Sequence[_Cell], role: str, size: tuple[float
 def _cells(corners: Iterable[tuple[float, float]], wide: float, tall: float) -> Path:
     """Return cells as one path, with the background showing between them."""
     gap = 1.0
-    return _boxes([(x, y, x + wide - gap, y + tall - gap) for x, y in corners])
+    return boxes([(x, y, x + wide - gap, y + tall - gap) for x, y in corners])
 
 
-def _draw_key(axes: Axes, mark: HeatMap, scale: Scale) -> None:
-    """Draw the color scale."""
-    furthest = max(abs(scale.low), abs(scale.high))
-    low, high = (-furthest, furthest) if mark.unit == "change" else (scale.low, scale.high)
-    name = "change" if mark.unit == "change" else "heat"
-    ends = scale.label(low), scale.label(high)
+def _draw_key(axes: Axes, mark: HeatMap, sheet: Sheet) -> None:
+    """Draw the color scale, and say which end is good."""
+    ends = [sheet.scale.label(end) for end in _ends(mark, sheet.scale)]
     swatch = 12.0
     taken = SHADES * swatch + sum(width(end, SMALL) for end in ends) + 26
-    axes.text(0, 9, named(mark.axis, mark.unit, WIDTH - taken), va="center", size=SMALL, color=LIGHT["muted"])
-    right = WIDTH - width(ends[1], SMALL) - 1
+    write = partial(axes.text, va="center", size=SMALL, color=LIGHT["muted"])
+    write(0, 9, named(mark.axis, mark.unit, sheet.width - taken))
+    right = sheet.width - width(ends[1], SMALL) - 1
     start = right - 5 - SHADES * swatch
-    axes.text(start - 5, 9, ends[0], ha="right", va="center", size=SMALL, color=LIGHT["muted"])
-    axes.text(WIDTH - 1, 9, ends[1], ha="right", va="center", size=SMALL, color=LIGHT["muted"])
-    for level in range(SHADES):
+    write(start - 5, 9, ends[0], ha="right")
+    write(sheet.width - 1, 9, ends[1], ha="right")
+    if mark.higher_is_better is not None:
+        write(sheet.width - 1, 9 + _KEY_LINE, f"{'higher' if mark.higher_is_better else 'lower'} is better", ha="right")
+    for level, role in enumerate(_roles(mark)):
         corner = [(start + level * swatch, 4.0)]
-        axes.add_patch(PathPatch(_cells(corner, swatch + 1, 11), facecolor=LIGHT[f"{name}{level}"], linewidth=0))
+        axes.add_patch(PathPatch(_cells(corner, swatch + 1, 11), facecolor=LIGHT[role], linewidth=0))

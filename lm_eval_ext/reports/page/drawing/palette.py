@@ -31,7 +31,7 @@ _SERIES = {
     "series6": ("#6b7480", "#a0aab5"),
 }
 # From low to high: away from the background color, in one hue.
-_HEAT = (
+_GOOD = (
     ("#f0f5fb", "#182330"),
     ("#dbe8f5", "#1b3045"),
     ("#c1daee", "#1d3f5d"),
@@ -42,7 +42,29 @@ _HEAT = (
     ("#1a5288", "#a6ceeb"),
     ("#0e3965", "#d2e7f6"),
 )
-# Down, unchanged, up.
+_BAD = (
+    ("#fdf4ea", "#2a2018"),
+    ("#fbe6d0", "#40291a"),
+    ("#f8d2ac", "#57351a"),
+    ("#f3b981", "#70421a"),
+    ("#ea9c54", "#8a511b"),
+    ("#d97b26", "#d98a3d"),
+    ("#b45f10", "#e8a866"),
+    ("#8a460a", "#f2c696"),
+    ("#5f2f06", "#fae3cb"),
+)
+_PLAIN = (
+    ("#f3f3f4", "#1f242b"),
+    ("#e6e7e9", "#2a3037"),
+    ("#d4d6d9", "#363d45"),
+    ("#bcbfc4", "#444c55"),
+    ("#9fa3aa", "#555e68"),
+    ("#7f858d", "#8b949e"),
+    ("#5c636c", "#a7afb8"),
+    ("#434951", "#c4cad1"),
+    ("#2b3036", "#e2e6ea"),
+)
+# Better, unchanged, worse.
 _CHANGE = (
     ("#0e4a7f", "#b5dcf7"),
     ("#5598cd", "#62a6d9"),
@@ -92,7 +114,9 @@ def _with_inks(name: str, colors: tuple[tuple[str, str], ...]) -> dict[str, tupl
 ROLES: Mapping[str, tuple[str, str]] = {
     **_PAGE,
     **_SERIES,
-    **_with_inks("heat", _HEAT),
+    **_with_inks("good", _GOOD),
+    **_with_inks("bad", _BAD),
+    **_with_inks("plain", _PLAIN),
     **_with_inks("change", _CHANGE),
 }
 """The light and the dark color of each role."""

@@ -52,7 +52,8 @@ def svg(figure: Figure, name: str, label: str) -> str:
     figure.draw(renderer)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size} {height}" width="{size}" height="{height}" '
-        f'role="img" aria-label="{escape(readable(label))}" font-size="{_number(TEXT)}" fill="var(--ink)">'
+        f'role="graphics-document document" aria-label="{escape(readable(label))}" '
+        f'font-size="{_number(TEXT)}" fill="var(--ink)">'
         f"{renderer.text()}</svg>"
     )
 
@@ -72,6 +73,7 @@ class _Renderer(RendererBase):
         self._definitions: dict[str, str] = {}
         self._written = StringIO()
         self._group = ""
+        self._told = ""
 
     def text(self) -> str:
         """Return the SVG of what was drawn."""
@@ -81,6 +83,13 @@ class _Renderer(RendererBase):
 
     def get_canvas_width_height(self) -> tuple[float, float]:
         return self._size
+
+    def open_group(self, s: str, gid: str | None = None) -> None:
+        # What a patch is called is what is told of it; it is not seen.
+        self._told = gid or "" if s == "patch" else ""
+
+    def close_group(self, s: str) -> None:
+        self._told = ""
 
     def flipy(self) -> bool:
         return True
@@ -101,6 +110,9 @@ class _Renderer(RendererBase):
     ) -> None:
         lines = _lines(path, transform, self._size[1])
         if not lines:
+            return
+        if self._told:
+            self._write(f'<path d="{lines}"><title>{escape(readable(self._told))}</title></path>', ' fill="none"')
             return
         self._write(f'<path d="{lines}"{_paint(gc, rgbFace)}/>')
         if hatch := gc.get_hatch():

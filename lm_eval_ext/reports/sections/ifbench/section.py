@@ -11,17 +11,23 @@ import numpy as np
 from lm_eval_ext.families.ifbench.schema import ANSWERS, FIRST_TURN, HEADLINE, OF_GROUPS, VERDICTS
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Bars, Figure, Panel, Section
-from lm_eval_ext.reports.layout import COLUMN, heat_maps, panels, table
-from lm_eval_ext.reports.sections.examples import UNREADABLE, Answer, Behavior, examples, scored
+from lm_eval_ext.reports.layout import COLUMN, floors_in_words, heat_maps, other_tasks, over_floor, panels, table
+from lm_eval_ext.reports.sections.examples import (
+    EDITIONS,
+    UNREADABLE,
+    Answer,
+    Behavior,
+    by_instruction,
+    examples,
+    scored,
+)
 from lm_eval_ext.reports.statistics import Floats, Ratio
-from lm_eval_ext.reports.study import OWN, Entry, Study
+from lm_eval_ext.reports.study import FLOOR, FLOOR_BY, OWN, Entry, Study
 from lm_eval_ext.results.issue import warning
 from lm_eval_ext.results.rows import ASKED
 from lm_eval_ext.results.runs import TaskRun
 
 FAMILY = "ifbench"
-INTERVALS = "Intervals are 95 % confidence intervals from a bootstrap over the rows."
-EDITIONS = ("loose", "strict", "repaired")
 LEVELS = {"prompt": "prompt level", "inst": "instruction level"}
 NARROW = 4
 """The most models side by side where the names of rows are long."""
@@ -56,7 +62,7 @@ def section(evidence: Evidence) -> Section | None:
     found = study_of(evidence)
     if not found.entries:
         return None
-    shown, issues = examples(evidence.runs, [behavior(found.entries) for behavior in BEHAVIORS], _facts)
+    shown, issues = examples(evidence.runs, [behavior(found.entries) for behavior in BEHAVIORS], said_of)
     return Section(
         FAMILY,
         "Unfamiliar instructions",
@@ -78,20 +84,13 @@ def _figures(found: Study) -> Iterator[Figure]:
     for turns, name, phrase in ((1, FAMILY, ""), (2, f"{FAMILY}_two_turns", " in a second message")):
         if entries := [entry for entry in found.entries if entry["turns"] == turns]:
             yield _verdicts(found, entries, name, phrase)
+            yield from _floors(found, entries, name)
             yield _by_group(found, entries, name)
             yield from _by_type(found, entries, name)
             if turns == 2:
                 yield _first_and_second(found, entries)
-    if found.others:
-        cells = found.means(found.others, (("model", "task"),), {"prompt level": HEADLINE})
-        yield Figure(
-            "ifbench_others",
-            "Other tasks",
-            f"Prompt-level accuracy (loose) of tasks with as many turns as a task in the figures above. {INTERVALS}",
-            panels(cells, Bars, "task", COLUMN, ("model",), axis="accuracy"),
-            table(cells, ("model", "task")),
-            metrics=(HEADLINE,),
-        )
+    reading = "Prompt-level accuracy (loose) of tasks with as many turns as a task in the figures above."
+    yield from other_tasks(found, reading, {"prompt level": HEADLINE})
 
 
 def _verdicts(found: Study, entries: Sequence[Entry], name: str, phrase: str) -> Figure:
@@ -106,14 +105,36 @@ def _verdicts(found: Study, entries: Sequence[Entry], name: str, phrase: str) ->
     return Figure(
         f"{name}_verdicts",
         f"Does it follow instructions that it was not trained on{phrase}?",
-        "Prompt level: rows with all instructions followed; instruction level: all instructions. Loose: IFBench's best "
-        "verdict on eight variants of the answer, without the first or last line or asterisks; its authors report this "
-        "one. Strict: its verdict on the answer itself. Repaired: the verdict a human reader would give, without the "
-        f"known faults of IFBench's checkers. {INTERVALS}",
+        "Prompt level: rows with all instructions followed; instruction level: all instructions. Loose: IFBench's "
+        "best verdict on eight variants of the answer, the one that its authors report; strict: on the answer "
+        "itself; repaired: what a human reader would say, without the known faults of its checkers.",
         panels(cells, Bars, "model", "edition", ("level",), axis="accuracy"),
         table(cells.wide("edition", heading="{edition}"), ("model", "level")),
         metrics=tuple(dict.fromkeys(entry.metric for entry in by_edition)),
     )
+
+
+def _floors(found: Study, entries: Sequence[Entry], name: str) -> Iterator[Figure]:
+    """Yield prompt-level accuracy above what the best answer without content scores, if that is known."""
+    by_edition = [
+        replace(entry.with_facts(edition=edition), metric=f"prompt_level_{edition}_acc")
+        for entry in entries
+        for edition in EDITIONS
+    ]
+    cells = found.means(by_edition, ("edition", "model"), {"accuracy": OWN})
+    cells = found.with_floors(cells, by_edition, "accuracy")
+    issues = found.no_floors(entries, HEADLINE)
+    if issues or any(FLOOR in line for line in cells.lines.values()):
+        bars = panels(cells.only(["accuracy"]), Bars, "model", COLUMN, ("edition",), axis="prompt level")
+        yield Figure(
+            f"{name}_floor",
+            "How much of it takes more than an answer without content?",
+            f"Prompt-level accuracy beside that of the best answer without content{floors_in_words(cells)}.",
+            over_floor(bars, cells, ("edition",)),
+            table(cells.without(FLOOR_BY), ("model", "edition")),
+            issues,
+            (HEADLINE, STRICT, REPAIRED),
+        )
 
 
 def _by_group(found: Study, entries: Sequence[Entry], name: str) -> Figure:
@@ -127,7 +148,7 @@ def _by_group(found: Study, entries: Sequence[Entry], name: str) -> Figure:
     return Figure(
         f"{name}_groups",
         "Which groups of instructions does it follow?",
-        f"Share of the instructions of each group that are followed (loose). {INTERVALS}",
+        "Share of the instructions of each group that are followed (loose).",
         tuple(heat_maps(cells, "group", axis="followed")),
         table(cells.wide("model", heading="{model}"), ("group",)),
         metrics=tuple(OF_GROUPS.values()),
@@ -163,8 +184,8 @@ def _by_type(found: Study, entries: Sequence[Entry], name: str) -> Iterator[Figu
     yield Figure(
         f"{name}_types",
         "Which types of instructions does it follow?",
-        "Share of the instructions of each type that are followed (loose). The test set has between one and fifteen of "
-        f"each type, so that a single figure says little; read them by group. {INTERVALS}",
+        "Share of the instructions of each type that are followed (loose). The test set has between one and "
+        "fifteen of each type, so that a single figure says little: read them by group.",
         tuple(
             Panel(f"{group}, {panel.title}" if panel.title else group, panel.mark)
             for (group,), part in in_words.split("group")
@@ -182,8 +203,8 @@ def _first_and_second(found: Study, entries: Sequence[Entry]) -> Figure:
     return Figure(
         "ifbench_two_turns_answers",
         "What does the second message change?",
-        "Rows in which the instructions are followed (loose) by the model's first answer, before it is told them, and "
-        f"by its second one. What the first answer follows, it follows by chance. {INTERVALS}",
+        "Rows in which the instructions are followed (loose) by the model's first answer, before it is told them, "
+        "and by its second one. What the first answer follows, it follows by chance.",
         panels(cells, Bars, "model", axis="accuracy"),
         table(cells, ("model",)),
         metrics=(FIRST_TURN, HEADLINE),
@@ -198,8 +219,8 @@ def _counts(run: TaskRun) -> Mapping[str, tuple[Floats, Floats]] | None:
     counts: dict[str, tuple[Floats, Floats]] = {}
     try:
         for row in range(len(rows)):
-            verdicts: list[dict[str, Any]] = rows.line(row)[VERDICTS]
-            for one in verdicts:
+            judged: list[dict[str, Any]] = rows.line(row)[VERDICTS]
+            for one in judged:
                 followed, given = counts.setdefault(str(one["id"]), (np.zeros(len(rows)), np.zeros(len(rows))))
                 followed[row] += bool(one["loose"])
                 given[row] += 1
@@ -208,12 +229,10 @@ def _counts(run: TaskRun) -> Mapping[str, tuple[Floats, Floats]] | None:
     return counts
 
 
-def _facts(answer: Answer, _beside: Answer | None) -> Mapping[str, str]:
+def said_of(answer: Answer, _beside: Answer | None) -> Mapping[str, str]:
     """Return the verdicts on each instruction, and the first of two answers."""
-    line, found = answer.line, {}
-    for one in line[VERDICTS]:
-        followed = [edition for edition in ("strict", "loose", "repaired") if one[edition]]
-        found[one["id"]] = f"followed ({', '.join(followed)})" if followed else "not followed"
+    line = answer.line
+    found = by_instruction(line[VERDICTS])
     if ANSWERS in line:
         found["second message"] = line["doc"]["second"]
         found["first answer"] = line[ANSWERS][0]["answer"]

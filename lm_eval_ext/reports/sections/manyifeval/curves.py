@@ -22,9 +22,10 @@ from lm_eval_ext.families.manyifeval.schema import (
 )
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Bars, Curves, Figure, HeatMap, Panel
-from lm_eval_ext.reports.layout import COLUMN, drawn, evenly, heat_maps, panels, table
-from lm_eval_ext.reports.statistics import Floats
-from lm_eval_ext.reports.study import OWN, Cells, Entry, Study
+from lm_eval_ext.reports.layout import drawn, evenly, floors_in_words, heat_maps, panels, table
+from lm_eval_ext.reports.sections.examples import EDITIONS
+from lm_eval_ext.reports.statistics import Floats, Replicates
+from lm_eval_ext.reports.study import FLOOR, FLOOR_BY, OWN, UNKNOWN, Cells, Entry, Study, exists
 from lm_eval_ext.results.issue import Issue, note
 from lm_eval_ext.results.runs import TaskRun
 
@@ -34,18 +35,14 @@ ACCURACIES = {"prompt level": PROMPT_LEVEL, "instruction level": INST_LEVEL}
 PROMPT, INST = "prompt level: all followed", "instruction level: share followed"
 BY_TYPE = "strict_acc_"
 """The prefix of an instruction type's name in the name of its metric."""
-INTERVALS = (
-    "Intervals are 95 % confidence intervals from a cluster bootstrap over task prompts; a prompt is resampled "
-    "together with every number of instructions."
-)
 MAP_EACH = 6
 """Up to this many models get a heat map each."""
 NUMBERED = {"x_axis": "instructions", "axis": "prompt level"}
 MOST_CURVES = 6
 """The most curves in one panel: each needs its own color, and its intervals must be distinguishable."""
-EDITIONS = ("strict", "loose", "repaired")
 LEVELS = {"prompt": "prompt level", "inst": "instruction level"}
 OVERALL = "all types"
+FLOOR_CURVE = "floor: the best answer without content"
 PREDICTED = "predicted: instruction level to the power of n"
 
 
@@ -106,19 +103,24 @@ def curse(study: Study) -> Figure:
             "residual": lambda line: line["prompt level"] - line["predicted"],
         }
     )
-    of_model = cells.only({"prompt level": PROMPT, "predicted": PREDICTED, "instruction level": INST})
+    cells = study.with_floors(cells, of_kind(study), "prompt level", PROMPT_LEVEL)
+    drawn_columns = {"prompt level": PROMPT, "predicted": PREDICTED, "instruction level": INST}
+    floored = any(FLOOR in line for line in cells.lines.values())
+    of_model = cells.only(drawn_columns | ({FLOOR: FLOOR_CURVE} if floored else {}))
     several = len(cells.values("model")) > 1
     return Figure(
         "manyifeval_curse",
         "How many instructions can it follow at once?",
         "The share of answers that follow all n instructions falls roughly like the share of single instructions "
-        "followed, raised to the power of n (dashed): even a model that follows almost every instruction rarely "
-        "follows ten at once. The residual is measured minus predicted accuracy: above 0, failures are concentrated in "
-        "the same answers; below 0, they are spread over different answers. See Figures 1, 4 and 10 of the paper. "
-        f"{INTERVALS}",
+        f"followed, raised to the power of n (dashed){floors_in_words(cells)}. The residual in the table is measured "
+        "minus predicted: above 0, failures are concentrated in the same answers; below 0, they are spread (Figures 1, "
+        "4 and 10).",
         (
             *(
-                Panel(title, drawn(part, Curves, "instructions", "model", **NUMBERED))
+                Panel(
+                    title,
+                    drawn(_with_floor(part, cells), Curves, "instructions", "model", dashed=[FLOOR_CURVE], **NUMBERED),
+                )
                 for title, part in evenly(cells.only(["prompt level"]), MOST_CURVES)
                 if several
             ),
@@ -127,14 +129,27 @@ def curse(study: Study) -> Figure:
                 Curves,
                 "instructions",
                 by=("model",),
-                dashed=[PREDICTED],
+                dashed=[PREDICTED, FLOOR_CURVE],
                 x_axis="instructions",
                 axis="accuracy",
             ),
         ),
-        table(cells, ("model", "instructions")),
-        metrics=(PROMPT_LEVEL, INST_LEVEL, "curse_residual"),
+        table(cells.without(FLOOR_BY), ("model", "instructions")),
+        study.no_floors(of_kind(study), PROMPT_LEVEL),
+        (PROMPT_LEVEL, INST_LEVEL, "curse_residual"),
     )
+
+
+def _with_floor(curves: Cells, cells: Cells) -> Cells:
+    """Return the curves of models with that of the floor, if it is the same for all models."""
+    floors: dict[int, Replicates] = {}
+    for about, line in cells.about():
+        floor = line.get(FLOOR, UNKNOWN)
+        # Models with the same rows share it.
+        if exists(floor) and floors.setdefault(about["instructions"], floor) is not floor:
+            return curves
+    of_floor = {(FLOOR_CURVE, number): {"prompt level": floor} for number, floor in floors.items()}
+    return replace(curves, lines={**curves.lines, **of_floor})
 
 
 def types(study: Study) -> Figure:
@@ -151,8 +166,8 @@ def types(study: Study) -> Figure:
         "manyifeval_types",
         "Which types of instructions does it follow?",
         "Share of the instructions of each type that are followed (strict), by the number of instructions given at "
-        "once. A row that is low from the start is a type that the model cannot follow; a row that falls is a type "
-        f"that it neglects when there are more instructions. {INTERVALS}",
+        "once. A row that is low from the start is a type that the model cannot follow; one that falls is a type "
+        "that it neglects when there are more.",
         (
             *(overall if len(models) > 1 else ()),
             *(
@@ -175,10 +190,9 @@ def verdicts(study: Study) -> Figure:
     return Figure(
         "manyifeval_verdicts",
         "How much depends on the strictness of the checks?",
-        "Strict: IFEval's verdict on the answer. Loose: its best verdict on eight variants of the answer, without the "
-        "first or last line or asterisks; if loose is higher than strict, an opening or closing line is in the way. "
-        "Repaired: the verdict a human reader would give, without IFEval's known faults. Over all numbers of "
-        "instructions. " + INTERVALS,
+        "Strict: IFEval's verdict on the answer; loose: its best on eight variants, without the first or last line "
+        "or asterisks; repaired: what a human reader would say, without IFEval's known faults. If loose is higher "
+        "than strict, an opening or closing line is in the way.",
         panels(cells, Bars, "model", "edition", ("level",), axis="accuracy"),
         table(cells.wide("edition", heading="{edition}"), ("model", "level")),
         study.incomplete(of_kind(study)),
@@ -198,25 +212,10 @@ def single(study: Study) -> Figure:
         "Which instructions does it follow on their own?",
         "Share of the instructions of each type that are followed (strict) if each is given alone with the task. A "
         "type that is low here is hard by itself, so its failures among other instructions are not due to their "
-        "number. In Table 4 of the paper, GPT-4o follows nine types in over 90 % of the rows, four in over 80 %, the "
-        f"number of sentences in 73 % and letter frequency in 62 % (section 3.1). {INTERVALS}",
+        "number (Table 4, section 3.1).",
         tuple(heat_maps(cells, "type", axis="followed")),
         table(cells.wide("model", heading="{model}"), ("type",)),
         metrics=(f"{BY_TYPE}*", PROMPT_LEVEL),
-    )
-
-
-def other_tasks(study: Study) -> Figure:
-    """Return the figures of tasks that test the same as another task."""
-    cells = study.means(study.others, (("model", "task"),), ACCURACIES)
-    in_words = {"prompt level": PROMPT, "instruction level": INST}
-    return Figure(
-        "manyifeval_others",
-        "Other tasks",
-        f"Tasks with as many instructions as a task in the figures above. {INTERVALS}",
-        panels(cells.only(in_words), Bars, "task", COLUMN, ("model",), axis="accuracy"),
-        table(cells, ("model", "task")),
-        metrics=tuple(ACCURACIES.values()),
     )
 
 
@@ -224,11 +223,7 @@ _SHARES = ("followed", "first third", "middle third", "last third", "primacy")
 _WORDS = dict(zip((*_SHARES, "modified", "omitted"), (metric.name for metric in OF_REPORTS), strict=True))
 _INSTRUCTIONS = dict(zip((*_SHARES, "broken", "omitted"), (metric.name for metric in OF_SECTIONS), strict=True))
 """The columns of a table and their metrics; the first is drawn with the three thirds after it."""
-_THIRDS = "over the whole list and over each third of it. Primacy is the first third's share minus the last third's"
-_INTERVALS = (
-    "Intervals are 95 % confidence intervals from a bootstrap over the ten subjects; a subject is resampled together "
-    "with every length of its list."
-)
+_THIRDS = "over the whole list and each third of it; primacy is the first third's share minus the last third's"
 _TEXTS = {
     "threshold": "level up to {0.parameter:.0f} {1} (95 % interval {0.low:.0f} to {0.high:.0f}), then falling",
     "early": "falls early, by two thirds of its fall within {0.parameter:.0f} {1} (95 % interval {0.low:.0f} to "
@@ -246,9 +241,8 @@ def dense(study: Study) -> Figure:
         _WORDS,
         ("words", "share contained"),
         "How many instructions can it hold at once?",
-        f"The share of the words of a list that a report contains, against the length of the list; {_THIRDS}: above 0, "
-        "what comes first is kept. A word that is missed is either there in another form (modified) or not at all "
-        f"(omitted). {_INTERVALS}",
+        f"The share of the words of a list that a report contains, {_THIRDS}: above 0, what comes first is kept. A "
+        "word that is missed is either there in another form (modified) or not at all (omitted).",
     )
 
 
@@ -260,10 +254,8 @@ def mixed(study: Study) -> Iterator[Figure]:
         _INSTRUCTIONS,
         ("instructions", "share followed"),
         "How many instructions about its sections can it hold at once?",
-        "The share of the instructions of a list that the sections of a report follow, against the length of the list; "
-        f"{_THIRDS}. The list is shuffled, so that a place in it says nothing about the section's place in the report. "
-        "An instruction that is missed belongs to a section that is there (broken) or that the report lacks (omitted). "
-        f"{_INTERVALS}",
+        f"The share of the instructions of a shuffled list that the sections of a report follow, {_THIRDS}. An "
+        "instruction that is missed belongs to a section that is there (broken) or that the report lacks (omitted).",
     )
     entries = [
         entry.with_facts(type=entry["type"].removeprefix("section acc ").removeprefix("section "))
@@ -273,8 +265,7 @@ def mixed(study: Study) -> Iterator[Figure]:
     yield Figure(
         "manyifeval_mixed_types",
         "Which instructions about its sections does it follow?",
-        "The share of the instructions of each type that sections follow, by the number of instructions in the list. "
-        f"{_INTERVALS}",
+        "The share of the instructions of each type that sections follow, by the number of instructions in the list.",
         panels(cells, HeatMap, "type", "instructions", ("model",), axis="followed")
         if len(cells.values("model")) <= MAP_EACH
         else (),

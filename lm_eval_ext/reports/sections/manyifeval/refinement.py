@@ -27,10 +27,6 @@ from lm_eval_ext.self_refine.strategies import ARGUMENTS, DEFAULT, NAME, STRATEG
 
 _ROUND = re.compile(r"(?:prompt|inst)_level_strict_acc_round_(\d+)")
 UNPARSABLE, REQUESTS = "feedback_unparsable", "base_requests"
-INTERVALS = (
-    "Intervals are 95 % confidence intervals from a cluster bootstrap over task prompts, with the same resamples for "
-    "every round and method."
-)
 METHOD = ("base", "place", "method")
 """The facts that tell methods apart: the model, the method's place among those of the model, and its title."""
 ALL = "all rounds"
@@ -228,10 +224,9 @@ def _rounds(study: Study, entries: Sequence[Entry], issues: Sequence[Issue]) -> 
     return Figure(
         "manyifeval_rounds",
         "Does it correct its own answers?",
-        "Accuracy of the answers after each round; round 0 is the first answer. Zero-shot has no rounds and is drawn "
-        "as a horizontal line. The oracle, whose feedback is always right, shows how well the model corrects known "
-        "mistakes; where other methods fall short of it, their feedback is the cause. See section 5 and Table 2 of the "
-        f"paper. All methods of a model are over the same rows. {INTERVALS}",
+        "Accuracy of the answers after each round; round 0 is the first answer, and zero-shot, which has no "
+        "rounds, a horizontal line. The oracle's feedback is always right: where other methods fall short of it, "
+        "their feedback is the cause (section 5, Table 2).",
         panels(
             cells.with_fact("panel", "{base}: {level}" if several else "{level}"),
             Curves,
@@ -257,12 +252,9 @@ def _feedback(judgments: Cells) -> Figure:
     return Figure(
         "manyifeval_feedback",
         "Can it tell which instructions its answers follow?",
-        "Each judgment of an instruction is compared with the checker's verdict; the positive class is “followed”. "
-        "Precision gives followed and violated instructions equal weight, as in the paper (Table 2, Figure 9). With "
-        "low precision, violated instructions are left uncorrected; with low recall, followed instructions are "
-        "corrected needlessly. A judgment that cannot be read counts as “not followed”; if none can be read, there is "
-        "no precision, recall or F1. Over all judgments in all rounds on all rows of a method; without confidence "
-        "intervals, because the result files contain only counts.",
+        "Each judgment of an instruction is compared with the checker's verdict; the positive class is “followed”, "
+        "and precision weighs followed and violated instructions alike. With low precision, violated instructions "
+        "are left uncorrected; with low recall, followed ones are corrected needlessly (Table 2, Figure 9).",
         panels(_titled(judgments), Bars, "titled", COLUMN, axis="share"),
         table(judgments, {"base": "model", "method": "", "judgments": ""}),
         metrics=("feedback_precision", "feedback_recall", "feedback_f1", UNPARSABLE),
@@ -300,15 +292,10 @@ def confusion(study: Study, entries: Sequence[Entry]) -> Figure | None:
     return Figure(
         "manyifeval_confusion",
         "Which mistakes does it make when it judges its answers?",
-        "Rows: what the checker says about an instruction; columns: what the model says. Each row adds up to 100 %, so "
-        "a perfect judge has 100 % at the top left and at the bottom right. Round 1 judges the first answers, round 2 "
-        "the answers after one refinement, and so on; unless it was run with early_stop=false, answers that were "
-        "judged to follow everything are not judged again. A judgment that cannot be read counts as “not followed”. In "
-        "Figure 9 of the paper (appendix E), a judge that reasons about all instructions at once (w/ feedback+cot "
-        "here) calls 98 % of the followed and 65 % of the violated ones followed; one that reasons about each "
-        "separately, 76 % and 17 %. Intervals are 95 % confidence intervals from a cluster bootstrap over task "
-        "prompts.",
-        panels(_titled(cells), HeatMap, "row", COLUMN, ("titled",), axis="share of a row's judgments"),
+        "Rows: what the checker says about an instruction; columns: what the model says, where a judgment that "
+        "cannot be read counts as “not followed”. Each row adds up to 100 %, so a perfect judge has 100 % at the "
+        "top left and at the bottom right (Figure 9, appendix E).",
+        panels(_titled(cells), HeatMap, "row", COLUMN, ("titled",), axis="share of a row", higher_is_better=None),
         table(cells, {"base": "model", "method": "", "round": "", "checker": "", "judgments": ""}),
         tuple(issues),
         COUNTS,

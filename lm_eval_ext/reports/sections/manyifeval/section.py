@@ -3,32 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from math import isclose, nan
+from typing import Any
 
 import numpy as np
 
 from lm_eval_ext.families.manyifeval.schema import COUSINS, DENSE, MIXED, SINGLE, WIDE
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Figure, Section
+from lm_eval_ext.reports.layout import other_tasks
 from lm_eval_ext.reports.sections.examples import (
+    EDITIONS,
+    UNREADABLE,
     Answer,
     Behavior,
     Beside,
     Candidate,
     Hits,
+    Line,
+    by_instruction,
     examples,
     places_in,
     rows_of,
     scored,
 )
 from lm_eval_ext.reports.sections.manyifeval.curves import (
+    ACCURACIES,
     FAMILY,
+    INST,
     INST_LEVEL,
+    PROMPT,
     PROMPT_LEVEL,
     curse,
     dense,
     mixed,
     of_kind,
-    other_tasks,
     single,
     study_of,
     type_metrics,
@@ -39,11 +48,21 @@ from lm_eval_ext.reports.sections.manyifeval.curves import (
 from lm_eval_ext.reports.sections.manyifeval.refinement import refinement
 from lm_eval_ext.reports.sections.manyifeval.variants import placements, reliability, repetition, wide, wordings
 from lm_eval_ext.reports.study import Entry, Study, grouped
-from lm_eval_ext.results.rows import ASKED, Rows
+from lm_eval_ext.results.rows import ASKED, Rows, response_in
 from lm_eval_ext.results.runs import TaskRun
+from lm_eval_ext.verifiers import MissingDataError, Response, instructions_of
 
 FIRST_ANSWER = f"{PROMPT_LEVEL}_round_0"
 LOOSE, REPAIRED = "prompt_level_loose_acc", "prompt_level_repaired_acc"
+OF_REPORT = (
+    "words_followed",
+    "words_modified",
+    "words_omitted",
+    "instructions_followed",
+    "instructions_broken",
+    "instructions_omitted",
+)
+"""The metrics that tell what became of what a long report must contain."""
 
 
 def section(evidence: Evidence) -> Section | None:
@@ -52,7 +71,7 @@ def section(evidence: Evidence) -> Section | None:
     placed = tuple(placements(evidence))
     if not found.entries and not placed:
         return None
-    shown, issues = examples(evidence.runs, candidates(found), facts)
+    shown, issues = examples(evidence.runs, candidates(found), said_of)
     return Section(
         FAMILY,
         "Many instructions at once",
@@ -80,8 +99,9 @@ def _figures(found: Study) -> Iterator[Figure]:
         yield from mixed(found)
     if repeated := repetition(found):
         yield repeated
-    if found.others:
-        yield other_tasks(found)
+    reading = "Tasks with as many instructions as a task in the figures above."
+    titles = dict(zip(ACCURACIES, (PROMPT, INST), strict=True))
+    yield from other_tasks(found, reading, ACCURACIES, titles=titles)
 
 
 # Answers that show how many instructions at once affect a model.
@@ -194,25 +214,23 @@ BEHAVIORS: tuple[Callable[[Iterable[Entry]], Iterator[Candidate]], ...] = (
 )
 
 
-def facts(answer: Answer, beside: Answer | None) -> Mapping[str, str]:
+def said_of(answer: Answer, beside: Answer | None) -> Mapping[str, str]:
     """Return what was asked and not followed, the verdicts, and what was followed when there were fewer."""
     line = answer.line
+    if "instruction_id_list" not in line["doc"] and DENSE in answer.run.metadata:
+        return {metric.replace("_", " "): f"{100 * line[metric]:.1f} %" for metric in OF_REPORT if metric in line}
     asked: list[str] = line["doc"]["instruction_id_list"]
-    missed = {metric: line[metric][1] - line[metric][0] for metric in type_metrics(answer.run)}
-    broken = [
-        f"{type_name(metric)} ({count} times)" if count > 1 else type_name(metric)
-        for metric, count in missed.items()
-        if count
-    ]
-    found = {
-        "instructions": str(len(asked)),
-        "not followed (strict)": ", ".join(broken) or "none",
-        "verdicts": ", ".join(
+    judged, reason = _judged(line)
+    missed = _named(asked, [one["strict"] for one in judged]) if judged else _missed(answer.run, line)
+    found = {"instructions": str(len(asked)), "not followed (strict)": missed, **by_instruction(judged)}
+    if reason:
+        found["each instruction"] = reason
+    if not judged:
+        found["verdicts"] = ", ".join(
             f"{edition}: {'all followed' if line[f'prompt_level_{edition}_acc'] else 'not all'}"
-            for edition in ("strict", "loose", "repaired")
+            for edition in EDITIONS
             if f"prompt_level_{edition}_acc" in line
-        ),
-    }
+        )
     rounds = line.get("rounds")
     for number, one in enumerate(rounds if isinstance(rounds, list) else ()):
         said = "" if one["judged"] is None else f"; judged not followed: {_named(asked, one['judged'])}"
@@ -220,6 +238,44 @@ def facts(answer: Answer, beside: Answer | None) -> Mapping[str, str]:
     if beside is not None and len(fewer := beside.line["doc"]["instruction_id_list"]) > 1:
         found[f"followed in {beside.run.task}"] = _named(fewer, [False] * len(fewer))
     return found
+
+
+def _judged(line: Line) -> tuple[list[Mapping[str, Any]], str]:
+    """Return the id and the verdicts of each instruction, judged again, or why there are none.
+
+    The samples have the scores of a row, but not which instruction they are due to.
+    """
+    doc = line["doc"]
+    try:
+        instructions = instructions_of(doc["instruction_id_list"], doc["kwargs"])
+        response = Response(response_in(line) or "")
+        found = {
+            "strict": response.follows(instructions),
+            "loose": response.follows(instructions, loose=True),
+            "repaired": response.follows(instructions, "repaired"),
+        }
+    except UNREADABLE:
+        return [], ""
+    except (MissingDataError, OSError) as error:
+        return [], f"cannot be judged here: {error}"
+    recorded = (line.get(f"inst_level_{edition}_acc", nan) for edition in found)
+    if not all(map(isclose, (verdict.share for verdict in found.values()), recorded)):
+        return [], "unknown: the scores in the samples are not those that the checkers give now"
+    return [
+        {"id": one.id, **{edition: verdict.follow_instruction_list[place] for edition, verdict in found.items()}}
+        for place, one in enumerate(instructions)
+    ], ""
+
+
+def _missed(run: TaskRun, line: Line) -> str:
+    """Return the types of instructions that are not followed, with how many of them, according to the scores."""
+    missed = {metric: line[metric][1] - line[metric][0] for metric in type_metrics(run)}
+    broken = [
+        f"{type_name(metric)} ({count} times)" if count > 1 else type_name(metric)
+        for metric, count in missed.items()
+        if count
+    ]
+    return ", ".join(broken) or ("none" if missed else "unknown")
 
 
 def _named(asked: list[str], verdicts: list[bool | None]) -> str:

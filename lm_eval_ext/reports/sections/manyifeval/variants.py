@@ -21,7 +21,6 @@ from lm_eval_ext.reports.sections.manyifeval.curves import (
     FAMILY,
     INST,
     INST_LEVEL,
-    INTERVALS,
     NUMBERED,
     PROMPT,
     PROMPT_LEVEL,
@@ -57,10 +56,9 @@ def reliability(study: Study) -> Figure:
     return Figure(
         "manyifeval_reliability",
         "Does it follow the same instructions in other words?",
-        "Every row is asked in several variants: other wordings of each instruction, another order, slightly other "
-        "numbers. The mean counts every variant; the lower curve counts a row only if every one of its variants is "
-        "followed (reliable@k of IFEval++). A wide gap means that whether the model obeys depends on how it is told. "
-        f"{INTERVALS}",
+        "Every row is asked in several variants: other wordings, another order, slightly other numbers. The lower "
+        "curve counts a row only if all its variants are followed (reliable@k of IFEval++); a wide gap means that "
+        "whether the model obeys depends on how it is told.",
         panels(cells, Curves, "instructions", by=("model",), **NUMBERED),
         table(
             cells.with_columns({"gap": lambda line: over(line[MEAN] - line[RELIABLE], line[MEAN])}),
@@ -82,8 +80,8 @@ def wide(study: Study) -> Figure:
         "manyifeval_wide",
         "Does it follow unfamiliar instructions as well?",
         f"The share of rows whose instructions are all followed: instructions of ManyIFEval's {USUAL}, and of a "
-        "larger pool of types of IFEval and IFBench. The task prompts are the same; the types of the larger pool are "
-        f"not only less familiar, but may also be harder. {INTERVALS}",
+        "larger pool of types of IFEval and IFBench, with the same task prompts. Types of the larger pool are not "
+        "only less familiar, but may also be harder.",
         panels(cells.only([USUAL, LARGER]), Curves, "instructions", by=("model",), **NUMBERED),
         table(cells, ("model", "instructions")),
         metrics=(PROMPT_LEVEL, INST_LEVEL),
@@ -125,10 +123,9 @@ def repetition(study: Study) -> Figure | None:
     return Figure(
         "manyifeval_repetition",
         "Is it the number of instructions, or the length of the prompt?",
-        "Prompt-level accuracy with n different instructions, and with the first one repeated n times, which makes the "
-        "prompt as long but asks for only one thing. If the second stays level while the first falls, the number of "
-        "instructions is what matters. Both are over the same task prompts. See Figure 8 of the paper (appendix C). "
-        f"{INTERVALS} The difference is paired by task prompt, with the limits (95 %) that check uses.",
+        "Prompt-level accuracy with n different instructions, and with the first one repeated n times, which makes "
+        "the prompt as long but asks for only one thing. If the second stays level while the first falls, the "
+        "number of instructions is what matters (Figure 8, appendix C).",
         panels(cells.only([DIFFERENT, REPEATED]), Curves, "instructions", by=("model",), **NUMBERED),
         table(cells.only({DIFFERENT: "different", REPEATED: "repeated", last: last}), ("model", "instructions")),
         tuple(issues),
@@ -209,12 +206,9 @@ def wordings(found: Study) -> Iterator[Figure]:
         yield Figure(
             "manyifeval_wordings",
             "Which wording costs most?",
-            f"The {WORST} wordings with the lowest accuracy, compared with the mean of all wordings of their type, "
-            "which weigh alike; over all numbers of instructions. Wording 0 is the published one; texts have the "
-            "arguments of the first row with that wording. Intervals of accuracies are 95 % confidence intervals from "
-            "a cluster bootstrap over task prompts. Those of differences hold for all wordings at once (95 %; the "
-            "largest studentized deviation in each resample), because the worst of many always look bad: a wording "
-            "costs something if its interval is below 0.",
+            f"The {WORST} wordings with the lowest accuracy, minus the mean of all wordings of their type; wording 0 "
+            "is the published one. The worst of many always look bad, so these intervals hold for all wordings at "
+            "once: one costs something if its interval is below 0.",
             tuple(panels),
             Table(("model", "wording", "text", "accuracy", "minus the type's mean"), tuple(rows)),
             tuple(issues),
@@ -381,12 +375,9 @@ def placements(evidence: Evidence) -> Iterator[Figure]:
     yield Figure(
         "manyifeval_placements",
         "Where does it stop listening?",
-        "The same task prompts with the same instructions, stated at different places: after the task, as published, "
-        "before it, in the system message, or in an earlier turn of the user. A curve below that of the published "
-        "place means that the model listens less there. Accuracy is the headline of each task: the share of rows of "
-        "which all instructions are followed; of dense tasks, the share of the words or instructions. All figures of a "
-        "task are over the rows that all its placements have. Intervals of curves are 95 % confidence intervals from a "
-        "cluster bootstrap over task prompts; differences are paired by row, with the limits (95 %) that check uses.",
+        "The same instructions, stated after the task (as published), before it, in the system message, or in an "
+        "earlier turn, on the rows that all places have. A curve below that of the published place means that the "
+        "model listens less there.",
         tuple(_panels(study, cells)),
         table(cells.with_columns(named_changes).only(columns), ("model", "task", "placement")),
         tuple(

@@ -179,6 +179,10 @@ class Comparable:
             lines=product((scope.name for scope in scopes), self.models, encodings),
         )
 
+    def with_floors(self, cells: Cells, scopes: Sequence[Scope]) -> Cells:
+        """Return means of ROUGE-L over scopes with their floors; see ``Study.with_floors``."""
+        return self.study.with_floors(cells, _in_scopes(self.entries, scopes), ROUGE_L, ROUGE_L)
+
     def gains(self, scopes: Sequence[Scope], bases: Mapping[str, str], metric: str = ROUGE_L) -> Cells:
         """Return by how much the mean of an encoding exceeds that of its base on the same instances.
 

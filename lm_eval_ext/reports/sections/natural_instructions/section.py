@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import chain
 
 import numpy as np
 
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Bars, Figure, HeatMap, Panel, Section
-from lm_eval_ext.reports.layout import drawn, panels, shown, table
+from lm_eval_ext.reports.layout import drawn, floors_in_words, over_floor, panels, shown, table
 from lm_eval_ext.reports.sections.examples import (
     UNREADABLE,
     Answer,
@@ -38,17 +39,12 @@ from lm_eval_ext.reports.sections.natural_instructions.runs import (
     task_specific,
 )
 from lm_eval_ext.reports.statistics import Ratio
-from lm_eval_ext.reports.study import PAIRED, Cells, Key, change, exists, grouped
+from lm_eval_ext.reports.study import ABOVE_FLOOR, Cells, Key, change, exists, grouped
 from lm_eval_ext.results.comparability import differences
 from lm_eval_ext.results.issue import Issue, named, note, warning
 from lm_eval_ext.results.models import EvaluatedModel
 from lm_eval_ext.results.runs import TaskRun
 
-INTERVALS = (
-    "Intervals are 95 % confidence intervals from a cluster bootstrap over the instances of each subtask, with the "
-    "same resamples for every encoding and model."
-)
-OF_GAINS = f"{PAIRED} Those of relative gains are from a cluster bootstrap over instances."
 BY_SCOPE = {"model": "", "scope": "mean over"}
 UPPER_BOUND = "task-specific models (upper bound)"
 
@@ -65,7 +61,7 @@ def section(evidence: Evidence) -> Section | None:
     issues += not_compared
     if len(runs.checkpoints) > 1:
         issues.append(warning(f"No BLEURT: runs were scored with different checkpoints, {named(runs.checkpoints)}."))
-    examples_of, not_shown = examples(evidence.runs, _candidates(runs), _facts)
+    examples_of, not_shown = examples(evidence.runs, _candidates(runs), said_of)
     return Section(
         FAMILY,
         "Natural Instructions",
@@ -93,14 +89,15 @@ def _figures(runs: Comparable) -> Iterator[Figure]:
 
 
 def _rouge_l(runs: Comparable) -> Figure:
-    cells = runs.means(runs.scopes, runs.encodings)
+    cells = runs.with_floors(runs.means(runs.scopes, runs.encodings), runs.scopes)
+    bars = panels(cells.only([ROUGE_L]), Bars, "model", "encoding", ("scope",), untold=("scope",), axis="ROUGE-L")
     return Figure(
         "natural_instructions_rouge_l",
         "How good are the answers with each encoding?",
-        "ROUGE-L F-measure in percent, best over the references; each subtask has the same weight. Higher is better. "
-        f"“instance” contains no instruction at all. {INTERVALS} See Table 3 of the paper.",
-        panels(cells, Bars, "model", "encoding", ("scope",), untold=("scope",), axis="ROUGE-L"),
-        table(cells.wide("encoding", heading="{encoding}"), BY_SCOPE),
+        "ROUGE-L F-measure in percent, best over the references; each subtask has the same weight, and higher is "
+        f"better{floors_in_words(cells)}. “instance” contains no instruction at all (Table 3).",
+        over_floor(bars, cells, ("scope",)),
+        table(_with_floors(cells), BY_SCOPE),
         tuple(
             warning(
                 f"{about['model']}: not every subtask was run with {about['encoding']!r}, so there is no mean over "
@@ -113,6 +110,16 @@ def _rouge_l(runs: Comparable) -> Figure:
     )
 
 
+def _with_floors(cells: Cells) -> Cells:
+    """Return means with a column for each encoding, and for how far each is above the floor if that is known."""
+    floored = {ROUGE_L: "{encoding}", ABOVE_FLOOR: f"{{encoding}}, {ABOVE_FLOOR}"}
+    columns = {column for line in cells.lines.values() for column in line}
+    found = [
+        cells.only([name]).wide("encoding", heading=heading) for name, heading in floored.items() if name in columns
+    ]
+    return reduce(Cells.joined, found)
+
+
 def _gain(runs: Comparable) -> Iterator[Figure]:
     gains = runs.gains(runs.scopes, dict.fromkeys(runs.others, runs.base)).known("scope")
     if not gains.lines:
@@ -122,8 +129,8 @@ def _gain(runs: Comparable) -> Iterator[Figure]:
         "natural_instructions_gain",
         f"What does an encoding gain over “{runs.base}”?",
         f"Difference in mean ROUGE-L, in percentage points, between an encoding and “{runs.base}” on the same "
-        f"instances; above 0, the added instructions help. The table also gives the gain relative to “{runs.base}”, in "
-        f"percent. {OF_GAINS} See the last column of Table 3.",
+        f"instances; above 0, the added instructions help. The table also has the gain in percent of “{runs.base}” "
+        "(Table 3, last column).",
         panels(gains.only(["gain"]), Bars, "model", "encoding", ("scope",), **options),
         table(_side_by_side(gains), BY_SCOPE, "change"),
         metrics=(ROUGE_L,),
@@ -154,12 +161,12 @@ class _Parts:
 CATEGORIES = _Parts(
     "category",
     "Which categories of tasks benefit from instructions?",
-    "See Figure 4 of the paper, which shows relative gains; these are in the table, in percent.",
+    "Figure 4 shows these",
 )
 SOURCE_DATASETS = _Parts(
     "source dataset",
     "Does the gain depend on the dataset that a subtask was made from?",
-    "Table 8 of the paper lists the subtasks of each dataset. The table here also has relative gains, in percent.",
+    "Table 8 lists the subtasks of each dataset",
 )
 
 
@@ -177,7 +184,8 @@ def _by_part(runs: Comparable, parts: _Parts, scopes: Sequence[Scope]) -> Iterat
         f"natural_instructions_gain_by_{parts.name.replace(' ', '_')}",
         parts.title,
         f"Difference in mean ROUGE-L, in percentage points, from “{runs.base}” on the same instances of a "
-        f"{parts.name}'s subtasks. Above 0, the encoding helps; below 0, it hurts. {OF_GAINS} {parts.see}",
+        f"{parts.name}'s subtasks; above 0, the encoding helps. The table also has relative gains, in percent "
+        f"({parts.see}).",
         panels(named_parts.only(["gain"]), HeatMap, "part", "encoding", ("model",), **options),
         table(counted, {"model": "", "scope": parts.name, "subtasks": ""}, "change"),
         metrics=(ROUGE_L,),
@@ -194,9 +202,8 @@ def _bleurt(runs: Comparable) -> Iterator[Figure]:
     yield Figure(
         "natural_instructions_bleurt",
         "How good are the answers by BLEURT?",
-        f"BLEURT, computed by {runs.checkpoints[0]}, best over the references; each subtask has the same weight. "
-        "Higher is better; the range depends on the checkpoint. The table also has the gain over "
-        f"“{runs.base}” on the same instances. {INTERVALS} {PAIRED} See Table 3 of the paper.",
+        f"BLEURT, computed by {runs.checkpoints[0]}, best over the references; higher is better, and the range "
+        f"depends on the checkpoint. The table also has the gain over “{runs.base}” on the same instances (Table 3).",
         panels(cells, Bars, "model", "encoding", ("scope",), untold=("scope",), axis="BLEURT", unit="number"),
         table(wide, BY_SCOPE, "number"),
         metrics=(BLEURT,),
@@ -221,8 +228,7 @@ def _ablation(runs: Comparable) -> Iterator[Figure]:
         "natural_instructions_ablation",
         "Which fields of an instruction help, and which hurt?",
         f"Change in mean ROUGE-L, in percentage points, over {runs.ablated.name}, when a field is removed from the "
-        "full instruction (below 0: the field helped), and when it is added to the prompt (above 0: it helps). "
-        f"{PAIRED} See Table 4 of the paper.",
+        "full instruction (below 0: it helped), and when it is added to the prompt (above 0: it helps; Table 4).",
         tuple(found),
         table(cells, ("model", "encoding", "compared with"), "change"),
         metrics=(ROUGE_L,),
@@ -236,7 +242,7 @@ def _by_subtask(runs: Comparable) -> Figure:
     return Figure(
         "natural_instructions_subtasks",
         "Scores by subtask",
-        f"ROUGE-L of every subtask with every encoding, in percent. Higher is better. {INTERVALS}",
+        "ROUGE-L of every subtask with every encoding, in percent; higher is better.",
         panels(in_words, HeatMap, "subtask", "encoding", ("model",), axis="ROUGE-L"),
         table(cells.wide("encoding", heading="{encoding}"), {"model": "", "scope": "subtask"}),
         metrics=(ROUGE_L,),
@@ -295,9 +301,8 @@ def _gap(evidence: Evidence, runs: Comparable, bounds: Mapping[str, TaskRun]) ->
         "natural_instructions_upper_bound",
         "How far is each encoding from a model trained on the subtask?",
         f"Mean ROUGE-L over {number}, in percent; the line is the mean of task-specific models, each trained on "
-        "instances of the subtask that it answers (the first row of Table 3). The table has the gap to it, in "
-        "percentage points and relative to it, on the same instances. "
-        f"{OF_GAINS}",
+        "instances of the subtask that it answers (Table 3). The table has the gap to it, in percentage points and "
+        "relative to it, on the same instances.",
         (Panel("", drawn(means, Bars, "model", "encoding", axis="ROUGE-L", **options)),),
         table(Cells(("model", "encoding"), lines), ("model", "encoding")),
         metrics=(ROUGE_L,),
@@ -396,7 +401,7 @@ def _perfect(runs: Sequence[TaskRun], shown: Collection[Hashable]) -> list[Candi
     return [Candidate(PERFECT, answer) for answer in perfect if answer.key not in shown][:1]
 
 
-def _facts(answer: Answer, beside: Answer | None) -> Mapping[str, str]:
+def said_of(answer: Answer, beside: Answer | None) -> Mapping[str, str]:
     """Return the references and the score of an answer, and the same instance's answer under another encoding."""
     line = answer.line
     found = {

@@ -118,7 +118,7 @@ BEHAVIORS = (
 """What an answer can show. Agreement is expected, so it comes last and only once."""
 
 
-def facts(answer: Answer, _beside: Answer | None) -> Mapping[str, str]:
+def said_of(answer: Answer, _beside: Answer | None) -> Mapping[str, str]:
     """Return the correct option, the readings and the scores of an answer."""
     run, row, line = answer.run, answer.row, answer.line
     rows, doc = rows_of(run), line["doc"]

@@ -11,13 +11,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lm_eval_ext.families.paired_mcq.schema import NO_LETTER, SCHEMA, entropy, variation_distance
+from lm_eval_ext.families.paired_mcq.schema import (
+    ALWAYS_SURE,
+    NO_LETTER,
+    SCHEMA,
+    SURE,
+    entropy,
+    mismatch_bounds,
+    variation_distance,
+)
 from lm_eval_ext.families.schema import SHARE
 from lm_eval_ext.reports.evidence import Evidence, name_of
 from lm_eval_ext.reports.figure import Estimate
 from lm_eval_ext.reports.layout import MISSING
 from lm_eval_ext.reports.statistics import Floats, Population, Ratio, Replicates, estimate
-from lm_eval_ext.reports.study import UNKNOWN, Cells, Entry, Key, Study, shared_rows
+from lm_eval_ext.reports.study import ABOVE_FLOOR, FLOOR, UNKNOWN, Cells, Entry, Key, Study, shared_rows
 from lm_eval_ext.results.issue import Issue, warning
 from lm_eval_ext.results.rows import Coded, Rows
 from lm_eval_ext.results.runs import TaskRun
@@ -25,13 +33,12 @@ from lm_eval_ext.results.runs import TaskRun
 FAMILY = "paired_mcq"
 HEADLINE = "mismatch"
 BIAS = "position_bias"
+UNSURE, AT_LEAST, AT_MOST = "reader unsure", "mismatch, at least", "mismatch, at most"
+"""The share of texts that the reader is not sure of, and what the mismatch can be if any of them was misread."""
 FIRST_TOKEN, TEXT = "first token", "text"
 ASKED = ("model", "dataset", "level")
 """What a task's figures are about."""
-INTERVALS = (
-    "Intervals are 95 % confidence intervals from a cluster bootstrap over questions; a question is resampled together "
-    "with all orders of its options."
-)
+ACCURACIES = ("first_token_acc", "text_acc")
 RATES = {"mismatch": "mismatch", "refusal": "refusal"}
 ENTROPY = {"entropy_text": "entropy of the text", "entropy_first_token": "entropy of the first token"}
 BY_TEMPERATURE = ("model", "task", "dataset", "level", "temperature", "draws")
@@ -67,7 +74,7 @@ class Measured:
             for letter, both in by_letter.items()
         }
         # Older results lack some metrics.
-        drawn = [metric.name for metric in SCHEMA.metrics if metric.drawn]
+        drawn = *(metric.name for metric in SCHEMA.metrics if metric.drawn), UNSURE, AT_LEAST, AT_MOST
         return cls(_cells(figures, drawn), _cells(readers), Cells((*ASKED, "letter"), of_letters))
 
 
@@ -122,6 +129,10 @@ def measured(evidence: Evidence, entries: Iterable[Entry]) -> Measured:
             figures[key], letters[key] = _of_rows(evidence.population, run, run.rows)
         else:
             figures[key] = {metric: _known(run.figure(metric)) for metric in run.metrics if _is_drawn(metric)}
+        for metric in ACCURACIES:
+            if metric in run.metrics and (floor := evidence.floor([run], metric)):
+                above = estimate(floor.above(evidence.mean([run], metric)))
+                figures[key] |= {FLOOR: estimate(floor.value), f"{metric} {ABOVE_FLOOR}": above}
         readers[key] = {reader: _known(run.figure(HEADLINE, reader)) for reader in run.readers}
         if HEADLINE in figures[key]:
             readers[key][run.reader] = figures[key][HEADLINE]
@@ -142,13 +153,14 @@ def _of_rows(
     """Return the figures of a task's rows and the shares of letters, with intervals."""
     pairs, clusters, dataset = rows.letters.get(BIAS, ()), rows.clusters, run.dataset
     letters = sorted({letter for pair in pairs for letter in pair}, key=lambda letter: (letter == NO_LETTER, letter))
+    of_rows = {**rows.values, **doubts(run)}
     values: dict[object, Floats] = {"rows": np.ones(len(rows))}
-    for metric, column in rows.values.items():
+    for metric, column in of_rows.items():
         values[metric] = column
     for number in (0, 1):
         said = np.array([pair[number] for pair in pairs])
         values |= {(letter, number): (said == letter).astype(np.float64) for letter in letters}
-    by_question = {name: population.by_cluster(dataset, clusters, of_rows) for name, of_rows in values.items()}
+    by_question = {name: population.by_cluster(dataset, clusters, column) for name, column in values.items()}
     asked = by_question["rows"] > 0
     by_question["questions"] = asked.astype(np.float64)
     by_question |= {metric: entropies(clusters, chosen, len(asked)) for metric, chosen in rows.outcomes.items()}
@@ -162,13 +174,29 @@ def _of_rows(
         ratio = Ratio(total[name], total[over], questions, len(rows))
         return estimate(ratio.measured(name_of(run, str(name)), limits).value)
 
-    found = {metric: mean(metric) for metric in rows.values}
+    found = {metric: mean(metric) for metric in of_rows}
     found |= {metric: mean(metric, "questions", most) for metric in rows.outcomes}
     if letters:
         first, text = ([total[letter, number] for letter in letters] for number in (0, 1))
         bias = distance(np.stack(first), np.stack(text), total["rows"], questions[dataset])
         found[BIAS] = replace(bias, rows=questions[dataset], answers=len(rows))
     return found, {letter: (mean((letter, 0)), mean((letter, 1))) for letter in letters}
+
+
+def doubts(run: TaskRun) -> Mapping[str, Floats]:
+    """Return, for each row, the share of its texts that the reader is unsure of, and the bounds of its mismatch.
+
+    There are none without first tokens, or if the samples do not say how sure the reader was.
+    """
+    rows = run.rows
+    if rows is None or HEADLINE not in rows.values or run.reader in ALWAYS_SURE:
+        return {}
+    mismatch = rows.draws_of(HEADLINE)
+    if rows.certainty.shape != mismatch.shape or np.isnan(rows.certainty).any():
+        return {}
+    unsure = (rows.certainty < SURE).astype(np.float64)
+    found = unsure, *mismatch_bounds(mismatch, unsure)
+    return {name: of_draws.mean(axis=1) for name, of_draws in zip((UNSURE, AT_LEAST, AT_MOST), found, strict=True)}
 
 
 def distance(first: Floats, second: Floats, total: Floats, questions: int) -> Estimate:

@@ -10,31 +10,36 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from lm_eval_ext.families.paired_mcq.schema import NO_LETTER
+from lm_eval_ext.families.paired_mcq.schema import NO_LETTER, SURE
+from lm_eval_ext.floors import CONSTANT, IN_WORDS
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Bars, Curves, Estimate, Figure, Panel, Section, Unit
-from lm_eval_ext.reports.layout import COLUMN, drawn, panels, table
+from lm_eval_ext.reports.layout import COLUMN, drawn, floors_in_words, over_floor, panels, table
 from lm_eval_ext.reports.sections.examples import examples
-from lm_eval_ext.reports.sections.paired_mcq.examples import candidates, facts
+from lm_eval_ext.reports.sections.paired_mcq.examples import candidates, said_of
 from lm_eval_ext.reports.sections.paired_mcq.measures import (
+    ACCURACIES,
     ASKED,
+    AT_LEAST,
+    AT_MOST,
     BIAS,
     BY_TEMPERATURE,
     ENTROPY,
     FAMILY,
     FIRST_TOKEN,
-    INTERVALS,
     RATES,
     TEXT,
+    UNSURE,
     Measured,
     at_temperatures,
+    doubts,
     entries_of,
     in_order,
     levels_of,
     measured,
     study_of,
 )
-from lm_eval_ext.reports.study import Cells, exists
+from lm_eval_ext.reports.study import ABOVE_FLOOR, FLOOR, FLOOR_BY, Cells, exists
 from lm_eval_ext.results.issue import Issue, named, note, warning
 from lm_eval_ext.results.runs import TaskRun
 
@@ -51,7 +56,7 @@ def section(evidence: Evidence) -> Section | None:
         return None
     found = study_of(evidence)
     entries = entries_of(found)
-    shown, not_shown = examples(evidence.runs, candidates(entries), facts)
+    shown, not_shown = examples(evidence.runs, candidates(entries), said_of)
     return Section(
         FAMILY,
         "First token and text",
@@ -82,32 +87,46 @@ def _issues(runs: Sequence[TaskRun]) -> Iterator[Issue]:
         yield warning(
             f"Without samples there are no confidence intervals and no distribution of letters: {named(bare)}."
         )
-    if not any(run.metadata["paired"] for run in runs):
+    paired = [run for run in runs if run.metadata["paired"]]
+    if unknown := sorted({f"{run.task} ({run.reader})" for run in paired if run.rows is not None and not doubts(run)}):
+        yield note(f"How sure the reader is of a text is not shown, because the samples do not say: {named(unknown)}.")
+    if not paired:
         yield note(
             "No first-token probabilities were requested (text_mcq tasks), so only the texts' answers are shown."
         )
 
 
-def mismatch_figure(found: Measured, interval: str = INTERVALS, part: str = "the text refuses") -> Figure | None:
+def mismatch_figure(found: Measured, part: str = "the text refuses") -> Figure | None:
     """Return Figure 2 (a): mismatch by constraint level; ``None`` if no first tokens were requested.
 
     Args:
         found: what was measured, with ``mismatch``, and ``mismatch_refusal``, the part of it due to refusals.
-        interval: a sentence that describes the intervals of the estimates.
         part: what the lighter portion of a bar is.
     """
     cells = having(found.figures, "mismatch")
     if not cells.lines:
         return None
     columns = {"mismatch": "mismatch", "mismatch_refusal": f"mismatch: {part}"}
+    read = having(cells, UNSURE)
+    is_unsure = any(line[UNSURE].value > 0 for line in read.lines.values())
+    of_reader = (UNSURE, AT_LEAST, AT_MOST) if is_unsure else (UNSURE,) if read.lines else ()
+    unsure = (
+        f" Whatever the texts say of which the reader is unsure (certainty below {SURE:g}), the mismatch lies between "
+        f"“{AT_LEAST}” and “{AT_MOST}” of the table."
+        if is_unsure
+        else ""
+    )
     return Figure(
         "paired_mcq_mismatch",
         "How often do first token and text differ?",
-        "Share of rows in which the text does not choose the first token's option: it names another option, several or "
-        f"none, or it refuses. Lower is better. The lighter part of a bar: {part}. {interval} See Figure 2 (a) of the "
-        "paper.",
-        tuple(_in_parts(cells, "mismatch", "mismatch_refusal", part)),
-        table(in_order(cells.only(columns)), ASKED),
+        "Share of rows in which the text does not choose the first token's option but another one, several or none, or "
+        f"refuses; lower is better, and the lighter part of a bar: {part} (Figure 2 (a)).{unsure}",
+        (
+            *_in_parts(cells, "mismatch", "mismatch_refusal", part),
+            *(panels_by_level(read, UNSURE, UNSURE, UNSURE, like=cells) if is_unsure else ()),
+        ),
+        table(in_order(cells.only(columns | {column: column for column in of_reader})), ASKED),
+        (note("The reader was sure of every text."),) if read == cells and not is_unsure else (),
         metrics=tuple(columns),
     )
 
@@ -125,13 +144,8 @@ def _in_parts(cells: Cells, metric: str, part_metric: str, part: str) -> Iterato
         yield replace(panel, mark=replace(panel.mark, series=series, part=part))
 
 
-def refusal_figure(found: Measured, interval: str = INTERVALS) -> Figure | None:
-    """Return Figure 2 (b): refusal by constraint level.
-
-    Args:
-        found: what was measured, with ``refusal``, that of the text, and ``refusal_first_token`` if there is one.
-        interval: a sentence that describes the intervals of the estimates.
-    """
+def refusal_figure(found: Measured) -> Figure | None:
+    """Return Figure 2 (b): refusal by constraint level, of the text and, if it is known, of the first token."""
     cells = having(found.figures, "refusal")
     if not cells.lines:
         return None
@@ -139,8 +153,8 @@ def refusal_figure(found: Measured, interval: str = INTERVALS) -> Figure | None:
     return Figure(
         "paired_mcq_refusal",
         "How often does it refuse?",
-        "Share of rows in which the text refuses, in words or by choosing the option “Refused”, and in which the first "
-        f"token is that option's letter. {interval} See Figure 2 (b) of the paper, which shows the text only.",
+        "Share of rows in which the text refuses, in words or by choosing the option “Refused”, and in which the "
+        "first token is that option's letter. The paper shows the text only (Figure 2 (b)).",
         tuple(
             panel
             for metric, reading in readings.items()
@@ -182,9 +196,9 @@ def letters_figure(found: Measured) -> Figure | None:
     return Figure(
         "paired_mcq_letters",
         "Which letters do first tokens and texts choose?",
-        "Share of rows in which each letter is chosen. Every question is asked with its options in several orders, so "
-        "choices that depend on content alone are spread about equally over the letters; a letter that stands out "
-        f"shows a bias toward its position or its name. {INTERVALS} See Figures 3 and 7 of the paper.",
+        "Share of rows in which each letter is chosen, with the options of every question in several orders. "
+        "Choices that depend on content alone are spread about equally; a letter that stands out shows a bias "
+        "toward its position or its name (Figures 3 and 7).",
         panels(cells, Bars, "letter", "reading", ASKED, untold=ASKED, axis="share of rows"),
         table(wide, (*ASKED, "reading")),
         tuple(issues),
@@ -200,9 +214,9 @@ def position_bias_figure(found: Measured) -> Figure | None:
     return Figure(
         "paired_mcq_position_bias",
         "How different are the letters that first tokens and texts choose?",
-        "Total variation distance between the two distributions of letters over all rows: the share of rows whose "
-        "letter would have to change to make the two equal. 0: both choose each letter equally often. The distance is "
-        f"never negative, so chance alone increases it. {INTERVALS} Summarizes Figures 3 and 7 of the paper.",
+        "Total variation distance between the two distributions of letters: the share of rows whose letter would "
+        "have to change to make them equal. 0: both choose each letter equally often; the distance is never "
+        "negative, so chance alone increases it (Figures 3 and 7).",
         tuple(panels_by_level(cells, BIAS, "total variation distance")),
         table(in_order(cells.only({BIAS: "position bias"})), ASKED),
         metrics=(BIAS,),
@@ -218,9 +232,8 @@ def entropy_figure(found: Measured) -> Figure | None:
         "number",
         "paired_mcq_entropy",
         "Does the order of the options change the answer?",
-        "Entropy, in nats, of the contents chosen over the orders in which a question's options were shown, averaged "
-        "over questions. 0: the same content in every order. Lower is better. Ten different answers to ten orders "
-        f"would give 2.3 (ln 10). {INTERVALS} See Table 3 of the paper, which calls it answer consistency.",
+        "Entropy, in nats, of the contents chosen over the orders in which a question's options were shown; lower is "
+        "better. 0: the same content in every order; ten different answers to ten orders give 2.3 (ln 10; Table 3).",
     )
 
 
@@ -228,32 +241,54 @@ def accuracy_figure(found: Measured) -> Figure | None:
     """Return the accuracy of both readings, where there is a correct option."""
     return _of_readings(
         found,
-        ("first_token_acc", "text_acc"),
+        ACCURACIES,
         "accuracy",
         "share",
         "paired_mcq_accuracy",
         "Which is right more often, the first token or the text?",
         "Share of rows in which the first token is the correct option's letter, and in which the text chooses that "
-        f"option and no other. Higher is better. {INTERVALS}",
+        "option and no other; higher is better.",
+        {
+            f"{metric} {ABOVE_FLOOR}": f"{name}, {ABOVE_FLOOR}"
+            for metric, name in zip(ACCURACIES, (FIRST_TOKEN, TEXT), strict=True)
+        },
     )
 
 
 def _of_readings(  # noqa: PLR0913, PLR0917 # what the two figures differ in
-    found: Measured, metrics: tuple[str, str], axis: str, unit: Unit, name: str, title: str, reading: str
+    found: Measured,
+    metrics: tuple[str, str],
+    axis: str,
+    unit: Unit,
+    name: str,
+    title: str,
+    reading: str,
+    above: Mapping[str, str] | None = None,
 ) -> Figure | None:
     """Return bars of the first token and of the text side by side; ``None`` if there is neither.
 
     With one model, there is a group for each level; with several, a panel for each level with a group for each model.
+    ``above`` has the columns of the scores above the floor, and their headings.
     """
-    cells = having(found.figures, *metrics)
-    if not cells.lines:
+    having_some = having(found.figures, *metrics)
+    if not having_some.lines:
         return None
-    cells = in_order(cells.only(there(cells, dict(zip(metrics, (FIRST_TOKEN, TEXT), strict=True)))))
+    names = dict(zip(metrics, (FIRST_TOKEN, TEXT), strict=True))
+    cells = in_order(having_some.only(there(having_some, names)))
     if len(cells.values("model")) > 1:
-        bars = panels(cells, Bars, "model", COLUMN, ("dataset", "level"), axis=axis, unit=unit)
+        by: tuple[str, ...] = ("dataset", "level")
+        bars = panels(cells, Bars, "model", COLUMN, by, axis=axis, unit=unit)
     else:
-        bars = panels(cells, Bars, "level", COLUMN, ("dataset",), untold=("dataset",), axis=axis, unit=unit)
-    return Figure(name, title, reading, bars, table(cells, ASKED, unit), metrics=metrics)
+        by = ("dataset",)
+        bars = panels(cells, Bars, "level", COLUMN, by, untold=by, axis=axis, unit=unit)
+    numbers = cells
+    if above and FLOOR in next(iter(having_some.lines.values())):
+        floored = in_order(having_some).with_columns({FLOOR_BY: lambda _: IN_WORDS[CONSTANT]})
+        bars, reading = over_floor(bars, floored, by), f"{reading.removesuffix('.')}{floors_in_words(floored)}."
+        columns = {**names, FLOOR: FLOOR, **above}
+        some = next(iter(floored.lines.values()))
+        numbers = floored.only(there(floored, {column: columns[column] for column in columns if column in some}))
+    return Figure(name, title, reading, bars, table(numbers, ASKED, unit), metrics=metrics)
 
 
 def no_answer_figure(found: Measured) -> Figure | None:
@@ -263,24 +298,19 @@ def no_answer_figure(found: Measured) -> Figure | None:
         return None
     every = {"no_answer": "no answer", "contradiction": "contradiction", "several": "several options"}
     names = there(found.figures, every)
-    bars: list[Panel] = []
-    issues = []
-    for metric, name in names.items():
-        of_metric = having(found.figures, metric)
-        if bars and not any(line[metric].value > 0 for line in of_metric.lines.values()):
-            issues.append(note(f"Not drawn: {name} (none occurred)."))
-            continue
-        bars += panels_by_level(of_metric, metric, name, name)
     return Figure(
         "paired_mcq_no_answer",
         "How often is there no single answer?",
-        "Share of rows in which the text contains no answer (and is not a refusal), and in which it chooses several "
-        "options. A contradiction, one option's letter with another option's text, is part of the rows without an "
-        f"answer. Lower is better. {INTERVALS}",
-        tuple(bars),
+        "Share of rows in which the text contains no answer (and is not a refusal), and in which it chooses "
+        "several options; lower is better. A contradiction, one option's letter with another option's text, is "
+        "part of the rows without an answer.",
+        tuple(
+            panel
+            for metric, name in names.items()
+            for panel in panels_by_level(having(found.figures, metric), metric, name, name)
+        ),
         table(in_order(cells.only(names)), ASKED),
-        tuple(issues),
-        tuple(names),
+        metrics=tuple(names),
     )
 
 
@@ -306,10 +336,10 @@ def readers_figure(found: Measured) -> Figure | None:
     return Figure(
         "paired_mcq_readers",
         "Does it matter who reads the text?",
-        "Mismatch as measured with each reader of the texts. “string_match” is the paper's baseline: the first capital "
-        "letter followed by a period. “rules” reads clear answers and abstains otherwise, which counts as a "
-        "mismatch; “classifier” also reads the rest. The reader with a confidence interval is the one that all other "
-        f"figures are based on. {INTERVALS}",
+        "Mismatch as measured with each reader of the texts: “string_match” takes the first capital letter "
+        "followed by a period, “rules” reads clear answers and abstains otherwise, which counts as a mismatch, and "
+        "“classifier” also reads the rest. The reader with an interval is the one that all other figures "
+        "are based on.",
         panels(of_chosen, Bars, "model", COLUMN, ("dataset", "level"), axis="mismatch"),
         table(cells, ASKED),
         tuple(issues),
@@ -382,8 +412,7 @@ def temperature_figures(evidence: Evidence) -> tuple[Figure, ...]:
         Figure(
             name,
             title,
-            f"{reading} {INTERVALS} They cover the choice of the questions, not of the draws. See Figure 4 {part} of "
-            "the paper.",
+            f"{reading} (Figure 4 {part}). Intervals cover the choice of the questions, not of the draws.",
             tuple(_panels(points.only(shown), unit)),
             table(points.only(shown).with_fact("at", "{temperature:g}"), HEADS, unit),
             tuple(issues),
@@ -398,9 +427,8 @@ _FIGURES: Sequence[tuple[str, str, str, str, dict[str, str], Unit]] = (
     (
         "paired_mcq_temperature_entropy",
         "Does a higher temperature make answers less consistent?",
-        "Entropy, in nats, of the contents chosen over the orders of a question's options, by temperature. 0: the same "
-        "content in every order. Lower is better. First tokens are the most likely ones at every temperature, so their "
-        "entropy does not depend on it.",
+        "Entropy, in nats, of the contents chosen over the orders of a question's options; lower is better. That of "
+        "first tokens, the most likely ones, does not depend on the temperature",
         "(a)",
         ENTROPY,
         "number",
@@ -409,7 +437,7 @@ _FIGURES: Sequence[tuple[str, str, str, str, dict[str, str], Unit]] = (
         "paired_mcq_temperature_rates",
         "Do mismatch and refusal depend on the temperature?",
         "Share of rows in which the text does not choose the first token's option, and in which it refuses, by "
-        "temperature.",
+        "temperature",
         "(b)",
         RATES,
         "share",

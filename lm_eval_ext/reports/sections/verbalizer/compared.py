@@ -25,7 +25,6 @@ from lm_eval_ext.reports.sections.verbalizer.runs import (
     FLIPPED,
     GOLDEN,
     HEADS,
-    INTERVALS,
     THOUGHT,
     TOGETHER,
     guessing,
@@ -35,7 +34,7 @@ from lm_eval_ext.reports.sections.verbalizer.runs import (
     scopes_of,
 )
 from lm_eval_ext.reports.statistics import Floats, Ratio, Replicates
-from lm_eval_ext.reports.study import OWN, PAIRED, Entry, SameRows, Study, exists, grouped
+from lm_eval_ext.reports.study import OWN, Entry, SameRows, Study, exists, grouped
 from lm_eval_ext.results.models import FEW_SHOT, EvaluatedModel
 from lm_eval_ext.results.rows import ASKED
 from lm_eval_ext.results.runs import TaskRun
@@ -84,10 +83,9 @@ def chain_of_thought(study: Study) -> Iterator[Figure]:
     yield Figure(
         "verbalizer_thought",
         "Does chain of thought overcome its priors?",
-        "Natural label words with direct prompts show how well the model can do the task. Flipped label words "
-        "(positive must be called “negative”), with direct prompts and after “Let's think step by step”, show how well "
-        "it follows the instruction: the closer to the first bar, the better. All three are over the same rows. See "
-        f"Figures 4 (overall) and 5 (by dataset) of the paper, and section 4.4 (by kind of task). {INTERVALS}",
+        "Natural label words show how well the model can do the task; flipped ones, answered directly and after "
+        "“Let's think step by step”, how well it follows the instruction: the closer to the first bar, the better. "
+        "All three are over the same rows (Figures 4 and 5, section 4.4).",
         (
             *panels(
                 cells.where(lambda about: about["scope"] == TOGETHER), Bars, "model", "setting", ("scope",), **options
@@ -109,8 +107,7 @@ def chain_of_thought(study: Study) -> Iterator[Figure]:
         "verbalizer_thought_gain",
         "How much does chain of thought help?",
         "Accuracy with flipped label words after a chain of thought, minus accuracy of direct answers to the same "
-        "rows. Above 0, reasoning helps the model follow the instruction; below 0, it hurts (section 4.3). If 0 is "
-        f"outside the interval, the difference is unlikely to be due to chance. {PAIRED}",
+        "rows. Above 0, reasoning helps the model follow the instruction; below 0, it hurts (section 4.3).",
         panels(gain, HeatMap, "model", "scope", axis="gain in accuracy", unit="change"),
         table(gain.wide("scope", heading="{scope}"), ("model",), "change"),
         (*incomplete(study), *issues),
@@ -145,11 +142,9 @@ def few_shot(study: Study) -> Figure | None:
     return Figure(
         "verbalizer_few_shot",
         "Do few-shot examples help it against its priors?",
-        "Accuracy with golden and with flipped label words, without and with few-shot examples that are labeled with "
-        "the same words. A large gain with flipped words means that the model learns from examples what it does not "
-        "follow as an instruction: in the paper, four examples bring ChatGPT from 52 to 56 % and GPT-4 from 58 to 88 "
-        "%, and neither gains more than 4 points with golden words (appendix A, Table 2, Figure 6). Both are over the "
-        f"same rows, with direct prompts. {INTERVALS} {PAIRED}",
+        "Accuracy with golden and with flipped label words, without and with few-shot examples that are labeled "
+        "with the same words, on the same rows. A large gain with flipped words means that the model learns from "
+        "examples what it does not follow as an instruction (appendix A, Table 2, Figure 6).",
         (
             *panels(accuracies.where(lambda about: about["scope"] == TOGETHER), Bars, "pair", by=("scope",), **options),
             *(panels(by_dataset, Bars, "scope", by=("pair",), **options) if len(datasets) > 1 else ()),
@@ -236,12 +231,9 @@ def paraphrases(study: Study) -> Figure | None:
     return Figure(
         "verbalizer_paraphrases",
         "Does it depend on the wording of the instruction?",
-        "Accuracy with each wording of the instruction; wording 1 is that of the paper, the others mean the same "
-        "(tasks/verbalizer/README.md lists them). The spread is the highest accuracy of a wording minus the lowest; "
-        "over several tasks, it is the mean of their spreads, because tasks can depend on the wording in opposite "
-        "ways. Chance alone spreads accuracies, too: “by chance” is the mean spread if the answers to each row are "
-        "dealt to its wordings at random, and p is how often such a deal spreads them as far as was found. “In every "
-        f"wording” counts a row only if all its answers are right. {INTERVALS}",
+        "Accuracy with each wording of the instruction; wording 1 is that of the paper, and the others mean the "
+        "same. In the table, “spread” is the highest minus the lowest accuracy, “by chance” the spread if the "
+        "answers to each row are dealt to its wordings at random, and p how often such a deal spreads them as far.",
         panels(columns, HeatMap, "model", COLUMN, ("naturalness", "prompting"), axis="accuracy"),
         table(cells, {**HEADS, "tasks": ""}),
         metrics=("acc", *OF_WORDING.values(), SENSITIVITY, *RELIABLE.values()),

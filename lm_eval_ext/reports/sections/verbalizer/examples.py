@@ -120,15 +120,16 @@ BEHAVIORS = (
 )
 
 
-def facts(answer: Answer, beside: Answer | None) -> Mapping[str, str]:
-    """Return the label, the word that was expected, the one that was read, and the score."""
+def said_of(answer: Answer, beside: Answer | None) -> Mapping[str, str]:
+    """Return the label, the label words, the one that was expected, the one that was read, and the score."""
     run, line = answer.run, answer.line
     label = str(line["doc"].get("golden_label", ""))
     found = {"label": label} if label else {}
-    found |= {"expected": str(line["target"]), "read": _read(line)}
+    words = ", ".join(f"{word} for {of}" for of, word in run.metadata["label_words"].items())
+    found |= {"label words": words, "expected": str(line["target"]), "read": _read(line)}
     if prior := run.metadata["prior_words"].get(label):
         found["usual word"] = prior
-    found["score"] = "right" if line["acc"] else "wrong"
+    found["score"] = "right" if line["acc"] else "wrong: no valid answer" if line.get("invalid_rate") else "wrong"
     if beside is not None:
         name = "natural label words" if beside.run.metadata["verbalizer"] == GOLDEN else "direct answer"
         found[f"the same row, {name}"] = f"expected {beside.line['target']}, read {_read(beside.line)}"

@@ -19,10 +19,6 @@ GOLDEN, FLIPPED = "golden", "flipped"
 METRICS = {"accuracy": "acc", "prior rate": "prior_rate", "invalid rate": "invalid_rate"}
 ACCURACY = {"accuracy": "acc"}
 HEADS = {"model": "", "prompting": "", "naturalness": "label words"}
-INTERVALS = (
-    "Intervals are 95 % confidence intervals from a cluster bootstrap over rows; a row is resampled together with all "
-    "the label words it was asked with."
-)
 TOGETHER = "overall"
 
 
@@ -62,9 +58,9 @@ def prompting(run: TaskRun) -> str:
 
 def guessing(entries: Iterable[Entry]) -> dict[str, Any]:
     """Return the reference line of random guessing; none if it is not the same in all tasks."""
-    counts = {len(entry.run.metadata["label_words"]) for entry in entries}
+    guesses = {entry.run.schema.guess(entry.run.metadata) for entry in entries}
     return {
-        "reference": 1 / counts.pop() if len(counts) == 1 and 0 not in counts else None,
+        "reference": guesses.pop() if len(guesses) == 1 else None,
         "reference_name": "random guessing",
     }
 

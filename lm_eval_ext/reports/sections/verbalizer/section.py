@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Bars, Curves, Figure, HeatMap, Panel, Section
-from lm_eval_ext.reports.layout import COLUMN, panels, table
+from lm_eval_ext.reports.layout import COLUMN, floors_in_words, other_tasks, panels, table
 from lm_eval_ext.reports.sections.examples import examples
 from lm_eval_ext.reports.sections.verbalizer.compared import chain_of_thought, few_shot, paraphrases
-from lm_eval_ext.reports.sections.verbalizer.examples import candidates, facts
+from lm_eval_ext.reports.sections.verbalizer.examples import candidates, said_of
 from lm_eval_ext.reports.sections.verbalizer.runs import (
     ACCURACY,
     DIRECT,
     FAMILY,
     FLIPPED,
     HEADS,
-    INTERVALS,
     METRICS,
     THOUGHT,
     guessing,
@@ -25,7 +25,7 @@ from lm_eval_ext.reports.sections.verbalizer.runs import (
     prompting,
     study_of,
 )
-from lm_eval_ext.reports.study import Cells, Study
+from lm_eval_ext.reports.study import FLOOR_BY, Cells, Study
 from lm_eval_ext.results.issue import note
 
 PANEL_EACH = 3
@@ -40,11 +40,6 @@ KINDS_OF_INVALID = {
     "other": "invalid_other",
 }
 OF_SIZE = ("family", "parameters", "model")
-READING_OF_SIZES = (
-    "Each line is a family of models at several sizes; the axis is logarithmic. Larger models usually do better with "
-    "natural and neutral label words. With unnatural ones, the paper finds all shapes: better with size, worse with "
-    "size (inverse scaling), and first worse, then better (U-shaped)."
-)
 
 
 def section(evidence: Evidence) -> Section | None:
@@ -52,7 +47,7 @@ def section(evidence: Evidence) -> Section | None:
     found = study_of(evidence)
     if not (found.entries or found.others):
         return None
-    shown, issues = examples(evidence.runs, candidates(found), facts)
+    shown, issues = examples(evidence.runs, candidates(found), said_of)
     return Section(
         FAMILY,
         "Verbalizer manipulation",
@@ -70,21 +65,20 @@ def _figures(found: Study) -> Iterator[Figure | None]:
         yield invalid_answers(found)
     yield from chain_of_thought(found)
     yield from (few_shot(found), paraphrases(found))
-    if found.others:
-        yield other_tasks(found)
+    yield from _others(found)
 
 
 def by_naturalness(study: Study) -> Figure:
     """Return Figure 2: accuracy under natural, neutral and unnatural label words."""
     cells = study.means(study.entries, ("prompting", "model", "naturalness"), METRICS, within=1)
+    cells = study.with_floors(cells, study.entries, *ACCURACY, *ACCURACY.values())
     return Figure(
         "verbalizer_naturalness",
         "Does it label as instructed when the label words contradict their meaning?",
-        "Natural label words mean their labels (positive: “positive”), neutral ones mean nothing (“foo”), and "
-        "unnatural ones mean the opposite (positive: “negative”). A model that follows instructions does equally well "
-        "with all three; a model that follows its priors falls below random guessing with unnatural words. The prior "
-        "rate is the share of answers that give the label's usual word, regardless of the instruction. See Figure 2 of "
-        "the paper. " + INTERVALS,
+        "Natural label words mean their labels (positive: “positive”), neutral ones nothing (“foo”), and unnatural "
+        "ones the opposite (positive: “negative”). A model that follows instructions does equally well with all; "
+        "one that follows its priors falls below random guessing with unnatural ones (Figure 2)"
+        f"{floors_in_words(cells)}.",
         panels(
             cells.only(ACCURACY.keys()),
             Bars,
@@ -94,8 +88,8 @@ def by_naturalness(study: Study) -> Figure:
             axis="accuracy",
             **guessing(study.entries),
         ),
-        table(cells, HEADS),
-        incomplete(study),
+        table(cells.without(FLOOR_BY), HEADS),
+        (*incomplete(study), *study.no_floors(study.entries, "acc")),
         tuple(METRICS.values()),
     )
 
@@ -106,9 +100,9 @@ def by_words(study: Study) -> Figure:
     return Figure(
         "verbalizer_words",
         "Which label words does it use as instructed?",
-        "Accuracy with each verbalizer, over all datasets. The word for the affirmative label (positive, entailment, "
-        "duplicate …) comes first: unnatural “0/1” asks for “0” where “1” is usual. A model that follows instructions "
-        f"does equally well in all cells of its row. See Figure 3 of the paper. {INTERVALS}",
+        "Accuracy with each verbalizer, over all datasets; the word for the affirmative label comes first, so that "
+        "unnatural “0/1” asks for “0” where “1” is usual. A model that follows instructions does equally well in "
+        "all cells of its row (Figure 3).",
         panels(cells, HeatMap, "model", "words", ("naturalness", "prompting"), axis="accuracy"),
         table(cells.wide("naturalness", "words", heading="{words} ({naturalness})"), ("model", "prompting")),
         incomplete(study),
@@ -135,8 +129,8 @@ def scaling(study: Study) -> Iterator[Figure]:
         "{naturalness}, {prompting}",
         "verbalizer_scaling",
         "Do larger models follow the instruction better?",
-        f"Accuracy with natural, neutral and unnatural label words, over all datasets. {READING_OF_SIZES} See Figure 2 "
-        f"of the paper. {INTERVALS}",
+        "Accuracy by number of parameters, over all datasets; each line is a family of models. With unnatural label "
+        "words, the paper finds families that get better with size, worse, and first worse, then better (Figure 2).",
     )
     words = [
         entry
@@ -152,10 +146,9 @@ def scaling(study: Study) -> Iterator[Figure]:
             "{naturalness} {words}, {prompting}",
             "verbalizer_scaling_words",
             "With which label words do larger models do better?",
-            "Accuracy with each natural verbalizer and its reverse, over all datasets: the words for the affirmative "
-            "label come first. In the paper, models differ little between natural words and much between unnatural "
-            "ones; flipped golden words are the hardest, and a chain of thought helps larger models with them. See "
-            f"Figures 3 and 4 of the paper. {READING_OF_SIZES} {INTERVALS}",
+            "Accuracy by number of parameters with each natural verbalizer and its reverse, over all datasets; the "
+            "words for the affirmative label come first. In the paper, flipped golden words are the hardest, and a "
+            "chain of thought helps larger models with them (Figures 3 and 4).",
         )
 
 
@@ -186,10 +179,8 @@ def by_dataset(study: Study) -> Figure:
     return Figure(
         "verbalizer_datasets",
         "On which datasets does it follow the instruction?",
-        "Accuracy by dataset, over all verbalizers of each naturalness. If accuracy is high with natural label words "
-        "and low with unnatural ones, the model can do the task but does not follow the instruction; if both are low, "
-        "it cannot do the task. The paper finds that sentiment labels (sst2, fp, emotion) are the easiest to reverse "
-        f"(section 4.4). {INTERVALS}",
+        "Accuracy by dataset, over all verbalizers of each naturalness. High with natural and low with unnatural "
+        "label words: the model can do the task but does not follow the instruction (section 4.4).",
         _by_model_or_naturalness(cells, "dataset"),
         table(cells.wide("naturalness", heading="{naturalness}"), ("model", "prompting", "dataset")),
         incomplete(study),
@@ -215,9 +206,9 @@ def by_kind(study: Study) -> Figure | None:
     return Figure(
         "verbalizer_kinds",
         "In which kinds of tasks does it follow the instruction?",
-        "Accuracy over the datasets of each kind of task, with all verbalizers of each naturalness. In the paper, the "
-        "strongest models keep their accuracy in sentiment tasks if the label words are flipped and lose it in "
-        "inference, where a chain of thought helps most; paraphrase tasks are in between (section 4.4). " + INTERVALS,
+        "Accuracy over the datasets of each kind of task, with all verbalizers of each naturalness. In the paper, "
+        "the strongest models keep it with flipped label words in sentiment tasks and lose it in inference "
+        "(section 4.4).",
         _by_model_or_naturalness(cells, "kind"),
         table(cells.wide("naturalness", heading="{naturalness}"), ("model", "prompting", "kind", "datasets")),
         incomplete(study),
@@ -246,30 +237,27 @@ def invalid_answers(study: Study) -> Figure | None:
     return Figure(
         "verbalizer_invalid",
         "What does it answer if it names no label word?",
-        "Shares of all answers, which add up to the invalid rate. Empty: nothing is left without the reasoning. Usual "
-        "word: a word for the label that the prompt does not allow. Repeats the prompt: most of the answer is copied "
-        "from the row or the instruction. Refuses: it apologises or declines. Several labels: it names them and "
-        f"chooses none. Another form: “entails” where the word is “entailment”. {INTERVALS}",
-        panels(cells, HeatMap, "model", COLUMN, ("naturalness", "prompting"), axis="share of the answers"),
+        "Shares of all answers; they add up to the invalid rate. “Usual word” is a word for the label that the "
+        "prompt does not allow, and “another form” is “entails” where the word is “entailment”.",
+        panels(cells, HeatMap, "model", COLUMN, ("naturalness", "prompting"), axis="share", higher_is_better=False),
         table(cells, HEADS),
         incomplete(study),
         tuple(KINDS_OF_INVALID.values()),
     )
 
 
-def other_tasks(study: Study) -> Figure:
-    """Return the figures of tasks that name no verbalizer, or test the same as another task."""
-    entries = [
+def _others(study: Study) -> Iterator[Figure]:
+    """Yield the figure of tasks that name no verbalizer, or test the same as another task."""
+    others = tuple(
         entry.with_facts(prompting=prompting(entry.run), labels=len(entry.run.metadata["label_words"]) or None)
         for entry in study.others
-    ]
-    cells = study.means(entries, (("model", "task", "prompting", "labels"),), METRICS)
-    return Figure(
-        "verbalizer_others",
-        "Other tasks",
-        "Accuracy: the answer is the word that the prompt asks for. Prior rate: it is the label's usual word. Invalid "
-        f"rate: it is none of the label words. The line marks random guessing. {INTERVALS}",
-        panels(cells, Bars, "task", COLUMN, ("model",), axis="share of the rows", **guessing(study.others)),
-        table(cells, ("model", "task", "prompting", "labels")),
-        metrics=tuple(METRICS.values()),
+    )
+    yield from other_tasks(
+        replace(study, others=others),
+        "Accuracy: the answer is the word that the prompt asks for; prior rate: it is the label's usual word; "
+        "invalid rate: it is none of the label words. The line marks random guessing.",
+        METRICS,
+        axis="share of the rows",
+        facts=("prompting", "labels"),
+        **guessing(others),
     )

@@ -32,7 +32,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def runs(evaluate_each: EvaluateEach, folder: Path) -> Mapping[str, Run]:
-    options = ("--model", "reference", "--tasks", "manyifeval_dense")
+    options = ("--model", "reference", "--tasks", "manyifeval_dense", "--metadata", '{"details": true}')
     return evaluate_each(folder, {policy: (*options, "--model_args", f"policy={policy}") for policy in POLICIES})
 
 
@@ -63,7 +63,7 @@ def test_a_run_says_beforehand_what_it_costs(harness: Harness) -> None:
 
 # Instructions of many types about sections
 
-FORM = {"form": "mixed"}
+FORM = {"form": "mixed", "details": True}
 MIXED = LEAVES[:2]
 MIXED_RUNS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "oracle": ("oracle", FORM),

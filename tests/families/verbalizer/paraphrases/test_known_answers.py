@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lm_eval_ext.reports.gate.units import Sides, Unit, Unpaired
+from lm_eval_ext.reports.gate.units import Compared, Sides, Unpaired
 from lm_eval_ext.results.load import load_apart
 from tests.conftest import EvaluateEach, Run
 
@@ -34,7 +34,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def runs(evaluate_each: EvaluateEach, folder: Path) -> Mapping[str, Run]:
     def options(policy: str, tasks: str, limit: int, **metadata: object) -> tuple[str, ...]:
-        given = json.dumps({"source": "embedded", **metadata})
+        given = json.dumps({"source": "embedded", "details": True, **metadata})
         model = ("--model", "reference", "--model_args", f"policy={policy},seed=1")
         return (*model, "--tasks", tasks, "--limit", str(limit), "--metadata", given)
 
@@ -162,7 +162,7 @@ def test_the_wordings_of_a_row_are_one_observation(runs: Mapping[str, Run], fold
     assert runs
     both = sides(folder, "oracle", "prior")
     found = both.take(NATURAL)
-    assert isinstance(found, Unit)
+    assert isinstance(found, Compared)
     for run in (found.pairs[0].before, found.pairs[0].after):
         assert run.rows is not None
         assert run.rows.clusters.tolist() == [number for number in range(ROWS) for _ in range(WORDINGS)]

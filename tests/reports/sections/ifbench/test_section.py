@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import shutil
+from math import nan
 from pathlib import Path
 
 import pytest
 
 from lm_eval_ext.reports.evidence import Evidence
-from lm_eval_ext.reports.figure import Section
+from lm_eval_ext.reports.figure import Bars, Section
+from lm_eval_ext.reports.page.build import build
+from lm_eval_ext.reports.sections.examples import EDITIONS
 from lm_eval_ext.reports.sections.ifbench.section import section
 from lm_eval_ext.results.load import load
 from tests.reports.conftest import ResultFolder
@@ -41,9 +44,11 @@ def known(folders: list[Path]) -> Section:
 def test_the_figures_are_of_one_turn_and_then_of_two(known: Section) -> None:
     assert [one.name for one in known.figures] == [
         "ifbench_verdicts",
+        "ifbench_floor",
         "ifbench_groups",
         "ifbench_types",
         "ifbench_two_turns_verdicts",
+        "ifbench_two_turns_floor",
         "ifbench_two_turns_groups",
         "ifbench_two_turns_types",
         "ifbench_two_turns_answers",
@@ -58,6 +63,19 @@ def test_verdicts_stand_side_by_side_by_level(known: Section) -> None:
     assert values(found[DROP_ONE, "instruction level"]) == pytest.approx(
         {"loose": 19 / 98, "strict": 18 / 98, "repaired": 18 / 98}
     )
+
+
+def test_a_floor_is_drawn_for_each_edition_and_scores_stand_above_it(known: Section) -> None:
+    found = numbers(known, "ifbench_floor")
+    for edition, panel in zip(EDITIONS, figure(known, "ifbench_floor").panels, strict=True):
+        oracle, drop_one = found[ORACLE, edition], found[DROP_ONE, edition]
+        floor = oracle["floor"].value
+        assert isinstance(panel.mark, Bars)
+        assert (panel.title, panel.mark.reference, panel.mark.reference_name) == (edition, floor, "floor: “ok”")
+        assert 0 < floor < 1
+        assert oracle["above floor"].value == pytest.approx(1)
+        assert drop_one["above floor"].value == pytest.approx((drop_one["accuracy"].value - floor) / (1 - floor))
+    assert "(floor: “ok”)" in figure(known, "ifbench_floor").reading
 
 
 def test_groups_and_types_count_instructions(known: Section) -> None:
@@ -94,7 +112,12 @@ def test_without_samples_the_figures_of_the_types_are_left_out(folders: list[Pat
         samples.unlink()
     found = section_of(tmp_path / "run")
     assert [one.name for one in found.figures] == ["ifbench_verdicts", "ifbench_groups"]
-    assert values(numbers(found, "ifbench_groups")["custom",]) == {ORACLE: 1.0}
+    unknown = {"strict": nan, "repaired": nan}
+    shown = values(numbers(found, "ifbench_verdicts")[ORACLE, "prompt level"])
+    assert shown == pytest.approx({"loose": 1.0, **unknown}, nan_ok=True)
+    # The page leaves out a figure that shows nothing.
+    report = build(load([tmp_path / "run"]))
+    assert [one.name for one in report.sections[0].figures] == ["ifbench_verdicts"]
 
 
 def test_a_model_without_verdicts_of_single_instructions_is_left_out_with_a_warning(

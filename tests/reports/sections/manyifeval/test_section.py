@@ -57,7 +57,7 @@ def test_one_broken_instruction_is_the_curse_at_its_worst(known: Section, instru
     predicted = share**instructions
     found = numbers(known, "manyifeval_curse")[DROP_ONE, instructions]
     expected = {"prompt level": 0.0, "instruction level": share, "predicted": predicted, "residual": -predicted}
-    assert values(found) == pytest.approx(expected)
+    assert {name: values(found)[name] for name in expected} == pytest.approx(expected)
     # It is so in every row, but other rows could differ: a one-sided limit at 0.
     assert found["prompt level"] == exact(0.0)
     assert found["prompt level"].low == 0
@@ -65,18 +65,27 @@ def test_one_broken_instruction_is_the_curse_at_its_worst(known: Section, instru
 
 def test_a_model_that_follows_all_instructions_shows_no_curse(known: Section) -> None:
     for model in (ORACLE, REPAIRED):
-        assert values(numbers(known, "manyifeval_curse")[model, 3]) == pytest.approx(
-            {"prompt level": 1.0, "instruction level": 1.0, "predicted": 1.0, "residual": 0.0}
-        )
+        found = values(numbers(known, "manyifeval_curse")[model, 3])
+        expected = {
+            "prompt level": 1.0,
+            "instruction level": 1.0,
+            "predicted": 1.0,
+            "residual": 0.0,
+            "above floor": 1.0,
+        }
+        assert {name: found[name] for name in expected} == pytest.approx(expected)
 
 
-def test_the_prediction_is_dashed_in_one_panel_per_model_and_one_panel_has_all_models(known: Section) -> None:
+def test_prediction_and_floor_are_dashed_in_one_panel_per_model_and_one_panel_has_all_models(known: Section) -> None:
     assert titles(known, "manyifeval_curse") == ["all models", ORACLE, DROP_ONE, REPAIRED]
     together, first, *_ = (panel.mark for panel in figure(known, "manyifeval_curse").panels)
     assert isinstance(together, Curves)
     assert isinstance(first, Curves)
-    assert (together.x, len(together.series)) == ((2, 3), 3)
-    assert [series.dashed for series in first.series] == [False, True, False]
+    # Three models and the floor, which they share.
+    assert (together.x, [series.dashed for series in together.series]) == ((2, 3), [False, False, False, True])
+    assert [series.dashed for series in first.series] == [False, True, False, True]
+    floors = [numbers(known, "manyifeval_curse")[ORACLE, n]["floor"] for n in (2, 3)]
+    assert list(together.series[-1].values) == list(first.series[-1].values) == floors
 
 
 def test_the_verdicts_of_a_policy_agree_in_both_editions(known: Section) -> None:

@@ -69,26 +69,9 @@ def test_result_files_are_found_recursively_and_each_is_read_once(tmp_path: Path
     assert (setting["model"], issues) == ("hf pretrained=tiny", ())
 
 
-def test_a_file_given_under_two_paths_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = results(tmp_path / "results_1.json", leaf("s1", "prompt", 0.2))
-    monkeypatch.chdir(tmp_path)
-    assert (len(read(Path(), file)), said_of(Path(), file)) == (1, ())
-
-
 def test_a_file_may_have_any_name_and_contain_other_tasks(tmp_path: Path) -> None:
     file = results(tmp_path / "mine.json", leaf("s1", "prompt", 0.2), OTHER)
     assert read(file) == {("s1", "prompt"): 0.2}
-
-
-@pytest.mark.parametrize(("dates", "newest"), [((1.0, 2.0), 0.3), ((2.0, 1.0), 0.2)])
-def test_the_newer_run_of_a_task_is_used_and_the_older_one_named(
-    dates: tuple[float, float], newest: float, tmp_path: Path
-) -> None:
-    first = results(tmp_path / "results_1.json", leaf("s1", "prompt", 0.2), date=dates[0])
-    second = results(tmp_path / "results_2.json", leaf("s1", "prompt", 0.3), date=dates[1])
-    assert [*read(tmp_path).values()] == [newest]
-    used, unused = (second, first) if newest == 0.3 else (first, second)
-    assert said_of(tmp_path) == (f"{unused}: not used for natural_instructions_s1_prompt: {used} is newer",)
 
 
 def test_a_file_without_a_date_uses_its_modification_time(tmp_path: Path) -> None:
@@ -243,8 +226,6 @@ def test_two_tasks_of_one_subtask_and_encoding_are_an_error(tmp_path: Path) -> N
     ("content", "complaint"),
     [
         ("{", "results_1.json: not JSON"),
-        ("[]", "results_1.json: no 'results' and 'configs'"),
-        ('{"results": {}}', "results_1.json: no 'results' and 'configs'"),
         (
             '{"results": {}, "configs": {}}',
             "no results of natural_instructions tasks in .*; expected results_.*`lm_eval",

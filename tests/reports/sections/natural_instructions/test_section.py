@@ -68,7 +68,9 @@ def cells(found: Figure) -> dict[tuple[str, str], dict[str, Estimate]]:
 
 def test_the_oracle_scores_1_under_every_encoding_and_gains_nothing(known: Section) -> None:
     rouge_l = cells(figure(known, "rouge_l"))[ORACLE, "all 2 subtasks"]
-    assert rouge_l == dict.fromkeys(("prompt", "all", "positive"), exact(1.0))
+    encodings = ("prompt", "all", "positive")
+    assert {encoding: rouge_l[encoding] for encoding in encodings} == dict.fromkeys(encodings, exact(1.0))
+    assert [rouge_l[f"{encoding}, above floor"].value for encoding in encodings] == pytest.approx([1] * 3)
     gain = cells(figure(known, "gain"))[ORACLE, "all 2 subtasks"]
     assert list(gain) == ["all", "positive", "all, relative (%)", "positive, relative (%)"]
     assert all(each == exact(0.0) for each in gain.values())
@@ -82,7 +84,14 @@ def test_the_echo_has_the_harnesss_scores_with_subtasks_weighted_equally(known: 
             assert value.value == pytest.approx(results[f"{NI}_{subtask}_{encoding}"]["rouge_l,none"])
             assert value.low < value.value < value.high
     mean = (by_subtask[ECHO, WINOGRANDE]["prompt"].value + by_subtask[ECHO, QASC]["prompt"].value) / 2
-    assert cells(figure(known, "rouge_l"))[ECHO, "all 2 subtasks"]["prompt"].value == pytest.approx(mean)
+    found = cells(figure(known, "rouge_l"))[ECHO, "all 2 subtasks"]
+    assert found["prompt"].value == pytest.approx(mean)
+    # No answer without content scores more.
+    assert found["prompt, above floor"].value == pytest.approx(0)
+    (drawn, *_) = figure(known, "rouge_l").panels
+    assert isinstance(drawn.mark, Bars)
+    assert drawn.mark.reference == pytest.approx(mean)
+    assert drawn.mark.reference_name == "floor: the prompt itself"
 
 
 def test_the_examples_show_an_echo_and_a_right_answer(known: Section) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from math import isnan, log
 from pathlib import Path
@@ -19,12 +20,14 @@ from lm_eval_ext.families.paired_mcq.schema import mean_entropy
 from lm_eval_ext.families.paired_mcq.scores import Asked, Value, scores
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Bars, Estimate, Figure, Section
-from lm_eval_ext.reports.sections.paired_mcq.measures import Measured, distance, entropies
+from lm_eval_ext.reports.page.html import apart
+from lm_eval_ext.reports.sections.paired_mcq.measures import Measured, distance, doubts, entropies
 from lm_eval_ext.reports.sections.paired_mcq.section import letters_figure, mismatch_figure, readers_figure, section
 from lm_eval_ext.reports.statistics import DRAWS
 from lm_eval_ext.reports.study import Cells
+from lm_eval_ext.results.comparability import OfOneSeed, as_one
 from lm_eval_ext.results.issue import note
-from lm_eval_ext.results.load import load
+from lm_eval_ext.results.load import load, load_apart
 from lm_eval_ext.results.rows import Coded
 from tests.reports.conftest import ResultFolder
 from tests.reports.sections.reading_tables import exact
@@ -245,8 +248,23 @@ def test_text_only_tasks_show_refusals_missing_answers_and_entropy(text_alone: S
 # Figures by hand: questions in two orders each, written down
 
 
-def write(folder: Path, rows: Sequence[tuple[str, str, Value]], model: str = "one", task: str = LOW) -> Path:
-    """Write a run of rows: question, first token and which of the options Yes, No and Refused the text chooses."""
+def write(
+    folder: Path,
+    rows: Sequence[tuple[str, str, Value]],
+    model: str = "one",
+    task: str = LOW,
+    read: tuple[str, Sequence[float | None]] = ("rules", ()),
+) -> Path:
+    """Write a run of rows: question, first token and which of the options Yes, No and Refused the text chooses.
+
+    Args:
+        folder: where to write.
+        rows: the rows.
+        model: the model's name.
+        task: the task's name.
+        read: the reader and how sure it is of each text; without that, it is sure of all.
+    """
+    reader, certainty = read
     texts = ("Yes", "No", "Refused")
     lines: list[dict[str, Any]] = []
     for number, (question, token, text) in enumerate(rows):
@@ -256,14 +274,14 @@ def write(folder: Path, rows: Sequence[tuple[str, str, Value]], model: str = "on
             "doc": {"key": question, "shuffle": number, "question": "?", "options": list(texts), "gold": ""},
             "arguments": {"gen_args_0": {"arg_0": "prompt", "arg_1": {}}},
             "resps": [["answer"]],
-            "filtered_resps": [json.dumps({"reading": text, "certainty": 1.0})],
-            "filter": "rules",
+            "filtered_resps": [json.dumps({"reading": text, "certainty": certainty[number] if certainty else 1.0})],
+            "filter": reader,
             **scores(Asked(question, number, options), text, token),
         }
         lines.append(line)
     metrics = [name for name in lines[0] if name in scores(Asked("", 0, options), "A", "A")]
     means = {name: sum(line[name] for line in lines) / len(lines) for name in metrics if _is_number(lines[0][name])}
-    results = {f"{name},rules": means.get(name, 0.5) for name in metrics}
+    results = {f"{name},{reader}": means.get(name, 0.5) for name in metrics}
     metadata = {
         "family": "paired_mcq",
         "dataset": "opinionqa",
@@ -360,7 +378,7 @@ def test_answers_without_an_option_and_with_several_are_shown(tmp_path: Path) ->
         ("q4", "A", "A"),
     ]
     found = section_of(write(tmp_path, rows))
-    assert [panel.title for panel in figure(found, "no_answer").panels] == ["no answer", "several options"]
+    assert [panel.title for panel in apart(figure(found, "no_answer").panels)[0]] == ["no answer", "several options"]
     values = cells(figure(found, "no_answer"))["one", "opinionqa", "low"]
     assert (values["no answer"].value, values["several options"].value) == (0.25, 0.25)
     readings = {dict(example.facts)["text, as read by rules"] for example in found.examples}
@@ -376,7 +394,7 @@ def test_a_letter_with_another_options_text_is_shown_as_a_part_of_no_answer(tmp_
     ]
     found = section_of(write(tmp_path, rows))
     shown = figure(found, "no_answer")
-    assert [panel.title for panel in shown.panels] == ["no answer", "contradiction"]
+    assert [panel.title for panel in apart(shown.panels)[0]] == ["no answer", "contradiction"]
     values = cells(shown)["one", "opinionqa", "low"]
     assert (values["no answer"].value, values["contradiction"].value) == (0.5, 0.25)
     assert cells(figure(found, "mismatch"))["one", "opinionqa", "low"]["mismatch"].value == 0.5
@@ -384,12 +402,66 @@ def test_a_letter_with_another_options_text_is_shown_as_a_part_of_no_answer(tmp_
     assert {"no answer", "a letter with another option's text"} <= readings
 
 
-def test_what_a_single_model_does_is_drawn_and_what_none_does_is_not(tmp_path: Path) -> None:
+def test_what_a_single_model_does_is_drawn_and_what_none_does_is_said(tmp_path: Path) -> None:
     one: list[tuple[str, str, Value]] = [("q1", "A", "A"), ("q2", "A", ["A", "B"])]
     other: list[tuple[str, str, Value]] = [("q1", "A", "A"), ("q2", "A", "A")]
     shown = figure(section_of(write(tmp_path / "1", one), write(tmp_path / "2", other, "other")), "no_answer")
-    assert [panel.title for panel in shown.panels] == ["no answer", "several options"]
-    assert [str(issue) for issue in shown.issues] == ["Not drawn: contradiction (none occurred)."]
+    drawn, said = apart(shown.panels)
+    assert [panel.title for panel in drawn] == ["several options"]
+    assert [text.partition(":")[0] for text in said] == ["no answer", "contradiction"]
+
+
+# A mismatch of 1/2. The reader is unsure of a text that matches (q1) and of two that do not (q4, q5); 0.8 is sure.
+DOUBTED: list[tuple[str, str, Value]] = [
+    ("q1", "A", "A"),
+    ("q2", "A", "A"),
+    ("q3", "A", "A"),
+    ("q4", "A", "B"),
+    ("q5", "A", "none"),
+    ("q6", "A", "B"),
+]
+CERTAINTY = (0.79, 0.8, 1.0, 0.5, 0.0, 0.9)
+
+
+def test_beside_the_mismatch_stands_how_often_the_reader_is_unsure_and_what_it_can_be_then(tmp_path: Path) -> None:
+    shown = figure(section_of(write(tmp_path, DOUBTED, read=("rules", CERTAINTY))), "mismatch")
+    values = cells(shown)["one", "opinionqa", "low"]
+    found = [values[name].value for name in ("mismatch", "reader unsure", "mismatch, at least", "mismatch, at most")]
+    assert found == pytest.approx([3 / 6, 3 / 6, 1 / 6, 4 / 6])
+    assert all(value.has_interval for value in values.values())
+    assert [panel.title for panel in shown.panels] == ["", "reader unsure"]
+    assert "certainty below 0.8" in shown.reading
+
+
+def test_a_reader_that_is_sure_of_every_text_leaves_no_doubt(tmp_path: Path) -> None:
+    shown = figure(section_of(write(tmp_path, DOUBTED)), "mismatch")
+    assert [str(issue) for issue in shown.issues] == ["The reader was sure of every text."]
+    assert len(shown.panels) == 1
+    assert "mismatch, at least" not in shown.table.columns
+
+
+@pytest.mark.parametrize(
+    ("reader", "certainty"), [("string_match", CERTAINTY), ("rules", (*CERTAINTY[:-1], None))], ids=["pattern", "older"]
+)
+def test_how_sure_the_reader_was_is_not_made_up(reader: str, certainty: Sequence[float | None], tmp_path: Path) -> None:
+    found = section_of(write(tmp_path, DOUBTED, read=(reader, certainty)))
+    assert "reader unsure" not in figure(found, "mismatch").table.columns
+    said = "How sure the reader is of a text is not shown, because the samples do not say:"
+    assert note(f"{said} {LOW} ({reader}).") in found.issues
+
+
+def test_several_runs_as_one_have_the_certainty_of_every_draw(tmp_path: Path) -> None:
+    folders = [
+        write(tmp_path / str(seed), DOUBTED, read=("rules", certainty))
+        for seed, certainty in enumerate((CERTAINTY, (1.0,) * len(CERTAINTY)))
+    ]
+    for seed, folder in enumerate(folders):
+        content = json.loads((folder / "results_1.json").read_text(encoding="utf-8"))
+        content["config"]["random_seed"] = seed
+        (folder / "results_1.json").write_text(json.dumps(content), encoding="utf-8")
+    sides = load_apart([[folder] for folder in folders])
+    (run,) = as_one([OfOneSeed(runs, folder.name) for runs, folder in zip(sides, folders, strict=True)]).counting
+    assert doubts(run)["reader unsure"].tolist() == [0.5, 0, 0, 0.5, 0.5, 0]
 
 
 # two orders of each question: first tokens and texts -> what they show
@@ -520,9 +592,21 @@ def test_stripped_samples_are_counted_but_not_shown_and_figures_are_unchanged(
     found = section_of(*(tmp_path / policy for policy in folders))
     assert len(known.examples) == 10
     assert found.examples == ()
-    assert found.issues[:-1] == known.issues
-    last = found.issues[-1].text
+    *issues, doubts, shown = found.issues
+    assert tuple(issues) == known.issues
+    # How sure the reader was is in what was stripped.
+    assert doubts.text.startswith("How sure the reader is of a text is not shown")
+    last = shown.text
     assert last.startswith("10 of the 10 selected answers cannot be shown")
     assert "no 'arguments' (" in last
     assert "no 'filtered_resps' (" in last
-    assert repr(found.figures) == repr(known.figures)  # by their text, for no NaN is another
+    by_text = [[repr(without_doubts(figure)) for figure in each.figures] for each in (found, known)]
+    assert by_text[0] == by_text[1]  # by their text, for no NaN is another
+
+
+def without_doubts(found: Figure) -> Figure:
+    """Return a figure without what it says of how sure the reader was."""
+    kept = [place for place, column in enumerate(found.table.columns) if column != "reader unsure"]
+    rows = tuple(tuple(row[place] for place in kept) for row in found.table.rows)
+    columns = tuple(found.table.columns[place] for place in kept)
+    return replace(found, table=replace(found.table, columns=columns, rows=rows), issues=())

@@ -66,7 +66,12 @@ def test_every_naturalness_has_the_policys_known_score(
     known: Section, model: str, words: str, rates: tuple[int, int, int]
 ) -> None:
     expected = dict(zip(("accuracy", "prior rate", "invalid rate"), map(exact, rates), strict=True))
-    assert numbers(known, "verbalizer_naturalness")[model, DIRECT, words] == expected
+    found = numbers(known, "verbalizer_naturalness")[model, DIRECT, words]
+    assert {name: found[name] for name in expected} == expected
+    # The most frequent label is right in 101 of 200 rows.
+    floor = found["floor"].value
+    assert floor == pytest.approx(101 / 200)
+    assert found["above floor"].value == pytest.approx((rates[0] - floor) / (1 - floor))
 
 
 def test_the_kinds_of_invalid_answers_add_up_to_the_invalid_rate(known: Section) -> None:
@@ -436,9 +441,12 @@ def test_an_example_shows_the_expected_and_the_read_word_of_both(tmp_path: Path)
     (example,) = [example for example in found.examples if example.why.startswith(USUAL)]
     assert (example.task, example.prompt, example.answer) == (SST2, "Review: review 1\n\nAnswer:", "negative")
     assert dict(example.facts) == {
+        "label": "positive",
+        "label words": "positive for negative, negative for positive",
         "expected": "positive",
         "read": "negative",
         "score": "wrong",
+        "usual word": "positive",
         "the same row, natural label words": "expected positive, read positive",
     }
 

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.integrations.rows import RowError
-from lm_eval_ext.integrations.training import is_for_tests, refuse_tests
+from lm_eval_ext.integrations.rows import RowError, is_for_tests, refuse_tests
 from lm_eval_ext.integrations.trl_rewards import AllFollowed
 from lm_eval_ext.verifiers import IFBENCH_GROUPS, Checker, instruction, instruction_ids
 from lm_eval_ext.verifiers.checker import checker_type

@@ -1,0 +1,194 @@
+"""The harness task of every leaf on conflicting instructions."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from functools import cache, partial
+from typing import Any
+
+import datasets
+from jinja2 import TemplateError
+
+from lm_eval_ext import sources
+from lm_eval_ext.families.hierarchy.arms import ARMS, MOST_TURNS, Arm, with_objects
+from lm_eval_ext.families.hierarchy.rows import Row, by_key, rows, rows_hash
+from lm_eval_ext.families.hierarchy.schema import SCHEMA, SLIPPED, TURNS
+from lm_eval_ext.families.hierarchy.scores import score
+from lm_eval_ext.families.leaf import refuse_rows
+from lm_eval_ext.families.manyifeval.reconstruction import IFEVAL
+from lm_eval_ext.families.manyifeval.rows import NAME, TEST, origin
+from lm_eval_ext.families.manyifeval.task import ManyIFEvalTask
+from lm_eval_ext.harness.family_task import Documents, FamilyTask, shows
+from lm_eval_ext.harness.requests import Composed, KnownAnswers
+from lm_eval_ext.sources import RowsError
+from lm_eval_ext.verifiers import sentences
+
+log = logging.getLogger(f"lm_eval.{__name__}")
+"""A child of the harness's own logger, because only that one shows its messages."""
+
+
+class HierarchyTask(FamilyTask):
+    """A conversation in which instructions are stated at several places, or in which one is to be followed for long.
+
+    In addition to the harness's own keys, a leaf's YAML has:
+
+    * ``arm``: who states what, one of ``arms.ARMS``;
+    * ``turns``: with the arm ``system``, the number of requests, from 2 to ``arms.MOST_TURNS``; one if it is missing;
+    * ``slipped``: with ``turns``, whether the last scripted reply breaks the instruction.
+
+    Raises:
+        ValueError: one of these keys is missing or invalid, or the run cannot show the model the conversation (the
+            message names leaf and key).
+        RowsError: the task prompts are not available or not valid, or too few for so many turns.
+        MissingDataError: NLTK's sentence data are not installed.
+    """
+
+    FAMILY = "hierarchy"
+    SCHEMA = SCHEMA
+    NO_DEMONSTRATIONS = "few-shot examples would be further turns, with instructions of their own; remove --num_fewshot"
+
+    @classmethod
+    def datasets(cls) -> Mapping[str, str]:
+        """Return the dataset of the task prompts, which is manyifeval's, with a task that reads it."""
+        return {NAME: "hierarchy_system_user"}
+
+    @classmethod
+    def datasets_at(cls, source: str) -> list[str]:
+        """Return the dataset where manyifeval has it."""
+        return ManyIFEvalTask.datasets_at(source)
+
+    @classmethod
+    def hub_datasets(cls) -> list[sources.HubDataset]:
+        """Return the location of the task prompts."""
+        return [IFEVAL]
+
+    def configure(self, config: dict[str, Any]) -> Mapping[str, Any]:
+        """Take the arm and the number of turns from a leaf's config; see the base class."""
+        task, turns = config["task"], config.pop(TURNS, None)
+        name, slipped = config.pop("arm", None), config.pop(SLIPPED, False)
+        if name not in ARMS:
+            raise ValueError(f"task {task!r}: arm {name!r}; expected one of {', '.join(ARMS)}")
+        if turns is not None and not (type(turns) is int and 1 < turns <= MOST_TURNS and name == "system"):
+            raise ValueError(
+                f"task {task!r}: turns {turns!r} with arm {name!r}; expected a number from 2 to {MOST_TURNS} with arm "
+                "system, or no turns"
+            )
+        if not isinstance(slipped, bool) or (slipped and turns is None):
+            raise ValueError(f"task {task!r}: slipped {slipped!r}; expected true or false, and true only with turns")
+        self._arm = Arm(name, turns or 1, slipped)
+        refuse_rows(config, "all rows are evaluated; remove rows (--limit evaluates fewer)")
+        config["metadata"]["rows_origin"] = origin(self.source, self.row_seed)
+        config["test_split"] = TEST
+        if self.source != sources.HUB or self.row_seed is not None:
+            config["dataset_path"] = NAME
+        of_turns = {} if turns is None else {TURNS: turns, SLIPPED: slipped}
+        return {"dataset": NAME, "arm": name, **of_turns}
+
+    def documents(self) -> Documents:
+        """Return the rows; data that a verdict needs is checked now rather than after the last answer.
+
+        Raises:
+            RowsError: there are fewer task prompts than turns.
+        """
+        sentences.require()
+        found = rows(self.source, self.row_seed)
+        if len(found[0].others) < self._arm.earlier:
+            raise RowsError(
+                f"source {self.source!r}: {len(found[0].others) + 1} task prompts; task {self.config.task!r} needs one "
+                f"for each of its {self._arm.earlier + 1} turns"
+            )
+        asked = [self._arm.request(row) for row in found]
+        dataset = _as_dataset(self.source, self.row_seed, self._arm)
+        return Documents(TEST, dataset, {"rows_hash": rows_hash(found, asked)})
+
+    def before_requests(self) -> None:
+        """Check that the run has conversations.
+
+        Raises:
+            ValueError: it has not.
+        """
+        if not self.asking.apply_chat_template:
+            raise ValueError(f"task {self.config.task!r} needs a conversation; run with --apply_chat_template")
+        if not self.asking.makes_prompts:
+            message = (
+                "%s: the server makes the prompts out of the messages, so it cannot be checked that the model is shown "
+                "all of them. If requests fail with status 400, the model may not have all roles of this arm (%s)"
+            )
+            roles = dict.fromkeys(message["role"] for message in self._conversation(self.eval_docs[0]))
+            log.warning(message, self.config.task, ", ".join(roles))
+
+    def _conversation(self, doc: dict[str, Any]) -> Sequence[Mapping[str, Any]]:
+        return self._arm.conversation(self._row(doc), self.doc_to_text(doc), self.system_prompt(doc))
+
+    def fewshot_context(self, doc: dict[str, Any], num_fewshot: int, **options: Any) -> Any:
+        """Return the prompt of a row: its conversation, as the model's chat template renders it.
+
+        Raises:
+            ValueError: the template cannot render it, or leaves out a message, or the prompt is too long.
+        """
+        messages = self._conversation(doc)
+        template, local = options["chat_template"], self.asking.makes_prompts
+        try:
+            prompt = template(with_objects(messages) if local else messages)
+        except TemplateError as error:
+            raise ValueError(self._not_shown(messages, str(error))) from error
+        for message in messages:
+            if not shows(prompt, message["content"]):
+                raise ValueError(self._not_shown([message], "it has no such role"))
+        self._require_room(prompt)
+        return prompt
+
+    def _require_room(self, prompt: Any) -> None:
+        """Refuse a prompt of which the harness would cut off the beginning, and with it the system message."""
+        context, encode = (getattr(self.asking.lm, name, None) for name in ("max_length", "tok_encode"))
+        if not isinstance(prompt, str) or not isinstance(context, int) or encode is None:
+            return
+        length, new = len(encode(prompt)), (self.config.generation_kwargs or {}).get("max_gen_toks", 0)
+        if length + new > context:
+            raise ValueError(
+                f"task {self.config.task!r}: a conversation of {length} tokens and {new} new ones do not fit into the "
+                f"model's context of {context}; run tasks with fewer turns, or give fewer new tokens (--gen_kwargs "
+                "max_gen_toks=…) or, if the model has it, a longer context (max_length in --model_args)"
+            )
+
+    def _not_shown(self, messages: Sequence[Mapping[str, Any]], reason: str) -> str:
+        roles = ", ".join(dict.fromkeys(message["role"] for message in messages))
+        return (
+            f"task {self.config.task!r}: the model's chat template does not render a conversation of arm "
+            f"{self._arm.name!r} with messages of {roles}: {reason}; run the other arms"
+        )
+
+    def known_answers(self, doc: dict[str, Any]) -> KnownAnswers:
+        """Return the answers that obey whom each policy obeys."""
+        row = self._row(doc)
+        answers = {policy: partial(row.answer, follows) for policy, follows in self._arm.obeyed().items()}
+        return Composed(answers, f"hierarchy, key {row.key!r}")
+
+    def _row(self, doc: Mapping[str, Any]) -> Row:
+        return by_key(self.source, self.row_seed)[doc["key"]]
+
+    def score(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:
+        """Return the value of each metric; see ``scores.score``."""
+        return dict(score(doc, results))
+
+
+@cache
+def _as_dataset(source: str, row_seed: int | None, arm: Arm) -> datasets.Dataset:
+    return datasets.Dataset.from_list([_doc(row, arm) for row in rows(source, row_seed)])
+
+
+def _doc(row: Row, arm: Arm) -> dict[str, Any]:
+    both = (row.own, row.rival)
+    return {
+        "key": row.key,
+        "row": row.prompt_key,
+        "side": row.side,
+        "task_prompt": row.task_prompt,
+        "prompt": arm.request(row),
+        "pair": row.pair.name,
+        "group": row.pair.group,
+        "instruction_id_list": [instruction.id for instruction in both],
+        "kwargs": [instruction.arguments() for instruction in both],
+        "witness": row.answer("own"),
+    }

@@ -1,0 +1,230 @@
+"""From a figure to its answers: which of them a page shows behind each headline of a model, and how they are linked to.
+
+The choice depends on scores and on the names of tasks and rows alone, so that models are shown with the same rows where
+they can be. Only the lines of the chosen rows are read again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from math import inf, isfinite
+from urllib.parse import quote
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lm_eval_ext.families.schema import SHARE
+from lm_eval_ext.reports.figure import Answers
+from lm_eval_ext.reports.paired import ROUNDING, in_common
+from lm_eval_ext.reports.sections.examples import Answer, Candidate, rows_of, shown
+from lm_eval_ext.reports.statistics import Floats
+from lm_eval_ext.results.issue import Issue, note
+from lm_eval_ext.results.runs import Runs, TaskRun
+
+EACH = 20
+"""How many answers are shown behind each headline of a model, unless a user asks for another number."""
+MOST = 2000
+"""The most answers on a page."""
+_SCATTER = 2654435761
+"""Its multiples modulo 2³² are evenly spread (Knuth's multiplicative hash)."""
+Headlines = Mapping[str, Sequence[str]]
+"""The tasks that each headline is over, by its name."""
+
+
+def anchor(model: str, headline: str) -> str:
+    """Return the name of the element of the page that shows the answers behind a headline.
+
+    Args:
+        model: the model's label.
+        headline: the headline's name.
+    """
+    escaped = (quote(part, safe="").replace("~", "%7E").replace("%", "~") for part in (model, headline))
+    return ":".join(("answers", *escaped))
+
+
+def answers(runs: Runs, headlines: Headlines, each: int) -> tuple[dict[str, tuple[Answers, ...]], tuple[Issue, ...]]:
+    """Return the answers behind the headlines of all models, by the module of the section that they belong to.
+
+    Where two models have a headline, each answer of the second is shown with that of the first to the same row.
+
+    Args:
+        runs: the runs.
+        headlines: those of the leaderboard.
+        each: how many answers are shown of each headline of a model; fewer if they would be more than ``MOST``.
+
+    Returns:
+        The answers, and whether fewer are shown.
+    """
+    found = list(_found(runs, headlines))
+    sizes = [sum(len(task.short) for task in one.tasks) for one in found]
+
+    def of(count: int) -> int:
+        return sum(min(count, size) for size in sizes)
+
+    count = each if of(each) <= MOST else next(fewer for fewer in range(MOST, -1, -1) if of(fewer) <= MOST)
+    issues: tuple[Issue, ...] = ()
+    if count < each:
+        issues = (
+            note(
+                f"{count or 'none'} of the answers behind each headline are shown, not {each}: a page has at most "
+                f"{MOST:,}, and {len(found):,} headlines of models would have {of(each):,}"
+            ),
+        )
+    of_sections: dict[str, tuple[Answers, ...]] = {}
+    for one in found if count else ():
+        section = one.tasks[0].run.family.section
+        of_sections[section] = (*of_sections.get(section, ()), one.shown(runs, count))
+    return of_sections, issues
+
+
+def _found(runs: Runs, headlines: Headlines) -> Iterator[_Behind]:
+    """Yield each headline of each model that has samples of all its tasks."""
+    by_model = {model: {run.task: run for run in runs.counting if run.model == model} for model in runs.models}
+    for name, tasks in headlines.items():
+        # In an order that has nothing to do with their names: there may be more of them than answers are shown.
+        mixed = sorted(tasks, key=lambda task: crc32(task.encode()))
+        whole = [
+            model
+            for model, mine in by_model.items()
+            if all(task in mine and mine[task].rows is not None for task in mixed)
+        ]
+        first = whole[0] if len(whole) == 2 else None
+        for model in whole:
+            theirs = {} if first is None or model == first else by_model[first]
+            yield _Behind(name, tuple(_Scored.of(by_model[model][task], theirs.get(task)) for task in mixed))
+
+
+@dataclass(frozen=True, eq=False)
+class _Scored:
+    """The answers to a task, each with its score.
+
+    Attributes:
+        run: the run.
+        former: the other model's run on the same rows; ``None`` if there is none.
+        short: by how much each falls short of the best score, shape (rows,); NaN if it has no score.
+        lost: by how much each falls shorter than the other model's, shape (rows,); 0 if there is none.
+        places: the other model's answer to each row, shape (rows,); -1 if there is none.
+    """
+
+    run: TaskRun
+    former: TaskRun | None
+    short: Floats
+    lost: Floats
+    places: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, run: TaskRun, other: TaskRun | None) -> _Scored:
+        """Return the answers of a run, compared with those of another one if that was asked the same."""
+        rows, metric = rows_of(run), run.headline
+        scores, lost, places = rows.numbers(metric.name), np.zeros(len(rows)), np.full(len(rows), -1)
+        sign = {True: -1.0, False: 1.0, None: 0.0}[metric.higher_is_better]
+        if other is None or other.rows is None or other.identity != run.identity:
+            other = None
+        else:
+            theirs, mine = in_common(other.rows, rows)
+            lost[mine] = np.nan_to_num(sign * (scores[mine] - other.rows.numbers(metric.name)[theirs]))
+            places[mine] = theirs
+        best = _best(run)
+        if not isfinite(best):
+            best = float(sign * np.nanmin(sign * scores, initial=inf)) if sign else 0.0
+        return cls(run, other, sign * (scores - best), lost, places)
+
+    def first(self, count: int) -> Iterator[tuple[int, int, int]]:
+        """Yield the answers that come first: what they show, how many show it more clearly, and their row.
+
+        What an answer shows is 0 if it got worse, 1 if it got better, 2 if it falls short as before, and 3 if it does
+        not. At most ``count`` show the same.
+        """
+        shows = np.select([self.lost > ROUNDING, self.lost < -ROUNDING, self.short > ROUNDING], [0, 1, 2], 3)
+        scattered = (rows_of(self.run).ids + crc32(self.run.task.encode())) * _SCATTER % 2**32
+        order = np.lexsort((scattered, -np.where(shows < 2, abs(self.lost), self.short)))
+        order = order[~np.isnan(self.short[order])]
+        for what in range(4):
+            for place, row in enumerate(order[shows[order] == what][:count]):
+                yield what, place, int(row)
+
+    def candidate(self, row: int) -> Candidate:
+        """Return an answer with what its score says."""
+        rows, metric = rows_of(self.run), self.run.headline.name
+        why = f"{metric} {rows.numbers(metric)[row]:.3g}"
+        beside = None
+        if self.former is not None and self.places[row] >= 0:
+            beside = Answer(self.former, int(self.places[row]))
+            if abs(self.lost[row]) > ROUNDING:
+                was = rows_of(self.former).numbers(metric)[beside.row]
+                word = "worse" if self.lost[row] > 0 else "better"
+                why = f"got {word}: {metric} {was:.3g} → {rows.numbers(metric)[row]:.3g}"
+        if rows.drawn > 1:
+            why += f", the mean over {rows.drawn} answers, of which the first is shown"
+        return Candidate(why, Answer(self.run, row), former=beside)
+
+
+def _best(run: TaskRun) -> float:
+    """Return the best score that an answer can have; infinite if there is none."""
+    least, most = run.headline.range
+    return most if run.headline.higher_is_better else least
+
+
+@dataclass(frozen=True)
+class _Behind:
+    """The answers of a model behind a headline.
+
+    Attributes:
+        name: of the headline.
+        tasks: those that it is over.
+    """
+
+    name: str
+    tasks: tuple[_Scored, ...]
+
+    def shown(self, runs: Runs, count: int) -> Answers:
+        """Return some of the answers, the tasks in turn."""
+        run = self.tasks[0].run
+        label = runs.labels[run.model]
+        order = sorted(
+            (what, place, number, row)
+            for number, task in enumerate(self.tasks)
+            for what, place, row in task.first(count)
+        )
+        found, issues = shown(
+            runs,
+            [self.tasks[number].candidate(row) for _, _, number, row in order[:count]],
+            import_module(run.family.section).said_of,
+        )
+        tasks = frozenset(task.run.task for task in self.tasks)
+        return Answers(anchor(label, self.name), label, self.name, tasks, self.count, self.reading(runs), found, issues)
+
+    @property
+    def count(self) -> str:
+        """How many of the answers fall short, got worse and got better."""
+        short, lost = (np.concatenate([getattr(task, name) for task in self.tasks]) for name in ("short", "lost"))
+        total = int(np.count_nonzero(~np.isnan(short)))
+        if not total:
+            return "no answer has a score of its own"
+        metric, best = self.tasks[0].run.headline, _best(self.tasks[0].run)
+        words = f"{total:,} answers"
+        if isfinite(best) and metric.higher_is_better is not None:
+            is_right = metric.higher_is_better and np.isin(short[~np.isnan(short)], SHARE).all()
+            side = "below" if metric.higher_is_better else "above"
+            which = "wrong" if is_right else f"with {metric.name} {side} {best:g}"
+            words = f"{np.count_nonzero(short > ROUNDING) or 'none'} of {total:,} {which}"
+        if any(task.former is not None for task in self.tasks):
+            worse, better = np.count_nonzero(lost > ROUNDING), np.count_nonzero(lost < -ROUNDING)
+            words = f"{worse:,} got worse, {better:,} got better; {words}"
+        return words
+
+    def reading(self, runs: Runs) -> str:
+        """Which answers come first."""
+        former = next((task.former for task in self.tasks if task.former is not None), None)
+        known = self.tasks[0].run.headline.higher_is_better is not None
+        order = "The worst come first" if known else "It is not known which of them are better"
+        if former is not None:
+            label = runs.labels[former.model]
+            order = (
+                f"First those that are worse than the answers of {label}, then the better ones, then the worst others"
+            )
+        turn = "; the tasks take turns" if len(self.tasks) > 1 else ""
+        return f"{order}{turn}. Rows of equal scores are in an order that depends on their numbers alone."

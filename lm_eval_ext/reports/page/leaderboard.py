@@ -1,0 +1,349 @@
+"""The headlines of all models: the first screen of a page that compares no two, and the figure that is exported.
+
+A headline is a lowest-level group, or a task in no group, of one level: a mean over several levels would hide what they
+show. Of tasks that are not ours, it is their main metric.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from lm_eval_ext.families.registry import FAMILIES
+from lm_eval_ext.reports.evidence import Evidence, Floor
+from lm_eval_ext.reports.figure import Estimate, Figure, HeatMap, Panel, Table, Unit
+from lm_eval_ext.reports.gate.measure import measured
+from lm_eval_ext.reports.gate.text import ARROWS
+from lm_eval_ext.reports.gate.units import Compared, Sides, weights
+from lm_eval_ext.reports.layout import MISSING
+from lm_eval_ext.reports.sections.any_task import scores
+from lm_eval_ext.reports.statistics import estimate
+from lm_eval_ext.results.comparability import PairOfRuns
+from lm_eval_ext.results.models import EvaluatedModel
+from lm_eval_ext.results.runs import OTHER, Runs, TaskRun
+
+MANY = 6
+"""Up to this many ungrouped tasks of a family get a column each; of more, those of one level share a column."""
+SIDE_BY_SIDE = 4
+"""Up to this many models are side by side in a table of headlines; more are below each other."""
+IN_A_TABLE = 8
+"""The most headlines in one table of many models; with more, each family has a table."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A model's figure in a headline.
+
+    Attributes:
+        estimate: the figure; missing if the model was not run on all the tasks, as it would not be comparable.
+        is_best: whether no other model of the page is better; known answers count only among themselves.
+        is_close: whether it is not clearly worse than the best: 0 is in the 95 % interval of the paired difference.
+    """
+
+    estimate: Estimate
+    is_best: bool = False
+    is_close: bool = False
+
+
+@dataclass(frozen=True)
+class Headline:
+    """A headline, and the figures of all models in it.
+
+    Attributes:
+        family: its family.
+        name: the name of the group or task.
+        metric: the headline metric of its tasks.
+        higher_is_better: whether higher is better; ``None`` if neither is known to be.
+        tasks: the tasks that it is the mean over.
+        unit: the unit of its figures.
+        standings: by the name of the model; empty as long as nothing is computed.
+        guess: what random guessing scores on its rows; ``None`` if that is unknown.
+        floor: what the best answer without content scores; ``None`` if that is unknown, or differs between models
+            because their rows do.
+    """
+
+    family: str
+    name: str
+    metric: str
+    higher_is_better: bool | None
+    tasks: tuple[str, ...]
+    unit: Unit = "share"
+    standings: Mapping[str, Standing] = field(default_factory=dict)
+    guess: float | None = None
+    floor: Floor | None = None
+
+    @property
+    def of(self) -> str:
+        """Its metric, and whether higher is better."""
+        return f"{self.metric} {ARROWS[self.higher_is_better]}".rstrip()
+
+    @property
+    def heading(self) -> str:
+        """Its name, its metric and whether higher is better."""
+        return f"{self.name} ({self.of})"
+
+    @property
+    def short(self) -> str:
+        """Its name without that of its family, which is said elsewhere."""
+        return self.name.removeprefix(f"{self.family}_").removeprefix(f"{self.family}, ") or self.name
+
+
+def headlines_of(runs: Runs) -> list[Headline]:
+    """Return the headlines of our tasks: of the lowest-level groups, and of tasks in no group, each of one level.
+
+    Their figures are not computed yet.
+    """
+    found: list[Headline] = []
+    for family in FAMILIES:
+        # A task has another headline if it was run in another form.
+        by_metric: dict[str, list[TaskRun]] = {}
+        for run in runs.of(family):
+            by_metric.setdefault(run.headline.name, []).append(run)
+        for asked in by_metric.values():
+            found.extend(_with_one_metric(asked, runs.groups))
+    return found
+
+
+def _with_one_metric(runs: Sequence[TaskRun], groups: Mapping[str, Sequence[str]]) -> Iterator[Headline]:
+    """Yield the headlines of runs of one family that have the same headline metric."""
+    family, schema, metric = runs[0].family.name, runs[0].schema, runs[0].headline
+    facts = {run.task: run.metadata for run in runs}
+    leaves = set(facts)
+    # Of two groups with the same tasks, the harness lists the outer one first. One with other tasks is replaced by its
+    # parts, because it has no headline of its own.
+    names = {frozenset(parts): name for name, parts in groups.items() if set(parts) <= leaves}
+    lowest = {
+        name: groups[name]
+        for parts, name in sorted(names.items(), key=lambda item: item[1])
+        if not any(other < parts for other in names)
+    }
+    named = {}
+    for group, parts in lowest.items():
+        for level, tasks in schema.by_level({part: facts[part] for part in parts}).items():
+            named[_name(f"{group}, {level}" if level else group, tasks, is_whole=not level)] = tasks
+    alone = tuple(sorted(leaves.difference(*lowest.values())))
+    if len(alone) <= MANY:
+        named |= {task: (task,) for task in alone}
+    else:
+        for level, tasks in schema.by_level({task: facts[task] for task in alone}).items():
+            which = ", ".join(filter(None, (family, level, f"{len(tasks)} tasks with {metric.name}")))
+            named[_name(which, tasks)] = tasks
+    for name, tasks in named.items():
+        yield Headline(family, name, metric.name, metric.higher_is_better, tasks)
+
+
+def _name(several: str, tasks: Sequence[str], *, is_whole: bool = False) -> str:
+    """Return the name of a headline: that of its task if it is of a single one, unless that is a whole group."""
+    return tasks[0] if len(tasks) == 1 and not is_whole else several
+
+
+@dataclass(frozen=True)
+class Board:
+    """A table of the leaderboard.
+
+    Attributes:
+        headlines: the headlines, family by family.
+        models: the models with any of them, real ones before known answers.
+        known: those of them whose answers are known.
+    """
+
+    headlines: tuple[Headline, ...]
+    models: tuple[str, ...]
+    known: frozenset[str]
+
+    @property
+    def is_turned(self) -> bool:
+        """Whether a line is a headline, not a model: few models have room for their names side by side."""
+        return len(self.models) <= SIDE_BY_SIDE
+
+    @property
+    def families(self) -> Mapping[str, Sequence[Headline]]:
+        """The headlines of each family."""
+        return {
+            family: [one for one in self.headlines if one.family == family]
+            for family in dict.fromkeys(one.family for one in self.headlines)
+        }
+
+    @property
+    def has_close(self) -> bool:
+        """Whether a model is not clearly worse than the best."""
+        return any(standing.is_close for one in self.headlines for standing in one.standings.values())
+
+    @property
+    def has_guess(self) -> bool:
+        """Whether the score of random guessing is known anywhere."""
+        return any(one.guess is not None for one in self.headlines)
+
+    @property
+    def has_floor(self) -> bool:
+        """Whether a floor is known anywhere."""
+        return any(one.floor is not None for one in self.headlines)
+
+
+def leaderboard(evidence: Evidence) -> tuple[Board, ...]:
+    """Return the leaderboard: one table, or one for each family if it would be too wide; none without a headline."""
+    runs = evidence.runs
+    headlines = [*_of_ours(evidence), *_of_others(evidence)]
+    known = frozenset(runs.labels[model] for model in runs.models if model.has_known_answers)
+    whole = _board(headlines, runs, known)
+    if whole.is_turned or len(headlines) <= IN_A_TABLE:
+        return (whole,) if headlines else ()
+    return tuple(_board(of_family, runs, known) for of_family in whole.families.values())
+
+
+def _board(headlines: Sequence[Headline], runs: Runs, known: frozenset[str]) -> Board:
+    names = [name for name in runs.labels.values() if any(one.standings[name].estimate.exists for one in headlines)]
+    return Board(tuple(headlines), tuple(names), known.intersection(names))
+
+
+def _of_ours(evidence: Evidence) -> Iterator[Headline]:
+    """Yield the headlines of our tasks."""
+    runs = evidence.runs
+    for headline in headlines_of(runs):
+        found = _complete(runs, headline)
+        estimates = {model: estimate(evidence.mean(of_model, headline.metric)) for model, of_model in found.items()}
+        yield replace(
+            headline,
+            standings=_standings(evidence, headline, found, estimates),
+            guess=_guess(found, headline),
+            floor=_floor(evidence, headline, found),
+        )
+
+
+def _complete(runs: Runs, headline: Headline) -> dict[EvaluatedModel, list[TaskRun]]:
+    """Return the runs of a headline's tasks, by the models that were run on all of them."""
+    found: dict[EvaluatedModel, list[TaskRun]] = {}
+    for run in runs.of(headline.family):
+        if run.task in headline.tasks and (not run.is_ours or run.headline.name == headline.metric):
+            found.setdefault(run.model, []).append(run)
+    return {model: of_model for model, of_model in found.items() if len(of_model) == len(headline.tasks)}
+
+
+def _of_others(evidence: Evidence) -> Iterator[Headline]:
+    """Yield the headlines of the other tasks: of the lowest-level groups that have a score, and of tasks in none."""
+    runs = evidence.runs
+    found = scores(evidence) if runs.of(OTHER) else []
+    parts = {score.name: frozenset(runs.groups.get(score.name, ())) for score in found}
+    groups = {name: tasks for name, tasks in parts.items() if tasks}
+    lowest = [name for name, tasks in groups.items() if not any(other < tasks for other in groups.values())]
+    covered = frozenset().union(*(groups[name] for name in lowest))
+    for score in found:
+        if score.name in lowest or not (score.name in groups or score.name in covered):
+            tasks = tuple(runs.groups.get(score.name, (score.name,)))
+            better = next(run.headline.higher_is_better for run in runs.of(OTHER) if run.task in tasks)
+            metric = score.metric.removesuffix(ARROWS[better]).rstrip()
+            headline = Headline(OTHER, score.name, metric, better, tasks, "share" if score.is_share else "number")
+            standings = _standings(evidence, headline, _complete(runs, headline), score.estimates)
+            yield replace(headline, standings=standings)
+
+
+def _standings(
+    evidence: Evidence,
+    headline: Headline,
+    runs: Mapping[EvaluatedModel, Sequence[TaskRun]],
+    estimates: Mapping[EvaluatedModel, Estimate],
+) -> Mapping[str, Standing]:
+    """Return the figures of all models, with the best of them and what is close to it.
+
+    Args:
+        evidence: all runs.
+        headline: the headline.
+        runs: those of its tasks, by model.
+        estimates: the figures, by model; others are missing.
+    """
+    labels = evidence.runs.labels
+    standings = {label: Standing(estimates.get(model, MISSING)) for model, label in labels.items()}
+    taking_part = {model: value.value for model, value in estimates.items() if value.exists}
+    real = {model: value for model, value in taking_part.items() if not model.has_known_answers}
+    taking_part = real or taking_part
+    if len(taking_part) < 2 or headline.higher_is_better is None:
+        return standings
+    best = (max if headline.higher_is_better else min)(taking_part, key=lambda model: taking_part[model])
+    if any(pair.obstacle for model in taking_part for pair in _pairs(evidence, runs[best], runs[model])):
+        # None is the best of scores that are not comparable, such as those of two versions of a task.
+        return standings
+    for model, value in taking_part.items():
+        is_best = value == taking_part[best]
+        is_close = not is_best and _is_close(evidence, headline, runs[best], runs[model])
+        standings[labels[model]] = Standing(estimates[model], is_best, is_close)
+    return standings
+
+
+def _is_close(evidence: Evidence, headline: Headline, best: Sequence[TaskRun], other: Sequence[TaskRun]) -> bool:
+    """Return whether 0 is in the interval of the difference between two models, as ``compare`` computes it."""
+    pairs, first = _pairs(evidence, best, other), best[0]
+    alike = (
+        first.schema.tasks_weigh_alike
+        if first.is_ours
+        else weights([(headline.name, best), (headline.name, other)]) is True
+    )
+    unit = Compared(headline.name, len(pairs) > 1, headline.family, first.headline, pairs, alike)
+    change = measured(unit, Sides(evidence.runs, evidence.runs, pairs[0].names, evidence)).change
+    return change.has_interval and change.low <= 0 <= change.high
+
+
+def _pairs(evidence: Evidence, one: Sequence[TaskRun], other: Sequence[TaskRun]) -> tuple[PairOfRuns, ...]:
+    """Return the runs of the same tasks by two models."""
+    names = evidence.runs.labels[one[0].model], evidence.runs.labels[other[0].model]
+    of_task = {run.task: run for run in other}
+    return tuple(PairOfRuns(run, of_task[run.task], names) for run in one)
+
+
+def _guess(runs: Mapping[EvaluatedModel, Sequence[TaskRun]], headline: Headline) -> float | None:
+    """Return what random guessing scores, as a mean over the tasks; ``None`` if it is unknown for one."""
+    of_model = next(iter(runs.values()), ())
+    known = [
+        (guess, 1 if run.schema.tasks_weigh_alike else run.count)
+        for run in of_model
+        if (guess := run.schema.guess(run.metadata)) is not None
+    ]
+    if not known or len(known) < len(headline.tasks):
+        return None
+    guesses, sizes = zip(*known, strict=True)
+    return float(np.average(guesses, weights=sizes))
+
+
+def _floor(evidence: Evidence, headline: Headline, runs: Mapping[EvaluatedModel, Sequence[TaskRun]]) -> Floor | None:
+    """Return the floor of all models; ``None`` if it is unknown, or not the same."""
+    of_models = [evidence.floor(of_model, headline.metric) for of_model in runs.values()]
+    known = {(floor.answer, float(floor.value[0])): floor for floor in of_models if floor is not None}
+    return next(iter(known.values())) if len(known) == 1 else None
+
+
+def summary(evidence: Evidence, boards: Sequence[Board]) -> Figure:
+    """Return the leaderboard as a figure, for export: a drawing for each family, and one table."""
+    labels = evidence.runs.labels
+    panels = []
+    for board in boards:
+        for family, headlines in board.families.items():
+            drawn = [one for one in headlines if one.unit == "share"]
+            models = [name for name in board.models if any(one.standings[name].estimate.exists for one in drawn)]
+            values = tuple(tuple(one.standings[name].estimate for one in drawn) for name in models)
+            columns_drawn = tuple(_short(one, drawn) for one in drawn)
+            metrics = ", ".join(dict.fromkeys(one.metric for one in drawn))
+            better = {one.higher_is_better for one in drawn}
+            direction = better.pop() if len(better) == 1 else None
+            if models:
+                drawing = HeatMap(tuple(models), columns_drawn, values, metrics, higher_is_better=direction)
+                panels.append(Panel(family, drawing))
+    every = [one for board in boards for one in board.headlines]
+    return Figure(
+        "summary",
+        "Headline metrics",
+        "In percent, aggregated as in the harness's groups, but never over several levels, such as kinds of words or "
+        "numbers of instructions. ↑: higher is better, ↓: lower is better.",
+        tuple(panels),
+        Table(
+            ("model", *(one.heading for one in every)),
+            tuple((name, *(one.standings[name].estimate for one in every)) for name in labels.values()),
+        ),
+        metrics=tuple(dict.fromkeys(one.metric for one in every)),
+    )
+
+
+def _short(headline: Headline, others: Sequence[Headline]) -> str:
+    """Return a heading without what a panel's title already says."""
+    metric = "" if len({other.metric for other in others}) == 1 else f" {headline.metric}"
+    return f"{headline.short}{metric} {ARROWS[headline.higher_is_better]}".rstrip()

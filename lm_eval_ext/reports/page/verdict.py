@@ -1,0 +1,200 @@
+"""The first screen of ``report NEW --against OLD``: what ``check`` finds, in a sentence and line by line.
+
+Nothing is computed here that the gate does not compute: a line is one of its findings. A group over several levels has
+a line for each of them below its own, measured in the same way, but with no verdict, because only the group is tested.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import isinf, isnan
+
+from lm_eval_ext.reports.evidence import Floor
+from lm_eval_ext.reports.figure import Estimate, Unit
+from lm_eval_ext.reports.gate.findings import STATUS, Finding, Outcome, check, drop_of, rounded
+from lm_eval_ext.reports.gate.measure import above_floor, measured
+from lm_eval_ext.reports.gate.power import LEVEL
+from lm_eval_ext.reports.gate.text import CHECKED_COLUMNS, by_issue
+from lm_eval_ext.reports.gate.units import Sides
+from lm_eval_ext.reports.wording import MISSING, amount, figure, interval
+from lm_eval_ext.results.issue import named
+
+MAX_DROP = 0.02
+"""The allowed drop of a page for which none is given: two percentage points."""
+IN_SENTENCE = 3
+"""The most headlines that the sentence names; the rest are counted."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A headline, or one level of it.
+
+    Attributes:
+        finding: what the gate finds; of a level, without a verdict.
+        is_level: whether it is a level of the headline above.
+    """
+
+    finding: Finding
+    is_level: bool = False
+
+    @property
+    def floor(self) -> Floor | None:
+        """What the best answer without content scores on the compared rows; ``None`` if that is unknown."""
+        return self.finding.above.floor if self.finding.above else None
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """The tasks that it is over; none if it could not be compared."""
+        return () if self.finding.unit is None else tuple(pair.before.task for pair in self.finding.unit.pairs)
+
+    @property
+    def gain(self) -> Estimate:
+        """How much better the candidate is, negative if worse, in either direction of the metric."""
+        drop = self.finding.drop
+        return replace(drop, value=-drop.value, low=-drop.high, high=-drop.low)
+
+    @property
+    def change(self) -> Estimate:
+        """Candidate minus baseline, with the limits that the verdict goes by."""
+        falls = self.finding.unit is not None and self.finding.unit.sign < 0
+        return self.finding.drop if falls else self.gain
+
+    @property
+    def cells(self) -> Mapping[str, str]:
+        """What ``check`` prints of it, by heading, with its change and the limits of this."""
+        unit: Unit = "change" if self.finding.is_share else "number"
+        return {
+            **{head: cell(self.finding) for head, cell in CHECKED_COLUMNS.items()},
+            "change": figure(self.change.value, unit, 2),
+            "interval": interval(self.change, unit),
+        }
+
+    @property
+    def remark(self) -> str:
+        """What would decide it, or why it cannot be told."""
+        finding = self.finding
+        if isnan(finding.rows_to_decide):
+            return re.split("[;:] ", str(finding.issues[0]))[0] if finding.verdict == "CANNOT TELL" else ""
+        rows = "no practical number of" if isinf(finding.rows_to_decide) else f"about {rounded(finding.rows_to_decide)}"
+        return f"{rows} rows would decide"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a candidate is worse than a baseline.
+
+    Attributes:
+        names: of the baseline and the candidate.
+        outcome: the check.
+        lines: a line for each finding, the worst first, and below it those of its levels.
+    """
+
+    names: tuple[str, str]
+    outcome: Outcome
+    lines: tuple[Line, ...]
+
+    @cached_property
+    def counts(self) -> Mapping[str, int]:
+        """The number of headlines by verdict, the worst first."""
+        found = [finding.verdict for finding in self.outcome.findings]
+        return {verdict: found.count(verdict) for verdict in STATUS["no-regression"] if verdict in found}
+
+    @property
+    def allowed(self) -> str:
+        """The largest allowed drop, in words."""
+        shares = {one.allowed for one in self.outcome.findings if one.is_share and not isnan(one.allowed)}
+        return amount(shares.pop(), is_share=True) if len(shares) == 1 else "is allowed"
+
+    @property
+    def sentence(self) -> str:
+        """Whether the candidate is worse, and where."""
+        old, new = self.names
+        found: dict[str, list[Finding]] = {verdict: [] for verdict in STATUS["no-regression"]}
+        for finding in self.outcome.findings:
+            found[finding.verdict].append(finding)
+        total, by = len(self.outcome.findings), f"by more than {self.allowed}"
+        if worse := found["REGRESSION"]:
+            where = named([_with_scores(one) for one in worse], IN_SENTENCE)
+            return f"{new} is worse than {old} {by} in {_some(worse, total)}{where}."
+        if len(found["NOT WORSE"]) == total:
+            where = f"any of {total} headlines" if total > 1 else found["NOT WORSE"][0].name
+            return f"{new} is not worse than {old} {by} in {where}."
+        undecided = [*found["CANNOT TELL"], *found["INCONCLUSIVE"]]
+        where = f"{_some(undecided, total)}{named([one.name for one in undecided], IN_SENTENCE)}"
+        return f"No regression is shown, but it is undecided whether {new} is worse than {old} {by} in {where}."
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What the reader should know about the headlines, each once."""
+        issues = ((one.name, str(issue)) for one in self.outcome.findings for issue in one.issues)
+        unchecked = (f"{one.name}: not checked: {one.issue}" for one in self.outcome.unpaired)
+        return [*(line.strip() for line in by_issue(issues)), *unchecked]
+
+    def place(self, share: float) -> float:
+        """Return where a gain of a share is drawn, from 0 to 100: what is worse on the left, no change at 50."""
+        return 50 + 50 * max(-1.0, min(1.0, share / self._widest))
+
+    @cached_property
+    def _widest(self) -> float:
+        """The largest gain or loss for which there is room: of the levels, wider ones are cut off."""
+        drawn = [line.gain for line in self.lines if not line.is_level and line.finding.is_share]
+        ends = [abs(end) for gain in drawn for end in (gain.low, gain.high, 2 * MAX_DROP) if not isnan(end)]
+        return max(ends, default=1.0)
+
+
+def verdict(sides: Sides, bounds: Mapping[str, float], names: tuple[str, str]) -> Verdict:
+    """Return what a check finds.
+
+    Args:
+        sides: the baseline and the candidate.
+        bounds: by task or group, the largest allowed drop.
+        names: of the baseline and the candidate.
+    """
+    outcome = check(sides, bounds)
+    lines = [
+        Line(one, is_level=one is not finding)
+        for finding in outcome.findings
+        for one in (finding, *_levels(finding, sides))
+    ]
+    return Verdict(names, outcome, tuple(lines))
+
+
+def _levels(finding: Finding, sides: Sides) -> Iterator[Finding]:
+    """Yield the levels of a group's finding, if its tasks are of several."""
+    unit = finding.unit
+    if unit is None:
+        return
+    schema = unit.pairs[0].before.schema
+    levels = schema.by_level({pair.before.task: pair.before.metadata for pair in unit.pairs})
+    for level, tasks in levels.items() if len(levels) > 1 else ():
+        part = replace(unit, name=level, pairs=tuple(pair for pair in unit.pairs if pair.before.task in tasks))
+        difference = measured(part, sides)
+        drop = drop_of(part, difference)
+        limits = Estimate(drop.value, *drop.limits(LEVEL, LEVEL))
+        yield Finding(
+            level,
+            unit.family,
+            "",
+            part,
+            difference,
+            allowed=finding.allowed,
+            drop=limits,
+            above=above_floor(part, sides)[0],
+        )
+
+
+def _some(found: Sequence[Finding], total: int) -> str:
+    """Return how many of the headlines are named next, unless there is only one."""
+    return f"{len(found)} of {total} headlines: " if total > 1 else ""
+
+
+def _with_scores(finding: Finding) -> str:
+    scores = [figure(value, "share" if finding.is_share else "number") for value in _scores(finding)]
+    return f"{finding.name} ({' → '.join(scores)}{' %' * finding.is_share})" if MISSING not in scores else finding.name
+
+
+def _scores(finding: Finding) -> tuple[float, float]:
+    return finding.difference.before, finding.difference.after

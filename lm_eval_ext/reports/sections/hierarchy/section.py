@@ -1,0 +1,319 @@
+"""The report's section on conflicting instructions: whom a model obeys, and for how many turns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from lm_eval_ext.families.hierarchy.schema import ALONE, OBEYS, SCHEMA, SLIPPED, TURNS
+from lm_eval_ext.reports.evidence import Evidence
+from lm_eval_ext.reports.figure import Bars, Curves, Figure, Forest, HeatMap, Panel, Section
+from lm_eval_ext.reports.layout import drawn, evenly, other_tasks, panels, table
+from lm_eval_ext.reports.sections.examples import (
+    UNREADABLE,
+    Answer,
+    Behavior,
+    Beside,
+    asked_and_answered,
+    examples,
+    scored,
+)
+from lm_eval_ext.reports.statistics import Floats, Ratio
+from lm_eval_ext.reports.study import Entry, SameRows, Study
+from lm_eval_ext.results.issue import Issue, warning
+from lm_eval_ext.results.runs import TaskRun
+from lm_eval_ext.verifiers import instructions_of
+
+FAMILY = "hierarchy"
+HEADLINE = OBEYS.name
+VERDICTS = {
+    "obeys": HEADLINE,
+    "obeys the rival": "obeys_rival",
+    "neither": "neither",
+    "both": "both",
+    "obeys (repaired)": "obeys_repaired",
+}
+IN_WORDS = {
+    "system": "system message alone",
+    "user": "user alone",
+    "aligned": "both say the same",
+    "system_user": "system message against user",
+    "user_later": "user against an earlier turn",
+    "document": "user against a document",
+    "tool": "user against a tool's output",
+}
+"""The arms; what counts is named first."""
+CONTROLS, CONFLICTS = "one instruction", "two that exclude each other"
+ALONE_SIDE, CONFLICT_SIDE = "alone", "under conflict"
+FOLLOWED, SLIPPED_ONCE = "every earlier reply follows it", "the last earlier reply does not"
+SIDES = ("first", "second")
+PREFERENCE: Mapping[str, Callable[[dict[str, Any]], Any]] = {
+    "preference": lambda line: line[f"first {CONFLICT_SIDE}"] - line[f"second {CONFLICT_SIDE}"]
+}
+MOST_MODELS = 6
+"""The most models side by side."""
+OF_ARMS = SameRows(
+    "the cost of “{arm}” is not computed",
+    "rows left out of the cost because one of the two arms lacks them",
+    "{count} of “{arm}”",
+    same_hash=False,
+)
+OF_HISTORIES = SameRows(
+    "what a slip does after {turns} turns is not computed",
+    "rows left out because one of the two histories lacks them",
+    "{count} with {turns} turns",
+    same_hash=False,
+)
+
+
+def _in(*arms: str) -> Callable[[Entry], object]:
+    return lambda entry: entry["turns"] == 1 and entry["of"] in arms
+
+
+def _alone(entry: Entry, other: Entry) -> object:
+    """Return whether a run states the instruction that counts at the same place, without a rival, in one turn."""
+    return other["turns"] == 1 and other["of"] == ALONE.get(entry["of"], entry["of"])
+
+
+BEHAVIORS = (
+    Behavior(
+        "Obeys the rival instruction, although the other one counts: {arm}.",
+        scored({"obeys_rival": 1}),
+        _in("system_user", "user_later"),
+    ),
+    Behavior(
+        "Obeys an instruction that was not given to it, but is in what it was to read: {arm}.",
+        scored({"obeys_rival": 1}),
+        _in("document", "tool"),
+    ),
+    Behavior(
+        "Follows the instruction where it is the only one; where there is a rival, it follows neither: {arm}.",
+        scored({"neither": 1}),
+        _in(*ALONE),
+        Beside(_alone, {HEADLINE: 1}),
+    ),
+    Behavior(
+        "Follows the system message in the first turn, but no longer in turn {turns}: {history}.",
+        scored({HEADLINE: 0}),
+        lambda entry: entry["turns"] > 1,
+        Beside(_alone, {HEADLINE: 1}),
+    ),
+    Behavior(
+        "A human reader would say it obeys whom it should (repaired verdict); the published verdict says it does not.",
+        scored({HEADLINE: 0, "obeys_repaired": 1}),
+    ),
+    Behavior(
+        "The published verdict says it obeys whom it should; a human reader would say it does not (repaired verdict).",
+        scored({HEADLINE: 1, "obeys_repaired": 0}),
+    ),
+    Behavior(
+        "Does not follow the only instruction that it is given: {arm}.", scored({HEADLINE: 0}), _in("system", "user")
+    ),
+    Behavior("Obeys whom it should, in spite of the rival: {arm}.", scored({HEADLINE: 1}), _in(*ALONE)),
+)
+
+
+def section(evidence: Evidence) -> Section | None:
+    """Return the family's figures and most instructive answers; ``None`` if none of its tasks was run."""
+    found = study_of(evidence)
+    if not found.entries:
+        return None
+    shown, issues = examples(evidence.runs, [behavior(found.entries) for behavior in BEHAVIORS], said_of)
+    return Section(
+        FAMILY,
+        "Conflicting instructions",
+        "Whom does it obey when two instructions exclude each other, and for how many turns?",
+        tuple(_figures(found)),
+        shown,
+        issues,
+    )
+
+
+def study_of(evidence: Evidence) -> Study:
+    """Return the family's runs by arm, number of turns and what the earlier replies do."""
+    orders = {
+        "arm": tuple(IN_WORDS[arm] for arm in SCHEMA.values["arm"]),
+        "kind": (CONTROLS, CONFLICTS),
+        "history": (FOLLOWED, SLIPPED_ONCE),
+        "which": (CONFLICT_SIDE, ALONE_SIDE),
+    }
+    return Study.of(evidence, FAMILY, _facts_of, orders)
+
+
+def _facts_of(run: TaskRun) -> Mapping[str, Any]:
+    """Return what a task asks; ``of`` is the arm as the results name it."""
+    arm = str(run.metadata["arm"])
+    return {
+        "of": arm,
+        "turns": int(run.metadata.get(TURNS, 1)),
+        "history": SLIPPED_ONCE if run.metadata.get(SLIPPED) else FOLLOWED,
+        "arm": IN_WORDS.get(arm, arm),
+        "kind": CONFLICTS if arm in ALONE else CONTROLS,
+    }
+
+
+def _figures(found: Study) -> Iterator[Figure]:
+    """Yield the figures that there are results for."""
+    arms = [entry for entry in found.entries if entry["turns"] == 1]
+    if arms:
+        yield _arms(found, arms)
+        yield from _cost(found, arms)
+        yield from _pairs(found, arms)
+    if any(entry["turns"] > 1 for entry in found.entries):
+        yield _turns(found)
+    reading = "Tasks that ask the same as a task in the figures above."
+    yield from other_tasks(found, reading, {"obeys": HEADLINE}, axis="obeys")
+
+
+def _arms(found: Study, entries: Sequence[Entry]) -> Figure:
+    """Return how often the instruction that counts is followed in each arm, beside the controls."""
+    cells = found.means(entries, (("kind", "arm"), "model"), VERDICTS)
+    return Figure(
+        "hierarchy_arms",
+        "Whom does it obey?",
+        "The share of rows in which the instruction that counts is followed and its rival is not, on the same task "
+        "prompts in all arms, each pair both ways round, so that a preference for one of the two is not obedience. Of "
+        "two that exclude each other, the one named first counts.",
+        tuple(
+            Panel(f"{kind}, {title}" if len(parts) > 1 else kind, drawn(part, Bars, "arm", "model", axis="obeys"))
+            for (kind,), of_kind in cells.only(["obeys"]).split("kind")
+            for parts in [[*evenly(of_kind, MOST_MODELS)]]
+            for title, part in parts
+        ),
+        table(cells, ("arm", "model")),
+        found.incomplete(entries),
+        tuple(VERDICTS.values()),
+    )
+
+
+def _cost(found: Study, entries: Sequence[Entry]) -> Iterator[Figure]:
+    """Yield what a rival costs, if a model was run on an arm both with and without one."""
+    sides = {(entry["model"], entry["of"]): entry for entry in entries}
+    both = [
+        entry.with_facts(arm=conflict["arm"], which=which)
+        for (model, arm), conflict in sides.items()
+        if arm in ALONE and (alone := sides.get((model, ALONE[arm])))
+        for which, entry in ((CONFLICT_SIDE, conflict), (ALONE_SIDE, alone))
+    ]
+    if not both:
+        return
+    compared, issues = found.on_same_rows(both, ("model", "arm"), OF_ARMS)
+    cells = found.gains(compared, ("model", "arm"), "which", (CONFLICT_SIDE, ALONE_SIDE), HEADLINE)
+    cells = cells.only({ALONE_SIDE: ALONE_SIDE, CONFLICT_SIDE: CONFLICT_SIDE, "gain": "cost"})
+    yield Figure(
+        "hierarchy_cost",
+        "What does a conflict cost?",
+        "How often the instruction is followed where it stands alone, minus how often it is followed from the same "
+        "place where there is a rival, on the same rows. At 0 the rival makes no difference; the larger, the more "
+        "often the model gives in or gives up.",
+        panels(cells.only(["cost"]), Forest, "arm", by=("model",), axis="cost of the conflict", unit="change"),
+        table(cells, ("model", "arm")),
+        tuple(issues),
+        (HEADLINE,),
+    )
+
+
+def _turns(found: Study) -> Figure:
+    """Return how long the system message is followed, and what a slip does."""
+    models = {entry["model"] for entry in found.entries if entry["turns"] > 1}
+    entries = [entry for entry in found.entries if entry["of"] == "system" and entry["model"] in models]
+    compared, issues = found.on_same_rows(entries, ("model", "turns"), OF_HISTORIES)
+    lines = [
+        (model, turns)
+        for model in found.in_order("model", models)
+        for turns in found.in_order("turns", (entry["turns"] for entry in entries))
+    ]
+    sides = SLIPPED_ONCE, FOLLOWED
+    cells = found.gains(compared, ("model", "turns"), "history", sides, HEADLINE, lines=lines)
+    return Figure(
+        "hierarchy_turns",
+        "For how many turns does it obey the system message?",
+        "The share of rows in which the answer to the last request follows the system message; the earlier answers are "
+        "scripted, and all of them follow it, or the last one does not. A curve that falls: the model forgets; a gap "
+        "between the two: it follows its own example rather than the instruction.",
+        panels(cells.only(sides[::-1]), Curves, "turns", by=("model",), x_axis="turns", axis="obeys"),
+        table(
+            cells.only({FOLLOWED: FOLLOWED, SLIPPED_ONCE: SLIPPED_ONCE, "gain": "cost of the slip"}), ("model", "turns")
+        ),
+        tuple(issues),
+        (HEADLINE,),
+    )
+
+
+def _pairs(found: Study, entries: Sequence[Entry]) -> Iterator[Figure]:
+    """Yield how often each instruction of a pair is followed where it counts, if any model has samples."""
+    by_side, unread = list[Entry](), list[Issue]()
+    for entry in entries:
+        if entry["of"] not in (*ALONE, *ALONE.values()):
+            continue
+        where = CONFLICT_SIDE if entry["of"] in ALONE else ALONE_SIDE
+        counts = _counts(entry.run)
+        if counts is None:
+            unread.append(warning(f"{entry['model']}: no pairs in the samples of {entry['task']}; left out"))
+        by_side += [
+            entry.with_facts(group=group, pair=pair, side=f"{side} {where}", counts=of_side)
+            for (group, pair, side), of_side in (counts or {}).items()
+        ]
+    if not by_side:
+        return
+
+    def obeyed(entry: Entry) -> Ratio:
+        followed, given = entry["counts"]
+        return found.evidence.of_counts(entry.run, followed, given, f"{entry['pair']} {entry['side']}")
+
+    study = found.ordered(side=[f"{side} {where}" for where in (ALONE_SIDE, CONFLICT_SIDE) for side in SIDES])
+    # Both sides of a model are over the same arms, and those need not be all: a chat template may lack tools.
+    cells = study.means(by_side, ("model", ("group", "pair"), "side"), {"obeys": obeyed}, compared=())
+    wide = cells.wide("side", heading="{side}").with_columns(PREFERENCE)
+    yield Figure(
+        "hierarchy_pairs",
+        "Does it prefer one instruction of a pair, whoever states it?",
+        "How often the first and the second instruction of each pair are followed where they count: alone, and under "
+        "conflict. A model that obeys follows both equally often under conflict, as far as it can follow both alone; "
+        "the preference is first minus second, and there are few task prompts of each pair.",
+        panels(cells, HeatMap, "pair", "side", ("model",), axis="obeys")
+        if len(cells.values("model")) <= MOST_MODELS
+        else (),
+        table(wide, ("model", "group", "pair")),
+        tuple(unread),
+        (HEADLINE,),
+    )
+
+
+def _counts(run: TaskRun) -> Mapping[tuple[str, str, str], tuple[Floats, Floats]] | None:
+    """Return, by group, pair and which of its instructions counts, whether each row obeys and whether it is of these.
+
+    It is ``None`` if a line does not say.
+    """
+    rows = run.rows
+    if rows is None:
+        return None
+    obeys = rows.numbers(HEADLINE)
+    counts: dict[tuple[str, str, str], tuple[Floats, Floats]] = {}
+    try:
+        for row in range(len(rows)):
+            doc = rows.line(row)["doc"]
+            side = SIDES[doc["side"] - 1]
+            about = doc["group"], doc["pair"].replace("_", " "), side
+            followed, given = counts.setdefault(about, (np.zeros(len(rows)), np.zeros(len(rows))))
+            followed[row], given[row] = obeys[row], 1
+    except (OSError, *UNREADABLE):
+        return None
+    return counts
+
+
+def said_of(answer: Answer, beside: Answer | None) -> Mapping[str, str]:
+    """Return the two instructions, whom the answer obeys, and the answer to the row where there is no rival."""
+    line = answer.line
+    own, rival = instructions_of(line["doc"]["instruction_id_list"], line["doc"]["kwargs"])
+    found = {
+        "counts": own.describe(),
+        "rival" if answer.run.metadata["arm"] in ALONE else "rival, which nobody stated": rival.describe(),
+        "verdict": next(said for said, metric in VERDICTS.items() if line[metric]),
+        "repaired": "obeys" if line["obeys_repaired"] else "does not obey",
+    }
+    if beside is not None:
+        found[f"answer in {beside.run.task}"] = asked_and_answered(beside.line)[1]
+    return found

@@ -1,0 +1,141 @@
+"""The rows: pairs of instructions that exclude each other, evenly dealt, the same in every arm."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from lm_eval_ext.families.hierarchy.rows import PROMPTS, RIVALS, Row, rows
+from lm_eval_ext.families.instructions import is_as_intended
+from lm_eval_ext.families.instructions.writer import respond
+from lm_eval_ext.families.manyifeval.frozen import frozen
+from lm_eval_ext.verifiers import EDITIONS, Response
+from tests.harness.tasks import make
+
+SEEDS = 200
+
+
+def test_there_are_twenty_pairs_or_more_in_eight_groups_or_more() -> None:
+    assert len({pair.name for pair in RIVALS}) == len(RIVALS) == 25
+    assert len({pair.group for pair in RIVALS}) == 12
+
+
+def test_a_pair_about_case_is_about_nothing_else_because_a_reader_takes_emma_for_a_name() -> None:
+    about_case = ("change_case:", "section:capitals", "section:lowercase")
+    for pair in RIVALS:
+        of_case = [name.startswith(about_case) for name, _ in (pair.first, pair.second)]
+        assert of_case == [pair.group == "case"] * 2, pair.name
+
+
+def test_a_letter_is_rare_enough_to_be_seldom_in_an_answer_that_is_not_written_around_it() -> None:
+    prose = "".join(row.task_prompt.lower() for row in rows("embedded", None))
+    (pair,) = (pair for pair in RIVALS if pair.name == "letter_often_seldom")
+    for letter in cast(Mapping[str, Any], pair.first[1])["letter"]:
+        assert prose.count(letter) < 0.02 * sum(map(str.isalpha, prose)), letter
+
+
+@cache
+def task_like() -> tuple[str, ...]:
+    """Return responses to all sorts of instructions, and what models make of them: in one case, quoted, introduced."""
+    witnesses = [found["witness"] for found in frozen("fifteen").values() if found.get("witness")][::5]
+    plain = [text for row in rows("embedded", None) for text in (row.answer("own"), row.answer(None)) if text]
+    texts = [*witnesses, *plain]
+    return tuple(
+        dict.fromkeys(
+            change(text)
+            for text in texts
+            for change in (
+                str,
+                str.upper,
+                str.lower,
+                lambda text: f'"{text}"',
+                lambda text: f"Sure! Here is what you asked for:\n\n{text}\n\nI hope this helps.",
+                lambda text: f"{text}\n\n***\n\n{text}",
+                lambda text: text[: len(text) // 2],
+            )
+        )
+    )
+
+
+@pytest.mark.parametrize("name", [pair.name for pair in RIVALS])
+def test_no_response_follows_both_of_a_pair(name: str) -> None:
+    (first, second), *_ = [(row.own, row.rival) for row in rows("embedded", None) if row.pair.name == name]
+    texts = task_like()
+    assert len(texts) > 800
+    followed: Counter[tuple[bool, ...]] = Counter()
+    for text in texts:
+        for edition in EDITIONS:
+            followed[Response(text).follows((first, second), edition).follow_instruction_list] += 1
+    assert not followed[True, True]
+    # Of the rest, each is there, so that the texts can show it.
+    assert min(followed[True, False], followed[False, True], followed[False, False]) > 0
+
+
+def every_row(seeds: int) -> Iterator[Row]:
+    for seed in (None, *range(seeds)):
+        yield from rows("embedded", seed)
+
+
+@pytest.mark.parametrize("seeds", [5, pytest.param(SEEDS, marks=pytest.mark.slow)])
+def test_each_instruction_has_a_response_that_breaks_its_rival_and_each_pair_one_that_breaks_both(seeds: int) -> None:
+    for row in every_row(seeds):
+        both = (row.own, row.rival)
+        for broken, follows in (({1}, "own"), ({0}, "rival"), ({0, 1}, None)):
+            text = row.answer(follows)  # type: ignore[arg-type] # one of the sides
+            assert text is not None, (row.key, follows)
+            assert is_as_intended(text, both, broken), (row.key, follows)
+
+
+def test_every_seed_deals_each_pair_alike_and_both_ways_round() -> None:
+    seen = set()
+    for seed in (None, *range(SEEDS)):
+        found = rows("embedded", seed)
+        assert len({row.key for row in found}) == len(found) == 2 * PROMPTS
+        # 50 task prompts, 25 pairs.
+        assert set(Counter(row.pair.name for row in found).values()) == {4}
+        for one, other in zip(found[::2], found[1::2], strict=True):
+            assert (one.own, one.rival, one.task_prompt) == (other.rival, other.own, other.task_prompt)
+            assert (one.prompt_key, one.side, other.side) == (other.prompt_key, 1, 2)
+        seen.add(tuple(row.key for row in found))
+    assert len(seen) == SEEDS + 1
+
+
+def test_an_odd_number_of_task_prompts_is_dealt_as_evenly_as_it_can_be(tmp_path: Path) -> None:
+    lines = [json.dumps({"key": number, "task_prompt": f"Describe town {number}."}) for number in range(30)]
+    (tmp_path / "manyifeval_test.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    pairs = Counter(row.pair.name for row in rows(str(tmp_path), None))
+    assert sum(pairs.values()) == 60
+    assert set(pairs.values()) == {2, 4}
+
+
+def test_another_variant_of_a_response_is_another_text() -> None:
+    for row in rows("embedded", None):
+        texts = {row.answer("own", variant) for variant in range(20)}
+        assert len(texts) == 20, row.key
+        assert None not in texts
+
+
+def test_the_first_variant_is_what_the_writer_always_wrote() -> None:
+    for row in rows("embedded", None):
+        assert row.answer("own") == respond([row.own])
+
+
+@pytest.mark.harness
+def test_the_default_rows_stay_as_they_are() -> None:
+    assert make("hierarchy_system").config.metadata["rows_hash"] == "efe2a4123c5e26db"
+    assert make("hierarchy_document").config.metadata["rows_hash"] == "51c81706a9c378dc"
+
+
+@pytest.mark.harness
+def test_all_arms_have_the_same_rows_and_a_seed_marks_the_version() -> None:
+    system, tool = (make(f"hierarchy_{arm}").eval_docs for arm in ("system", "tool"))
+    assert system.remove_columns("prompt").to_list() == tool.remove_columns("prompt").to_list()
+    fresh = make("hierarchy_tool", {"row_seed": 7})
+    assert fresh.config.metadata["version"] == "1.0+embedded+seed7"
+    assert not {*fresh.eval_docs["task_prompt"]} & {*tool["task_prompt"]}

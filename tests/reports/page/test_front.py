@@ -1,0 +1,279 @@
+"""What the page begins with: the verdict on a candidate, which is that of ``check``, or else the leaderboard."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from math import inf, nan
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lm_eval_ext.cli import main
+from lm_eval_ext.reports.evidence import Evidence
+from lm_eval_ext.reports.figure import Estimate
+from lm_eval_ext.reports.gate.findings import Finding, Outcome
+from lm_eval_ext.reports.page.leaderboard import Board, leaderboard
+from lm_eval_ext.reports.page.verdict import Line, Verdict
+from lm_eval_ext.reports.paired import Difference, MeanChange
+from lm_eval_ext.results.issue import warning
+from lm_eval_ext.results.load import load_apart
+from lm_eval_ext.results.recognition import Choice
+from tests.other_files import MadeUp, write_other_run
+from tests.reports.files import SST2, write_run
+from tests.reports.gate.two_runs import SNLI, right
+from tests.reports.manyifeval_files import row, write_rows
+
+GOLDEN = "verbalizer_sst2_natural_golden"
+ROWS = 400
+LEVELS = ("manyifeval_n01", "manyifeval_n02")
+
+
+def rights(percent: int) -> list[float]:
+    return right(ROWS * percent // 100, of=ROWS)
+
+
+def write(folder: Path, model: str, percent: Mapping[str, int], followed: tuple[int, int] = (90, 50)) -> Path:
+    """Write runs of a model: of tasks in no group, of a group over two levels, and of a task that is not ours.
+
+    Args:
+        folder: to write to.
+        model: its name.
+        percent: of the rows of each verbalizer task, how many are right.
+        followed: of the rows with one and with two instructions, how many are followed, in percent.
+    """
+    write_run(
+        folder / "labels", {task: rights(count) for task, count in percent.items()}, arguments={"pretrained": model}
+    )
+    rows = {
+        task: [row(key, [followed_all] * number) for key, followed_all in enumerate(map(bool, rights(count)))]
+        for number, (task, count) in enumerate(zip(LEVELS, followed, strict=True), start=1)
+    }
+    path = write_rows(folder / "counts", rows, config={"model": "hf", "model_args": {"pretrained": model}})
+    content = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps({**content, "group_subtasks": {"manyifeval": [*LEVELS]}}), encoding="utf-8")
+    write_other_run(folder / "other", {"quiz": MadeUp(rights(60))}, model=model)
+    return folder
+
+
+# The verdict
+
+
+@pytest.fixture
+def sides(tmp_path: Path) -> tuple[Path, Path]:
+    """Return a candidate and a baseline, with a regression, something undecided, and something not worse."""
+    old = write(tmp_path / "old", "owner/old", {SST2: 60, SNLI: 50, GOLDEN: 100})
+    return write(tmp_path / "new", "owner/new", {SST2: 30, SNLI: 49, GOLDEN: 100}, (85, 52)), old
+
+
+def lines_of(page: Path) -> dict[str, dict[str, Any]]:
+    """Return the numbers of the verdict's table by headline; a level's headline is the name of the level."""
+    text = page.read_text(encoding="utf-8")
+    (table,) = re.findall(r'<table data-figure="verdict">.*?</table>', text, re.DOTALL)
+    found = {}
+    for line in re.findall(r"<tr[ >].*?</tr>", table, re.DOTALL)[1:]:
+        (name,) = re.findall(r'<th scope="row">(.*?)(?: <small>.*)?</th>', line)
+        cells = {
+            column: (
+                dict(re.findall(r'data-(value|low|high)="([^"]*)"', attributes)),
+                re.sub(r"<[^>]*>", " ", said).split(),
+            )
+            for column, attributes, said in re.findall(r'<td class="[^"]*" data-column="([^"]*)"(.*?)>(.*?)</td>', line)
+        }
+        found[name.replace("<wbr>", "")] = cells
+    return found
+
+
+def test_the_verdict_has_the_figures_of_check(sides: tuple[Path, Path], tmp_path: Path) -> None:
+    page, findings = tmp_path / "page.html", tmp_path / "findings.json"
+    both = [str(sides[0]), "--against", str(sides[1])]
+    assert main(["report", *both, "-o", str(page)]) == 0
+    assert main(["check", *both, "--max-drop", "0.02", "--json", str(findings)]) == 1
+    content = json.loads(findings.read_text(encoding="utf-8"))
+    lines, expected = lines_of(page), {one["name"]: one for one in content["findings"]}
+    assert expected.keys() == lines.keys() - {"1 instruction", "2 instructions"}
+    assert {one["verdict"] for one in expected.values()} >= {"REGRESSION", "INCONCLUSIVE", "NOT WORSE"}
+    for name, one in expected.items():
+        line = lines[name]
+        assert " ".join(line["verdict"][1]).startswith(one["verdict"])
+        values = [float(line[column][0]["value"]) for column in ("old", "new", "change")]
+        assert values == pytest.approx([one["baseline"], one["candidate"], one["change"]], abs=1e-12), name
+        # A drop is a change in the other direction, as higher is better here.
+        limits = [float(line["change"][0][end]) for end in ("low", "high")]
+        assert limits == pytest.approx([-one["drop_high"], -one["drop_low"]], abs=1e-12), name
+        changed = line["answers changed"][1]
+        assert [changed[2], changed[4]] == [str(one["got_better"]), str(one["got_worse"])], name
+        assert line["rows"][1][0] == str(one["rows"])
+        if one["verdict"] == "INCONCLUSIVE":
+            assert one["rows_to_decide"] > one["rows"]
+            assert "would decide" in " ".join(line["verdict"][1])
+    # A group's levels are shown, not judged.
+    assert lines["2 instructions"]["verdict"][1] == []
+    assert [float(lines["2 instructions"][side][0]["value"]) for side in ("old", "new")] == [0.5, 0.52]
+
+
+def test_the_page_begins_with_the_verdict_and_shows_both_models(sides: tuple[Path, Path], tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    assert (
+        main(["report", str(sides[0]), "--against", str(sides[1]), "-o", str(page), "--name", f"{sides[0]}=mine"]) == 0
+    )
+    text = page.read_text(encoding="utf-8")
+    assert "<h1>mine against old</h1>" in text
+    assert text.index('<section id="verdict"') < text.index("<figure")
+    assert 'id="leaderboard"' not in text
+    assert (
+        "mine is worse than old by more than 2 points in 1 of 5 headlines: verbalizer_sst2_unnatural_flipped (60.0 →"
+        in text
+    )
+    assert text.count("<summary>old</summary>") == text.count("<summary>mine</summary>") == 1
+
+
+def test_one_model_at_two_dates_is_two_models_of_the_page(tmp_path: Path) -> None:
+    for number, count in enumerate((60, 30)):
+        write_run(tmp_path / str(number), {SST2: right(count)}, date=1000.0 * number)
+    page = tmp_path / "page.html"
+    assert (
+        main(["report", str(tmp_path / "1"), "--against", str(tmp_path / "0"), "-o", str(page), "--max-drop", "0.4"])
+        == 0
+    )
+    text = page.read_text(encoding="utf-8")
+    assert "<h1>one (the candidate) against one (the baseline)</h1>" in text
+    assert "NOT WORSE" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("{new} --against {old} {new}", "is both candidate and baseline; expected two runs"),
+        ("{both} --against {old}", "results of 2 models or settings"),
+        ("{alone} --against {quiz}", "nothing to compare"),
+        ("{new} --against {old} --upper-bound {quiz}", "--against and --upper-bound: expected one of them"),
+        ("{new} --max-drop 0.02", "expected --against with them"),
+        ("{new} --against {old} --max-drop 0.02 --bounds {bounds}", "expected only one of them"),
+    ],
+)
+def test_sides_that_cannot_be_compared_are_an_error_and_no_page(
+    words: str, said: str, sides: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    new, old = sides
+    (tmp_path / "bounds.toml").write_text("max_drop = 0.1", encoding="utf-8")
+    places = {"new": new, "old": old, "both": tmp_path, "quiz": old / "other", "alone": new / "labels"}
+    given = words.format(**places, bounds=tmp_path / "bounds.toml").split()
+    assert main(["report", *given, "-o", str(tmp_path / "page.html")]) == 1
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "page.html").exists()
+
+
+def finding(name: str, verdict: str, before: float = 0.6, after: float = 0.5) -> Finding:
+    change = MeanChange(after - before, after - before, 0.01, 9, 10)
+    return Finding(
+        name, "", verdict, difference=Difference(before, after, Estimate(after - before), change), allowed=0.02
+    )
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "sentence"),
+    [
+        ({"a": "NOT WORSE"}, "new is not worse than old by more than 2 points in a."),
+        (
+            {"a": "NOT WORSE", "b": "NOT WORSE"},
+            "new is not worse than old by more than 2 points in any of 2 headlines.",
+        ),
+        ({"a": "REGRESSION"}, "new is worse than old by more than 2 points in a (60.0 → 50.0 %)."),
+        (
+            {"a": "REGRESSION", "b": "INCONCLUSIVE"},
+            "new is worse than old by more than 2 points in 1 of 2 headlines: a (60.0 → 50.0 %).",
+        ),
+        (
+            {"a": "CANNOT TELL", "b": "INCONCLUSIVE", "c": "INCONCLUSIVE", "d": "INCONCLUSIVE", "e": "NOT WORSE"},
+            "No regression is shown, but it is undecided whether new is worse than old by more than 2 points in 4 of 5 "
+            "headlines: a, b, c and 1 more.",
+        ),
+    ],
+)
+def test_a_sentence_says_where_the_candidate_is_worse(verdicts: Mapping[str, str], sentence: str) -> None:
+    found = tuple(finding(name, verdict) for name, verdict in verdicts.items())
+    assert Verdict(("old", "new"), Outcome(found, requirement="no-regression"), ()).sentence == sentence
+
+
+# The leaderboard
+
+
+def boards(*folders: Path) -> tuple[Board, ...]:
+    (runs,) = load_apart([folders], others=Choice(), sweep=True)
+    return leaderboard(Evidence(runs))
+
+
+@pytest.mark.parametrize(
+    ("verdict", "rows", "issue", "remark"),
+    [
+        ("INCONCLUSIVE", 224.0, "", "about 220 rows would decide"),
+        # Not only that 60 rows are too few.
+        ("CANNOT TELL", 224.0, "60 rows could not have shown it; more would", "about 220 rows would decide"),
+        ("CANNOT TELL", inf, "a score is the bound", "no practical number of rows would decide"),
+        # A reason without what to do: the notes have both.
+        ("CANNOT TELL", nan, "no bound: give one", "no bound"),
+        ("REGRESSION", nan, "", ""),
+    ],
+)
+def test_a_line_says_what_would_decide_or_why_nothing_does(verdict: str, rows: float, issue: str, remark: str) -> None:
+    found = replace(finding("a", verdict), rows_to_decide=rows, issues=(warning(issue),) if issue else ())
+    assert Line(found).remark == remark
+
+
+def test_what_both_sides_are_warned_of_is_said_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("old", "new"):
+        config = {"model": "hf", "model_args": {"pretrained": f"owner/{name}"}, "limit": 400}
+        path = write_run(tmp_path / name, {SST2: rights(60)})
+        path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")) | {"config": config}), encoding="utf-8")
+    both = [str(tmp_path / "new"), "--against", str(tmp_path / "old")]
+    assert main(["report", *both, "-o", str(tmp_path / "page.html")]) == 0
+    said = [line for line in capsys.readouterr().err.splitlines() if "--limit" in line]
+    assert said == [f"lm-eval-ext: warning: old, new: evaluated with --limit 400: {SST2}"]
+
+
+def test_a_leaderboard_has_the_levels_of_every_family_and_the_other_tasks(tmp_path: Path) -> None:
+    (board,) = boards(write(tmp_path / "one", "owner/one", {SST2: 60, GOLDEN: 90}))
+    assert {one.name: one.standings["one"].estimate.value for one in board.headlines} == {
+        GOLDEN: 0.9,
+        SST2: 0.6,
+        **dict(zip(LEVELS, (0.9, 0.5), strict=True)),
+        "quiz": 0.6,
+    }
+    assert [one.guess for one in board.headlines] == [0.5, 0.5, None, None, None]
+    assert board.is_turned
+
+
+def test_the_best_is_marked_with_what_is_not_clearly_worse(tmp_path: Path) -> None:
+    for name, count in {"v": 60, "w": 58, "x": 30, "y": 60, "z": 59}.items():
+        write_run(tmp_path / name, {SST2: right(count)}, arguments={"pretrained": f"owner/{name}"})
+    # Nobody is compared with answers that are known.
+    path = write_run(tmp_path / "0", {SST2: right(100)}, arguments={"policy": "oracle"})
+    path.write_text(path.read_text(encoding="utf-8").replace('"model": "hf"', '"model": "reference"'), encoding="utf-8")
+    (board,) = boards(tmp_path)
+    (headline,) = board.headlines
+    marks = {name: (one.is_best, one.is_close) for name, one in headline.standings.items()}
+    assert marks == {
+        "v": (True, False),
+        "w": (False, True),
+        "x": (False, False),
+        "y": (True, False),
+        "z": (False, True),
+        "reference policy=oracle": (False, False),
+    }
+    assert board.models == ("v", "w", "x", "y", "z", "reference policy=oracle")
+    assert [*board.known] == ["reference policy=oracle"]
+    assert not board.is_turned
+
+
+def test_headlines_that_do_not_fit_beside_each_other_have_a_table_for_each_family(tmp_path: Path) -> None:
+    others = {f"quiz_{number}": MadeUp(right(50)) for number in range(5)}
+    for name in "abcde":
+        write(tmp_path / name, f"owner/{name}", {SST2: 50, SNLI: 50})
+        write_other_run(tmp_path / name / "more", others, model=f"owner/{name}")
+    found = boards(tmp_path)
+    assert [[*board.families] for board in found] == [["verbalizer"], ["manyifeval"], ["other"]]
+    assert [len(board.headlines) for board in found] == [2, 2, 6]
