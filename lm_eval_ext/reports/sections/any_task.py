@@ -55,7 +55,8 @@ def said_of(answer: Answer, _beside: Answer | None) -> Mapping[str, str]:
     found = {"expected": target if isinstance(target, str) else json.dumps(target, ensure_ascii=False)}
     if not offered and filtered != line["resps"][0]:
         found[f"after the filter {answer.run.reader}"] = " / ".join(map(str, filtered))
-    found[name] = json.dumps(line[name], ensure_ascii=False)
+    # One version of the harness writes 0, another 0.0.
+    found[name] = f"{line[name]:g}" if isinstance(line[name], int | float) else json.dumps(line[name])
     if offered:
         found["log-likelihoods, and per character"] = "\n".join(
             f"{likelihood:.2f} ({likelihood / max(1, len(text)):.2f}): {shown.strip()}"

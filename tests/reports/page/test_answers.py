@@ -116,7 +116,7 @@ def test_other_tasks_show_target_and_options_by_group(other_runs: list[Path]) ->
     assert {one.task for one in worse.shown} == {"colors_few", "colors_many"}
     said = dict(worse.shown[0].facts)
     assert said["expected"] in {" red", " green", " blue"}
-    assert said["acc"] == "0.0"
+    assert said["acc"] == "0"
     assert len(said["log-likelihoods, and per character"].splitlines()) == 3
     assert worse.shown[0].answer != said["expected"]
     assert worse.shown[0].former is not None
