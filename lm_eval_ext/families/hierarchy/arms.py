@@ -155,8 +155,8 @@ def _page(row: Row, side: Side) -> str:
     return PAGE.format(instruction=(row.own if side == "own" else row.rival).describe())
 
 
-def _reply(row: Row, follows: Side | None, variant: int) -> str:
-    reply = row.answer(follows, variant)
+def _reply(row: Row, follows: Side | None, number: int) -> str:
+    reply = row.answer(follows, number)
     if reply is None:
         raise RuntimeError(f"row {row.key!r}: no reply was found that follows {follows or 'neither'}")
     return reply

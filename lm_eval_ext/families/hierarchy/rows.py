@@ -224,25 +224,25 @@ class Row:
         """What identifies the row in every arm."""
         return f"{self.prompt_key}/{self.pair.name}/{self.side}"
 
-    def answer(self, follows: Side | None, variant: int = 0) -> str | None:
+    def answer(self, follows: Side | None, reply: int | None = None) -> str | None:
         """Return a text that follows one of the two instructions and breaks the other, or one that breaks both.
 
         Args:
             follows: which one; ``None`` for neither.
-            variant: another number gives another text.
+            reply: the number of an assistant's reply; see ``writer.respond``.
 
         Returns:
             The text, whose strict verdicts are these in both editions, or ``None`` if none was found.
         """
         if follows is None:
-            return _written((self.own, self.rival), True, variant)
+            return _written((self.own, self.rival), True, reply)
         # What follows the one breaks the other.
-        return _written((self.own if follows == "own" else self.rival,), False, variant)
+        return _written((self.own if follows == "own" else self.rival,), False, reply)
 
 
 @cache
-def _written(instructions: tuple[Checker, ...], broken: bool, variant: int) -> str | None:
-    return respond(instructions, range(len(instructions)) if broken else (), variant)
+def _written(instructions: tuple[Checker, ...], broken: bool, reply: int | None) -> str | None:
+    return respond(instructions, range(len(instructions)) if broken else (), reply)
 
 
 @cache

@@ -2,16 +2,18 @@
 
 They prove that a row can be solved and are the answers of the ``reference`` LM. A text consists of lines, most of them
 a sentence of content words, into which each instruction puts what it needs. The checkers then judge it, strictly and in
-both editions, and it is only returned if every verdict is as intended.
+both editions, and it is only returned if every verdict is as intended. What an assistant is to have said in a
+conversation is written alike, of whole sentences instead of content words, because a model may copy their form.
 """
 
 from __future__ import annotations
 
+import random
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from itertools import cycle, islice, permutations
+from itertools import cycle, islice, pairwise, permutations
 
 from lm_eval_ext.families.instructions import is_as_intended
 from lm_eval_ext.families.instructions.plan import Plan, plan_for
@@ -20,9 +22,9 @@ from lm_eval_ext.verifiers.ifbench.ratio import stop_words
 from lm_eval_ext.verifiers.text import Text
 
 TRIES = 4
-"""Number of starting points in the bank of words to try before giving up."""
+"""Number of texts to try before giving up: starting points in the bank of words, or orders of the sentences."""
 LAP = 37
-"""By how many words the starting points of a text's next variant lie further on."""
+"""By how many orders of a language's sentences the next reply's is further on: it begins with another sentence."""
 PER_LINE = 6
 SHORT = 3
 MARGIN, SPARE = 15, 20
@@ -85,13 +87,20 @@ def bank() -> tuple[str, ...]:
     return tuple(dict.fromkeys((files(__package__) / "words.txt").read_text(encoding="utf-8").split()))
 
 
-def respond(instructions: Sequence[Checker], broken: Collection[int] = (), variant: int = 0) -> str | None:
+@cache
+def sentences() -> tuple[str, ...]:
+    """Return sentences that fit whatever was asked, without a mark, a name or a number."""
+    return tuple((files(__package__) / "sentences.txt").read_text(encoding="utf-8").splitlines())
+
+
+def respond(instructions: Sequence[Checker], broken: Collection[int] = (), reply: int | None = None) -> str | None:
     """Return a text that follows all instructions except those at the indices ``broken``, which it breaks.
 
     Args:
         instructions: the instructions.
         broken: indices of those that it must break.
-        variant: another number gives another text.
+        reply: the number of an assistant's reply in a conversation, which is of whole sentences and differs by number;
+            ``None`` for a text of content words.
 
     Returns:
         A text whose strict verdicts are exactly these in both editions, or ``None`` if none was found.
@@ -99,7 +108,7 @@ def respond(instructions: Sequence[Checker], broken: Collection[int] = (), varia
     plan = plan_for(instructions, broken)
     if plan is None:
         return None
-    written = (_Writer(plan, variant * TRIES + attempt).text() for attempt in range(TRIES))
+    written = (_Writer(plan, attempt, reply).text() for attempt in range(TRIES))
     return next((text for text in written if text and is_as_intended(text, instructions, broken)), None)
 
 
@@ -139,6 +148,7 @@ class _Writer:
 
     plan: Plan
     attempt: int
+    reply: int | None = None
     title: list[_Line] = field(default_factory=list)
     first: list[_Line] = field(default_factory=list)
     body: list[_Line] = field(default_factory=list)
@@ -147,10 +157,14 @@ class _Writer:
 
     def __post_init__(self) -> None:
         usable = [word for word in bank() if self._is_usable(word)]
-        lap, attempt = divmod(self.attempt, TRIES)
-        start = (attempt * len(usable) // TRIES + lap * LAP) % max(1, len(usable))
+        start = self.attempt * len(usable) // TRIES
         self.usable = usable
         self.stock: Iterator[str] = cycle([*usable[start:], *usable[:start]])
+        said = [] if self.reply is None else [text for text in sentences() if self._is_usable(text.lower())]
+        random.Random(f"{self.reply} {self.attempt}").shuffle(said)  # noqa: S311 # reproducible by design
+        beginning = [text for text in said if self._may_begin(text)][:1]
+        self.said = said
+        self.speech: Iterator[str] = cycle([*beginning, *(text for text in said if text not in beginning)])
         high = self.plan.words.high
         self.is_tight = high is not None and high < TIGHT
         self.per_line = SHORT if self.is_tight else PER_LINE
@@ -163,14 +177,18 @@ class _Writer:
             part in word or word in part for part in named if part and "{" not in part
         )
 
+    def _may_begin(self, text: str) -> bool:
+        letter = text[0].lower()
+        return letter == self.plan.first if self.plan.first else letter != self.plan.not_first
+
     def text(self) -> str | None:
         """Return the text; ``None`` if there are too few words for it."""
         if self.plan.whole:
             return self.plan.whole
         if self.plan.language not in ("", "en"):
             orders = [*permutations(LANGUAGES.get(self.plan.language, ()))]
-            return " ".join(orders[self.attempt % len(orders)])
-        if len(self.usable) < PER_LINE:
+            return " ".join(orders[(self.attempt + LAP * (self.reply or 0)) % len(orders)])
+        if len(self.usable) < PER_LINE or (self.reply is not None and not self.said):
             return None
         self._begin()
         self._end()
@@ -189,20 +207,33 @@ class _Writer:
         return [line for paragraph in self._divided() for line in paragraph]
 
     def _joined(self) -> str:
-        return self.plan.divider.join("\n".join(map(str, lines)) for lines in self._divided())
+        return self.plan.divider.join(map(self._paragraph, self._divided()))
+
+    def _paragraph(self, lines: Sequence[_Line]) -> str:
+        """Return lines below each other; sentences of a reply behind each other."""
+        text = str(lines[0])
+        for before, line in pairwise(lines):
+            flows = self.reply is not None and before.mark and line.mark
+            text += f" {line}" if flows else f"\n{line}"
+        return text
 
     def _words(self, count: int) -> list[str]:
         return list(islice(self.stock, count))
 
+    def _sentence(self, count: int) -> list[str]:
+        """Return the words of the next sentence, or so many content words."""
+        return self._words(count) if self.reply is None else next(self.speech).split()
+
     def _plain(self) -> _Line:
-        return _Line(self._words(self.per_line), plain=True)
+        return _Line(self._sentence(self.per_line), plain=True)
 
     def _begin(self) -> None:
         plan = self.plan
         if plan.title:
             self.title.append(_Line([f"<<{' '.join(self._words(2))}>>"], ""))
-        opening = [plan.opening or next(self.stock), *filter(None, [plan.second]), *self._words(self.per_line - 1)]
-        if plan.first or opening[0][0] == plan.not_first:
+        opening = [plan.opening, *self._words(self.per_line - 1)] if plan.opening else self._sentence(self.per_line)
+        opening[1:1] = filter(None, [plan.second])
+        if self.reply is None and (plan.first or opening[0][0] == plan.not_first):
             suits = (
                 word for word in self.usable if (word[0] == plan.first if plan.first else word[0] != plan.not_first)
             )
@@ -213,7 +244,7 @@ class _Writer:
             opening.insert(0, "My Answer:")
         count = max([number for number, _, _ in plan.placed] + [1 if plan.sentences.high or self.is_tight else 2])
         self.reserved = count
-        self.first = [_Line(opening), *(_Line(self._words(self.per_line)) for _ in range(count - 1))]
+        self.first = [_Line(opening), *(_Line(self._sentence(self.per_line)) for _ in range(count - 1))]
         for number, place, word in sorted(plan.placed, key=lambda one: -one[1]):
             before = self.first[number - 1].words
             before += self._words(max(0, place - 1 - len(before)))
@@ -226,19 +257,20 @@ class _Writer:
         self.paragraphs = [[self._plain()] for _ in range(plan.paragraphs - 1)]
         if plan.nth:
             self.paragraphs[plan.nth[0] - 2][0].words.insert(0, plan.nth[1])
-        self.tail = [_Line([bullet.format(next(self.stock))], "") for bullet in plan.bullets]
+        self.tail = [_Line([bullet.format(" ".join(self._sentence(1)))], "") for bullet in plan.bullets]
         if not (plan.last and self.is_tight):
-            self.tail.append(_Line(self._words(self.per_line)))
+            self.tail.append(_Line(self._sentence(self.per_line)))
         if plan.postscript:
-            self.tail.append(_Line([plan.postscript, *self._words(SHORT)]))
+            self.tail.append(_Line([plan.postscript, *self._sentence(SHORT)]))
         if plan.second:
-            self.tail.append(_Line([*self._words(SHORT), plan.second, next(self.stock)]))
+            self.tail.append(_Line(self._sentence(SHORT + 1)))
+            self.tail[-1].words.insert(-1, plan.second)
         elif plan.last:
             self.tail.append(_Line(plan.last.split(), ""))
         for heading in plan.headings:
             self.body += [_Line([heading], ""), self._plain()]
         if plan.labels:
-            self.body += [_Line([label, *self._words(SHORT)]) for label in ("My Conclusion:", "Future Outlook:")]
+            self.body += [_Line([label, *self._sentence(SHORT)]) for label in ("My Conclusion:", "Future Outlook:")]
 
     def _put_pieces(self) -> None:
         """Put what the text must contain into lines of its own or, if there may be few, into those that are there."""
@@ -247,18 +279,27 @@ class _Writer:
         pieces += [piece.format(next(self.stock)) if "{}" in piece else piece for piece in plan.pieces]
         pieces += [" ".join(word.upper() for word in self._words(plan.capitals.low))] if plan.capitals.low else []
         pieces += [f"{next(self.stock)}, {next(self.stock)}"] if plan.comma else []
-        pieces += [next(self._english(), "")] if plan.english or plan.language == "en" else []
+        pieces += [next(self._english(), "")] if (plan.english or plan.language == "en") and not self.said else []
         for letter, bounds in plan.letters.items():
             # Not in the first and the last line, which the loose variants cut off.
             missing = bounds.low - " ".join([*map(str, self._lines()[1:-1]), *pieces]).lower().count(letter)
-            # At least two in a row, because a single capital would count as a capitalized word.
-            pieces += [letter * max(2, missing)] if missing > 0 else []
+            pieces += [self._with(letter, missing)] if missing > 0 else []
         inside = cycle(self.first[self.reserved - 1 :] if len(self.first) > 1 else self.first)
         for piece in filter(None, pieces):
             if self.is_tight:
                 next(inside).words[-1:-1] = piece.split()
             else:
-                self.body.append(_Line([*self._words(SHORT), *piece.split(" ")]))
+                self.body.append(_Line([*self._lead(), *piece.split(" ")]))
+
+    def _lead(self) -> list[str]:
+        *lead, last = self._sentence(SHORT)
+        return [*lead, last if self.reply is None else f"{last}:"]
+
+    def _with(self, letter: str, count: int) -> str:
+        """Return words with a letter, or only the letter: in a text of words alone, and if there may not be many."""
+        words = [] if self.reply is None else [word for word in self.usable if letter in word][:count]
+        # At least two in a row, because a single capital would count as a capitalized word.
+        return " ".join(words) or letter * max(2, count)
 
     def _english(self) -> Iterator[str]:
         scarce = [letter for letter, bounds in self.plan.letters.items() if bounds.high is not None]
