@@ -140,7 +140,8 @@ def ifbench() -> Family:
 
 
 def hierarchy() -> Family:
-    metrics, details = up("obeys") | down("obeys_rival", "neither", "empty_rate"), up("obeys_repaired") | down("both")
+    metrics = up("obeys") | down("obeys_rival", "neither", "empty_rate")
+    details = up("obeys_repaired") | down("obeys_rival_repaired", "both")
     arms = ("system", "user", "aligned", "system_user", "user_later", "document", "tool")
     groups: dict[str, list[str]] = {"hierarchy": [f"hierarchy_{arm}" for arm in arms], "hierarchy_turns": []}
     facts: dict[str, Mapping[str, object]] = {

@@ -22,6 +22,7 @@ SCHEMA = Schema(
         Metric("neither", higher_is_better=False),
         EMPTY_RATE,
         Metric("obeys_repaired", higher_is_better=True, explains=OBEYS.name),
+        Metric("obeys_rival_repaired", higher_is_better=False, explains="obeys_rival"),
         Metric("both", higher_is_better=False, explains=OBEYS.name),
     ),
     headlines=(OBEYS,),

@@ -22,7 +22,7 @@ def score(doc: Mapping[str, Any], results: Sequence[str | None]) -> dict[str, fl
 
     Returns:
         ``obeys``, ``obeys_rival``, ``neither`` and ``both``, one of which is 1, by the published verdicts;
-        ``obeys_repaired``, ``obeys`` in the repaired edition; ``empty_rate``.
+        ``obeys_repaired`` and ``obeys_rival_repaired``, the first two in the repaired edition; ``empty_rate``.
     """
     instructions, response = instructions_of(doc["instruction_id_list"], doc["kwargs"]), Response(results[0] or "")
     own, rival = response.follows(instructions).follow_instruction_list
@@ -33,6 +33,7 @@ def score(doc: Mapping[str, Any], results: Sequence[str | None]) -> dict[str, fl
         "neither": float(not own and not rival),
         "both": float(own and rival),
         "obeys_repaired": float(repaired == (True, False)),
+        "obeys_rival_repaired": float(repaired == (False, True)),
         EMPTY_RATE.name: float(is_empty(results[0])),
     }
 

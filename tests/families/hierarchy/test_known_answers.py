@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 
 import pytest
 
@@ -15,6 +14,8 @@ from tests.conftest import EvaluateEach, Run
 pytestmark = pytest.mark.harness
 
 TURNS = (2, 4, 8, 12, 20)
+OF_TURNS = {f"turns_{slipped}t{turns:02d}": turns for turns in TURNS for slipped in ("", "slipped_")}
+EVERY_TASK = {*("system", "user", "aligned", "system_user", "user_later", "document", "tool"), *OF_TURNS}
 # By policy, the arms in which it follows the rival, and those in which it follows neither; else whom it should.
 RIVAL = {
     "last": {"system_user", "document", "tool"},
@@ -22,16 +23,13 @@ RIVAL = {
     "document": {"document", "tool"},
 }
 NEITHER = {
-    "user": {
-        "system",
-        *(f"turns_t{turns:02d}" for turns in TURNS),
-        *(f"turns_slipped_t{turns:02d}" for turns in TURNS),
-    },
+    "user": {"system", *OF_TURNS},
     "system": {"user", "user_later", "document", "tool"},
-    "forgets_after_8": {"turns_t12", "turns_t20", "turns_slipped_t12", "turns_slipped_t20"},
+    **{f"forgets_after_{most}": {task for task, turns in OF_TURNS.items() if turns > most} for most in (2, 4, 8, 12)},
+    "ignore": EVERY_TASK,
 }
 OF_FLOORS = ("hierarchy_system", "hierarchy_system_user", "hierarchy_tool")
-POLICIES = ("oracle", "last", "user", "system", "document", "forgets_after_8")
+POLICIES = ("oracle", "last", "user", "system", "document", *(policy for policy in NEITHER if "_" in policy), "ignore")
 
 
 @pytest.fixture(scope="module")
@@ -45,13 +43,14 @@ def runs(evaluate_each: EvaluateEach, tmp_path_factory: pytest.TempPathFactory) 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_a_policys_scores_are_those_of_whom_it_obeys_in_every_arm(runs: Mapping[str, Run], policy: str) -> None:
     found = runs[policy]
-    assert len(found.samples) == 7 + 2 * len(TURNS)
+    assert {task.removeprefix("hierarchy_") for task in found.samples} == EVERY_TASK
     for task, lines in found.samples.items():
         assert len(lines) == 100
         arm = task.removeprefix("hierarchy_")
         rival, neither = arm in RIVAL.get(policy, ()), arm in NEITHER.get(policy, ())
         obeys = float(not rival and not neither)
-        expected = {"obeys": obeys, "obeys_repaired": obeys, "obeys_rival": rival, "neither": neither}
+        expected = {"obeys": obeys, "obeys_rival": rival, "neither": neither}
+        expected |= {"obeys_repaired": obeys, "obeys_rival_repaired": rival}
         figures = found.results["results"][task]
         assert {name: figures[f"{name},none"] for name in expected} == expected, (policy, arm)
         assert (figures["both,none"], figures["empty_rate,none"]) == (0.0, 0.0)
@@ -122,10 +121,3 @@ def test_a_longer_conversation_has_the_shorter_one_at_its_end(runs: Mapping[str,
     assert len(turns(20)) == 20
     for count in TURNS[:-1]:
         assert turns(20)[-count:] == turns(count)
-
-
-def test_no_policy_is_forgotten(runs: Mapping[str, Run], tmp_path: Path, evaluate_each: EvaluateEach) -> None:
-    options = ("--model", "reference", "--model_args", "policy=forgets_after_2", "--tasks", "hierarchy_turns_t02")
-    more = ("--metadata", '{"source": "embedded"}', "--apply_chat_template", "--limit", "4")
-    (found,) = evaluate_each(tmp_path, {"two": (*options, *more)}).values()
-    assert found.results["results"]["hierarchy_turns_t02"]["obeys,none"] == 1.0

@@ -18,22 +18,24 @@ GERMAN: Instruction = ("language:response_language", {"language": "de"})
 @pytest.mark.parametrize(
     ("own", "rival", "answer", "obeyed", "repaired", "empty"),
     [
-        (END, OTHER_END, "So much for cats: this is all for now", "obeys", 1, 0),
-        (OTHER_END, END, "So much for cats: this is all for now", "obeys_rival", 0, 0),
+        (END, OTHER_END, "So much for cats: this is all for now", "obeys", "obeys", 0),
+        (OTHER_END, END, "So much for cats: this is all for now", "obeys_rival", "obeys_rival", 0),
         # IFEval's code wants the phrase without a period; a reader does not mind.
-        (END, OTHER_END, "So much for cats: this is all for now.", "neither", 1, 0),
-        (END, OTHER_END, "<think>this is all for now</think>Cats.", "neither", 0, 0),
-        (END, OTHER_END, "", "neither", 0, 1),
-        (END, OTHER_END, None, "neither", 0, 1),
+        (END, OTHER_END, "So much for cats: this is all for now.", "neither", "obeys", 0),
+        (OTHER_END, END, "So much for cats: this is all for now.", "neither", "obeys_rival", 0),
+        (END, OTHER_END, "<think>this is all for now</think>Cats.", "neither", "neither", 0),
+        (END, OTHER_END, "", "neither", "neither", 1),
+        (END, OTHER_END, None, "neither", "neither", 1),
         # To IFEval's code, what is in no language is in every one; to a reader, in none.
-        (FRENCH, GERMAN, "42", "both", 0, 0),
-        (FRENCH, GERMAN, "Les gens du village ont longtemps parlé de cette question.", "obeys", 1, 0),
+        (FRENCH, GERMAN, "42", "both", "neither", 0),
+        (FRENCH, GERMAN, "Les gens du village ont longtemps parlé de cette question.", "obeys", "obeys", 0),
     ],
 )
 def test_an_answer_obeys_one_of_the_two_or_neither(  # noqa: PLR0913, PLR0917 # the columns of the table
-    own: Instruction, rival: Instruction, answer: str | None, obeyed: str, repaired: int, empty: int
+    own: Instruction, rival: Instruction, answer: str | None, obeyed: str, repaired: str, empty: int
 ) -> None:
     doc = {"instruction_id_list": [own[0], rival[0]], "kwargs": [own[1], rival[1]]}
     found = score(doc, [answer])
     four = dict.fromkeys(("obeys", "obeys_rival", "neither", "both"), 0.0) | {obeyed: 1.0}
-    assert found == {**four, "obeys_repaired": repaired, "empty_rate": empty}
+    in_repaired = {f"{name}_repaired": float(name == repaired) for name in ("obeys", "obeys_rival")}
+    assert found == {**four, **in_repaired, "empty_rate": empty}

@@ -33,8 +33,8 @@ VERDICTS = {
     "obeys the rival": "obeys_rival",
     "neither": "neither",
     "both": "both",
-    "obeys (repaired)": "obeys_repaired",
 }
+REPAIRED = {"obeys": "obeys_repaired", "obeys the rival": "obeys_rival_repaired"}
 IN_WORDS = {
     "system": "system message alone",
     "user": "user alone",
@@ -169,7 +169,8 @@ def _figures(found: Study) -> Iterator[Figure]:
 
 def _arms(found: Study, entries: Sequence[Entry]) -> Figure:
     """Return how often the instruction that counts is followed in each arm, beside the controls."""
-    cells = found.means(entries, (("kind", "arm"), "model"), VERDICTS)
+    verdicts = {**VERDICTS, **{f"{said} (repaired)": metric for said, metric in REPAIRED.items()}}
+    cells = found.means(entries, (("kind", "arm"), "model"), verdicts)
     return Figure(
         "hierarchy_arms",
         "Whom does it obey?",
@@ -184,7 +185,7 @@ def _arms(found: Study, entries: Sequence[Entry]) -> Figure:
         ),
         table(cells, ("arm", "model")),
         found.incomplete(entries),
-        tuple(VERDICTS.values()),
+        tuple(verdicts.values()),
     )
 
 
@@ -311,9 +312,13 @@ def said_of(answer: Answer, beside: Answer | None) -> Mapping[str, str]:
     found = {
         "counts": own.describe(),
         "rival" if answer.run.metadata["arm"] in ALONE else "rival, which nobody stated": rival.describe(),
-        "verdict": next(said for said, metric in VERDICTS.items() if line[metric]),
-        "repaired": "obeys" if line["obeys_repaired"] else "does not obey",
+        "verdict": _verdict(line, VERDICTS),
+        "repaired": _verdict(line, REPAIRED),
     }
     if beside is not None:
         found[f"answer in {beside.run.task}"] = asked_and_answered(beside.line)[1]
     return found
+
+
+def _verdict(line: Mapping[str, Any], metrics: Mapping[str, str]) -> str:
+    return next((said for said, metric in metrics.items() if line[metric]), "neither")

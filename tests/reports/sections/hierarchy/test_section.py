@@ -83,6 +83,7 @@ def test_every_policy_obeys_whom_it_should_or_not_and_the_controls_stand_beside_
         "neither": 0.0,
         "both": 0.0,
         "obeys (repaired)": 0.0,
+        "obeys the rival (repaired)": 1.0,
     }
     assert found[DOCUMENT, name_of("system")]["neither"].value == 1.0
 
@@ -156,7 +157,7 @@ def test_examples_name_both_instructions_and_whom_the_answer_obeys(known: Sectio
     assert f"Obeys whom it should, in spite of the rival: {SYSTEM_USER}." in whys
     forgot = next(one for one in known.examples if "but no longer in turn 12" in one.why)
     facts = dict(forgot.facts)
-    assert (facts["verdict"], facts["repaired"]) == ("neither", "does not obey")
+    assert (facts["verdict"], facts["repaired"]) == ("neither", "neither")
     assert facts["counts"] != facts["rival, which nobody stated"]
     assert facts["answer in hierarchy_system"] != forgot.answer
 
