@@ -10,7 +10,7 @@ import pytest
 
 from lm_eval_ext.families.manyifeval.rows import SPLITS, all_rows, origin, rows, tasks
 from lm_eval_ext.sources import EMBEDDED_FOLDER, RowsError
-from tests.families.manyifeval.files import read_jsonl, write_jsonl
+from tests.families.jsonl import read_jsonl, write_jsonl
 
 SMALL: list[dict[str, Any]] = [{"key": key, "task_prompt": f"Write about {key}."} for key in ("rain", "sea", "3")]
 

@@ -9,7 +9,7 @@ import pytest
 
 from lm_eval_ext.families.manyifeval.rows import Selection, rows_hash
 from tests.conftest import Run
-from tests.families.manyifeval.files import read_jsonl
+from tests.families.jsonl import read_jsonl
 from tests.forks import Forks
 from tests.hub import closed_port, ifeval, serve
 from tests.test_hub import environment, lm_eval

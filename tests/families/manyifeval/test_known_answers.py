@@ -27,7 +27,8 @@ from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import Response, instructions_of
 from lm_eval_ext.verifiers.reasoning import without_reasoning
 from tests.conftest import SHARED, EvaluateEach, Harness, Run
-from tests.families.manyifeval.files import published_rows, write_jsonl
+from tests.families.jsonl import write_jsonl
+from tests.families.manyifeval.files import published_rows
 
 pytestmark = pytest.mark.harness
 

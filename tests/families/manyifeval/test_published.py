@@ -16,7 +16,8 @@ from lm_eval_ext.families.manyifeval.published import as_published
 from lm_eval_ext.families.manyifeval.rows import Selection, all_rows, rows, rows_hash
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import instruction
-from tests.families.manyifeval.files import published_rows, write_jsonl
+from tests.families.jsonl import write_jsonl
+from tests.families.manyifeval.files import published_rows
 
 FIELDS = ("key", "prompt", "instruction_id_list", "kwargs", "task_prompt", "not_conflict_rules_list", "rules")
 

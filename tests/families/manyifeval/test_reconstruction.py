@@ -16,7 +16,7 @@ from lm_eval_ext.families.manyifeval.reconstruction import Cut, bare, digest, re
 from lm_eval_ext.families.manyifeval.rows import IFEVAL_FILES, SPLITS, Selection, rows, rows_hash, tasks
 from lm_eval_ext.sources import RowsError, Table
 from lm_eval_ext.verifiers import instructions_of
-from tests.families.manyifeval.files import read_jsonl, write_jsonl
+from tests.families.jsonl import read_jsonl, write_jsonl
 
 Rows = list[dict[str, Any]]
 

@@ -17,7 +17,8 @@ from lm_eval_ext.families.manyifeval.rows import SPLITS, Selection, all_rows, or
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import EDITIONS, Response
 from tests.conftest import SHARED
-from tests.families.manyifeval.files import published_rows, write_jsonl
+from tests.families.jsonl import write_jsonl
+from tests.families.manyifeval.files import published_rows
 from tests.families.manyifeval.table_4 import FIFTEEN
 
 COUNTS = range(1, 11)

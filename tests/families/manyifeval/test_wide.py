@@ -14,7 +14,8 @@ from lm_eval_ext.reports.sections.manyifeval.section import section
 from lm_eval_ext.results.load import load
 from lm_eval_ext.sources import RowsError
 from tests.conftest import EvaluateEach, Run
-from tests.families.manyifeval.files import published_rows, write_jsonl
+from tests.families.jsonl import write_jsonl
+from tests.families.manyifeval.files import published_rows
 from tests.harness.tasks import make
 
 pytestmark = pytest.mark.harness

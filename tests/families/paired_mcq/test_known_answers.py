@@ -25,7 +25,7 @@ from lm_eval_ext.families.paired_mcq.rows import rows
 from lm_eval_ext.families.paired_mcq.scores import REFUSAL
 from tests.across_versions import filtered
 from tests.conftest import EvaluateEach, Harness, Run
-from tests.families.paired_mcq.files import write_jsonl
+from tests.families.jsonl import write_jsonl
 
 pytestmark = pytest.mark.harness
 

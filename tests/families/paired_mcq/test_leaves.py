@@ -16,7 +16,7 @@ from lm_eval_ext.families.paired_mcq.datasets import DATASETS
 from lm_eval_ext.families.paired_mcq.prompt import INSTRUCTIONS, prompt_of
 from lm_eval_ext.families.paired_mcq.rows import rows, rows_hash
 from tests.across_versions import arguments_of
-from tests.families.paired_mcq.files import write_jsonl
+from tests.families.jsonl import write_jsonl
 from tests.harness.tasks import make, make_own
 
 pytestmark = pytest.mark.harness

@@ -15,7 +15,7 @@ import yaml
 
 from lm_eval_ext import tasks_dir
 from tests.conftest import Harness
-from tests.families.paired_mcq.files import write_jsonl
+from tests.families.jsonl import write_jsonl
 
 pytestmark = pytest.mark.harness
 

@@ -14,7 +14,7 @@ import pytest
 
 from lm_eval_ext.families.paired_mcq.datasets import DATASETS, OPINIONQA
 from lm_eval_ext.families.paired_mcq.rows import SHUFFLES, orders, questions, rows, rows_hash
-from tests.families.paired_mcq.files import read_jsonl, write_jsonl
+from tests.families.jsonl import read_jsonl, write_jsonl
 
 OPTIONS = tuple(f"option {number}" for number in range(26))
 

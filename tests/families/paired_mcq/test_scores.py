@@ -22,7 +22,7 @@ from lm_eval_ext.families.paired_mcq.schema import (
     total_variation,
 )
 from lm_eval_ext.families.paired_mcq.scores import Asked, Value, first_token, scores
-from tests.families.paired_mcq.files import read_jsonl
+from tests.families.jsonl import read_jsonl
 
 WITH_REFUSAL = tuple(Option(letter, text) for letter, text in zip("ABC", ("Yes", "Refused", "No"), strict=True))
 WITHOUT = tuple(Option(letter, text) for letter, text in zip("AB", ("Yes", "No"), strict=True))

@@ -17,7 +17,7 @@ from lm_eval_ext.families.verbalizer.answer import read_answer
 from lm_eval_ext.families.verbalizer.prompt import Reads
 from tests.across_versions import filtered
 from tests.conftest import Harness, Run
-from tests.families.verbalizer.table_1 import GOLDEN_NAMES, MEANING, VERBALIZERS
+from tests.families.verbalizer.table_1 import GOLDEN_NAMES, VERBALIZERS, meaning
 from tests.families.verbalizer.wordy import build_wordy_model
 
 pytestmark = pytest.mark.harness
@@ -78,13 +78,13 @@ def without_golden(doc: Mapping[str, Any]) -> dict[str, Any]:
 
 def prior_word(dataset: str, verbalizer: str, golden: str) -> str:
     """Return what means a golden label by itself: the label's own name, 1 or 0, yes or no."""
-    return MEANING.get(verbalizer, GOLDEN_NAMES[dataset])[GOLDEN_NAMES[dataset].index(golden)]
+    return meaning(dataset, verbalizer)[GOLDEN_NAMES[dataset].index(golden)]
 
 
 def check_readings_and_metrics(run: Run, task: str, reads: Reads = "first") -> None:
     """Derive every row's answer and metrics from the logged response, and the scores from the rows."""
     dataset, _, verbalizer = task.removeprefix("verbalizer_").removeprefix("cot_").split("_", 2)
-    words = MEANING.get(verbalizer, GOLDEN_NAMES[dataset])
+    words = meaning(dataset, verbalizer)
     totals: Counter[str] = Counter()
     for sample in run.samples[task]:
         answer = read_answer(response(sample), words, reads) or "[invalid]"
@@ -202,7 +202,7 @@ def test_four_fixed_balanced_training_rows_with_the_tasks_words_precede_every_ro
     for task, column in tasks.items():
         assert run.results["n-shot"][task] == 4
         _, dataset, _, verbalizer = task.split("_", 3)
-        words = MEANING.get(verbalizer, GOLDEN_NAMES[dataset])
+        words = meaning(dataset, verbalizer)
         shown = layout.demonstration.format(prompt=prompt(run, task, {column: "\0"}), word="\1")
         pattern = re.escape(shown).replace("\0", "(.+?)").replace("\1", f"({'|'.join(words)})")
         contexts = [request(sample)[0] for sample in run.samples[task]]
