@@ -332,14 +332,6 @@ def test_instances_that_cannot_score_are_left_out_counted_and_reported_once(
     assert (known["oracle"], known["echo"]) == ("low", "input 60")
 
 
-def test_the_requested_number_of_examples_is_shown(tmp_path: Path) -> None:
-    instances = [{"input": f"input {number}", "output": ["low"]} for number in range(62)]
-    source = folder_with(tmp_path / "files", tides(Instances=instances))
-    (row,) = task(TIDES, "positive", source, examples=3).dataset["test"]
-    # The file's one, and two instances.
-    assert (row["examples"], row["prompt"].count("output: low")) == (3, 3)
-
-
 def test_the_paper_setting_is_recorded_and_limited_to_the_context_of_gpt_3(tmp_path: Path) -> None:
     instances = [{"input": f"input {number}", "output": ["low"]} for number in range(162)]
     source = folder_with(tmp_path / "files", tides(Instances=instances))
@@ -369,35 +361,13 @@ def test_the_paper_setting_says_where_no_instance_fills_the_context(caplog: pyte
     ]
 
 
-def test_cached_requests_are_served_only_for_the_same_prompts_and_references(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr("lm_eval.caching.cache.PATH", str(tmp_path / "cache"))
-    caplog.set_level(logging.DEBUG, "lm_eval")  # where 0.5 says that it builds
-    first, second = tides()["Instances"]
-    one = folder_with(tmp_path / "one", tides())
-    references = folder_with(tmp_path / "two", tides(Instances=[{**first, "output": ["ebb"]}, second]))
-    shorter = {"max_length": 40}  # 3 * (40 - 16) = 72 characters: 53 and 52 without the example, 88 and 87 with it
-    runs: list[tuple[str, dict[str, Any], str, bool]] = [
-        (one, {}, "a", True),
-        (one, {}, "a", False),  # here the cache does serve
-        (references, {}, "a", True),
-        (one, shorter, "a", True),  # the same instances in other prompts
-        (one, {}, "b", True),  # another tokenizer's chat template
-    ]
-    for source, metadata, tokenizer, made in runs:
-        caplog.clear()
-        built = task(TIDES, "prompt_positive", source, **metadata)
-        built.build_all_requests(cache_requests=True, tokenizer_name=tokenizer)
-        assert ("Building contexts" in caplog.text) == made, (source, metadata, tokenizer)
-        asked = [(request.args[0], request.doc["output"]) for request in built.instances]
-        assert asked == [(row["prompt"], row["output"]) for row in built.dataset["test"]]
-
-
-def test_n_sets_the_number_of_instances(tmp_path: Path) -> None:
+def test_the_metadata_set_the_numbers_of_instances_and_of_examples(tmp_path: Path) -> None:
     instances = [{"input": f"input {number}", "output": ["low"]} for number in range(260)]
     source = folder_with(tmp_path / "files", tides(Instances=instances))
-    assert [row["index"] for row in task(TIDES, "prompt", source, n=4).dataset["test"]] == [60, 110, 160, 210]
+    few = task(TIDES, "positive", source, n=4, examples=3).dataset["test"]
+    # The file's one example, and two instances.
+    shown = [(row["index"], row["examples"], row["prompt"].count("output: low")) for row in few]
+    assert shown == [(index, 3, 3) for index in (60, 110, 160, 210)]
     assert len(task(TIDES, "prompt", source).dataset["test"]) == 100
 
 
