@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from lm_eval_ext.families.manyifeval.schema import reliability_gap
-from lm_eval_ext.families.schema import reliable
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Figure
 from lm_eval_ext.reports.sections.manyifeval.section import section
@@ -59,9 +58,8 @@ def test_rows_are_asked_in_five_variants_one_after_the_other(runs: Mapping[str, 
     assert runs["oracle"].results["configs"][TASK]["metadata"]["cousins"] == 5
 
 
-def test_reliability_counts_rows_and_the_gap_is_what_is_lost() -> None:
+def test_the_gap_is_what_is_lost_by_counting_rows() -> None:
     rows = [("a", 1.0), ("b", 1.0), ("a", 1.0), ("b", 0.0), ("c", 0.0), ("c", 0.0)]
-    assert reliable(rows) == pytest.approx(1 / 3)
     assert reliability_gap(rows) == pytest.approx(3 / 6 - 1 / 3)
 
 

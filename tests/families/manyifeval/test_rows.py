@@ -32,14 +32,6 @@ def source(request: pytest.FixtureRequest) -> str:
     return str(request.getfixturevalue("shared_data") / "ifeval")
 
 
-def test_there_are_100_test_rows_for_each_number_of_instructions(source: str) -> None:
-    found = {count: rows(source, "test", count) for count in COUNTS}
-    assert [len(of_count) for of_count in found.values()] == [100] * 10
-    for count, of_count in found.items():
-        assert all(len(row.instructions) == count for row in of_count)
-    assert len(all_rows(source, "test")) == 1000
-
-
 def test_every_number_of_instructions_has_the_same_task_prompts(source: str) -> None:
     first, *others = ([(row.key, row.task_prompt) for row in rows(source, "test", count)] for count in COUNTS)
     assert len(dict(first)) == len(first) == len(set(dict(first).values())) == 100

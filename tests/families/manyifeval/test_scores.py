@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
-from lm_eval_ext.families.instructions.kinds import FIFTEEN
 from lm_eval_ext.families.manyifeval.schema import OF_TYPES, Residual, curse_residual
 from lm_eval_ext.families.manyifeval.scores import score
 from lm_eval_ext.families.schema import share_followed
@@ -101,28 +100,6 @@ def test_a_type_without_rows_has_no_score_and_is_not_an_error() -> None:
     assert share_followed([(0, 0), (0, 0)]) == "N/A"
 
 
-def test_every_type_has_a_metric_named_by_group_and_instruction() -> None:
-    assert {name: f"strict_acc_{name.replace(':', '_')}" for name in FIFTEEN.weights} == OF_TYPES
-
-
-# response, whether the answer in it has no comma and the fox, strictly
-REASONING = {
-    "a one-line block": ("<think>well, well</think>a fox", 1.0),
-    "a one-line block before the answer's line": ("<think>well, well</think>\na fox", 1.0),
-    "a block of several lines": ("<think>\nwell,\nwell\n</think>\n\na fox", 1.0),
-    "a comma after the block": ("<think>well</think>a fox, a hen", 0.5),
-    "a fox in the block alone": ("<think>a fox</think>a hen", 0.5),
-    "a block that is never closed": ("<think>a fox and nothing else", 0.0),
-    "a block that the template opened": ("well, well</think>a fox", 1.0),
-    "no block, the near miss": ("well, well\na fox", 0.5),
-}
-
-
-@pytest.mark.parametrize(("response", "strict"), REASONING.values(), ids=REASONING.keys())
-def test_reasoning_is_removed_before_any_verdict(response: str, strict: float) -> None:
-    assert scores(response, [COMMA, FOX])["inst_level_strict_acc"] == strict
-
-
 def test_reasoning_on_one_line_gives_no_loose_credit() -> None:
     # Were the block a first line, loose would drop it and strict would not: the two would differ.
     found = levels("<think>A FOX, they say</think>\na fox", [COMMA, SMALL, FOX])
@@ -178,13 +155,6 @@ def test_the_residual_does_not_depend_on_the_order_of_the_rows() -> None:
     rows: list[Residual] = [(1, 1, 2), (0, 0.5, 2), (0, 0, 2)]
     # 1/3 - (1.5 / 3) ** 2
     assert curse_residual(rows) == curse_residual(rows[::-1]) == pytest.approx(1 / 3 - 0.25)
-
-
-def test_the_residual_of_scored_rows_follows_from_their_verdicts() -> None:
-    answers = ("a fox", "a fox, a hen", "a, b", "")
-    rows = [cast("Residual", scores(response, [COMMA, FOX])["curse_residual"]) for response in answers]
-    # Prompt level 1/4; of 8 instructions 2 + 1 + 0 + 0 = 3 are followed.
-    assert curse_residual(rows) == pytest.approx(1 / 4 - (3 / 8) ** 2)
 
 
 @pytest.mark.parametrize(

@@ -103,13 +103,6 @@ def test_each_strategy_has_the_expected_scores_with_each_policy(
     assert higher_is_better["feedback_unparsable"] is False
 
 
-def test_a_plain_run_has_no_metrics_of_refinement(tasks: TaskManager) -> None:
-    results = simple_evaluate(ReferenceLM("oracle"), tasks=[TASK], task_manager=tasks, limit=2, bootstrap_iters=0)
-    assert results is not None
-    named = [*results["results"][TASK], *results["higher_is_better"][TASK]]
-    assert not [name for name in named if "round" in name or "feedback" in name or "base_requests" in name]
-
-
 def test_an_empty_last_answer_keeps_its_rounds_and_metrics(tasks: TaskManager) -> None:
     # Two first answers, two refinements: one withheld, and one that follows what it follows.
     base = ScriptedLM(["Well.", "Well.", "", "Well."])

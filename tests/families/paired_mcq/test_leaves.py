@@ -99,6 +99,7 @@ def test_without_a_correct_option_there_is_no_accuracy(tmp_path: Path) -> None:
     [
         ({"constraint": "middle"}, "'toy_leaf': constraint 'middle'; expected one of low, medium, high, example"),
         ({"constraint": None}, "'toy_leaf': constraint None; expected one of low"),
+        ({"constraint": ["low"]}, r"'toy_leaf': constraint \['low'\]; expected one of low"),
         ({"paired": "no"}, "'toy_leaf': paired must be true or false, found 'no'"),
         ({"dataset_path": None}, "'toy_leaf': dataset_path None .*expected one of opinionqa, arc_challenge"),
         ({"test_split": None}, "'toy_leaf': dataset_path 'toy' with test_split None"),

@@ -109,11 +109,6 @@ def test_every_row_has_every_metric_of_its_task_and_no_other(paired: bool, gold:
     assert len(names) == {(True, False): 13, (True, True): 15, (False, False): 6, (False, True): 7}[paired, gold]
 
 
-def test_the_headline_is_mismatch_a_mean_where_lower_is_better() -> None:
-    assert SCHEMA.headlines[0].name == "mismatch"
-    assert (SCHEMA.headlines[0].aggregation, SCHEMA.headlines[0].higher_is_better) == ("mean", False)
-
-
 @pytest.mark.parametrize(
     ("loglikelihoods", "letter"),
     [((-3.0, -1.0, -2.0), "B"), ((-1.0, -1.0, -2.0), "A"), ((-2.0, -1.0, -1.0), "B"), ((-5.0, -5.0, -5.0), "A")],

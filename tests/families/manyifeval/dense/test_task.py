@@ -117,6 +117,7 @@ def test_form_and_row_seed_are_part_of_the_version_and_the_hash(mixed_runs: Mapp
     }
     metadata = {name: run.results["configs"][leaf]["metadata"] for name, run in mixed_runs.items()}
     assert len({metadata[name]["rows_hash"] for name in ("oracle", "fresh", "keywords")}) == 3
+    assert {metadata[name]["form"] for name in MIXED_RUNS if name != "keywords"} == {"mixed"}
     # As it is without a form.
     assert metadata["keywords"]["rows_hash"] == rows_hash(10)
     assert "form" not in metadata["keywords"]
@@ -188,6 +189,12 @@ def test_the_list_of_a_report_can_be_before_its_task(form: str) -> None:
 def test_a_leaf_with_another_number_of_words_is_an_error(count: Any) -> None:
     with pytest.raises(ValueError, match=r"task 'mine': instructions .*; expected one of 10, 20, 50"):
         DenseTask({"task": "mine", "instructions": count, "metadata": {"version": 1.0}})
+
+
+@pytest.mark.parametrize("name", ["mix", "", None, 1, ["mixed"]])
+def test_no_other_form_exists(name: object) -> None:
+    with pytest.raises(ValueError, match=f"task '{LEAVES[0]}': metadata form .*; expected one of keywords, mixed"):
+        make(LEAVES[0], {"form": name})
 
 
 def test_the_report_shows_the_same_figures_and_where_a_curve_breaks(runs: Mapping[str, Run], folder: Path) -> None:
