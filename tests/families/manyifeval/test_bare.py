@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import datasets
 import pytest
 
 from lm_eval_ext.families.manyifeval.rows import SPLITS, all_rows, origin, rows, tasks
@@ -15,18 +14,12 @@ from tests.families.jsonl import read_jsonl, write_jsonl
 SMALL: list[dict[str, Any]] = [{"key": key, "task_prompt": f"Write about {key}."} for key in ("rain", "sea", "3")]
 
 
-def test_our_task_prompts_in_a_folder_give_the_embedded_rows(tmp_path: Path) -> None:
+def test_our_task_prompts_in_a_folder_or_a_file_give_the_embedded_rows(tmp_path: Path) -> None:
     for split in SPLITS:
         write_jsonl(tmp_path / f"manyifeval_{split}.jsonl", read_jsonl(EMBEDDED_FOLDER / f"manyifeval_{split}.jsonl"))
         assert all_rows(str(tmp_path), split) == all_rows("embedded", split)
     assert origin(str(tmp_path)) == origin("embedded")
-
-
-def test_our_task_prompts_as_parquet_or_a_single_file_give_the_embedded_rows(tmp_path: Path) -> None:
-    found = read_jsonl(EMBEDDED_FOLDER / "manyifeval_test.jsonl")
-    datasets.Dataset.from_list(found).to_parquet(str(tmp_path / "manyifeval_test.parquet"))
-    for source in (str(tmp_path), str(tmp_path / "manyifeval_test.parquet")):
-        assert tasks(source, "test") == tasks("embedded", "test")
+    assert tasks(str(tmp_path / "manyifeval_test.jsonl"), "test") == tasks("embedded", "test")
 
 
 def test_any_number_of_task_prompts_has_one_to_ten_instructions_each(tmp_path: Path) -> None:

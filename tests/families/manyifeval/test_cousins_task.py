@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import nan
-from pathlib import Path
 
 import pytest
 
@@ -23,17 +22,12 @@ ROWS = 10 * 5
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("cousins")
-
-
-@pytest.fixture(scope="module")
-def runs(evaluate_each: EvaluateEach, folder: Path) -> Mapping[str, Run]:
+def runs(evaluate_each: EvaluateEach, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Run]:
     options = ("--model", "reference", "--tasks", TASK, "--metadata", '{"source": "embedded", "details": true}')
     asked = {policy: (*options, "--model_args", f"policy={policy}", "--limit", str(ROWS)) for policy in POLICIES}
     # Of the second row, and in the other run of the only one, not every variant.
     cut = {str(rows): (*options, "--model_args", "policy=first_wording", "--limit", str(rows)) for rows in (6, 3)}
-    return evaluate_each(folder, {**asked, **cut})
+    return evaluate_each(tmp_path_factory.mktemp("cousins"), {**asked, **cut})
 
 
 # policy -> accuracy over variants, share of rows with every variant followed, their difference
@@ -75,11 +69,8 @@ def test_a_row_without_some_of_its_variants_counts_for_no_figure_over_variants(r
 
 
 @pytest.mark.parametrize(("limit", "whole"), [(6, 5), (3, 0)])
-def test_the_report_leaves_the_same_rows_out_and_says_so(
-    runs: Mapping[str, Run], folder: Path, limit: int, whole: int
-) -> None:
-    assert runs
-    loaded = load([folder / str(limit)])
+def test_the_report_leaves_the_same_rows_out_and_says_so(runs: Mapping[str, Run], limit: int, whole: int) -> None:
+    loaded = load([runs[str(limit)].folder])
     (run,) = loaded.counting
     assert len(run.rows or ()) == whole
     left_out = [str(issue) for issue in loaded.issues if "left out" in str(issue)]
@@ -96,9 +87,8 @@ def test_the_report_leaves_the_same_rows_out_and_says_so(
     assert shown == pytest.approx([0.2, 0.0, 0.2] if whole else [1 / 3, nan, nan], nan_ok=True)
 
 
-def test_the_report_shows_the_same_figures_and_no_other_curve(runs: Mapping[str, Run], folder: Path) -> None:
-    assert runs
-    found = section(Evidence(load([folder / policy for policy in POLICIES])))
+def test_the_report_shows_the_same_figures_and_no_other_curve(runs: Mapping[str, Run]) -> None:
+    found = section(Evidence(load([runs[policy].folder for policy in POLICIES])))
     assert found is not None
     figure, wordings = found.figures
     assert isinstance(figure, Figure)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -172,34 +171,34 @@ def test_a_field_missing_from_one_row_or_all_is_named_with_the_existing_fields(t
 
 
 # rows in place of the four of SMALL; what the message says
-BETWEEN_ROWS: dict[str, tuple[Callable[[], list[dict[str, Any]]], str]] = {
+BETWEEN_ROWS: dict[str, tuple[list[dict[str, Any]], str]] = {
     "one row twice": (
-        lambda: [*SMALL, SMALL[1]],
+        [*SMALL, SMALL[1]],
         "row 5: key 7 with 2 instructions is already row 2; expected one row per key and number of instructions",
     ),
     "one key and number twice, with another prompt": (
-        lambda: [*SMALL[:2], SMALL[0] | {"prompt": "Other."}, *SMALL[2:]],
+        [*SMALL[:2], SMALL[0] | {"prompt": "Other."}, *SMALL[2:]],
         "row 3: key 7 with 1 instructions is already row 1",
     ),
     "a key that lacks a number": (
-        lambda: SMALL[:3],
+        SMALL[:3],
         "row 3, field 'key': 8 has no row with 2 instructions, but other keys have one",
     ),
     "numbers that no two keys share": (
-        lambda: [SMALL[0], SMALL[3]],
+        [SMALL[0], SMALL[3]],
         "row 2, field 'key': 8 has no row with 1 instructions",
     ),
     # They would have to be in one column of one type.
     "keys of two kinds": (
-        lambda: [*SMALL[:2], *(row | {"key": "eight"} for row in SMALL[2:])],
+        [*SMALL[:2], *(row | {"key": "eight"} for row in SMALL[2:])],
         "row 3, field 'key'",
     ),
 }
 
 
-@pytest.mark.parametrize(("build", "message"), BETWEEN_ROWS.values(), ids=BETWEEN_ROWS.keys())
-def test_inconsistent_rows_are_named(tmp_path: Path, build: Callable[[], list[dict[str, Any]]], message: str) -> None:
-    path = write_jsonl(tmp_path / "rows.jsonl", build())
+@pytest.mark.parametrize(("found", "message"), BETWEEN_ROWS.values(), ids=BETWEEN_ROWS.keys())
+def test_inconsistent_rows_are_named(tmp_path: Path, found: list[dict[str, Any]], message: str) -> None:
+    path = write_jsonl(tmp_path / "rows.jsonl", found)
     with pytest.raises(RowsError, match=rf"rows\.jsonl, {message}"):
         all_rows(path, "test")
 

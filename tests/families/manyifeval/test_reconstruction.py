@@ -152,8 +152,6 @@ BROKEN: dict[str, tuple[Callable[[dict[str, Any]], dict[str, Any]], str]] = {
     "another prompt": (lambda row: row | {"prompt": "Write."}, "row {row}, field 'prompt': .*key {key}"),
     "a prompt that is no text": (lambda row: row | {"prompt": None}, "row {row}, field 'prompt'"),
     "no prompt": (lambda row: without(row, "prompt"), "row {row}: no field 'prompt'"),
-    "no kwargs": (lambda row: without(row, "kwargs"), "row {row}: no field 'kwargs'"),
-    "no ids": (lambda row: without(row, "instruction_id_list"), "row {row}: no field 'instruction_id_list'"),
     "kwargs null": (lambda row: row | {"kwargs": None}, "row {row}.*'?kwargs'? must be a list, found None"),
     "another key": (lambda row: row | {"key": -1}, "no row with key {key}; expected all 541 rows"),
     "a key that is no number": (lambda row: row | {"key": [row["key"]]}, "row {row}, field 'key'"),

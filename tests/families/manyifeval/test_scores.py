@@ -112,6 +112,7 @@ def test_a_response_without_an_answer_follows_nothing(response: str) -> None:
     less = instruction("keywords:frequency", {"keyword": "fox", "frequency": 9, "relation": "less than"})
     found = scores(response, [COMMA, SMALL, less])
     assert found.pop("curse_residual") == (0.0, 0.0, 3)
+    assert found["empty_rate"] == 1.0
     levels_found = {name: value for name, value in found.items() if name.endswith("_acc")}
     assert len(levels_found) == 6
     assert set(levels_found.values()) == {0.0}
@@ -124,6 +125,7 @@ def test_a_response_without_an_answer_follows_nothing(response: str) -> None:
 
 def test_a_null_completion_counts_as_empty() -> None:
     assert scores(None, [COMMA, FOX]) == scores("", [COMMA, FOX])
+    assert scores("<think>a</think> cow, a hen", [COMMA, FOX])["empty_rate"] == 0.0
 
 
 def test_a_row_provides_the_inputs_of_the_residual() -> None:
@@ -138,8 +140,6 @@ RESIDUALS: dict[str, tuple[list[Residual], float]] = {
     "all or nothing: better than predicted": ([(1, 1, 3), (0, 0, 3)], 0.5 - 0.5**3),
     "one always missing: worse": ([(0, 2 / 3, 3), (0, 2 / 3, 3)], 0 - (2 / 3) ** 3),
     "one instruction: the two are the same": ([(1, 1, 1), (0, 0, 1), (0, 0, 1)], 0.0),
-    "all followed": ([(1, 1, 10)] * 5, 0.0),
-    "none followed": ([(0, 0, 10)] * 5, 0.0),
     "one row": ([(0, 0.9, 10)], -(0.9**10)),
 }
 
@@ -155,13 +155,3 @@ def test_the_residual_does_not_depend_on_the_order_of_the_rows() -> None:
     rows: list[Residual] = [(1, 1, 2), (0, 0.5, 2), (0, 0, 2)]
     # 1/3 - (1.5 / 3) ** 2
     assert curse_residual(rows) == curse_residual(rows[::-1]) == pytest.approx(1 / 3 - 0.25)
-
-
-@pytest.mark.parametrize(
-    ("response", "empty"),
-    [(None, 1.0), ("", 1.0), ("<think>a fox", 1.0), ("<think>a fox</think>", 1.0), ("<think>a</think> fox", 0.0)],
-)
-def test_an_empty_answer_is_told_from_one_that_follows_nothing(response: str | None, empty: float) -> None:
-    found = scores(response, [FOX])
-    assert found["empty_rate"] == empty
-    assert found["prompt_level_strict_acc"] == 1.0 - empty

@@ -6,12 +6,7 @@ import json
 import re
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -20,6 +15,7 @@ from lm_eval_ext.families.natural_instructions import files
 from lm_eval_ext.families.natural_instructions.files import address, instruction, is_there
 from lm_eval_ext.sources import RowsError
 from tests.families.natural_instructions.task_files import TASK, version_1, version_2, write
+from tests.loopback import serving_folder
 from tests.test_hub import environment
 
 WINOGRANDE = "subtask033_winogrande_answer_generation"
@@ -160,30 +156,6 @@ for task in tasks:
 """
 
 
-@contextmanager
-def serve(folder: Path) -> Iterator[tuple[str, list[str]]]:
-    """Serve a folder on a free port of the loopback interface; yield its address and the files that were asked for."""
-    got: list[str] = []
-
-    class Handler(SimpleHTTPRequestHandler):
-        def log_message(self, *_arguments: object) -> None:
-            """Say nothing: the requests are on record."""
-
-        def do_GET(self) -> None:
-            got.append(Path(self.path).name)
-            super().do_GET()
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(folder)))
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}", got
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
-
-
 @dataclass(frozen=True)
 class Reading:
     """What a process read for a subtask: the number of instances, and the file or the error."""
@@ -212,7 +184,7 @@ class Readings:
 
     Attributes:
         address: of the stand-in.
-        got: the files that it was asked for.
+        got: the paths that it was asked for.
         home: where the library keeps what it fetched.
         first: what the first process read.
         second: what the second one did, after the page in the place of a file was gone from the site and the cache.
@@ -231,7 +203,7 @@ def readings(tmp_path_factory: pytest.TempPathFactory) -> Readings:
     for name in (WINOGRANDE_2, TYPING_2):
         write(site, V2, name)
     write(site, "<html>Sign in to the network</html>", QASC_2)
-    with serve(site) as (address, got):
+    with serving_folder(site) as (address, got):
         first = read_from(address, home, WINOGRANDE, TYPING, QASC, ROPES)
         write(site, V2, QASC_2)
         kept = re.search(rf"{QASC} \((.*?)\)", first[QASC].said)
@@ -244,8 +216,8 @@ def readings(tmp_path_factory: pytest.TempPathFactory) -> Readings:
 def test_a_file_is_downloaded_once_for_all_leaves_and_processes(readings: Readings) -> None:
     assert readings.first[WINOGRANDE].instances == readings.second[WINOGRANDE].instances == 2
     assert readings.first[TYPING].instances == 2
-    assert readings.got.count(f"{WINOGRANDE_2}.json") == 1
-    assert readings.got.count(f"{TYPING_2}.json") == 1
+    assert readings.got.count(f"/{WINOGRANDE_2}.json") == 1
+    assert readings.got.count(f"/{TYPING_2}.json") == 1
 
 
 def test_a_file_missing_from_the_site_is_named_with_the_other_sources(readings: Readings) -> None:

@@ -97,7 +97,6 @@ def test_every_reader_gives_the_exact_scores_of_a_policy(by_policy: Mapping[str,
         assert set(alone) == metrics
     for task, count in ((OPINION, 66), (FACTS, 16), (TEXT, 16)):
         assert run.results["n-samples"][task] == {"original": count * 10, "effective": count * 10}
-        assert "0x" not in str(run.results["configs"][task]), "a memory address would make two equal runs differ"
         assert run.results["configs"][task]["metadata"]["answer_classifier"] == "rules"
 
 

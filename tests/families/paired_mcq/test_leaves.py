@@ -153,12 +153,6 @@ def names(task: Any) -> list[str]:
     return [pipeline["name"] for pipeline in task.config.filter_list]
 
 
-def classifier_of(task: Any) -> str:
-    (pipeline,) = [pipeline for pipeline in task.config.filter_list if pipeline["name"] == "classifier"]
-    name: str = arguments_of(pipeline["filter"][0])["name"]
-    return name
-
-
 def test_choosing_the_rules_leaves_the_classifier_out(tmp_path: Path) -> None:
     assert names(load(tmp_path, {})) == ["string_match", "rules"]
 
@@ -166,7 +160,8 @@ def test_choosing_the_rules_leaves_the_classifier_out(tmp_path: Path) -> None:
 def test_a_custom_reader_replaces_the_classifier(tmp_path: Path) -> None:
     task = load(tmp_path, {}, metadata={"answer_classifier": "string_match"})
     assert names(task) == ["string_match", "rules", "classifier"]
-    assert classifier_of(task) == task.config.metadata["answer_classifier"] == "string_match"
+    step, *_ = task.config.filter_list[-1]["filter"]
+    assert arguments_of(step)["name"] == task.config.metadata["answer_classifier"] == "string_match"
 
 
 @pytest.mark.parametrize(

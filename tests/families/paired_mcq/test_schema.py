@@ -11,6 +11,10 @@ def test_entropy_does_not_depend_on_the_order_of_outcomes() -> None:
     assert entropy([7, 2, 1]) == entropy([1, 7, 2]) == entropy(count for count in (2, 1, 7))
 
 
+def test_the_entropy_of_a_single_outcome_is_not_negative_zero() -> None:
+    assert str(entropy([4])) == "0.0"
+
+
 def test_arrays_of_distribution_pairs_are_supported() -> None:
     first = [np.array([3.0, 2.0]), np.array([1.0, 2.0])]
     second = [np.array([1.0, 2.0]), np.array([3.0, 2.0])]

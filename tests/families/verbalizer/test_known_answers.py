@@ -17,7 +17,6 @@ from tests.conftest import SHARED, EvaluateEach, Harness, Run, offline_environme
 pytestmark = pytest.mark.harness
 
 REAL = str(SHARED / "data" / "classification")
-EMBEDDED = json.dumps({"source": "embedded"})
 GROUPS = {"natural": 27, "neutral": 54, "unnatural": 27}
 
 # naturalness -> acc, prior_rate, invalid_rate: of an LM that does what the prompt says, and of one with its prior
@@ -108,25 +107,11 @@ def check_random(run: Run, asked: Asked) -> None:
     assert len(set(per_task)) > 10  # the draws differ from task to task
 
 
-@pytest.fixture(scope="module")
-def small_runs(evaluate_each: EvaluateEach, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Run]:
-    """Return some small runs by what they are looked at for."""
-    asked = {
-        "samples": ("policy=prior,seed=1", "verbalizer_sst2"),
-        "predictions": ("policy=oracle", "verbalizer_rte_unnatural_flipped", "--limit", "3", "--predict_only"),
-    }
-    options = {
-        name: ("--model", "reference", "--model_args", args, "--tasks", tasks, *more, "--metadata", EMBEDDED)
-        for name, (args, tasks, *more) in asked.items()
-    }
-    folder = tmp_path_factory.mktemp("small")
-    return evaluate_each(folder, options)
-
-
-def test_the_samples_explain_each_score_and_the_row_is_the_same_under_every_verbalizer(
-    small_runs: Mapping[str, Run],
-) -> None:
-    run = small_runs["samples"]
+def test_the_samples_explain_each_score_and_the_row_is_the_same_under_every_verbalizer(harness: Harness) -> None:
+    run = harness(
+        "--model", "reference", "--model_args", "policy=prior", "--tasks", "verbalizer_sst2", source="embedded"
+    )
+    assert run.status == 0, run.output
     first = {task: rows[0] for task, rows in run.samples.items()}
     assert len(first) == 12
     assert len({row["doc_hash"] for row in first.values()}) == 1
@@ -136,13 +121,6 @@ def test_the_samples_explain_each_score_and_the_row_is_the_same_under_every_verb
     assert filtered(flipped) == [golden]
     assert (flipped["acc"], flipped["prior_rate"], flipped["invalid_rate"]) == (0.0, 1.0, 0.0)
     assert filtered(first["verbalizer_sst2_neutral_foo_bar"]) == [golden]
-
-
-def test_predict_only_records_the_answers(small_runs: Mapping[str, Run]) -> None:
-    samples = small_runs["predictions"].samples["verbalizer_rte_unnatural_flipped"]
-    assert len(samples) == 3
-    for row in samples:
-        assert filtered(row) == [row["target"]]
 
 
 def test_equal_runs_write_equal_samples(harness: Harness) -> None:
