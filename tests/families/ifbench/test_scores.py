@@ -35,6 +35,7 @@ def test_a_row_has_the_verdicts_by_level_by_group_and_by_instruction() -> None:
     assert (found["prompt_level_strict_acc"], found["inst_level_repaired_acc"]) == (0.0, (0, 2))
     assert (found["loose_acc_words"], found["loose_acc_count"], found["loose_acc_ratio"]) == ((1, 1), (1, 1), (0, 0))
     assert {name for name in found if name.startswith("loose_acc_")} == set(OF_GROUPS.values())
+    assert {group: f"loose_acc_{group}" for group in OF_GROUPS} == OF_GROUPS
     assert "prompt_level_loose_acc_first_turn" not in found
 
 

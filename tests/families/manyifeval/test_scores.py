@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from lm_eval_ext.families.instructions.kinds import FIFTEEN
 from lm_eval_ext.families.manyifeval.schema import OF_TYPES, Residual, curse_residual
 from lm_eval_ext.families.manyifeval.scores import score
 from lm_eval_ext.families.schema import share_followed
@@ -98,6 +99,10 @@ def test_the_score_of_a_type_is_the_share_of_its_occurrences_that_are_followed()
 
 def test_a_type_without_rows_has_no_score_and_is_not_an_error() -> None:
     assert share_followed([(0, 0), (0, 0)]) == "N/A"
+
+
+def test_every_type_has_a_metric_named_by_group_and_instruction() -> None:
+    assert {name: f"strict_acc_{name.replace(':', '_')}" for name in FIFTEEN.weights} == OF_TYPES
 
 
 def test_reasoning_on_one_line_gives_no_loose_credit() -> None:

@@ -12,7 +12,7 @@ from nltk.stem.snowball import SnowballStemmer
 
 from lm_eval_ext.families.instructions import by_kind
 from lm_eval_ext.families.manyifeval.dense.sections import sections_of
-from lm_eval_ext.families.manyifeval.schema import OF_SECTION_TYPES, THIRDS
+from lm_eval_ext.families.manyifeval.schema import OF_SECTION_TYPES
 from lm_eval_ext.families.schema import EMPTY_RATE, Occurrences
 from lm_eval_ext.verifiers import Verdict, instructions_of, without_reasoning
 from lm_eval_ext.verifiers.reasoning import is_empty
@@ -40,8 +40,13 @@ def score_words(doc: Mapping[str, Any], results: Sequence[str | None]) -> dict[s
     stems = {stem(word) for word in there}
     followed = [word in there for word in words]
     modified = [not kept and stem(word) in stems for word, kept in zip(words, followed, strict=True)]
+    first, middle, last = in_thirds(followed)
     return {
-        **_by_place("words_followed", followed),
+        "words_followed": share(followed),
+        "words_followed_first_third": first,
+        "words_followed_middle_third": middle,
+        "words_followed_last_third": last,
+        "primacy": first - last,
         "words_modified": share(modified),
         "words_omitted": 1 - share(followed) - share(modified),
         EMPTY_RATE.name: float(is_empty(response)),
@@ -70,19 +75,18 @@ def score_sections(doc: Mapping[str, Any], results: Sequence[str | None]) -> dic
         for number, instruction in zip(about, instructions_of(doc["types"], doc["arguments"]), strict=True)
     ]
     there = [number in texts for number in about]
+    first, middle, last = in_thirds(followed)
     return {
-        **_by_place("instructions_followed", followed),
+        "instructions_followed": share(followed),
+        "instructions_followed_first_third": first,
+        "instructions_followed_middle_third": middle,
+        "instructions_followed_last_third": last,
+        "primacy": first - last,
         "instructions_broken": share([section and not good for section, good in zip(there, followed, strict=True)]),
         "instructions_omitted": share([not section for section in there]),
         EMPTY_RATE.name: float(is_empty(response)),
         **by_kind(OF_SECTION_TYPES, doc["types"], Verdict(tuple(followed))),
     }
-
-
-def _by_place(metric: str, followed: Sequence[bool]) -> dict[str, float]:
-    thirds = in_thirds(followed)
-    of_thirds = {f"{metric}_{name}_third": value for name, value in zip(THIRDS, thirds, strict=True)}
-    return {metric: share(followed), **of_thirds, "primacy": thirds[0] - thirds[-1]}
 
 
 def in_thirds(verdicts: Sequence[bool]) -> tuple[float, float, float]:

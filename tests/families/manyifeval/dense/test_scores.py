@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from lm_eval_ext.families.instructions.kinds import SECTION_TYPES
 from lm_eval_ext.families.manyifeval.dense.scores import in_thirds, score_sections, score_words, share
 from lm_eval_ext.families.manyifeval.schema import OF_SECTION_TYPES
 
@@ -87,6 +88,10 @@ def test_each_type_has_how_many_are_followed_and_asked() -> None:
         "section_acc_section_first_letter": (1, 1),
     }
     assert {name: value for name, value in found.items() if name.startswith("section_acc_")} == expected
+
+
+def test_every_type_about_sections_has_a_metric() -> None:
+    assert {name: f"section_acc_{name.replace(':', '_')}" for name in SECTION_TYPES} == OF_SECTION_TYPES
 
 
 @pytest.mark.parametrize(
